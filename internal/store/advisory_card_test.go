@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// A card stands until a record of its group changes, comes or goes; what lists
-// show is never of a group that became another.
+// TestCardsFollowTheRecords checks that the summary of a group is dropped when one of its records
+// is changed, added or moved.
 func TestCardsFollowTheRecords(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -33,7 +33,7 @@ func TestCardsFollowTheRecords(t *testing.T) {
 		same(t, "cards", cards(), []string{"GHSA-1", "GHSA-2", "GHSA-3"})
 		putAdvisories(t, s, record("GHSA-2", []string{"npm/b", "npm/z"})) // changed
 		fill(1)
-		putAdvisories(t, s, record("OSV-9", []string{"npm/a"}, "GHSA-1", "GHSA-2")) // joins two groups
+		putAdvisories(t, s, record("OSV-9", []string{"npm/a"}, "GHSA-1", "GHSA-2")) // merges two groups
 		same(t, "cards", cards(), []string{"GHSA-3"})
 		fill(1)
 		same(t, "cards", cards(), []string{"GHSA-1", "GHSA-3"})

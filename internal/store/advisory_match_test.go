@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// heldOn is Holdings of one ref.
+// heldOn calls Holdings for one ref.
 func heldOn(ctx context.Context, tx *store.Tx, projectID int64, ref string, packages []int64) ([]model.Holding, error) {
 	lists, err := tx.Holdings(ctx, []model.ProjectRef{{ProjectID: projectID, Ref: ref}}, packages)
 	if err != nil {
@@ -57,7 +57,8 @@ func TestHoldingsAreWhatIsInForce(t *testing.T) {
 	})
 }
 
-// What is read of several refs together is what is read of each.
+// TestWhatSeveralRefsHoldIsReadTogether checks that reading several refs returns the same as
+// reading each of them.
 func TestWhatSeveralRefsHoldIsReadTogether(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -104,7 +105,7 @@ func TestWhatSeveralRefsHoldIsReadTogether(t *testing.T) {
 	})
 }
 
-// What a transaction states is held in the answers it gets from then on.
+// TestHoldingsOfATransactionThatStatesMore checks that a transaction reads its own changes.
 func TestHoldingsOfATransactionThatStatesMore(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestSourcesAreStoredWithoutCredentials stores a source by an address with user info and a
-// query: the table has neither, and addresses that differ only there find the same row.
+// TestSourcesAreStoredWithoutCredentials stores a source whose address has user info and a query.
+// Neither is stored, and addresses that differ only in them find the same row.
 func TestSourcesAreStoredWithoutCredentials(t *testing.T) {
 	const full, shown = "https://reader:opensesame@osv.example/npm/all.zip?sig=s1gned", "https://osv.example/npm/all.zip"
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

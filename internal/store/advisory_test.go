@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// record is an advisory about packages, under its own name and others.
+// record returns an advisory about packages with a name and aliases.
 func record(name string, packages []string, aliases ...string) model.Advisory {
 	a := model.Advisory{
 		Name: name, Names: append([]string{strings.ToUpper(name)}, aliases...), Packages: packages, Modified: storetest.Epoch,
@@ -43,7 +43,7 @@ func publish(t tb, s *store.Store) int64 {
 	return version
 }
 
-// groupsOf reads the groups of a package by name of the first record.
+// groupsOf returns the groups of a package by the name of the first record.
 func (d tenant) groupsOf(key string) (list []model.AdvisoryGroup) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -126,8 +126,8 @@ func TestAdvisoryChangesAreFollowedFromVersionToVersion(t *testing.T) {
 	})
 }
 
-// TestAdvisoryGroupsAreTheComponents: however records come, those that share
-// names through others are in one group, and no other.
+// TestAdvisoryGroupsAreTheComponents checks that groups are the connected components of records
+// that share names, in any order of arrival.
 func TestAdvisoryGroupsAreTheComponents(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	d := newTenant(t, s)
@@ -308,7 +308,7 @@ func TestFindingsAreToldWhatTheyDoNotTell(t *testing.T) {
 	cases := []struct {
 		body, want string
 		known      model.Supplement
-		severity   model.Severity // it was medium
+		severity   model.Severity // it was medium before
 	}{
 		{message + `,"fix_recommendations":[],"usage":null`, message + `,"fix_recommendations":[{"package":"a","version":"3"}],"usage":null`, both, model.SeverityMedium},
 		{fixed, fixed, both, model.SeverityMedium},
@@ -352,10 +352,11 @@ func TestSupplyFacts(t *testing.T) {
 		group := d.groupsOf("npm/a")[0].ID
 		d.check(s.PutExploited(t.Context(), []model.KEV{{CVE: "CVE-2021-0002"}, {CVE: "CVE-2021-0003"}}))
 		subjects := []*model.Subject{
-			{Package: "a", Version: "1", Vulnerability: "CVE-2021-0001", Group: group}, // exploited by another name
-			{Package: "b", Version: "2", Vulnerability: "cve-2021-0003"},               // told by a scanner, in lower case
+			{Package: "a", Version: "1", Vulnerability: "CVE-2021-0001", Group: group}, // exploited under another name
+			// a scanner's name in lower case
+			{Package: "b", Version: "2", Vulnerability: "cve-2021-0003"},
 			{Package: "c", Version: "3", Vulnerability: "CVE-2021-0001"},
-			nil, // no dependency
+			nil, // not a dependency
 		}
 		found := d.findings(p, len(subjects), func(i int, w *model.FindingWrite) {
 			if w.Subject = subjects[i]; w.Subject != nil {

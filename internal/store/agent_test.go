@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// serve puts a rule with a text into the default policy for code.
+// serve adds a rule with a text to the default policy for code.
 func serve(t *testing.T, s *store.Store, d model.Deployment, name, text string, checked bool, mode model.PolicyMode) (served model.ServedRule) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {

@@ -54,7 +54,7 @@ func TestTrailIsPagedOldestFirst(t *testing.T) {
 	})
 }
 
-// TestEveryWriteLeavesAnEvent runs every method that changes something.
+// TestEveryWriteLeavesAnEvent calls every method that changes something.
 func TestEveryWriteLeavesAnEvent(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

@@ -32,7 +32,7 @@ func TestChangeRequestsAreFreshOnce(t *testing.T) {
 		save(c, false)
 		c.BaseRef, c.BaseCommit = "main", "m"
 		save(c, true)
-		c.BaseCommit = "n" // its base moves with each merge into it
+		c.BaseCommit = "n" // the base moves with each merge into it
 		save(c, false)
 		c.HeadCommit, c.UpdatedAt = "b", c.UpdatedAt.Add(time.Minute)
 		save(c, true)

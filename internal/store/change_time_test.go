@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// versionAt is the version that a time stands for, and whether the feed knows it.
+// versionAt returns the version for a time and the error of VersionAt.
 func (d tenant) versionAt(t time.Time) (version int64, err error) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -21,8 +21,8 @@ func (d tenant) versionAt(t time.Time) (version int64, err error) {
 	return version, err
 }
 
-// TestVersionOfATime: what was committed since a time came after the version that it stands
-// for, whatever the clock did, and no more than some minutes before come with it.
+// TestVersionOfATime checks that all commits since a time follow its version, regardless of the
+// clock. At most a few minutes of earlier commits may follow it too.
 func TestVersionOfATime(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestVersionOfATime(t *testing.T) {
 	}
 }
 
-// TestTimeOfACommitThatTakesLong has readers look while a transaction runs for minutes: the
-// times at which they looked stand for versions before it.
+// TestTimeOfACommitThatTakesLong checks that times at which readers read during a long transaction
+// map to versions before it.
 func TestTimeOfACommitThatTakesLong(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -115,14 +115,14 @@ func TestTimeOfACommitThatTakesLong(t *testing.T) {
 	}
 }
 
-// TestTimesFromBeforeTimes: rows of the feed that have no time yet count as newer than any.
+// TestTimesFromBeforeTimes checks that feed rows without a time count as newer than any time.
 func TestTimesFromBeforeTimes(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
 			d := newTenant(t, storetest.Open(t, storetest.Database(t, engine, clock)))
 			d.project("acme/payments")
-			d.check(d.s.ExecRaw(t.Context(), `UPDATE change SET at = NULL`)) // as the migration leaves them
+			d.check(d.s.ExecRaw(t.Context(), `UPDATE change SET at = NULL`)) // as after the migration
 			clock.Advance(time.Hour)
 			version, err := d.versionAt(clock.Now())
 			d.check(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// checked is what the checks of the engine and of a deployment find.
+// checked returns the faults and the number of the checks of the engine and of a deployment.
 func checked(t *testing.T, s *store.Store, d tenant) (faults string, checks int) {
 	t.Helper()
 	tell := func(check string, found []string) {
@@ -28,7 +28,7 @@ func checked(t *testing.T, s *store.Store, d tenant) (faults string, checks int)
 	return faults, checks
 }
 
-// TestCheckFindsWhatIsMissing writes past all rules, and has it said.
+// TestCheckFindsWhatIsMissing damages rows directly in the database and expects faults.
 func TestCheckFindsWhatIsMissing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -53,8 +53,8 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 	})
 }
 
-// TestCheckFindsWhatDecisionsHangOn empties tables to which no row leads that must have
-// rows, of a deployment that has some of everything.
+// TestCheckFindsWhatDecisionsHangOn deletes rows that must exist although no other row refers to
+// them. The deployment has rows in all tables.
 func TestCheckFindsWhatDecisionsHangOn(t *testing.T) {
 	for _, c := range []struct{ damage, want string }{
 		{"DELETE FROM lineage_identity WHERE deployment_id = %d", "is live, and no lineage has its identity"},
@@ -87,8 +87,8 @@ func TestCheckFindsWhatDecisionsHangOn(t *testing.T) {
 	}
 }
 
-// TestScansFromBeforeAccountsAreWhole has a database that a version from before the baseline
-// made, and scans without accounts.
+// TestScansFromBeforeAccountsAreWhole checks that scans may lack accounts in a database created
+// before the baseline.
 func TestScansFromBeforeAccountsAreWhole(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -101,7 +101,7 @@ func TestScansFromBeforeAccountsAreWhole(t *testing.T) {
 	})
 }
 
-// TestCountFindings counts by project, type and status.
+// TestCountFindings checks the counts by project, type and status.
 func TestCountFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -122,8 +122,8 @@ func TestCountFindings(t *testing.T) {
 	})
 }
 
-// TestCheckLooksAtEachRelation damages one row after the other of a deployment that
-// has some of everything, and has each said.
+// TestCheckLooksAtEachRelation damages one reference after the other and expects a fault for each.
+// The deployment has rows in all tables.
 func TestCheckLooksAtEachRelation(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s).noise()
@@ -133,7 +133,7 @@ func TestCheckLooksAtEachRelation(t *testing.T) {
 			})
 			return faults
 		}
-		const far = 1000000 // from any id
+		const far = 1000000 // greater than any id
 		for _, r := range store.Relations {
 			damage := fmt.Sprintf("UPDATE %s SET %s = %[2]s + %d WHERE deployment_id = %d AND %[2]s = (SELECT MIN(%[2]s) FROM %[1]s WHERE deployment_id = %[4]d AND %[2]s <> 0)",
 				r.Table, r.Column, far, d.id)
@@ -150,7 +150,7 @@ func TestCheckLooksAtEachRelation(t *testing.T) {
 	})
 }
 
-// TestCheckCountsVersions damages the feed in each of the ways that a check tells apart.
+// TestCheckCountsVersions damages the feed in each way that the check distinguishes.
 func TestCheckCountsVersions(t *testing.T) {
 	for name, c := range map[string]struct{ statement, want string }{
 		"a version is missing":    {"DELETE FROM change WHERE deployment_id = %[1]d AND version = (SELECT MIN(version) FROM change WHERE deployment_id = %[1]d)", "the feed has -1 versions more than the deployment"},
@@ -173,12 +173,12 @@ func TestCheckCountsVersions(t *testing.T) {
 	}
 }
 
-// TestCheckComparesWhatScansReported damages what a scan says that it reported, of a
-// project with another name from before as of any.
+// TestCheckComparesWhatScansReported damages the reported findings of a scan whose project was
+// renamed.
 func TestCheckComparesWhatScansReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		reported []int64
-		raw      string // statement, in place of that
+		raw      string // statement to run instead
 		want     string
 	}{
 		"all are there":        {[]int64{1, 2}, "", ""},
@@ -218,8 +218,8 @@ func TestCheckComparesWhatScansReported(t *testing.T) {
 	}
 }
 
-// TestMergedScansNameWhatStays merges two projects that have findings in common, and
-// runs the migration over accounts that an older merge left as they were.
+// TestMergedScansNameWhatStays merges two projects with common findings. Accounts that refer to
+// deleted findings, as an older merge left them, must be reported.
 func TestMergedScansNameWhatStays(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)

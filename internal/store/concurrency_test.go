@@ -13,19 +13,19 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// commit is what one update of a worker saw.
+// commit is the state that one update of a worker read.
 type commit struct {
-	version int64 // its number
+	version int64 // its version
 	at      time.Time
 }
 
-// TestTwoStoresLoseNothing lets two servers write to the tenants of one
-// database at once: what each one did stands, and versions and clocks rise.
+// TestTwoStoresLoseNothing checks that no update is lost when two servers write to the same tenants
+// concurrently. Versions and times must increase.
 func TestTwoStoresLoseNothing(t *testing.T) {
 	const workers, updates = 4, 12
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
-			config := storetest.Database(t, engine, storetest.NewClock()) // its clock stands still
+			config := storetest.Database(t, engine, storetest.NewClock()) // the clock stands still
 			stores := []*store.Store{storetest.Open(t, config), storetest.Open(t, config)}
 			d := storetest.Deployment(t, stores[0])
 			noise := deployment(t, stores[0], storetest.Noise)
@@ -78,11 +78,11 @@ func TestTwoStoresLoseNothing(t *testing.T) {
 	}
 }
 
-// counted is a project whose URL counts the updates.
+// counted is a project whose URL contains the number of updates.
 const counted = "acme/counted"
 
-// addCounted makes a project and counts it: the read and the write of the
-// count would lose some if two updates went on at once.
+// addCounted creates a project and increments the count. Concurrent updates would lose increments
+// between the read and the write.
 func addCounted(ctx context.Context, tx *store.Tx, name string) error {
 	p, err := tx.ProjectForScan(ctx, nil, model.Project{Name: counted})
 	if err != nil {
@@ -101,7 +101,7 @@ func addCounted(ctx context.Context, tx *store.Tx, name string) error {
 	return err
 }
 
-// TestManyStartersMigrateOnce opens an empty database several times at once.
+// TestManyStartersMigrateOnce opens an empty database several times concurrently.
 func TestManyStartersMigrateOnce(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) { startMany(t, storetest.Empty(t, engine)) })
@@ -127,9 +127,9 @@ func startMany(t *testing.T, config store.Config) {
 	wg.Wait()
 }
 
-// TestWritersMayRead lets more writers of one tenant wait for their turn than
-// there are connections, while the one whose turn it is reads what is committed,
-// as a triage asks the index.
+// TestWritersMayRead starts more waiting writers of one tenant than there are connections. The
+// active writer must still be able to read committed data outside of its transaction, as triage
+// does.
 func TestWritersMayRead(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// connection makes a connection whose secrets say for which id they were sealed.
+// connection creates a connection whose secrets contain the id for which they were sealed.
 func (d tenant) connection(name string) (c model.Connection) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -75,12 +75,12 @@ func TestConnectionsKeepWhatIsSealedOutOfTheTrail(t *testing.T) {
 	})
 }
 
-// told is a repository as a host tells of it.
+// told returns a repository as a host reports it.
 func told(hostID, name string) model.Repository {
 	return model.Repository{HostID: hostID, FullName: name, DefaultBranch: "trunk", CloneURL: "https://git.example/" + name + ".git", WebURL: "https://git.example/" + name}
 }
 
-// tell keeps what a host says that it has.
+// tell stores the complete list of repositories of a host.
 func (d tenant) tell(c model.Connection, list ...model.Repository) (now []model.Repository) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -99,7 +99,7 @@ func (d tenant) take(r model.Repository) (p model.Project) {
 	return p
 }
 
-// repository is the one that a project is.
+// repository returns the repository of a project.
 func (d tenant) repository(projectID int64) (r model.Repository) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -223,8 +223,8 @@ func TestAProjectIsOneRepositoryAtMost(t *testing.T) {
 	})
 }
 
-// TestAProjectHasTheAddressOfItsRepository: scanners tell addresses that lost their port, or
-// those of a mirror.
+// TestAProjectHasTheAddressOfItsRepository checks that the host's address overrides those of
+// scanners, which lack the port or belong to a mirror.
 func TestAProjectHasTheAddressOfItsRepository(t *testing.T) {
 	const address, moved = "https://git.example:3000/acme/payments", "https://code.example:3000/acme/payments"
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -265,9 +265,8 @@ func TestAProjectHasTheAddressOfItsRepository(t *testing.T) {
 	})
 }
 
-// TestProjectsKeepTheirNameBeforeReservedOnes: a host and a scan that rename a repository
-// to a name that no project can have leave the project's name, each time, and store the
-// rest; people are refused.
+// TestProjectsKeepTheirNameBeforeReservedOnes checks that a host or scan cannot rename a project to
+// a reserved name, while other changes are stored. Renaming by users fails.
 func TestProjectsKeepTheirNameBeforeReservedOnes(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

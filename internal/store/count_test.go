@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// CountStatements counts from now on the statements that change the SQLite database; a
-// text that is prepared to be written by repeatedly counts once.
+// CountStatements returns a counter of statements that write to the SQLite database. A prepared
+// statement counts once.
 func (s *Store) CountStatements(t testing.TB) func() int {
 	t.Helper()
 	parts := s.PartsForTests()
@@ -28,7 +28,7 @@ func (s *Store) CountStatements(t testing.TB) func() int {
 	return func() int { return int(c.n.Load()) }
 }
 
-// counting makes connections whose statements it counts.
+// counting is a connector whose connections count statements.
 type counting struct {
 	driver driver.Driver
 	source string
@@ -47,7 +47,7 @@ func (c *counting) Connect(context.Context) (driver.Conn, error) {
 	return countedConn{conn.(sqlConn), &c.n}, nil
 }
 
-// sqlConn is what database/sql uses of a connection.
+// sqlConn contains the interfaces that database/sql uses of a connection.
 type sqlConn interface {
 	driver.Conn
 	driver.ConnBeginTx

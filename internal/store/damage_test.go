@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestRowsThatCannotBeReadAreDamage changes what only the store writes: who reads it is
-// told of damage, as are readiness and the next write.
+// TestRowsThatCannotBeReadAreDamage changes stored values to invalid ones. Readers, readiness
+// checks and later writes must report damage.
 func TestRowsThatCannotBeReadAreDamage(t *testing.T) {
 	feed := func(ctx context.Context, d tenant, _ int64) error {
 		_, _, err := d.s.Feed(ctx, d.id, 0, oneByOne(func(*model.Batch) error { return nil }))
@@ -58,7 +58,7 @@ func TestRowsThatCannotBeReadAreDamage(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoDamage has reads fail for reasons that are not what is stored.
+// TestWhatIsNoDamage checks that reads failing for other reasons do not report damage.
 func TestWhatIsNoDamage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -86,7 +86,7 @@ func TestWhatIsNoDamage(t *testing.T) {
 		}
 		whole("a caller who hung up")
 
-		// A newer program has migrated the database a moment ago, and writes rows of its own.
+		// A newer program has just migrated the database and written its own format.
 		for _, query := range []string{
 			`INSERT INTO goose_db_version (version_id, is_applied) SELECT 9999, is_applied FROM goose_db_version WHERE version_id = 82`,
 			`UPDATE lineage SET annotations_json = '2:{}'`,
@@ -110,7 +110,7 @@ func TestWhatIsNoDamage(t *testing.T) {
 	})
 }
 
-// TestAFaultOfTheProgramIsNoDamage reads more columns than a statement has.
+// TestAFaultOfTheProgramIsNoDamage scans more columns than a statement returns.
 func TestAFaultOfTheProgramIsNoDamage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		err := s.ScanTwo(t.Context(), `SELECT 1`)
@@ -120,8 +120,8 @@ func TestAFaultOfTheProgramIsNoDamage(t *testing.T) {
 	})
 }
 
-// TestAnIndexThatLacksARowIsFound changes a name in a table and not in its index, which
-// leaves each page as it should be.
+// TestAnIndexThatLacksARowIsFound changes a name in a table but not in its index, so that each page
+// is valid by itself.
 func TestAnIndexThatLacksARowIsFound(t *testing.T) {
 	config := storetest.Database(t, "sqlite", storetest.NewClock())
 	s := storetest.Open(t, config)
@@ -151,7 +151,7 @@ func TestAnIndexThatLacksARowIsFound(t *testing.T) {
 	fails(t, "readiness", reads, model.ErrDamaged)
 }
 
-// TestADamagedListOfMigrationsIsSaid opens a database whose version is no number.
+// TestADamagedListOfMigrationsIsSaid opens a database whose schema version is not a number.
 func TestADamagedListOfMigrationsIsSaid(t *testing.T) {
 	config := storetest.Database(t, "sqlite", storetest.NewClock())
 	s := storetest.Open(t, config)

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// rowFaults are what the check of a deployment's rows finds.
+// rowFaults returns the faults of CheckRows.
 func (d tenant) rowFaults() (faults string) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -26,8 +26,8 @@ func (d tenant) rowFaults() (faults string) {
 	return faults
 }
 
-// The contents of lockfiles follow their rows: as these come, change and go, as
-// lockfiles are dropped, and with their project.
+// TestContentsFollowTheirRows checks that lockfile contents match the rows after changes, and when
+// lockfiles or the project are deleted.
 func TestContentsFollowTheirRows(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -68,7 +68,7 @@ func TestContentsFollowTheirRows(t *testing.T) {
 	})
 }
 
-// The check tells of contents that are not those of their rows.
+// TestContentsAreChecked checks that CheckRows reports contents that differ from the rows.
 func TestContentsAreChecked(t *testing.T) {
 	for name, damage := range map[string]string{
 		"another licence": `UPDATE dependency SET licenses_json = '["BSD"]' WHERE deployment_id = %d`,
@@ -93,8 +93,8 @@ func TestContentsAreChecked(t *testing.T) {
 	}
 }
 
-// Names are found that came since the last question; those of a transaction that was
-// undone are not remembered, nor those whose ids are others' now.
+// TestNamesFollowTheDictionary checks that new names are found. Names of rolled-back transactions
+// must not be cached, because their ids are reused.
 func TestNamesFollowTheDictionary(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -144,8 +144,8 @@ func TestNamesFollowTheDictionary(t *testing.T) {
 	})
 }
 
-// A project of which no branch was fully scanned has refs/heads/main as its primary
-// branch, in its lists as in the list of projects.
+// TestDependencyProjectsWithoutAScan checks that the primary branch of a project without a full
+// scan is refs/heads/main.
 func TestDependencyProjectsWithoutAScan(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -168,7 +168,8 @@ func TestDependencyProjectsWithoutAScan(t *testing.T) {
 	})
 }
 
-// The projects of a list are those of the rows, whatever the filter, and in pages.
+// TestDependencyProjectsCountTheRows checks that the listed projects and counts match the rows for
+// several filters, in pages.
 func TestDependencyProjectsCountTheRows(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// upgrade draws the next content of a lockfile: packages stay, change their
-// version, go and come, so ids of several lockfiles interleave.
+// upgrade draws the next content of a lockfile. Packages stay, change, disappear and appear, so ids
+// of several lockfiles interleave.
 func upgrade(rt *rapid.T, held map[string]int) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		switch rapid.SampledFrom([]string{"stay", "stay", "upgrade", "remove", "add"}).Draw(rt, name) {
@@ -25,8 +25,8 @@ func upgrade(rt *rapid.T, held map[string]int) {
 	}
 }
 
-// The pages of a list of dependencies hold each row once, whatever their size and
-// whichever lockfiles changed since they were stored.
+// TestDependencyPagesHoldEachRowOnce checks that pages contain each row once, for any page size and
+// sequence of lockfile changes.
 func TestDependencyPagesHoldEachRowOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		storetest.Checks(t, 30)
@@ -51,7 +51,8 @@ func TestDependencyPagesHoldEachRowOnce(t *testing.T) {
 				}
 				d.state(said)
 			}
-			f := model.DependencyFilter{ProjectIDs: []int64{projects[0].ID, projects[1].ID}} // those of this history
+			// the projects of this round
+			f := model.DependencyFilter{ProjectIDs: []int64{projects[0].ID, projects[1].ID}}
 			want := 0
 			for _, packages := range held {
 				want += len(packages)

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// Ways are stored with the rows, follow a lockfile that changes, and never lead
+// TestDependencyPaths checks that paths are stored, follow changes of a lockfile, and never lead
 // into another lockfile.
 func TestDependencyPaths(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -18,19 +18,18 @@ import (
 	"github.com/redoubt/redoubt/internal/version"
 )
 
-// What the lockfiles of the world hold, and filters look for.
+// Names, versions and licenses in the lockfiles of world, for filters.
 var (
 	worldNames    = []string{"lodash", "Lodash", "lodash.merge", "react", "@a/react-dom", "left-pad"}
 	worldVersions = []string{"1.0.0", "1.2.0", "1.10.0", "2.0.0-rc.1", "2.0.0", "latest", "10"}
 	worldLicenses = [][]string{nil, {"MIT"}, {"MIT-0"}, {"(MIT OR Apache-2.0)"}, {"Apache-2.0", "ISC"}}
 )
 
-// manyVersions is more than rows are looked up by.
+// manyVersions exceeds the number of versions that are looked up by id.
 const manyVersions = 1100
 
-// world states lockfiles of more projects than rows are looked up by, with rows
-// on other refs too, and returns what is in force, in the order of ids, and the
-// projects' names.
+// world states lockfiles of many projects, with rows on other refs too. It returns the dependencies
+// on primary branches in the order of their ids, and the projects' names.
 func (d tenant) world() (inForce []model.Dependency, names map[int64]string) {
 	names = map[int64]string{}
 	n := 0
@@ -75,7 +74,7 @@ func (d tenant) world() (inForce []model.Dependency, names map[int64]string) {
 	return inForce, names
 }
 
-// keeps is the filter in its plainest words.
+// keeps is a simple implementation of the filter.
 func keeps(f model.DependencyFilter, d model.Dependency, project string) bool {
 	holds := func(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
 	if !holds(d.Name, f.Name) || f.Version != "" && f.Version != d.Version || f.Lockfile != "" && f.Lockfile != d.Lockfile {
@@ -90,7 +89,7 @@ func keeps(f model.DependencyFilter, d model.Dependency, project string) bool {
 	if len(f.ProjectIDs) > 0 && !slices.Contains(f.ProjectIDs, d.ProjectID) || !f.Projects.Allows(project) {
 		return false
 	}
-	// The world's expressions hold licences between spaces and parentheses.
+	// The expressions of world separate licenses by spaces and parentheses.
 	words := strings.Fields(strings.NewReplacer("(", " ", ")", " ").Replace(strings.Join(d.Licenses, " ")))
 	if len(f.Licenses) > 0 && !slices.ContainsFunc(f.Licenses, func(l string) bool { return slices.Contains(words, l) }) {
 		return false
@@ -110,7 +109,7 @@ func keeps(f model.DependencyFilter, d model.Dependency, project string) bool {
 	})
 }
 
-// anyFilter draws filters that keep some rows and drop some.
+// anyFilter draws filters that match some rows.
 func anyFilter(projects map[int64]string) *rapid.Generator[model.DependencyFilter] {
 	ids := slices.Sorted(maps.Keys(projects))
 	sometimes := func(t *rapid.T, label string, values ...string) string {
@@ -151,17 +150,17 @@ func anyFilter(projects map[int64]string) *rapid.Generator[model.DependencyFilte
 	})
 }
 
-// described tells rows apart without their ids.
+// described returns texts of rows without their ids.
 func described(list []model.Dependency) (lines []string) {
 	for _, d := range list {
 		lines = append(lines, fmt.Sprintf("%d %s %s %s %s", d.ProjectID, d.Lockfile, d.Ecosystem, d.Name, d.Version))
 	}
 	slices.Sort(lines)
-	return slices.Compact(lines) // a lockfile may state the same twice
+	return slices.Compact(lines) // a lockfile may contain duplicates
 }
 
-// Every filter keeps what its plain words keep, and no other row, whatever the
-// size of the pages; the lockfiles count the same rows.
+// TestDependencyFilters checks that every filter returns the same rows as keeps, for any page size,
+// and that lockfile counts match.
 func TestDependencyFilters(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -185,7 +184,7 @@ func TestDependencyFilters(t *testing.T) {
 	})
 }
 
-// walk reads all pages of a filter.
+// walk returns all pages of a filter.
 func (d tenant) walk(f model.DependencyFilter, limit int) (list []model.Dependency) {
 	d.t.Helper()
 	after := int64(0)
@@ -209,7 +208,7 @@ func (d tenant) walk(f model.DependencyFilter, limit int) (list []model.Dependen
 	return list
 }
 
-// countsLockfiles compares the summaries of the first project met with the rows.
+// countsLockfiles compares the lockfile summaries of the first project with the rows.
 func (d tenant) countsLockfiles(f model.DependencyFilter, rows []model.Dependency) {
 	d.t.Helper()
 	if len(rows) == 0 {
@@ -262,8 +261,8 @@ func TestDependencyBoundsThatAreNone(t *testing.T) {
 	})
 }
 
-// While rows come and go between pages, a walk repeats none and loses none of
-// those that stay.
+// TestDependencyPagesWhileScansLand checks that paging neither repeats nor skips rows that stay
+// while other rows change.
 func TestDependencyPagesWhileScansLand(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -290,7 +289,7 @@ func TestDependencyPagesWhileScansLand(t *testing.T) {
 				}
 				return err
 			})
-			if step < 4 { // a scan lands: some go, some come
+			if step < 4 { // a scan replaces some rows
 				goes = goes[min(len(goes), 5):]
 				said.At = said.At.Add(1)
 				stays = append(stays, dep("npm", fmt.Sprintf("new%d", step), "1"))
@@ -311,7 +310,8 @@ func TestDependencyPagesWhileScansLand(t *testing.T) {
 	})
 }
 
-// Dependencies follow the primary branch.
+// TestDependenciesOfThePrimaryBranch checks that dependencies follow a change of the primary
+// branch.
 func TestDependenciesOfThePrimaryBranch(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

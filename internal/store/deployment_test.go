@@ -28,7 +28,8 @@ func TestDeploymentsAreMadeFoundAndListed(t *testing.T) {
 			fails(t, key, err, model.ErrNotFound)
 		}
 		list, err := s.Deployments(t.Context())
-		listed := model.Deployment{ID: d.ID, Slug: d.Slug, Name: d.Name, CreatedAt: d.CreatedAt} // the rest is told one by one
+		// the list has no other columns
+		listed := model.Deployment{ID: d.ID, Slug: d.Slug, Name: d.Name, CreatedAt: d.CreatedAt}
 		if err != nil || len(list) != 2 || list[0].Slug != storetest.Noise || list[1] != listed {
 			t.Errorf("listed are %v, %v", list, err)
 		}
@@ -119,7 +120,7 @@ func TestDeletedDeploymentLeavesNothingButItsTrail(t *testing.T) {
 	})
 }
 
-// counts counts a tenant's rows by table.
+// counts returns the number of a tenant's rows by table.
 func counts(t *testing.T, s *store.Store, d model.Deployment) map[string]int {
 	t.Helper()
 	out := map[string]int{}

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// citus stands for the extension's function: it refuses what the extension does, which
-// no package of the tests has.
+// citus is a stub of the extension's function, which is not packaged for tests. It rejects the same
+// tables as the extension.
 const citus = `
 CREATE TABLE spread (name TEXT PRIMARY KEY, col TEXT NOT NULL);
 CREATE FUNCTION create_distributed_table(t TEXT, col TEXT, colocate_with TEXT DEFAULT '') RETURNS VOID LANGUAGE plpgsql AS $$
@@ -25,8 +25,8 @@ BEGIN
 	INSERT INTO spread VALUES (t, col);
 END $$;`
 
-// TestDistribution applies what spreads the tenants: the tables are as the extension takes
-// them, and what is spread is what statements take for a tenant's.
+// TestDistribution applies the distribution. The extension must accept the tables, and the
+// distributed ones must match the tables that statements treat as a tenant's.
 func TestDistribution(t *testing.T) {
 	s := storetest.New(t, "postgres")
 	for _, text := range []string{citus, store.Distribution()} {
@@ -56,8 +56,8 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// unspread are the tables with rows of a deployment that neither lie with it nor are known to be
-// what all share.
+// unspread returns the tables with a deployment's rows that are neither distributed nor in
+// SharedTables.
 func unspread(t *testing.T, s *store.Store) []string {
 	t.Helper()
 	list := lines(t, s, `SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'deployment_id'

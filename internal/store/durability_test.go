@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// childVariable names the folder to a child of this test binary, which then
-// writes until it is killed.
+// childVariable is the environment variable with the data folder of a child process, which writes
+// until it is killed.
 const childVariable = "REDOUBT_STORE_TEST_CHILD"
 
 func isChild() bool {
@@ -28,7 +28,7 @@ func isChild() bool {
 	return true
 }
 
-// writeForever prints the name of each project once it is acknowledged.
+// writeForever prints the name of each project once it is committed.
 func writeForever(dir string) error {
 	ctx := context.Background()
 	s, err := store.Open(ctx, store.Config{Dir: dir, Clock: storetest.NewClock().Now})
@@ -95,7 +95,8 @@ func TestAcknowledgedWritesSurviveAKill(t *testing.T) {
 			}
 		}
 		projects, err := tx.Projects(ctx, store.ProjectQuery{})
-		if extra := len(projects) - len(acknowledged); extra < 0 || extra > 1 { // the last one's word may be lost with the child
+		// the output about the last project may be lost
+		if extra := len(projects) - len(acknowledged); extra < 0 || extra > 1 {
 			t.Errorf("%d projects are there, %d were acknowledged", len(projects), len(acknowledged))
 		}
 		return err

@@ -11,9 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestInsertWritesWhatRowsShare writes rows that have all, some or none of their columns
-// in common, of every kind of value, in as many statements as come of them: what is
-// stored is what was given, wherever it stands in a row.
+// TestInsertWritesWhatRowsShare inserts rows that share all, some or no columns, with every type of
+// value and one or more statements. The stored rows must equal the input.
 func TestInsertWritesWhatRowsShare(t *testing.T) {
 	const into = "lineage_identity (deployment_id, project_id, kind, hash, lineage_id)"
 	shapes := map[string]func(i int) []any{
@@ -47,8 +46,8 @@ func TestInsertWritesWhatRowsShare(t *testing.T) {
 	})
 }
 
-// TestManyRowsAreOneStatement inserts rows whose columns are all NULL, partly so and
-// never, and bytes that are none.
+// TestManyRowsAreOneStatement inserts columns that are always, sometimes or never NULL, and empty
+// bytes.
 func TestManyRowsAreOneStatement(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -60,7 +59,7 @@ func TestManyRowsAreOneStatement(t *testing.T) {
 			}
 			answers := [][]any{{"one", []byte{1}, []byte{}, tx.Now(), 1}, {"two", []byte{}, []byte{2}, tx.Now(), 2}}
 			return errors.Join(
-				tx.Insert(ctx, "user_link_probe", nil, ""), // no rows are no statement
+				tx.Insert(ctx, "user_link_probe", nil, ""), // no rows need no statement
 				insertTokens(ctx, tx, rows),
 				tx.Insert(ctx, "kept_answer (deployment_id, idem_key, request, answer, at, ends)", answers, ""),
 			)

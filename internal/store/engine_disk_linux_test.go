@@ -13,9 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAFullDiskReads fills a file system of its own, and starts again on it:
-// after a kill, which leaves SQLite's files beside the database, and after an
-// orderly end, which takes them away.
+// TestAFullDiskReads fills a separate file system and restarts on it. A kill leaves SQLite's
+// additional files; a clean shutdown removes them.
 func TestAFullDiskReads(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
@@ -31,7 +30,7 @@ func TestAFullDiskReads(t *testing.T) {
 	d := small(t, s)
 	fill(t, filepath.Join(dir, "others"))
 	readsOnly(t, s, d)
-	for range 2 { // another process beside it, then one after it
+	for range 2 { // another process concurrently, then one after it
 		again := storetest.Open(t, config)
 		if _, writes := again.Health(t.Context()); writes == nil {
 			t.Error("a start without room says that it can write")
@@ -54,7 +53,7 @@ func TestAFullDiskReads(t *testing.T) {
 	}
 }
 
-// fill takes all the room that there is.
+// fill uses all free space.
 func fill(t *testing.T, name string) {
 	t.Helper()
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -71,8 +70,8 @@ func fill(t *testing.T, name string) {
 	}
 }
 
-// TestABackupNamesTheFullDisk backs up to a file system that has no room for it, which is not that
-// of the database.
+// TestABackupNamesTheFullDisk checks that the error names the full disk of the backup rather than
+// that of the database.
 func TestABackupNamesTheFullDisk(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	d := small(t, s)

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// large writes more than a little room has space for.
+// large writes more than the remaining space.
 func large(t *testing.T, s *store.Store, d model.Deployment) error {
 	t.Helper()
 	return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -23,7 +23,7 @@ func large(t *testing.T, s *store.Store, d model.Deployment) error {
 	})
 }
 
-// readsOnly holds that a store answers, and says of a write why it does not.
+// readsOnly checks that reads succeed and that writes fail with model.ErrDiskFull.
 func readsOnly(t *testing.T, s *store.Store, d model.Deployment) {
 	t.Helper()
 	fails(t, "a write", large(t, s, d), model.ErrDiskFull)
@@ -50,12 +50,13 @@ func small(t *testing.T, s *store.Store) model.Deployment {
 	return d
 }
 
-// TestAFullDatabaseReads fills the database by a limit of its own, which holds
-// the probe of its health up too, and then lifts the limit.
+// TestAFullDatabaseReads fills the database by a page limit, which also fails the health probe, and
+// then removes the limit.
 func TestAFullDatabaseReads(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	d := small(t, s)
-	if err := s.ExecRaw(t.Context(), `PRAGMA max_page_count = 1`); err != nil { // which is the number of pages that there are
+	// SQLite raises it to the current number of pages
+	if err := s.ExecRaw(t.Context(), `PRAGMA max_page_count = 1`); err != nil {
 		t.Fatal(err)
 	}
 	readsOnly(t, s, d)
@@ -70,8 +71,8 @@ func TestAFullDatabaseReads(t *testing.T) {
 	}
 }
 
-// TestADamagedFileIsSaid writes nonsense over pages of a file: it is found, said,
-// and takes no more writes.
+// TestADamagedFileIsSaid overwrites pages of a file. The damage must be detected and reported, and
+// later writes must fail.
 func TestADamagedFileIsSaid(t *testing.T) {
 	config := storetest.Database(t, "sqlite", storetest.NewClock())
 	s := storetest.Open(t, config)
@@ -95,7 +96,7 @@ func TestADamagedFileIsSaid(t *testing.T) {
 	fails(t, "writing", writes, model.ErrDamaged)
 }
 
-// damage writes nonsense over the start of a page of the file, where SQLite says what is in it.
+// damage overwrites the header of a page of the file.
 func damage(t *testing.T, dir string, page int) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(dir, store.FileName), os.O_RDWR, 0)
@@ -108,7 +109,7 @@ func damage(t *testing.T, dir string, page int) {
 	}
 }
 
-// TestAFolderThatIsGone has connections opened to a file that is not there any more.
+// TestAFolderThatIsGone opens connections to a deleted file.
 func TestAFolderThatIsGone(t *testing.T) {
 	config := storetest.Database(t, "sqlite", storetest.NewClock())
 	s := storetest.Open(t, config)
@@ -118,7 +119,7 @@ func TestAFolderThatIsGone(t *testing.T) {
 	}
 	var err error
 	var nested func(ctx context.Context, deep int) error
-	nested = func(ctx context.Context, deep int) error { // each on a connection of its own
+	nested = func(ctx context.Context, deep int) error { // each uses a separate connection
 		if deep == 3 {
 			return nil
 		}
@@ -128,7 +129,7 @@ func TestAFolderThatIsGone(t *testing.T) {
 	fails(t, "reading", err, model.ErrOutOfFiles)
 }
 
-// TestAFileThatIsNoDatabase opens one.
+// TestAFileThatIsNoDatabase opens a file that is not a database.
 func TestAFileThatIsNoDatabase(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, store.FileName), []byte(fmt.Sprintf("%4096s", "this is a letter")), 0o600); err != nil {
@@ -138,8 +139,8 @@ func TestAFileThatIsNoDatabase(t *testing.T) {
 	fails(t, "opening it", err, model.ErrDamaged)
 }
 
-// TestASharedFileIsNamed: a database that everybody on the machine can read, as one that was restored by
-// a copy, is named in the log, and one for its owner alone is not.
+// TestASharedFileIsNamed checks that a warning is logged if all users of the machine can read the
+// database file.
 func TestASharedFileIsNamed(t *testing.T) {
 	var log bytes.Buffer
 	config := store.Config{Dir: t.TempDir(), Clock: storetest.NewClock().Now, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))}

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// behindProxy opens a store on PostgreSQL that gives up after a second.
+// behindProxy opens a store on PostgreSQL behind a proxy, with a timeout.
 func behindProxy(t *testing.T, limit time.Duration) (*storetest.Proxy, *store.Store, model.Deployment) {
 	t.Helper()
 	config := storetest.Database(t, "postgres", storetest.NewClock())
@@ -21,7 +21,7 @@ func behindProxy(t *testing.T, limit time.Duration) (*storetest.Proxy, *store.St
 	return proxy, storetest.Open(t, config), d
 }
 
-// works writes and reads, until both do: connections that broke are found one by one.
+// works retries until a write and a read succeed: broken connections are detected one by one.
 func works(t *testing.T, s *store.Store, d model.Deployment) {
 	t.Helper()
 	for {
@@ -39,8 +39,8 @@ func works(t *testing.T, s *store.Store, d model.Deployment) {
 	}
 }
 
-// TestPostgresLostInTheMiddle cuts the connections of a reader, a writer and a
-// commit, has PostgreSQL end them, and refuses new ones.
+// TestPostgresLostInTheMiddle cuts connections during a read, a write and a commit, terminates them
+// in PostgreSQL, and rejects new ones.
 func TestPostgresLostInTheMiddle(t *testing.T) {
 	proxy, s, d := behindProxy(t, time.Minute)
 	inTheMiddle := map[string]func(then func()) error{
@@ -91,7 +91,7 @@ func TestPostgresLostInTheMiddle(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// endBackends has PostgreSQL end the store's connections as an administrator does.
+// endBackends terminates the store's connections in PostgreSQL, as an administrator would.
 func endBackends(t *testing.T, s *store.Store) {
 	t.Helper()
 	if _, err := s.DB().ExecContext(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
@@ -99,8 +99,8 @@ func endBackends(t *testing.T, s *store.Store) {
 	}
 }
 
-// TestAStalledPostgresIsGivenUp stalls everything: who reads, who writes, who
-// waits for a connection and who starts.
+// TestAStalledPostgresIsGivenUp stalls all connections. Reads, writes, waits for a connection and
+// starts must fail.
 func TestAStalledPostgresIsGivenUp(t *testing.T) {
 	proxy, s, d := behindProxy(t, 400*time.Millisecond)
 	err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -125,10 +125,10 @@ func TestAStalledPostgresIsGivenUp(t *testing.T) {
 	works(t, s, d)
 }
 
-// TestWhoWaitsForALockIsNotGivenUp holds a deployment for longer than PostgreSQL
-// may be silent: it answers others, so the second writer waits.
+// TestWhoWaitsForALockIsNotGivenUp locks a deployment for longer than the timeout. PostgreSQL
+// responds to probes, so the second writer must wait.
 func TestWhoWaitsForALockIsNotGivenUp(t *testing.T) {
-	const limit = 500 * time.Millisecond // half of it is enough for a connection on a busy machine
+	const limit = 500 * time.Millisecond // half of it suffices for a connection on a busy machine
 	_, s, d := behindProxy(t, limit)
 	held, waited := make(chan struct{}), make(chan error, 1)
 	err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, _ *store.Tx) error {
@@ -147,7 +147,7 @@ func TestWhoWaitsForALockIsNotGivenUp(t *testing.T) {
 			return nil
 		}
 	})
-	if err != nil { // the second one may never have begun
+	if err != nil { // the second writer may not have started
 		t.Fatal(err)
 	}
 	if err := <-waited; err != nil {

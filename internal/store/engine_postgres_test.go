@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAFailedWriteFailsTheTransaction ignores the error of a write: the commit fails and
-// nothing stays.
+// TestAFailedWriteFailsTheTransaction checks that the commit fails and nothing is stored if a
+// caller ignores the error of a write.
 func TestAFailedWriteFailsTheTransaction(t *testing.T) {
 	s := storetest.Open(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	d := storetest.Deployment(t, s)
@@ -37,7 +37,8 @@ func TestAFailedWriteFailsTheTransaction(t *testing.T) {
 	})
 }
 
-// TestACommitOfAFailedTransactionIsAnError: PostgreSQL answers it with ROLLBACK.
+// TestACommitOfAFailedTransactionIsAnError checks that a ROLLBACK by PostgreSQL in response to a
+// commit is an error.
 func TestACommitOfAFailedTransactionIsAnError(t *testing.T) {
 	s := storetest.Open(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	tx, err := s.DB().BeginTx(t.Context(), nil)
@@ -50,7 +51,7 @@ func TestACommitOfAFailedTransactionIsAnError(t *testing.T) {
 	fails(t, "the commit", tx.Commit(), pgx.ErrTxCommitRollback)
 }
 
-// projectIn makes a project.
+// projectIn creates a project.
 func projectIn(t *testing.T, s *store.Store, d model.Deployment) (p model.Project) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -60,8 +61,8 @@ func projectIn(t *testing.T, s *store.Store, d model.Deployment) (p model.Projec
 	return p
 }
 
-// TestPostgresWithoutPreparedStatements opens a database as behind a pooler that knows
-// none: nothing is prepared by name, and all is stored as it is otherwise.
+// TestPostgresWithoutPreparedStatements opens a database as behind a pooler without support for
+// prepared statements.
 func TestPostgresWithoutPreparedStatements(t *testing.T) {
 	config := storetest.Database(t, "postgres", storetest.NewClock())
 	config.DatabaseURL += "&default_query_exec_mode=exec"

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAReadOnlyDiskIsRead starts on a file system that takes no writes, as ext4 turns itself after
-// an error: after an orderly end, and after a kill, which leaves SQLite's files beside the database.
+// TestAReadOnlyDiskIsRead starts on a read-only file system, which ext4 becomes after an error. It
+// does so after a clean shutdown and after a kill, which leaves SQLite's additional files.
 func TestAReadOnlyDiskIsRead(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64m"); err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// errUndo takes back what one round of a property wrote.
+// errUndo rolls back the writes of one round of a property test.
 var errUndo = errors.New("undo")
 
-// rounds runs a property's rounds, each in an update that is taken back.
+// rounds runs the rounds of a property test, each in an update that is rolled back.
 func rounds(t *testing.T, s *store.Store, d model.Deployment, round func(context.Context, *rapid.T, *store.Tx) error) {
 	t.Helper()
 	rapid.Check(t, func(r *rapid.T) {
@@ -73,7 +73,7 @@ func TestInFindsWhatIsListedAndNothingElse(t *testing.T) {
 	})
 }
 
-// text names a number with the characters that quoting may trip over.
+// text returns a text for a number with characters that are sensitive to quoting.
 func text(n int64) string { return fmt.Sprintf(`'"\%d,{}[]$1;--é`, n) }
 
 func hash(n int64) []byte { return []byte{0, byte(n), 0xff, '\'', '"'} }
@@ -108,7 +108,7 @@ func TestInTakesLongListsAndNoList(t *testing.T) {
 func TestInsertWritesEveryRowHoweverMany(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		const width = 3 // with the tenant
+		const width = 3 // including the tenant
 		for _, n := range []int{0, 1, store.MaxArgs/width - 1, store.MaxArgs / width, store.MaxArgs/width + 1, 3 * store.MaxArgs / width} {
 			rows := make([][]any, n)
 			want := make([]int64, n)
@@ -139,8 +139,8 @@ func TestInsertWritesEveryRowHoweverMany(t *testing.T) {
 	})
 }
 
-// FuzzTextIsKept shows that no string fails a write, that it is found by what
-// it was written as, and that what is valid comes back as it was.
+// FuzzTextIsKept checks that any string can be written and found, and that valid strings are read
+// unchanged.
 func FuzzTextIsKept(f *testing.F) {
 	for _, seed := range []string{"", "acme", "a\x00b", "\xff\xfe", "'; DROP TABLE project; --", "\u2028é\U0001F600", "$1 ? :x @y", `{"a":"\u0000"}`} {
 		f.Add(seed)

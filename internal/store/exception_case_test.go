@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// judging is a transaction that knows which lineages are judged in it.
+// judging is a transaction that records the evaluated lineages.
 type judging struct {
 	*store.Tx
 	judged []int64
@@ -24,7 +24,7 @@ func (c *judging) ExceptionCases(ctx context.Context, ids []int64) ([]model.Exce
 	return c.Tx.ExceptionCases(ctx, ids)
 }
 
-// judgedIn lists the lineages that are judged in a write, ascending.
+// judgedIn returns the lineages evaluated by a write, ascending.
 func (d tenant) judgedIn(write func(ctx context.Context, tx *judging) error) []int64 {
 	d.t.Helper()
 	c := &judging{}
@@ -44,7 +44,7 @@ func lineagesOf(w []model.FindingWrite) (ids []int64) {
 	return slices.Compact(ids)
 }
 
-// ofRule has the findings be of a rule.
+// ofRule sets the rule of findings.
 func ofRule(name string) func(int, *model.FindingWrite) {
 	return func(_ int, w *model.FindingWrite) { w.RuleName = name }
 }
@@ -107,7 +107,7 @@ func TestVEXDocumentsJudgeWhatTheySpeakOf(t *testing.T) {
 	})
 }
 
-// twoPlaces makes one finding at tests/a.go on main and src/a.go on dev.
+// twoPlaces creates one finding at tests/a.go on main and src/a.go on dev.
 func (d tenant) twoPlaces(p model.Project) []model.FindingWrite {
 	d.t.Helper()
 	w := d.findings(p, 2, func(i int, w *model.FindingWrite) {
@@ -123,14 +123,14 @@ func (d tenant) twoPlaces(p model.Project) []model.FindingWrite {
 	return w[:1]
 }
 
-// until is an exception for rule-1 at some paths, for an hour.
+// until returns an exception for rule-1 at some paths, for an hour.
 func until(tx *store.Tx, paths ...string) model.Exception {
 	e := accepted("rule-1")
 	e.Paths, e.Until = paths, tx.Now().Add(time.Hour)
 	return e
 }
 
-// decides has somebody decide about a lineage, as people and undo do.
+// decides stores a decision about a lineage, as users and undo do.
 func decides(ctx context.Context, tx *store.Tx, lineage int64, after model.Triage) error {
 	found, err := tx.Lineages(ctx, []int64{lineage})
 	if err != nil {
@@ -139,11 +139,11 @@ func decides(ctx context.Context, tx *store.Tx, lineage int64, after model.Triag
 	return tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: lineage, At: tx.Now(), By: storetest.Actor, Before: found[lineage].Triage, After: after}})
 }
 
-// followed is a change that no upload shows. prepare makes the findings that it
-// concerns; only they may be judged.
+// followed is a change without an upload. prepare creates the affected findings; only these may be
+// evaluated.
 type followed struct {
 	prepare func(d tenant) []model.FindingWrite
-	change  func(ctx context.Context, tx *store.Tx, w []model.FindingWrite) error // an hour later
+	change  func(ctx context.Context, tx *store.Tx, w []model.FindingWrite) error // runs an hour later
 	before  string
 	after   string
 }
@@ -379,16 +379,15 @@ var changesFollowed = map[string]followed{
 	},
 }
 
-// aliasesChange is what the advisories say later, by the name of the change.
+// aliasesChange contains later advisories by the name of the change.
 var aliasesChange = map[string]model.Advisory{
 	"a vulnerability gets an alias":  record("GHSA-JFH8-C2JP-5V3Q", []string{"npm/p"}, "CVE-2021-44228"),
 	"a vulnerability loses an alias": record("GHSA-AAAA", []string{"npm/other"}),
 }
 
-// TestChangesWithoutAnUploadAreFollowed makes a change, and holds that following
-// it judges what it concerns and nothing else, comes to the triage that is due,
-// and leaves nothing that judging everything would find. Another tenant with the
-// same findings is followed on its own.
+// TestChangesWithoutAnUploadAreFollowed checks that following a change evaluates exactly the
+// affected findings. The result must be the expected triage and equal a complete evaluation.
+// Another tenant with the same findings must be unaffected.
 func TestChangesWithoutAnUploadAreFollowed(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		clock := storetest.NewClock()
@@ -454,7 +453,7 @@ func (f followed) run(t *testing.T, d tenant, clock *storetest.Clock, what strin
 	})
 }
 
-// followAll follows until nothing is left.
+// followAll follows changes until none is left.
 func (d tenant) followAll() {
 	d.t.Helper()
 	for range 2 {
@@ -462,15 +461,16 @@ func (d tenant) followAll() {
 	}
 }
 
-// unmark forgets how far the deployment was followed.
+// unmark resets the progress of the deployment.
 func (d tenant) unmark() {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) error {
-		return tx.SaveExceptionMark(ctx, model.ExceptionMark{Version: -1, At: tx.Now()}) // before what any feed keeps
+		return tx.SaveExceptionMark(ctx, model.ExceptionMark{Version: -1, At: tx.Now()}) // earlier than any feed row
 	})
 }
 
-// One tenant's mark and exceptions are none of another's.
+// TestExceptionsAreFollowedTenantByTenant checks that marks and exceptions of tenants are
+// independent.
 func TestExceptionsAreFollowedTenantByTenant(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -478,7 +478,7 @@ func TestExceptionsAreFollowedTenantByTenant(t *testing.T) {
 		d.check(err)
 		second := tenant{t, s, made.ID}
 		var w [2][]model.FindingWrite
-		var own model.Exception // of the second
+		var own model.Exception // of the second tenant
 		for i, d := range []tenant{d, second} {
 			w[i] = d.vulnerable(d.project("acme/payments"), 1)
 			own, _ = d.except(accepted("GHSA-AAAA"))

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// wish asks for an exception for findings, as a user.
+// wish requests an exception for findings, as a user.
 func (d tenant) wish(askerID int64, of ...model.FindingWrite) (r model.Exception, err error) {
 	d.t.Helper()
 	findings := d.written(of)
@@ -32,7 +32,7 @@ func (d tenant) wishes(askerID int64, of ...model.FindingWrite) model.Exception 
 	return r
 }
 
-// request reads one, and holds that the deployment counts those that are open.
+// request reads an exception and checks the deployment's count of open requests.
 func (d tenant) request(id int64) (r model.Exception) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -51,7 +51,7 @@ func (d tenant) request(id int64) (r model.Exception) {
 	return r
 }
 
-// decideOn sets lineages to a state, as a person.
+// decideOn sets the triage state of lineages, as a user.
 func (d tenant) decideOn(state model.TriageState, of ...model.FindingWrite) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -65,7 +65,7 @@ func (d tenant) decideOn(state model.TriageState, of ...model.FindingWrite) {
 	})
 }
 
-// settle gives findings a state, as scans do.
+// settle sets the state of findings, as scans do.
 func (d tenant) settle(state model.State, of ...model.FindingWrite) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -77,7 +77,8 @@ func (d tenant) settle(state model.State, of ...model.FindingWrite) {
 	})
 }
 
-// What is asked waits until somebody decides; a finding has one open request at most.
+// TestExceptionRequests checks that requests wait for a decision, and that a finding has at most
+// one open request.
 func TestExceptionRequests(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)
@@ -146,7 +147,7 @@ func TestExceptionRequests(t *testing.T) {
 			_, err := exceptions.Withdraw(ctx, tx, second.ID, 8)
 			return err
 		})
-		third := d.wishes(8, f[2], f[3]) // what was withdrawn may be asked again
+		third := d.wishes(8, f[2], f[3]) // after a withdrawal a new request is allowed
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			_, err := exceptions.Refuse(ctx, tx, third.ID, "it is reachable")
 			return err
@@ -173,15 +174,15 @@ func TestExceptionRequests(t *testing.T) {
 			}
 			return err
 		})
-		d.wishes(7, f[0]) // the end of what was granted lets one ask anew
+		d.wishes(7, f[0]) // after the exception ended a new request is allowed
 		if n := d.request(first.ID); n.State != model.ExceptionEnded {
 			t.Errorf("what was granted is %v", n.State)
 		}
 	})
 }
 
-// A request ends in the commit that leaves nothing of it open, whatever that was, and not
-// before.
+// TestExceptionRequestsEndByThemselves checks that a request ends in the commit that closes its
+// last open finding, for any reason.
 func TestExceptionRequestsEndByThemselves(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -217,7 +218,8 @@ func TestExceptionRequestsEndByThemselves(t *testing.T) {
 	})
 }
 
-// One person has so many open requests at most, and what was decided is kept so long.
+// TestExceptionRequestsAreBounded checks the limits of open requests per user and of stored past
+// exceptions.
 func TestExceptionRequestsAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -233,8 +235,8 @@ func TestExceptionRequestsAreBounded(t *testing.T) {
 	})
 }
 
-// Who is no user has bounds of their own, by the account at the host, whatever it is called
-// there by now and wherever they reply.
+// TestStrangersAreBoundedEach checks that requesters who are not users have separate limits by
+// account at the host. Renames and the place of the reply must not matter.
 func TestStrangersAreBoundedEach(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -257,7 +259,7 @@ func TestStrangersAreBoundedEach(t *testing.T) {
 	})
 }
 
-// Who asks and withdraws, over and over, comes to an end, and another person may still ask.
+// TestAskingAndWithdrawingEnds checks that repeated requests and withdrawals are limited per user.
 func TestAskingAndWithdrawingEnds(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -276,7 +278,8 @@ func TestAskingAndWithdrawingEnds(t *testing.T) {
 	})
 }
 
-// Two findings that turn out to be one are one of a request, too, and it still ends with them.
+// TestMergedFindingsAreAskedAboutOnce checks that merged findings occur once in a request, which
+// still ends with them.
 func TestMergedFindingsAreAskedAboutOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -299,7 +302,7 @@ func TestMergedFindingsAreAskedAboutOnce(t *testing.T) {
 	})
 }
 
-// TestAnUndoneApprovalBesideAnotherRequest: of one finding two requests never wait.
+// TestAnUndoneApprovalBesideAnotherRequest checks that a finding never has two open requests.
 func TestAnUndoneApprovalBesideAnotherRequest(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAliasesThatChangeMeanwhileAreFollowed: a deployment looks for the first
-// time, and before it notes how far, aliases change and others forget that.
+// TestAliasesThatChangeMeanwhileAreFollowed checks alias changes between a deployment's first
+// evaluation and its first mark. They must be followed although other deployments prune them.
 func TestAliasesThatChangeMeanwhileAreFollowed(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -33,7 +33,7 @@ func TestAliasesThatChangeMeanwhileAreFollowed(t *testing.T) {
 		publish(t, s)
 		others()
 		putAdvisories(t, s, record("GHSA-BBBB", []string{"npm/q"}))
-		publish(t, s) // which prunes what all who are marked have followed
+		publish(t, s) // deletes the changes that all marked deployments have processed
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			_, err := exceptions.ApplyDue(ctx, tx, due)
 			return err
@@ -43,7 +43,8 @@ func TestAliasesThatChangeMeanwhileAreFollowed(t *testing.T) {
 	})
 }
 
-// TestExpiryBetweenFindAndApplyIsFollowed: an exception expires after FindDue and before ApplyDue.
+// TestExpiryBetweenFindAndApplyIsFollowed checks that an exception that expires after FindDue and
+// before ApplyDue is followed.
 func TestExpiryBetweenFindAndApplyIsFollowed(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)

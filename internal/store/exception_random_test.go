@@ -16,20 +16,20 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// world is a tenant with some findings, and the decisions of users about them.
+// world is a tenant with findings and the expected decisions of users about them.
 type world struct {
 	tenant
 	*rand.Rand
 	clock *storetest.Clock
 	found []model.FindingWrite
-	users map[int64]model.Triage // the newest decision of a user that nothing replaced, by lineage
+	users map[int64]model.Triage // newest decision of a user that was not replaced, by lineage
 	log   []string
 }
 
-// TestExceptionsHoldWhatTheySay: after any sequence of requests, decisions about them, VEX
-// documents, triage, expiries and undos, a finding is ignored exactly while an active exception
-// covers it or a user's triage says so. What an upload proposes ignores nothing. The trail
-// explains every change.
+// TestExceptionsHoldWhatTheySay applies random sequences of requests, decisions, VEX documents,
+// triage, expiries and undos. A finding must be ignored exactly while an active exception covers it
+// or a user's triage ignores it. Proposals of uploads must have no effect, and the trail must
+// explain every change.
 func TestExceptionsHoldWhatTheySay(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)
@@ -47,7 +47,7 @@ func TestExceptionsHoldWhatTheySay(t *testing.T) {
 	})
 }
 
-// attempt runs a change by a user; what is refused changes nothing.
+// attempt runs a change by a user. A rejected change must have no effect.
 func (w *world) attempt(what string, change func(ctx context.Context, tx *store.Tx) error) {
 	w.t.Helper()
 	w.log = append(w.log, what)
@@ -67,7 +67,7 @@ func (w *world) fail(why any) {
 	w.t.Fatalf("%v after:\n%s", why, strings.Join(w.log, "\n"))
 }
 
-// any is one exception of the states.
+// any returns an exception with one of the states.
 func (w *world) any(states ...model.ExceptionState) (e model.Exception) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Limit: 1000})
@@ -80,7 +80,7 @@ func (w *world) any(states ...model.ExceptionState) (e model.Exception) {
 	return e
 }
 
-// step does one thing that people, uploads or time do.
+// step performs one random action of users, uploads or the clock.
 func (w *world) step(p model.Project) {
 	w.clock.Advance(time.Minute)
 	end := []time.Time{{}, w.clock.Now().Add(time.Duration(1+w.IntN(48)) * time.Hour)}[w.IntN(2)]
@@ -152,7 +152,7 @@ func (w *world) approve(e model.Exception, end time.Time) {
 	}
 }
 
-// undo takes an approval back: findings get what they had.
+// undo reverts an approval, which restores the previous triage of its findings.
 func (w *world) undo(e model.Exception) {
 	before := w.triages()
 	w.attempt(fmt.Sprint("undo ", e.ID), func(ctx context.Context, tx *store.Tx) error {
@@ -166,7 +166,7 @@ func (w *world) undo(e model.Exception) {
 	}
 }
 
-// document has a triager send a VEX document, or an upload propose one.
+// document adds a VEX document of a triager or a proposal of an upload.
 func (w *world) document(p model.Project) {
 	d := vexOf(fmt.Sprint("urn:", w.IntN(2)), []model.VEXStatus{model.VEXNotAffected, model.VEXAffected}[w.IntN(2)], fmt.Sprint(1+w.IntN(3)))
 	d.ProjectID, d.Proposed = p.ID, w.IntN(2) == 0
@@ -183,7 +183,7 @@ func (w *world) document(p model.Project) {
 	}
 }
 
-// decide has a user triage a finding.
+// decide triages a finding as a user.
 func (w *world) decide(f model.FindingWrite) {
 	state := []model.TriageState{model.TriageIgnored, model.TriageFixing, model.TriageReopened}[w.IntN(3)]
 	before := w.triages()[f.LineageID]
@@ -202,8 +202,8 @@ func (w *world) triages() map[int64]model.Triage {
 	return out
 }
 
-// holds fails the test unless each finding is ignored exactly while it may be, and the trail
-// leads to what it is.
+// holds fails the test unless each finding is ignored exactly when expected, and its trail leads to
+// its state.
 func (w *world) holds() {
 	w.t.Helper()
 	for _, f := range w.found {
@@ -228,7 +228,8 @@ func (w *world) holds() {
 	}
 }
 
-// covered reports whether an active exception covers a finding, by the rules in docs/guides/exceptions.md.
+// covered reports whether an active exception covers a finding, by the rules in
+// docs/guides/exceptions.md.
 func (w *world) covered(f model.FindingWrite) (covered bool) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionActive, Limit: 1000})
@@ -259,7 +260,7 @@ func (w *world) covered(f model.FindingWrite) (covered bool) {
 	return covered
 }
 
-// endAll ends what is left, so that the next history begins with nothing.
+// endAll ends all exceptions and documents, so that the next sequence starts without any.
 func (w *world) endAll() {
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionActive, Limit: 1000})

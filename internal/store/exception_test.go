@@ -17,7 +17,7 @@ func accepted(target string) model.Exception {
 	return model.Exception{Target: target, Reason: "tested", TriageReason: model.AcceptableRisk}
 }
 
-// except makes an exception and says how many findings it changed.
+// except adds an exception and returns the number of changed findings.
 func (d tenant) except(e model.Exception) (made model.Exception, changed int) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -86,7 +86,7 @@ func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
 	})
 }
 
-// A vulnerability has several names, and may be told by advisories or scanners.
+// TestAnExceptionKnowsAllNamesOfAVulnerability checks names from advisories and from scanners.
 func TestAnExceptionKnowsAllNamesOfAVulnerability(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -117,7 +117,8 @@ func TestAnExceptionKnowsAllNamesOfAVulnerability(t *testing.T) {
 	})
 }
 
-// What moved away on one branch is hidden on none.
+// TestAnExceptionCoversAllPlacesOrNone checks that an exception for paths does not apply if the
+// finding is at another path on one branch.
 func TestAnExceptionCoversAllPlacesOrNone(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -176,7 +177,7 @@ func TestBadExceptionsAreRefused(t *testing.T) {
 	})
 }
 
-// follow brings in line what changed without an upload.
+// follow evaluates changes without an upload.
 func follow(ctx context.Context, tx *store.Tx) (int, error) {
 	due, err := exceptions.FindDue(ctx, tx)
 	if err != nil {
@@ -185,8 +186,8 @@ func follow(ctx context.Context, tx *store.Tx) (int, error) {
 	return exceptions.ApplyDue(ctx, tx, due)
 }
 
-// TestListsArePaged: a page of exceptions, or of VEX documents, takes as many
-// round trips and as much memory among many as among few, for bound tokens too.
+// TestListsArePaged checks that round trips and memory for a page do not depend on the total number
+// of rows. It reads exceptions and VEX documents with restricted and unrestricted tokens.
 func TestListsArePaged(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -236,8 +237,8 @@ func (d tenant) lists(n, documents int) {
 	})
 }
 
-// leastOfFirstPages reads them several times: the first prepares statements, and a
-// connection that was idle for a second is tried before it is used.
+// leastOfFirstPages returns the minimum of several reads. The first one prepares statements, and
+// connections that were idle for a second are checked before use.
 func (d tenant) leastOfFirstPages(trips func() int) (asked int, bytes uint64) {
 	d.t.Helper()
 	asked, bytes = d.firstPages(trips)
@@ -248,8 +249,8 @@ func (d tenant) leastOfFirstPages(trips func() int) (asked int, bytes uint64) {
 	return asked, bytes
 }
 
-// firstPages reads the first page of both lists, as tokens see them that are bound
-// and that are not, and tells what that took.
+// firstPages reads the first page of both lists, for restricted and unrestricted tokens. It returns
+// the round trips and allocated bytes.
 func (d tenant) firstPages(trips func() int) (asked int, bytes uint64) {
 	d.t.Helper()
 	var before, after runtime.MemStats
@@ -271,7 +272,7 @@ func (d tenant) firstPages(trips func() int) (asked int, bytes uint64) {
 	return asked + trips(), after.TotalAlloc - before.TotalAlloc
 }
 
-// TestPagesHoldEachRowOnce, for tokens that see all and for those that are bound.
+// TestPagesHoldEachRowOnce checks paging for restricted and unrestricted tokens.
 func TestPagesHoldEachRowOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -11,16 +11,16 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// DB is the database itself, for what no method answers.
+// DB returns the database for direct queries.
 func (s *Store) DB() *sql.DB { return s.PartsForTests().Read }
 
-// ExecRaw writes to the database beside all that this package holds.
+// ExecRaw writes directly to the database.
 func (s *Store) ExecRaw(ctx context.Context, query string) error {
 	_, err := s.PartsForTests().Write.ExecContext(ctx, query)
 	return err
 }
 
-// ScanTwo reads two columns of the rows of a query.
+// ScanTwo scans two columns of each row of a query.
 func (s *Store) ScanTwo(ctx context.Context, query string) error {
 	return s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		return sqldb.Each(ctx, q, func(r sqldb.Row) error {
@@ -30,37 +30,37 @@ func (s *Store) ScanTwo(ctx context.Context, query string) error {
 	})
 }
 
-// Relations are those that redoubt check looks through.
+// Relations are the references that redoubt check verifies.
 var Relations = check.Relations
 
-// Limits of the packages below.
+// Limits of other packages.
 const (
 	MaxTokens   = accounts.MaxTokens
 	MaxGrantsOf = accounts.MaxGrantsOf
 	MaxSessions = accounts.MaxSessions
 )
 
-// Tables of tenants, and those of them that all nodes hold.
+// Tables of tenants, and those of them that stay on the coordinator.
 var (
 	TenantTables = sqldb.TenantTables
 	SharedTables = sqldb.SharedTables
 )
 
-// In reads a column of a table where it is one of a list.
+// In returns the values of a column that are in a list.
 func In[T any](ctx context.Context, tx *Tx, table, column string, values any) ([]T, error) {
 	in, list := tx.In(column, 2, values)
 	return sqldb.Many(ctx, tx, sqldb.Scalar[T], `SELECT `+column+` FROM `+table+` WHERE deployment_id = $1 AND `+in, list)
 }
 
-// Count counts the rows of a table that belong to the tenant.
+// Count returns the tenant's number of rows in a table.
 func (tx *Tx) Count(ctx context.Context, table string) (int, error) {
 	return sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM `+table+` WHERE deployment_id = $1`)
 }
 
-// ChangeProject adds a project to the changes, for tests of the feed.
+// ChangeProject adds a project to the feed.
 func (tx *Tx) ChangeProject(id int64) { tx.Change(sqldb.ChangeProject, id) }
 
-// FillLogins adds requests for tokens, as AddLogin does, at one go.
+// FillLogins adds undecided token requests in one statement, without the limits of AddLogin.
 func (s *Store) FillLogins(ctx context.Context, addresses []string) error {
 	now := s.Now()
 	rows := make([][]any, len(addresses))
@@ -80,10 +80,10 @@ func SetVEXBytes(ctx context.Context, tx *Tx, bytes int64, ids ...int64) error {
 	return tx.Write(ctx, `UPDATE exception SET bytes = $2 WHERE deployment_id = $1 AND `+in, bytes, arg)
 }
 
-// Waiting counts the writers of this process that wait for their turn.
+// Waiting returns the number of this process's waiting writers.
 func (s *Store) Waiting() int { return s.PartsForTests().Waiting() }
 
-// Identities lists the rows of lineage_identity of the deployment, each as text.
+// Identities returns the deployment's rows of lineage_identity as texts.
 func Identities(ctx context.Context, tx *Tx) ([]string, error) {
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (string, error) {
 		var project, kind, lineage int64
@@ -93,5 +93,5 @@ func Identities(ctx context.Context, tx *Tx) ([]string, error) {
 	}, `SELECT project_id, kind, hash, lineage_id FROM lineage_identity WHERE deployment_id = $1`)
 }
 
-// MakeBaseline creates a database of the baseline, without the migrations after it.
+// MakeBaseline creates a database with the baseline schema, without later migrations.
 func MakeBaseline(ctx context.Context, c Config) error { return sqldb.CreateBaselineForTests(ctx, c) }

@@ -45,7 +45,7 @@ func TestFailedAttemptGathersItsSteps(t *testing.T) {
 	})
 }
 
-// TestFailedAttemptsAreBounded in number and in time; the oldest go.
+// TestFailedAttemptsAreBounded checks that the oldest attempts are deleted by number and age.
 func TestFailedAttemptsAreBounded(t *testing.T) {
 	clock := storetest.NewClock()
 	for _, engine := range storetest.Engines {

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// What a feed says of a finding and of its lineage is what reading them says, whatever
-// of it is set: small numbers come together, and lineages that nobody touched apart.
+// TestAFeedSaysWhatReadingSays checks that findings and lineages from the feed equal those read
+// directly. Packed numbers and untouched lineages are encoded differently.
 func TestAFeedSaysWhatReadingSays(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -39,7 +39,7 @@ func TestAFeedSaysWhatReadingSays(t *testing.T) {
 				}
 				read := o.Finding
 				got := fed.Findings[w.ID].Finding
-				for _, f := range []*model.Finding{&read, &got} { // what only scans compare is not fed
+				for _, f := range []*model.Finding{&read, &got} { // the feed omits fields that only scans compare
 					f.Source, f.Identity, f.RuleName, f.Line = "", model.Identity{}, "", 0
 					f.CodeHash, f.PatternHash, f.EdgeHash, f.Content = model.Digest{}, model.Digest{}, model.Digest{}, model.Digest{}
 				}

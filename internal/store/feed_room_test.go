@@ -12,11 +12,11 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// patience is how long something may take that waits for nobody.
+// patience is the time limit for operations that must not wait for others.
 const patience = 20 * time.Second
 
-// TestWholeFeedsLeaveRoom: while the indexes of many deployments are built, readers of others
-// learn their version, what changed and bodies, and none of the builds is lost.
+// TestWholeFeedsLeaveRoom checks that short reads succeed while the indexes of many deployments are
+// built. All builds must finish.
 func TestWholeFeedsLeaveRoom(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -65,8 +65,8 @@ func TestWholeFeedsLeaveRoom(t *testing.T) {
 	})
 }
 
-// TestTheIndexIsAskedWithinAView: requests ask the index while they read, as many as there are
-// connections to read by.
+// TestTheIndexIsAskedWithinAView checks that as many requests as there are connections can query
+// the index while they read.
 func TestTheIndexIsAskedWithinAView(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -10,9 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestFeedTellsRunsOfIds expects what a commit adds by the hundred to be a few rows of the
-// feed, and the feed to tell each of them; and single ones, some deleted, to be told apart
-// from those beside them.
+// TestFeedTellsRunsOfIds checks that a large commit needs few feed rows. The feed must return each
+// change, including single deletions next to other rows.
 func TestFeedTellsRunsOfIds(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -35,7 +34,7 @@ func TestFeedTellsRunsOfIds(t *testing.T) {
 			added[i].State = model.Fixed
 			some = append(some, added[i])
 		}
-		others := slices.Clone(added[40:60]) // of which two are among those
+		others := slices.Clone(added[40:60]) // two of these are also in some
 		for i := range others {
 			others[i].Line += 1000
 		}
@@ -48,7 +47,7 @@ func TestFeedTellsRunsOfIds(t *testing.T) {
 		before = replica.follow(d, before)
 		same(t, "after some changed", replica, feedOf(d, 0))
 
-		// Merging deletes lineages between others that stay, and changes both findings.
+		// A merge deletes lineages between others and changes both findings.
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			into, err := tx.Lineages(ctx, []int64{added[12].LineageID})
 			if err != nil {

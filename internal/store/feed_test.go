@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// replica holds what feeds handed over, by id.
+// replica contains the rows received from a feed, by id.
 type replica struct {
 	Projects    map[int64]model.Project
 	Rules       map[int64]model.Rule
@@ -42,7 +42,7 @@ func newReplica() replica {
 func (r replica) findingIDs() []int64 { return slices.Sorted(maps.Keys(r.Findings)) }
 func (r replica) lineageIDs() []int64 { return slices.Sorted(maps.Keys(r.Lineages)) }
 
-// take applies a batch. What a finding needs must be there before it.
+// take applies a batch. Rows that a finding refers to must already exist.
 func (r replica) take(b *model.Batch) error {
 	put(r.Projects, b.Projects, func(p model.Project) int64 { return p.ID })
 	put(r.Rules, b.Rules, func(x model.Rule) int64 { return x.ID })
@@ -72,7 +72,7 @@ func drop[T any](rows map[int64]T, ids []int64) {
 	}
 }
 
-// oneByOne has a function take one batch at a time.
+// oneByOne serializes the calls of a function.
 func oneByOne(take func(*model.Batch) error) func(*model.Batch) error {
 	var one sync.Mutex
 	return func(b *model.Batch) error {
@@ -82,7 +82,7 @@ func oneByOne(take func(*model.Batch) error) func(*model.Batch) error {
 	}
 }
 
-// follow brings the replica from a version to the newest, which it returns.
+// follow updates the replica from a version to the newest, which it returns.
 func (r replica) follow(d tenant, since int64) int64 {
 	d.t.Helper()
 	version, stale, err := d.s.Feed(d.t.Context(), d.id, since, oneByOne(r.take))
@@ -93,7 +93,7 @@ func (r replica) follow(d tenant, since int64) int64 {
 	return version
 }
 
-// feedOf gathers a feed since a version; 0 for all.
+// feedOf returns a replica of the changes since a version; 0 for everything.
 func feedOf(d tenant, since int64) replica {
 	d.t.Helper()
 	r := newReplica()
@@ -101,8 +101,8 @@ func feedOf(d tenant, since int64) replica {
 	return r
 }
 
-// Whatever is written, a replica that follows in any steps ends up with what a
-// whole feed hands over.
+// TestFeedOfChangesMakesTheWhole checks that a replica that follows random writes in any steps
+// equals one of a whole feed.
 func TestFeedOfChangesMakesTheWhole(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		storetest.Checks(t, 25)
@@ -134,7 +134,7 @@ func TestFeedOfChangesMakesTheWhole(t *testing.T) {
 	})
 }
 
-// history draws writes of every kind that the feed knows.
+// history draws writes of every kind in the feed.
 type history struct {
 	tenant
 	rt *rapid.T
@@ -178,7 +178,7 @@ func (h history) change(ctx context.Context, tx *store.Tx, all replica) error {
 	var changed []model.FindingWrite
 	for _, id := range all.findingIDs() {
 		if rapid.Bool().Draw(h.rt, "touched") {
-			o, err := tx.Finding(ctx, id) // the feed leaves out what only scans compare
+			o, err := tx.Finding(ctx, id) // the feed omits fields that only scans compare
 			if err != nil {
 				return err
 			}
@@ -238,7 +238,7 @@ func (h history) mode(ctx context.Context, tx *store.Tx, all replica) error {
 	return nil
 }
 
-// policy makes, changes or deletes a further policy with a rule.
+// policy creates, changes or deletes an additional policy with a rule.
 func (h history) policy(ctx context.Context, tx *store.Tx, _ replica) error {
 	policies, err := tx.Policies(ctx)
 	if err != nil {
@@ -284,7 +284,7 @@ func (h history) tag(ctx context.Context, tx *store.Tx, all replica) error {
 	return err
 }
 
-// anyID draws the id of a row. (A function, as methods have no type parameters.)
+// anyID draws the id of a row. It takes any map because methods have no type parameters.
 func (h history) anyID(label string, rows any) int64 {
 	var ids []int64
 	switch rows := rows.(type) {
@@ -305,7 +305,7 @@ func TestFeedComesInBatchesOfOneState(t *testing.T) {
 		got, batches := newReplica(), 0
 		_, _, err := s.Feed(t.Context(), d.id, 0, oneByOne(func(b *model.Batch) error {
 			if len(b.Findings) > 0 {
-				if batches++; batches == 1 { // a commit meanwhile must not show
+				if batches++; batches == 1 { // a concurrent commit must not be visible
 					first[2400].State, first[2400].Body = model.Fixed, nil
 					d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, first[2400:2401]) })
 				}
@@ -365,7 +365,7 @@ func TestPrunedFeedIsStale(t *testing.T) {
 				t.Errorf("since %d: stale %v, %d batches, version %d; want stale %v, version %d", since, stale, handed, version, wantStale, now)
 			}
 		}
-		// Pruning again further back, or beyond the newest, loses nothing.
+		// Repeated pruning to an earlier version, or beyond the newest, has no effect.
 		d.check(s.PruneChanges(t.Context(), d.id, 3))
 		d.check(s.PruneChanges(t.Context(), d.id, 1000))
 		d.check(s.PruneChanges(t.Context(), d.id, 0))
@@ -376,9 +376,8 @@ func TestPrunedFeedIsStale(t *testing.T) {
 	})
 }
 
-// However fast others write, and by however many transactions it is read, a whole
-// feed is of one version: what a commit changed in two places shows in both or in
-// neither.
+// TestAWholeFeedIsOfOneVersion checks that a whole feed is of one version, despite concurrent
+// commits and several reading transactions.
 func TestAWholeFeedIsOfOneVersion(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -387,7 +386,7 @@ func TestAWholeFeedIsOfOneVersion(t *testing.T) {
 		for i := range ends {
 			ends[i].Body = nil
 		}
-		versions := map[int64]model.State{d.version(): ends[0].State} // what both are then
+		versions := map[int64]model.State{d.version(): ends[0].State} // state of both findings by version
 		s.OnCommit(func(_, version int64) { versions[version] = ends[0].State })
 		stop, stopped := make(chan struct{}), make(chan error)
 		go func() {
@@ -425,7 +424,7 @@ func TestAWholeFeedIsOfOneVersion(t *testing.T) {
 	})
 }
 
-// A feed that its taker refuses in the middle ends, whoever reads it.
+// TestAWholeFeedEndsWithItsTaker checks that an error of take ends a whole feed.
 func TestAWholeFeedEndsWithItsTaker(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

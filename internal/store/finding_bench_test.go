@@ -10,15 +10,15 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// benchEach runs a benchmark on a fresh store of each engine.
+// benchEach runs a benchmark on a new store of each engine.
 func benchEach(b *testing.B, bench func(b *testing.B, d tenant)) {
 	for _, engine := range storetest.Engines {
 		b.Run(engine, func(b *testing.B) { bench(b, newTenant(b, storetest.New(b, engine))) })
 	}
 }
 
-// BenchmarkAddFindings is the writing of a first scan of 10,000 findings:
-// lineages, identities, rows, bodies and changes, in one commit.
+// BenchmarkAddFindings10k measures storing a first scan of 10,000 findings in one commit: lineages,
+// identities, rows, bodies and changes.
 func BenchmarkAddFindings10k(b *testing.B) {
 	benchEach(b, func(b *testing.B, d tenant) {
 		p := d.project("acme/payments")
@@ -28,7 +28,7 @@ func BenchmarkAddFindings10k(b *testing.B) {
 	})
 }
 
-// BenchmarkUpdateFindings is the closing and reopening of 10,000 findings.
+// BenchmarkUpdateFindings10k measures closing and reopening 10,000 findings.
 func BenchmarkUpdateFindings10k(b *testing.B) {
 	benchEach(b, func(b *testing.B, d tenant) {
 		writes := d.findings(d.project("acme/payments"), 10_000, nil)
@@ -41,9 +41,9 @@ func BenchmarkUpdateFindings10k(b *testing.B) {
 	})
 }
 
-// BenchmarkMergeLineages is what a renamed file with many findings costs where another
-// ref has them under the new name already: -benchtime 1x, as a second run finds
-// nothing to merge.
+// BenchmarkMergeLineages measures the merge after a rename of a file with many findings. Another
+// ref already has them under the new name. Use -benchtime 1x, because a second run has nothing to
+// merge.
 func BenchmarkMergeLineages(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -63,7 +63,7 @@ func BenchmarkMergeLineages(b *testing.B) {
 	}
 }
 
-// BenchmarkFeed is the reading of all of 100,000 findings.
+// BenchmarkFeed100k measures reading all of 100,000 findings.
 func BenchmarkFeed100k(b *testing.B) {
 	benchEach(b, func(b *testing.B, d tenant) {
 		p := d.project("acme/payments")
@@ -77,8 +77,8 @@ func BenchmarkFeed100k(b *testing.B) {
 	})
 }
 
-// BenchmarkDependencies reads pages of 200,000 dependencies of 20 projects, as
-// many again on other refs.
+// BenchmarkDependencies measures pages of 200,000 dependencies of 20 projects, with as many on
+// other refs.
 func BenchmarkDependencies(b *testing.B) {
 	pages := []struct {
 		name   string

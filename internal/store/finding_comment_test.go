@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// comment writes one on a finding, as a user.
+// comment adds a comment on a finding, as a user.
 func (d tenant) comment(author int64, f model.FindingWrite, text string) (c model.FindingComment, err error) {
 	d.t.Helper()
 	err = d.s.Update(d.t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -25,7 +25,7 @@ func (d tenant) comment(author int64, f model.FindingWrite, text string) (c mode
 	return c, err
 }
 
-// member makes a user who may look.
+// member creates a user with the viewer role.
 func (d tenant) member(name string) (u model.User) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -35,7 +35,7 @@ func (d tenant) member(name string) (u model.User) {
 	return u
 }
 
-// commentsOn reads what is told of the comments on a lineage, and holds that all rows fit.
+// commentsOn returns the comments on a lineage and checks the consistency of all rows.
 func (d tenant) commentsOn(lineage int64) (texts []string) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -51,8 +51,8 @@ func (d tenant) commentsOn(lineage int64) (texts []string) {
 	return texts
 }
 
-// Comments ride on the lineage: they stay where findings become one, where projects do, and
-// go with the project.
+// TestFindingComments checks that comments stay with their lineage when findings or projects are
+// merged, and are deleted with the project.
 func TestFindingComments(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -129,7 +129,8 @@ func TestFindingComments(t *testing.T) {
 	})
 }
 
-// Of one finding and of one person there are so many comments, and one names so many people.
+// TestFindingCommentsAreBounded checks the limits of comments per finding and per author, and of
+// mentions.
 func TestFindingCommentsAreBounded(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// full is a finding with every member set.
+// full sets every field of a finding.
 func full(i int, w *model.FindingWrite) {
 	w.IssueType, w.Reachability, w.Transitivity = model.SCA, model.AlwaysReachable, model.Transitive
 	w.Package, w.ValidationState, w.SecretType = "lodash", model.ConfirmedValid, "AWS"
@@ -69,7 +69,7 @@ func TestUpdateFindings(t *testing.T) {
 		}
 		d.silently("an update to what is stored", func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, writes) })
 
-		// Two findings swap their identities; only one gets another body.
+		// Two findings swap their identities; only one gets a new body.
 		a, b := writes[0], writes[1]
 		a.Identity, b.Identity = b.Identity, a.Identity
 		a.State, a.Body, a.Evidence = model.Fixed, []byte(`"new":1`), []byte(`{}`)
@@ -96,7 +96,7 @@ func TestUpdateOfAnUnknownFindingWritesNothing(t *testing.T) {
 		writes := d.findings(d.project("acme/payments"), 1, nil)
 		before := feedOf(d, 0)
 		unknown := writes[0]
-		unknown.ID = 2 // the noisy tenant has one
+		unknown.ID = 2 // an id of the noisy tenant
 		writes[0].State = model.Fixed
 		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			return tx.UpdateFindings(ctx, []model.FindingWrite{writes[0], unknown})
@@ -137,8 +137,8 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// Every id of the noisy tenant, and every one that collides with ours, must
-// answer as if it did not exist.
+// TestFindingsOfOthersDoNotShow checks that ids of another tenant are not found, including ids that
+// both tenants use.
 func TestFindingsOfOthersDoNotShow(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

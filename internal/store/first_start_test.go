@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestFirstStart: what is chosen is kept, told in the trail once, and nobody else's.
+// TestFirstStart checks that the choices are stored, audited once, and separate per tenant.
 func TestFirstStart(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		mine := newTenant(t, s)

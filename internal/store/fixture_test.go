@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// tb is what a test and a rapid check have in common.
+// tb contains the common methods of testing.TB and rapid.T.
 type tb interface {
 	Helper()
 	Context() context.Context
@@ -31,7 +31,7 @@ func newTenant(t testing.TB, s *store.Store) tenant {
 	return tenant{t, s, storetest.Deployment(t, s).ID}
 }
 
-// noise is the tenant whose rows must never show.
+// noise returns the tenant whose rows must never be visible.
 func (d tenant) noise() tenant {
 	d.t.Helper()
 	n, err := d.s.Deployment(d.t.Context(), storetest.Noise)
@@ -46,13 +46,13 @@ func (d tenant) check(err error) {
 	}
 }
 
-// update writes, and must succeed.
+// update runs a write that must succeed.
 func (d tenant) update(write func(ctx context.Context, tx *store.Tx) error) {
 	d.t.Helper()
 	d.check(d.s.Update(d.t.Context(), d.id, storetest.Actor, write))
 }
 
-// view reads, and must succeed.
+// view runs a read that must succeed.
 func (d tenant) view(read func(ctx context.Context, tx *store.Tx) error) {
 	d.t.Helper()
 	d.check(d.s.View(d.t.Context(), d.id, read))
@@ -65,7 +65,7 @@ func (d tenant) version() int64 {
 	return v
 }
 
-// silently runs a write that must not change any answer.
+// silently runs a write that must not change the version.
 func (d tenant) silently(what string, write func(ctx context.Context, tx *store.Tx) error) {
 	d.t.Helper()
 	before := d.version()
@@ -75,7 +75,7 @@ func (d tenant) silently(what string, write func(ctx context.Context, tx *store.
 	}
 }
 
-// project makes a project.
+// project creates a project.
 func (d tenant) project(name string) (p model.Project) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -85,8 +85,8 @@ func (d tenant) project(name string) (p model.Project) {
 	return p
 }
 
-// newFindings makes n findings of a project in a transaction: rules, lineages,
-// identities and all. edit changes the i-th before it is written.
+// newFindings creates n findings of a project with rules, lineages and identities in a transaction.
+// edit changes the i-th one before it is stored.
 func newFindings(ctx context.Context, tx *store.Tx, p model.Project, n int, edit func(i int, w *model.FindingWrite)) ([]model.FindingWrite, error) {
 	ids, err := tx.NewFindingIDs(ctx, n)
 	if err != nil {
@@ -127,7 +127,7 @@ func newFindings(ctx context.Context, tx *store.Tx, p model.Project, n int, edit
 	return writes, tx.AddFindings(ctx, writes)
 }
 
-// findings makes n findings of a project.
+// findings creates n findings of a project.
 func (d tenant) findings(p model.Project, n int, edit func(i int, w *model.FindingWrite)) (writes []model.FindingWrite) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestFixedFindings are those of the asked that are fixed, by the scan that fixed them
-// last, whatever happened to them besides.
+// TestFixedFindings checks that the fixed ones of the given findings are returned by the scan that
+// fixed them last.
 func TestFixedFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

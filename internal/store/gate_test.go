@@ -9,9 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestTheGateReadsNarrowly holds that each of the gate's questions is answered
-// with the rows that it is about, among others of the project, and with no more
-// of them than the gate asks for.
+// TestTheGateReadsNarrowly checks that each query of the gate returns exactly the relevant rows and
+// only the required fields.
 func TestTheGateReadsNarrowly(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -82,7 +81,7 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 	})
 }
 
-// asked is what the gate asks of a finding.
+// asked returns the fields of a finding that the gate uses.
 func asked(f model.Finding) model.Finding {
 	return model.Finding{
 		ID: f.ID, Identity: f.Identity, IssueType: f.IssueType, RuleName: f.RuleName, Path: f.Path, Line: f.Line, State: f.State,

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// keep keeps an answer of so many bytes.
+// keep stores a response of a size in bytes.
 func (w workplace) keep(key string, size int) {
 	w.t.Helper()
 	update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
@@ -19,7 +19,7 @@ func (w workplace) keep(key string, size int) {
 	})
 }
 
-// keys are those of a list whose answer is kept.
+// keys returns the keys of a list that have a stored response.
 func (w workplace) keys(list ...string) (found []string) {
 	w.t.Helper()
 	view(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
@@ -47,8 +47,8 @@ func (w workplace) expectKeys(when string, want []string, list ...string) {
 	}
 }
 
-// TestAnswersAreKeptForADay: no longer, whether housekeeping came or not, and
-// not at all where the work failed.
+// TestAnswersAreKeptForADay checks that responses expire after a day even without pruning, and that
+// failed transactions store none.
 func TestAnswersAreKeptForADay(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		w.keep("a", 10)
@@ -67,7 +67,7 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 		w.expectKeys("at first", []string{"a", "b"}, "a", "b", "failed")
 		w.clock.Advance(model.AnswerKept/2 + time.Second)
 		w.expectKeys("a day later", []string{"b"}, "a", "b")
-		w.keep("a", 10) // a key whose time is over is free
+		w.keep("a", 10) // an expired key can be reused
 		w.expectKeys("used again", []string{"a", "b"}, "a", "b")
 		w.clock.Advance(model.AnswerKept/2 + time.Second)
 		for _, want := range []int64{1, 0} {
@@ -79,8 +79,8 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 	})
 }
 
-// TestAnswersAreBounded: the oldest go when there are too many bytes of them,
-// and never the newest.
+// TestAnswersAreBounded checks that the oldest responses are deleted above the limit of bytes, but
+// never the newest.
 func TestAnswersAreBounded(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		for _, key := range []string{"a", "b", "c", "d"} {

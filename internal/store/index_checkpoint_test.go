@@ -54,7 +54,7 @@ func TestCheckpointsAreKnownOfTheirDeploymentOnly(t *testing.T) {
 	})
 }
 
-// However many servers come and go, few checkpoints are remembered, the newest.
+// TestRememberedCheckpointsHaveABound checks that only the newest checkpoints stay stored.
 func TestRememberedCheckpointsHaveABound(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -71,8 +71,8 @@ func TestRememberedCheckpointsHaveABound(t *testing.T) {
 	})
 }
 
-// Who listens is told of each version that was committed, once it is, and of nothing
-// that was rolled back or changed no answer.
+// TestCommitsAreTold checks that OnCommit is called once for each committed version, and not for
+// rollbacks or commits without changes.
 func TestCommitsAreTold(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -126,7 +126,7 @@ func TestRecentDeployments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			noise := deployment(t, s, storetest.Noise) // of many commits, each a microsecond later
+			noise := deployment(t, s, storetest.Noise) // has many commits, one microsecond apart
 			for _, c := range []struct {
 				since time.Time
 				limit int

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// graphOf tells who asks for whom on the primary branch, as file: a > b.
+// graphOf returns the edges on the primary branch as "file: a > b".
 func (d tenant) graphOf(projectID int64) []string {
 	d.t.Helper()
 	said := []string{}
@@ -62,7 +62,7 @@ func TestWhichDependenciesAskForWhich(t *testing.T) {
 				t.Errorf("who asks for whom (-want +got):\n%s", diff)
 			}
 		}
-		put("a/yarn.lock", [][2]int{{0, 1}, {1, 2}, {2, 0}}, "x", "y", "z") // in a circle
+		put("a/yarn.lock", [][2]int{{0, 1}, {1, 2}, {2, 0}}, "x", "y", "z") // a cycle
 		put("b/yarn.lock", [][2]int{{1, 0}}, "x", "y")
 		put("go.mod", nil, "x", "y")
 		told("a/yarn.lock: x > y@1", "a/yarn.lock: y > z@2", "a/yarn.lock: z > x@0", "b/yarn.lock: y > x@0")

@@ -14,12 +14,12 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// dep is a dependency as a lockfile states it.
+// dep returns a direct dependency.
 func dep(ecosystem, name, version string, licenses ...string) model.Dependency {
 	return model.Dependency{Ecosystem: ecosystem, Name: name, Version: version, Transitivity: model.Direct, Licenses: licenses}
 }
 
-// statement says what a lockfile of a project's main branch holds.
+// statement returns a statement about a lockfile on a project's main branch.
 func statement(p model.Project, lockfile string, held ...model.Dependency) model.InventoryStatement {
 	return model.InventoryStatement{
 		ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", ScanID: 1, At: storetest.Epoch,
@@ -27,7 +27,7 @@ func statement(p model.Project, lockfile string, held ...model.Dependency) model
 	}
 }
 
-// state makes a statement and returns how many rows came and went.
+// state stores a statement and returns the numbers of added and removed rows.
 func (d tenant) state(s model.InventoryStatement) (added, removed int) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -37,7 +37,7 @@ func (d tenant) state(s model.InventoryStatement) (added, removed int) {
 	return added, removed
 }
 
-// dependencies lists what a filter keeps, in one page.
+// dependencies returns all matches of a filter in one page.
 func (d tenant) dependencies(f model.DependencyFilter) (list []model.Dependency) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -50,7 +50,7 @@ func (d tenant) dependencies(f model.DependencyFilter) (list []model.Dependency)
 	return list
 }
 
-// byVersion maps name@version to the id of its row.
+// byVersion returns the ids of rows by name@version.
 func byVersion(list []model.Dependency) map[string]int64 {
 	ids := map[string]int64{}
 	for _, d := range list {
@@ -59,8 +59,8 @@ func byVersion(list []model.Dependency) map[string]int64 {
 	return ids
 }
 
-// A scanner lists the modules of a go.mod and knows nothing of Go's own
-// library: what the lockfile's reader said of it stays, until it says another.
+// TestInventoryUntold checks that rows of unknown packages stay. A scanner lists the modules of a
+// go.mod without the standard library, which only the reader of the lockfile reports.
 func TestInventoryUntold(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -115,8 +115,8 @@ func TestInventoryRoundTrip(t *testing.T) {
 	})
 }
 
-// A package version that a lockfile holds twice is one row that knows what both
-// tell.
+// TestInventoryMergesRepeats checks that duplicates in a lockfile are one row with the fields of
+// both.
 func TestInventoryMergesRepeats(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -153,7 +153,7 @@ func TestInventoryInForce(t *testing.T) {
 		}
 		same(t, "after an older statement", byVersion(d.dependencies(model.DependencyFilter{})), before)
 
-		// The same from another source changes no row, and is that source's from now on.
+		// An equal statement of another source changes only the source.
 		equal := one
 		equal.Source, equal.ScanID, equal.At = "trivy", 2, one.At.Add(time.Second)
 		if added, removed := d.state(equal); added != 0 || removed != 0 {
@@ -177,14 +177,13 @@ func TestInventoryInForce(t *testing.T) {
 	})
 }
 
-// drop removes what a source stated of the main branch until now, and returns
-// the paths.
+// drop deletes the statements of a source about the main branch and returns the paths.
 func (d tenant) drop(p model.Project, source string, keep ...string) (paths []string) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		var dependencies int
 		paths, dependencies, err = tx.DropInventories(ctx, p.ID, "refs/heads/main", source, tx.Now(), keep)
-		if dependencies != len(paths) { // each of the tests' lockfiles holds one
+		if dependencies != len(paths) { // each test lockfile has one dependency
 			d.t.Errorf("%d dependencies went with %v", dependencies, paths)
 		}
 		return err
@@ -221,9 +220,8 @@ func TestDropInventories(t *testing.T) {
 	})
 }
 
-// Whatever lockfiles say one after the other, rows that stay keep their ids,
-// new ones have greater ids than any before, and what is listed is what was
-// said last.
+// TestInventoryIDsAreStable checks random lockfiles. Rows that stay must keep their ids, new ids
+// must be greater than all earlier ones, and the list must match the last statement.
 func TestInventoryIDsAreStable(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// request asks for a job with an input, as a token.
+// request requests a job with an input, as a token.
 func (w workplace) request(token, input string) (j model.Job, err error) {
 	err = w.Update(w.t.Context(), w.d.ID, model.Actor{Kind: "token", ID: token}, func(ctx context.Context, tx *store.Tx) (err error) {
 		j, err = tx.RequestJob(ctx, model.Job{Kind: "sbom", Token: "task-" + token + input, Input: []byte(`"` + input + `"`)})
@@ -31,8 +31,7 @@ func (w workplace) jobs() (n int) {
 	return n
 }
 
-// TestRequestedJobsAreBounded holds M7 of a review: a token that may only read
-// filled the table.
+// TestRequestedJobsAreBounded checks that a token with read access cannot fill the table.
 func TestRequestedJobsAreBounded(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		first, err := w.request("1", "a")

@@ -13,10 +13,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// exports is a kind of job that the noisy tenant has none of.
+// exports is a kind of job that the noisy tenant does not have.
 var exports = []string{"sbom"}
 
-// workplace is a store whose clock a test of jobs moves.
+// workplace is a store with a clock that tests of jobs control.
 type workplace struct {
 	*store.Store
 	t     *testing.T
@@ -41,7 +41,7 @@ func (w workplace) add(token string) (j model.Job) {
 		j, err = tx.AddJob(ctx, model.Job{Kind: "sbom", Token: token, Input: []byte(`{"format":"x"}`)})
 		return err
 	})
-	w.clock.Advance(time.Millisecond) // past the commit, which may be ahead of the clock
+	w.clock.Advance(time.Millisecond) // past the commit time, which may be ahead of the clock
 	return j
 }
 
@@ -54,7 +54,7 @@ func (w workplace) read(token string) (j model.Job) {
 	return j
 }
 
-// claim leases a job for a minute; nil is none.
+// claim leases a job for a minute, or returns nil.
 func (w workplace) claim() *model.Job {
 	w.t.Helper()
 	j, err := storetest.Claim(w.t.Context(), w.Store, time.Minute, exports...)
@@ -170,7 +170,7 @@ func TestReleasedJobIsDueAsBefore(t *testing.T) {
 		if again == nil || again.ID != first.ID || again.Attempt != 1 {
 			w.t.Fatalf("claimed %v, want the first attempt again, at once", again)
 		}
-		// The answer to the first release was lost, and its worker tries again meanwhile.
+		// The response to the first release was lost, so its worker retries later.
 		fails(w.t, "releasing what another one holds by now", w.ReleaseJob(w.t.Context(), *first, 0), model.ErrConflict)
 		if err := w.ReleaseJob(w.t.Context(), *again, time.Minute); err != nil {
 			w.t.Fatal(err)
@@ -215,7 +215,7 @@ func TestEveryJobIsClaimedOnceByManyWorkers(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range workers {
 				if i%2 == 0 {
-					s = storetest.Open(t, config) // half of them in a process of their own
+					s = storetest.Open(t, config) // half of them as separate processes
 				}
 				worker := s
 				wg.Go(func() {
@@ -246,8 +246,8 @@ func TestEveryJobIsClaimedOnceByManyWorkers(t *testing.T) {
 	}
 }
 
-// TestTenantsTakeTurns has one with many jobs keep no other waiting, and work found whatever
-// the clock does.
+// TestTenantsTakeTurns checks that a tenant with many jobs does not delay others. Jobs must be
+// found regardless of the clock.
 func TestTenantsTakeTurns(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		for i := range 5 {
@@ -282,12 +282,12 @@ func TestTenantsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestTenantsThatCannotBeAskedKeepNoOtherWaiting has as many of them as one look asks, as
-// where a node of the database is away: the next look finds the work of another.
+// TestTenantsThatCannotBeAskedKeepNoOtherWaiting makes as many tenants unreachable as one query
+// returns, as after the loss of a node. The next query must return the job of another tenant.
 func TestTenantsThatCannotBeAskedKeepNoOtherWaiting(t *testing.T) {
 	w := workplace{storetest.New(t, "postgres"), t, model.Deployment{}, storetest.NewClock()}
 	w.d = storetest.Deployment(t, w.Store)
-	const away = 1_000_000 // tenants from this id on
+	const away = 1_000_000 // tenants with ids from here on are unreachable
 	for _, text := range []string{
 		`CREATE FUNCTION away() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'node is away'; END $$`,
 		`CREATE TRIGGER away BEFORE UPDATE ON job FOR EACH ROW WHEN (OLD.deployment_id >= 1000000) EXECUTE FUNCTION away()`,
@@ -300,7 +300,7 @@ func TestTenantsThatCannotBeAskedKeepNoOtherWaiting(t *testing.T) {
 		}
 	}
 	w.add("here")
-	// This tenant's turn comes last.
+	// This tenant is checked last.
 	if err := w.ExecRaw(t.Context(), fmt.Sprintf(`UPDATE job_due SET turn_at = 1 WHERE deployment_id < %d`, away)); err != nil {
 		t.Fatal(err)
 	}
@@ -323,8 +323,8 @@ func TestTenantsThatCannotBeAskedKeepNoOtherWaiting(t *testing.T) {
 	t.Error("two looks did not reach the tenant that can be asked")
 }
 
-// TestOneWorksOnASubject, whatever the process: a job that is released beside newer work on its
-// subject gives way to that, and of two servers that claim at once one gets it.
+// TestOneWorksOnASubject checks that a subject has one running job across processes. A released job
+// is dropped if a newer one of its subject waits, and of two concurrent claims one succeeds.
 func TestOneWorksOnASubject(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -372,7 +372,7 @@ func TestOneWorksOnASubject(t *testing.T) {
 	}
 }
 
-// TestServerJobsAreEnsuredOnce by two servers that start at a time.
+// TestServerJobsAreEnsuredOnce checks that two servers that start concurrently add a job once.
 func TestServerJobsAreEnsuredOnce(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -405,7 +405,7 @@ func TestServerJobsAreEnsuredOnce(t *testing.T) {
 	}
 }
 
-// TestOrderedJobsComeOneAfterTheOther, also where the worker of one died.
+// TestOrderedJobsComeOneAfterTheOther checks the order of jobs, also after the death of a worker.
 func TestOrderedJobsComeOneAfterTheOther(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		for _, token := range []string{"first", "second", "third"} {

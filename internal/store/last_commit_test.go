@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestLastCommit: its time stays while nothing is written, and every commit has
-// another one, even where the clock stands still and no finding changes.
+// TestLastCommit checks that the time differs exactly for every commit. The clock may stand still,
+// and commits may change no finding.
 func TestLastCommit(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

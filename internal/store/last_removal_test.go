@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestLastRemovalIsOfTheLastTime holds that a finding which came back and went again
-// is not told to be gone for what it was gone for before.
+// TestLastRemovalIsOfTheLastTime checks that a finding that was removed, returned and was removed
+// again has the reason of the last removal.
 func TestLastRemovalIsOfTheLastTime(t *testing.T) {
 	event := func(kind model.FindingEventKind, detail string) store.FindingHistory {
 		return store.FindingHistory{FindingEvent: model.FindingEvent{Kind: kind, Detail: detail}}

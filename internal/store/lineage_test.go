@@ -15,7 +15,7 @@ func TestLineagesOf(t *testing.T) {
 		p, other := d.project("acme/payments"), d.project("acme/web-shop")
 		writes := d.findings(p, 3, nil)
 		d.findings(other, 1, func(_ int, w *model.FindingWrite) { w.Identity = writes[0].Identity })
-		// The same hash under another kind is another identity.
+		// The same hash with another kind is another identity.
 		twin := model.Identity{Kind: model.IdentityTool, Hash: writes[1].Identity.Hash}
 		moved := model.Identity{Kind: model.IdentityOwn, Hash: model.Digest{0, 1}}
 		d.update(func(ctx context.Context, tx *store.Tx) error {

@@ -21,7 +21,7 @@ func addLogin(t *testing.T, s *store.Store, key, code, address string) bool {
 	return kept
 }
 
-// approving has the request under a code approved, as one step of an update.
+// approving returns a step of an update that approves the request with a code.
 func approving(code string, token model.Token) func(context.Context, *store.Tx) error {
 	return func(ctx context.Context, tx *store.Tx) error {
 		l, err := tx.WaitingLogin(ctx, code)
@@ -90,7 +90,8 @@ func TestLoginIsApprovedOnceAndTakenOnce(t *testing.T) {
 	})
 }
 
-// TestLoginsAreBounded in number and time: anybody may ask.
+// TestLoginsAreBounded checks the limits in number and age, because requests need no
+// authentication.
 func TestLoginsAreBounded(t *testing.T) {
 	clock := storetest.NewClock()
 	for _, engine := range storetest.Engines {
@@ -129,9 +130,9 @@ func TestLoginsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNetworksOfOneLockNobodyOut fills the line from fifty networks of one owner:
-// strangers still get in, in place of the owner's oldest, and what they asked for
-// stays, whatever else comes from there.
+// TestNetworksOfOneLockNobodyOut fills the limit from fifty networks of one owner. Requests of
+// other networks must replace the owner's oldest ones and must not be replaced by later ones of the
+// owner.
 func TestNetworksOfOneLockNobodyOut(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		there, err := s.Logins(t.Context())
@@ -164,9 +165,9 @@ func TestNetworksOfOneLockNobodyOut(t *testing.T) {
 	})
 }
 
-// TestManyNetworksLockNobodyOut fills the line with one request from each of a thousand
-// networks: who comes from another still gets in, and a scanner whose place was taken
-// has it again under the same code when it asks next.
+// TestManyNetworksLockNobodyOut fills the limit with one request from each of a thousand networks.
+// Another network must still be accepted, and a scanner whose request was replaced must get the
+// same code with its next poll.
 func TestManyNetworksLockNobodyOut(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		clock := storetest.NewClock()
@@ -186,7 +187,7 @@ func TestManyNetworksLockNobodyOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, "one more from one of them", addLogin(t, s, "more", "MORE-MORE", "10.0.0.2"), false)
-		for i := range there { // which has the first and the noise
+		for i := range there { // includes the first one and those of the noisy tenant
 			stranger := fmt.Sprintf("2001:db8:%x::1", i+1)
 			same(t, stranger, addLogin(t, s, stranger, fmt.Sprint("OTHER-", i), stranger), true)
 		}
@@ -200,13 +201,13 @@ func TestManyNetworksLockNobodyOut(t *testing.T) {
 	}
 }
 
-// TestWhoIsSignedInKeepsTheirPlace fills the line from a thousand networks, beside one
-// that asks from where a person is signed in.
+// TestWhoIsSignedInKeepsTheirPlace fills the limit from a thousand networks. A request from a
+// network with a signed-in user must stay.
 func TestWhoIsSignedInKeepsTheirPlace(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		clock := storetest.NewClock()
 		s := storetest.Open(t, storetest.Database(t, engine, clock))
-		const first, near = "192.0.2.1", "10.0.200.2" // the first is where signIn comes from
+		const first, near = "192.0.2.1", "10.0.200.2" // signIn uses the address first
 		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
 		signIn(t, s, ada, "cookie")
 		addLogin(t, s, first, "FIRST-ONE", first)
@@ -249,8 +250,8 @@ func TestWhoIsSignedInKeepsTheirPlace(t *testing.T) {
 	}
 }
 
-// A person is promised as many tokens as they may have, and gets none of those that
-// were promised before their tokens were revoked.
+// TestPromisedTokensCount checks that approved requests count toward the limit of tokens, and are
+// deleted when the user's tokens are revoked.
 func TestPromisedTokensCount(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -298,7 +299,7 @@ func TestPromisedTokensCount(t *testing.T) {
 	})
 }
 
-// TestALoginIsDecidedAboutOnce, let in or not, a program and a scanner.
+// TestALoginIsDecidedAboutOnce checks approvals and denials for a program and a scanner.
 func TestALoginIsDecidedAboutOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
@@ -328,7 +329,7 @@ func TestALoginIsDecidedAboutOnce(t *testing.T) {
 				fails(t, code+" denied after it", s.Update(t.Context(), by.ID, storetest.Actor, deny(code)), model.ErrNotFound)
 			}
 		}
-		for code, want := range map[string][]any{ // approved, denied, the name of the token, by a program
+		for code, want := range map[string][]any{ // approved, denied, token name, by a program
 			"PROG-AAAA": {true, false, token.Name, true}, "PROG-BBBB": {false, true, "", true}, "SCAN-AAAA": {false, true, "", false},
 		} {
 			l, err := s.LoginByKey(t.Context(), storetest.TokenHash(code))

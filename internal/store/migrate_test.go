@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestANewerSchemaIsRefused opens a database that a later version has migrated,
-// with and without migrations of ours missing in it.
+// TestANewerSchemaIsRefused opens a database that a later version has migrated, with and without
+// missing migrations of this version.
 func TestANewerSchemaIsRefused(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, change := range map[string]string{
@@ -43,8 +43,8 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsReplaced has a newer version migrate the database of one that runs: it
-// reads and writes nothing any more, and goes on where the database is one of its own again.
+// TestAServerThatIsReplaced migrates the database of a running server to a newer version. Reads and
+// writes must fail until the schema is back at a known version.
 func TestAServerThatIsReplaced(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -77,8 +77,7 @@ func TestAServerThatIsReplaced(t *testing.T) {
 	})
 }
 
-// TestAnOlderSchemaIsRefused opens a database of a version before the baseline: nothing of it
-// is read or written.
+// TestAnOlderSchemaIsRefused opens a database older than the baseline, which must stay unchanged.
 func TestAnOlderSchemaIsRefused(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -100,8 +99,8 @@ func TestAnOlderSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// TestADatabaseOfTheBaselineIsUpgraded opens a database of the baseline with a row of each
-// table that later migrations change.
+// TestADatabaseOfTheBaselineIsUpgraded migrates a baseline database. The schema must equal the one
+// in testdata, and the checks must find no faults in new rows.
 func TestADatabaseOfTheBaselineIsUpgraded(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

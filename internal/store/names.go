@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Types of the packages below, for callers of the store.
+// These types of the packages below are for callers of the store.
 type (
 	// FindingCount is described in package check.
 	FindingCount = check.FindingCount
@@ -93,7 +93,7 @@ type (
 	OlderSchemaError = sqldb.OlderSchemaError
 )
 
-// Constants of the packages below.
+// These constants of the packages below are for callers of the store.
 const (
 	MatchJob = advisories.MatchJob
 

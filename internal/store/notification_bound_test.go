@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// messages are as many of each of some rules, for each of their receivers, from a number on.
+// messages returns n messages per receiver of each rule, with keys starting at from.
 func messages(from, n int, due time.Time, rules ...model.NotificationRule) (list []model.Notification) {
 	for i := range n {
 		for _, r := range rules {
@@ -24,8 +24,8 @@ func messages(from, n int, due time.Time, rules ...model.NotificationRule) (list
 	return list
 }
 
-// TestWaitingMessagesAreBounded: what is one too many fails and says why, by whichever
-// commits it comes, and holds up no other receiver; once there is room, messages wait again.
+// TestWaitingMessagesAreBounded checks that messages above the limit fail with a reason, without
+// affecting other receivers. Messages must be queued again once there is space.
 func TestWaitingMessagesAreBounded(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)
@@ -38,7 +38,7 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 		now := clock.Now()
 		add(messages(0, most-2, now, full))
 		add(messages(most-2, 5, now, full, calm))
-		add(messages(most-2, 5, now, full, calm)) // once more: its job died before it ended
+		add(messages(most-2, 5, now, full, calm)) // again, as if the job had died before its end
 		add(messages(most+3, 1, now, full))
 
 		count := func(r model.NotificationRule) (states map[model.NotificationState]int, log []model.Notification) {
@@ -87,7 +87,7 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 	})
 }
 
-// TestMessagesTakeAHandfulOfRoundTrips, for one receiver and for hundreds.
+// TestMessagesTakeAHandfulOfRoundTrips compares one receiver with hundreds.
 func TestMessagesTakeAHandfulOfRoundTrips(t *testing.T) {
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	d := newTenant(t, storetest.Open(t, config))
@@ -102,7 +102,7 @@ func TestMessagesTakeAHandfulOfRoundTrips(t *testing.T) {
 		})
 		return proxy.RoundTrips() - before
 	}
-	trips(0, 1, rules[0]) // statements are prepared
+	trips(0, 1, rules[0]) // prepares the statements
 	one, many := trips(10, 1, rules[0]), trips(100, 5, rules...)
 	t.Logf("1 message took %d round trips, 300 took %d", one, many)
 	if many > 10 {

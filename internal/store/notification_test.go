@@ -11,7 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// The newest message of each rule that is asked about, of this deployment alone.
+// TestLastNotifications checks that the newest message of each given rule of the deployment is
+// returned.
 func TestLastNotifications(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -46,7 +47,7 @@ func TestLastNotifications(t *testing.T) {
 	})
 }
 
-// addRule makes a rule that leads to a webhook.
+// addRule creates a rule with a webhook.
 func (d tenant) addRule(name string) (made model.NotificationRule) {
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		r := model.NotificationRule{Name: name, Events: model.NotificationEvents(0).With(model.EventAssigned), Channel: model.ChannelSlack}
@@ -56,7 +57,7 @@ func (d tenant) addRule(name string) (made model.NotificationRule) {
 	return made
 }
 
-// eachTimed is storetest.Each with the clock of the store.
+// eachTimed is storetest.Each with the store's clock.
 func eachTimed(t *testing.T, test func(t *testing.T, s *store.Store, clock *storetest.Clock)) {
 	t.Helper()
 	for _, engine := range storetest.Engines {
@@ -67,7 +68,8 @@ func eachTimed(t *testing.T, test func(t *testing.T, s *store.Store, clock *stor
 	}
 }
 
-// TestPruneNotifications: the newest thousand of a rule stay, and what waits, and all of others.
+// TestPruneNotifications checks that the newest 1,000 messages of a rule, queued messages and those
+// of other rules stay.
 func TestPruneNotifications(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -114,8 +116,8 @@ func TestPruneNotifications(t *testing.T) {
 	})
 }
 
-// TestDeliveriesToOneReceiverAreOneJob, due when the first of them is; what comes while it runs
-// gets another, which waits for it.
+// TestDeliveriesToOneReceiverAreOneJob checks that deliveries share a job with the earliest due
+// time. Messages added while it runs get another job, which waits for it.
 func TestDeliveriesToOneReceiverAreOneJob(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)
@@ -129,7 +131,7 @@ func TestDeliveriesToOneReceiverAreOneJob(t *testing.T) {
 				}
 				return nil
 			})
-			clock.Advance(time.Millisecond) // past the commit, which may be ahead of the clock
+			clock.Advance(time.Millisecond) // past the commit time, which may be ahead of the clock
 		}
 		claim := func() *model.Job {
 			j, err := storetest.Claim(t.Context(), s, time.Minute, store.DeliverJob)
@@ -168,7 +170,7 @@ func TestDeliveriesToOneReceiverAreOneJob(t *testing.T) {
 	})
 }
 
-// TestWhatEndedIsNotClaimedNorEndedAgain: a rule was paused while its receiver was told.
+// TestWhatEndedIsNotClaimedNorEndedAgain pauses a rule during a delivery to its receiver.
 func TestWhatEndedIsNotClaimedNorEndedAgain(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -194,7 +196,8 @@ func TestWhatEndedIsNotClaimedNorEndedAgain(t *testing.T) {
 			if err := tx.EndNotifications(ctx, held, store.Delivered{State: model.NotificationQueued, Problem: "later"}); err != nil {
 				return err
 			}
-			third := model.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: "third", DueAt: tx.Now()} // as of a version that ended nothing
+			// as by a version that does not fail messages of paused rules
+			third := model.Notification{RuleID: r.ID, Receiver: r.Receivers()[0], Key: "third", DueAt: tx.Now()}
 			if err := tx.AddNotifications(ctx, []model.Notification{third}); err != nil {
 				return err
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestOAuthGrants: a code becomes a token, which is renewed until somebody revokes
-// it; the trail tells of each step and holds no hash.
+// TestOAuthGrants checks that a code becomes a token that can be renewed until it is revoked. Audit
+// events must not contain hashes.
 func TestOAuthGrants(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -73,7 +73,7 @@ func TestOAuthGrants(t *testing.T) {
 	})
 }
 
-// letIn has a person let a client in, and the client come for its token.
+// letIn approves a client of a user and exchanges the code for its token.
 func letIn(ctx context.Context, tx *store.Tx, user int64, name string) (model.OAuthGrant, error) {
 	g := model.OAuthGrant{
 		CodeHash: storetest.TokenHash("code of " + name), ClientHash: storetest.TokenHash("client"),
@@ -100,7 +100,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, s *store.Store, clock *sto
 	}
 }
 
-// grantRows counts the grants of a deployment, those that are over too.
+// grantRows returns the number of grants of a deployment, including expired ones.
 func grantRows(t *testing.T, s *store.Store, d model.Deployment) (n int) {
 	t.Helper()
 	if err := s.DB().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM oauth_grant WHERE deployment_id = $1`, d.ID).Scan(&n); err != nil {
@@ -109,8 +109,9 @@ func grantRows(t *testing.T, s *store.Store, d model.Deployment) (n int) {
 	return n
 }
 
-// TestAGrantIsSeenAsLongAsItWorks: a token that has expired and can be renewed is
-// told from one that is over, makes no room for others, and ends with its grant.
+// TestAGrantIsSeenAsLongAsItWorks checks that an expired token with a renewable grant is
+// distinguished from an ended one. It must not be deleted to stay within the limit, and must end
+// with its grant.
 func TestAGrantIsSeenAsLongAsItWorks(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := storetest.Deployment(t, s)
@@ -145,7 +146,7 @@ func TestAGrantIsSeenAsLongAsItWorks(t *testing.T) {
 			})
 			return found
 		}
-		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { // one more: the oldest that is over goes
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { // the oldest ended token is deleted
 			_, err := tx.CreateToken(ctx, model.Token{PublicID: "more", Name: "more", UserID: ada.ID}, storetest.TokenHash("more"))
 			return err
 		})
@@ -163,8 +164,8 @@ func TestAGrantIsSeenAsLongAsItWorks(t *testing.T) {
 	})
 }
 
-// TestGrantsOfAPersonAreBounded: one person cannot fill the table, is told where
-// there is no room for a token either, and what is over makes room.
+// TestGrantsOfAPersonAreBounded checks the limit of grants per user and the error at the limit of
+// tokens. Expired grants must be deleted.
 func TestGrantsOfAPersonAreBounded(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := storetest.Deployment(t, s)
@@ -202,7 +203,7 @@ func TestGrantsOfAPersonAreBounded(t *testing.T) {
 	})
 }
 
-// TestGrantsEndWithTheRole: codes that nobody has exchanged yet, too.
+// TestGrantsEndWithTheRole checks that grants and unused codes are deleted with the user's role.
 func TestGrantsEndWithTheRole(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *store.Store, _ *storetest.Clock) {
 		d := storetest.Deployment(t, s)

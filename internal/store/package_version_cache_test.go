@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// A transaction that fails gives its ids back, on SQLite, and others come to
-// have them: what it read of its own rows must not be remembered.
+// TestNamesOfATransactionThatFails checks that names of uncommitted rows are not cached. On SQLite,
+// a rollback releases their ids for other names.
 func TestNamesOfATransactionThatFails(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

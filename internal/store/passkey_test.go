@@ -10,15 +10,15 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// addPasskey gives a user a passkey, and a session with the given cookie where it is
-// the first second factor.
+// addPasskey adds a passkey to a user. If it is the first second factor, it starts a session with
+// the given cookie.
 func addPasskey(t testing.TB, s *store.Store, u model.User, key, cookie string) (first bool, err error) {
 	t.Helper()
 	return s.AddPasskey(t.Context(), model.Passkey{UserID: u.ID, CredentialID: []byte(key), Credential: []byte("sealed"), Name: key},
 		[][]byte{storetest.TokenHash("one")}, fresh(u), storetest.TokenHash(cookie))
 }
 
-// sessionOf is the session of a cookie.
+// sessionOf returns the session of a cookie.
 func sessionOf(t testing.TB, s *store.Store, cookie string) model.Session {
 	t.Helper()
 	found, _, _, err := s.Session(t.Context(), storetest.TokenHash(cookie))
@@ -96,8 +96,8 @@ func TestPasskeysAreFactors(t *testing.T) {
 	})
 }
 
-// Of several who show at once what one passkey has signed, one comes in; and nobody
-// later, as long as it could be shown.
+// TestWhatAPasskeySignedIsTakenOnce checks that concurrent or later uses of one signed challenge
+// succeed once during its lifetime.
 func TestWhatAPasskeySignedIsTakenOnce(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

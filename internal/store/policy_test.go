@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// withRules puts n rules into the default policy for code, and returns its id.
+// withRules adds n rules to the default policy for code and returns its id.
 func withRules(t testing.TB, s *store.Store, d model.Deployment, n int) (policyID int64) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
@@ -103,7 +103,8 @@ func TestRuleModeIsSet(t *testing.T) {
 	})
 }
 
-// TestManyRuleModesAreSet as one after the other would be, in a handful of round trips.
+// TestManyRuleModesAreSet checks that SetRuleModes is equivalent to several SetRuleMode and needs
+// few round trips.
 func TestManyRuleModesAreSet(t *testing.T) {
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	for engine, s := range map[string]*store.Store{"postgres": storetest.Open(t, config), "sqlite": storetest.Open(t, storetest.Database(t, "sqlite", storetest.NewClock()))} {
@@ -120,12 +121,12 @@ func TestManyRuleModesAreSet(t *testing.T) {
 			})
 			return proxy.RoundTrips() - before
 		}
-		set(0, 1, model.ModeComment) // statements are prepared
+		set(0, 1, model.ModeComment) // prepares the statements
 		trail, one := len(events(t, s, d)), set(1, 2, model.ModeBlock)
 		if many := set(0, 50, model.ModeBlock); many > one {
 			t.Errorf("%s: 50 rules took %d round trips, one took %d", engine, many, one)
 		}
-		if n := len(events(t, s, d)) - trail; n != 50 { // one had the mode
+		if n := len(events(t, s, d)) - trail; n != 50 { // one rule already had the mode
 			t.Errorf("%s: the trail tells of %d changes, want 50", engine, n)
 		}
 		version := deployment(t, s, d.Slug).Version
@@ -227,8 +228,8 @@ func TestPoliciesAreChecked(t *testing.T) {
 	})
 }
 
-// TestARuleOfSeveralPoliciesHasOneText serves a rule in two policies: each has
-// its mode, both the newest text.
+// TestARuleOfSeveralPoliciesHasOneText serves a rule in two policies. Each must have its own mode
+// and both the newest text.
 func TestARuleOfSeveralPoliciesHasOneText(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -274,8 +275,7 @@ func TestARuleOfSeveralPoliciesHasOneText(t *testing.T) {
 	})
 }
 
-// TestPoliciesKeepTheirDays gives a policy days and takes them away again, each a line of
-// the audit trail.
+// TestPoliciesKeepTheirDays sets and removes the due days of a policy, each with an audit event.
 func TestPoliciesKeepTheirDays(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// furnished makes a project with some of everything in it.
+// furnished creates a project with rows in many tables.
 func furnished(d tenant, name string) (model.Project, []model.FindingWrite) {
 	d.t.Helper()
 	p := d.project(name)
@@ -38,7 +38,7 @@ func furnished(d tenant, name string) (model.Project, []model.FindingWrite) {
 	return p, findings
 }
 
-// putLockfile states that a lockfile holds one package.
+// putLockfile states a lockfile with one package.
 func putLockfile(ctx context.Context, tx *store.Tx, p model.Project, ref, path, name string) error {
 	_, _, err := tx.PutInventory(ctx, model.InventoryStatement{
 		ProjectID: p.ID, Ref: ref, Source: "semgrep", At: tx.Now(), Digest: model.Digest{byte(len(name))},
@@ -68,7 +68,8 @@ func TestDeletedProjectLeavesNothingButItsTrail(t *testing.T) {
 		same(t, "what is left of it", held(), store.ProjectHolding{})
 
 		after := counts(t, s, acme)
-		for _, kept := range []string{"audit_event", "change", "rule", "policy_rule", "package", "package_version"} { // the trail, the feed, the dictionaries
+		// audit trail, feed and dictionaries
+		for _, kept := range []string{"audit_event", "change", "rule", "policy_rule", "package", "package_version"} {
 			delete(before, kept)
 			delete(after, kept)
 		}

@@ -13,16 +13,15 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// toldLineage is a lineage as a test tells it: the identities that it holds, a letter
-// each; its findings as "a@main b@old", an identity on a ref, with a minus in front
-// where it is fixed; and what people decided.
+// toldLineage describes a lineage. Identities are letters; findings are written as "a@main b@old"
+// (identity@ref, with a leading minus if fixed).
 type toldLineage struct {
 	holds, found string
 	state        model.TriageState
 }
 
-// lineageMerges are projects whose lineages hold identities several to one. Want has
-// a line for each finding afterwards, and one for each identity that is seen anew.
+// lineageMerges are projects whose lineages share identities with several others. want has a line
+// for each finding after the merge, and one for a new finding of each identity.
 var lineageMerges = []struct {
 	name       string
 	from, into []toldLineage
@@ -137,10 +136,10 @@ func TestMergeLeavesDecisionsOnTheirCode(t *testing.T) {
 	})
 }
 
-// keptOf is what a merge must not lose of two projects, sorted.
+// keptOf contains the data of two projects that a merge must preserve, sorted.
 type keptOf struct{ findings, comments, trail []string }
 
-// kept reads the findings by ref and identity, comments and decisions of both projects.
+// kept returns the findings by ref and identity, comments and decisions of both projects.
 func (w twins) kept(m *mirror) (k keptOf) {
 	w.t.Helper()
 	ours := func(project int64) bool { return project == w.from.ID || project == w.into.ID }
@@ -211,7 +210,8 @@ func (w twins) tell(p model.Project, lineages []toldLineage) {
 	}
 }
 
-// told tells of each live finding what was decided about it, and what a new finding of each identity would inherit.
+// told describes the decision about each live finding, and the decision that a new finding of each
+// identity would inherit.
 func (w twins) told() string {
 	w.t.Helper()
 	var lines, fresh []string
@@ -257,7 +257,7 @@ func (w twins) told() string {
 	return strings.Join(lines, ", ") + "; new: " + strings.Join(fresh, ", ")
 }
 
-// lineages are those of all findings of the project that stays.
+// lineages returns the lineages of all findings of the remaining project.
 func (w twins) lineages(ctx context.Context, tx *store.Tx) (ids []int64) {
 	w.t.Helper()
 	mirror := newMirror()

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// twins are two projects of one repository: findings 0 and 1 of both are the
-// same on the same ref, the third only one of them has.
+// twins are two projects of one repository. Findings 0 and 1 of both are the same on the same ref;
+// the third exists in one project only.
 type twins struct {
 	tenant
 	from, into           model.Project
@@ -36,10 +36,10 @@ func newTwins(t testing.TB, s *store.Store) (w twins) {
 	return w
 }
 
-// slugOf is what the ticket of a number is called.
+// slugOf returns the slug of the ticket with a number.
 func slugOf(number int64) string { return fmt.Sprint("SEC-", number) }
 
-// triage decides on a lineage, and links it to the ticket of a number.
+// triage decides about a lineage and links it to the ticket with a number.
 func (w twins) triage(lineage int64, state model.TriageState, number int64) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -70,8 +70,9 @@ func (w twins) merge() (p model.Project) {
 	return p
 }
 
-// The history of a finding that stays tells whose it took in, and what happened to that;
-// none names a finding that is no more, nor says of one why its double was out of scope.
+// TestAMergedHistoryStays checks that the history of a remaining finding contains the merge and the
+// events of the deleted one. It must not refer to deleted findings, and must not contain their
+// removals.
 func TestAMergedHistoryStays(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
@@ -114,9 +115,9 @@ func TestAMergedHistoryStays(t *testing.T) {
 func TestMergedFindingsAreOneProjects(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
-		w.triage(w.fromFound[0].LineageID, model.TriageIgnored, 1) // only from's was decided on
+		w.triage(w.fromFound[0].LineageID, model.TriageIgnored, 1) // only the finding of from has a decision
 		w.triage(w.fromFound[1].LineageID, model.TriageIgnored, 2)
-		w.triage(w.intoFound[1].LineageID, model.TriageFixing, 3) // both were: into's counts
+		w.triage(w.intoFound[1].LineageID, model.TriageFixing, 3) // both have one: that of into stays
 		w.triage(w.fromFound[2].LineageID, model.TriageReviewing, 4)
 		w.merge()
 		w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -158,8 +159,8 @@ func TestMergedFindingsAreOneProjects(t *testing.T) {
 	})
 }
 
-// TestMergeTellsTheFeedWhatItDid builds an index from the feed and applies the
-// merge to it: it must hold what one built afterwards holds.
+// TestMergeTellsTheFeedWhatItDid checks that an index that follows the merge by the feed equals one
+// built afterwards.
 func TestMergeTellsTheFeedWhatItDid(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
@@ -174,7 +175,7 @@ func TestMergeTellsTheFeedWhatItDid(t *testing.T) {
 	})
 }
 
-// mirror is the simplest index.
+// mirror is a minimal index.
 type mirror struct {
 	Projects map[int64]model.Project
 	Lineages map[int64]model.Lineage
@@ -187,7 +188,7 @@ func newMirror() *mirror {
 
 func (m *mirror) apply(d tenant, since int64) (version int64) {
 	d.t.Helper()
-	var mu sync.Mutex // a whole feed comes from several readers at once
+	var mu sync.Mutex // a whole feed has several concurrent readers
 	version, _, err := d.s.Feed(d.t.Context(), d.id, since, func(b *model.Batch) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -239,7 +240,7 @@ func TestMergedProjectTakesWhatItLacks(t *testing.T) {
 					return err
 				}
 				for j, path := range []string{"both", "both-too", fmt.Sprint("only-", i)} {
-					// Of both, from's statement is the newer; of both-too, into's is.
+					// For "both" the statement of from is newer; for "both-too" that of into is.
 					statement := model.InventoryStatement{
 						ProjectID: p.ID, Ref: main, Source: "semgrep", At: scanned.Add(time.Duration((i*2-1)*(j*2-1)) * time.Minute), Digest: model.Digest{byte(i)},
 						Inventory: model.Inventory{Lockfile: path, Dependencies: []model.Dependency{{Lockfile: path, Ecosystem: "npm", Name: p.Name, Version: "1"}}},

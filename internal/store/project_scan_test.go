@@ -10,18 +10,18 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// scanned is a scan's project and what it is to find among the known ones.
+// scanned is the project of a scan, and the known project that it is expected to match.
 type scanned struct {
 	what string
 	scan model.Project
 	want model.Project
-	is   int // index of the known one, -1 for a new one
+	is   int // index of the known project; -1 for a new one
 }
 
 var known = []model.Project{
 	{Name: "acme/one", RepoID: "1", URL: "https://one", Tags: []string{"old"}},
 	{Name: "acme/two"},
-	{Name: "acme/three", RepoID: "3"}, // renamed to acme/tres
+	{Name: "acme/three", RepoID: "3"}, // later renamed to acme/tres
 }
 
 var scannedProjects = []scanned{

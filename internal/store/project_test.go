@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// addProjects makes projects of these names.
+// addProjects creates projects with these names.
 func addProjects(t testing.TB, s *store.Store, d model.Deployment, names ...string) (list []model.Project) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
@@ -176,11 +176,11 @@ func TestOldNamesAnswerUntilAnotherProjectTakesThem(t *testing.T) {
 		}
 		taker := addProjects(t, s, d, "acme/a")[0]
 		answers(map[string]int64{"acme/a": taker.ID, "acme/b": other.ID, "acme/c": a.ID, "acme/other": other.ID})
-		if err := rename(other.ID, "acme/other"); err != nil { // back again
+		if err := rename(other.ID, "acme/other"); err != nil { // back to the old name
 			t.Fatal(err)
 		}
 		answers(map[string]int64{"acme/b": other.ID, "acme/other": other.ID})
-		if err := rename(other.ID, "acme/other"); err != nil { // to what it is called
+		if err := rename(other.ID, "acme/other"); err != nil { // the current name
 			t.Error(err)
 		}
 	})
@@ -189,7 +189,7 @@ func TestOldNamesAnswerUntilAnotherProjectTakesThem(t *testing.T) {
 func TestProjectsArePagedByName(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		// In the order of bytes, which is not that of the database's locale.
+		// Sorted bytewise, which differs from the database's locale.
 		names := []string{"Zeta/a", "acme/B", "acme/_x", "acme/a", "acme/a-b", "acme/aa", "acme/deep/er", "other/ä", "ä/a"}
 		shuffled := slices.Clone(names)
 		slices.Reverse(shuffled)

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestExpiredRefsAreDeleted scans a primary branch and two others long ago, one
-// of them again lately: only the third goes.
+// TestExpiredRefsAreDeleted scans a primary branch and two others long ago, and one of these again
+// recently. Only the third must be deleted.
 func TestExpiredRefsAreDeleted(t *testing.T) {
 	const lively, stale = "refs/heads/lively", "refs/heads/stale"
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -55,7 +55,7 @@ func TestExpiredRefsAreDeleted(t *testing.T) {
 					t.Errorf("finding %d is %s, %v; want %s", id, got.State, err, want)
 				}
 			}
-			// The same upload again must count, or its findings would not return.
+			// A repeated upload must be processed, or its findings would not return.
 			stream, err := tx.Stream(ctx, p.ID, stale, "semgrep", "")
 			if err != nil || stream.LastScanID == 0 || stream.LastDigest != (model.Digest{}) {
 				t.Errorf("the stream of the expired ref is %+v, %v; want its scan without a digest", stream, err)

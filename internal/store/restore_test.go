@@ -12,16 +12,16 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// lose takes the deployment back to an earlier version, as the restore of a backup does
-// to those who read on: the later commits never were.
+// lose resets the deployment to an earlier version, like the restore of a backup while readers
+// continue.
 func (d tenant) lose(to int64) {
 	d.t.Helper()
 	d.check(d.s.ExecRaw(d.t.Context(), fmt.Sprintf("DELETE FROM change WHERE deployment_id = %d AND version > %d", d.id, to)))
 	d.check(d.s.ExecRaw(d.t.Context(), fmt.Sprintf("UPDATE deployment SET version = %d WHERE id = %d", to, d.id)))
 }
 
-// TestLostVersionsNeverComeAgain: after a restore as many commits as were lost, and
-// more, come to none of their versions, and the feed tells nothing since one of these.
+// TestLostVersionsNeverComeAgain checks that commits after a restore do not reuse lost versions,
+// and that the feed rejects lost versions.
 func TestLostVersionsNeverComeAgain(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -68,8 +68,7 @@ func TestLostVersionsNeverComeAgain(t *testing.T) {
 	})
 }
 
-// names lists what packages are called, as pages, the matcher of advisories and a
-// filter by name each read it.
+// names returns package names as read by pages, by the matching of advisories and by a filter.
 func (d tenant) names(p model.Project) (pages, holdings, filtered []string) {
 	d.t.Helper()
 	text := func(list []model.Dependency) (out []string) {
@@ -94,14 +93,13 @@ func (d tenant) names(p model.Project) (pages, holdings, filtered []string) {
 	return pages, holdings, filtered
 }
 
-// TestLostNamesAreForgotten: what the ids of packages were called in commits that a
-// restore took back is told to nobody, whatever is committed in their place, in
-// the middle of what was lost or at its end.
+// TestLostNamesAreForgotten checks that names from commits lost by a restore are not returned,
+// regardless of the commits that replace them.
 func TestLostNamesAreForgotten(t *testing.T) {
 	cases := map[string]struct {
 		lost, again []string
-		more        int  // further commits after the restore, before anybody reads
-		prune       bool // whether the feed is, too
+		more        int  // further commits after the restore, before the first read
+		prune       bool // prune the feed too
 	}{
 		"one other":                {[]string{"b-safe"}, []string{"b-lodash"}, 0, false},
 		"the last stays":           {[]string{"b-evil", "lodash", "zlast"}, []string{"b-abc", "lodash", "zlast"}, 0, false},
@@ -124,7 +122,7 @@ func TestLostNamesAreForgotten(t *testing.T) {
 				d.update(func(ctx context.Context, tx *store.Tx) error {
 					_, _, err := tx.PutInventory(ctx, said)
 					d.check(err)
-					held, err := heldOn(ctx, tx, p.ID, said.Ref, nil) // as an upload is matched with the advisories
+					held, err := heldOn(ctx, tx, p.ID, said.Ref, nil) // as in the matching of an upload
 					for _, h := range held {
 						if h.Lockfile != lock {
 							continue
@@ -143,7 +141,7 @@ func TestLostNamesAreForgotten(t *testing.T) {
 			before, _, _ := d.names(p)
 			restored, ids := d.version(), d.lastIDs()
 			lockfile(c.lost)
-			pages, _, _ := d.names(p) // remembered from now on
+			pages, _, _ := d.names(p) // cached from here on
 			if len(pages) != len(before)+len(c.lost) {
 				t.Fatalf("%s: %q before the restore", name, pages)
 			}
@@ -173,7 +171,7 @@ func TestLostNamesAreForgotten(t *testing.T) {
 	})
 }
 
-// lastIDs are the last ids of packages and of their versions.
+// lastIDs returns the last ids of packages and package versions.
 func (d tenant) lastIDs() (last [2]int64) {
 	d.t.Helper()
 	for i, table := range []string{"package", "package_version"} {
@@ -182,8 +180,7 @@ func (d tenant) lastIDs() (last [2]int64) {
 	return last
 }
 
-// loseNames takes a lockfile back, and the packages after the last ids, whose own ids
-// are given out again.
+// loseNames deletes a lockfile and the packages after the last ids, whose ids are then reused.
 func (d tenant) loseNames(lockfile string, last [2]int64) {
 	d.t.Helper()
 	run := func(query string, args ...any) { d.check(d.s.ExecRaw(d.t.Context(), fmt.Sprintf(query, args...))) }
@@ -203,8 +200,8 @@ func (d tenant) loseNames(lockfile string, last [2]int64) {
 	}
 }
 
-// TestLostAdvisoriesHaveTheirOwnVersions: as many loads after a restore come to none of
-// the versions that were lost, by which readers remember what advisories and scores say.
+// TestLostAdvisoriesHaveTheirOwnVersions checks that loads after a restore do not reuse lost
+// versions. Caches of advisories and scores are keyed by version.
 func TestLostAdvisoriesHaveTheirOwnVersions(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		versions := func(name string) (got [3]int64) {

@@ -17,8 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// servings are rules with texts of a version, from one number up to another, and every
-// third of them a rule for secrets.
+// servings returns rules with numbers in [from, to) and texts of a version. Every third one is a
+// rule for secrets.
 func servings(from, to, version int) (list []store.Serving) {
 	for i := from; i < to; i++ {
 		r := model.Rule{Name: fmt.Sprint("rule-", i), IssueType: model.SAST, Message: fmt.Sprint("version ", version)}
@@ -39,8 +39,8 @@ func (d tenant) serve(list []store.Serving) (served []model.ServedRule) {
 	return served
 }
 
-// TestManyRulesAreServedInAHandfulOfStatements: new ones, others' texts, and those that are
-// there as they are sent; and what a report tells of each of them.
+// TestManyRulesAreServedInAHandfulOfStatements checks new rules, changed texts, unchanged rules,
+// and reports about them.
 func TestManyRulesAreServedInAHandfulOfStatements(t *testing.T) {
 	counts := map[string]func() int{}
 	proxy, far := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
@@ -65,9 +65,9 @@ func TestManyRulesAreServedInAHandfulOfStatements(t *testing.T) {
 			}
 		}
 		for version, name := range []string{"new", "with other texts", "with others again", "with others once more", "as they are"} {
-			version = min(version, 3) // the last as those before
+			version = min(version, 3) // the last round is unchanged
 			serve := func(from, to int) func() { return func() { d.serve(servings(from, to, version)) } }
-			serve(0, 2)() // statements are prepared
+			serve(0, 2)() // prepares the statements
 			few, many := cost(serve(2, 4)), cost(serve(6, 206))
 			t.Logf("%s: 2 rules %s cost %d, 200 %d", engine, name, few, many)
 			if few == 0 || many > few+6 {
@@ -83,9 +83,9 @@ func TestManyRulesAreServedInAHandfulOfStatements(t *testing.T) {
 	}
 }
 
-// TestRulesServedAtOnceAreAsOneAfterTheOther has two tenants serve the same rules, one at
-// a time and all together, names that come again with them, in policies that list some of
-// them already: answers, policies, versions and the trail are the same.
+// TestRulesServedAtOnceAreAsOneAfterTheOther serves the same rules for two tenants, one by one and
+// together, with repeated names and rules already listed. Results, policies, versions and audit
+// events must be equal.
 func TestRulesServedAtOnceAreAsOneAfterTheOther(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		number := 0
@@ -124,8 +124,8 @@ func TestRulesServedAtOnceAreAsOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// drawServing is one of a few rules, with one of a few texts; its policy is 0, or 1 for
-// the further one.
+// drawServing returns one of a few rules with one of a few texts. Its policy is 0, or 1 for the
+// additional one.
 func drawServing(rt *rapid.T) store.Serving {
 	r := model.Rule{
 		Name:      rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "name"),
@@ -141,8 +141,8 @@ func drawServing(rt *rapid.T) store.Serving {
 	}
 }
 
-// serveBy serves rules, or has a report tell of them, or removes them, each by a call of
-// its own or all by one, and tells what came of it.
+// serveBy serves, reports or removes rules, by one call each or by one call for all. It returns a
+// description of the result.
 func (d tenant) serveBy(step string, list []store.Serving, further int64, singly bool) (told string) {
 	list = slices.Clone(list)
 	var rules []*model.Rule
@@ -180,7 +180,7 @@ func (d tenant) serveBy(step string, list []store.Serving, further int64, singly
 	return told + fmt.Sprintln(err)
 }
 
-// servedState tells all that a tenant has of rules, without ids.
+// servedState describes all rules of a tenant, without ids.
 func (d tenant) servedState(further int64) (out []string) {
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		policies, err := tx.Policies(ctx)
@@ -200,7 +200,7 @@ func (d tenant) servedState(further int64) (out []string) {
 			}
 		}
 		trail, err := tx.AuditEvents(ctx, 0, 1000)
-		for _, e := range trail[1:] { // the first names the tenant
+		for _, e := range trail[1:] { // the first event contains the tenant
 			subject, _, _ := strings.Cut(e.Subject, "/")
 			out = append(out, fmt.Sprintln(e.Action, strings.TrimPrefix(e.Subject, subject), e.Before, e.After))
 		}
@@ -209,7 +209,8 @@ func (d tenant) servedState(further int64) (out []string) {
 	return out
 }
 
-// TestTheFirstRuleThatClashesIsNamed, and nothing is served: not the rules before it either.
+// TestTheFirstRuleThatClashesIsNamed checks that nothing is served after a conflict, including the
+// rules before it.
 func TestTheFirstRuleThatClashesIsNamed(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -32,7 +32,7 @@ func TestPutRulesKeepsOneRowPerContent(t *testing.T) {
 			t.Fatalf("ids %v: want one per content", ids)
 		}
 		seen := *a2
-		seen.ID = 99 // as one read from another place might have
+		seen.ID = 99 // as if read from another database
 		d.silently("contents seen before", func(ctx context.Context, tx *store.Tx) error {
 			again, err := tx.PutRules(ctx, []*model.Rule{&seen, b, a1})
 			same(t, "ids", again, []int64{ids[3], ids[1], ids[0]})
@@ -79,7 +79,7 @@ func TestRulesEnterTheDefaultPolicyOfTheirProduct(t *testing.T) {
 			}
 		}
 
-		// A mode that somebody set outlives a new content, which is shown.
+		// A mode that was set stays when a new content is shown.
 		asks := rules["asks"]
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.SetRuleMode(ctx, asks.PolicyID, "asks", model.ModeComment)
@@ -95,8 +95,8 @@ func TestRulesEnterTheDefaultPolicyOfTheirProduct(t *testing.T) {
 	})
 }
 
-// TestPoorerContentLeavesThePolicyComplete puts a rule as JSON tells it, then as
-// SARIF does, then as JSON again: the policy shows the newest, without gaps.
+// TestPoorerContentLeavesThePolicyComplete stores a rule as reported by JSON, then by SARIF, then
+// by JSON again. The policy must show the newest content without gaps.
 func TestPoorerContentLeavesThePolicyComplete(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -130,8 +130,8 @@ func TestPoorerContentLeavesThePolicyComplete(t *testing.T) {
 	})
 }
 
-// TestAServedRuleTellsBest has a report say less, and otherwise, of a rule whose
-// text the server has: only what the text leaves out is taken from it.
+// TestAServedRuleTellsBest reports a served rule with fewer and different fields. Only fields
+// missing in its text must be used.
 func TestAServedRuleTellsBest(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -173,7 +173,8 @@ func TestAServedRuleTellsBest(t *testing.T) {
 	})
 }
 
-// TestRuleLanguages are those of all contents of a name: a report tells none.
+// TestRuleLanguages checks that the languages of all contents of a name are returned; reports
+// contain none.
 func TestRuleLanguages(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

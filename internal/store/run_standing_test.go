@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestRunFactsOfManyProjects are told apart: each has its own connection, runs and plan.
+// TestRunFactsOfManyProjects checks that each project has its own connection, runs and plan.
 func TestRunFactsOfManyProjects(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -75,7 +75,8 @@ func TestRunFactsOfManyProjects(t *testing.T) {
 	})
 }
 
-// TestRevokeRunner ends the token that it calls with, and all that call with that.
+// TestRevokeRunner checks that the runner's token is revoked and that all runners with it are
+// deleted.
 func TestRevokeRunner(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -85,7 +86,7 @@ func TestRevokeRunner(t *testing.T) {
 				name := fmt.Sprint("t", i)
 				token, err := tx.CreateToken(ctx, model.Token{PublicID: name, Scopes: []model.Scope{model.ScopeRunner}}, storetest.TokenHash(name))
 				if i == 1 {
-					token.ID = ids[0] // calls with the first one's
+					token.ID = ids[0] // uses the token of the first one
 				}
 				if err == nil {
 					_, err = tx.RecordRunnerContact(ctx, model.Runner{Name: name, TokenID: token.ID})
@@ -121,7 +122,7 @@ func TestRevokeRunner(t *testing.T) {
 	})
 }
 
-// TestRetryRun queues what ended anew; what has not ended stays as it is.
+// TestRetryRun checks that ended runs can be queued again, and that others stay unchanged.
 func TestRetryRun(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -167,8 +168,8 @@ func TestRetryRun(t *testing.T) {
 	})
 }
 
-// TestRepositoryPages goes through what a connection sees, all or by whether they are
-// projects, and counts them.
+// TestRepositoryPages checks the pages of all repositories and of those with or without a project,
+// and the counts.
 func TestRepositoryPages(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -215,8 +216,8 @@ func TestRepositoryPages(t *testing.T) {
 	})
 }
 
-// TestAConnectionWithoutSecretsIsChanged as others are: a public remote shows its host
-// nothing.
+// TestAConnectionWithoutSecretsIsChanged checks updates of a connection to a public remote, which
+// needs no secrets.
 func TestAConnectionWithoutSecretsIsChanged(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

@@ -29,7 +29,7 @@ func (w workplace) queue(projectID int64, ref string, change func(*model.Run)) (
 	return r
 }
 
-// lease leases a run for a runner with a token of its own; nil where none is due.
+// lease leases a run for a runner with a new token, or returns nil if none is due.
 func (w workplace) lease(globs ...string) *model.Run {
 	w.t.Helper()
 	w.clock.Advance(time.Millisecond)
@@ -76,7 +76,7 @@ func saying(s model.RunState, offset int64, log string) store.RunProgress {
 	return store.RunProgress{State: s, Offset: offset, Log: []byte(log)}
 }
 
-// tokenWorks reports whether the token of an attempt is there and in force.
+// tokenWorks reports whether the token of an attempt exists and is active.
 func (w workplace) tokenWorks(r *model.Run) bool {
 	w.t.Helper()
 	token, err := w.TokenByHash(w.t.Context(), w.d.ID, storetest.TokenHash(fmt.Sprintf("run %d %d", r.ID, r.Claim)))
@@ -143,8 +143,8 @@ func TestRunGoesThroughItsStates(t *testing.T) {
 	})
 }
 
-// TestLostRunnersAreReplaced three times in all, and the one that comes back late says
-// nothing any more.
+// TestLostRunnersAreReplaced checks that a run has three attempts in total. A late report of an
+// earlier attempt must be rejected.
 func TestLostRunnersAreReplaced(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		p := addProjects(t, w.Store, w.d, "acme/payments")[0]
@@ -187,7 +187,7 @@ func TestRunTimesOutThoughItsRunnerLives(t *testing.T) {
 		r := w.lease()
 		for range int(model.RunTimeLimit/model.RunLease) * 2 {
 			w.clock.Advance(model.RunLease / 2)
-			_ = w.progress(r, model.RunScanning, 0, "") // refused in the end
+			_ = w.progress(r, model.RunScanning, 0, "") // rejected in the end
 		}
 		if got := w.run(r.ID); w.lease() != nil || w.run(r.ID).State != model.RunTimedOut {
 			t.Errorf("after its time %+v", got)
@@ -238,8 +238,8 @@ func TestNewerRunsReplaceWaitingOnes(t *testing.T) {
 	})
 }
 
-// TestManyServersLeaseARunOnce: each run goes to one of several servers, never more of a
-// host than there may be, and those of other projects never.
+// TestManyServersLeaseARunOnce checks that each run is leased by one of several servers. Leases
+// must respect the limit per host and the allowed projects.
 func TestManyServersLeaseARunOnce(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestRunsAndTheirLogsAreBounded(t *testing.T) {
 	})
 }
 
-// TestRunsOfADeletedProjectAreGone, with the token that one uploads with.
+// TestRunsOfADeletedProjectAreGone checks that runs are deleted with their upload tokens.
 func TestRunsOfADeletedProjectAreGone(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		p := addProjects(t, w.Store, w.d, "acme/payments")[0]
@@ -425,7 +425,8 @@ func TestRunnersAreKnownAgainAndBounded(t *testing.T) {
 	})
 }
 
-// TestRunFactsTellOfRunnersThatMay take the project's runs.
+// TestRunFactsTellOfRunnersThatMay checks that only runners that can run the project's scans are
+// returned.
 func TestRunFactsTellOfRunnersThatMay(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

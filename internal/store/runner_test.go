@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestARunnerThatWorksIsThere: what it tells of its run renews when it was seen, and others
-// that come do not make it forgotten.
+// TestARunnerThatWorksIsThere checks that progress reports update the last-seen time of a runner.
+// New runners must not replace a working one.
 func TestARunnerThatWorksIsThere(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		w.queue(addProjects(w.t, w.Store, w.d, "acme/payments")[0].ID, "refs/heads/main", nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// savedViews makes two people and a way to make views.
+// savedViews creates two users and returns a function that adds views.
 func savedViews(t *testing.T, s *store.Store) (d tenant, ada, ben int64, add func(owner int64, name string) model.SavedView) {
 	d = newTenant(t, s)
 	for name, id := range map[string]*int64{"ada": &ada, "ben": &ben} {
@@ -23,7 +23,7 @@ func savedViews(t *testing.T, s *store.Store) (d tenant, ada, ben int64, add fun
 			return err
 		})
 	}
-	d.update(func(ctx context.Context, tx *store.Tx) error { // somebody has to stay
+	d.update(func(ctx context.Context, tx *store.Tx) error { // an administrator must remain
 		_, err := tx.CreateUser(ctx, model.User{Name: "root"}, model.RoleAdmin)
 		return err
 	})
@@ -36,7 +36,7 @@ func savedViews(t *testing.T, s *store.Store) (d tenant, ada, ben int64, add fun
 	}
 }
 
-// namesOfViews are the views that a user sees; those that pages open with have a star.
+// namesOfViews returns the views visible to a user; default views have a star.
 func (d tenant) namesOfViews(user int64) (out []string) {
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.SavedViews(ctx, user)
@@ -52,13 +52,13 @@ func (d tenant) namesOfViews(user int64) (out []string) {
 	return out
 }
 
-// Each sees what is theirs and what is shared, and opens pages with a view of their own
-// choice; what becomes one person's is nobody else's default.
+// TestSavedViews checks that users see their own and shared views and have their own defaults. A
+// view that becomes private is removed from other users' defaults.
 func TestSavedViews(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, ada, ben, add := savedViews(t, s)
 		shared, mine := add(0, "Shared"), add(ada, "Mine")
-		add(ben, "Mine") // a name is unique for its owner alone
+		add(ben, "Mine") // names are unique per owner
 		want := func(user int64, names ...string) {
 			t.Helper()
 			if diff := cmp.Diff(names, d.namesOfViews(user)); diff != "" {
@@ -103,7 +103,8 @@ func TestSavedViews(t *testing.T) {
 	})
 }
 
-// Who leaves takes what is theirs along, and leaves what is shared.
+// TestSavedViewsOfWhoLeft checks that the private views of a removed user are deleted and shared
+// ones stay.
 func TestSavedViewsOfWhoLeft(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, ada, ben, add := savedViews(t, s)
@@ -121,7 +122,8 @@ func TestSavedViewsOfWhoLeft(t *testing.T) {
 	})
 }
 
-// Names are unique in any case, and views are bounded, for each owner apart.
+// TestSavedViewBounds checks that names are unique ignoring case, and that views are limited, both
+// per owner.
 func TestSavedViewBounds(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, ada, ben, add := savedViews(t, s)

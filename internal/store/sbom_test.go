@@ -16,7 +16,7 @@ import (
 
 var _ sbom.Store = (*store.Tx)(nil)
 
-// exported is what a test looks at in a CycloneDX document.
+// exported contains the fields of a CycloneDX document that the tests use.
 type exported struct {
 	Metadata struct {
 		Component struct{ Name, Version string }
@@ -50,8 +50,8 @@ func (d tenant) export(r model.SBOMRequest) (e exported) {
 	return e
 }
 
-// bill gives a project two inventories and findings of all kinds, of which one
-// is for the bill of materials.
+// bill adds two inventories and findings of all kinds to a project. One finding belongs in the bill
+// of materials.
 func (d tenant) bill(name string) model.Project {
 	d.t.Helper()
 	p := d.project(name)

@@ -57,8 +57,8 @@ func TestScanAccount(t *testing.T) {
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.PutScanGate(ctx, want.ScanID, nil) })
 		want.Gate = nil
 		check(false)
-		// Another tenant has nothing under the same number, and deleting the
-		// project takes the account along.
+		// Another tenant has no account with the same id, and deleting the project deletes the
+		// account.
 		view(t, s, deployment(t, s, storetest.Noise), func(ctx context.Context, tx *store.Tx) error {
 			if a, err := tx.ScanAccount(ctx, want.ScanID); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("a stranger's account: %+v, %v", a, err)
@@ -75,7 +75,7 @@ func TestScanAccount(t *testing.T) {
 	})
 }
 
-// Gaps beyond the bound are counted, not kept.
+// TestScanAccountIsBounded checks that gaps above the limit are counted but not stored.
 func TestScanAccountIsBounded(t *testing.T) {
 	s := storetest.Open(t, storetest.Database(t, "sqlite", storetest.NewClock()))
 	d := storetest.Deployment(t, s)

@@ -37,7 +37,8 @@ func TestScanChanges(t *testing.T) {
 			return tx.AddEvents(ctx, []model.FindingEvent{
 				{FindingID: writes[0].ID, ScanID: second.ID, Kind: model.EventFixed},
 				{FindingID: writes[1].ID, ScanID: second.ID, Kind: model.EventMoved, Detail: `{"from":"a"}`},
-				{FindingID: writes[3].ID, ScanID: second.ID, Kind: model.EventPrecedent, Detail: `{"finding_id":1}`}, // which is no change
+				// not a change
+				{FindingID: writes[3].ID, ScanID: second.ID, Kind: model.EventPrecedent, Detail: `{"finding_id":1}`},
 			})
 		})
 		d.view(func(ctx context.Context, tx *store.Tx) error {

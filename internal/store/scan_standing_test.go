@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestStandingScans: of each branch and source the one that was applied last, however often
-// it was scanned, of the projects that are asked for, newest first.
+// TestStandingScans checks that the last applied scan of each branch and source is returned, newest
+// first.
 func TestStandingScans(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -33,7 +33,7 @@ func TestStandingScans(t *testing.T) {
 			add(one, "gosec", "main", hour, model.ScanApplied)
 		}
 		add(one, "gosec", "main", 6, model.ScanLate)
-		add(one, "trivy", "main", 3, model.ScanApplied) // started later, applied before
+		add(one, "trivy", "main", 3, model.ScanApplied) // started later, applied earlier
 		add(one, "trivy", "main", 2, model.ScanApplied)
 		add(one, "gosec", "old", -1, model.ScanApplied)
 		add(two, "gosec", "main", 5, model.ScanApplied)
@@ -63,7 +63,8 @@ func TestStandingScans(t *testing.T) {
 	})
 }
 
-// TestLatestScans: of each ref of a project the scan that came last, whatever became of it.
+// TestLatestScans checks that the last added scan of each ref of a project is returned, with any
+// outcome.
 func TestLatestScans(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -98,7 +99,7 @@ func TestLatestScans(t *testing.T) {
 	})
 }
 
-// TestScannedRefs: the refs of some projects that scans were applied to, each once.
+// TestScannedRefs checks that the distinct refs with applied scans of some projects are returned.
 func TestScannedRefs(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -139,7 +140,7 @@ func TestScannedRefs(t *testing.T) {
 	})
 }
 
-// TestUnresolvedCount counts as far as it is asked to.
+// TestUnresolvedCount checks that counting stops at the limit.
 func TestUnresolvedCount(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

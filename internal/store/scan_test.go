@@ -59,7 +59,7 @@ func TestScanIsKeptAsGiven(t *testing.T) {
 	})
 }
 
-// drawScan draws a scan from so few values that filters meet.
+// drawScan draws a scan from few values, so that filters match.
 func drawScan(r *rapid.T, projects []model.Project) model.Scan {
 	s := model.Scan{
 		ProjectID: rapid.SampledFrom(projects).Draw(r, "project").ID,
@@ -93,7 +93,7 @@ func drawScanFilter(r *rapid.T, projects []model.Project) model.ScanFilter {
 	}
 }
 
-// scanKept is the filter as the decisions word it.
+// scanKept is a simple implementation of the filter.
 func scanKept(f model.ScanFilter, s model.Scan, names map[int64]string, now time.Time) bool {
 	total := s.TotalTime.Seconds()
 	return (f.Ref == "" || f.Ref == s.Ref) && (f.ProjectID == 0 || f.ProjectID == s.ProjectID) && (len(f.AnyOf) == 0 || slices.Contains(f.AnyOf, s.ProjectID)) && (f.Full == nil || *f.Full == s.Full) &&
@@ -138,7 +138,7 @@ func TestScanSearchKeepsWhatTheFilterSays(t *testing.T) {
 	})
 }
 
-// walkScans reads all pages.
+// walkScans returns all pages.
 func walkScans(ctx context.Context, tx *store.Tx, f model.ScanFilter, limit int) (all []model.Scan, err error) {
 	var after store.ScanCursor
 	for {
@@ -160,7 +160,7 @@ func TestScanTimesOutOfRangeFindNothingOrAll(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		p := addProjects(t, s, d, "acme/a")[0]
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			for _, total := range []time.Duration{-1, 0, time.Second} { // the first is unknown, and never found
+			for _, total := range []time.Duration{-1, 0, time.Second} { // the first is unknown and never matches
 				if _, err := tx.AddScan(ctx, model.Scan{ProjectID: p.ID, StartedAt: storetest.Epoch, TotalTime: total}); err != nil {
 					return err
 				}
@@ -187,19 +187,19 @@ func TestScanTimesOutOfRangeFindNothingOrAll(t *testing.T) {
 	})
 }
 
-// applied is a scan that landed on a stream.
+// applied is a scan added to a stream.
 type applied struct {
 	ref, source, commit string
 	full                bool
 	outcome             model.ScanOutcome
 }
 
-// streamed is what a stream tells after some scans.
+// streamed is the expected state of a stream after some scans.
 type streamed struct {
 	what       string
 	before     []applied
 	commit     string
-	last       int // which of before, 1-based; 0 for none
+	last       int // 1-based index in before; 0 for none
 	lastFull   int
 	superseded bool
 	lastDiff   int
@@ -240,10 +240,10 @@ func TestStreamTellsWhatStands(t *testing.T) {
 	})
 }
 
-// land adds the scans and returns what the stream then tells.
+// land adds the scans and returns the resulting state of the stream.
 func land(ctx context.Context, tx *store.Tx, p model.Project, c streamed) (want model.ScanStream, err error) {
 	for i, a := range c.before {
-		// The later one lands, the earlier it started.
+		// Later scans have earlier start times.
 		started := storetest.Epoch.Add(time.Duration(-i) * time.Hour)
 		digest := model.Digest{byte(i + 1)}
 		id, err := tx.AddScan(ctx, model.Scan{
@@ -266,7 +266,7 @@ func land(ctx context.Context, tx *store.Tx, p model.Project, c streamed) (want 
 	return want, nil
 }
 
-// Scans that run at the same time count in the order in which they end.
+// TestStreamFollowsTheOrderOfEnds checks that concurrent scans are ordered by their ends.
 func TestStreamFollowsTheOrderOfEnds(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

@@ -18,7 +18,7 @@ import (
 
 var updateSchema = flag.Bool("update", false, "write the dumped schemas again")
 
-// dumps read a schema as text, in an order of its own.
+// dumps are queries that return the schema as text in a stable order.
 var dumps = map[string]string{
 	"sqlite": `
 		SELECT sql || ';' FROM sqlite_schema
@@ -74,7 +74,7 @@ func TestSchemaIsAsCheckedIn(t *testing.T) {
 	})
 }
 
-// columns lists table.column of the house's own tables.
+// columns returns table.column for all tables of Redoubt.
 func columns(t *testing.T, s *store.Store) []string {
 	t.Helper()
 	query := `SELECT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c
@@ -95,7 +95,7 @@ func TestBothEnginesHaveTheSameTablesColumnsAndSequences(t *testing.T) {
 		lines(t, lite, `SELECT name || '_id_seq' FROM sequence ORDER BY 1`))
 }
 
-// global are the tables that belong to no tenant.
+// global are the tables without a tenant.
 var global = []string{
 	"deployment", "deployment_slug", "setting", "sequence", "goose_db_version", "app_user", "user_identity", "user_session", "user_half_session", "user_totp", "user_recovery_code", "user_passkey", "user_used_challenge", "user_link",
 	"advisory_state", "advisory", "advisory_name", "advisory_package", "advisory_member", "advisory_former", "advisory_change", "advisory_alias_change", "advisory_source", "advisory_card", "epss", "kev",

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// The store gives the rooms that decide what they ask for.
+// Tx must implement the interfaces of the packages that use it.
 var (
 	_ ingest.Store     = (*store.Tx)(nil)
 	_ advisory.Store   = (*store.Tx)(nil)

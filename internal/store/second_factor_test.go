@@ -13,13 +13,13 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// fresh is a session that a proof shall begin.
+// fresh returns a session to be started by a proof.
 func fresh(u model.User) model.Session {
 	return model.Session{UserID: u.ID, Method: "password and code", ExpiresAt: storetest.Epoch.Add(time.Hour)}
 }
 
-// withApp gives a user an authenticator app whose newest code is of a step, and the
-// recovery codes one and two.
+// withApp adds an authenticator app with the last used step, and the recovery codes "one" and
+// "two".
 func withApp(t testing.TB, s *store.Store, u model.User, step int64) {
 	t.Helper()
 	err := s.SetUpTOTP(t.Context(), model.TOTP{Secret: []byte("sealed"), Step: step}, [][]byte{storetest.TokenHash("one"), storetest.TokenHash("two")}, fresh(u), storetest.TokenHash("set up"))
@@ -28,7 +28,7 @@ func withApp(t testing.TB, s *store.Store, u model.User, step int64) {
 	}
 }
 
-// halfSignIn begins half a session with the given cookie.
+// halfSignIn starts a pending session with the given cookie.
 func halfSignIn(t testing.TB, s *store.Store, u model.User, cookie string) {
 	t.Helper()
 	if n := signIn(t, s, u, cookie); !n.Half {
@@ -87,7 +87,8 @@ func TestASecondFactorMakesPendingSessions(t *testing.T) {
 	})
 }
 
-// Of several who show the same code at once, in sessions of their own, one comes in.
+// TestACodeIsTakenOnce checks that of several concurrent sign-ins with the same code only one
+// succeeds.
 func TestACodeIsTakenOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// secretIDs walks the pages of a filter, two by two.
+// secretIDs returns the ids of all pages of a filter, with two rows per page.
 func (d tenant) secretIDs(f model.SecretFilter) (ids []int64) {
 	d.t.Helper()
 	after := int64(0)
@@ -45,9 +45,9 @@ func TestSecretsPage(t *testing.T) {
 				w.Ref = "refs/heads/topic"
 			}
 		}
-		d.findings(p, 3, nil) // code
+		d.findings(p, 3, nil) // findings of code
 		writes := append(d.findings(p, 9, secret), d.findings(other, 2, secret)...)
-		d.update(func(ctx context.Context, tx *store.Tx) error { // the first is ignored
+		d.update(func(ctx context.Context, tx *store.Tx) error { // the first one is ignored
 			return tx.UpdateTriage(ctx, []model.TriageEvent{
 				{LineageID: writes[0].LineageID, At: tx.Now(), After: model.Triage{State: model.TriageIgnored}},
 			})
@@ -120,7 +120,7 @@ func TestSecretRules(t *testing.T) {
 	})
 }
 
-// TestConcealFindings rewrites what CodeFindings reads, and nothing else.
+// TestConcealFindings checks that exactly the findings of CodeFindings are rewritten.
 func TestConcealFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -184,8 +184,8 @@ func TestConcealFindings(t *testing.T) {
 	})
 }
 
-// TestConcealingTakesAsLongAsThereAreFindings: a project may have many findings of the rule, and
-// others wait meanwhile. Twice as many take about twice as long.
+// TestConcealingTakesAsLongAsThereAreFindings checks that the time grows linearly with the number
+// of findings, because others wait meanwhile.
 func TestConcealingTakesAsLongAsThereAreFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

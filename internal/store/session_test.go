@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestArgumentsMatchTheStatement gives a statement one argument too many and one too
-// few: SQLite's driver took the first in silence.
+// TestArgumentsMatchTheStatement passes one argument too many and too few. SQLite's driver silently
+// accepts the former.
 func TestArgumentsMatchTheStatement(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

@@ -27,7 +27,7 @@ func (d tenant) scanned(p model.Project, ref string, full bool) (s model.Scan) {
 	return s
 }
 
-// snippeted lists which findings have code.
+// snippeted returns the findings with stored code.
 func (d tenant) snippeted(of []model.FindingWrite) (ids []int64) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -44,7 +44,7 @@ func (d tenant) snippeted(of []model.FindingWrite) (ids []int64) {
 	return ids
 }
 
-// withCode keeps a line of code of each finding.
+// withCode stores a snippet for each finding.
 func (d tenant) withCode(s model.Scan, of []model.FindingWrite) {
 	d.t.Helper()
 	var list []model.Snippet
@@ -79,7 +79,7 @@ func TestSnippetPlaces(t *testing.T) {
 			}
 		})
 		want := []store.SnippetPlace{}
-		for _, i := range []int{6, 1, 0} { // the worst first, then the newest
+		for _, i := range []int{6, 1, 0} { // worst first, then newest
 			w := writes[i]
 			want = append(want, store.SnippetPlace{SnippetPlace: model.SnippetPlace{FindingID: w.ID, Path: w.Path, Line: w.Line, EndLine: 9, Column: 4}, RuleID: w.RuleID, Message: "m"})
 		}
@@ -103,7 +103,7 @@ func TestSnippetPlaces(t *testing.T) {
 	})
 }
 
-// TestSnippetsGoWithTheirFindings follows code from when it comes to when it goes.
+// TestSnippetsGoWithTheirFindings checks when snippets are stored, replaced and deleted.
 func TestSnippetsGoWithTheirFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -116,7 +116,7 @@ func TestSnippetsGoWithTheirFindings(t *testing.T) {
 			}
 		})
 		d.withCode(scan, writes)
-		d.withCode(scan, writes) // in the place of what there is
+		d.withCode(scan, writes) // replaces the existing ones
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			got, err := tx.Snippet(ctx, writes[1].ID)
 			same(t, "the code", got, model.Snippet{FindingID: writes[1].ID, ScanID: scan.ID, Commit: "c1", Path: "src/1.go", Line: 2, EndLine: 2, First: 2, Lines: []string{"x", "", "y"}})
@@ -175,8 +175,8 @@ func TestStaleSnippetsAreDropped(t *testing.T) {
 	})
 }
 
-// TestNoCodeIsKept: turned off, all of it goes, none comes, and the trail tells.
-// The other tenant keeps its own.
+// TestNoCodeIsKept checks that disabling deletes all snippets, prevents new ones and adds an audit
+// event. The other tenant must be unaffected.
 func TestNoCodeIsKept(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -1,12 +1,7 @@
-// Package store stores all rows of all tenants, in SQLite or PostgreSQL, with one SQL text for both.
-//
-// It joins the packages below it, one per subject, on top of sqldb, which knows the engines. They
-// know the types of package model and no rules: what a scan closes, what a decision means and what a
-// filter matches is decided by packages that declare the methods that they need, which Tx implements.
-//
-// All work on a deployment runs within View or Update. Every statement of a Tx gets the id of the
-// deployment as $1, so one that does not name its tenant does not run. A row of another tenant is
-// model.ErrNotFound, as if it did not exist (docs/reference/addressing.md).
+// Package store stores the rows of all tenants in SQLite or PostgreSQL, by combining the packages
+// below it on top of sqldb. All work on a deployment runs within View or Update, whose statements
+// get the deployment's id as $1 and fail if they omit it. A row of another tenant is
+// model.ErrNotFound (docs/reference/addressing.md).
 package store
 
 import (
@@ -30,8 +25,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Store is an open database with the statements of all subjects. It is safe for concurrent use, and
-// several processes may have the same database open.
+// Store is an open database with the methods of all subjects. It is safe for concurrent use, and
+// several processes may open the same database.
 type Store struct {
 	*base
 	accountsDB
@@ -47,7 +42,7 @@ type Store struct {
 	scansDB
 }
 
-// Tx is a transaction of one deployment with the statements of all subjects. It is not safe for
+// Tx is a transaction of one deployment with the methods of all subjects. It is not safe for
 // concurrent use.
 type Tx struct {
 	*sqldb.Tx
@@ -100,8 +95,8 @@ type (
 	scansTx         = scans.Tx
 )
 
-// Open opens the database, creates it where there is none, and brings its schema up to date. Several
-// processes may do so at once.
+// Open opens or creates the database and migrates its schema. Several processes may call it at
+// once.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	db, err := sqldb.Open(ctx, c, hooks...)
 	if err != nil {
@@ -110,8 +105,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return on(db), nil
 }
 
-// hooks run before each commit of an Update, in this order: the end of requests for exceptions
-// notifies, and its notifications are queued last.
+// hooks run before each commit of an Update, in this order. Ending exception requests creates
+// notifications, so notifications are queued last.
 var hooks = []sqldb.Hook{
 	{Name: "end requests for exceptions", Run: func(ctx context.Context, tx *sqldb.Tx) error {
 		t := exceptions.From(tx)
@@ -164,15 +159,16 @@ func from(tx *sqldb.Tx) *Tx {
 	}
 }
 
-// SaveConnection stores what a code host returned before the transaction, and returns the changed connection.
+// SaveConnection stores the response of a code host received before the transaction, and returns
+// the changed connection.
 type SaveConnection = func(ctx context.Context, tx *Tx) (model.Connection, error)
 
-// View runs fn on one state of a deployment. An unknown deployment is model.ErrNotFound.
+// View runs fn on one snapshot of a deployment. An unknown deployment is model.ErrNotFound.
 func (s *Store) View(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
 	return s.base.View(ctx, deploymentID, func(ctx context.Context, tx *sqldb.Tx) error { return fn(ctx, from(tx)) })
 }
 
-// Update runs fn in a transaction of a deployment, whole or, when fn fails, not at all. See
+// Update runs fn in a transaction of a deployment and rolls it back if fn fails. See
 // sqldb.DB.Update.
 func (s *Store) Update(
 	ctx context.Context, deploymentID int64, by model.Actor, fn func(context.Context, *Tx) error,

@@ -30,7 +30,7 @@ func update(t testing.TB, s *store.Store, d model.Deployment, fn func(context.Co
 	}
 }
 
-// view runs fn on a snapshot that must be readable.
+// view runs fn on a snapshot and must succeed.
 func view(t testing.TB, s *store.Store, d model.Deployment, fn func(context.Context, *store.Tx) error) {
 	t.Helper()
 	if err := s.View(t.Context(), d.ID, fn); err != nil {
@@ -38,7 +38,7 @@ func view(t testing.TB, s *store.Store, d model.Deployment, fn func(context.Cont
 	}
 }
 
-// deployment reads a tenant's row as it is now.
+// deployment returns the current row of a tenant.
 func deployment(t testing.TB, s *store.Store, id string) model.Deployment {
 	t.Helper()
 	d, err := s.Deployment(t.Context(), id)
@@ -48,7 +48,7 @@ func deployment(t testing.TB, s *store.Store, id string) model.Deployment {
 	return d
 }
 
-// events reads a tenant's audit trail.
+// events returns a tenant's audit trail.
 func events(t testing.TB, s *store.Store, d model.Deployment) (list []model.AuditEvent) {
 	t.Helper()
 	view(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -58,7 +58,7 @@ func events(t testing.TB, s *store.Store, d model.Deployment) (list []model.Audi
 	return list
 }
 
-// same fails the test where two values differ; empty and nil lists are the same.
+// same fails the test if two values differ. Empty and nil lists are equal.
 func same(t testing.TB, what string, got, want any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -74,7 +74,7 @@ func fails(t testing.TB, what string, err, kind error) {
 	}
 }
 
-// invalid fails the test unless the error names a bad member.
+// invalid fails the test unless the error is about one field at a location.
 func invalid(t testing.TB, what string, err error, location string) {
 	t.Helper()
 	var bad *model.InvalidError
@@ -83,7 +83,7 @@ func invalid(t testing.TB, what string, err error, location string) {
 	}
 }
 
-// TestExclusiveIsOneAtATime has several processes in what only one may do.
+// TestExclusiveIsOneAtATime runs Exclusive in several processes concurrently.
 func TestExclusiveIsOneAtATime(t *testing.T) {
 	config := storetest.Database(t, "postgres", storetest.NewClock())
 	var inside, most atomic.Int64
@@ -94,7 +94,7 @@ func TestExclusiveIsOneAtATime(t *testing.T) {
 			err := s.Exclusive(t.Context(), func(ctx context.Context) error {
 				most.Store(max(most.Load(), inside.Add(1)))
 				defer inside.Add(-1)
-				for range 20 { // longer than another one takes to come in
+				for range 20 { // long enough for another one to enter
 					if err := s.PutSetting(ctx, "exclusive", nil); err != nil {
 						return err
 					}

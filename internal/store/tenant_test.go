@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestForeignIDsAreNotFound calls every method with an id of the noisy tenant.
+// TestForeignIDsAreNotFound calls every method with an id of another tenant.
 func TestForeignIDsAreNotFound(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -194,7 +194,7 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 	})
 }
 
-// TestListsShowNothingForeign reads every list of a tenant that has nothing yet.
+// TestListsShowNothingForeign reads every list of an empty tenant.
 func TestListsShowNothingForeign(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -224,7 +224,7 @@ func TestListsShowNothingForeign(t *testing.T) {
 			}
 			return nil
 		})
-		// The noise is there, so an empty list means something.
+		// The other tenant has rows, so empty lists are meaningful.
 		for table, n := range counts(t, s, deployment(t, s, storetest.Noise)) {
 			if quiet := []string{"change"}; n == 0 && !slices.Contains(quiet, table) {
 				t.Errorf("the noisy tenant has no %s", table)

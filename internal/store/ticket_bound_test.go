@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// tickets counts those that are kept.
+// tickets returns the number of stored tickets.
 func (d tenant) tickets() (n int) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -22,8 +22,8 @@ func (d tenant) tickets() (n int) {
 	return n
 }
 
-// TestTicketsAboutNothingEnd links one finding to many addresses in turn, has the project of
-// a linked one deleted, and unlinks tickets that were made.
+// TestTicketsAboutNothingEnd links one finding to many addresses in turn, deletes the project of a
+// linked finding, and unlinks created tickets.
 func TestTicketsAboutNothingEnd(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -52,12 +52,12 @@ func TestTicketsAboutNothingEnd(t *testing.T) {
 		d.link(made[len(made)-1].URL, f...)
 		d.update(func(ctx context.Context, tx *store.Tx) error { _, err := ticket.Unlink(ctx, tx, f); return err })
 		same(t, "made, and about nothing", d.tickets(), store.MaxBareTickets)
-		d.ticket(made[len(made)-1].ID) // the newest stay
+		d.ticket(made[len(made)-1].ID) // the newest ones stay
 	})
 }
 
-// TestTicketsTakeAHandfulOfRoundTrips bounds how often links wait for PostgreSQL:
-// no more for 50 findings, each of which had another ticket and another triage, than for two.
+// TestTicketsTakeAHandfulOfRoundTrips checks that 50 findings with different earlier tickets and
+// triage need no more round trips than two.
 func TestTicketsTakeAHandfulOfRoundTrips(t *testing.T) {
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	s := storetest.Open(t, config)
@@ -104,7 +104,7 @@ func TestTicketsTakeAHandfulOfRoundTrips(t *testing.T) {
 			d.update(func(ctx context.Context, tx *store.Tx) error { return step.do(ctx, tx, f) })
 			return proxy.RoundTrips() - before
 		}
-		trips(all[:2]) // statements are prepared
+		trips(all[:2]) // prepares the statements
 		few, many := trips(all[2:4]), trips(all[10:])
 		t.Logf("%s of 2 findings took %d round trips, of 50 %d", step.name, few, many)
 		if many > 26 {

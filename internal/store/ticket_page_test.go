@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestPagesOfTickets: a page is whole for whoever sees some projects alone, and is read
-// in as many round trips however many tickets lie between those that are shown.
+// TestPagesOfTickets checks that pages are complete for callers restricted to projects. The round
+// trips must not depend on the number of hidden tickets.
 func TestPagesOfTickets(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestPagesOfTickets(t *testing.T) {
 				return ids, more
 			}
 			bound := model.ProjectGlobs{"acme/*"}
-			for range 2 { // the first prepares statements
+			for range 2 { // the first round prepares statements
 				for after, want := int64(0), own; len(want) > 0; {
 					ids, more := page(store.TicketQuery{Globs: bound, After: after, Limit: 2})
 					n := min(2, len(want))

@@ -20,9 +20,8 @@ func (d tenant) rename(p model.Project, name string) {
 	})
 }
 
-// TestABoundCallerPlacesTicketsInItsProjects asks for tickets in trackers that the
-// deployment's credentials reach, as one who sees some projects alone: what counts is what
-// a project is called here.
+// TestABoundCallerPlacesTicketsInItsProjects requests tickets in trackers of the deployment as a
+// caller restricted to projects. The project's name in Redoubt decides about access.
 func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -98,7 +97,7 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 }
 
 // TestLinksReadOnlyWhatTheirMakerSees links to addresses in trackers that the deployment's
-// credentials reach.
+// credentials can access.
 func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

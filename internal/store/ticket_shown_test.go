@@ -10,14 +10,14 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// TestMergedProjectsKeepTheirTickets merges two projects that know the findings 0 and 1 both.
+// TestMergedProjectsKeepTheirTickets merges two projects that both have findings 0 and 1.
 func TestMergedProjectsKeepTheirTickets(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
 		const sec2 = "https://tracker.example/browse/SEC-2"
 		from, into := w.written(w.fromFound), w.written(w.intoFound)
-		one := w.link(sec1, from...).Ticket // of all that from has
-		two := w.link(sec2, into[1]).Ticket // and of one that into has too
+		one := w.link(sec1, from...).Ticket // linked to all findings of from
+		two := w.link(sec2, into[1]).Ticket // linked to a finding that both projects have
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			return tx.Annotate(ctx, into[0].LineageID, func(a *model.Annotations) { a.Exploited = true })
 		})
@@ -58,7 +58,7 @@ func TestMergedProjectsKeepTheirTickets(t *testing.T) {
 	})
 }
 
-// TestMergedLineagesHaveOneTicket merges those of several tickets within a project.
+// TestMergedLineagesHaveOneTicket merges lineages with several tickets within a project.
 func TestMergedLineagesHaveOneTicket(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTenant(t, s)
@@ -78,8 +78,8 @@ func TestMergedLineagesHaveOneTicket(t *testing.T) {
 	})
 }
 
-// TestMergedLineagesShowTheTicketThatStays merges a finding whose ticket is only asked for
-// with one whose ticket is there: what is shown is what is linked, at the others too.
+// TestMergedLineagesShowTheTicketThatStays merges a finding with a requested ticket and one with a
+// created ticket. The annotations of all linked findings must match the links.
 func TestMergedLineagesShowTheTicketThatStays(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

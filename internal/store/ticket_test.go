@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// written reads findings as they are stored.
+// written returns findings as stored.
 func (d tenant) written(of []model.FindingWrite) (list []model.Finding) {
 	d.t.Helper()
 	ids := make([]int64, len(of))
@@ -47,7 +47,7 @@ func (d tenant) link(address string, findings ...model.Finding) (out ticket.Link
 	return out
 }
 
-// ask asks for tickets.
+// ask requests tickets.
 func (d tenant) ask(r ticket.Request) (out ticket.Outcome) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -66,7 +66,7 @@ func (d tenant) ticket(id int64) (t model.Ticket) {
 	return t
 }
 
-// shown is the ticket that a lineage shows; nil: none.
+// shown returns the ticket in the annotations of a lineage, or nil.
 func (d tenant) shown(lineage int64) (t *model.ExternalTicket) {
 	d.t.Helper()
 	d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -169,7 +169,7 @@ func TestMergedLineagesKeepTheirTicket(t *testing.T) {
 	})
 }
 
-// TestWhatTicketsAreAskedFor asks for tickets in all the ways in which they are placed.
+// TestWhatTicketsAreAskedFor requests tickets for each way of choosing their project.
 func TestWhatTicketsAreAskedFor(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -241,7 +241,7 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 	})
 }
 
-// fail has tickets be ones that could not be created.
+// fail marks tickets as failed.
 func (d tenant) fail(groups ...ticket.Group) {
 	d.t.Helper()
 	for _, g := range groups {
@@ -251,7 +251,7 @@ func (d tenant) fail(groups ...ticket.Group) {
 	}
 }
 
-// ticketJobs counts the jobs that create tickets, and has them done.
+// ticketJobs finishes the jobs that create tickets and returns their number.
 func (d tenant) ticketJobs(s *store.Store) (n int) {
 	d.t.Helper()
 	for {
@@ -265,8 +265,7 @@ func (d tenant) ticketJobs(s *store.Store) (n int) {
 	}
 }
 
-// TestFailedTicketsAreTriedAgainOnce asks again for tickets that could not be created, in
-// another grouping than before.
+// TestFailedTicketsAreTriedAgainOnce requests failed tickets again with another grouping.
 func TestFailedTicketsAreTriedAgainOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -282,8 +281,8 @@ func TestFailedTicketsAreTriedAgainOnce(t *testing.T) {
 		}
 		for name, c := range map[string]struct {
 			findings []model.Finding
-			group    bool // at first; then the other way
-			want     int  // tickets
+			group    bool // grouping of the first request; the second uses the opposite
+			want     int  // number of tickets
 		}{
 			"one of three, then each":  {f[:3], true, 1},
 			"three of one, then group": {f[3:], false, 3},
@@ -306,7 +305,7 @@ func TestFailedTicketsAreTriedAgainOnce(t *testing.T) {
 	})
 }
 
-// TestFailedTicketsKeepTheirPlace has the setting change between two attempts.
+// TestFailedTicketsKeepTheirPlace changes the ticket setting between two attempts.
 func TestFailedTicketsKeepTheirPlace(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -348,7 +347,7 @@ func TestFailedTicketsKeepTheirPlace(t *testing.T) {
 	})
 }
 
-// TestLinkingAgainReachesATracker links to an address whose tracker was connected since.
+// TestLinkingAgainReachesATracker links to an address whose tracker was connected later.
 func TestLinkingAgainReachesATracker(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// addToken stores a token under the hash that the noise has for that name.
+// addToken stores a token with the hash that the other tenant uses for that name.
 func addToken(t testing.TB, s *store.Store, d model.Deployment, token model.Token) (out model.Token) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -159,8 +159,8 @@ func TestTrailHoldsNoTokenHash(t *testing.T) {
 	})
 }
 
-// TestTokensOfAPersonAreBounded: those that ended make room, those in force do not,
-// and what nobody made is not counted.
+// TestTokensOfAPersonAreBounded checks that only ended tokens are deleted at the limit. Tokens
+// without a user do not count.
 func TestTokensOfAPersonAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

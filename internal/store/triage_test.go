@@ -100,8 +100,8 @@ func decodeMap(t *testing.T, text string) (m map[string]any) {
 	return m
 }
 
-// TestDecisionsStopTheClock: what feeds an index tells when a lineage was ignored, that of
-// a lineage that was ignored from its beginning too.
+// TestDecisionsStopTheClock checks that the feed contains when a lineage was ignored, also if it
+// was created as ignored.
 func TestDecisionsStopTheClock(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// queue is a deployment whose writer is at work, and others that wait behind it.
+// queue is a deployment with an active writer and waiting ones.
 type queue struct {
 	t     *testing.T
 	s     *store.Store
@@ -21,7 +21,7 @@ type queue struct {
 	mu    sync.Mutex
 	order []string
 	wait  sync.WaitGroup
-	done  chan struct{} // ends the first one
+	done  chan struct{} // closed to end the first writer
 }
 
 func newQueue(t *testing.T, s *store.Store) *queue {
@@ -41,7 +41,7 @@ func newQueue(t *testing.T, s *store.Store) *queue {
 	return q
 }
 
-// add has one wait, and returns once it does.
+// add starts a writer and returns once it waits.
 func (q *queue) add(ctx context.Context, name string) {
 	before := q.s.Waiting()
 	q.wait.Go(func() {
@@ -58,22 +58,22 @@ func (q *queue) add(ctx context.Context, name string) {
 	q.waiting(before + 1)
 }
 
-// waiting returns once so many wait.
+// waiting returns once n writers wait.
 func (q *queue) waiting(n int) {
 	for q.s.Waiting() != n && q.t.Context().Err() == nil {
 		runtime.Gosched()
 	}
 }
 
-// end lets the first one go and returns who came in which order.
+// end ends the first writer and returns the order of the others.
 func (q *queue) end() []string {
 	close(q.done)
 	q.wait.Wait()
 	return q.order
 }
 
-// TestShortWritesGoBeforeLongOnes holds durability 7 of a review: a small upload
-// waited for two large ones. Now it waits for the one that is at work.
+// TestShortWritesGoBeforeLongOnes checks that a small upload waits only for the active write, not
+// for waiting large ones.
 func TestShortWritesGoBeforeLongOnes(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		q := newQueue(t, s)
@@ -85,7 +85,7 @@ func TestShortWritesGoBeforeLongOnes(t *testing.T) {
 	})
 }
 
-// TestLongWritesAreNotStarved, whatever comes after them.
+// TestLongWritesAreNotStarved checks that a long write runs despite later short ones.
 func TestLongWritesAreNotStarved(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		q := newQueue(t, s)
@@ -100,7 +100,7 @@ func TestLongWritesAreNotStarved(t *testing.T) {
 	})
 }
 
-// TestWhoGivesUpLeavesTheLine: nobody waits for who is gone.
+// TestWhoGivesUpLeavesTheLine checks that canceled writers do not delay others.
 func TestWhoGivesUpLeavesTheLine(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		q := newQueue(t, s)

@@ -94,7 +94,7 @@ func TestUpdateIsWholeOrNotAtAll(t *testing.T) {
 		}()
 		same(t, "the deployment after it", deployment(t, s, d.Slug), before)
 		same(t, "the length of the trail after it", len(events(t, s, d)), trail)
-		// The connection is free again: the next one is not kept waiting.
+		// The connection was released, so the next transaction does not wait.
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.ProjectByName(ctx, "acme/a")
 			fails(t, "what it made", err, model.ErrNotFound)
@@ -190,7 +190,7 @@ func TestBrokenConnectionIsUnavailable(t *testing.T) {
 		return err
 	})
 	fails(t, "an update whose connection broke", err, model.ErrUnavailable)
-	update(t, s, d, func(context.Context, *store.Tx) error { return nil }) // the next one has another
+	update(t, s, d, func(context.Context, *store.Tx) error { return nil }) // uses a new connection
 }
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {

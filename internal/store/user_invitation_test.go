@@ -34,7 +34,8 @@ func invitations(t testing.TB, s *store.Store, d model.Deployment) (names []stri
 	return names
 }
 
-// No two invitations promise the same name to different people.
+// TestInvitationsPromiseDifferentNames checks that no two invitations reserve the same name for
+// different recipients.
 func TestInvitationsPromiseDifferentNames(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -51,8 +52,8 @@ func TestInvitationsPromiseDifferentNames(t *testing.T) {
 	})
 }
 
-// An invitation is the same for a name that another deployment knows and for one
-// that nobody has, until somebody accepts.
+// TestAnInvitationGivesNothingBeforeItIsAccepted checks that invitations do not disclose whether a
+// name is used in another deployment.
 func TestAnInvitationGivesNothingBeforeItIsAccepted(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// link makes a one-time link with the given code, for an hour.
+// link creates a one-time link with the given code, valid for an hour.
 func link(t testing.TB, s *store.Store, l model.UserLink, code string) model.UserLink {
 	t.Helper()
 	l.ExpiresAt = storetest.Epoch.Add(time.Hour)
@@ -64,8 +64,8 @@ func TestAResetLinkSetsAPasswordOnce(t *testing.T) {
 	})
 }
 
-// Who could reset a password where a user is, cannot come into another
-// deployment that the user joins: an older link ends, a new one is refused.
+// TestAResetLinkStaysWithinItsDeployments checks that a reset link gives no access to a deployment
+// that the user joins later. An older link must end, and a new one must be rejected.
 func TestAResetLinkStaysWithinItsDeployments(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, other := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// signIn begins a session with the given cookie.
+// signIn starts a session with the given cookie.
 func signIn(t testing.TB, s *store.Store, u model.User, cookie string) model.Session {
 	t.Helper()
 	session, err := s.SignIn(t.Context(), model.Session{
@@ -181,8 +181,8 @@ func TestAuditIsPagedNewestFirst(t *testing.T) {
 	})
 }
 
-// A browser calls itself what it likes: bytes that are no text, or so much that
-// it is cut in the middle of a letter.
+// TestASignInWithAnyBrowserIsKept checks user agents that are invalid UTF-8 or cut within a
+// character.
 func TestASignInWithAnyBrowserIsKept(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -198,8 +198,8 @@ func TestASignInWithAnyBrowserIsKept(t *testing.T) {
 	})
 }
 
-// An import holds its deployment's lock for as long as it takes. On SQLite there
-// is one writer, whoever it is.
+// TestSignInDoesNotWaitForAnImport signs in while an import has locked the deployment. SQLite is
+// excluded because it has a single writer.
 func TestSignInDoesNotWaitForAnImport(t *testing.T) {
 	s := storetest.New(t, "postgres")
 	d := storetest.Deployment(t, s)
@@ -219,7 +219,8 @@ func TestSignInDoesNotWaitForAnImport(t *testing.T) {
 	})
 }
 
-// TestSessionsOfAPersonAreBounded: one more ends the oldest, and nobody else's.
+// TestSessionsOfAPersonAreBounded checks that a session above the limit ends the user's oldest one,
+// and none of another user.
 func TestSessionsOfAPersonAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

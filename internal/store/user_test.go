@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// addUser makes a user with a role in a deployment.
+// addUser creates a user with a role in a deployment.
 func addUser(t testing.TB, s *store.Store, d model.Deployment, name string, role model.Role) (u model.User) {
 	t.Helper()
 	update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -22,13 +22,13 @@ func addUser(t testing.TB, s *store.Store, d model.Deployment, name string, role
 	return u
 }
 
-// setRole gives a user a role and returns what the store says.
+// setRole sets the role of a user and returns the error.
 func setRole(t testing.TB, s *store.Store, d model.Deployment, u model.User, role model.Role) error {
 	t.Helper()
 	return s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
 }
 
-// actions lists what happened in a deployment after its first events.
+// actions returns the audit events of a deployment after its first four.
 func actions(t testing.TB, s *store.Store, d model.Deployment) (list []string) {
 	t.Helper()
 	for _, e := range events(t, s, d)[4:] {
@@ -193,7 +193,8 @@ func TestDisablingEndsAllThatAUserHas(t *testing.T) {
 	})
 }
 
-// A session is the user's in all deployments: a role in one does not end it.
+// TestARoleThatGoesTakesItsTokensAlongAndNoSession checks that removing a role does not end
+// sessions, which are shared by all deployments.
 func TestARoleThatGoesTakesItsTokensAlongAndNoSession(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

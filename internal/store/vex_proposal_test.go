@@ -13,17 +13,17 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// says is a statement about a version of npm's p.
+// says returns a statement about a version of the npm package p.
 func says(version string, status model.VEXStatus) model.VEXStatement {
 	return vexOf("", status, version).Statements[0]
 }
 
-// proposal is a document of a project that a token for uploads sent.
+// proposal returns a document of a project as proposed by an upload token.
 func proposal(p model.Project, name string, list ...model.VEXStatement) model.VEXDocument {
 	return model.VEXDocument{Name: name, Format: "OpenVEX", ProjectID: p.ID, Proposed: true, Statements: list}
 }
 
-// proposals lists what is proposed, the oldest first.
+// proposals returns the proposed documents, oldest first.
 func (d tenant) proposals() []model.Exception {
 	d.t.Helper()
 	var list []model.Exception
@@ -64,8 +64,8 @@ func (d tenant) refuse(id int64, statements ...string) (n int) {
 	return n
 }
 
-// TestProposalsOfAProjectAreBounded: one too many makes the oldest of its project
-// go, of whatever version, and of no other project.
+// TestProposalsOfAProjectAreBounded checks that a proposal above the limit deletes the oldest of
+// its project, regardless of the version. Proposals of other projects must stay.
 func TestProposalsOfAProjectAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -105,8 +105,8 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 	})
 }
 
-// TestLaterProposalsTakeThePlace: no version keeps what comes later away, and what
-// says another thing has another id.
+// TestLaterProposalsTakeThePlace checks that a later proposal replaces an earlier one regardless of
+// versions. A changed content must get a new id.
 func TestLaterProposalsTakeThePlace(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -137,9 +137,9 @@ func TestLaterProposalsTakeThePlace(t *testing.T) {
 	})
 }
 
-// TestProposalsAreDecidedOneByOne: what a statement would change alone is what it
-// changes, what counts and what was refused is not proposed again, and a document
-// that was decided about is no proposal any more.
+// TestProposalsAreDecidedOneByOne checks that accepting one statement has exactly the predicted
+// effect. Accepted and refused statements must not be proposed again, and a decided document is no
+// longer a proposal.
 func TestProposalsAreDecidedOneByOne(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -184,8 +184,9 @@ func TestProposalsAreDecidedOneByOne(t *testing.T) {
 	})
 }
 
-// TestAWholeProposalReplacesWhatCounts, and says before what that ends; refused, it
-// is not proposed again until it says another thing.
+// TestAWholeProposalReplacesWhatCounts checks that an accepted proposal replaces the active
+// document and that its review lists the ended statements. A refused one must not be proposed again
+// unless it changes.
 func TestAWholeProposalReplacesWhatCounts(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -213,8 +214,8 @@ func TestAWholeProposalReplacesWhatCounts(t *testing.T) {
 	})
 }
 
-// TestProposalsOfADeploymentAreBounded: past that, the project that has most loses
-// its oldest.
+// TestProposalsOfADeploymentAreBounded checks that above the limit, the project with the most
+// proposals loses its oldest.
 func TestProposalsOfADeploymentAreBounded(t *testing.T) {
 	d := newTenant(t, storetest.Open(t, storetest.Database(t, "sqlite", storetest.NewClock())))
 	var most model.Project
@@ -225,7 +226,7 @@ func TestProposalsOfADeploymentAreBounded(t *testing.T) {
 				return err
 			}
 			take := model.MaxVEXProposals - 1
-			if n == take { // the second project has most
+			if n == take { // the second project has the most
 				take, most = take+1, p
 			}
 			for range min(take, model.MaxAllVEXProposals-n) {
@@ -256,8 +257,8 @@ func TestProposalsOfADeploymentAreBounded(t *testing.T) {
 	}
 }
 
-// TestProposalsAreBoundedBySize: by what their statements say, of a project and of a
-// deployment; what alone is too large is refused, and loses nobody anything.
+// TestProposalsAreBoundedBySize checks the limits by the size of statements, per project and per
+// deployment. A proposal that is too large by itself must be rejected without deleting others.
 func TestProposalsAreBoundedBySize(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

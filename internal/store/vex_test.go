@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// vexOf is a document that says one thing of CVE-2021-44228 in npm packages p.
+// vexOf returns a document with one statement about CVE-2021-44228 in the npm package p.
 func vexOf(name string, status model.VEXStatus, version string) model.VEXDocument {
 	return model.VEXDocument{Name: name, Format: "OpenVEX", Author: "acme", Statements: []model.VEXStatement{{
 		Names: []string{"CVE-2021-44228"}, Packages: []model.VEXPackage{{Key: "npm/p", Version: version}}, Status: status, Detail: "looked at",
@@ -28,7 +28,7 @@ func (d tenant) putVEX(doc model.VEXDocument) (r model.VEXReceipt) {
 	return r
 }
 
-// vulnerable makes n findings in versions 1, 2, … of npm's p.
+// vulnerable creates n findings in versions 1, 2, … of the npm package p.
 func (d tenant) vulnerable(p model.Project, n int) []model.FindingWrite {
 	return d.findings(p, n, func(i int, w *model.FindingWrite) {
 		w.IssueType, w.Subject = model.SCA, &model.Subject{

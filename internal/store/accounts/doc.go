@@ -1,5 +1,5 @@
-// Package accounts stores users, their roles, sessions, passkeys and invitations, and the tokens of programs.
-// A user belongs to the server and has a role per deployment; tokens belong to a deployment.
+// Package accounts stores users, their roles, sessions, passkeys and invitations, and API tokens. A
+// user belongs to the server and has a role per deployment; tokens belong to a deployment.
 package accounts
 
 import (
@@ -9,24 +9,24 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 }
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx: tx,
 	}
 }
 
-// DB is the database. It runs the statements of this package that open their own transaction.
+// DB is the database with the methods of this package that open their own transaction.
 type DB struct {
 	*sqldb.DB
 }
 
-// On returns the statements of this package on a database.
+// On returns the DB of this package for a database.
 func On(db *sqldb.DB) DB {
 	return DB{DB: db}
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// loginLine is who waits for a token, the oldest first.
+// loginLine contains the undecided token requests, oldest first.
 type loginLine struct {
 	waiting  []model.LoginRequest
-	familiar map[string]bool // networks where somebody is signed in; looked up where the line is full
+	familiar map[string]bool // networks with a signed-in user; loaded only if the limit is reached
 }
 
-// familiarNetworks are those from which somebody is signed in.
+// familiarNetworks returns the networks with a signed-in user.
 func familiarNetworks(ctx context.Context, q *sqldb.Session, now time.Time) (map[string]bool, error) {
 	addresses, err := sqldb.Many(
 		ctx, q, sqldb.Scalar[string], `SELECT DISTINCT address FROM user_session WHERE expires_at > $1`, now,
@@ -27,8 +27,8 @@ func familiarNetworks(ctx context.Context, q *sqldb.Session, now time.Time) (map
 	return networks, err
 }
 
-// roomFor reports whether a request from an address may wait beside those that do, and
-// the key of the one that it takes the place of, if any.
+// roomFor reports whether a request from an address is accepted. gone is the key of the request
+// that it replaces, if any.
 func (l loginLine) roomFor(address string) (room bool, gone []byte) {
 	network, ofOne := model.Network(address), 0
 	for _, w := range l.waiting {
@@ -58,7 +58,7 @@ func (l loginLine) roomFor(address string) (room bool, gone []byte) {
 		of[wide]++
 		most = max(most, of[wide])
 	}
-	// taking its place would only turn the two around
+	// replacing it would only swap the two networks
 	if own := of[model.WideNetwork(address)]; own > 0 && own+1 >= most && !l.familiar[network] {
 		return false, nil
 	}

@@ -13,8 +13,8 @@ import (
 // Limits of undecided requests, which need no authentication.
 const (
 	maxLogins        = 1000
-	maxLoginsOfOne   = 20 // of one network: see model.Network
-	PendingLogin     = 0  // the deployment of a request that is nobody's yet
+	maxLoginsOfOne   = 20 // per network, see model.Network
+	PendingLogin     = 0  // the deployment of an undecided request
 	loginCodeMissing = "there is no request for a token with the code %.40q: it may have expired (after %s), or " +
 		"somebody decided about it already; start semgrep login, or what else showed it, again: %w"
 )
@@ -28,8 +28,7 @@ func scanLogin(r sqldb.Row) (l model.LoginRequest, err error) {
 		sqldb.DecodedIfAny(&l.Token), sqldb.DecodedIfAny(&l.ApprovedBy), sqldb.DecodedIfAny(&l.Program))
 }
 
-// LoginByKey finds the request that was made with a key, by its hash, decided about or
-// not.
+// LoginByKey returns the unexpired request with the hash of a key, decided or not.
 func (s *DB) LoginByKey(ctx context.Context, keyHash []byte) (l model.LoginRequest, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		l, err = sqldb.One(ctx, q, scanLogin, loginSelect+`WHERE key_hash = $1 AND expires_at > $2`, keyHash, s.Now())
@@ -38,15 +37,15 @@ func (s *DB) LoginByKey(ctx context.Context, keyHash []byte) (l model.LoginReque
 	return l, err
 }
 
-// AddLogin keeps a new request, whose hash, code, address, agent and program are given,
-// and forgets those that have expired. One that is known is left as it is. It belongs to
-// no tenant yet, so no audit event tells of it.
+// AddLogin stores a new request with its hash, code, address, agent and program, and deletes
+// expired ones. A known request stays unchanged. It belongs to no tenant yet, so there is no audit
+// event.
 //
-// It is not kept where 20 of one network wait already. Where 1,000 wait in all, it
-// takes the place of the oldest of the wider networks that have most of them, unless
-// its own has as many: however many networks are one attacker's, they do not lock a
-// newcomer out. A scanner whose place was taken has it again when it asks next. Who asks
-// from a network where somebody is signed in makes room for others from such alone.
+// It is rejected if 20 requests of its network are waiting. If 1,000 are waiting in total, it
+// replaces the oldest of the wider network with the most requests, unless its own network has as
+// many. An attacker with many networks therefore cannot lock out others. A scanner whose request
+// was replaced adds it again with its next poll. Requests from networks with a signed-in user are
+// replaced only by such requests.
 func (s *DB) AddLogin(ctx context.Context, l model.LoginRequest) (kept bool, err error) {
 	now := s.Now()
 	err = s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
@@ -85,19 +84,19 @@ func (s *DB) AddLogin(ctx context.Context, l model.LoginRequest) (kept bool, err
 	return kept && err == nil, err
 }
 
-// loginImage is what the audit trail tells of a decision.
+// loginImage is the content of audit events about a decision.
 type loginImage struct {
 	Code    string      `json:"code"`
 	Address string      `json:"address"`
 	Agent   string      `json:"agent"`
 	Program string      `json:"program,omitempty"`
-	Token   *tokenImage `json:"token,omitempty"` // none where nobody was let in
+	Token   *tokenImage `json:"token,omitempty"` // nil if access was denied
 }
 
-// WaitingLogin returns the undecided request with a code. It belongs to no deployment yet, so
-// that users of every deployment can find it.
+// WaitingLogin returns the undecided request with a code. It belongs to no deployment yet, so users
+// of any deployment can read it.
 func (tx *Tx) WaitingLogin(ctx context.Context, code string) (model.LoginRequest, error) {
-	// $1 is the tenant, as everywhere.
+	// $1 must occur, although an undecided request has no tenant.
 	l, err := sqldb.One(ctx, tx, scanLogin,
 		loginSelect+`WHERE deployment_id IN (0, $1) AND deployment_id = 0 AND code = $2 AND expires_at > $3`, code, tx.Now())
 	if errors.Is(err, model.ErrNotFound) {
@@ -106,10 +105,9 @@ func (tx *Tx) WaitingLogin(ctx context.Context, code string) (model.LoginRequest
 	return l, err
 }
 
-// ApproveLogin lets who made a request that waits fetch a token of this deployment, as
-// described. One that waits no more is model.ErrNotFound. Where the person whose token
-// it would be has as many tokens, or lets as many programs in, as there may be, it is
-// model.ErrConflict or a *model.InvalidError, and the request waits on.
+// ApproveLogin allows the requester to fetch the described token of this deployment. A decided or
+// expired request is model.ErrNotFound. If the token's user has reached the limit of tokens or
+// grants, it returns model.ErrConflict or a *model.InvalidError, and the request stays undecided.
 func (tx *Tx) ApproveLogin(ctx context.Context, l model.LoginRequest, token model.Token) error {
 	if err := tx.roomForLogin(ctx, token.UserID); err != nil {
 		return err
@@ -124,20 +122,19 @@ func (tx *Tx) ApproveLogin(ctx context.Context, l model.LoginRequest, token mode
 	return tx.decideLogin(ctx, l, "login.approve", token, &image)
 }
 
-// DenyLogin has who made a request that waits get no token. One that waits no more is
-// model.ErrNotFound.
+// DenyLogin rejects an undecided request. A decided or expired one is model.ErrNotFound.
 func (tx *Tx) DenyLogin(ctx context.Context, l model.LoginRequest) error {
 	return tx.decideLogin(ctx, l, "login.deny", model.Token{}, nil)
 }
 
-// decideLogin makes a request that waits one of this deployment.
+// decideLogin assigns an undecided request to this deployment.
 func (tx *Tx) decideLogin(
 	ctx context.Context, l model.LoginRequest, action string, token model.Token, image *tokenImage,
 ) error {
 	n, err := tx.Exec(ctx, `UPDATE login_request SET deployment_id = $1, token_json = $3, approved_json = $4 WHERE `+
 		`deployment_id = 0 AND key_hash = $2 AND expires_at > $5`,
 		l.KeyHash, sqldb.Encoded(token), sqldb.Encoded(tx.Actor()), tx.Now())
-	if err == nil && n == 0 { // somebody else was faster
+	if err == nil && n == 0 { // decided or expired meanwhile
 		err = fmt.Errorf(loginCodeMissing, l.Code, model.LoginFor, model.ErrNotFound)
 	}
 	if err == nil {
@@ -148,8 +145,7 @@ func (tx *Tx) decideLogin(
 	return err
 }
 
-// roomForLogin refuses what would be one token too many of a person, once it is
-// fetched.
+// roomForLogin returns an error if one more token would exceed a user's limit.
 func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
 	if userID == 0 {
 		return nil
@@ -171,15 +167,13 @@ func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
 		MaxTokens, model.ErrConflict)
 }
 
-// approvedLogins are the requests for a token of a person that were approved, and
-// whose token nobody has fetched yet.
+// approvedLogins returns the approved requests of a user whose token was not fetched yet.
 func (tx *Tx) approvedLogins(ctx context.Context, userID int64) ([]model.LoginRequest, error) {
 	list, err := sqldb.Many(ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND expires_at > $2`, tx.Now())
 	return slices.DeleteFunc(list, func(l model.LoginRequest) bool { return l.Token.UserID != userID }), err
 }
 
-// dropApprovedLogins has scanners that a person let have a token, and that did not
-// fetch it yet, get none.
+// dropApprovedLogins deletes the approved requests of a user whose token was not fetched yet.
 func (tx *Tx) dropApprovedLogins(ctx context.Context, userID int64) error {
 	approved, err := tx.approvedLogins(ctx, userID)
 	for _, l := range approved {
@@ -190,8 +184,8 @@ func (tx *Tx) dropApprovedLogins(ctx context.Context, userID int64) error {
 	return err
 }
 
-// TakeLogin takes an approved request out, for the one who then makes its token
-// in the same transaction. Only the first caller finds it.
+// TakeLogin returns and deletes an approved request. The caller creates its token in the same
+// transaction. Later calls return model.ErrNotFound.
 func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (model.LoginRequest, error) {
 	l, err := sqldb.One(
 		ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND key_hash = $2 AND expires_at > $3`, keyHash, tx.Now(),
@@ -203,7 +197,7 @@ func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (model.LoginRequest
 	return l, err
 }
 
-// Logins lists undecided requests, the oldest first.
+// Logins returns the undecided requests, oldest first.
 func (s *DB) Logins(ctx context.Context) (list []model.LoginRequest, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err = sqldb.Many(

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// How many clients may be let in, by all people of a deployment and by one.
+// Limits of grants, per deployment and per user.
 const (
 	maxGrants   = 5000
 	MaxGrantsOf = 50
@@ -25,22 +25,21 @@ func scanGrant(r sqldb.Row) (g model.OAuthGrant, err error) {
 		sqldb.Instant(&g.ExpiresAt), sqldb.Decoded(&g.Token), sqldb.Decoded(&g.ApprovedBy))
 }
 
-// grantImage is what the audit trail tells of a grant: never a hash.
+// grantImage is the content of audit events about a grant. It never contains a hash.
 type grantImage struct {
 	Token       tokenImage `json:"token"`
 	RedirectURI string     `json:"redirect_uri"`
 	Resource    string     `json:"resource"`
 }
 
-// AddOAuthGrant keeps what a person let a client have, as a code that is good for
-// model.OAuthCodeFor, and forgets the grants that are over. Where there are 5,000,
-// or 50 of the person, or no room for one more token of theirs, it is a
-// *model.InvalidError.
+// AddOAuthGrant stores an approved grant with a code that is valid for model.OAuthCodeFor, and
+// deletes expired grants. It returns a *model.InvalidError if a limit of grants or tokens is
+// reached.
 func (tx *Tx) AddOAuthGrant(ctx context.Context, g model.OAuthGrant) error {
 	if err := tx.roomForGrant(ctx, g.Token.UserID); err != nil {
 		return err
 	}
-	if g.Token.UserID != 0 { // who approves can do something about it, the client cannot
+	if g.Token.UserID != 0 { // checked here because the approving user can free a token, the client cannot
 		if err := tx.roomForToken(ctx, g.Token.UserID); err != nil {
 			return err
 		}
@@ -55,10 +54,9 @@ func (tx *Tx) AddOAuthGrant(ctx context.Context, g model.OAuthGrant) error {
 	return nil
 }
 
-// AddDeviceGrant keeps what a person let a program have that asked by the device
-// flow, whose token is made in the same transaction. The trail tells of it already,
-// as login.approve. There is room for it as for AddOAuthGrant, or a
-// *model.InvalidError.
+// AddDeviceGrant stores a grant approved by the device flow, whose token is created in the same
+// transaction. The audit event is login.approve. It returns a *model.InvalidError if the limit of
+// grants is reached.
 func (tx *Tx) AddDeviceGrant(ctx context.Context, g model.OAuthGrant) error {
 	if err := tx.roomForGrant(ctx, g.Token.UserID); err != nil {
 		return err
@@ -79,7 +77,7 @@ func (tx *Tx) insertGrant(ctx context.Context, g model.OAuthGrant) error {
 	return nil
 }
 
-// roomForGrant drops the grants that are over and refuses one too many.
+// roomForGrant deletes expired grants and returns an error if a limit is reached.
 func (tx *Tx) roomForGrant(ctx context.Context, userID int64) error {
 	if err := tx.dropLapsedGrants(ctx, tx.Now()); err != nil {
 		return err
@@ -112,8 +110,8 @@ func (tx *Tx) dropLapsedGrants(ctx context.Context, now time.Time) error {
 	return tx.Write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND expires_at <= $2`, now)
 }
 
-// DropLapsedOAuthGrants forgets the grants of a deployment that are over: codes that
-// nobody exchanged, and tokens that nobody had renewed.
+// DropLapsedOAuthGrants deletes expired grants of a deployment: unused codes and tokens that were
+// not renewed.
 func (s *DB) DropLapsedOAuthGrants(ctx context.Context, deploymentID int64, now time.Time) error {
 	return s.update(ctx, deploymentID, model.Actor{
 		Kind: "system",
@@ -123,7 +121,7 @@ func (s *DB) DropLapsedOAuthGrants(ctx context.Context, deploymentID int64, now 
 	})
 }
 
-// tellRenewable writes into tokens until when clients may have them renewed.
+// tellRenewable sets RenewableUntil of tokens.
 func (tx *Tx) tellRenewable(ctx context.Context, list []model.Token) error {
 	until := map[int64]time.Time{}
 	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {
@@ -140,28 +138,28 @@ func (tx *Tx) tellRenewable(ctx context.Context, list []model.Token) error {
 	return err
 }
 
-// OAuthGrantByCode finds a grant by the hash of its code, whether it was used or
-// not. One that is over is model.ErrNotFound.
+// OAuthGrantByCode returns the grant with the hash of a code, used or not. An expired one is
+// model.ErrNotFound.
 func (tx *Tx) OAuthGrantByCode(ctx context.Context, codeHash []byte) (model.OAuthGrant, error) {
 	return sqldb.One(
 		ctx, tx, scanGrant, grantSelect+`WHERE deployment_id = $1 AND code_hash = $2 AND expires_at > $3`, codeHash, tx.Now(),
 	)
 }
 
-// OAuthGrantByToken finds the grant that a token belongs to, as above.
+// OAuthGrantByToken returns the grant of a token. An expired one is model.ErrNotFound.
 func (tx *Tx) OAuthGrantByToken(ctx context.Context, tokenID int64) (model.OAuthGrant, error) {
 	return sqldb.One(ctx, tx, scanGrant,
 		grantSelect+`WHERE deployment_id = $1 AND token_id = $2 AND token_id > 0 AND expires_at > $3`, tokenID, tx.Now())
 }
 
-// RenewOAuthGrant notes the token of a grant and the refresh token in force.
+// RenewOAuthGrant stores the token of a grant and its current refresh token.
 func (tx *Tx) RenewOAuthGrant(ctx context.Context, g model.OAuthGrant) error {
 	return tx.Write(ctx, `UPDATE oauth_grant SET token_id = $3, generation = $4, refresh_hash = $5, expires_at = $6 `+
 		`WHERE deployment_id = $1 AND code_hash = $2`,
 		g.CodeHash, g.TokenID, g.Generation, g.RefreshHash, g.ExpiresAt)
 }
 
-// DropOAuthGrant forgets a grant, and revokes its token if it has one.
+// DropOAuthGrant deletes a grant and revokes its token, if any.
 func (tx *Tx) DropOAuthGrant(ctx context.Context, g model.OAuthGrant) error {
 	if err := tx.Write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND code_hash = $2`,
 		g.CodeHash); err != nil || g.TokenID == 0 {
@@ -170,8 +168,8 @@ func (tx *Tx) DropOAuthGrant(ctx context.Context, g model.OAuthGrant) error {
 	return tx.RevokeToken(ctx, g.TokenID)
 }
 
-// RenewToken puts another secret in the place of a token's, until another time. One
-// that is revoked, or not there, is model.ErrNotFound.
+// RenewToken replaces the secret and the expiry of a token. A revoked or unknown token is
+// model.ErrNotFound.
 func (tx *Tx) RenewToken(ctx context.Context, id int64, hash []byte, until time.Time) (model.Token, error) {
 	t, err := sqldb.One(ctx, tx, ScanToken,
 		`SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND id = $2 AND revoked_at IS NULL`, id)
@@ -188,7 +186,7 @@ func (tx *Tx) RenewToken(ctx context.Context, id int64, hash []byte, until time.
 	return t, nil
 }
 
-// TokenByID finds a token of the deployment, in force or not.
+// TokenByID returns a token of the deployment, valid or not.
 func (tx *Tx) TokenByID(ctx context.Context, id int64) (model.Token, error) {
 	return sqldb.One(ctx, tx, ScanToken, `SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND id = $2`, id)
 }

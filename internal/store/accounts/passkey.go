@@ -20,12 +20,12 @@ func passkeyFields(p *model.Passkey) []any {
 
 func scanPasskey(r sqldb.Row) (p model.Passkey, err error) { return p, r.Scan(passkeyFields(&p)...) }
 
-// passkeyImage is what the trail tells of a passkey.
+// passkeyImage is the content of audit events about a passkey.
 type passkeyImage struct {
 	Name string `json:"name"`
 }
 
-// Passkeys lists those of a user, the oldest first.
+// Passkeys returns the passkeys of a user, oldest first.
 func (s *DB) Passkeys(ctx context.Context, userID int64) (list []model.Passkey, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err = sqldb.Many(
@@ -36,8 +36,8 @@ func (s *DB) Passkeys(ctx context.Context, userID int64) (list []model.Passkey, 
 	return list, err
 }
 
-// PasskeyByCredential finds a passkey by the authenticator's name for it, with its
-// user, who may sign in. None is model.ErrNotFound.
+// PasskeyByCredential returns the passkey with a credential id and its enabled user, or
+// model.ErrNotFound.
 func (s *DB) PasskeyByCredential(ctx context.Context, credentialID []byte) (p model.Passkey, u model.User, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		_, err := sqldb.One(ctx, q, func(r sqldb.Row) (struct{}, error) {
@@ -49,10 +49,9 @@ func (s *DB) PasskeyByCredential(ctx context.Context, credentialID []byte) (p mo
 	return p, u, err
 }
 
-// AddPasskey gives a user a passkey. Where it is the first second factor, the hashes
-// of recovery codes are kept, and all sessions end, which were begun without it, but
-// for the new one; else neither is used, and first is false. An authenticator that
-// is there already, or one too many, is model.ErrConflict.
+// AddPasskey adds a passkey to a user. If it is the first second factor, first is true: the hashes
+// of recovery codes are stored, and the new session replaces all others. Otherwise both are unused.
+// A known authenticator, or a passkey beyond the limit, is model.ErrConflict.
 func (s *DB) AddPasskey(
 	ctx context.Context, p model.Passkey, recovery [][]byte, n model.Session, hash []byte,
 ) (first bool, err error) {
@@ -91,9 +90,9 @@ func (s *DB) AddPasskey(
 	return first, err
 }
 
-// RemovePasskey takes a passkey away, of the user of the session that asks, which goes
-// on under another secret; all others end. The last second factor stays: that is
-// model.ErrConflict, and RemoveSecondFactor asks for more.
+// RemovePasskey deletes a passkey of the session's user. The session continues with a new secret;
+// all others end. Removing the last second factor is model.ErrConflict; use RemoveSecondFactor,
+// which requires a proof.
 func (s *DB) RemovePasskey(ctx context.Context, asking model.Session, id int64, hash []byte) error {
 	return s.updateSelf(ctx, asking.UserID, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 		p, err := sqldb.One(
@@ -120,9 +119,8 @@ func (s *DB) RemovePasskey(ctx context.Context, asking model.Session, id int64, 
 	})
 }
 
-// SignInByPasskey begins a whole session: a passkey that has verified its user is
-// both factors at once. A challenge that was signed before is model.ErrConflict; a
-// user who is disabled by then model.ErrNotFound.
+// SignInByPasskey starts a full session, because a passkey with user verification covers both
+// factors. A reused challenge is model.ErrConflict; a disabled user is model.ErrNotFound.
 func (s *DB) SignInByPasskey(
 	ctx context.Context, use model.PasskeyUse, n model.Session, hash []byte,
 ) (model.Session, error) {
@@ -142,7 +140,7 @@ func (s *DB) SignInByPasskey(
 	return n, err
 }
 
-// takePasskey notes that a passkey was shown, and uses up what it signed.
+// takePasskey records the use of a passkey and invalidates the signed challenge.
 func takePasskey(ctx context.Context, q *sqldb.Session, u model.User, use model.PasskeyUse, now time.Time) error {
 	n, err := q.Exec(ctx, `INSERT INTO user_used_challenge (hash, expires_at) VALUES ($1, $2) ON CONFLICT `+
 		`(hash) DO NOTHING`, use.Challenge, use.Until)

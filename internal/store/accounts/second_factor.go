@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// beginHalf keeps that a user has shown what comes first. It stands in no trail:
-// nobody has signed in.
+// beginHalf stores that a user has shown the first factor. There is no audit event because the
+// sign-in is incomplete.
 func (s *DB) beginHalf(ctx context.Context, q *sqldb.Session, u model.User, n *model.Session, hash []byte) error {
 	n.UserID, n.ExpiresAt = u.ID, s.Now().Add(model.PendingSessionFor)
 	return q.Write(ctx, `INSERT INTO user_half_session (hash, user_id, method, tries, expires_at) VALUES ($1, `+
@@ -23,8 +23,8 @@ const halfQuery = `SELECT h.user_id, h.method, ` + userColumns +
 	` FROM user_half_session h JOIN app_user u ON u.id = h.user_id
 	WHERE h.hash = $1 AND h.expires_at > $2 AND u.disabled_at IS NULL`
 
-// PendingSession finds a sign-in that waits for the second factor, by the hash of its
-// secret. One that is over is model.ErrNotFound.
+// PendingSession returns the sign-in that waits for the second factor, by the hash of its secret.
+// An expired one is model.ErrNotFound.
 func (s *DB) PendingSession(ctx context.Context, hash []byte) (h model.PendingSession, u model.User, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		_, err := sqldb.One(ctx, q, func(r sqldb.Row) (struct{}, error) {
@@ -35,9 +35,8 @@ func (s *DB) PendingSession(ctx context.Context, hash []byte) (h model.PendingSe
 	return h, u, err
 }
 
-// TryPendingSession counts a try to show the second factor, before it is looked at:
-// those that come at once count as those one by one. After model.MaxHalfTries of
-// them the sign-in is over, which is model.ErrNotFound.
+// TryPendingSession counts an attempt at the second factor before it is verified, so parallel
+// attempts are counted too. After model.MaxHalfTries attempts it returns model.ErrNotFound.
 func (s *DB) TryPendingSession(ctx context.Context, hash []byte) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		n, err := q.Exec(ctx, `UPDATE user_half_session SET tries = tries + 1 WHERE hash = $1 AND expires_at > $2 `+
@@ -49,9 +48,8 @@ func (s *DB) TryPendingSession(ctx context.Context, hash []byte) error {
 	})
 }
 
-// FinishSignIn makes a session of a sign-in that waited for the second factor. The
-// proof is used up with it: one that was used before is model.ErrConflict. A
-// sign-in that is over, or whose user is disabled by then, is model.ErrNotFound.
+// FinishSignIn turns a pending sign-in into a session and invalidates the proof. A reused proof is
+// model.ErrConflict. An expired sign-in or a disabled user is model.ErrNotFound.
 func (s *DB) FinishSignIn(
 	ctx context.Context, half []byte, p model.FactorProof, n model.Session, hash []byte,
 ) (model.Session, error) {
@@ -83,8 +81,8 @@ func (s *DB) FinishSignIn(
 	return n, err
 }
 
-// takeProof uses up what a second factor was shown by. What was used before is
-// model.ErrConflict. The user is locked.
+// takeProof invalidates the proof of a second factor. A reused one is model.ErrConflict. The user
+// must be locked.
 func (s *DB) takeProof(ctx context.Context, q *sqldb.Session, u model.User, p model.FactorProof) error {
 	if p.Passkey != nil {
 		return takePasskey(ctx, q, u, *p.Passkey, s.Now())
@@ -107,7 +105,8 @@ func (s *DB) takeProof(ctx context.Context, q *sqldb.Session, u model.User, p mo
 	return s.auditUser(ctx, q, u.ID, u.Actor(), "user.recovery_code_used", userSubject(u), recoveryImage{left})
 }
 
-// factorImage and recoveryImage are what the trail tells: never a secret or code.
+// factorImage and recoveryImage are the contents of audit events. They never contain a secret or
+// code.
 type (
 	factorImage struct {
 		SecondFactor string `json:"second_factor"`
@@ -117,7 +116,7 @@ type (
 	}
 )
 
-// TOTP finds the authenticator app of a user. None is model.ErrNotFound.
+// TOTP returns the authenticator app of a user, or model.ErrNotFound.
 func (s *DB) TOTP(ctx context.Context, userID int64) (t model.TOTP, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		t, err = sqldb.One(ctx, q, func(r sqldb.Row) (t model.TOTP, err error) { return t, r.Scan(&t.Secret, &t.Step) },
@@ -127,7 +126,7 @@ func (s *DB) TOTP(ctx context.Context, userID int64) (t model.TOTP, err error) {
 	return t, err
 }
 
-// RecoveryCodes counts the codes of a user that were not used.
+// RecoveryCodes returns the number of unused recovery codes of a user.
 func (s *DB) RecoveryCodes(ctx context.Context, userID int64) (n int, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		n, err = sqldb.One(ctx, q, sqldb.Scalar[int], `SELECT COUNT(*) FROM user_recovery_code WHERE user_id = $1`, userID)
@@ -136,9 +135,9 @@ func (s *DB) RecoveryCodes(ctx context.Context, userID int64) (n int, err error)
 	return n, err
 }
 
-// SetUpTOTP gives a user an authenticator app and the hashes of recovery codes, which
-// replace those that are there. All sessions end, which were begun without it, but
-// for the new one. Who has an app already is model.ErrConflict.
+// SetUpTOTP adds an authenticator app to a user and replaces the hashes of recovery codes. The new
+// session replaces all others, which began without a second factor. A second app is
+// model.ErrConflict.
 func (s *DB) SetUpTOTP(ctx context.Context, t model.TOTP, recovery [][]byte, n model.Session, hash []byte) error {
 	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 		_, err := q.Exec(ctx, `INSERT INTO user_totp (user_id, secret, used_step) VALUES ($1, $2, $3)`,
@@ -156,7 +155,7 @@ func (s *DB) SetUpTOTP(ctx context.Context, t model.TOTP, recovery [][]byte, n m
 	})
 }
 
-// firstFactor has sign-ins of a user ask for a second factor from now on.
+// firstFactor marks a user as having a second factor, which later sign-ins require.
 func (s *DB) firstFactor(
 	ctx context.Context, q *sqldb.Session, u model.User, recovery [][]byte, now time.Time, n *model.Session, hash []byte,
 ) error {
@@ -170,9 +169,8 @@ func (s *DB) firstFactor(
 	return s.onlySession(ctx, q, u, n, hash)
 }
 
-// RemoveSecondFactor takes the second factor of a user away, who has just shown it.
-// All sessions end but for the new one. A proof that was used before is
-// model.ErrConflict.
+// RemoveSecondFactor removes all second factors of a user, given a proof of one. The new session
+// replaces all others. A reused proof is model.ErrConflict.
 func (s *DB) RemoveSecondFactor(ctx context.Context, p model.FactorProof, n model.Session, hash []byte) error {
 	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 		if err := s.takeProof(ctx, q, u, p); err != nil {
@@ -185,10 +183,9 @@ func (s *DB) RemoveSecondFactor(ctx context.Context, p model.FactorProof, n mode
 	})
 }
 
-// ResetSecondFactor takes the second factor of somebody else away, and ends their
-// sessions. For a user with a role beyond the deployments of within it is
-// model.ErrConflict, as it is for one who has none; a within of nil is whoever
-// runs the server.
+// ResetSecondFactor removes the second factors of another user and ends their sessions. It returns
+// model.ErrConflict if there is none, or if the user has a role in a deployment outside of within.
+// A nil within is the operator of the server.
 func (s *DB) ResetSecondFactor(ctx context.Context, userID int64, within []int64, by model.Actor) error {
 	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 		if err := withinReach(u, within, txs, "reset-2fa"); err != nil {
@@ -204,8 +201,8 @@ func (s *DB) ResetSecondFactor(ctx context.Context, userID int64, within []int64
 	})
 }
 
-// PutRecoveryCodes replaces the recovery codes of the user of the session that asks:
-// their hashes are kept. That session goes on under another secret; all others end.
+// PutRecoveryCodes replaces the hashes of the recovery codes of the session's user. The session
+// continues with a new secret; all others end.
 func (s *DB) PutRecoveryCodes(ctx context.Context, asking model.Session, hashes [][]byte, hash []byte) error {
 	return s.updateSelf(ctx, asking.UserID, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 		if !u.HasSecondFactor() {
@@ -221,7 +218,7 @@ func (s *DB) PutRecoveryCodes(ctx context.Context, asking model.Session, hashes 
 	})
 }
 
-// updateSelf is updateUser by the user themself.
+// updateSelf is updateUser with the user as the actor.
 func (s *DB) updateSelf(
 	ctx context.Context, userID int64, fn func(context.Context, *sqldb.Session, model.User, []*Tx) error,
 ) error {
@@ -235,7 +232,7 @@ func (s *DB) updateSelf(
 	})
 }
 
-// onlySession ends all sessions of a user but for one that begins.
+// onlySession replaces all sessions of a user by a new one.
 func (s *DB) onlySession(ctx context.Context, q *sqldb.Session, u model.User, n *model.Session, hash []byte) error {
 	if err := endSessions(ctx, q, u.ID); err != nil {
 		return err
@@ -255,7 +252,7 @@ func putRecoveryCodes(ctx context.Context, q *sqldb.Session, userID int64, hashe
 	return nil
 }
 
-// dropFactors takes all second factors of a user away.
+// dropFactors deletes all second factors of a user.
 func dropFactors(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 	for _, query := range []string{
 		`DELETE FROM user_totp WHERE user_id = $1`, `DELETE FROM user_passkey WHERE user_id = $1`,
@@ -273,8 +270,8 @@ func dropFactors(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx)
 	return nil
 }
 
-// withinReach refuses what an admin may not do to an account, since the user has a
-// role in a deployment that is not theirs, and names the command that may.
+// withinReach returns an error if the user has a role in a deployment that the administrator does
+// not administer. The error contains the command for the operator of the server.
 func withinReach(u model.User, within []int64, txs []*Tx, command string) error {
 	for _, tx := range txs {
 		if within != nil && !slices.Contains(within, tx.Deployment().ID) {

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// TokenColumns are the columns that ScanToken reads, of table token.
+// TokenColumns are the columns of table token that ScanToken reads.
 const TokenColumns = `deployment_id, id, public_id, name, scopes_json, globs_json, dialect, created_at, expires_at, ` +
 	`last_used_at, revoked_at, COALESCE(user_id, 0)`
 
@@ -24,9 +24,8 @@ func ScanToken(r sqldb.Row) (t model.Token, err error) {
 		sqldb.Instant(&t.RevokedAt), &t.UserID)
 }
 
-// TokenByHash finds the credential of a deployment by the hash of its secret,
-// revoked and expired ones too. It is asked before every request, so it takes
-// no transaction of the deployment.
+// TokenByHash returns the token of a deployment by the hash of its secret, even if revoked or
+// expired. It runs before every request, so it uses no transaction of the deployment.
 func (s *DB) TokenByHash(ctx context.Context, deploymentID int64, hash []byte) (t model.Token, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		t, err = sqldb.One(
@@ -37,12 +36,11 @@ func (s *DB) TokenByHash(ctx context.Context, deploymentID int64, hash []byte) (
 	return t, err
 }
 
-// TouchTokens notes when tokens were last used. It is no change of anything: no
-// audit event, no new version. A time never goes back, and unknown tokens are
-// skipped. Each deployment is a transaction of its own: one that cannot be written keeps
-// no other from it.
+// TouchTokens records when tokens were last used. It writes no audit event and creates no version.
+// Older times and unknown tokens are skipped. Each deployment has a separate transaction, so an
+// error for one does not affect others.
 func (s *DB) TouchTokens(ctx context.Context, used []model.TokenUse) error {
-	// In order, so that two servers that touch the same tokens never wait for each other.
+	// Sorted, so that servers that update the same tokens do not deadlock.
 	used = slices.SortedFunc(slices.Values(used), func(a, b model.TokenUse) int {
 		return cmp.Or(cmp.Compare(a.DeploymentID, b.DeploymentID), cmp.Compare(a.TokenID, b.TokenID))
 	})
@@ -58,7 +56,7 @@ func (s *DB) TouchTokens(ctx context.Context, used []model.TokenUse) error {
 	return errors.Join(failed...)
 }
 
-// touchTokens notes the use of tokens of one deployment.
+// touchTokens records the use of tokens of one deployment.
 func (s *DB) touchTokens(ctx context.Context, used []model.TokenUse) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		for _, use := range used {
@@ -74,7 +72,7 @@ func (s *DB) touchTokens(ctx context.Context, used []model.TokenUse) error {
 	})
 }
 
-// tokenImage is what the audit trail tells of a token: never its hash.
+// tokenImage is the content of audit events about a token. It never contains its hash.
 type tokenImage struct {
 	PublicID     string        `json:"public_id"`
 	Name         string        `json:"name"`
@@ -99,7 +97,7 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// idOrNil is an id as a column that may be empty holds it.
+// idOrNil converts an id to a nullable column.
 func idOrNil(id int64) any {
 	if id == 0 {
 		return nil
@@ -107,12 +105,11 @@ func idOrNil(id int64) any {
 	return id
 }
 
-// MaxTokens is how many tokens of one person there may be in a deployment, with
-// those that ended.
+// MaxTokens limits the tokens of a user in a deployment, including expired and revoked ones.
 const MaxTokens = 100
 
-// roomForToken drops the oldest tokens of a person that ended until there may be
-// one more. Where something works of all it is a *model.InvalidError.
+// roomForToken deletes the oldest expired or revoked tokens of a user until one more fits. If all
+// are valid, it returns a *model.InvalidError.
 func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
 	list, err := tx.tokensOf(ctx, userID)
 	if err != nil || len(list) < MaxTokens {
@@ -134,8 +131,7 @@ func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
 	return nil
 }
 
-// tokensOf lists the tokens of a person, the oldest first, with until when they can be
-// renewed.
+// tokensOf returns the tokens of a user, oldest first, with RenewableUntil.
 func (tx *Tx) tokensOf(ctx context.Context, userID int64) ([]model.Token, error) {
 	list, err := sqldb.Many(ctx, tx, ScanToken,
 		`SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
@@ -145,10 +141,10 @@ func (tx *Tx) tokensOf(ctx context.Context, userID int64) ([]model.Token, error)
 	return list, tx.tellRenewable(ctx, list)
 }
 
-// CreateToken stores a credential under the hash of its secret and returns it
-// with its id and time of creation. No dialect means the contract's. Of a person
-// the oldest tokens that ended make room; one too many of which something works is
-// a *model.InvalidError. A public id or hash that is taken is model.ErrConflict.
+// CreateToken stores a token with the hash of its secret and returns it with its id and creation
+// time. An empty dialect is model.DialectContract. The user's oldest expired or revoked tokens are
+// deleted to stay within MaxTokens; if all are valid, it returns a *model.InvalidError. A duplicate
+// public id or hash is model.ErrConflict.
 func (tx *Tx) CreateToken(ctx context.Context, t model.Token, hash []byte) (model.Token, error) {
 	if t.UserID != 0 {
 		if err := tx.roomForToken(ctx, t.UserID); err != nil {
@@ -177,8 +173,8 @@ func (tx *Tx) CreateToken(ctx context.Context, t model.Token, hash []byte) (mode
 	return t, nil
 }
 
-// Tokens lists the deployment's tokens in the order of their creation, revoked
-// ones too, with until when they can be renewed.
+// Tokens returns the deployment's tokens, including revoked ones, in order of creation and with
+// RenewableUntil.
 func (tx *Tx) Tokens(ctx context.Context) ([]model.Token, error) {
 	list, err := sqldb.Many(ctx, tx, ScanToken, `SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 ORDER BY id`)
 	if err != nil {
@@ -187,8 +183,7 @@ func (tx *Tx) Tokens(ctx context.Context) ([]model.Token, error) {
 	return list, tx.tellRenewable(ctx, list)
 }
 
-// Token finds a token by its public id, else by its name. A name that several
-// carry is model.ErrConflict.
+// Token returns a token by its public id, else by its name. An ambiguous name is model.ErrConflict.
 func (tx *Tx) Token(ctx context.Context, publicIDOrName string) (model.Token, error) {
 	list, err := sqldb.Many(ctx, tx, ScanToken,
 		`SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND (public_id = $2 OR name = $2) ORDER BY id`,
@@ -208,8 +203,7 @@ func (tx *Tx) Token(ctx context.Context, publicIDOrName string) (model.Token, er
 		len(list), publicIDOrName, model.ErrConflict)
 }
 
-// RevokeToken puts a token out of force for good. Revoking it again changes
-// nothing.
+// RevokeToken revokes a token permanently. Revoking it again has no effect.
 func (tx *Tx) RevokeToken(ctx context.Context, id int64) error {
 	t, err := sqldb.One(ctx, tx, ScanToken, `SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
@@ -218,8 +212,8 @@ func (tx *Tx) RevokeToken(ctx context.Context, id int64) error {
 	return tx.revoke(ctx, t)
 }
 
-// revokeTokensOf puts all tokens of a user out of force, and codes that would
-// become tokens.
+// revokeTokensOf revokes all tokens of a user, and deletes grants and requests that could become
+// tokens.
 func (tx *Tx) revokeTokensOf(ctx context.Context, userID int64) error {
 	list, err := sqldb.Many(ctx, tx, ScanToken,
 		`SELECT `+TokenColumns+` FROM token WHERE deployment_id = $1 AND user_id = $2 ORDER BY id`, userID)
@@ -237,8 +231,7 @@ func (tx *Tx) revokeTokensOf(ctx context.Context, userID int64) error {
 	return tx.dropApprovedLogins(ctx, userID)
 }
 
-// revoke puts a token out of force, with the grant by which a client could have it
-// renewed.
+// revoke revokes a token and deletes the grant that could renew it.
 func (tx *Tx) revoke(ctx context.Context, t model.Token) error {
 	if err := tx.Write(ctx, `DELETE FROM oauth_grant WHERE deployment_id = $1 AND token_id = $2`, t.ID); err != nil {
 		return err

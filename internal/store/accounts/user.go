@@ -22,7 +22,7 @@ func userFields(u *model.User) []any {
 
 func scanUser(r sqldb.Row) (u model.User, err error) { return u, r.Scan(userFields(&u)...) }
 
-// userImage is what the audit trail tells of a user: never a hash.
+// userImage is the content of audit events about a user. It never contains a hash.
 type userImage struct {
 	Name        string `json:"name"`
 	DisplayName string `json:"display_name,omitempty"`
@@ -32,8 +32,7 @@ type userImage struct {
 	Untold      bool   `json:"untold,omitempty"`
 }
 
-// lockUser reads a user, whom nobody else changes until the transaction ends.
-// Where deployments are locked too, they are locked first.
+// lockUser reads and locks a user until the transaction ends. Lock deployments first.
 func lockUser(ctx context.Context, q *sqldb.Session, id int64) (model.User, error) {
 	u, err := sqldb.One(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.id = $1`+q.ForUpdate(), id)
 	if err != nil {
@@ -42,7 +41,7 @@ func lockUser(ctx context.Context, q *sqldb.Session, id int64) (model.User, erro
 	return u, nil
 }
 
-// Users lists all users of the server by name.
+// Users returns all users of the server by name.
 func (s *DB) Users(ctx context.Context) (list []model.User, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err = sqldb.Many(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u ORDER BY u.name`+q.ByBytes())
@@ -51,7 +50,7 @@ func (s *DB) Users(ctx context.Context) (list []model.User, err error) {
 	return list, err
 }
 
-// HasUsers reports whether the server knows anybody.
+// HasUsers reports whether the server has any user.
 func (s *DB) HasUsers(ctx context.Context) (has bool, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err := sqldb.Many(ctx, q, sqldb.Scalar[int64], `SELECT id FROM app_user LIMIT 1`)
@@ -61,7 +60,7 @@ func (s *DB) HasUsers(ctx context.Context) (has bool, err error) {
 	return has, err
 }
 
-// User finds a user by name, as it is typed.
+// User returns a user by name, which is normalized.
 func (s *DB) User(ctx context.Context, name string) (u model.User, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		u, err = sqldb.One(ctx, q, scanUser, `SELECT `+userColumns+` FROM app_user u WHERE u.name = $1`,
@@ -74,7 +73,7 @@ func (s *DB) User(ctx context.Context, name string) (u model.User, err error) {
 	return u, nil
 }
 
-// UserByIdentity finds the user whom an identity provider calls so.
+// UserByIdentity returns the user with an identity of an identity provider.
 func (s *DB) UserByIdentity(ctx context.Context, i model.UserIdentity) (u model.User, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		u, err = sqldb.One(ctx, q, scanUser,
@@ -85,8 +84,8 @@ func (s *DB) UserByIdentity(ctx context.Context, i model.UserIdentity) (u model.
 	return u, err
 }
 
-// UserRole returns what a user may do in a deployment: nothing where the user
-// is unknown, disabled or no member.
+// UserRole returns the role of a user in a deployment. It is model.RoleNone if the user is unknown,
+// disabled or not a member.
 func (s *DB) UserRole(ctx context.Context, deploymentID, userID int64) (role model.Role, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		role, err = userRole(ctx, q, deploymentID, userID)
@@ -95,7 +94,7 @@ func (s *DB) UserRole(ctx context.Context, deploymentID, userID int64) (role mod
 	return role, err
 }
 
-// UserRole is Store.UserRole in the deployment of the transaction.
+// UserRole is DB.UserRole in the deployment of the transaction.
 func (tx *Tx) UserRole(ctx context.Context, userID int64) (model.Role, error) {
 	return userRole(ctx, tx.Session, tx.Deployment().ID, userID)
 }
@@ -110,7 +109,7 @@ func userRole(ctx context.Context, q *sqldb.Session, deploymentID, userID int64)
 	return role, err
 }
 
-// Memberships lists the deployments in which a user has a role, by slug.
+// Memberships returns the deployments in which a user has a role, by slug.
 func (s *DB) Memberships(ctx context.Context, userID int64) (list []model.Membership, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err = memberships(ctx, q, userID)
@@ -127,12 +126,12 @@ func memberships(ctx context.Context, q *sqldb.Session, userID int64) ([]model.M
 		q.ByBytes(), userID)
 }
 
-// Members lists the users who have a role in the deployment, by name.
+// Members returns the users with a role in the deployment, by name.
 func (tx *Tx) Members(ctx context.Context) ([]model.Member, error) {
 	return sqldb.Many(ctx, tx, scanMember, memberQuery+` ORDER BY u.name`+tx.ByBytes())
 }
 
-// Member finds a user who has a role in the deployment, by name as typed.
+// Member returns a user with a role in the deployment by name, which is normalized.
 func (tx *Tx) Member(ctx context.Context, name string) (model.Member, error) {
 	m, err := sqldb.One(ctx, tx, scanMember, memberQuery+` AND u.name = $2`, model.NormalUserName(name))
 	if err != nil {
@@ -141,7 +140,7 @@ func (tx *Tx) Member(ctx context.Context, name string) (model.Member, error) {
 	return m, nil
 }
 
-// MemberByID finds a user who has a role in the deployment.
+// MemberByID returns a user with a role in the deployment.
 func (tx *Tx) MemberByID(ctx context.Context, id int64) (model.Member, error) {
 	m, err := sqldb.One(ctx, tx, scanMember, memberQuery+` AND u.id = $2`, id)
 	if err != nil {
@@ -158,8 +157,7 @@ func scanMember(r sqldb.Row) (m model.Member, err error) {
 	return m, r.Scan(append(userFields(&m.User), &m.Role, &m.Foreign)...)
 }
 
-// MembersNamed finds those of some names that users have who may sign in and have a role in
-// the deployment.
+// MembersNamed returns the enabled members of the deployment with the given names.
 func (tx *Tx) MembersNamed(ctx context.Context, names []string) ([]model.Member, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -170,8 +168,8 @@ func (tx *Tx) MembersNamed(ctx context.Context, names []string) ([]model.Member,
 	)
 }
 
-// CreateUser makes a user with a role in the deployment. A name that is taken,
-// by a user of another deployment too, is model.ErrConflict.
+// CreateUser creates a user with a role in the deployment. A name used in any deployment is
+// model.ErrConflict.
 func (tx *Tx) CreateUser(ctx context.Context, u model.User, role model.Role) (model.User, error) {
 	u, err := addUser(ctx, tx.Session, u, tx)
 	if err != nil {
@@ -184,7 +182,7 @@ func (tx *Tx) CreateUser(ctx context.Context, u model.User, role model.Role) (mo
 	return u, nil
 }
 
-// userSubject names a user in the audit trail, by name: it never changes.
+// userSubject returns the audit subject of a user. Names never change.
 func userSubject(u model.User) string { return "user:" + u.Name }
 
 func addUser(ctx context.Context, q *sqldb.Session, u model.User, tx *Tx) (model.User, error) {
@@ -205,7 +203,7 @@ func addUser(ctx context.Context, q *sqldb.Session, u model.User, tx *Tx) (model
 	return u, err
 }
 
-// putRole writes a role without a word in the trail.
+// putRole stores a role without an audit event.
 func (tx *Tx) putRole(ctx context.Context, userID int64, role model.Role) error {
 	query := `INSERT INTO user_role (deployment_id, user_id, role) VALUES ($1, $2, $3) ON CONFLICT (deployment_id, ` +
 		`user_id) DO UPDATE SET role = $3`
@@ -216,12 +214,11 @@ func (tx *Tx) putRole(ctx context.Context, userID int64, role model.Role) error 
 	return tx.Write(ctx, query, args...)
 }
 
-// SetRole gives a user another role in the deployment, or takes it away, which
-// revokes the tokens that the user made here too, and forgets the saved views that are
-// theirs alone. Sessions go on: they belong to the user in every deployment, and what
-// one may do here is looked up at each request. A first role here also ends one-time
-// links, so that who made one elsewhere does not come in by it. The last admin who may
-// sign in stays one: to take that role is model.ErrConflict.
+// SetRole changes or removes a user's role in the deployment. Removal also revokes the user's
+// tokens here and deletes their private saved views. Sessions continue, because they belong to the
+// server and roles are read for each request. A first role invalidates one-time links, so that
+// their creators elsewhere get no access here. Removing the last enabled administrator is
+// model.ErrConflict.
 func (tx *Tx) SetRole(ctx context.Context, userID int64, role model.Role) error {
 	u, err := lockUser(ctx, tx.Session, userID)
 	if err != nil {
@@ -249,7 +246,7 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role model.Role) error 
 		return err
 	}
 	tx.Audit("user.role", userSubject(u), before, userImage{Name: u.Name, Role: role.String()})
-	if len(roles) == 0 { // a link that was made elsewhere must not lead in here
+	if len(roles) == 0 { // links created by administrators of other deployments must not give access here
 		if err := endLinks(ctx, tx.Session, userID); err != nil {
 			return err
 		}
@@ -263,7 +260,7 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role model.Role) error 
 	return tx.revokeTokensOf(ctx, userID)
 }
 
-// keepAdmin refuses to lose the deployment's last admin.
+// keepAdmin returns an error if the user is the deployment's last enabled administrator.
 func (tx *Tx) keepAdmin(ctx context.Context, u model.User) error {
 	if !u.Enabled() {
 		return nil
@@ -278,9 +275,9 @@ func (tx *Tx) keepAdmin(ctx context.Context, u model.User) error {
 	return err
 }
 
-// DisableUser keeps a user from signing in: sessions end, one-time links and
-// the tokens that the user made go out of force, in every deployment at once. The
-// last admin of a deployment stays: that is model.ErrConflict.
+// DisableUser prevents a user from signing in. It ends sessions, invalidates one-time links and
+// revokes tokens in all deployments. Disabling the last administrator of a deployment is
+// model.ErrConflict.
 func (s *DB) DisableUser(ctx context.Context, userID int64, by model.Actor) error {
 	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 		if !u.Enabled() {
@@ -308,7 +305,7 @@ func (s *DB) DisableUser(ctx context.Context, userID int64, by model.Actor) erro
 	})
 }
 
-// EnableUser lets a user sign in again. Tokens that were revoked stay so.
+// EnableUser allows a user to sign in again. Revoked tokens stay revoked.
 func (s *DB) EnableUser(ctx context.Context, userID int64, by model.Actor) error {
 	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 		if u.Enabled() {
@@ -321,8 +318,9 @@ func (s *DB) EnableUser(ctx context.Context, userID int64, by model.Actor) error
 	})
 }
 
-// SetUserMail stores where mail for a user goes, empty being to the name where that is an
-// address, and whether the user wants none. Another text is a *model.InvalidError.
+// SetUserMail stores the mail address of a user, and whether they opted out of mail. With an empty
+// address, mail is sent to the user name if that is an address. An invalid address is a
+// *model.InvalidError.
 func (s *DB) SetUserMail(ctx context.Context, userID int64, address string, untold bool, by model.Actor) error {
 	if address != "" {
 		if err := model.CheckMailAddress("address", address); err != nil {
@@ -344,9 +342,8 @@ func (s *DB) SetUserMail(ctx context.Context, userID int64, address string, unto
 	})
 }
 
-// SetPassword stores the hash of a new password. All sessions of the user end,
-// and one-time links go out of force; so do the tokens that the user made, in every
-// deployment, if that is asked for.
+// SetPassword stores the hash of a new password, ends all sessions of the user and invalidates
+// one-time links. With revokeTokens it also revokes their tokens in all deployments.
 func (s *DB) SetPassword(ctx context.Context, userID int64, hash string, revokeTokens bool, by model.Actor) error {
 	return s.updateUser(ctx, userID, by, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 		return setPassword(ctx, q, u, hash, revokeTokens, txs)
@@ -369,7 +366,7 @@ func setPassword(ctx context.Context, q *sqldb.Session, u model.User, hash strin
 	return errors.Join(endSessions(ctx, q, u.ID), endLinks(ctx, q, u.ID))
 }
 
-// dropViewsOf forgets the views of a user who left. What is shared stays.
+// dropViewsOf deletes the private views of a removed user. Shared views stay.
 func (tx *Tx) dropViewsOf(ctx context.Context, userID int64) error {
 	if err := tx.Write(ctx, `DELETE FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2`,
 		userID); err != nil {

@@ -11,15 +11,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// maxNameTries bounds the numbers tried behind a name that is taken.
+// maxNameTries limits the numeric suffixes tried for a duplicate name.
 const maxNameTries = 100
 
-// Provision makes or updates the user whom an identity provider calls so, with
-// exactly the given roles, by deployment id. A new user whose name is taken gets a
-// number behind it: an account that exists is never handed to somebody else. The
-// last admin of a deployment keeps that role, whatever the provider says, and
-// then the names of those deployments come back. A disabled user is
-// model.ErrNotFound.
+// Provision creates or updates the user of an identity provider's identity, with exactly the given
+// roles by deployment id. A new user with a duplicate name gets a numeric suffix, so an existing
+// account is never taken over. The last administrator of a deployment keeps that role; kept
+// contains the slugs of these deployments. A disabled user is model.ErrNotFound.
 func (s *DB) Provision(
 	ctx context.Context, i model.UserIdentity, u model.User, roles map[int64]model.Role,
 ) (out model.User, kept []string, err error) {
@@ -64,7 +62,7 @@ func (s *DB) Provision(
 	return out, kept, err
 }
 
-// provision makes a user and their identity.
+// provision creates a user and their identity.
 func provision(
 	ctx context.Context, q *sqldb.Session, i model.UserIdentity, u model.User, txs []*Tx,
 ) (model.User, error) {
@@ -94,7 +92,7 @@ func provision(
 	return u, err
 }
 
-// setRoles gives a user the roles that the provider's groups mean.
+// setRoles assigns the roles that the provider's groups map to.
 func setRoles(ctx context.Context, txs []*Tx, userID int64, roles map[int64]model.Role) (kept []string, err error) {
 	for _, tx := range txs {
 		if tx.Deployment().ID == 0 {

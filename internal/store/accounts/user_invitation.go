@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// maxInvitations bounds how many people may be asked into a deployment at a time.
+// maxInvitations limits the open invitations of a deployment.
 const maxInvitations = 1000
 
 const invitationQuery = `
@@ -24,7 +24,7 @@ func scanInvitation(r sqldb.Row) (i model.UserInvitation, err error) {
 		&i.Deployment.ID, &i.Deployment.Slug, &i.Deployment.Name)
 }
 
-// invitationImage is what the trail tells of an invitation: never its code.
+// invitationImage is the content of audit events about an invitation. It never contains its code.
 type invitationImage struct {
 	Name      string    `json:"name"`
 	Role      string    `json:"role"`
@@ -33,10 +33,9 @@ type invitationImage struct {
 
 func invitationSubject(name string) string { return "invitation:" + name }
 
-// Invite asks a person into the deployment, under the hash of the code in the link.
-// An invitation of that name from before goes out of force. It looks for no user
-// but those who have a role here: whom others know is not to be found out.
-// Somebody who has a role here is model.ErrConflict.
+// Invite stores an invitation with the hash of the code in its link. It replaces an earlier one
+// with the same name. A member of the deployment is model.ErrConflict. Other users are not checked,
+// because the result would disclose accounts.
 func (tx *Tx) Invite(ctx context.Context, i model.UserInvitation, hash []byte) (model.UserInvitation, error) {
 	if err := errors.Join(model.CheckNewUserName(i.Name, tx.Deployment().Slug), model.CheckUserName(i.NewName),
 		model.CheckDisplayName(i.DisplayName)); err != nil {
@@ -81,14 +80,14 @@ func (tx *Tx) Invite(ctx context.Context, i model.UserInvitation, hash []byte) (
 		[][]any{{i.ID, i.Name, i.NewName, i.DisplayName, i.Role, hash, i.InvitedBy, i.CreatedAt, i.ExpiresAt}}, "")
 }
 
-// Invitations lists those of the deployment that still hold, by name. One that was
-// declined is among them: that it was would tell of a user.
+// Invitations returns the unexpired invitations of the deployment, by name. Declined ones are
+// included, because their absence would disclose an account.
 func (tx *Tx) Invitations(ctx context.Context) ([]model.UserInvitation, error) {
 	return sqldb.Many(ctx, tx, scanInvitation,
 		invitationQuery+`WHERE i.deployment_id = $1 AND i.expires_at > $2 ORDER BY i.name`+tx.ByBytes(), tx.Now())
 }
 
-// Invitation finds one of the deployment that still holds.
+// Invitation returns an unexpired invitation of the deployment.
 func (tx *Tx) Invitation(ctx context.Context, id int64) (model.UserInvitation, error) {
 	i, err := sqldb.One(ctx, tx, scanInvitation,
 		invitationQuery+`WHERE i.deployment_id = $1 AND i.id = $2 AND i.expires_at > $3`, id, tx.Now())
@@ -98,7 +97,7 @@ func (tx *Tx) Invitation(ctx context.Context, id int64) (model.UserInvitation, e
 	return i, nil
 }
 
-// WithdrawInvitation takes an invitation back.
+// WithdrawInvitation deletes an invitation.
 func (tx *Tx) WithdrawInvitation(ctx context.Context, id int64) error {
 	i, err := tx.Invitation(ctx, id)
 	if err != nil {
@@ -118,7 +117,7 @@ func (tx *Tx) endInvitation(ctx context.Context, id int64) error {
 	return err
 }
 
-// InvitationsFor lists what a user is invited to and has not answered, by deployment.
+// InvitationsFor returns the unanswered invitations of a user, by deployment.
 func (s *DB) InvitationsFor(ctx context.Context, userName string) (list []model.UserInvitation, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err = sqldb.Many(ctx, q, scanInvitation,
@@ -129,7 +128,7 @@ func (s *DB) InvitationsFor(ctx context.Context, userName string) (list []model.
 	return list, err
 }
 
-// InvitationByCode finds one that still holds by the hash of the code in its link.
+// InvitationByCode returns an unexpired invitation by the hash of the code in its link.
 func (s *DB) InvitationByCode(ctx context.Context, hash []byte) (i model.UserInvitation, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		i, err = sqldb.One(ctx, q, scanInvitation, invitationQuery+`WHERE i.hash = $1 AND i.expires_at > $2`, hash, s.Now())
@@ -138,9 +137,9 @@ func (s *DB) InvitationByCode(ctx context.Context, hash []byte) (i model.UserInv
 	return i, err
 }
 
-// AcceptInvitation gives a user the role that an invitation offers. Who has one there by now is model.ErrConflict,
-// and the invitation stays. The caller has seen that it is theirs: by its name, or by the code in its link. One
-// that is over is model.ErrNotFound.
+// AcceptInvitation assigns the role of an invitation to a user. An existing role is
+// model.ErrConflict, and the invitation stays. The caller must have verified that the invitation is
+// for the user, by name or by code. An expired one is model.ErrNotFound.
 func (s *DB) AcceptInvitation(ctx context.Context, i model.UserInvitation, u model.User) error {
 	return s.update(ctx, i.Deployment.ID, u.Actor(), func(ctx context.Context, tx *Tx) error {
 		if _, err := tx.Invitation(ctx, i.ID); err != nil {
@@ -159,7 +158,7 @@ func (s *DB) AcceptInvitation(ctx context.Context, i model.UserInvitation, u mod
 	})
 }
 
-// JoinByInvitation makes the user whom the link of an invitation is for.
+// JoinByInvitation creates the user of an invitation link.
 func (s *DB) JoinByInvitation(
 	ctx context.Context, i model.UserInvitation, passwordHash string,
 ) (u model.User, err error) {
@@ -178,7 +177,7 @@ func (s *DB) JoinByInvitation(
 	return u, err
 }
 
-// takeInvitation uses an invitation up, as it stands by now.
+// takeInvitation reads and deletes an invitation.
 func (tx *Tx) takeInvitation(ctx context.Context, i *model.UserInvitation, by string) (err error) {
 	if *i, err = tx.Invitation(ctx, i.ID); err != nil {
 		return err
@@ -187,8 +186,8 @@ func (tx *Tx) takeInvitation(ctx context.Context, i *model.UserInvitation, by st
 	return tx.endInvitation(ctx, i.ID)
 }
 
-// DeclineInvitation takes an invitation off the list of who got it. Who invited
-// sees no difference until its time is over.
+// DeclineInvitation hides an invitation from its recipient. The inviting deployment still lists it
+// until it expires.
 func (s *DB) DeclineInvitation(ctx context.Context, i model.UserInvitation) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		return q.Write(ctx, `UPDATE user_invitation SET declined_at = $3 WHERE deployment_id = $1 AND id = $2`,

@@ -15,15 +15,15 @@ func scanLink(r sqldb.Row) (l model.UserLink, err error) {
 	return l, r.Scan(&l.ID, &l.Kind, &l.UserID, &l.Deployment, sqldb.Instant(&l.CreatedAt), sqldb.Instant(&l.ExpiresAt))
 }
 
-// linkImage is what the trail tells of a link: never its code.
+// linkImage is the content of audit events about a link. It never contains its code.
 type linkImage struct {
 	Kind      model.LinkKind `json:"kind"`
 	ExpiresAt time.Time      `json:"expires_at"`
 }
 
-// CreateLink stores a one-time link under the hash of its code. Those of the
-// same kind that were made before, for the same user or deployment, go out of
-// force. For a user with a role beyond l.Within it is model.ErrConflict.
+// CreateLink stores a one-time link with the hash of its code. It replaces earlier links of the
+// same kind for the same user or deployment. For a user with a role outside of l.Within it returns
+// model.ErrConflict.
 func (s *DB) CreateLink(ctx context.Context, l model.UserLink, hash []byte, by model.Actor) error {
 	add := func(ctx context.Context, q *sqldb.Session, txs []*Tx, subject string) error {
 		err := q.Write(ctx, `DELETE FROM user_link WHERE kind = $1 AND COALESCE(user_id, 0) = $2 AND `+
@@ -56,8 +56,8 @@ func (s *DB) CreateLink(ctx context.Context, l model.UserLink, hash []byte, by m
 	})
 }
 
-// Link finds a link that still works by the hash of its code, and whose it is:
-// nobody's where it makes a user.
+// Link returns an unexpired link by the hash of its code, and its user. The user is zero for links
+// that create one.
 func (s *DB) Link(ctx context.Context, kind model.LinkKind, hash []byte) (l model.UserLink, u model.User, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		if l, err = sqldb.One(ctx, q, scanLink, `SELECT `+linkColumns+` FROM user_link WHERE hash = $1 AND kind = $2 AND `+
@@ -74,8 +74,7 @@ func (s *DB) Link(ctx context.Context, kind model.LinkKind, hash []byte) (l mode
 	return l, u, err
 }
 
-// takeLink uses a link up. One that somebody else used meanwhile is
-// model.ErrNotFound.
+// takeLink deletes a link. A used link is model.ErrNotFound.
 func takeLink(ctx context.Context, q *sqldb.Session, l model.UserLink, now time.Time) error {
 	n, err := q.Exec(ctx, `DELETE FROM user_link WHERE id = $1 AND expires_at > $2`, l.ID, now)
 	if err == nil && n == 0 {
@@ -84,7 +83,7 @@ func takeLink(ctx context.Context, q *sqldb.Session, l model.UserLink, now time.
 	return err
 }
 
-// UseSetupLink makes an admin of the link's deployment.
+// UseSetupLink creates an administrator of the link's deployment.
 func (s *DB) UseSetupLink(ctx context.Context, l model.UserLink, u model.User) (out model.User, err error) {
 	by := model.Actor{Kind: "system", Name: "setup link"}
 	err = s.update(ctx, l.Deployment, by, func(ctx context.Context, tx *Tx) error {
@@ -108,7 +107,7 @@ func (s *DB) UseResetLink(ctx context.Context, l model.UserLink, passwordHash st
 	})
 }
 
-// UseSignInLink begins a session of the link's user, as SignIn does.
+// UseSignInLink starts a session of the link's user, as SignIn does.
 func (s *DB) UseSignInLink(ctx context.Context, l model.UserLink, n model.Session, hash []byte) (model.Session, error) {
 	err := s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		u, err := lockUser(ctx, q, l.UserID)

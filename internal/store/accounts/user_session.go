@@ -24,8 +24,8 @@ func sessionFields(s *model.Session) []any {
 
 func scanSession(r sqldb.Row) (s model.Session, err error) { return s, r.Scan(sessionFields(&s)...) }
 
-// attemptImage is what the trail tells of a sign-in: never what was typed as
-// the password, never the session.
+// attemptImage is the content of audit events about a sign-in. It never contains a password or
+// session.
 type attemptImage struct {
 	Method  string `json:"method"`
 	Address string `json:"address,omitempty"`
@@ -33,18 +33,15 @@ type attemptImage struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// maxAttempt bounds what is kept of a name or a browser, in bytes: both are
-// whatever a stranger sends.
+// maxAttempt limits the stored bytes of a name or user agent, which are unauthenticated input.
 const maxAttempt = 200
 
 func truncated(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAttempt)], "") }
 
-// SignIn begins a session of a user under the hash of its secret; only half of one
-// where the user has a second factor, whatever was shown first and whoever calls:
-// the session says so. A user who is
-// disabled by then is model.ErrNotFound, and one whose password is another by
-// then model.ErrConflict: no session outlives a change of the password that it
-// was begun with. A rehash replaces the hash of the password that was just given.
+// SignIn starts a session with the hash of its secret. If the user has a second factor, the session
+// is pending, unless an identity provider authenticated the user. A disabled user is
+// model.ErrNotFound. A password that changed after it was checked is model.ErrConflict. A rehash
+// replaces the hash of the checked password.
 func (s *DB) SignIn(ctx context.Context, n model.Session, hash []byte, p model.CheckedPassword) (model.Session, error) {
 	err := s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		u, err := lockUser(ctx, q, n.UserID)
@@ -76,17 +73,16 @@ func (s *DB) signIn(
 	return s.beginSession(ctx, q, u, n, hash)
 }
 
-// MaxSessions is how many sessions of one person there may be; the oldest end.
+// MaxSessions limits the sessions of a user; the oldest ones end.
 const MaxSessions = 100
 
-// roomForSession ends the oldest sessions of a person until there may be one more.
+// roomForSession ends the oldest sessions of a user until one more fits.
 func roomForSession(ctx context.Context, q *sqldb.Session, userID int64) error {
 	return q.Write(ctx, `DELETE FROM user_session WHERE user_id = $1 AND id IN
 		(SELECT id FROM user_session WHERE user_id = $1 ORDER BY id DESC LIMIT 1000000000 OFFSET $2)`, userID, MaxSessions-1)
 }
 
-// beginSession begins a whole session of a user who has shown all that there is to
-// show.
+// beginSession starts a full session of a user who has shown all required factors.
 func (s *DB) beginSession(ctx context.Context, q *sqldb.Session, u model.User, n *model.Session, hash []byte) error {
 	id, err := q.NewID(ctx, seqUserSession)
 	if err != nil {
@@ -115,8 +111,8 @@ func (s *DB) beginSession(ctx context.Context, q *sqldb.Session, u model.User, n
 	})
 }
 
-// SignInFailed notes a try to sign in that failed, in the trail of the user it
-// was made for, or else in the server's own.
+// SignInFailed writes a failed sign-in to the audit trail of the user's deployments. For an unknown
+// user it writes to the server's trail.
 func (s *DB) SignInFailed(ctx context.Context, a model.Attempt) error {
 	name := model.NormalUserName(truncated(a.Name))
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
@@ -124,7 +120,7 @@ func (s *DB) SignInFailed(ctx context.Context, a model.Attempt) error {
 		if err != nil && !errors.Is(err, model.ErrNotFound) {
 			return err
 		}
-		// Who signs in as nobody may have typed a password into the wrong field.
+		// Unknown names are not recorded, because they may be passwords typed into the wrong field.
 		subject := "user:unknown"
 		if err == nil {
 			subject = userSubject(u)
@@ -135,9 +131,8 @@ func (s *DB) SignInFailed(ctx context.Context, a model.Attempt) error {
 	})
 }
 
-// Session finds a session by the hash of its secret, with its user and the
-// user's roles. One that has expired, or whose user is disabled, is
-// model.ErrNotFound.
+// Session returns a session by the hash of its secret, with its user and their roles. An expired
+// session or a disabled user is model.ErrNotFound.
 func (s *DB) Session(
 	ctx context.Context, hash []byte,
 ) (se model.Session, u model.User, list []model.Membership, err error) {
@@ -155,7 +150,7 @@ func (s *DB) Session(
 	return se, u, list, err
 }
 
-// Sessions lists the sessions of a user, the last used first.
+// Sessions returns the sessions of a user, last used first.
 func (s *DB) Sessions(ctx context.Context, userID int64) (list []model.Session, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err = sqldb.Many(ctx, q, scanSession,
@@ -166,8 +161,7 @@ func (s *DB) Sessions(ctx context.Context, userID int64) (list []model.Session, 
 	return list, err
 }
 
-// TouchSessions notes when sessions were last used. A time never goes back, and
-// sessions that ended are skipped.
+// TouchSessions records when sessions were last used. Older times and ended sessions are skipped.
 func (s *DB) TouchSessions(ctx context.Context, used []model.SessionUse) error {
 	if len(used) == 0 {
 		return nil
@@ -186,8 +180,8 @@ func (s *DB) TouchSessions(ctx context.Context, used []model.SessionUse) error {
 	})
 }
 
-// EndSession ends one session of a user; one that is over, or is another
-// user's, changes nothing.
+// EndSession ends one session of a user. It has no effect on ended sessions and those of other
+// users.
 func (s *DB) EndSession(ctx context.Context, userID, sessionID int64) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		u, err := lockUser(ctx, q, userID)
@@ -216,9 +210,8 @@ func (s *DB) EndSessions(ctx context.Context, userID int64, by model.Actor) erro
 	})
 }
 
-// renewSession gives a session of a user another secret, and ends all others. Neither
-// its beginning nor its end moves: nobody has shown anew who they are. One that is over
-// by now is model.ErrConflict.
+// renewSession replaces the secret of a session and ends all others. Its start and expiry stay,
+// because the user did not authenticate again. An ended session is model.ErrConflict.
 func renewSession(ctx context.Context, q *sqldb.Session, u model.User, id int64, hash []byte) error {
 	n, err := q.Exec(ctx, `UPDATE user_session SET hash = $3 WHERE id = $1 AND user_id = $2`, id, u.ID, hash)
 	if err == nil && n == 0 {
@@ -233,7 +226,7 @@ func renewSession(ctx context.Context, q *sqldb.Session, u model.User, id int64,
 	return q.Write(ctx, `DELETE FROM user_session WHERE user_id = $1 AND id <> $2`, u.ID, id)
 }
 
-// endSessions ends the sessions of a user, and those that wait for a second factor.
+// endSessions ends all sessions and pending sign-ins of a user.
 func endSessions(ctx context.Context, q *sqldb.Session, userID int64) error {
 	if err := q.Write(ctx, `DELETE FROM user_half_session WHERE user_id = $1`, userID); err != nil {
 		return err
@@ -241,8 +234,8 @@ func endSessions(ctx context.Context, q *sqldb.Session, userID int64) error {
 	return q.Write(ctx, `DELETE FROM user_session WHERE user_id = $1`, userID)
 }
 
-// ExpireSessions drops sessions that nobody used since idleSince, and sessions,
-// links and invitations whose time is over.
+// ExpireSessions deletes sessions unused since idleSince, and expired sessions, links and
+// invitations.
 func (s *DB) ExpireSessions(ctx context.Context, idleSince time.Time) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		if err := q.Write(ctx, `DELETE FROM user_session WHERE seen_at < $1 OR expires_at <= $2`, idleSince,

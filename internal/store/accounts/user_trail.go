@@ -9,13 +9,12 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// A user belongs to the server and may have a role in several deployments. What
-// happens to the account stands in the trail of each of them; what concerns
-// none, such as a try to sign in as nobody, in that of the server, which is kept
-// as deployment 0.
+// A user belongs to the server and may have roles in several deployments. Account events are
+// written to the audit trail of each of them. Events without a deployment, such as a sign-in with
+// an unknown name, are written to the server's trail, stored as deployment 0.
 
-// ServerEvents returns the events of the server's own trail after the one with
-// the given id, oldest first, limit at most.
+// ServerEvents returns at most limit events of the server's trail after the one with the given id,
+// oldest first.
 func (s *DB) ServerEvents(ctx context.Context, afterID int64, limit int) (list []model.AuditEvent, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err = sqldb.NewTx(q, model.Deployment{}, s.Now(), model.Actor{}).AuditEvents(ctx, afterID, limit)
@@ -24,10 +23,9 @@ func (s *DB) ServerEvents(ctx context.Context, afterID int64, limit int) (list [
 	return list, err
 }
 
-// updateUser runs fn in one transaction on a user and the deployments in which
-// they have a role, of which there is at least one: the server's own trail where
-// the user has none. The deployments are locked in the order of their ids, then
-// the user, as SetRole does.
+// updateUser runs fn in one transaction on a user and the deployments in which they have a role.
+// txs has at least one element; without roles it is the server's trail. Deployments are locked in
+// the order of their ids, then the user, as in SetRole.
 func (s *DB) updateUser(
 	ctx context.Context, userID int64, by model.Actor, fn func(context.Context, *sqldb.Session, model.User, []*Tx) error,
 ) error {
@@ -64,8 +62,8 @@ func deploymentsOf(ctx context.Context, q *sqldb.Session, userID int64) ([]int64
 	)
 }
 
-// lockAll begins work on several deployments, named by rising ids; on the
-// server's own trail where there is none.
+// lockAll locks deployments in the given order, which must be ascending. Without ids it returns the
+// Tx of the server's trail.
 func (s *DB) lockAll(ctx context.Context, q *sqldb.Session, ids []int64, by model.Actor) ([]*Tx, error) {
 	if len(ids) == 0 {
 		tx := From(sqldb.NewTx(q, model.Deployment{}, s.Now(), by))
@@ -92,9 +90,8 @@ func finishAll(ctx context.Context, txs []*Tx) error {
 	return nil
 }
 
-// auditUser writes what changes nothing that others depend on, such as a sign-in,
-// into the trails of a user. It takes no lock of the deployments, so that nobody
-// waits for an import to sign in.
+// auditUser writes an event without consequences for other data, such as a sign-in, to the trails
+// of a user. It does not lock the deployments, so that sign-ins do not wait for imports.
 func (s *DB) auditUser(
 	ctx context.Context, q *sqldb.Session, userID int64, by model.Actor, action, subject string, what any,
 ) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Advisories are global: what reads and writes them does not carry a tenant.
+// Advisories are global, so these statements have no tenant.
 
 const advisoryColumns = `a.id, a.name, a.digest, a.modified, a.withdrawn, m.group_id, a.facts, a.text`
 
@@ -29,17 +29,16 @@ func scanAdvisory(r sqldb.Row) (a model.Advisory, err error) {
 	return a, err
 }
 
-// packers are writers of deflated text. Making one takes as long as packing
-// thirty records.
+// packers are reusable deflate writers. Creating one takes as long as compressing thirty records.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
-		panic("store: " + err.Error()) // the level is one of the package's own
+		panic("store: " + err.Error()) // the level is a constant of the package
 	}
 	return w
 }}
 
-// deflated packs a text; the longest that comes has some twenty kilobytes.
+// deflated compresses a text. Texts have at most about twenty kilobytes.
 func deflated(text []byte) []byte {
 	var b bytes.Buffer
 	w := packers.Get().(*flate.Writer)
@@ -63,8 +62,8 @@ func inflated(packed []byte) ([]byte, error) {
 	return text, nil
 }
 
-// AdvisoryVersion grows whenever a load changed advisories. It ends in chance, as a
-// deployment's does: no other history has it.
+// AdvisoryVersion returns the version of the advisories, which grows with each published change. It
+// contains random bits, like a deployment's version, so no other history has it.
 func (tx *Tx) AdvisoryVersion(ctx context.Context) (int64, error) {
 	return advisoryVersion(ctx, tx.Session)
 }
@@ -81,8 +80,8 @@ func (s *DB) AdvisoryVersions(ctx context.Context) (version, scores int64, err e
 	return version, scores, err
 }
 
-// AdvisoryGroups returns the groups of the packages' records, with all their
-// records and these with their texts, by package and then by id.
+// AdvisoryGroups returns the groups of the packages' records, by package and then by id. Groups
+// include all their records with texts.
 func (tx *Tx) AdvisoryGroups(ctx context.Context, packages []string) (map[string][]model.AdvisoryGroup, error) {
 	q := tx.Session
 	of := map[string][]int64{}
@@ -114,13 +113,12 @@ func (tx *Tx) AdvisoryGroups(ctx context.Context, packages []string) (map[string
 	return out, nil
 }
 
-// AdvisoryGroupsByID reads groups with all their records; unknown ones are not
-// in the answer.
+// AdvisoryGroupsByID returns groups with all their records; unknown ids are omitted.
 func (tx *Tx) AdvisoryGroupsByID(ctx context.Context, ids []int64) (map[int64]model.AdvisoryGroup, error) {
 	return advisoryGroups(ctx, tx.Session, ids)
 }
 
-// advisoryGroups reads groups by id, their records by id.
+// advisoryGroups returns groups by id; their records are sorted by id.
 func advisoryGroups(ctx context.Context, q *sqldb.Session, ids []int64) (map[int64]model.AdvisoryGroup, error) {
 	groups := make(map[int64]model.AdvisoryGroup, len(ids))
 	in, arg := q.In("m.group_id", 1, ids)
@@ -145,8 +143,8 @@ func advisoryGroups(ctx context.Context, q *sqldb.Session, ids []int64) (map[int
 	}, `SELECT id, into_id FROM advisory_former WHERE `+in+` ORDER BY id`, arg)
 }
 
-// AdvisoryGroup finds the group of a record by one of its names, in any case.
-// An unknown one is model.ErrNotFound.
+// AdvisoryGroup returns the group of a record by one of its names, ignoring case. An unknown name
+// is model.ErrNotFound.
 func (tx *Tx) AdvisoryGroup(ctx context.Context, name string) (g model.AdvisoryGroup, err error) {
 	return advisoryGroup(ctx, tx.Session, name)
 }
@@ -162,8 +160,8 @@ func advisoryGroup(ctx context.Context, q *sqldb.Session, name string) (g model.
 	return groups[id], err
 }
 
-// AdvisoryNames lists all names, in upper case, of the vulnerability that has
-// one of them; none where there is no such.
+// AdvisoryNames returns all names of the vulnerability with a name, in upper case. It is empty for
+// an unknown name.
 func (tx *Tx) AdvisoryNames(ctx context.Context, name string) ([]string, error) {
 	return sqldb.Many(ctx, tx.Session, sqldb.Scalar[string], `
 		SELECT DISTINCT o.name FROM advisory_name n JOIN advisory_member m ON m.advisory_id = n.advisory_id
@@ -180,8 +178,8 @@ func (s *DB) AdvisoryGroup(ctx context.Context, name string) (g model.AdvisoryGr
 	return g, err
 }
 
-// Advisories lists records by id, after the one with the given id, limit at
-// most; of a package only, unless that is empty.
+// Advisories returns at most limit records after the one with the given id, by id. A nonempty pkg
+// selects records of one package.
 func (s *DB) Advisories(ctx context.Context, pkg string, afterID int64, limit int) (list []model.Advisory, err error) {
 	query, args := advisorySelect+` WHERE a.id > $1 ORDER BY a.id LIMIT $2`, []any{afterID, limit}
 	if pkg != "" {

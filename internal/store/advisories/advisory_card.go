@@ -23,7 +23,7 @@ func scanCard(r sqldb.Row) (c model.AdvisorySummary, err error) {
 	return c, err
 }
 
-// PutAdvisorySummaries stores what lists show of vulnerabilities.
+// PutAdvisorySummaries stores the summaries that lists of vulnerabilities show.
 func (s *DB) PutAdvisorySummaries(ctx context.Context, cards []model.AdvisorySummary) error {
 	rows := make([][]any, len(cards))
 	for i, c := range cards {
@@ -39,7 +39,7 @@ func (s *DB) PutAdvisorySummaries(ctx context.Context, cards []model.AdvisorySum
 	})
 }
 
-// EachAdvisorySummary hands over the cards of all vulnerabilities, by group.
+// EachAdvisorySummary calls take with the summaries of all vulnerabilities, by group.
 func (s *DB) EachAdvisorySummary(ctx context.Context, take func(model.AdvisorySummary)) error {
 	return s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		return sqldb.Each(ctx, q, func(r sqldb.Row) error {
@@ -50,8 +50,8 @@ func (s *DB) EachAdvisorySummary(ctx context.Context, take func(model.AdvisorySu
 	})
 }
 
-// GroupsWithoutCard reads groups that changed since their card was made, or never
-// had one, after the group with an id, limit at most, by id.
+// GroupsWithoutCard returns at most limit groups without a current summary after the group with an
+// id, by id.
 func (s *DB) GroupsWithoutCard(ctx context.Context, after int64, limit int) (list []model.AdvisoryGroup, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		ids, err := sqldb.Many(ctx, q, sqldb.Scalar[int64], `SELECT DISTINCT m.group_id FROM advisory_member m
@@ -70,7 +70,7 @@ func (s *DB) GroupsWithoutCard(ctx context.Context, after int64, limit int) (lis
 	return list, err
 }
 
-// AdvisorySummaries reads the cards of groups, those that are there.
+// AdvisorySummaries returns the summaries of groups; missing ones are omitted.
 func (tx *Tx) AdvisorySummaries(ctx context.Context, groups []int64) (map[int64]model.AdvisorySummary, error) {
 	out := make(map[int64]model.AdvisorySummary, len(groups))
 	in, arg := tx.In("group_id", 1, groups)
@@ -81,8 +81,8 @@ func (tx *Tx) AdvisorySummaries(ctx context.Context, groups []int64) (map[int64]
 	}, `SELECT `+cardColumns+` FROM advisory_card WHERE `+in, arg)
 }
 
-// AdvisoryGroupsNamed finds the groups of vulnerabilities by their names, in
-// upper case; unknown ones are not in the answer.
+// AdvisoryGroupsNamed returns the groups of vulnerabilities by their names in upper case; unknown
+// names are omitted.
 func (tx *Tx) AdvisoryGroupsNamed(ctx context.Context, names []string) (map[string]int64, error) {
 	out := make(map[string]int64, len(names))
 	in, arg := tx.In("n.name", 1, names)
@@ -98,7 +98,7 @@ func (tx *Tx) AdvisoryGroupsNamed(ctx context.Context, names []string) (map[stri
 		arg)
 }
 
-// ExploitedNames lists all CVEs of the catalogue of exploited vulnerabilities.
+// ExploitedNames returns all CVEs of the catalog of known exploited vulnerabilities.
 func (s *DB) ExploitedNames(ctx context.Context) (list []string, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err = sqldb.Many(ctx, q, sqldb.Scalar[string], `SELECT cve FROM kev`)
@@ -107,7 +107,7 @@ func (s *DB) ExploitedNames(ctx context.Context) (list []string, err error) {
 	return list, err
 }
 
-// dropCards forgets the cards of the records' groups.
+// dropCards deletes the summaries of the records' groups.
 func (w *advisoryWriter) dropCards(ctx context.Context, ids []int64) error {
 	in, arg := w.In("advisory_id", 1, ids)
 	return w.Write(

@@ -10,18 +10,18 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Findings are a tenant's, and advisories, scores and the KEV catalogue everybody's: what the
-// latter say of the former is asked by what a finding is about.
+// Findings belong to a tenant, while advisories, scores and the KEV catalog are global. They are
+// joined by the vulnerability of a finding.
 
-// Vulnerability is what a finding is about: a group of advisories, by all names that they
-// have, or, where no advisory knows it, the name that a scanner gave it.
+// Vulnerability identifies the vulnerability of a finding: a group of advisories, or the scanner's
+// name if no advisory has it.
 type Vulnerability struct {
 	group int64  // 0 for none
-	name  string // in upper case; empty with a group
+	name  string // in upper case; empty if there is a group
 }
 
-// VulnerabilityOf returns the key of a vulnerability: its group of advisories, or its name where there is
-// none.
+// VulnerabilityOf returns the key of a vulnerability: its group of advisories, or its name if the
+// group is 0.
 func VulnerabilityOf(name string, group int64) Vulnerability {
 	if group != 0 {
 		return Vulnerability{group: group}
@@ -29,7 +29,7 @@ func VulnerabilityOf(name string, group int64) Vulnerability {
 	return Vulnerability{name: strings.ToUpper(name)}
 }
 
-// named splits them into names and groups.
+// named returns the names and groups of the keys, sorted.
 func named[V any](about map[Vulnerability]V) (names []string, groups []int64) {
 	for v := range maps.Keys(about) {
 		if v.group != 0 {
@@ -43,8 +43,8 @@ func named[V any](about map[Vulnerability]V) (names []string, groups []int64) {
 	return names, groups
 }
 
-// ScoresOf returns the EPSS scores of vulnerabilities, those that have one: of several
-// names of one the highest.
+// ScoresOf returns the EPSS scores of vulnerabilities; those without a score are omitted. If
+// several names have a score, the highest one is returned.
 func (tx *Tx) ScoresOf(ctx context.Context, about map[Vulnerability][]int64) (map[Vulnerability]model.EPSS, error) {
 	scores := map[Vulnerability]model.EPSS{}
 	take := func(r sqldb.Row) error {
@@ -69,8 +69,8 @@ func (tx *Tx) ScoresOf(ctx context.Context, about map[Vulnerability][]int64) (ma
 		list)
 }
 
-// ExploitedNamed tells which vulnerabilities the KEV catalogue has under any of their
-// names, by the names in upper case that are asked for.
+// ExploitedNamed reports for each name, in upper case, whether the KEV catalog contains the
+// vulnerability under any of its names.
 func (tx *Tx) ExploitedNamed(ctx context.Context, names []string) (map[string]bool, error) {
 	groups, err := tx.AdvisoryGroupsNamed(ctx, names)
 	if err != nil {
@@ -88,7 +88,7 @@ func (tx *Tx) ExploitedNamed(ctx context.Context, names []string) (map[string]bo
 	return out, err
 }
 
-// ExploitedOf tells which vulnerabilities the KEV catalogue names.
+// ExploitedOf returns the vulnerabilities that the KEV catalog contains.
 func (tx *Tx) ExploitedOf(ctx context.Context, about map[Vulnerability][]int64) (map[Vulnerability]bool, error) {
 	exploited := map[Vulnerability]bool{}
 	take := func(r sqldb.Row) error {

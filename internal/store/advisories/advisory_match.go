@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// ofRefs runs a query for each ref.
+// ofRefs calls ask for each ref.
 func (tx *Tx) ofRefs(
 	ctx context.Context, refs []model.ProjectRef, ask func(ctx context.Context, i int, at model.ProjectRef) error,
 ) error {
@@ -26,9 +26,8 @@ func (tx *Tx) ofRefs(
 	return nil
 }
 
-// RefSizes tells of each ref how many rows its findings and the dependencies in its
-// lockfiles are, or more: what following the advisories there reads at most. No more than
-// some findings of a ref are counted.
+// RefSizes returns an upper bound of the rows that matching reads for each ref. It counts findings,
+// at most some, and the dependencies in lockfiles.
 func (tx *Tx) RefSizes(ctx context.Context, refs []model.ProjectRef, some int) ([]int, error) {
 	sizes := make([]int, len(refs))
 	return sizes, tx.ofRefs(ctx, refs, func(ctx context.Context, i int, at model.ProjectRef) error {
@@ -41,8 +40,8 @@ func (tx *Tx) RefSizes(ctx context.Context, refs []model.ProjectRef, some int) (
 	})
 }
 
-// Holdings returns the lockfiles in force on each of the refs, by path; of their
-// dependencies only those of the packages, by id, unless packages is nil.
+// Holdings returns the current lockfiles of each ref, by path. Their dependencies are sorted by id
+// and limited to packages, unless packages is nil.
 func (tx *Tx) Holdings(ctx context.Context, refs []model.ProjectRef, packages []int64) ([][]model.Holding, error) {
 	type place struct{ ref, lockfile int }
 	at := map[int64]place{}
@@ -83,8 +82,8 @@ func (tx *Tx) Holdings(ctx context.Context, refs []model.ProjectRef, packages []
 	return lists, nil
 }
 
-// heldRows reads the rows of inventories, and the names of their versions; see Holdings
-// for packages.
+// heldRows returns the rows of inventories and the names of their versions. See Holdings for
+// packages.
 func (tx *Tx) heldRows(
 	ctx context.Context, inventories, packages []int64,
 ) (rows []inventory.DependencyRow, names map[int64]inventory.PackageVersion, err error) {
@@ -104,9 +103,8 @@ func (tx *Tx) heldRows(
 	return rows, names, err
 }
 
-// heldVersions reads the rows of inventories that are of some versions. The contents tell
-// which these are: they are few of many, and an index would be asked for each version in
-// each inventory.
+// heldVersions returns the rows of inventories that have one of the versions. It reads the lockfile
+// contents to find them: few rows match, and an index would be queried per version and inventory.
 func (tx *Tx) heldVersions(
 	ctx context.Context, inventories []int64, versions map[int64]inventory.PackageVersion,
 ) ([]inventory.DependencyRow, error) {
@@ -139,10 +137,10 @@ func (tx *Tx) heldRowsBy(ctx context.Context, column string, ids []int64) ([]inv
 	}, `SELECT inventory_id, package_version_id, transitivity, line FROM dependency WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// Subjects returns what the supply-chain findings of each of the refs are about, in any
-// state, oldest first.
+// Subjects returns the vulnerabilities of the supply-chain findings of each ref, in any state,
+// oldest first.
 func (tx *Tx) Subjects(ctx context.Context, refs []model.ProjectRef) ([][]model.Subject, error) {
-	// In two steps: of a join either engine may come to read the subjects of all refs.
+	// Two queries, because for a join either engine may read the subjects of all refs.
 	type found struct {
 		model.Subject
 		ref int
@@ -179,7 +177,7 @@ func (tx *Tx) Subjects(ctx context.Context, refs []model.ProjectRef) ([][]model.
 	return lists, err
 }
 
-// WriteSubjects writes what findings are about, where it was told anew.
+// WriteSubjects stores the subjects of findings that have one.
 func (tx *Tx) WriteSubjects(ctx context.Context, findings []model.FindingWrite) error {
 	var rows [][]any
 	for i := range findings {
@@ -192,7 +190,7 @@ func (tx *Tx) WriteSubjects(ctx context.Context, findings []model.FindingWrite) 
 		`ON CONFLICT (deployment_id, finding_id) DO UPDATE SET `+sqldb.Excluded(columns, "finding_id"))
 }
 
-// EachPackage hands over the deployment's dictionary of packages.
+// EachPackage calls take with each package of the deployment's dictionary.
 func (tx *Tx) EachPackage(ctx context.Context, take func(id int64, ecosystem, name string)) error {
 	return sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var id int64
@@ -203,15 +201,15 @@ func (tx *Tx) EachPackage(ctx context.Context, take func(id int64, ecosystem, na
 	}, `SELECT id, ecosystem, name FROM package WHERE deployment_id = $1`)
 }
 
-// HoldingRefs lists the refs with lockfiles in force, those only that hold one
-// of the packages unless packages is nil, in order of project and ref.
+// HoldingRefs returns the refs with current lockfiles by project and ref. Unless packages is nil,
+// only refs that use one of them are returned.
 func (tx *Tx) HoldingRefs(ctx context.Context, packages []int64) ([]model.ProjectRef, error) {
 	query, args := `SELECT DISTINCT i.project_id, i.ref FROM inventory i WHERE i.deployment_id = $1`, []any{}
 	if packages != nil {
 		in, arg := tx.In("v.package_id", 2, packages)
-		// From the few versions on: CROSS JOIN makes SQLite keep the order, and the
-		// purl, which no index holds, keeps it from reading all dependencies off
-		// the index of inventories.
+		// The query starts at the few versions. CROSS JOIN forces this order in SQLite. The
+		// condition on purl, which no index contains, prevents a scan of all dependencies with the
+		// index of inventories.
 		query = `SELECT DISTINCT i.project_id, i.ref FROM package_version v CROSS JOIN dependency d CROSS JOIN inventory i
 			WHERE v.deployment_id = $1 AND d.deployment_id = v.deployment_id AND d.package_version_id = v.id AND d.purl >= ''
 			AND i.deployment_id = d.deployment_id AND i.id = d.inventory_id AND ` + in
@@ -224,8 +222,8 @@ func (tx *Tx) HoldingRefs(ctx context.Context, packages []int64) ([]model.Projec
 	return list, err
 }
 
-// TouchedPackages lists the packages that the advisories' versions after the
-// one and up to the other touched.
+// TouchedPackages returns the packages changed by advisory versions greater than after, up to
+// through.
 func (tx *Tx) TouchedPackages(ctx context.Context, after, through int64) ([]string, error) {
 	return sqldb.Many(ctx, tx.Session, sqldb.Scalar[string],
 		`SELECT DISTINCT package FROM advisory_change WHERE version > $1 AND version <= $2`, after, through)
@@ -233,9 +231,8 @@ func (tx *Tx) TouchedPackages(ctx context.Context, after, through int64) ([]stri
 
 const progressColumns = `version, target, after_project, after_ref, scores_version`
 
-// ClaimAdvisoryMatch lets one worker at a time have the deployment follow the
-// advisories, for the length of the lease, and tells how far it has come. It is
-// not ok while another has it.
+// ClaimAdvisoryMatch leases the matching of a deployment to one worker and returns its progress. ok
+// is false while another worker has the lease.
 func (s *DB) ClaimAdvisoryMatch(
 	ctx context.Context, deploymentID int64, lease time.Duration,
 ) (p model.AdvisoryProgress, ok bool, err error) {
@@ -265,8 +262,8 @@ func (s *DB) ClaimAdvisoryMatch(
 	return p, ok, err
 }
 
-// SaveAdvisoryMatch notes how far the deployment has followed the advisories,
-// and holds it for another lease; none lets go of it.
+// SaveAdvisoryMatch stores the progress of a deployment's matching and renews the lease. A zero
+// lease releases it.
 func (tx *Tx) SaveAdvisoryMatch(ctx context.Context, p model.AdvisoryProgress, lease time.Duration) error {
 	var until time.Time
 	if lease > 0 {
@@ -278,16 +275,15 @@ func (tx *Tx) SaveAdvisoryMatch(ctx context.Context, p model.AdvisoryProgress, l
 		WHERE deployment_id = $1`, p.Version, p.Target, p.After.ProjectID, p.After.Ref, p.Scores, until)
 }
 
-// followedImage is what the audit trail tells of a ref whose findings follow the
-// advisories.
+// followedImage is the content of audit events about findings changed by advisories.
 type followedImage struct {
 	Ref      string `json:"ref"`
 	Version  int64  `json:"advisories_version"`
 	Findings int    `json:"findings"`
 }
 
-// AuditFollowed leaves in the audit trail that findings of a ref changed with a
-// version of the advisories, and how many.
+// AuditFollowed adds an audit event with the number of findings of a ref that an advisory version
+// changed.
 func (tx *Tx) AuditFollowed(at model.ProjectRef, version int64, findings int) {
 	tx.Audit("advisories.follow", sqldb.Subject("project", at.ProjectID), nil, followedImage{at.Ref, version, findings})
 }
@@ -296,13 +292,12 @@ func (tx *Tx) AuditFollowed(at model.ProjectRef, version int64, findings int) {
 // scores.
 const MatchJob = "match"
 
-// QueueMatching adds a MatchJob.
-// QueueMatching adds the MatchJob of the server unless it has one.
+// QueueMatching adds a MatchJob of the server unless there is one.
 func (s *DB) QueueMatching(ctx context.Context) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error { return QueueMatching(ctx, q, s.Now()) })
 }
 
-// QueueMatching adds the MatchJob of the server unless it has one.
+// QueueMatching adds a MatchJob of the server unless there is one.
 func QueueMatching(ctx context.Context, q *sqldb.Session, now time.Time) error {
 	if _, err := queue.LockAdvisories(ctx, q); err != nil {
 		return err
@@ -311,8 +306,7 @@ func QueueMatching(ctx context.Context, q *sqldb.Session, now time.Time) error {
 	return err
 }
 
-// AdvisoryMatches returns how far each deployment has followed the advisories,
-// by its id; those that never did are not in the answer.
+// AdvisoryMatches returns the matching progress by deployment; those without any are omitted.
 func (s *DB) AdvisoryMatches(ctx context.Context) (map[int64]model.AdvisoryProgress, error) {
 	out := map[int64]model.AdvisoryProgress{}
 	return out, s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {

@@ -15,8 +15,8 @@ func scanSource(r sqldb.Row) (s model.AdvisorySource, err error) {
 		&s.Records, &s.Refused, &s.Error)
 }
 
-// AdvisorySource returns the stored source of a location, or one without a state. Addresses
-// that differ only in user info, query or fragment are one source.
+// AdvisorySource returns the stored source of a location, or one without a state. Locations that
+// differ only in user info, query or fragment are the same source.
 func (s *DB) AdvisorySource(ctx context.Context, location string) (model.AdvisorySource, error) {
 	location = model.AdvisorySource{Location: location}.Shown()
 	out := model.AdvisorySource{Location: location}
@@ -32,8 +32,8 @@ func (s *DB) AdvisorySource(ctx context.Context, location string) (model.Advisor
 	return out, err
 }
 
-// PutAdvisorySource stores the state of a source and replaces the one before. The credentials
-// of an address (user info, query) are not stored.
+// PutAdvisorySource stores or replaces the state of a source. Credentials in the address (user
+// info, query) are not stored.
 func (s *DB) PutAdvisorySource(ctx context.Context, source model.AdvisorySource) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		return q.InsertGlobal(ctx, `advisory_source (`+sourceColumns+`)`, [][]any{{
@@ -43,7 +43,7 @@ func (s *DB) PutAdvisorySource(ctx context.Context, source model.AdvisorySource)
 	})
 }
 
-// loadedImage is what the server's trail tells of a source that was loaded.
+// loadedImage is the content of audit events about a loaded source.
 type loadedImage struct {
 	Source  string `json:"source"`
 	Kind    string `json:"kind,omitempty"`
@@ -53,9 +53,8 @@ type loadedImage struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// AuditAdvisoryLoad leaves in the server's own trail that a source was loaded, with
-// how many of its records are new or changed, or why it could not be: advisories
-// are of no deployment.
+// AuditAdvisoryLoad adds an event about a loaded source to the server's audit trail. It contains
+// the number of changed records or the error. Advisories belong to no deployment.
 func (s *DB) AuditAdvisoryLoad(ctx context.Context, by model.Actor, source model.AdvisorySource, changed int) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		tx := sqldb.NewTx(q, model.Deployment{}, s.Now(), by)
@@ -66,8 +65,8 @@ func (s *DB) AuditAdvisoryLoad(ctx context.Context, by model.Actor, source model
 	})
 }
 
-// AdvisoryStatus sums up what is stored. Counting walks keys: some hundred
-// thousand records take a part of a second.
+// AdvisoryStatus returns counts of the stored records. Counting some hundred thousand records takes
+// less than a second.
 func (s *DB) AdvisoryStatus(ctx context.Context) (out model.AdvisoryStatus, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		out, err = sqldb.One(ctx, q, func(r sqldb.Row) (o model.AdvisoryStatus, err error) {
@@ -85,7 +84,7 @@ func (s *DB) AdvisoryStatus(ctx context.Context) (out model.AdvisoryStatus, err 
 	return out, err
 }
 
-// AdvisorySources lists where advisories came from, by location.
+// AdvisorySources returns the sources of advisories, by location.
 func (s *DB) AdvisorySources(ctx context.Context) (list []model.AdvisorySource, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err = advisorySources(ctx, q)

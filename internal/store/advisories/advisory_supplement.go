@@ -10,12 +10,12 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// noFixes is how a body says that it knows none, which no text in it can say:
-// quotes in texts are escaped.
+// noFixes is the JSON of a body without fixes. Texts cannot contain it, because their quotes are
+// escaped.
 var noFixes = []byte(`"fix_recommendations":[]`)
 
-// Supplement tells findings what they do not tell themselves: what to upgrade to, and
-// how severe the vulnerability is where nobody rated it.
+// Supplement adds missing data to findings: upgrade recommendations, and the severity of unrated
+// vulnerabilities.
 func (tx *Tx) Supplement(ctx context.Context, known map[int64]model.Supplement) error {
 	bodies := map[int64][]byte{}
 	severities := map[int64]model.Severity{}

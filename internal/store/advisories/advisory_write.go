@@ -15,14 +15,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Regroup decides which group each record belongs to, and which groups are left
-// without records and became part of another.
+// Regroup returns the group of each record, and the groups that were merged into another one.
 type Regroup = func(
 	members []model.AdvisoryMember, fresh func() (int64, error),
 ) (groups, merged map[int64]int64, err error)
 
-// AdvisoryDigests returns the digests of those records that are stored, by their
-// own ids, so that only changed ones are read.
+// AdvisoryDigests returns the digests of stored records by name, so that unchanged ones can be
+// skipped.
 func (s *DB) AdvisoryDigests(ctx context.Context, names []string) (map[string]model.Digest, error) {
 	found := make(map[string]model.Digest, len(names))
 	return found, s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
@@ -37,9 +36,8 @@ func (s *DB) AdvisoryDigests(ctx context.Context, names []string) (map[string]mo
 	})
 }
 
-// PutAdvisories stores records, new ones and changed ones, in one transaction,
-// and groups them with those that share a name. Nobody follows them before
-// PublishAdvisories. Of several with one id the last counts.
+// PutAdvisories stores new and changed records in one transaction and groups those that share a
+// name. They take effect with PublishAdvisories. If a name occurs twice, the last record wins.
 func (s *DB) PutAdvisories(ctx context.Context, list []model.Advisory, regroup Regroup) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		version, err := queue.LockAdvisories(ctx, q)
@@ -66,8 +64,8 @@ func (s *DB) PutAdvisories(ctx context.Context, list []model.Advisory, regroup R
 	})
 }
 
-// PublishAdvisories lets everyone follow what was stored since the last time,
-// and returns the version. The feed forgets what every deployment has followed.
+// PublishAdvisories publishes the records stored since the last call and returns the version. It
+// deletes feed rows that every deployment has processed.
 func (s *DB) PublishAdvisories(ctx context.Context) (version int64, err error) {
 	behind := s.leastExempted(ctx)
 	err = s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
@@ -81,7 +79,7 @@ func (s *DB) PublishAdvisories(ctx context.Context) (version int64, err error) {
 		if err != nil || !news {
 			return err
 		}
-		version = sqldb.VersionAfter(version) // which is at least version + 1, as what waits is stored under
+		version = sqldb.VersionAfter(version) // at least version + 1, under which unpublished changes are stored
 		if err := q.Write(ctx, `UPDATE advisory_state SET version = $1, changed_at = $2 WHERE id = 1`, version,
 			s.Now()); err != nil {
 			return err
@@ -99,9 +97,9 @@ func (s *DB) PublishAdvisories(ctx context.Context) (version int64, err error) {
 	return version, err
 }
 
-// leastExempted is the version of the advisories that the exceptions of every deployment
-// have followed, by their marks, which only grow; 0 where not all can be asked. One without
-// a mark may be about to set its first, at what it saw.
+// leastExempted returns the lowest advisory version that the exceptions of all deployments have
+// processed. It is 0 on errors, and if a deployment has no mark, because it may be about to store
+// its first one.
 func (s *DB) leastExempted(ctx context.Context) int64 {
 	all, err := s.Deployments(ctx)
 	least := int64(math.MaxInt64)
@@ -116,12 +114,12 @@ func (s *DB) leastExempted(ctx context.Context) int64 {
 			least = min(least, mark)
 			return err
 		})
-		if errors.Is(err, model.ErrNotFound) { // deleted meanwhile
+		if errors.Is(err, model.ErrNotFound) { // deployment deleted meanwhile
 			err = nil
 		}
 	}
 	if err != nil {
-		return 0 // what is kept too long does no harm
+		return 0 // keeping rows too long is harmless
 	}
 	return least
 }
@@ -170,7 +168,7 @@ func (w *advisoryWriter) put(ctx context.Context, list []model.Advisory, regroup
 			continue
 		}
 		renamed = append(renamed, a.ID)
-		if len(now) > 1 || len(before[a.ID]) > 1 { // one name is nobody's alias
+		if len(now) > 1 || len(before[a.ID]) > 1 { // a single name is not an alias
 			for _, name := range append(now, before[a.ID]...) {
 				w.realiased[name] = true
 			}
@@ -182,7 +180,7 @@ func (w *advisoryWriter) put(ctx context.Context, list []model.Advisory, regroup
 	return w.group(ctx, renamed, regroup)
 }
 
-// lastOfEach keeps the last record of each id, by id.
+// lastOfEach returns the last record of each name, by name.
 func lastOfEach(list []model.Advisory) []model.Advisory {
 	last := map[string]model.Advisory{}
 	for _, a := range list {
@@ -192,7 +190,7 @@ func lastOfEach(list []model.Advisory) []model.Advisory {
 	return slices.SortedFunc(maps.Values(last), func(a, b model.Advisory) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// assignIDs finds the ids of records, and gives new ones theirs.
+// assignIDs sets the ids of records and reserves ids for new ones.
 func (w *advisoryWriter) assignIDs(ctx context.Context, list []model.Advisory) error {
 	names := make([]string, len(list))
 	for i := range list {
@@ -220,8 +218,7 @@ func (w *advisoryWriter) assignIDs(ctx context.Context, list []model.Advisory) e
 	return err
 }
 
-// reserve takes n ids from one of the counters of advisory_state, and returns
-// the first.
+// reserve reserves n ids of a counter in advisory_state and returns the first.
 func (w *advisoryWriter) reserve(ctx context.Context, counter string, n int) (int64, error) {
 	if n == 0 {
 		return 0, nil
@@ -232,7 +229,7 @@ func (w *advisoryWriter) reserve(ctx context.Context, counter string, n int) (in
 	return after - int64(n), err
 }
 
-// names reads the names of records, sorted.
+// names returns the sorted names of records.
 func (w *advisoryWriter) names(ctx context.Context, ids []int64) (map[int64][]string, error) {
 	out := map[int64][]string{}
 	in, arg := w.In("advisory_id", 1, ids)
@@ -249,7 +246,7 @@ func (w *advisoryWriter) names(ctx context.Context, ids []int64) (map[int64][]st
 	return out, err
 }
 
-// markTouched notes the packages that records are about.
+// markTouched records the packages of records as changed.
 func (w *advisoryWriter) markTouched(ctx context.Context, ids []int64) error {
 	in, arg := w.In("advisory_id", 1, ids)
 	return sqldb.Each(ctx, w, func(r sqldb.Row) error {
@@ -259,7 +256,7 @@ func (w *advisoryWriter) markTouched(ctx context.Context, ids []int64) error {
 	}, `SELECT DISTINCT package FROM advisory_package WHERE `+in, arg)
 }
 
-// link writes the names and packages of records anew.
+// link writes the names and packages of records.
 func (w *advisoryWriter) link(ctx context.Context, list []model.Advisory, ids []int64) error {
 	var names, packages [][]any
 	for _, a := range list {
@@ -287,8 +284,8 @@ func (w *advisoryWriter) link(ctx context.Context, list []model.Advisory, ids []
 	return nil
 }
 
-// group puts records into groups, with all that hang together with them through
-// names, and with those that they were together with.
+// group assigns groups to records, to those connected with them by names, and to former members of
+// their groups.
 func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Regroup) error {
 	if len(renamed) == 0 {
 		return nil
@@ -303,7 +300,7 @@ func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Reg
 	if err != nil {
 		return err
 	}
-	if err := w.dropCards(ctx, slices.Collect(maps.Keys(members))); err != nil { // of the groups that they leave
+	if err := w.dropCards(ctx, slices.Collect(maps.Keys(members))); err != nil { // of their former groups
 		return err
 	}
 	var rows, former [][]any
@@ -332,7 +329,7 @@ func (w *advisoryWriter) group(ctx context.Context, renamed []int64, regroup Reg
 	return w.markTouched(ctx, all)
 }
 
-// connected reads all records that hang together with the given ones.
+// connected returns all records connected with the given ones by names or groups.
 func (w *advisoryWriter) connected(ctx context.Context, ids []int64) (map[int64]model.AdvisoryMember, error) {
 	members := map[int64]model.AdvisoryMember{}
 	for len(ids) > 0 {
@@ -363,8 +360,7 @@ func (w *advisoryWriter) connected(ctx context.Context, ids []int64) (map[int64]
 	return members, nil
 }
 
-// neighbours finds the records with one of the names or in one of the groups, but
-// for those that are known.
+// neighbours returns the records with one of the names or in one of the groups, except known ones.
 func (w *advisoryWriter) neighbours(
 	ctx context.Context, names []string, groups []int64, known map[int64]model.AdvisoryMember,
 ) ([]int64, error) {

@@ -1,5 +1,5 @@
-// Package advisories stores advisories, EPSS scores and known exploited vulnerabilities, which all deployments
-// share, and finds the dependencies that an advisory affects.
+// Package advisories stores advisories, EPSS scores and known exploited vulnerabilities, which all
+// deployments share. It also finds the dependencies that an advisory affects.
 package advisories
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 	inventoryTx
@@ -20,7 +20,7 @@ type (
 	inventoryTx = inventory.Tx
 )
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx:          tx,
@@ -28,7 +28,7 @@ func From(tx *sqldb.Tx) Tx {
 	}
 }
 
-// DB is the database. It runs the statements of this package that open their own transaction.
+// DB is the database with the methods of this package that open their own transaction.
 type DB struct {
 	*sqldb.DB
 	projectsDB
@@ -36,7 +36,7 @@ type DB struct {
 
 type projectsDB = projects.DB
 
-// On returns the statements of this package on a database.
+// On returns the DB of this package for a database.
 func On(db *sqldb.DB) DB {
 	return DB{DB: db, projectsDB: projects.On(db)}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Relation is a column that names a row of another table, in the same deployment.
+// Relation is a column that refers to a row of another table in the same deployment.
 type Relation struct{ Table, Column, Other, Key string }
 
-// Relations are those that no foreign key holds: tenant tables are distributed by
-// deployment, and written in one transaction. 0 names none.
+// Relations are the references without a foreign key. Tenant tables are distributed by deployment
+// and written in one transaction, so there are no foreign keys between them. 0 is no reference.
 var Relations = []Relation{
 	{"finding", "project_id", "project", "id"},
 	{"finding", "lineage_id", "lineage", "id"},
@@ -63,11 +63,10 @@ var Relations = []Relation{
 	{"finding_comment_mention", "comment_id", "finding_comment", "id"},
 }
 
-// CheckRows looks whether the rows of the deployment fit together: what names
-// another row finds it, the feed has each version, and what scans reported and
-// decisions hang on is there.
+// CheckRows checks the consistency of the deployment's rows and calls tell with the faults of each
+// check. It checks references, the feed, counts of scans, decisions, lockfile contents and tickets.
 func (tx *Tx) CheckRows(ctx context.Context, tell func(check string, faults []string)) error {
-	ended := false // the transaction, by damage
+	ended := false // damage ended the transaction
 	for _, check := range []struct {
 		name string
 		run  func(context.Context) ([]string, error)
@@ -110,7 +109,7 @@ func (tx *Tx) checkRelations(ctx context.Context) (faults []string, err error) {
 	return faults, nil
 }
 
-// checkFeed holds that each version since the last that was pruned says what it changed.
+// checkFeed checks that the feed contains each version since the last pruned one.
 func (tx *Tx) checkFeed(ctx context.Context) (faults []string, err error) {
 	const query = `SELECT COUNT(DISTINCT c.version), COALESCE(MAX(c.version), 0), (SELECT pruned_version FROM deployment
 		WHERE id = $1)
@@ -131,10 +130,10 @@ func (tx *Tx) checkFeed(ctx context.Context) (faults []string, err error) {
 	return faults, nil
 }
 
-// checkScans holds that the findings which scans reported are there, of the project
-// of the scan.
+// checkScans checks that the findings reported by scans exist and belong to the project of the
+// scan.
 func (tx *Tx) checkScans(ctx context.Context) (faults []string, err error) {
-	known := map[int64]int64{} // findings to projects
+	known := map[int64]int64{} // project by finding
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var id, project int64
 		err := r.Scan(&id, &project)
@@ -172,7 +171,7 @@ func (tx *Tx) checkScans(ctx context.Context) (faults []string, err error) {
 		WHERE a.deployment_id = $1 ORDER BY s.id`)
 }
 
-// CountFindings counts the deployment's findings as the store has them.
+// CountFindings counts the deployment's stored findings.
 func (tx *Tx) CountFindings(ctx context.Context) (map[FindingCount]int, error) {
 	counts := map[FindingCount]int{}
 	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {
@@ -191,9 +190,9 @@ func (tx *Tx) CountFindings(ctx context.Context) (map[FindingCount]int, error) {
 	return counts, err
 }
 
-// FindingCount is what findings are counted by.
+// FindingCount is the key by which findings are counted.
 type FindingCount struct {
 	ProjectID int64
 	IssueType model.IssueType
-	Status    model.Status // zero for removed ones
+	Status    model.Status // zero for removed findings
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// contentRows reads what the contents of lockfiles are made of.
+// contentRows reads the dependencies from which lockfile contents are built.
 func (tx *Tx) contentRows(ctx context.Context, inventories []int64) (map[int64][]inventory.ContentRow, error) {
 	rows := map[int64][]inventory.ContentRow{}
 	in, arg := tx.In("inventory_id", 2, inventories)
@@ -24,7 +24,7 @@ func (tx *Tx) contentRows(ctx context.Context, inventories []int64) (map[int64][
 		`deployment_id = $1 AND `+in, arg)
 }
 
-// checkContents holds that the contents of lockfiles are those of their dependencies.
+// checkContents checks that the stored contents of lockfiles match their dependencies.
 func (tx *Tx) checkContents(ctx context.Context) (faults []string, err error) {
 	inventories, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
 		`SELECT inventory_id FROM inventory_content WHERE deployment_id = $1 ORDER BY inventory_id`)

@@ -8,9 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// checkDecisions holds that what decisions hang on is there: the identities by which
-// findings are known again, the trail of what was decided, what scans and VEX
-// documents say.
+// checkDecisions checks that the data behind decisions exists: identities of findings, the triage
+// trail, accounts of scans and VEX statements.
 func (tx *Tx) checkDecisions(ctx context.Context) (faults []string, err error) {
 	checks := []struct {
 		fault, query string
@@ -68,8 +67,8 @@ func (tx *Tx) checkDecisions(ctx context.Context) (faults []string, err error) {
 	return faults, nil
 }
 
-// hasAllAccounts reports whether each scan that is applied has an account: not in a database
-// that a version from before the baseline made, whose first scans may have none.
+// hasAllAccounts reports whether each applied scan must have an account. Databases created before
+// the baseline may contain scans without one.
 func (tx *Tx) hasAllAccounts(ctx context.Context) (bool, error) {
 	older, err := sqldb.One(ctx, tx.Session, sqldb.Scalar[int64],
 		`SELECT COUNT(*) FROM goose_db_version WHERE version_id > 0 AND version_id < $1`, int64(sqldb.Baseline))

@@ -1,5 +1,5 @@
-// Package check looks for damage in a database: rows that refer to missing ones, and contents that cannot be
-// decoded.
+// Package check detects damage in a database: rows that refer to missing ones, and contents that
+// cannot be decoded.
 package check
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 	findingsTx
@@ -17,7 +17,7 @@ type (
 	findingsTx = findings.Tx
 )
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx:         tx,
@@ -25,12 +25,12 @@ func From(tx *sqldb.Tx) Tx {
 	}
 }
 
-// DB is the database. It runs the statements of this package that open their own transaction.
+// DB is the database with the methods of this package that open their own transaction.
 type DB struct {
 	*sqldb.DB
 }
 
-// On returns the statements of this package on a database.
+// On returns the DB of this package for a database.
 func On(db *sqldb.DB) DB {
 	return DB{DB: db}
 }

@@ -1,5 +1,5 @@
-// Package exceptions stores exceptions and VEX documents, and which findings they cover.
-// It queues notifications about decisions.
+// Package exceptions stores exceptions and VEX documents, and which findings they cover. It queues
+// notifications about decisions.
 package exceptions
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 	advisoriesTx
@@ -26,7 +26,7 @@ type (
 	projectsTx      = projects.Tx
 )
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx:              tx,

@@ -47,7 +47,7 @@ func (tx *Tx) insertException(ctx context.Context, e model.Exception) error {
 	}}, "")
 }
 
-// exceptionImage is an exception in the audit trail.
+// exceptionImage is the content of audit events about an exception.
 type exceptionImage struct {
 	State        string   `json:"state"`
 	Target       string   `json:"target,omitempty"`
@@ -56,7 +56,7 @@ type exceptionImage struct {
 	Lineages     []int64  `json:"lineages,omitempty"`
 	Reason       string   `json:"reason"`
 	TriageReason string   `json:"triage_reason"`
-	Until        string   `json:"until"` // "forever" where it has no end
+	Until        string   `json:"until"` // "forever" if unlimited
 	Answer       string   `json:"answer,omitempty"`
 }
 
@@ -70,8 +70,8 @@ func imageOfException(e model.Exception) exceptionImage {
 	}
 }
 
-// Exceptions lists the deployment's active exceptions by id, without the findings that they name,
-// and without VEX documents. Those that expired are in the list until their end is noted.
+// Exceptions returns the deployment's active exceptions by id, without their named findings and
+// without VEX documents. Expired ones are included until EndExpiredExceptions runs.
 func (tx *Tx) Exceptions(ctx context.Context) ([]model.Exception, error) {
 	return sqldb.Many(ctx, tx, scanException, selectExceptions+` AND r.state = $2 AND r.kind < $3 ORDER BY id`,
 		int64(model.ExceptionActive), int64(model.ExceptionOfDocument))
@@ -79,16 +79,16 @@ func (tx *Tx) Exceptions(ctx context.Context) ([]model.Exception, error) {
 
 // ExceptionQuery selects exceptions.
 type ExceptionQuery struct {
-	Globs     model.ProjectGlobs   // only those of no project beside those that these allow
-	State     model.ExceptionState // 0: any. One that expired has ended
+	Globs     model.ProjectGlobs   // only exceptions limited to matching projects
+	State     model.ExceptionState // 0: any; expired exceptions count as ended
 	Kind      model.ExceptionKind  // 0: any
-	CreatorID int64                // only those that this user asked for; 0: all
-	Before    int64                // only those with lower ids; 0: all
-	Skip      int                  // so many of them first
+	CreatorID int64                // only requests of this user; 0: all
+	Before    int64                // only lower ids; 0: all
+	Skip      int                  // number of skipped exceptions
 	Limit     int
 }
 
-// ExceptionPage lists exceptions, the newest first, and says whether there are older ones.
+// ExceptionPage returns exceptions, newest first, and reports whether there are older ones.
 func (tx *Tx) ExceptionPage(ctx context.Context, q ExceptionQuery) (list []model.Exception, more bool, err error) {
 	w, err := tx.exceptionsWhere(ctx, q)
 	if err != nil {
@@ -103,7 +103,8 @@ func (tx *Tx) ExceptionPage(ctx context.Context, q ExceptionQuery) (list []model
 	return list, more, tx.readExceptionFindings(ctx, list)
 }
 
-// CountExceptions counts what ExceptionPage lists on all pages together, where no globs bound it.
+// CountExceptions counts the exceptions of all pages of ExceptionPage. It ignores part of q.Globs,
+// so use it without globs.
 func (tx *Tx) CountExceptions(ctx context.Context, q ExceptionQuery) (int, error) {
 	w, err := tx.exceptionsWhere(ctx, q)
 	if err != nil {
@@ -144,8 +145,8 @@ func (tx *Tx) exceptionsWhere(ctx context.Context, q ExceptionQuery) (*sqldb.Whe
 	return w, nil
 }
 
-// readExceptionFindings reads the lineages that exceptions name: each once, also where two of
-// them became one.
+// readExceptionFindings reads the lineages that exceptions name. Each occurs once, even if two of
+// them were merged.
 func (tx *Tx) readExceptionFindings(ctx context.Context, list []model.Exception) error {
 	if len(list) == 0 {
 		return nil
@@ -165,7 +166,7 @@ func (tx *Tx) readExceptionFindings(ctx context.Context, list []model.Exception)
 		GROUP BY exception_id, lineage_id ORDER BY exception_id, MIN(number)`, arg)
 }
 
-// exceptionsThat reads exceptions with the findings that they name.
+// exceptionsThat returns the exceptions that meet a condition, with their named findings.
 func (tx *Tx) exceptionsThat(ctx context.Context, condition string, args ...any) ([]model.Exception, error) {
 	list, err := sqldb.Many(ctx, tx, scanException, selectExceptions+` AND `+condition, args...)
 	if err != nil {
@@ -174,7 +175,7 @@ func (tx *Tx) exceptionsThat(ctx context.Context, condition string, args ...any)
 	return list, tx.readExceptionFindings(ctx, list)
 }
 
-// Exception finds one by its id; an unknown one is model.ErrNotFound.
+// Exception returns an exception by id, or model.ErrNotFound.
 func (tx *Tx) Exception(ctx context.Context, id int64) (model.Exception, error) {
 	list, err := tx.exceptionsThat(ctx, `r.id = $2`, id)
 	switch {
@@ -186,8 +187,8 @@ func (tx *Tx) Exception(ctx context.Context, id int64) (model.Exception, error) 
 	return list[0], nil
 }
 
-// AddException stores an exception that is requested or active, and returns it with its id, its
-// maker and its time. The oldest past ones go where there are too many.
+// AddException stores a requested or active exception and returns it with id, creator and time. It
+// deletes the oldest past exceptions above the limit.
 func (tx *Tx) AddException(ctx context.Context, e model.Exception) (model.Exception, error) {
 	var err error
 	if e.ID, err = tx.NewID(ctx, seqException); err != nil {
@@ -220,7 +221,7 @@ func (tx *Tx) AddException(ctx context.Context, e model.Exception) (model.Except
 	return e, tx.countRequestedExceptions(ctx)
 }
 
-// pruneExceptions forgets the oldest past exceptions, beyond those that are kept.
+// pruneExceptions deletes the oldest past exceptions above model.MaxPastExceptions.
 func (tx *Tx) pruneExceptions(ctx context.Context) error {
 	ids, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
 		`SELECT id FROM exception WHERE deployment_id = $1 AND state > $2 ORDER BY id DESC LIMIT 100 OFFSET $3`,
@@ -237,8 +238,8 @@ func (tx *Tx) pruneExceptions(ctx context.Context) error {
 	return nil
 }
 
-// DecideException writes another state of an exception, with its end and its answer, and notes
-// the verb in the audit trail. It sets who decided and when.
+// DecideException stores the new state, end and answer of an exception and adds an audit event with
+// the verb. It sets the decider and the time.
 func (tx *Tx) DecideException(ctx context.Context, verb string, before, e model.Exception) (model.Exception, error) {
 	e.DecidedAt, e.DecidedBy = tx.Now(), tx.Actor()
 	switch {
@@ -255,7 +256,7 @@ func (tx *Tx) DecideException(ctx context.Context, verb string, before, e model.
 	}
 	tx.Audit("exception."+verb, sqldb.Subject("exception", e.ID), imageOfException(before), imageOfException(e))
 	asked := e.OfFindings() && (before.State == model.ExceptionRequested || verb == undone)
-	if asked && e.State != model.ExceptionWithdrawn { // the asker withdrew it and knows
+	if asked && e.State != model.ExceptionWithdrawn { // the requester withdrew it
 		if err := tx.NotifyOfException(ctx, model.EventExceptionDecided, e, e.Answer); err != nil {
 			return e, err
 		}
@@ -263,7 +264,7 @@ func (tx *Tx) DecideException(ctx context.Context, verb string, before, e model.
 	return e, tx.countRequestedExceptions(ctx)
 }
 
-// countRequestedExceptions keeps beside the deployment how many exceptions wait for a decision.
+// countRequestedExceptions stores the number of open exception requests in the deployment's row.
 func (tx *Tx) countRequestedExceptions(ctx context.Context) error {
 	n, err := sqldb.One(ctx, tx, sqldb.Scalar[int],
 		`SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND state = $2`, int64(model.ExceptionRequested))
@@ -274,7 +275,7 @@ func (tx *Tx) countRequestedExceptions(ctx context.Context) error {
 	return tx.Write(ctx, `UPDATE deployment SET open_requests = $2 WHERE id = $1`, n)
 }
 
-// EndExpiredExceptions notes the end of exceptions whose time is over.
+// EndExpiredExceptions ends active exceptions that have expired.
 func (tx *Tx) EndExpiredExceptions(ctx context.Context) error {
 	list, err := tx.exceptionsThat(ctx, `r.state = $2 AND r.until_at <= $3 ORDER BY r.id`,
 		int64(model.ExceptionActive), tx.Now())
@@ -291,7 +292,7 @@ func (tx *Tx) EndExpiredExceptions(ctx context.Context) error {
 	return nil
 }
 
-// Verbs of exceptions whose time is over, and of approvals that were undone.
+// Verbs of audit events for expiry and for undone approvals.
 const (
 	expired = "expire"
 	undone  = "reopen"
@@ -308,15 +309,15 @@ func (tx *Tx) endExceptions(ctx context.Context, list []model.Exception, why str
 	return nil
 }
 
-// openLineage says that lineage l has a finding that is open on some ref: $2 is its state,
-// $3 that of what is ignored.
+// openLineage is the condition that lineage l has an open finding on some ref. $2 is
+// model.Unresolved, $3 is model.TriageIgnored.
 const openLineage = `l.triage_state <> $3 AND EXISTS (SELECT 1 FROM finding f
 	WHERE f.deployment_id = l.deployment_id AND f.lineage_id = l.id AND f.state = $2)`
 
-// EndRequests ends the requests of which nothing is open any more, in the commit that made it
-// so: a scan fixed it, a user decided about it, or it was removed.
+// EndRequests ends the requests without an open finding, in the commit that closed the last one. A
+// scan, a decision or a removal may have done so.
 func (tx *Tx) EndRequests(ctx context.Context) error {
-	// of findings and lineages: nothing else says what is open
+	// only changes of findings and lineages can close findings
 	opens := func(c sqldb.ChangeRun) bool { return sqldb.IsRun(c.Kind) }
 	if tx.Deployment().OpenRequests == 0 || !slices.ContainsFunc(tx.Changes, opens) {
 		return nil
@@ -332,8 +333,8 @@ func (tx *Tx) EndRequests(ctx context.Context) error {
 	return tx.endExceptions(ctx, ended, "None of its findings is open any more.")
 }
 
-// EndRequestsOf ends the requests about a project that is about to be removed, so that their
-// askers are notified.
+// EndRequestsOf ends the requests of a project that is about to be removed, so that their
+// requesters are notified.
 func (tx *Tx) EndRequestsOf(ctx context.Context, projectID int64) error {
 	if tx.Deployment().OpenRequests == 0 {
 		return nil
@@ -346,8 +347,8 @@ func (tx *Tx) EndRequestsOf(ctx context.Context, projectID int64) error {
 	return tx.endExceptions(ctx, list, "The project was removed, with its findings.")
 }
 
-// decidedByException selects what exceptions ignore now, or as VEX documents decided about last:
-// $2 and $3 are states, $4 the exceptions.
+// decidedByException returns the condition for lineages that exceptions currently ignore, or that
+// VEX documents decided last. $2 and $3 are states, $4 are the actors of the exceptions.
 func (tx *Tx) decidedByException(list []model.Exception) (condition string, args []any) {
 	actors := make([]string, len(list))
 	for i := range list {
@@ -359,8 +360,8 @@ func (tx *Tx) decidedByException(list []model.Exception) (condition string, args
 		[]any{int64(model.TriageIgnored), int64(model.TriageReopened), arg}
 }
 
-// CountByException counts the lineages that exceptions ignore now, or as VEX documents decided
-// about last, by their ids.
+// CountByException counts, by exception, the lineages that exceptions currently ignore or that VEX
+// documents decided last.
 func (tx *Tx) CountByException(ctx context.Context, list ...model.Exception) (map[int64]int, error) {
 	counts := map[int64]int{}
 	condition, args := tx.decidedByException(list)
@@ -377,8 +378,8 @@ func (tx *Tx) CountByException(ctx context.Context, list ...model.Exception) (ma
 		` GROUP BY l.triaged_by_json`, args...)
 }
 
-// FindingsByException lists the occurrences of what CountByException counts, by the ids of the
-// exceptions and by product.
+// FindingsByException returns the ids of the findings counted by CountByException, by exception and
+// product.
 func (tx *Tx) FindingsByException(
 	ctx context.Context, list ...model.Exception,
 ) (map[int64]map[model.IssueType][]int64, error) {

@@ -11,15 +11,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// byException and byVEX pick the lineages that an exception, or a VEX document,
-// decided about last.
+// byException and byVEX are the conditions for lineages last decided by an exception or a VEX
+// document.
 const (
 	byException = `triaged_by_json LIKE '{"kind":"exception"%'`
 	byVEX       = `triaged_by_json LIKE '{"kind":"vex"%'`
 )
 
-// ExceptionCandidates lists the lineages of a scope, ascending, each once. Those
-// that an exception left reopened are decided about by none.
+// ExceptionCandidates returns the distinct lineages of a scope, ascending. Those that an exception
+// reopened have no current decision.
 func (tx *Tx) ExceptionCandidates(ctx context.Context, scope model.ExceptionScope) ([]int64, error) {
 	known, err := tx.aliasesOf(ctx, sqldb.OrEmpty(scope.Names), nil)
 	if err != nil {
@@ -44,7 +44,7 @@ func (tx *Tx) ExceptionCandidates(ctx context.Context, scope model.ExceptionScop
 	for _, q := range []struct {
 		wanted  bool
 		query   string
-		column  string // is one of values; none where it is empty
+		column  string // must be one of values; no condition if empty
 		values  any
 		bounded [2]string // columns of the lineage and of its project
 	}{
@@ -87,7 +87,7 @@ var (
 	ofNamed   = [2]string{"q.lineage_id", "r.project_id"}
 )
 
-// within adds the bounds of a scope.
+// within adds the lineages and projects of a scope as conditions.
 func within(w *sqldb.Where, columns [2]string, scope model.ExceptionScope) {
 	for i, bound := range [][]int64{scope.Lineages, scope.Projects} {
 		if bound != nil {
@@ -96,8 +96,8 @@ func within(w *sqldb.Where, columns [2]string, scope model.ExceptionScope) {
 	}
 }
 
-// ExceptionCases reads lineages with what decides whether they are exempt;
-// unknown ones are not in the answer.
+// ExceptionCases returns lineages with the data that decides whether they are exempt; unknown ids
+// are omitted.
 func (tx *Tx) ExceptionCases(ctx context.Context, ids []int64) ([]model.ExceptionCase, error) {
 	cases, err := tx.exceptionProjects(ctx, ids)
 	if err != nil {
@@ -146,7 +146,7 @@ func (tx *Tx) ExceptionCases(ctx context.Context, ids []int64) ([]model.Exceptio
 	return cases, tx.claim(ctx, subjects)
 }
 
-// nameCases reads which active exceptions name lineages.
+// nameCases adds the active exceptions that name each lineage.
 func (tx *Tx) nameCases(ctx context.Context, at map[int64]*model.ExceptionCase, ids []int64) error {
 	in, arg := tx.In("q.lineage_id", 3, ids)
 	return sqldb.Each(ctx, tx, func(r sqldb.Row) error {
@@ -161,7 +161,7 @@ func (tx *Tx) nameCases(ctx context.Context, at map[int64]*model.ExceptionCase, 
 		WHERE q.deployment_id = $1 AND r.state = $2 AND `+in+` ORDER BY q.exception_id`, int64(model.ExceptionActive), arg)
 }
 
-// exceptionProjects reads lineages and the projects that they are of.
+// exceptionProjects returns lineages with their projects.
 func (tx *Tx) exceptionProjects(ctx context.Context, ids []int64) ([]model.ExceptionCase, error) {
 	lineages, err := tx.LineagesThat(ctx, ids)
 	if err != nil {
@@ -189,15 +189,15 @@ func (tx *Tx) exceptionProjects(ctx context.Context, ids []int64) ([]model.Excep
 	return cases, nil
 }
 
-// vulnerableOccurrence is an occurrence of a vulnerability, as its source names
-// it, in upper case.
+// vulnerableOccurrence is an occurrence of a vulnerability, by the name of its source in upper
+// case.
 type vulnerableOccurrence struct {
 	*model.ExceptionOccurrence
 	vulnerability string
 	group         int64 // of advisories, or 0
 }
 
-// nameSubjects tells occurrences all names of their vulnerabilities.
+// nameSubjects sets all names of the vulnerability of each occurrence.
 func (tx *Tx) nameSubjects(ctx context.Context, subjects []vulnerableOccurrence) error {
 	names, groups := map[string]bool{}, map[int64]bool{}
 	for _, s := range subjects {
@@ -215,8 +215,7 @@ func (tx *Tx) nameSubjects(ctx context.Context, subjects []vulnerableOccurrence)
 	return nil
 }
 
-// claim tells occurrences what the documents that are held say of their
-// vulnerability, whatever the package.
+// claim adds the VEX claims about the vulnerability of each occurrence, regardless of the package.
 func (tx *Tx) claim(ctx context.Context, subjects []vulnerableOccurrence) error {
 	names := map[string]bool{}
 	for _, s := range subjects {

@@ -8,11 +8,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// maxExceptionsOf bounds how many exceptions the history of a finding has.
+// maxExceptionsOf limits the exceptions in the history of a finding.
 const maxExceptionsOf = 100
 
-// ExceptionsOf lists the exceptions that name a lineage, the newest maxExceptionsOf, oldest
-// first, without the findings that they name.
+// ExceptionsOf returns the newest maxExceptionsOf exceptions that name a lineage, oldest first,
+// without their named findings.
 func (tx *Tx) ExceptionsOf(ctx context.Context, lineageID int64) ([]model.Exception, error) {
 	list, err := sqldb.Many(ctx, tx, scanException, selectExceptions+` AND r.id IN
 		(SELECT exception_id FROM exception_finding WHERE deployment_id = $1 AND lineage_id = $2) ORDER BY r.id DESC
@@ -22,8 +22,7 @@ func (tx *Tx) ExceptionsOf(ctx context.Context, lineageID int64) ([]model.Except
 	return list, err
 }
 
-// RequestedExceptions finds the request about each of some lineages, by lineage. Those without
-// one are not in the answer.
+// RequestedExceptions returns the open request of each lineage; lineages without one are omitted.
 func (tx *Tx) RequestedExceptions(ctx context.Context, lineages []int64) (map[int64]int64, error) {
 	of := map[int64]int64{}
 	in, arg := tx.In("q.lineage_id", 3, lineages)
@@ -38,7 +37,7 @@ func (tx *Tx) RequestedExceptions(ctx context.Context, lineages []int64) (map[in
 		WHERE q.deployment_id = $1 AND r.state = $2 AND `+in, int64(model.ExceptionRequested), arg)
 }
 
-// LineagesStillOpen are those of the lineages that are open on some ref, ascending.
+// LineagesStillOpen returns those of the lineages that are open on some ref, ascending.
 func (tx *Tx) LineagesStillOpen(ctx context.Context, ids []int64) ([]int64, error) {
 	in, arg := tx.In("l.id", 4, ids)
 	return sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT l.id FROM lineage l WHERE l.deployment_id = $1 AND `+
@@ -46,8 +45,8 @@ func (tx *Tx) LineagesStillOpen(ctx context.Context, ids []int64) ([]int64, erro
 		int64(model.Unresolved), int64(model.TriageIgnored), arg)
 }
 
-// FindingsOfExceptions finds a finding to show for each lineage that exceptions name: one that is
-// open, if any is.
+// FindingsOfExceptions returns one finding for each lineage that exceptions name, preferably an
+// open one.
 func (tx *Tx) FindingsOfExceptions(ctx context.Context, list []model.Exception) (map[int64]int64, error) {
 	var lineages []int64
 	for _, r := range list {
@@ -56,9 +55,9 @@ func (tx *Tx) FindingsOfExceptions(ctx context.Context, list []model.Exception) 
 	return tx.FindingsOfLineages(ctx, lineages)
 }
 
-// RequestCounts counts the requests of a user, or where that is 0 those of the actor, that
-// are open or, of a user, were withdrawn in the last day, so that asking and withdrawing comes
-// to an end; and all that are open. Whoever the host calls otherwise meanwhile is the same.
+// RequestCounts returns the requests of a user, and all open ones. If creatorID is 0, the user is
+// the actor, matched by kind and id because names may change. Requests that a user withdrew within
+// the last day count too, which limits repeated requests.
 func (tx *Tx) RequestCounts(ctx context.Context, creatorID int64) (own, all int, err error) {
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var asker int64

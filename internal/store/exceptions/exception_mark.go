@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// ExceptionChanges returns what happened since the mark that SaveExceptionMark saved
-// last. Without one, or where the feed does not reach back to it, that is unknown.
+// ExceptionChanges returns the changes since the mark stored by SaveExceptionMark. They are unknown
+// if there is no mark, or if the feed does not reach back to it.
 func (tx *Tx) ExceptionChanges(ctx context.Context) (c model.ExceptionChanges, err error) {
 	c.Now = model.ExceptionMark{Version: tx.Version(), At: tx.Now()}
 	if c.Now.TriageEvent, err = tx.LastTriageEvent(ctx); err != nil {
@@ -38,20 +38,20 @@ func (tx *Tx) ExceptionChanges(ctx context.Context) (c model.ExceptionChanges, e
 	if err != nil {
 		return c, err
 	}
-	// What exceptions decided themselves they need not look at again.
+	// Decisions of exceptions themselves need no reevaluation.
 	c.Lineages, err = sqldb.Many(ctx, tx, sqldb.Scalar[int64],
 		`SELECT DISTINCT lineage_id FROM triage_event WHERE deployment_id = $1 AND id > $2
 		AND actor_json NOT LIKE '{"kind":"exception"%' AND actor_json NOT LIKE '{"kind":"vex"%'`, c.Since.TriageEvent)
 	if err != nil {
 		return c, err
 	}
-	// Names count as soon as they are stored: before their version is published.
+	// Names take effect when stored, before their version is published.
 	c.Names, err = sqldb.Many(ctx, tx.Session, sqldb.Scalar[string],
 		`SELECT DISTINCT name FROM advisory_alias_change WHERE version > $1`, c.Since.Advisories)
 	return c, err
 }
 
-// SaveExceptionMark notes how far the deployment's findings are in line.
+// SaveExceptionMark stores up to which point the exceptions were evaluated.
 func (tx *Tx) SaveExceptionMark(ctx context.Context, m model.ExceptionMark) error {
 	err := tx.Write(ctx,
 		`INSERT INTO exception_mark (deployment_id, version, triage_event, advisories, marked_at) VALUES ($1, $2, $3, $4, $5)

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// vexImage is a VEX document in the audit trail.
+// vexImage is the content of audit events about a VEX document.
 type vexImage struct {
 	Name       string   `json:"name"`
 	Format     string   `json:"format"`
@@ -46,8 +46,7 @@ func imageOfVEX(d model.VEXDocument, statements int) vexImage {
 
 const selectDocuments = selectExceptions + ` AND r.kind = 3`
 
-// VEXDocument reads a document with its statements. An unknown one is
-// model.ErrNotFound.
+// VEXDocument returns a document with its statements. An unknown one is model.ErrNotFound.
 func (tx *Tx) VEXDocument(ctx context.Context, id int64) (model.VEXDocument, error) {
 	e, err := sqldb.One(ctx, tx, scanException, selectDocuments+` AND r.state <= $3 AND r.id = $2`, id,
 		int64(model.ExceptionActive))
@@ -63,7 +62,7 @@ func (tx *Tx) VEXDocument(ctx context.Context, id int64) (model.VEXDocument, err
 	return d, cmp.Or(err, unread)
 }
 
-// CountVEX counts the documents that count, or those that are proposed.
+// CountVEX counts the active documents, or the proposed ones.
 func (tx *Tx) CountVEX(ctx context.Context, proposed bool) (int, error) {
 	return sqldb.One(ctx, tx, sqldb.Scalar[int],
 		`SELECT COUNT(*) FROM exception WHERE deployment_id = $1 AND kind = 3 AND state = $2`, stateOfVEX(proposed))
@@ -76,8 +75,8 @@ func stateOfVEX(proposed bool) int64 {
 	return int64(model.ExceptionActive)
 }
 
-// HeldVEX finds the document of the same name and scope, with its statements, of
-// the proposed ones for one that is; where there is none it is model.ErrNotFound.
+// HeldVEX returns the stored document with the same name, scope and proposal state, with its
+// statements, or model.ErrNotFound.
 func (tx *Tx) HeldVEX(ctx context.Context, d model.VEXDocument) (model.VEXDocument, error) {
 	id, err := sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM exception
 		WHERE deployment_id = $1 AND kind = 3 AND project_id = $2 AND ref = $3 AND projects_json = $4 AND target = $5
@@ -89,8 +88,7 @@ func (tx *Tx) HeldVEX(ctx context.Context, d model.VEXDocument) (model.VEXDocume
 	return tx.VEXDocument(ctx, id)
 }
 
-// SaveVEX stores a document, in place of the one that is held where that has an
-// id, and returns its id. One without an id gets one.
+// SaveVEX stores a document and returns its id. It replaces held unless its id is 0.
 func (tx *Tx) SaveVEX(ctx context.Context, d, held model.VEXDocument) (id int64, err error) {
 	action, before := "vex.create", any(nil)
 	switch {
@@ -136,7 +134,7 @@ func (tx *Tx) SaveVEX(ctx context.Context, d, held model.VEXDocument) (id int64,
 	return d.ID, tx.countRequestedExceptions(ctx)
 }
 
-// DeleteVEX forgets a document.
+// DeleteVEX deletes a document.
 func (tx *Tx) DeleteVEX(ctx context.Context, d model.VEXDocument) error {
 	tx.Audit("vex.delete", sqldb.Subject("vex", d.ID), imageOfVEX(d, len(d.Statements)), nil)
 	if err := tx.forgetVEX(ctx, d.ID); err != nil {
@@ -145,9 +143,9 @@ func (tx *Tx) DeleteVEX(ctx context.Context, d model.VEXDocument) error {
 	return tx.countRequestedExceptions(ctx)
 }
 
-// EndVEX forgets what a document says, and keeps that there was one: it ended, or was refused.
+// EndVEX deletes the statements of a document and keeps its row as ended or refused.
 func (tx *Tx) EndVEX(ctx context.Context, d model.VEXDocument, state model.ExceptionState, answer string) error {
-	if state == model.ExceptionEnded { // RefuseVEX notes the other
+	if state == model.ExceptionEnded { // RefuseVEX adds the event of a refusal
 		tx.Audit("vex.delete", sqldb.Subject("vex", d.ID), imageOfVEX(d, len(d.Statements)), nil)
 	}
 	if err := tx.forgetStatements(ctx, d.ID); err != nil {
@@ -186,7 +184,7 @@ func (tx *Tx) forgetStatements(ctx context.Context, ids ...int64) error {
 	return nil
 }
 
-// ForgetVEXOf ends what was sent for a project, or for one ref of it.
+// ForgetVEXOf deletes the documents of a project, or of one ref of it.
 func (tx *Tx) ForgetVEXOf(ctx context.Context, projectID int64, ref string) error {
 	query, args := selectDocuments+` AND r.state <= $2 AND r.project_id = $3`, []any{
 		int64(model.ExceptionActive), projectID,
@@ -198,7 +196,7 @@ func (tx *Tx) ForgetVEXOf(ctx context.Context, projectID int64, ref string) erro
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	tx.Change(sqldb.ChangeProject, projectID) // what they decided about is judged again
+	tx.Change(sqldb.ChangeProject, projectID) // triggers a reevaluation of their decisions
 	ids := make([]int64, len(list))
 	for i, e := range list {
 		ids[i] = e.ID
@@ -210,8 +208,7 @@ func (tx *Tx) ForgetVEXOf(ctx context.Context, projectID int64, ref string) erro
 	return tx.countRequestedExceptions(ctx)
 }
 
-// MergeVEX moves the documents of a project to another, except where that has one of the same
-// name.
+// MergeVEX moves the documents of a project to another. Duplicates by name are deleted.
 func (tx *Tx) MergeVEX(ctx context.Context, from, into int64) error {
 	double, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT f.id FROM exception f JOIN exception t
 		ON t.deployment_id = f.deployment_id AND t.kind = f.kind AND t.ref = f.ref AND t.projects_json = f.projects_json
@@ -230,20 +227,20 @@ func (tx *Tx) MergeVEX(ctx context.Context, from, into int64) error {
 	return tx.Reassign(ctx, "exception", from, into)
 }
 
-// VEXProposals lists the proposed documents of a project, the oldest first.
+// VEXProposals returns the proposed documents of a project, oldest first.
 func (tx *Tx) VEXProposals(ctx context.Context, projectID int64) ([]model.Exception, error) {
 	return sqldb.Many(ctx, tx, scanException,
 		selectDocuments+` AND r.project_id = $2 AND r.state = $3 ORDER BY r.created_at, r.id`, projectID, stateOfVEX(true))
 }
 
-// ProposedVEXBytes is how many bytes all proposals of the deployment say.
+// ProposedVEXBytes returns the total size of the deployment's proposals.
 func (tx *Tx) ProposedVEXBytes(ctx context.Context) (int64, error) {
 	return sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM exception WHERE `+
 		`deployment_id = $1 AND kind = 3 AND state = $2`, stateOfVEX(true))
 }
 
-// MostVEXProposals is VEXProposals of the project that has most documents, or whose
-// documents say most.
+// MostVEXProposals returns VEXProposals of the project with the most proposals, by count or by
+// bytes.
 func (tx *Tx) MostVEXProposals(ctx context.Context, byBytes bool) ([]model.Exception, error) {
 	by := "COUNT(*)"
 	if byBytes {
@@ -258,7 +255,7 @@ func (tx *Tx) MostVEXProposals(ctx context.Context, byBytes bool) ([]model.Excep
 	return tx.VEXProposals(ctx, most[0])
 }
 
-// RefusedVEX returns which statements were refused of a project, by their ids.
+// RefusedVEX returns the ids of refused statements of a project.
 func (tx *Tx) RefusedVEX(ctx context.Context, projectID int64, ids []string) (map[string]bool, error) {
 	refused := map[string]bool{}
 	in, arg := tx.In("statement", 3, ids)
@@ -270,8 +267,8 @@ func (tx *Tx) RefusedVEX(ctx context.Context, projectID int64, ids []string) (ma
 	}, `SELECT statement FROM exception_refusal WHERE deployment_id = $1 AND project_id = $2 AND `+in, projectID, arg)
 }
 
-// RefuseVEX remembers that statements of a proposed document were refused, and
-// forgets the oldest of such that its project has too many of.
+// RefuseVEX stores that statements of a proposed document were refused. It deletes the project's
+// oldest refusals above the limit.
 func (tx *Tx) RefuseVEX(ctx context.Context, d model.VEXDocument, ids []string) error {
 	rows := make([][]any, len(ids))
 	for i, id := range ids {

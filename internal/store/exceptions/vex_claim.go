@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// claimsOf reads what the documents that count say of vulnerabilities, by the
-// names given: proposed ones say nothing yet. A statement that has several of them is one.
+// claimsOf returns the statements of active documents about vulnerabilities, by name. Proposed
+// documents are excluded. A statement found by several names is one value.
 func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]model.VEXClaim, error) {
 	type place struct{ document, place int64 }
 	statements, byName := map[place]*model.VEXStatement{}, map[string][]place{}
@@ -50,7 +50,7 @@ func (tx *Tx) claimsOf(ctx context.Context, names []string) (map[string][]model.
 	return claims, nil
 }
 
-// vexHeadings reads documents without their statements, by id.
+// vexHeadings returns documents without their statements, by id.
 func (tx *Tx) vexHeadings(ctx context.Context, ids []int64) (map[int64]*model.VEXDocument, error) {
 	documents := map[int64]*model.VEXDocument{}
 	in, arg := tx.In("r.id", 2, ids)
@@ -61,15 +61,14 @@ func (tx *Tx) vexHeadings(ctx context.Context, ids []int64) (map[int64]*model.VE
 	}, selectDocuments+` AND `+in, arg)
 }
 
-// aliases are the names of vulnerabilities, in upper case: all of a vulnerability
-// by each of them, and by its group of advisories.
+// aliases contains the names of vulnerabilities in upper case, by name and by group of advisories.
 type aliases struct {
 	byName  map[string][]string
 	byGroup map[int64][]string
 }
 
-// aliasesOf reads all names of vulnerabilities that are named, in upper case,
-// or whose groups of advisories are given.
+// aliasesOf returns all names of vulnerabilities, given by a name in upper case or by a group of
+// advisories.
 func (tx *Tx) aliasesOf(ctx context.Context, names []string, groups []int64) (aliases, error) {
 	known := aliases{map[string][]string{}, map[int64][]string{}}
 	for _, name := range names {

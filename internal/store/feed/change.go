@@ -7,15 +7,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Changed are the findings and lineages that changed after a version, those
-// that are gone too.
+// Changed contains the findings and lineages that changed or were deleted after a version.
 type Changed struct {
 	Findings map[int64]bool
 	Lineages map[int64]bool
 }
 
-// ChangedSince reads from the feed what changed after a version. A feed that no
-// longer reaches back so far, or never was there, is model.ErrConflict.
+// ChangedSince returns the changes after a version. If the feed does not reach back to it, it
+// returns model.ErrConflict.
 func (tx *Tx) ChangedSince(ctx context.Context, version int64) (Changed, error) {
 	out := Changed{Findings: map[int64]bool{}, Lineages: map[int64]bool{}}
 	if err := tx.ReachesBack(ctx, version); err != nil {
@@ -31,8 +30,8 @@ func (tx *Tx) ChangedSince(ctx context.Context, version int64) (Changed, error) 
 	return out, err
 }
 
-// ChangeSet names all that changed after a version. A feed that no longer reaches
-// back so far, or never was there, is model.ErrConflict.
+// ChangeSet returns all changes after a version. If the feed does not reach back to it, it returns
+// model.ErrConflict.
 func (tx *Tx) ChangeSet(ctx context.Context, version int64) (model.ChangeSet, error) {
 	set := model.ChangeSet{Version: tx.Version()}
 	if err := tx.ReachesBack(ctx, version); err != nil {
@@ -53,7 +52,7 @@ func (tx *Tx) ChangeSet(ctx context.Context, version int64) (model.ChangeSet, er
 			set.Policies = true
 		case sqldb.ChangePolicyRule:
 			set.PolicyRules = true
-		case sqldb.ChangeDictionary: // no answer tells of it
+		case sqldb.ChangeDictionary: // does not affect responses
 		}
 	})
 }

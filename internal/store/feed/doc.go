@@ -1,5 +1,5 @@
-// Package feed reads all that the index of findings holds, as a whole or as what changed since a version.
-// It also stores checkpoints of the index.
+// Package feed reads the contents of the index of findings, completely or as changes since a
+// version. It also stores checkpoints of the index.
 package feed
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 	projectsTx
@@ -20,7 +20,7 @@ type (
 	projectsTx = projects.Tx
 )
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx:         tx,
@@ -28,12 +28,12 @@ func From(tx *sqldb.Tx) Tx {
 	}
 }
 
-// DB is the database. It runs the statements of this package that open their own transaction.
+// DB is the database with the methods of this package that open their own transaction.
 type DB struct {
 	*sqldb.DB
 }
 
-// On returns the statements of this package on a database.
+// On returns the DB of this package for a database.
 func On(db *sqldb.DB) DB {
 	return DB{DB: db}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// feedTables lists what is fed, dictionaries before the findings that need
-// them. A row of the feed is in the table named, under its id.
+// feedTables are the tables of the feed, with dictionaries before the findings that refer to them.
+// A feed row refers to the row of the table with its id.
 var feedTables = []struct {
 	kind  sqldb.ChangeKind
 	table string
@@ -25,14 +25,14 @@ var feedTables = []struct {
 	{sqldb.ChangeFinding, "finding", feedFindings},
 }
 
-// Version is that of the deployment's newest commit. An unknown deployment is
+// Version returns the version of the deployment's newest commit. An unknown deployment is
 // model.ErrNotFound.
 func (s *DB) Version(ctx context.Context, deploymentID int64) (version int64, err error) {
 	err = s.Ask(ctx, func(ctx context.Context) error { return s.QueryVersion(ctx, deploymentID).Scan(&version) })
 	return version, err
 }
 
-// Versions are those of the deployments named, without those that there are not.
+// Versions returns the versions of deployments; unknown ones are omitted.
 func (s *DB) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int64, error) {
 	versions := make(map[int64]int64, len(deploymentIDs))
 	in, list := s.List("id", 1, sqldb.CleanList(deploymentIDs))
@@ -47,12 +47,13 @@ func (s *DB) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int
 	return versions, err
 }
 
-// Feed hands over everything when since is 0, else what changed after that
-// version, removed findings included, in batches that are all of one state of
-// the store, and returns its version. Rows come with their present content,
-// each once; deletes come last. A feed that was pruned past since, or that never
-// was there, answers stale = true and hands over nothing: build anew. take
-// may keep the batch. When since is 0, several may come at the same time.
+// Feed calls take with batches of one snapshot and returns its version. If since is 0 they contain
+// everything, else the changes after that version. Each changed row occurs once with its current
+// content; deletions follow last.
+//
+// If the feed was pruned past since, or since is of a lost history, stale is true. Then take is not
+// called, and the caller must read everything. take may retain the batch. If since is 0, it may be
+// called concurrently.
 func (s *DB) Feed(
 	ctx context.Context, deploymentID, since int64, take func(*model.Batch) error,
 ) (version int64, stale bool, err error) {
@@ -79,8 +80,8 @@ func (s *DB) Feed(
 	return version, stale, err
 }
 
-// feedAll hands everything over: dictionaries by one transaction, then lineages and
-// findings by all of them.
+// feedAll reads everything: dictionaries with one transaction, then lineages and findings with all
+// of them.
 func feedAll(ctx context.Context, all []*Tx, take func(*model.Batch) error) error {
 	tx := all[0]
 	for _, t := range feedTables {
@@ -155,8 +156,7 @@ func (tx *Tx) feedChanges(ctx context.Context, since int64, take func(*model.Bat
 	})
 }
 
-// changesSince gathers which rows changed after a version, and whether the last
-// change deleted them.
+// changesSince returns the rows changed after a version, and whether the last change deleted them.
 func (tx *Tx) changesSince(ctx context.Context, since int64) (map[sqldb.ChangeKind]map[int64]bool, error) {
 	changed := map[sqldb.ChangeKind]map[int64]bool{}
 	return changed, tx.changeRuns(ctx, since, func(run sqldb.ChangeRun) {
@@ -169,7 +169,7 @@ func (tx *Tx) changesSince(ctx context.Context, since int64) (map[sqldb.ChangeKi
 	})
 }
 
-// changeRuns hands over what changed after a version, in the order in which it did.
+// changeRuns calls take with the changes after a version, in order.
 func (tx *Tx) changeRuns(ctx context.Context, since int64, take func(sqldb.ChangeRun)) error {
 	return sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var run sqldb.ChangeRun
@@ -237,8 +237,7 @@ func feedFindings(ctx context.Context, tx *Tx, b *model.Batch, ids []int64) (err
 	return err
 }
 
-// Bodies reads bodies by finding id, for those that do not fit in memory.
-// Unknown ids are not in the answer.
+// Bodies returns bodies that do not fit in memory, by finding id; unknown ids are omitted.
 func (s *DB) Bodies(ctx context.Context, deploymentID int64, ids []int64) (map[int64][]byte, error) {
 	bodies := make(map[int64][]byte, len(ids))
 	err := s.viewForIndex(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
@@ -254,9 +253,8 @@ func (s *DB) Bodies(ctx context.Context, deploymentID int64, ids []int64) (map[i
 	return bodies, err
 }
 
-// PruneChanges forgets which rows changed before the newest commits, so many of which
-// are kept, as every reader has come past it. One that has not finds its feed stale and
-// builds anew.
+// PruneChanges deletes feed rows except those of the newest commits, whose number is kept. A reader
+// that is further behind gets a stale feed and reads everything.
 func (s *DB) PruneChanges(ctx context.Context, deploymentID, kept int64) error {
 	by := model.Actor{Kind: "system", Name: "prune"}
 	return s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {

@@ -11,22 +11,22 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// What an index is fed of findings and lineages: not what only scans compare. The
-// columns are read as the driver has them, since for a million of rows it is
-// database/sql that takes the longest.
+// fedFindingColumns are the columns of findings that the index uses, without those that only scans
+// compare. Values are read as the driver returns them, because conversions in database/sql dominate
+// the time for a million rows.
 
 const fedFindingColumns = `id, project_id, ref, lineage_id, rule_id, path, package, secret_type, created_at, ` +
 	`relevant_since, state_updated_at, first_scan_id`
 
-// Small numbers come together, four in one: with SQLite each column that is read takes
-// as long as ten of these sums.
+// fedFindingSmall contains small numbers, packed four in a column. With SQLite, reading a column
+// takes as long as ten of these sums.
 var fedFindingSmall = together("f.issue_type", "f.state", "f.severity", "f.confidence") + ", " +
 	together("f.reachability", "f.transitivity", "f.flags", "f.validation_state")
 
-// smallLimit is above all that a SMALLINT holds.
+// smallLimit is greater than any SMALLINT.
 const smallLimit = 1 << 15
 
-// together is one number of four that are not negative.
+// together returns an expression that packs four nonnegative numbers.
 func together(a, b, c, d string) string {
 	return fmt.Sprintf("%s + %d * (%s + %d * (%s + %d * CAST(%s AS BIGINT)))",
 		a, smallLimit, b, smallLimit, c, smallLimit, d)
@@ -35,8 +35,8 @@ func together(a, b, c, d string) string {
 const fedLineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triage_until, ` +
 	`assignee, stops, annotations_json`
 
-// plainRow reads rows of columns as the driver has them. The first value of another
-// kind than its column's is what fault returns.
+// plainRow reads rows as the driver returns them. err is set by fault for the first value with an
+// unexpected type.
 type plainRow struct {
 	values []any
 	into   []any
@@ -68,7 +68,7 @@ func (p *plainRow) fault(v any) {
 	}
 }
 
-// int reads a whole number; NULL is 0.
+// int reads an integer; NULL is 0.
 func (p *plainRow) int() int64 {
 	switch v := p.value().(type) {
 	case int64:
@@ -105,7 +105,7 @@ func (p *plainRow) bytes() []byte {
 	}
 }
 
-// time reads an instant; NULL is the zero time.
+// time reads a time; NULL is the zero time.
 func (p *plainRow) time() time.Time {
 	if p.values[p.next] == nil {
 		p.next++
@@ -114,7 +114,7 @@ func (p *plainRow) time() time.Time {
 	return time.UnixMicro(p.int()).UTC()
 }
 
-// four reads numbers that came together.
+// four reads the numbers packed by together.
 func (p *plainRow) four() (a, b, c, d uint16) {
 	v := p.int()
 	return uint16(v % smallLimit), uint16(v / smallLimit % smallLimit), uint16(v / (smallLimit * smallLimit) % smallLimit),
@@ -136,11 +136,11 @@ func (p *plainRow) finding(f *model.Finding) {
 	f.CreatedAt, f.RelevantSince, f.StateUpdatedAt, f.FirstScanID = p.time(), p.time(), p.time(), p.int()
 }
 
-// noAnnotations is how those of most lineages are kept.
+// noAnnotations is the stored form of empty annotations, which most lineages have.
 var noAnnotations = sqldb.Encoded(model.Annotations{})
 
-// untouched is what holds of lineages that nobody decided on and nothing is noted of, as
-// most are: of these the rest is known. It takes the state and the annotations of one.
+// untouched is the condition for lineages without decision and annotations, as most are. Their
+// columns are constant. $4 is the state and $5 are the annotations.
 const untouched = `triage_state = $4 AND annotations_json = $5 AND triage_reason = 0 AND triaged_at IS NULL
 	AND triage_until IS NULL
 	AND triage_comment = '' AND assignee = '' AND stops = ''`
@@ -156,8 +156,7 @@ func scanUntouched(p *plainRow, r sqldb.Row) (l model.Lineage, err error) {
 	return l, p.err
 }
 
-// feedLineagesWide hands the lineages with ids from one to another over, those that were
-// not touched first.
+// feedLineagesWide reads the lineages with ids in [from, to), untouched ones first.
 func feedLineagesWide(ctx context.Context, tx *Tx, from, to int64, take func(*model.Batch) error) error {
 	batch := func(list []model.Lineage) *model.Batch { return &model.Batch{Lineages: list} }
 	args := []any{from, to, int64(model.TriageUntriaged), noAnnotations}
@@ -197,8 +196,8 @@ func scanFedLineage(p *plainRow, r sqldb.Row) (l model.Lineage, err error) {
 	return l, p.err
 }
 
-// fedFindings and fedLineages begin what reads them. Bodies are read in the order of
-// the findings.
+// fedFindings and fedLineages are the starts of queries. Bodies are read in the order of the
+// findings.
 var (
 	fedFindings = `SELECT ` + fedFindingSmall + `, ` + sqldb.Qualified("f", fedFindingColumns) + `, b.body
 		FROM finding f JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
@@ -209,11 +208,11 @@ var (
 	fedLineageFields = len(sqldb.ColumnNames(fedLineageColumns))
 )
 
-// feedPieces is how many parts a table is read in: several a reader, since ids of a
-// deployment may lie anywhere between the first and the last.
+// feedPieces is the number of parts in which a table is read. It exceeds the number of readers,
+// since a deployment's ids may be unevenly distributed.
 const feedPieces = 16
 
-// feedWide hands a table over in pieces that several transactions read side by side.
+// feedWide splits a table by id and reads the parts concurrently with several transactions.
 func feedWide(
 	ctx context.Context, all []*Tx, table string, read func(ctx context.Context, tx *Tx, from, to int64) error,
 ) error {
@@ -250,10 +249,10 @@ func feedWide(
 	}
 	readers.Wait()
 	close(failed)
-	return <-failed // the first, which the others gave up for; nil where there is none
+	return <-failed // the first error, which canceled the others, or nil
 }
 
-// feedStream hands the rows of a query over as they come, in batches.
+// feedStream reads the rows of a query and passes them on in batches.
 func feedStream[T any](
 	ctx context.Context, tx *Tx, scan func(*plainRow, sqldb.Row) (T, error), fields int, batch func([]T) *model.Batch,
 	take func(*model.Batch) error, query string, args ...any,

@@ -8,15 +8,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// maxCheckpoints is how many checkpoints are remembered of a deployment: each server
-// has one, and one that it replaces.
+// maxCheckpoints limits the stored checkpoints of a deployment. Each server has one, and the one
+// that it replaces.
 const maxCheckpoints = 64
 
-// KeepCheckpoint remembers that a file holds the deployment as it was at a version,
-// in a transaction that sees that version: whoever finds the id in a database knows
-// that its history has come by there, also in one that was restored from a backup.
-// Those named are forgotten, and the oldest where there are too many. A version that
-// the deployment never came to is model.ErrConflict.
+// KeepCheckpoint stores the id of a checkpoint file of a version. A database that contains the id
+// has that version in its history, even after a restore from a backup. It deletes the ids in
+// forget, and the oldest ids above the limit. A version newer than the deployment's is
+// model.ErrConflict.
 func (s *DB) KeepCheckpoint(ctx context.Context, deploymentID int64, id string, version int64, forget []string) error {
 	by := model.Actor{Kind: "system", Name: "index"}
 	return s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
@@ -39,8 +38,7 @@ func (s *DB) KeepCheckpoint(ctx context.Context, deploymentID int64, id string, 
 	})
 }
 
-// HasCheckpoint reports whether the deployment's history has come by the checkpoint
-// of an id.
+// HasCheckpoint reports whether the deployment's history contains the checkpoint with an id.
 func (s *DB) HasCheckpoint(ctx context.Context, deploymentID int64, id string) (known bool, err error) {
 	err = s.viewForIndex(ctx, deploymentID, func(ctx context.Context, tx *Tx) error {
 		found, err := sqldb.Many(

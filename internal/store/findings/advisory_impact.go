@@ -8,18 +8,18 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// ImpactQuery asks who has a vulnerability.
+// ImpactQuery selects the findings of a vulnerability.
 type ImpactQuery struct {
 	Group    int64
-	Names    []string // of the vulnerability, in upper case, as scanners may say it
-	All      bool     // fixed and removed findings too
+	Names    []string // of the vulnerability in upper case, as used by scanners
+	All      bool     // include fixed and removed findings
 	Projects model.ProjectGlobs
 	AfterID  int64 // of a finding
 	Limit    int
 }
 
-// Impact lists the findings of a vulnerability, whoever found it, on every ref,
-// by id, and tells whether there are more.
+// Impact returns the findings of a vulnerability from any source, on all refs, by id. It also
+// reports whether there are more.
 func (tx *Tx) Impact(ctx context.Context, q ImpactQuery) ([]model.Impact, bool, error) {
 	projects, all, err := tx.VisibleProjectIDs(ctx, q.Projects)
 	if err != nil || !all && len(projects) == 0 {

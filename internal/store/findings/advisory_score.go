@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Scores returns the EPSS scores of those CVEs that have one.
+// Scores returns the EPSS scores of CVEs; those without a score are omitted.
 func (tx *Tx) Scores(ctx context.Context, cves []string) (map[string]model.EPSS, error) {
 	out := map[string]model.EPSS{}
 	in, arg := tx.In("cve", 1, cves)
@@ -24,7 +24,7 @@ func (tx *Tx) Scores(ctx context.Context, cves []string) (map[string]model.EPSS,
 	}, `SELECT cve, score, percentile FROM epss WHERE `+in, arg)
 }
 
-// Exploited returns the entries of those CVEs that are known to be exploited.
+// Exploited returns the KEV entries of CVEs; those without an entry are omitted.
 func (tx *Tx) Exploited(ctx context.Context, cves []string) (map[string]model.KEV, error) {
 	out := map[string]model.KEV{}
 	in, arg := tx.In("cve", 1, cves)
@@ -36,8 +36,8 @@ func (tx *Tx) Exploited(ctx context.Context, cves []string) (map[string]model.KE
 	}, `SELECT cve, added_at, due_at, ransomware, name, action FROM kev WHERE `+in, arg)
 }
 
-// PutScores replaces all EPSS scores, in one transaction: what read hands over
-// are all there are. A failure of read leaves the old ones.
+// PutScores replaces all EPSS scores by those that read passes to put, in one transaction. If read
+// fails, the old scores stay.
 func (s *DB) PutScores(ctx context.Context, read func(put func(model.EPSSScore) error) error) error {
 	const step = 1000
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
@@ -66,8 +66,8 @@ func (s *DB) PutScores(ctx context.Context, read func(put func(model.EPSSScore) 
 	})
 }
 
-// PutExploited replaces the catalogue of exploited vulnerabilities. Deployments
-// follow it as they follow scores.
+// PutExploited replaces the catalog of known exploited vulnerabilities. Like PutScores it queues a
+// matching of all deployments.
 func (s *DB) PutExploited(ctx context.Context, list []model.KEV) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		if err := q.Write(ctx, `DELETE FROM kev`); err != nil {
@@ -85,8 +85,7 @@ func (s *DB) PutExploited(ctx context.Context, list []model.KEV) error {
 	})
 }
 
-// moveScores gives the scores and the catalogue of exploited vulnerabilities another
-// version.
+// moveScores increases the version of the scores and the KEV catalog, and queues a matching.
 func moveScores(ctx context.Context, q *sqldb.Session, now time.Time) error {
 	version, err := sqldb.One(
 		ctx, q, sqldb.Scalar[int64], `SELECT scores_version FROM advisory_state WHERE id = 1`+q.ForUpdate(),
@@ -101,11 +100,9 @@ func moveScores(ctx context.Context, q *sqldb.Session, now time.Time) error {
 	return advisories.QueueMatching(ctx, q, now)
 }
 
-// RefreshScores writes the EPSS scores of what supply-chain findings are about
-// to their lineages, and whether it is known to be exploited, where that
-// changed, and touches nothing else of them (docs/reference/advisories.md). Of several CVEs of
-// one vulnerability the highest score counts. Where refs is nil it is all findings of
-// the deployment.
+// RefreshScores updates the EPSS scores and the KEV flag of lineages with supply-chain findings, if
+// they changed (docs/reference/advisories.md). If a vulnerability has several CVEs, the highest
+// score is stored. If refs is nil, it updates all findings of the deployment.
 func (tx *Tx) RefreshScores(ctx context.Context, refs []model.ProjectRef) error {
 	s := scoring{
 		tx:        tx,
@@ -127,18 +124,18 @@ func (tx *Tx) RefreshScores(ctx context.Context, refs []model.ProjectRef) error 
 	return s.Write(ctx)
 }
 
-// scoring gathers what scores say of lineages.
+// scoring collects scores of lineages.
 type scoring struct {
 	tx        *Tx
-	about     map[advisories.Vulnerability][]int64 // lineages
+	about     map[advisories.Vulnerability][]int64 // lineages by vulnerability
 	best      map[int64]model.EPSS
-	exploited map[int64]bool // false: no longer
+	exploited map[int64]bool // false: no longer exploited
 }
 
-// isMarked is the condition that a lineage is known to be exploited.
+// isMarked is the condition that a lineage is marked as known to be exploited.
 const isMarked = ` AND l.annotations_json LIKE '%"known_exploited":true%'`
 
-// findAll finds what all findings of the deployment are about, and what is marked.
+// findAll reads the vulnerabilities of all findings of the deployment, and the marked lineages.
 func (s *scoring) findAll(ctx context.Context) error {
 	const subjects = ` FROM finding_subject s JOIN finding f ON f.deployment_id = s.deployment_id AND f.id = s.finding_id `
 	err := sqldb.Each(ctx, s.tx, s.mark, `SELECT DISTINCT f.lineage_id`+subjects+`
@@ -156,7 +153,7 @@ func (s *scoring) findAll(ctx context.Context) error {
 	}, `SELECT DISTINCT f.lineage_id, s.vulnerability, s.group_id`+subjects+` WHERE s.deployment_id = $1`)
 }
 
-// findOn is findAll of some refs.
+// findOn is findAll for some refs.
 func (s *scoring) findOn(ctx context.Context, refs []model.ProjectRef) error {
 	lists, err := s.tx.Subjects(ctx, refs)
 	if err != nil {
@@ -181,8 +178,7 @@ func (s *scoring) mark(r sqldb.Row) error {
 	return err
 }
 
-// read asks by what scanners call a vulnerability, and by all names that the
-// advisories have of it.
+// read reads scores by the scanner's name of a vulnerability and by all its names in advisories.
 func (s *scoring) read(ctx context.Context) error {
 	if len(s.about) == 0 {
 		return nil
@@ -206,7 +202,7 @@ func (s *scoring) read(ctx context.Context) error {
 	return err
 }
 
-// Write changes the lineages of which something else is known.
+// Write updates the lineages whose scores changed.
 func (s *scoring) Write(ctx context.Context) error {
 	told := map[int64]bool{}
 	for id := range s.best {

@@ -9,15 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Annotate changes what no scanner brings of a lineage, with an audit event of
-// what it was and is (docs/reference/findings.md). What edit leaves as it was changes
-// nothing. An unknown lineage is model.ErrNotFound.
+// Annotate changes the annotations of a lineage, which scanners do not provide, and adds an audit
+// event (docs/reference/findings.md). Unchanged annotations are not written. An unknown lineage is
+// model.ErrNotFound.
 func (tx *Tx) Annotate(ctx context.Context, lineageID int64, edit func(*model.Annotations)) error {
 	return tx.AnnotateAll(ctx, []int64{lineageID}, func(_ int64, a *model.Annotations) { edit(a) })
 }
 
-// AnnotateAll is Annotate of several lineages, each of which is given once. They
-// are written in one batch.
+// AnnotateAll is Annotate for several distinct lineages, written in one batch.
 func (tx *Tx) AnnotateAll(ctx context.Context, lineages []int64, edit func(lineage int64, a *model.Annotations)) error {
 	if len(lineages) == 0 {
 		return nil

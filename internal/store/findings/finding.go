@@ -12,22 +12,22 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Occurrence is a finding with all that is kept of it.
+// Occurrence is a finding with its lineage and stored documents.
 type Occurrence struct {
 	model.Finding
 	Lineage  model.Lineage
 	Body     []byte // see model.Body
-	Evidence []byte // JSON: code and data flow; empty when not told
+	Evidence []byte // JSON with code and data flow; may be empty
 }
 
-// FindingColumns are those of table finding but for deployment_id and version.
+// FindingColumns are the columns of table finding, without deployment_id and version.
 const FindingColumns = `id, issue_type, project_id, ref, source, identity_kind, identity_hash, lineage_id, rule_id,
 	rule_name,
 	path, line, code_hash, pattern_hash, edge_hash, content, state, severity, confidence, reachability, transitivity,
 	package, flags,
 	validation_state, secret_type, created_at, relevant_since, state_updated_at, first_scan_id`
 
-// Bits of finding.flags. The numbers are stored: never give one another meaning.
+// Bits of finding.flags. The numbers are stored: never change their meaning.
 const (
 	FlagMalicious = 1 << iota
 	FlagProOnly
@@ -60,7 +60,7 @@ func coverageOf(flags int64) model.Coverage {
 	return model.CoverageWhole
 }
 
-// findingValues are the values of findingColumns.
+// findingValues returns the values of FindingColumns.
 func findingValues(f *model.Finding) []any {
 	return []any{
 		f.ID, int64(f.IssueType), f.ProjectID, f.Ref, f.Source,
@@ -72,7 +72,7 @@ func findingValues(f *model.Finding) []any {
 	}
 }
 
-// findingFields are where findingColumns are read to.
+// findingFields returns the destinations of FindingColumns.
 func findingFields(f *model.Finding) []any {
 	flags := sqldb.Scanner(func(src any) error {
 		bits, ok := src.(int64)
@@ -98,17 +98,16 @@ func findingFields(f *model.Finding) []any {
 // ScanFinding reads a finding from a row of FindingColumns.
 func ScanFinding(r sqldb.Row) (f model.Finding, err error) { return f, r.Scan(findingFields(&f)...) }
 
-// streamColumns are those of findingColumns that differ between the findings of one
-// (project, ref, source).
+// streamColumns are the FindingColumns that differ between findings of one (project, ref, source).
 var streamColumns = strings.Replace(FindingColumns, "project_id, ref, source, ", "", 1)
 
-// Findings reads all occurrences of (project, ref, source) by id, removed and
-// fixed ones too. They are put in order here: SQLite would copy all columns to do so.
+// Findings returns all occurrences of (project, ref, source) by id, including removed and fixed
+// ones. They are sorted here because SQLite would copy all columns to sort.
 func (tx *Tx) Findings(ctx context.Context, projectID int64, ref, source string) ([]model.Finding, error) {
 	list := []model.Finding{}
-	var f model.Finding // which each row is read into: a row has as many pointers as columns
+	var f model.Finding // reused, since findingFields allocates a pointer per column
 	fields := findingFields(&f)
-	fields = slices.Delete(fields, 2, 5) // of project, ref and source
+	fields = slices.Delete(fields, 2, 5) // the columns of project, ref and source
 	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		f = model.Finding{ProjectID: projectID, Ref: sqldb.CleanText(ref), Source: sqldb.CleanText(source)}
 		err := r.Scan(fields...)
@@ -119,9 +118,9 @@ func (tx *Tx) Findings(ctx context.Context, projectID int64, ref, source string)
 	return byID(list), err
 }
 
-// byID puts findings in the order of their ids.
+// byID sorts findings by id.
 func byID(list []model.Finding) []model.Finding {
-	order := make([]int, len(list)) // a finding is long
+	order := make([]int, len(list)) // sorts indexes, because findings are large
 	for i := range order {
 		order[i] = i
 	}
@@ -133,8 +132,8 @@ func byID(list []model.Finding) []model.Finding {
 	return out
 }
 
-// LivePlaces lists where the unresolved and muted findings of a product and
-// source are, on every ref.
+// LivePlaces returns the places of the unresolved and muted findings of a product and source, on
+// all refs.
 func (tx *Tx) LivePlaces(ctx context.Context, product model.IssueType, source string) ([]model.Place, error) {
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (p model.Place, err error) {
 		return p, r.Scan(&p.FindingID, &p.ProjectID, &p.Path)
@@ -144,7 +143,7 @@ func (tx *Tx) LivePlaces(ctx context.Context, product model.IssueType, source st
 		int64(product), source, int64(model.Unresolved), int64(model.Muted))
 }
 
-// FindingsByID reads findings by id; unknown ones are skipped.
+// FindingsByID returns findings by id; unknown ids are skipped.
 func (tx *Tx) FindingsByID(ctx context.Context, ids []int64) ([]model.Finding, error) {
 	in, arg := tx.In("id", 2, ids)
 	return sqldb.Many(
@@ -152,7 +151,7 @@ func (tx *Tx) FindingsByID(ctx context.Context, ids []int64) ([]model.Finding, e
 	)
 }
 
-// FindingBodies reads body and evidence of findings by id.
+// FindingBodies returns the bodies and evidence of findings by id.
 func (tx *Tx) FindingBodies(ctx context.Context, ids []int64) (map[int64]model.FindingWrite, error) {
 	in, arg := tx.In("finding_id", 2, ids)
 	out := make(map[int64]model.FindingWrite, len(ids))
@@ -165,7 +164,7 @@ func (tx *Tx) FindingBodies(ctx context.Context, ids []int64) (map[int64]model.F
 	}, `SELECT finding_id, body, evidence_json FROM finding_body WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// occurrenceSelect reads findings with their lineages and bodies.
+// occurrenceSelect selects findings with their lineages and bodies.
 var occurrenceSelect = `SELECT ` + sqldb.Qualified("f", FindingColumns) + `, ` + sqldb.Qualified("l", lineageColumns) +
 	`, b.body, b.evidence_json
 	FROM finding f
@@ -178,8 +177,7 @@ func scanOccurrence(r sqldb.Row) (o Occurrence, err error) {
 	return o, r.Scan(append(fields, &o.Body, &o.Evidence)...)
 }
 
-// Finding reads one occurrence, a removed one too. An unknown id is
-// model.ErrNotFound.
+// Finding returns an occurrence in any state. An unknown id is model.ErrNotFound.
 func (tx *Tx) Finding(ctx context.Context, id int64) (Occurrence, error) {
 	o, err := sqldb.One(ctx, tx, scanOccurrence, occurrenceSelect+` AND f.id = $2`, id)
 	if err != nil {
@@ -188,8 +186,8 @@ func (tx *Tx) Finding(ctx context.Context, id int64) (Occurrence, error) {
 	return o, nil
 }
 
-// NewFindingIDs reserves n ids, which count up per deployment and fit uint32
-// (docs/reference/addressing.md). A deployment that used them up gets model.ErrTooLarge.
+// NewFindingIDs reserves n ids, which are sequential per deployment and fit uint32
+// (docs/reference/addressing.md). If they are exhausted, it returns model.ErrTooLarge.
 func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 	if n <= 0 {
 		return nil, nil
@@ -210,7 +208,7 @@ func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 	return ids, nil
 }
 
-// AddFindings stores new occurrences under ids that were reserved for them.
+// AddFindings stores new occurrences with reserved ids.
 func (tx *Tx) AddFindings(ctx context.Context, findings []model.FindingWrite) error {
 	tx.TellAdded(findings)
 	return sqldb.InBatches(findings, func(part []model.FindingWrite) error { return tx.addFindings(ctx, part) })
@@ -229,9 +227,8 @@ func (tx *Tx) addFindings(ctx context.Context, findings []model.FindingWrite) er
 	return tx.writeBodies(ctx, findings)
 }
 
-// UpdateFindings writes the rows anew, and the body where it is not nil. Rows
-// that hold the same already are left alone. An unknown id is
-// model.ErrNotFound.
+// UpdateFindings updates changed findings, and their bodies unless nil. Unchanged rows are not
+// written. An unknown id is model.ErrNotFound.
 func (tx *Tx) UpdateFindings(ctx context.Context, findings []model.FindingWrite) error {
 	stored, err := tx.findingsByID(ctx, findings)
 	if err != nil {
@@ -281,8 +278,8 @@ func (tx *Tx) findingsByID(ctx context.Context, findings []model.FindingWrite) (
 	}, `SELECT `+FindingColumns+` FROM finding WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// freeIdentities takes the identities off findings that are about to get
-// others, so that two of them may swap theirs.
+// freeIdentities releases the identities of findings before an update, so that two findings can
+// swap theirs.
 func (tx *Tx) freeIdentities(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -291,7 +288,7 @@ func (tx *Tx) freeIdentities(ctx context.Context, ids []int64) error {
 	return tx.Write(ctx, `UPDATE finding SET identity_kind = -identity_kind WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// updateFinding turns an insert of known ids into an update of the whole row.
+// updateFinding turns an insert with known ids into an update of the whole row.
 var updateFinding = `ON CONFLICT (deployment_id, id) DO UPDATE SET ` + sqldb.Excluded(FindingColumns+`, version`, "id")
 
 func (tx *Tx) writeFindings(ctx context.Context, findings []model.FindingWrite, conflict string) error {

@@ -17,8 +17,8 @@ func scanFindingComment(r sqldb.Row) (c model.FindingComment, err error) {
 		sqldb.Instant(&c.WithdrawnAt), sqldb.Decoded(&c.WithdrawnBy))
 }
 
-// findingCommentImage is what the audit trail tells of a comment: never its text, which goes
-// when it is withdrawn.
+// findingCommentImage is the content of audit events about a comment. It omits the text, which a
+// withdrawal deletes.
 type findingCommentImage struct {
 	Lineage  int64    `json:"lineage"`
 	Mentions []string `json:"mentions,omitempty"`
@@ -32,8 +32,8 @@ func imageOfFindingComment(c model.FindingComment) findingCommentImage {
 	return image
 }
 
-// AddFindingComment stores a comment, and returns it with its id and who wrote it when. Who it
-// mentions is told.
+// AddFindingComment stores a comment and returns it with id, author and time. Mentioned users are
+// notified.
 func (tx *Tx) AddFindingComment(ctx context.Context, c model.FindingComment) (model.FindingComment, error) {
 	var err error
 	if c.ID, err = tx.NewID(ctx, sqldb.SeqConnection); err != nil {
@@ -55,8 +55,8 @@ func (tx *Tx) AddFindingComment(ctx context.Context, c model.FindingComment) (mo
 	return c, tx.TellComment(ctx, c)
 }
 
-// WithdrawFindingComment forgets the text of a comment and whom it mentions. That there was
-// one, and who withdrew it, stays.
+// WithdrawFindingComment deletes the text and mentions of a comment. The comment itself and the
+// withdrawing actor stay.
 func (tx *Tx) WithdrawFindingComment(ctx context.Context, c model.FindingComment) (model.FindingComment, error) {
 	before := c
 	c.Text, c.Mentions, c.WithdrawnAt, c.WithdrawnBy = "", nil, tx.Now(), tx.Actor()
@@ -74,7 +74,7 @@ func (tx *Tx) WithdrawFindingComment(ctx context.Context, c model.FindingComment
 	return c, nil
 }
 
-// FindingComment finds one by its id; an unknown one is model.ErrNotFound.
+// FindingComment returns a comment by id, or model.ErrNotFound.
 func (tx *Tx) FindingComment(ctx context.Context, id int64) (model.FindingComment, error) {
 	c, err := sqldb.One(ctx, tx, scanFindingComment,
 		`SELECT `+findingCommentColumns+` FROM finding_comment WHERE deployment_id = $1 AND id = $2`, id)
@@ -86,8 +86,8 @@ func (tx *Tx) FindingComment(ctx context.Context, id int64) (model.FindingCommen
 	return list[0], err
 }
 
-// FindingComments lists the comments on a lineage behind an id, oldest first, withdrawn ones
-// too, and says whether there are newer ones.
+// FindingComments returns comments on a lineage after an id, oldest first and including withdrawn
+// ones. It reports whether there are newer ones.
 func (tx *Tx) FindingComments(
 	ctx context.Context, lineageID, after int64, limit int,
 ) (list []model.FindingComment, more bool, err error) {
@@ -103,8 +103,7 @@ func (tx *Tx) FindingComments(
 	return list, more, tx.readMentions(ctx, list)
 }
 
-// NewestFindingComments lists the newest comments on a lineage, as many as one finding may
-// have, oldest first.
+// NewestFindingComments returns the newest model.MaxCommentsOf comments on a lineage, oldest first.
 func (tx *Tx) NewestFindingComments(ctx context.Context, lineageID int64) ([]model.FindingComment, error) {
 	list, err := sqldb.Many(ctx, tx, scanFindingComment, `SELECT `+findingCommentColumns+
 		` FROM finding_comment WHERE deployment_id = $1 AND lineage_id = $2 ORDER BY id DESC LIMIT $3`,
@@ -116,7 +115,7 @@ func (tx *Tx) NewestFindingComments(ctx context.Context, lineageID int64) ([]mod
 	return list, tx.readMentions(ctx, list)
 }
 
-// CommentsMentioning lists the newest comments that mention a user, the newest first.
+// CommentsMentioning returns the newest comments that mention a user, newest first.
 func (tx *Tx) CommentsMentioning(ctx context.Context, userID int64, limit int) ([]model.FindingComment, error) {
 	list, err := sqldb.Many(ctx, tx, scanFindingComment,
 		`SELECT `+findingCommentColumns+` FROM finding_comment WHERE deployment_id = $1 AND id IN
@@ -129,7 +128,7 @@ func (tx *Tx) CommentsMentioning(ctx context.Context, userID int64, limit int) (
 	return list, tx.readMentions(ctx, list)
 }
 
-// readMentions reads whom comments mention, by name.
+// readMentions reads the users that comments mention, by name.
 func (tx *Tx) readMentions(ctx context.Context, list []model.FindingComment) error {
 	if len(list) == 0 {
 		return nil
@@ -150,8 +149,8 @@ func (tx *Tx) readMentions(ctx context.Context, list []model.FindingComment) err
 		` ORDER BY comment_id, name`+tx.ByBytes(), arg)
 }
 
-// CommentCounts counts the comments on a lineage, withdrawn ones too, and what a user wrote in
-// the last day in the deployment, 0 being the actor.
+// CommentCounts counts the comments on a lineage, including withdrawn ones, and an author's
+// comments within the last day. The author 0 is the actor.
 func (tx *Tx) CommentCounts(ctx context.Context, lineageID, authorID int64) (ofFinding, ofAuthor int, err error) {
 	_, err = sqldb.One(ctx, tx, func(r sqldb.Row) (struct{}, error) { return struct{}{}, r.Scan(&ofFinding, &ofAuthor) },
 		`SELECT (SELECT COUNT(*) FROM finding_comment WHERE deployment_id = $1 AND lineage_id = $2),

@@ -9,14 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// FindingHistory is one line of a finding's history.
+// FindingHistory is an entry of a finding's history.
 type FindingHistory struct {
 	ID int64
 	At time.Time
 	model.FindingEvent
 }
 
-// AddEvents appends to the histories of findings, at the transaction's time.
+// AddEvents appends events to the histories of findings with the transaction's time.
 func (tx *Tx) AddEvents(ctx context.Context, events []model.FindingEvent) error {
 	return sqldb.InBatches(events, func(part []model.FindingEvent) error {
 		rows := make([][]any, len(part))
@@ -27,21 +27,20 @@ func (tx *Tx) AddEvents(ctx context.Context, events []model.FindingEvent) error 
 	})
 }
 
-// History reads what happened to a finding, oldest first. That of an unknown
-// finding is empty.
+// History returns the history of a finding, oldest first. It is empty for an unknown finding.
 func (tx *Tx) History(ctx context.Context, findingID int64) ([]FindingHistory, error) {
 	return sqldb.Many(ctx, tx, scanFindingHistory, `
 		SELECT id, at, finding_id, scan_id, kind, detail_json FROM finding_event
 		WHERE deployment_id = $1 AND finding_id = $2 ORDER BY id`, findingID)
 }
 
-// Removal says why a finding was removed.
+// Removal describes the removal of a finding.
 type Removal struct {
-	Reason     string `json:"reason"`      // for people
-	MergedInto int64  `json:"merged_into"` // the finding of the same project that it is part of now; 0 for none
+	Reason     string `json:"reason"`      // for display
+	MergedInto int64  `json:"merged_into"` // the finding of the same project that absorbed it; 0 for none
 }
 
-// LastRemoval is why a finding was removed last, by its history.
+// LastRemoval returns the newest removal in a finding's history.
 func LastRemoval(history []FindingHistory) Removal {
 	var last Removal
 	for _, e := range history {

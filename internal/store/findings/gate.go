@@ -7,9 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// UnresolvedFindings lists the unresolved findings of (project, ref, source) by id,
-// with id, identity, lineage, path and the hash of the code. The other members stay
-// zero.
+// UnresolvedFindings returns the unresolved findings of (project, ref, source) by id. Only id,
+// identity, lineage, path and code hash are set.
 func (tx *Tx) UnresolvedFindings(ctx context.Context, projectID int64, ref, source string) ([]model.Finding, error) {
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (f model.Finding, err error) {
 		return f, r.Scan(&f.ID, &f.Identity.Kind, sqldb.Digest(&f.Identity.Hash), &f.LineageID, &f.Path,
@@ -19,8 +18,8 @@ func (tx *Tx) UnresolvedFindings(ctx context.Context, projectID int64, ref, sour
 		ORDER BY +id`, projectID, ref, source, int64(model.Unresolved))
 }
 
-// UnresolvedOf reads the unresolved findings of (project, ref, source) that are of some
-// rules, or of some products.
+// UnresolvedOf returns the unresolved findings of (project, ref, source) with one of the rules or
+// products.
 func (tx *Tx) UnresolvedOf(
 	ctx context.Context, projectID int64, ref, source string, rules []string, products []model.IssueType,
 ) ([]model.Finding, error) {
@@ -33,17 +32,16 @@ func (tx *Tx) UnresolvedOf(
 		ORDER BY +id`, projectID, ref, source, int64(model.Unresolved), ruleList, productList)
 }
 
-// UnresolvedCount counts the unresolved findings of (project, ref, source), up to most.
+// UnresolvedCount counts the unresolved findings of (project, ref, source), at most most.
 func (tx *Tx) UnresolvedCount(ctx context.Context, projectID int64, ref, source string, most int) (int, error) {
 	return sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM (SELECT 1 FROM finding
 		WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND state = $5 LIMIT $6) counted`,
 		projectID, ref, source, int64(model.Unresolved), most)
 }
 
-// OpenFindings reads the unresolved findings of (project, ref, source) by id,
-// with what the gate asks of one: id, identity, product, rule, path, line,
-// state, severity, reachability, transitivity and whether it is malicious. The
-// other members stay zero.
+// OpenFindings returns the unresolved findings of (project, ref, source) by id. Only the fields
+// that gates use are set: id, identity, product, rule, path, line, state, severity, confidence,
+// reachability, transitivity and whether it is malicious.
 func (tx *Tx) OpenFindings(ctx context.Context, projectID int64, ref, source string) ([]model.Finding, error) {
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (f model.Finding, err error) {
 		var flags int64
@@ -58,10 +56,9 @@ func (tx *Tx) OpenFindings(ctx context.Context, projectID int64, ref, source str
 		ref, source, int64(model.Unresolved))
 }
 
-// Occurrences finds what (project, ref, source) has of some identities, in
-// whatever state: ids, lineages, states, and since when they are relevant. The
-// other members stay zero, and identities that are not there are not in the
-// answer.
+// Occurrences returns the findings of (project, ref, source) with some identities, in any state.
+// Only id, identity, lineage, state and the time of relevance are set. Unknown identities are
+// omitted.
 func (tx *Tx) Occurrences(
 	ctx context.Context, projectID int64, ref, source string, ids []model.Identity,
 ) (map[model.Identity]model.Finding, error) {
@@ -83,8 +80,8 @@ func (tx *Tx) Occurrences(
 	return found, nil
 }
 
-// FixedFindings finds what (project, ref, source) has fixed of some identities:
-// identity, path, line and the hash of the code, by the scan that fixed it last.
+// FixedFindings returns the fixed findings of (project, ref, source) with some identities, by the
+// scan that fixed them last. Only identity, path, line and code hash are set.
 func (tx *Tx) FixedFindings(
 	ctx context.Context, projectID int64, ref, source string, ids []model.Identity,
 ) (map[int64][]model.Finding, error) {
@@ -110,8 +107,7 @@ func (tx *Tx) FixedFindings(
 	return found, nil
 }
 
-// LineagesOfFindings reads in which lineages findings of the project are by now, by
-// the findings' ids.
+// LineagesOfFindings returns the current lineages of findings of the project, by finding id.
 func (tx *Tx) LineagesOfFindings(ctx context.Context, projectID int64, ids []int64) (map[int64]int64, error) {
 	found := make(map[int64]int64, len(ids))
 	in, arg := tx.In("id", 3, ids)

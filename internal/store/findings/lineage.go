@@ -12,7 +12,7 @@ import (
 const lineageColumns = `id, project_id, triage_state, triage_reason, triage_comment, triaged_at, triaged_by_json, ` +
 	`automatic, triage_until, assignee, annotations_json`
 
-// lineageValues are the values of lineageColumns.
+// lineageValues returns the values of lineageColumns.
 func lineageValues(l *model.Lineage) []any {
 	t := &l.Triage
 	return []any{
@@ -21,7 +21,7 @@ func lineageValues(l *model.Lineage) []any {
 	}
 }
 
-// lineageFields are where lineageColumns are read to.
+// lineageFields returns the destinations of lineageColumns.
 func lineageFields(l *model.Lineage) []any {
 	t := &l.Triage
 	return []any{
@@ -32,8 +32,7 @@ func lineageFields(l *model.Lineage) []any {
 
 func scanLineage(r sqldb.Row) (l model.Lineage, err error) { return l, r.Scan(lineageFields(&l)...) }
 
-// LineagesOf finds the lineages that hold the identities, in the project.
-// Identities that no lineage holds are not in the answer.
+// LineagesOf returns the lineages of the project by identity; unknown identities are omitted.
 func (tx *Tx) LineagesOf(
 	ctx context.Context, projectID int64, ids []model.Identity,
 ) (map[model.Identity]model.Lineage, error) {
@@ -56,7 +55,7 @@ func (tx *Tx) LineagesOf(
 	return found, nil
 }
 
-// Lineages reads lineages by id; unknown ids are not in the answer.
+// Lineages returns lineages by id; unknown ids are omitted.
 func (tx *Tx) Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineage, error) {
 	list, err := tx.LineagesThat(ctx, ids)
 	if err != nil {
@@ -69,7 +68,7 @@ func (tx *Tx) Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineag
 	return found, nil
 }
 
-// LineagesThat reads lineages by id, in their order; unknown ids are skipped.
+// LineagesThat returns lineages by id in ascending order; unknown ids are skipped.
 func (tx *Tx) LineagesThat(ctx context.Context, ids []int64) ([]model.Lineage, error) {
 	in, arg := tx.In("id", 2, ids)
 	return sqldb.Many(
@@ -77,9 +76,8 @@ func (tx *Tx) LineagesThat(ctx context.Context, ids []int64) ([]model.Lineage, e
 	)
 }
 
-// LiveOfLineages reads the unresolved and muted findings of lineages of the
-// project, on all refs, by lineage: id, ref, source, path, state, identity, lineage
-// and whether a full scan saw it. The other members stay zero.
+// LiveOfLineages returns the unresolved and muted findings of lineages of the project, on all refs,
+// by lineage. Only id, lineage, ref, source, path, state, identity and SeenByFull are set.
 func (tx *Tx) LiveOfLineages(
 	ctx context.Context, projectID int64, lineages []int64,
 ) (map[int64][]model.Finding, error) {
@@ -104,7 +102,7 @@ func (tx *Tx) NewLineageIDs(ctx context.Context, n int) ([]int64, error) {
 	return tx.NewIDs(ctx, seqLineage, n)
 }
 
-// AddLineages stores new lineages under ids that were reserved for them.
+// AddLineages stores new lineages with reserved ids.
 func (tx *Tx) AddLineages(ctx context.Context, lineages []model.Lineage) error {
 	tx.TellLineages(lineages)
 	return sqldb.InBatches(lineages, func(part []model.Lineage) error {
@@ -120,8 +118,8 @@ func (tx *Tx) AddLineages(ctx context.Context, lineages []model.Lineage) error {
 	})
 }
 
-// AddIdentities puts identities into lineages of the project. One that was in
-// another lineage leaves that; given twice, the last counts.
+// AddIdentities assigns identities to lineages of the project. An identity of another lineage
+// moves; for duplicates the last one wins.
 func (tx *Tx) AddIdentities(ctx context.Context, projectID int64, links []model.IdentityLink) error {
 	index := make(map[model.Identity]int, len(links))
 	var rows [][]any
@@ -142,9 +140,8 @@ func (tx *Tx) AddIdentities(ctx context.Context, projectID int64, links []model.
 	return nil
 }
 
-// MergeLineages re-hangs the identities, the findings of every ref and the
-// trails of merged lineages, and writes the annotations of those that stay. A
-// lineage to stay that is unknown is model.ErrNotFound.
+// MergeLineages moves the identities, findings and trails of merged lineages, and stores the
+// annotations of the remaining ones. An unknown remaining lineage is model.ErrNotFound.
 func (tx *Tx) MergeLineages(ctx context.Context, merges []model.LineageMerge) error {
 	return sqldb.InBatches(merges, func(part []model.LineageMerge) error {
 		if err := tx.mergeLineages(ctx, part); err != nil {
@@ -163,7 +160,7 @@ func (tx *Tx) mergeLineages(ctx context.Context, merges []model.LineageMerge) er
 	if err != nil {
 		return err
 	}
-	var pairs [][2]int64 // what goes and what stays
+	var pairs [][2]int64 // merged and remaining lineage
 	for _, m := range merges {
 		if was, there := before[m.Into.ID]; !there || sqldb.Encoded(was.Annotations) != sqldb.Encoded(m.Into.Annotations) {
 			if err := tx.Annotate(ctx, m.Into.ID, func(a *model.Annotations) { *a = m.Into.Annotations }); err != nil {
@@ -179,7 +176,7 @@ func (tx *Tx) mergeLineages(ctx context.Context, merges []model.LineageMerge) er
 	return sqldb.InBatches(pairs, func(part [][2]int64) error { return tx.rehang(ctx, part) })
 }
 
-// rehang gives all that hangs on lineages which go to those that stay.
+// rehang moves all rows that refer to merged lineages to the remaining ones.
 func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 	goes := model.Map(pairs, func(p [2]int64) int64 { return p[0] })
 	with, args := sqldb.PairTable("merged(goes, stays)", pairs)
@@ -219,7 +216,7 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 	return err
 }
 
-// FindingsOfLineages finds a finding to show for each lineage: one that is open, if any is.
+// FindingsOfLineages returns one finding for each lineage, preferably an open one.
 func (tx *Tx) FindingsOfLineages(ctx context.Context, lineages []int64) (map[int64]int64, error) {
 	of := map[int64]int64{}
 	if len(lineages) == 0 {
@@ -235,7 +232,7 @@ func (tx *Tx) FindingsOfLineages(ctx context.Context, lineages []int64) (map[int
 		`deployment_id = $1 AND `+in+` GROUP BY lineage_id`, int64(model.Unresolved), arg)
 }
 
-// hashesByKind sorts identities by who vouches for them, as they are looked up.
+// hashesByKind groups identities by kind, as they are queried.
 func hashesByKind(ids []model.Identity) map[model.IdentityKind][]model.Digest {
 	byKind := map[model.IdentityKind][]model.Digest{}
 	for _, id := range ids {

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// UntoldOverdue are those of the lineages of which it was not told that they are overdue
-// since that day. Those that are gone are left out.
+// UntoldOverdue returns the lineages whose notification for that due day was not sent yet. Deleted
+// lineages are omitted.
 func (tx *Tx) UntoldOverdue(
 	ctx context.Context, list []model.OverdueLineage,
 ) (untold []model.OverdueLineage, err error) {
@@ -30,8 +30,8 @@ func (tx *Tx) UntoldOverdue(
 	return untold, err
 }
 
-// TellOverdue has those told who asked for it that lineages are overdue, but for those of
-// which somebody told meanwhile, and notes that they were.
+// TellOverdue queues notifications for overdue lineages and stores that it did. Lineages notified
+// meanwhile are skipped.
 func (tx *Tx) TellOverdue(ctx context.Context, list []model.OverdueLineage) error {
 	list, err := tx.UntoldOverdue(ctx, list)
 	if err != nil || len(list) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// savedViewColumns ends with whether the user $2 opens pages with the view.
+// savedViewColumns ends with whether the view is the default of user $2.
 const savedViewColumns = `v.id, v.owner_id, v.issue_type, v.name, v.query, v.created_at, v.created_by_json,
 	(SELECT COUNT(*) FROM saved_view_default d WHERE d.deployment_id = v.deployment_id AND d.view_id = v.id
 	AND d.user_id = $2)`
@@ -22,15 +22,14 @@ func scanSavedView(r sqldb.Row) (v model.SavedView, err error) {
 	return v, err
 }
 
-// savedViewImage is what the audit trail tells of a view that is shared.
+// savedViewImage is the content of audit events about a shared view.
 type savedViewImage struct {
 	Name      string `json:"name"`
 	IssueType string `json:"issue_type"`
 	Query     string `json:"query"`
 }
 
-// imageOfSavedView is nil of a view that is one person's: the trail is about what others
-// see.
+// imageOfSavedView returns nil for private views, which are not audited.
 func imageOfSavedView(v model.SavedView) any {
 	if !v.Shared() {
 		return nil
@@ -38,14 +37,14 @@ func imageOfSavedView(v model.SavedView) any {
 	return savedViewImage{v.Name, v.IssueType.String(), v.Query}
 }
 
-// SavedViews lists the views that a user has and those that are shared, by name. The user
-// 0 has none.
+// SavedViews returns the private views of a user and the shared ones, by name. The user 0 has no
+// private views.
 func (tx *Tx) SavedViews(ctx context.Context, userID int64) ([]model.SavedView, error) {
 	return sqldb.Many(ctx, tx, scanSavedView, `SELECT `+savedViewColumns+` FROM saved_view v WHERE v.deployment_id = $1 `+
 		`AND v.owner_id IN (0, $2) ORDER BY v.name, v.id`, userID)
 }
 
-// SavedView finds one that a user may see. Any other is model.ErrNotFound.
+// SavedView returns a view that is shared or owned by the user. Any other is model.ErrNotFound.
 func (tx *Tx) SavedView(ctx context.Context, userID, id int64) (model.SavedView, error) {
 	v, err := sqldb.One(ctx, tx, scanSavedView, `SELECT `+savedViewColumns+` FROM saved_view v WHERE v.deployment_id = `+
 		`$1 AND v.owner_id IN (0, $2) AND v.id = $3`, userID, id)
@@ -55,7 +54,7 @@ func (tx *Tx) SavedView(ctx context.Context, userID, id int64) (model.SavedView,
 	return v, nil
 }
 
-// DefaultView is the id of the view that the page of an issue type opens with; 0 for none.
+// DefaultView returns the id of the user's default view for an issue type; 0 for none.
 func (tx *Tx) DefaultView(ctx context.Context, userID int64, t model.IssueType) (int64, error) {
 	list, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
 		`SELECT view_id FROM saved_view_default WHERE deployment_id = $1 AND user_id = $2 AND issue_type = $3`, userID, t)
@@ -65,8 +64,8 @@ func (tx *Tx) DefaultView(ctx context.Context, userID int64, t model.IssueType) 
 	return list[0], err
 }
 
-// roomForView refuses a name that another view of the owner has, in any case, and one view
-// too many, by model.ErrConflict.
+// roomForView returns model.ErrConflict if the owner has another view with the name, ignoring case,
+// or reached the limit of views.
 func (tx *Tx) roomForView(ctx context.Context, v model.SavedView) error {
 	type named struct {
 		id   int64
@@ -97,7 +96,7 @@ func (tx *Tx) roomForView(ctx context.Context, v model.SavedView) error {
 	return nil
 }
 
-// AddSavedView makes a view. A name that another of its owner has, or one too many, is
+// AddSavedView creates a view. A duplicate name of the owner, or a view above the limit, is
 // model.ErrConflict.
 func (tx *Tx) AddSavedView(ctx context.Context, v model.SavedView) (model.SavedView, error) {
 	if err := tx.roomForView(ctx, v); err != nil {
@@ -116,9 +115,8 @@ func (tx *Tx) AddSavedView(ctx context.Context, v model.SavedView) (model.SavedV
 	return v, err
 }
 
-// UpdateSavedView changes the name, the query and the owner of a view, which is as before.
-// A view that becomes one person's is nobody else's default any more. The same conflicts
-// as of AddSavedView come back.
+// UpdateSavedView changes the name, query and owner of a view. A view that becomes private is
+// removed as the default of other users. It returns the same conflicts as AddSavedView.
 func (tx *Tx) UpdateSavedView(ctx context.Context, before, v model.SavedView) error {
 	if err := tx.roomForView(ctx, v); err != nil {
 		return err
@@ -139,8 +137,8 @@ func (tx *Tx) UpdateSavedView(ctx context.Context, before, v model.SavedView) er
 	return nil
 }
 
-// SavedViewChangedBy is who changed a shared view last; the zero actor where nobody did. Of a
-// view that is one person's, the trail tells nothing.
+// SavedViewChangedBy returns the actor of the last change of a shared view, or the zero actor.
+// Changes of private views are not recorded.
 func (tx *Tx) SavedViewChangedBy(ctx context.Context, id int64) (model.Actor, error) {
 	list, err := tx.AuditPage(ctx, sqldb.AuditFilter{
 		Action:  "saved_view.update",
@@ -152,7 +150,7 @@ func (tx *Tx) SavedViewChangedBy(ctx context.Context, id int64) (model.Actor, er
 	return list[0].By, err
 }
 
-// DeleteSavedView forgets a view, and that pages open with it.
+// DeleteSavedView deletes a view, also as a default.
 func (tx *Tx) DeleteSavedView(ctx context.Context, v model.SavedView) error {
 	for _, rows := range []string{
 		`saved_view_default WHERE deployment_id = $1 AND view_id = $2`,
@@ -168,8 +166,7 @@ func (tx *Tx) DeleteSavedView(ctx context.Context, v model.SavedView) error {
 	return nil
 }
 
-// SetDefaultView has the page of the view's issue type open with it, for a user, or with
-// none any more.
+// SetDefaultView sets or removes a view as the user's default for its issue type.
 func (tx *Tx) SetDefaultView(ctx context.Context, userID int64, v model.SavedView, chosen bool) error {
 	if !chosen {
 		return tx.Write(

@@ -8,13 +8,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// VisibleProjects lists all projects that the globs allow, by name.
+// VisibleProjects returns all projects that the globs allow, by name.
 func (tx *Tx) VisibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]model.Project, error) {
 	return tx.Projects(ctx, projects.ProjectQuery{Globs: globs})
 }
 
-// InventoryCommit is the commit of the newest statement in force about any
-// lockfile of a ref that tells one; empty when none does.
+// InventoryCommit returns the commit of the newest current inventory of a ref that has one, or an
+// empty string.
 func (tx *Tx) InventoryCommit(ctx context.Context, projectID int64, ref string) (string, error) {
 	commits, err := sqldb.Many(ctx, tx, sqldb.Scalar[string], `
 		SELECT commit_hash FROM inventory
@@ -26,7 +26,7 @@ func (tx *Tx) InventoryCommit(ctx context.Context, projectID int64, ref string) 
 	return commits[0], nil
 }
 
-// supplyChainSelect reads findings with what describes them.
+// supplyChainSelect selects findings with lineage, body and rule.
 var supplyChainSelect = `SELECT ` + sqldb.Qualified("f", FindingColumns) + `, ` + sqldb.Qualified("l", lineageColumns) +
 	`, b.body, r.content_json
 	FROM finding f
@@ -35,9 +35,8 @@ var supplyChainSelect = `SELECT ` + sqldb.Qualified("f", FindingColumns) + `, ` 
 	JOIN rule r ON r.deployment_id = f.deployment_id AND r.id = f.rule_id
 	WHERE f.deployment_id = $1`
 
-// SupplyChainFindings hands over the unresolved supply-chain findings of a ref
-// by id, ignored ones too, each with its rule and its lineage. take must not
-// use the transaction.
+// SupplyChainFindings calls take with the unresolved supply-chain findings of a ref by id,
+// including ignored ones. take must not use the transaction.
 func (tx *Tx) SupplyChainFindings(ctx context.Context, projectID int64, ref string,
 	take func(model.IndexedFinding, model.Rule, model.Lineage) error,
 ) error {
@@ -49,7 +48,7 @@ func (tx *Tx) SupplyChainFindings(ctx context.Context, projectID int64, ref stri
 		if err := r.Scan(append(fields, &f.Body, sqldb.Decoded(&rule))...); err != nil {
 			return err
 		}
-		rule.ID = f.RuleID // the content does not tell
+		rule.ID = f.RuleID // not part of the content
 		return take(f, rule, l)
 	}, supplyChainSelect+` AND f.project_id = $2 AND f.ref = $3 AND f.issue_type = $4 AND f.state = $5 ORDER BY f.id`,
 		projectID, ref, int64(model.SCA), int64(model.Unresolved))

@@ -10,12 +10,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// secretStep is the most occurrences that a page of secrets looks at in one go.
+// secretStep limits the occurrences that SecretsPage reads at once.
 const secretStep = 5000
 
-// SecretsPage lists secrets with all that is kept of them, by id, after the one
-// with the given id, limit at most, and tells whether there are more. Removed
-// ones are not listed (docs/reference/findings.md).
+// SecretsPage returns at most limit secrets after the given id, by id, and reports whether there
+// are more. Removed findings are omitted (docs/reference/findings.md).
 func (tx *Tx) SecretsPage(
 	ctx context.Context, f model.SecretFilter, afterID int64, limit int,
 ) ([]Occurrence, bool, error) {
@@ -26,7 +25,7 @@ func (tx *Tx) SecretsPage(
 	visible := func(projectID int64) bool { return all || slices.Contains(seen, projectID) }
 	list := []Occurrence{}
 	for step := limit + 1; len(list) <= limit; step = min(2*step, max(secretStep, limit+1)) {
-		// The type stands in the text, so that the index on secrets applies.
+		// The type is a literal, so that the partial index on secrets is used.
 		part, err := sqldb.Many(ctx, tx, scanOccurrence,
 			occurrenceSelect+` AND f.issue_type = 3 AND f.id > $2 ORDER BY f.id LIMIT $3`, afterID, step)
 		if err != nil {
@@ -46,8 +45,7 @@ func (tx *Tx) SecretsPage(
 	return list, more, nil
 }
 
-// keepsSecret reports whether an occurrence passes the filter, but for who may
-// see it.
+// keepsSecret reports whether an occurrence passes the filter, except for its visibility.
 func keepsSecret(f model.SecretFilter, o Occurrence) bool {
 	status := model.StatusOf(o.State, o.Lineage.Triage.State)
 	return status != 0 && oneOf(f.Statuses, status) &&
@@ -56,8 +54,8 @@ func keepsSecret(f model.SecretFilter, o Occurrence) bool {
 		oneOf(f.SecretTypes, o.SecretType) && oneOf(f.ValidationStates, o.ValidationState)
 }
 
-// SecretRules tells which rules look for secrets: those that PutSecretRules was
-// told of are true, those that only a policy serves to Semgrep are false.
+// SecretRules returns the rules that detect secrets. The value is true for rules stored by
+// PutSecretRules, and false for rules that only a policy serves to Semgrep.
 func (tx *Tx) SecretRules(ctx context.Context) (map[model.SecretRule]bool, error) {
 	rules := map[model.SecretRule]bool{}
 	return rules, sqldb.Each(ctx, tx, func(r sqldb.Row) error {
@@ -72,17 +70,15 @@ func (tx *Tx) SecretRules(ctx context.Context) (map[model.SecretRule]bool, error
 		WHERE p.deployment_id = $1 AND p.served = 1 AND r.issue_type = $2`, int64(model.Secrets))
 }
 
-// PutSecretRules remembers rules that look for secrets, of which there are no
-// findings of code any more.
+// PutSecretRules stores rules that detect secrets and whose code findings were converted.
 func (tx *Tx) PutSecretRules(ctx context.Context, rules []model.SecretRule) error {
 	rows := model.Map(rules, func(r model.SecretRule) []any { return []any{r.Tool, r.Name, true} })
 	return tx.Insert(ctx, `secret_rule (deployment_id, tool, name, settled)`, rows,
 		`ON CONFLICT (deployment_id, tool, name) DO UPDATE SET settled = excluded.settled`)
 }
 
-// CodeFindings reads all findings of code of the rules, with their bodies, by
-// id. It looks at every finding of the deployment, so it is for the seldom case
-// that a rule becomes known.
+// CodeFindings returns all code findings of the rules, with their bodies, by id. It reads all
+// findings of the deployment, so it is only for newly detected secret rules.
 func (tx *Tx) CodeFindings(ctx context.Context, rules []model.SecretRule) ([]model.FindingWrite, error) {
 	names := make([]string, len(rules))
 	wanted := make(map[model.SecretRule]bool, len(rules))
@@ -103,9 +99,9 @@ func (tx *Tx) CodeFindings(ctx context.Context, rules []model.SecretRule) ([]mod
 		WHERE f.deployment_id = $1 AND f.issue_type = $2 AND `+in+` ORDER BY f.id`, int64(model.SAST), arg)
 }
 
-// ConcealFindings writes findings of code anew that are secrets now, and drops
-// all other identities of their lineages, which could be guessed from. What
-// SQLite frees is overwritten; PostgreSQL keeps it until its vacuum.
+// ConcealFindings rewrites code findings that turned out to be secrets. It deletes the other
+// identities of their lineages, from which secrets could be guessed. SQLite overwrites the freed
+// data; PostgreSQL retains it until its vacuum.
 func (tx *Tx) ConcealFindings(ctx context.Context, findings []model.FindingWrite) error {
 	if err := tx.Shred(ctx); err != nil {
 		return err
@@ -113,7 +109,7 @@ func (tx *Tx) ConcealFindings(ctx context.Context, findings []model.FindingWrite
 	if err := tx.UpdateFindings(ctx, findings); err != nil {
 		return err
 	}
-	if err := tx.InvalidateUploads(ctx, 0); err != nil { // they would be read otherwise now
+	if err := tx.InvalidateUploads(ctx, 0); err != nil { // their results would differ now
 		return err
 	}
 	lineages, counts := make([]int64, len(findings)), map[string]int{}
@@ -122,7 +118,7 @@ func (tx *Tx) ConcealFindings(ctx context.Context, findings []model.FindingWrite
 		counts[f.RuleName]++
 	}
 	in, arg := tx.In("lineage_id", 2, lineages)
-	// A finding of another rule may be in the lineage: what that is known by stays.
+	// The lineage may contain a finding of another rule, whose identity stays.
 	if err := tx.Write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND `+in+
 		` AND kind <> $3 AND NOT EXISTS (
 		SELECT 1 FROM finding f WHERE f.deployment_id = lineage_identity.deployment_id
@@ -141,8 +137,7 @@ type concealImage struct {
 	Findings int `json:"findings"`
 }
 
-// oneOf reports whether a value is in a list, of which an empty one does not
-// filter.
+// oneOf reports whether a value is in a list. An empty list contains every value.
 func oneOf[T comparable](list []T, value T) bool {
 	return len(list) == 0 || slices.Contains(list, value)
 }

@@ -10,20 +10,18 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// SnippetPlace is where a finding is, with what its rule's kind is judged by.
+// SnippetPlace is the place of a finding and the data that classifies its rule.
 type SnippetPlace struct {
 	model.SnippetPlace
 	RuleID  int64
-	Message string // of the finding; empty where the rule's says it all
+	Message string // of the finding; empty if equal to the rule's
 }
 
-// SnippetPlaces lists where the findings are that are there according to a scan,
-// or those of them with the given ids where there are some, the worst first,
-// limit at most, and whether there are more: those of its source and, in
-// lockfiles that it stated, the advisories'. A scan that a newer one of its
-// stream followed knows of none. Secrets of the history are left out, and of a
-// change what full scans saw: the checkout does not have them there, or the scan
-// does not say that it does.
+// SnippetPlaces returns at most limit places of the current findings of a scan, worst first. It
+// reports whether there are more. ids restricts them unless empty. They include advisory findings
+// in lockfiles that the scan stated. A scan that is not the newest of its stream has none.
+// Historical secrets are omitted because the checkout does not contain them. A scan of a change
+// omits findings seen by full scans, which it does not confirm.
 func (tx *Tx) SnippetPlaces(
 	ctx context.Context, s model.Scan, ids []int64, limit int,
 ) (list []SnippetPlace, more bool, err error) {
@@ -48,12 +46,12 @@ func (tx *Tx) SnippetPlaces(
 	return list, more, err
 }
 
-// SecretPlaces lists where secrets are on a project's ref, whatever scan says so.
+// SecretPlaces returns the places of current secrets on a project's ref, from any scan.
 func (tx *Tx) SecretPlaces(ctx context.Context, projectID int64, ref string) ([]SnippetPlace, error) {
 	return tx.snippetPlaces(ctx, projectID, ref, ` AND f.line > 0 AND f.issue_type = 3 ORDER BY f.path, f.line, f.id`)
 }
 
-// snippetPlaces lists findings that are there; conditions count from $6.
+// snippetPlaces returns the places of current findings. Arguments of where start at $6.
 func (tx *Tx) snippetPlaces(
 	ctx context.Context, projectID int64, ref, where string, args ...any,
 ) ([]SnippetPlace, error) {
@@ -93,7 +91,7 @@ func scanSnippet(r sqldb.Row) (s model.Snippet, err error) {
 	return s, err
 }
 
-// Snippet reads the code around a finding. None is model.ErrNotFound.
+// Snippet returns the code around a finding, or model.ErrNotFound.
 func (tx *Tx) Snippet(ctx context.Context, findingID int64) (model.Snippet, error) {
 	s, err := sqldb.One(ctx, tx, scanSnippet,
 		`SELECT `+snippetColumns+` FROM finding_snippet WHERE deployment_id = $1 AND finding_id = $2`, findingID)
@@ -103,8 +101,7 @@ func (tx *Tx) Snippet(ctx context.Context, findingID int64) (model.Snippet, erro
 	return s, nil
 }
 
-// PutSnippets keeps code around findings of one scan in the place of what was
-// kept of them. Each is named once.
+// PutSnippets stores or replaces the code around distinct findings of one scan.
 func (tx *Tx) PutSnippets(ctx context.Context, list []model.Snippet) error {
 	if !tx.Deployment().KeepsCode {
 		return errors.New("store code: the deployment keeps none")
@@ -120,9 +117,8 @@ func (tx *Tx) PutSnippets(ctx context.Context, list []model.Snippet) error {
 		`ON CONFLICT (deployment_id, finding_id) DO UPDATE SET `+sqldb.Excluded(snippetColumns, "finding_id"))
 }
 
-// KeepCode says whether a tenant keeps code around its findings. Where it is
-// not to, all there is goes at once; the number of findings that lost theirs is
-// returned.
+// KeepCode sets whether a tenant stores code around findings. If not, all stored code is deleted,
+// and the number of affected findings is returned.
 func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error) {
 	if err := tx.Write(ctx, `UPDATE deployment SET keeps_code = $2 WHERE id = $1`, keep); err != nil {
 		return 0, err
@@ -149,9 +145,8 @@ func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error
 	return dropped, nil
 }
 
-// outdateSnippets drops the code of findings that are no longer there and, with
-// every secret that comes to a place, the code of its file: nobody knew then
-// what to take out of it.
+// outdateSnippets deletes the code of findings that no longer exist. If a secret appears in a file,
+// it deletes the code of that file too, because the secret was not redacted from it.
 func (tx *Tx) outdateSnippets(
 	ctx context.Context, findings []model.FindingWrite, stored map[int64]model.Finding,
 ) error {
@@ -196,12 +191,12 @@ func (tx *Tx) DropSnippets(ctx context.Context, findings []int64) error {
 	return tx.Write(ctx, `DELETE FROM finding_snippet WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// staleSnippets are those whose finding is not there.
+// staleSnippets selects snippets whose finding is not live.
 const staleSnippets = ` FROM finding_snippet WHERE deployment_id = $1 AND NOT EXISTS (
 	SELECT 1 FROM finding f WHERE f.deployment_id = $1 AND f.id = finding_id AND f.state IN ($2, $3))`
 
-// DropStaleSnippets drops the code of findings that went with their ref or
-// otherwise without a scan. It holds the deployment only where there is some.
+// DropStaleSnippets deletes the code of findings that were removed without a scan, for example with
+// their ref. It locks the deployment only if there is any.
 func (s *DB) DropStaleSnippets(ctx context.Context, deploymentID int64, by model.Actor) (dropped int64, err error) {
 	live := []any{int64(model.Unresolved), int64(model.Muted)}
 	some := false

@@ -28,7 +28,7 @@ func scanTicket(r sqldb.Row) (t model.Ticket, err error) {
 		sqldb.Instant(&t.CreatedAt), sqldb.Decoded(&t.CreatedBy), sqldb.Instant(&t.CheckedAt))
 }
 
-// ticketImage is what the audit trail tells of a ticket.
+// ticketImage is the content of audit events about a ticket.
 type ticketImage struct {
 	State   string `json:"state"`
 	URL     string `json:"url,omitempty"`
@@ -41,7 +41,7 @@ func imageOfTicket(t model.Ticket) ticketImage {
 	return ticketImage{t.State.String(), t.URL, t.Slug, t.Project, t.Problem}
 }
 
-// Ticket finds one by its id; an unknown one is model.ErrNotFound.
+// Ticket returns a ticket by id, or model.ErrNotFound.
 func (tx *Tx) Ticket(ctx context.Context, id int64) (model.Ticket, error) {
 	t, err := sqldb.One(
 		ctx, tx, scanTicket, `SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND id = $2`, id,
@@ -52,8 +52,8 @@ func (tx *Tx) Ticket(ctx context.Context, id int64) (model.Ticket, error) {
 	return t, nil
 }
 
-// TicketsByURL lists those of an address, by id: one, or more where callers that are bound
-// to projects linked to it, each of whom knows of its own alone.
+// TicketsByURL returns the tickets with an address, by id. There are several if callers restricted
+// to projects linked the same address, because they cannot read each other's tickets.
 func (tx *Tx) TicketsByURL(ctx context.Context, address string) ([]model.Ticket, error) {
 	return sqldb.Many(ctx, tx, scanTicket,
 		`SELECT `+ticketColumns+` FROM ticket WHERE deployment_id = $1 AND url = $2 ORDER BY id`, address)
@@ -61,13 +61,13 @@ func (tx *Tx) TicketsByURL(ctx context.Context, address string) ([]model.Ticket,
 
 // TicketQuery selects tickets.
 type TicketQuery struct {
-	Globs model.ProjectGlobs // only those about a finding of a project that these allow
-	After int64              // an id; 0 is the start
+	Globs model.ProjectGlobs // only tickets about a finding of a matching project
+	After int64              // ids greater than this; 0 is the start
 	Limit int
 }
 
-// TicketPage lists tickets by id, each with the findings that the globs allow, and says
-// whether there are more.
+// TicketPage returns tickets by id, each with the findings of projects that the globs allow. It
+// reports whether there are more.
 func (tx *Tx) TicketPage(
 	ctx context.Context, q TicketQuery,
 ) (list []model.Ticket, about map[int64][]model.TicketFinding, more bool, err error) {
@@ -102,12 +102,12 @@ func (tx *Tx) TicketPage(
 	return list, about, more, err
 }
 
-// TicketFindings lists what a ticket is about, by id, of projects that the globs allow.
+// TicketFindings returns the findings of a ticket by id, of projects that the globs allow.
 func (tx *Tx) TicketFindings(ctx context.Context, id int64, globs model.ProjectGlobs) ([]model.TicketFinding, error) {
 	return tx.FindingsOfTickets(ctx, []int64{id}, globs)
 }
 
-// FindingsOfTickets is TicketFindings of several tickets.
+// FindingsOfTickets is TicketFindings for several tickets.
 func (tx *Tx) FindingsOfTickets(
 	ctx context.Context, ids []int64, globs model.ProjectGlobs,
 ) (list []model.TicketFinding, err error) {
@@ -129,8 +129,7 @@ func (tx *Tx) FindingsOfTickets(
 		WHERE t.deployment_id = $1 AND `+in+` ORDER BY t.finding_id`, arg)
 }
 
-// TicketsOfLineages finds the tickets of lineages, by lineage; those without one are not
-// in the answer.
+// TicketsOfLineages returns the tickets of lineages; lineages without one are omitted.
 func (tx *Tx) TicketsOfLineages(ctx context.Context, lineages []int64) (map[int64]model.Ticket, error) {
 	in, arg := tx.In("lineage_id", 2, lineages)
 	of := map[int64]int64{}
@@ -152,7 +151,7 @@ func (tx *Tx) TicketsOfLineages(ctx context.Context, lineages []int64) (map[int6
 	return found, err
 }
 
-// ticketsByID finds tickets; unknown ones are not in the answer.
+// ticketsByID returns tickets by id; unknown ids are omitted.
 func (tx *Tx) ticketsByID(ctx context.Context, ids []int64) (map[int64]model.Ticket, error) {
 	in, arg := tx.In("id", 2, ids)
 	list, err := sqldb.Many(
@@ -165,7 +164,7 @@ func (tx *Tx) ticketsByID(ctx context.Context, ids []int64) (map[int64]model.Tic
 	return byID, err
 }
 
-// AddTickets stores tickets, whose ids and making it sets.
+// AddTickets stores tickets and returns them with ids, creator and time.
 func (tx *Tx) AddTickets(ctx context.Context, list []model.Ticket) ([]model.Ticket, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -187,13 +186,12 @@ func (tx *Tx) AddTickets(ctx context.Context, list []model.Ticket) ([]model.Tick
 	return added, tx.Insert(ctx, `ticket (deployment_id, `+ticketColumns+`)`, rows, "")
 }
 
-// UpdateTicket writes what is known of a ticket by now. An unknown one is
-// model.ErrNotFound.
+// UpdateTicket stores the changed state of a ticket. An unknown one is model.ErrNotFound.
 func (tx *Tx) UpdateTicket(ctx context.Context, t model.Ticket) error {
 	return tx.UpdateTickets(ctx, []model.Ticket{t})
 }
 
-// UpdateTickets is UpdateTicket of several.
+// UpdateTickets is UpdateTicket for several tickets.
 func (tx *Tx) UpdateTickets(ctx context.Context, list []model.Ticket) error {
 	if len(list) == 0 {
 		return nil
@@ -224,7 +222,7 @@ func (tx *Tx) writeTicket(ctx context.Context, t model.Ticket) error {
 		t.Problem, t.CheckedAt, t.Marker)
 }
 
-// DeleteTicket forgets a ticket and what it is about.
+// DeleteTicket deletes a ticket and its links to findings.
 func (tx *Tx) DeleteTicket(ctx context.Context, id int64) error {
 	t, err := tx.Ticket(ctx, id)
 	if err != nil {
@@ -233,7 +231,7 @@ func (tx *Tx) DeleteTicket(ctx context.Context, id int64) error {
 	return tx.forgetTickets(ctx, []model.Ticket{t})
 }
 
-// forgetTickets deletes tickets and what they are about.
+// forgetTickets deletes tickets and their links to findings.
 func (tx *Tx) forgetTickets(ctx context.Context, list []model.Ticket) error {
 	ids := make([]int64, len(list))
 	for i, t := range list {
@@ -249,8 +247,8 @@ func (tx *Tx) forgetTickets(ctx context.Context, list []model.Ticket) error {
 	return nil
 }
 
-// AddTicketFindings notes what tickets are about, each lineage once; what another one was
-// about is the later one's.
+// AddTicketFindings links tickets to findings. A lineage has one ticket, so a new link replaces the
+// old one.
 func (tx *Tx) AddTicketFindings(ctx context.Context, list []model.TicketFinding) error {
 	rows := make([][]any, len(list))
 	for i, f := range list {
@@ -260,8 +258,7 @@ func (tx *Tx) AddTicketFindings(ctx context.Context, list []model.TicketFinding)
 		`(deployment_id, lineage_id) DO UPDATE SET ticket_id = excluded.ticket_id, finding_id = excluded.finding_id`)
 }
 
-// DropTicketFindings has lineages be about no ticket any more, and returns what they were
-// about.
+// DropTicketFindings deletes the ticket links of lineages and returns them.
 func (tx *Tx) DropTicketFindings(ctx context.Context, lineages []int64) ([]model.TicketFinding, error) {
 	in, arg := tx.In("lineage_id", 2, lineages)
 	tx.MarkWritten()
@@ -270,8 +267,8 @@ func (tx *Tx) DropTicketFindings(ctx context.Context, lineages []int64) ([]model
 	}, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND `+in+` RETURNING ticket_id, finding_id, lineage_id`, arg)
 }
 
-// StaleTickets lists tickets of a connection that were created, are about something, and
-// were not asked for since a time, those of longest ago first.
+// StaleTickets returns created tickets of a connection that were not checked since a time, least
+// recently checked first. Tickets without findings are excluded.
 func (tx *Tx) StaleTickets(
 	ctx context.Context, connectionID int64, since time.Time, limit int,
 ) ([]model.Ticket, error) {
@@ -281,14 +278,13 @@ func (tx *Tx) StaleTickets(
 		ORDER BY COALESCE(checked_at, 0), id LIMIT $4`, connectionID, since, limit)
 }
 
-// NoteTicketChecked notes that a tracker was asked for a ticket and told nothing new. It
-// leaves no line in the trail.
+// NoteTicketChecked stores that a ticket was checked in its tracker without a change. It adds no
+// audit event.
 func (tx *Tx) NoteTicketChecked(ctx context.Context, id int64) error {
 	return tx.Write(ctx, `UPDATE ticket SET checked_at = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.Now())
 }
 
-// TicketSetting reads where the deployment's tickets are made; nobody having said so is
-// the zero setting.
+// TicketSetting returns the deployment's ticket setting, or the zero setting.
 func (tx *Tx) TicketSetting(ctx context.Context) (s model.TicketSetting, err error) {
 	s, err = sqldb.One(ctx, tx, func(r sqldb.Row) (s model.TicketSetting, err error) {
 		return s, r.Scan(sqldb.Decoded(&s))
@@ -300,7 +296,7 @@ func (tx *Tx) TicketSetting(ctx context.Context) (s model.TicketSetting, err err
 	return s, err
 }
 
-// PutTicketSetting says where the deployment's tickets are made from now on.
+// PutTicketSetting stores the deployment's ticket setting.
 func (tx *Tx) PutTicketSetting(ctx context.Context, s model.TicketSetting) error {
 	before, err := tx.TicketSetting(ctx)
 	if err != nil {
@@ -313,7 +309,7 @@ func (tx *Tx) PutTicketSetting(ctx context.Context, s model.TicketSetting) error
 	}, `ON CONFLICT (deployment_id) DO UPDATE SET setting_json = excluded.setting_json`)
 }
 
-// QueueTickets has tickets created in their trackers.
+// QueueTickets queues jobs that create tickets in their trackers.
 func (tx *Tx) QueueTickets(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return nil

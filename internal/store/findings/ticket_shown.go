@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// dropDoubleTickets leaves each lineage that stays one ticket at most: its own, or that of
-// the first which goes to it; one that is in its tracker before one that is not. Pairs are
-// of what goes and what stays. It returns the tickets whose findings change.
+// dropDoubleTickets leaves at most one ticket for each remaining lineage: its own, or else that of
+// the first merged one. Tickets that exist in their tracker are preferred. pairs contain merged and
+// remaining lineages. It returns the tickets whose findings change.
 func (tx *Tx) dropDoubleTickets(ctx context.Context, pairs [][2]int64) (tickets []int64, err error) {
 	var all []int64
 	for _, p := range pairs {
@@ -25,7 +25,7 @@ func (tx *Tx) dropDoubleTickets(ctx context.Context, pairs [][2]int64) (tickets 
 	for _, t := range had {
 		tickets = append(tickets, t.ID)
 	}
-	best := map[int64]int64{} // of a lineage that stays: the one whose ticket it has
+	best := map[int64]int64{} // the lineage whose ticket a remaining lineage gets
 	var double []int64
 	for _, p := range pairs {
 		goes, stays := p[0], p[1]
@@ -50,16 +50,15 @@ func (tx *Tx) dropDoubleTickets(ctx context.Context, pairs [][2]int64) (tickets 
 	return slices.Compact(tickets), tx.Write(ctx, `DELETE FROM ticket_finding WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// MaxBareTickets is how many tickets that we made, and that are about nothing any more, a
-// deployment keeps.
+// MaxBareTickets limits a deployment's tickets that Redoubt created and that no longer have
+// findings.
 const MaxBareTickets = 1000
 
-// SyncTicketAnnotations has the lineages that tickets are about show them in their annotations, once
-// they are created, and returns those that showed none or another, by ticket. A finding
-// names those of its own project beside it: who sees that one need not see others.
+// SyncTicketAnnotations writes created tickets into the annotations of their lineages. It returns
+// the changed lineages by ticket. An annotation lists only the ticket's other findings of the same
+// project, because readers may lack access to others.
 //
-// A ticket that is about nothing is nothing any more and is deleted, unless it is in a
-// tracker because we made it: of these the newest stay.
+// Tickets without findings are deleted, except the newest ones that Redoubt created in a tracker.
 func (tx *Tx) SyncTicketAnnotations(ctx context.Context, ids []int64) (fresh map[int64][]int64, err error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -103,8 +102,8 @@ func (tx *Tx) SyncTicketAnnotations(ctx context.Context, ids []int64) (fresh map
 	return fresh, tx.dropBare(ctx, slices.Collect(maps.Values(tickets)))
 }
 
-// dropBare deletes tickets that are about nothing, but for those that we made and that are
-// in their trackers, of which the newest stay.
+// dropBare deletes tickets without findings, except the newest MaxBareTickets that Redoubt created
+// in a tracker.
 func (tx *Tx) dropBare(ctx context.Context, bare []model.Ticket) error {
 	if len(bare) == 0 {
 		return nil
@@ -125,8 +124,8 @@ func (tx *Tx) dropBare(ctx context.Context, bare []model.Ticket) error {
 	return tx.forgetTickets(ctx, append(slices.DeleteFunc(bare, made), old...))
 }
 
-// SplitTickets has tickets that were linked to findings which left their lineage name ones
-// that stayed, and what is linked show that. The ticket stays with the lineage.
+// SplitTickets updates the links and annotations of tickets whose findings left their lineage. They
+// then refer to a remaining finding, because the ticket stays with the lineage.
 func (tx *Tx) SplitTickets(ctx context.Context, findings []int64) error {
 	if len(findings) == 0 {
 		return nil
@@ -156,7 +155,7 @@ func (tx *Tx) SplitTickets(ctx context.Context, findings []int64) error {
 	return err
 }
 
-// CheckTickets holds that findings show the tickets that they are linked to, and no others.
+// CheckTickets checks that the annotations of lineages match their ticket links.
 func (tx *Tx) CheckTickets(ctx context.Context) (faults []string, err error) {
 	linked := map[int64]int64{}
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {

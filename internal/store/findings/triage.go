@@ -10,16 +10,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// UpdateTriage writes each event's After to its lineage and appends the event
-// to the trail, which nothing rewrites (docs/reference/triage.md). Several events of one
-// lineage count in the order given. A lineage that already has that triage is
-// left alone; an unknown one is model.ErrNotFound.
+// UpdateTriage stores each event's After in its lineage and appends the event to the triage trail.
+// The trail is never rewritten (docs/reference/triage.md). Several events of a lineage apply in
+// order. An unchanged triage is not written; an unknown lineage is model.ErrNotFound.
 func (tx *Tx) UpdateTriage(ctx context.Context, events []model.TriageEvent) error {
 	last := make(map[int64]model.Triage, len(events))
 	for _, e := range events {
 		last[e.LineageID] = e.After
 	}
-	alike := map[model.Triage][]int64{} // a bulk triage makes few groups
+	alike := map[model.Triage][]int64{} // a bulk triage has few distinct values
 	for id, t := range last {
 		alike[t] = append(alike[t], id)
 	}
@@ -35,8 +34,8 @@ func (tx *Tx) UpdateTriage(ctx context.Context, events []model.TriageEvent) erro
 	return tx.addTriageEvents(ctx, events)
 }
 
-// setStops notes where decisions begin or end that stop the clock of due dates. Of
-// several events of a lineage, what held before the first and after the last counts.
+// setStops records where decisions start or stop pausing due dates. For several events of a
+// lineage, the first Before and the last After are compared.
 func (tx *Tx) setStops(ctx context.Context, events []model.TriageEvent) error {
 	first, last := map[int64]model.Triage{}, map[int64]model.TriageEvent{}
 	for _, e := range events {
@@ -45,7 +44,8 @@ func (tx *Tx) setStops(ctx context.Context, events []model.TriageEvent) error {
 		}
 		last[e.LineageID] = e
 	}
-	begun, ended := map[model.ClockPauses][]int64{}, map[model.ClockPauses][]int64{} // a commit has one time, mostly
+	// lineages by change; a commit mostly has one time
+	begun, ended := map[model.ClockPauses][]int64{}, map[model.ClockPauses][]int64{}
 	for id, e := range last {
 		if add, begins := model.StopChange(first[id], e.After, e.At); begins {
 			begun[add] = append(begun[add], id)
@@ -55,7 +55,7 @@ func (tx *Tx) setStops(ctx context.Context, events []model.TriageEvent) error {
 	}
 	for _, change := range []struct {
 		ids map[model.ClockPauses][]int64
-		of  string // which lineages it is about: none twice
+		of  string // condition of affected lineages; prevents a duplicate start or end
 	}{{begun, `stops NOT LIKE '%-' AND length(stops) < ` + strconv.Itoa(model.MaxStops)}, {ended, `stops LIKE '%-'`}} {
 		for add, ids := range change.ids {
 			in, arg := tx.In("id", 2, ids)
@@ -69,7 +69,7 @@ func (tx *Tx) setStops(ctx context.Context, events []model.TriageEvent) error {
 	return nil
 }
 
-// setTriage gives lineages one triage.
+// setTriage sets the same triage for several lineages.
 func (tx *Tx) setTriage(ctx context.Context, t model.Triage, ids []int64) error {
 	in, arg := tx.In("id", 2, ids)
 	tx.MarkWritten()
@@ -97,7 +97,7 @@ func (tx *Tx) setTriage(ctx context.Context, t model.Triage, ids []int64) error 
 	return err
 }
 
-// AddTriageNotes appends events to the trails of lineages that leave their triage as it is.
+// AddTriageNotes appends events that do not change the triage to the trails of lineages.
 func (tx *Tx) AddTriageNotes(ctx context.Context, events []model.TriageEvent) error {
 	return tx.addTriageEvents(ctx, events)
 }
@@ -107,7 +107,7 @@ func (tx *Tx) addTriageEvents(ctx context.Context, events []model.TriageEvent) e
 	if err != nil {
 		return err
 	}
-	texts := map[any]string{} // events of one decision say mostly the same
+	texts := map[any]string{} // cache: events of one decision mostly have equal values
 	text := func(v any) string {
 		if _, known := texts[v]; !known {
 			texts[v] = sqldb.Encoded(v)
@@ -123,8 +123,8 @@ func (tx *Tx) addTriageEvents(ctx context.Context, events []model.TriageEvent) e
 	)
 }
 
-// TriageTrail reads what was decided on a lineage, oldest first. That of an
-// unknown lineage is empty.
+// TriageTrail returns the decisions about a lineage, oldest first. It is empty for an unknown
+// lineage.
 func (tx *Tx) TriageTrail(ctx context.Context, lineageID int64) ([]model.TriageEvent, error) {
 	return sqldb.Many(ctx, tx, scanTriageEvent, `
 		SELECT id, lineage_id, at, actor_json, before_json, after_json, note FROM triage_event
@@ -136,15 +136,14 @@ func scanTriageEvent(r sqldb.Row) (e model.TriageEvent, err error) {
 		sqldb.Decoded(&e.After), &e.Note)
 }
 
-// TriageEvents reads a stretch of the deployment's trail: the events after one
-// id up to another, in the order of ids.
+// TriageEvents returns the deployment's events with ids greater than after, up to through, by id.
 func (tx *Tx) TriageEvents(ctx context.Context, after, through int64) ([]model.TriageEvent, error) {
 	return sqldb.Many(ctx, tx, scanTriageEvent, `
 		SELECT id, lineage_id, at, actor_json, before_json, after_json, note FROM triage_event
 		WHERE deployment_id = $1 AND id > $2 AND id <= $3 ORDER BY id`, after, through)
 }
 
-// TriageEventsBy lists the newest line that an actor left in the trail of each of some lineages.
+// TriageEventsBy returns the newest event of an actor in the trail of each lineage.
 func (tx *Tx) TriageEventsBy(ctx context.Context, by model.Actor, lineages []int64) ([]model.TriageEvent, error) {
 	in, arg := tx.In("lineage_id", 3, lineages)
 	return sqldb.Many(ctx, tx, scanTriageEvent,
@@ -154,7 +153,7 @@ func (tx *Tx) TriageEventsBy(ctx context.Context, by model.Actor, lineages []int
 			` GROUP BY lineage_id) ORDER BY id`, sqldb.Encoded(by), arg)
 }
 
-// LastTriageEvent is the id of the newest event of the trail, 0 before the first.
+// LastTriageEvent returns the id of the newest event in the trail; 0 if there is none.
 func (tx *Tx) LastTriageEvent(ctx context.Context) (int64, error) {
 	return sqldb.One(
 		ctx, tx, sqldb.Scalar[int64], `SELECT coalesce(max(id), 0) FROM triage_event WHERE deployment_id = $1`,
@@ -163,14 +162,14 @@ func (tx *Tx) LastTriageEvent(ctx context.Context) (int64, error) {
 
 const expiredLineages = `SELECT id FROM lineage WHERE deployment_id = $1 AND triage_until <= $2 ORDER BY id`
 
-// CountExpiredDecisions counts the lineages that ExpireDecisions would reopen. It only reads.
+// CountExpiredDecisions counts the lineages that ExpireDecisions would reopen. It does not write.
 func (tx *Tx) CountExpiredDecisions(ctx context.Context) (int, error) {
 	ids, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], expiredLineages, tx.Now())
 	return len(ids), err
 }
 
-// ExpireDecisions reopens what was decided until a time that is over by now, with a
-// line in the trail each, and returns the lineages.
+// ExpireDecisions reopens lineages whose decision has expired, adds an event for each, and returns
+// them.
 func (tx *Tx) ExpireDecisions(ctx context.Context) (ended []int64, err error) {
 	ids, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], expiredLineages, tx.Now())
 	if err != nil {

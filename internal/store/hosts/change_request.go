@@ -19,14 +19,14 @@ func scanChangeRequest(r sqldb.Row) (c model.ChangeRequest, err error) {
 		&c.FetchRef, &c.BaseRef, &c.BaseCommit, &c.Fork, sqldb.Instant(&c.UpdatedAt))
 }
 
-// ChangeRequests lists the open ones of a repository by number.
+// ChangeRequests returns the open change requests of a repository by number.
 func (tx *Tx) ChangeRequests(ctx context.Context, repositoryID int64) ([]model.ChangeRequest, error) {
 	return sqldb.Many(ctx, tx, scanChangeRequest, `SELECT `+changeRequestColumns+` FROM change_request
 		WHERE deployment_id = $1 AND repository_id = $2 AND state = $3 ORDER BY number`, repositoryID,
 		int64(model.ChangeOpen))
 }
 
-// ChangeRequest finds one by its number.
+// ChangeRequest returns a change request by its number.
 func (tx *Tx) ChangeRequest(ctx context.Context, repositoryID, number int64) (model.ChangeRequest, error) {
 	c, err := sqldb.One(ctx, tx, scanChangeRequest, `SELECT `+changeRequestColumns+` FROM change_request
 		WHERE deployment_id = $1 AND repository_id = $2 AND number = $3`, repositoryID, number)
@@ -36,9 +36,8 @@ func (tx *Tx) ChangeRequest(ctx context.Context, repositoryID, number int64) (mo
 	return c, nil
 }
 
-// SaveChangeRequest keeps what a host tells of a change request, and reports whether
-// there is something to scan: it is open, and its head or what it is to be merged into is
-// another one, or it was not open before.
+// SaveChangeRequest stores a change request as received from a host. fresh reports whether it needs
+// a scan: it is open, and its head or target changed or it was not open before.
 func (tx *Tx) SaveChangeRequest(ctx context.Context, c model.ChangeRequest) (fresh bool, err error) {
 	if _, err := tx.RepositoryByID(ctx, c.RepositoryID); err != nil {
 		return false, err
@@ -48,7 +47,7 @@ func (tx *Tx) SaveChangeRequest(ctx context.Context, c model.ChangeRequest) (fre
 	if err != nil || len(known) == 1 && known[0] == c {
 		return false, err
 	}
-	if len(known) == 1 && known[0].UpdatedAt.After(c.UpdatedAt) { // what is told may overtake what was told before
+	if len(known) == 1 && known[0].UpdatedAt.After(c.UpdatedAt) { // deliveries of a host may arrive out of order
 		return false, nil
 	}
 	err = tx.Insert(ctx, `change_request (deployment_id, `+changeRequestColumns+`)`, [][]any{{
@@ -69,7 +68,7 @@ func (tx *Tx) SaveChangeRequest(ctx context.Context, c model.ChangeRequest) (fre
 		`AND number = $3`, c.RepositoryID, c.Number, tx.Now())
 }
 
-// CloseChangeRequests notes that of a repository only these are open.
+// CloseChangeRequests marks all change requests of a repository as closed, except those in open.
 func (tx *Tx) CloseChangeRequests(ctx context.Context, repositoryID int64, open []int64) error {
 	known, err := tx.ChangeRequests(ctx, repositoryID)
 	if err != nil {
@@ -89,16 +88,16 @@ func (tx *Tx) CloseChangeRequests(ctx context.Context, repositoryID int64, open 
 		repositoryID, list, int64(model.ChangeClosed))
 }
 
-// HearJob is the kind of job that works off what a code host told.
+// HearJob is the kind of job that processes a delivery of a code host.
 const HearJob = "hear"
 
-// maxHearings is how many deliveries of a connection may wait to be worked off, each about
-// something else: a host that is down fills its own share.
+// maxHearings limits the queued deliveries of a connection with distinct subjects, so that one host
+// cannot fill the queue.
 const maxHearings = 2000
 
-// QueueHearing has a delivery of a connection worked off, in place of one about the same
-// subject that waits: the input of that is returned, and the job is as new as one that is
-// added. Where too many of the connection wait, it is a model.BusyError.
+// QueueHearing queues a delivery of a connection. It replaces a queued one with the same subject
+// and returns its input; the job is then as new as an added one. If too many deliveries of the
+// connection are queued, it returns a *model.BusyError.
 func (tx *Tx) QueueHearing(
 	ctx context.Context, c model.Connection, subject string, input []byte,
 ) (instead []byte, err error) {
@@ -118,25 +117,25 @@ func (tx *Tx) QueueHearing(
 	return tx.Enqueue(ctx, model.Job{Kind: HearJob, Subject: of + subject, Key: queue.HostKey(c.BaseURL), Input: input})
 }
 
-// Delivery is a webhook that was verified.
+// Delivery is a verified webhook delivery.
 type Delivery struct {
 	ID           int64
 	ConnectionID int64
-	Delivery     string // the host's id of it
+	Delivery     string // id assigned by the host
 	Event        string
-	Repository   string // the host's id; empty: none
-	Tells        bool   // of a push or a change request
-	HeadCommit   string // of that; empty: it names none
+	Repository   string // the host's id of the repository; empty: none
+	Tells        bool   // it is about a push or a change request
+	HeadCommit   string // head of the push or change request; may be empty
 	ReceivedAt   time.Time
-	Outcome      string // for people; empty until it was worked off
+	Outcome      string // for display; empty until processed
 }
 
-// maxDeliveries is how many of a connection are kept. A host sends one again within
-// minutes, so that none of these is taken twice.
+// maxDeliveries limits the stored deliveries of a connection. Hosts retry within minutes, so stored
+// ones suffice to detect duplicates.
 const maxDeliveries = 1000
 
-// AddDelivery keeps what a host told, and that the connection hears of it. What was told
-// before is model.ErrConflict.
+// AddDelivery stores a delivery and the time of the connection's last delivery. A duplicate is
+// model.ErrConflict.
 func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 	had, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM webhook_delivery WHERE deployment_id = $1 `+
 		`AND connection_id = $2 AND delivery = $3`, d.ConnectionID, d.Delivery)
@@ -173,19 +172,19 @@ func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 		d.ConnectionID, maxDeliveries)
 }
 
-// FinishDelivery says what came of a delivery.
+// FinishDelivery stores the outcome of a delivery.
 func (tx *Tx) FinishDelivery(ctx context.Context, id int64, outcome string) error {
 	return tx.Write(ctx, `UPDATE webhook_delivery SET outcome = $3 WHERE deployment_id = $1 AND id = $2`, id, outcome)
 }
 
-// DeliveryQuery is which deliveries of a connection are listed.
+// DeliveryQuery selects deliveries of a connection.
 type DeliveryQuery struct {
 	ConnectionID int64
-	Before       int64 // only those with lower ids; 0 for all
+	Before       int64 // only lower ids; 0: all
 	Limit        int
 }
 
-// Deliveries lists the newest of a connection, the newest first, and says whether there
+// Deliveries returns the newest deliveries of a connection, newest first, and reports whether there
 // are older ones.
 func (tx *Tx) Deliveries(ctx context.Context, q DeliveryQuery) (list []Delivery, more bool, err error) {
 	w := &sqldb.Where{Tx: tx.Tx}

@@ -41,7 +41,8 @@ func (tx *Tx) EnsureFollowing(ctx context.Context, c model.Connection) error {
 	return tx.EnsureJob(ctx, followJob(c))
 }
 
-// OpenLineages tells which lineages one of the refs has unresolved, and nobody ignores.
+// OpenLineages returns the lineages that have an unresolved finding on one of the refs and are not
+// ignored.
 func (tx *Tx) OpenLineages(ctx context.Context, projectID int64, refs []string, ids []int64) (map[int64]bool, error) {
 	of, named := tx.In("f.ref", 3, refs)
 	in, arg := tx.In("f.lineage_id", 4, ids)
@@ -57,21 +58,21 @@ func (tx *Tx) OpenLineages(ctx context.Context, projectID int64, refs []string, 
 	return open, err
 }
 
-// ChangeComment is what we wrote at a change request, as far as we need it to find it again.
+// ChangeComment is a comment of ours on a change request, with the data to find it again.
 type ChangeComment struct {
 	RepositoryID int64
 	Number       int64  // of the change request
-	LineageID    int64  // 0: the summary
-	HostID       string // the host's; empty: it is being written, or was when the server died
-	Thread       string // the host's id of what it is part of, where it needs that
-	Path         string // empty of the summary
-	Body         string // as it was written last
+	LineageID    int64  // 0 for the summary
+	HostID       string // id assigned by the host; empty while it is being written, or after a crash meanwhile
+	Thread       string // the host's id of the thread, for hosts that need it
+	Path         string // empty for the summary
+	Body         string // as last written
 	Settled      bool
 }
 
 const changeCommentColumns = `repository_id, number, lineage_id, host_id, thread, path, body, settled`
 
-// ChangeComments lists what we wrote at a change request.
+// ChangeComments returns our comments on a change request.
 func (tx *Tx) ChangeComments(ctx context.Context, repositoryID, number int64) ([]ChangeComment, error) {
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (c ChangeComment, err error) {
 		return c, r.Scan(&c.RepositoryID, &c.Number, &c.LineageID, &c.HostID, &c.Thread, &c.Path, &c.Body, &c.Settled)
@@ -79,7 +80,7 @@ func (tx *Tx) ChangeComments(ctx context.Context, repositoryID, number int64) ([
 		`= $3 ORDER BY lineage_id`, repositoryID, number)
 }
 
-// PutChangeComment keeps what we wrote, in place of what was kept of it before.
+// PutChangeComment stores or replaces a comment.
 func (tx *Tx) PutChangeComment(ctx context.Context, c ChangeComment) error {
 	return tx.Insert(ctx, `change_comment (deployment_id, `+changeCommentColumns+`)`,
 		[][]any{{c.RepositoryID, c.Number, c.LineageID, c.HostID, c.Thread, c.Path, c.Body, c.Settled}},
@@ -88,14 +89,15 @@ func (tx *Tx) PutChangeComment(ctx context.Context, c ChangeComment) error {
 			body = excluded.body, settled = excluded.settled`)
 }
 
-// DropChangeComment forgets a comment that is no more.
+// DropChangeComment deletes the row of a comment that no longer exists.
 func (tx *Tx) DropChangeComment(ctx context.Context, repositoryID, number, lineageID int64) error {
 	return tx.Write(ctx, `DELETE FROM change_comment WHERE deployment_id = $1 AND repository_id = $2 AND number = $3 `+
 		`AND lineage_id = $4`, repositoryID, number, lineageID)
 }
 
-// ClaimChange makes the caller the only one who writes at a change request for a while, or
-// until FreeChange of until, which no other claim has; ok is false where somebody else is it.
+// ClaimChange claims writing at a change request exclusively, for the duration hold or until
+// FreeChange is called with until. until is unique per claim. ok is false while another claim is
+// active.
 func (tx *Tx) ClaimChange(
 	ctx context.Context, repositoryID, number int64, hold time.Duration,
 ) (until time.Time, ok bool, err error) {
@@ -106,7 +108,7 @@ func (tx *Tx) ClaimChange(
 	return until, n > 0, err
 }
 
-// FreeChange ends what ClaimChange began, and not what somebody else began since.
+// FreeChange ends the claim with the given until, if it is still active.
 func (tx *Tx) FreeChange(ctx context.Context, repositoryID, number int64, until time.Time) error {
 	return tx.Write(ctx, `UPDATE change_request SET told_until = 0 WHERE deployment_id = $1 AND repository_id = $2 AND `+
 		`number = $3 AND told_until = $4`, repositoryID, number, until)

@@ -11,26 +11,26 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// CommitFacts are what there is to say of a commit.
+// CommitFacts contains the scans and runs of a commit.
 type CommitFacts struct {
-	Scans []model.Scan // the newest of each ref and source
-	Runs  []model.Run  // the newest of each ref and kind
-	// Before are the scans of the commit that was scanned before it, ref by ref, without
-	// those that runs ended with: what scanned that will scan this one too.
+	Scans []model.Scan // the newest per ref and source
+	Runs  []model.Run  // the newest per ref and kind
+	// Before are the scans of the previously scanned commit per ref, without those of runs. Their
+	// sources are expected to scan this commit too.
 	Before []model.Scan
-	// Awaited are scans of open change requests with the commit that are still to come.
+	// Awaited are the missing scans of open change requests with the commit.
 	Awaited []AwaitedScan
 }
 
-// AwaitedScan is a scan of a change request's own ref that has not come yet: what scanned
-// that of its last commit, or those of the change requests before it, will scan this too.
+// AwaitedScan is a missing scan of a change request's ref. Its source scanned the change request's
+// previous commit, or earlier change requests.
 type AwaitedScan struct {
 	Change int64 // number of the change request
 	Source string
-	Since  time.Time // when we heard that it has the commit; zero: we did not
+	Since  time.Time // when the commit became known; zero if it is not known yet
 }
 
-// CommitFacts finds what is known of a commit of a project, on whichever ref.
+// CommitFacts returns the scans and runs of a commit of a project, on all refs.
 func (tx *Tx) CommitFacts(ctx context.Context, projectID int64, commit string) (f CommitFacts, err error) {
 	f.Scans, err = sqldb.Many(ctx, tx, scans.ScanScan,
 		`SELECT `+scans.ScanColumns+` FROM scan WHERE deployment_id = $1 AND id IN
@@ -66,15 +66,15 @@ func (tx *Tx) CommitFacts(ctx context.Context, projectID int64, commit string) (
 	return f, err
 }
 
-// changeHead is an open change request, as far as its scans are waited for.
+// changeHead is an open change request with the data about expected scans.
 type changeHead struct {
 	repository, number int64
 	commit, fetchRef   string
 	since              time.Time
 }
 
-// awaitedScans finds what will scan the change requests that have the commit, or are about
-// to: what their branch has may be told before the host tells of the change request.
+// awaitedScans returns the expected scans of change requests with the commit as head. It includes
+// those whose branch has the commit, because the push may be reported before the change request is.
 func (tx *Tx) awaitedScans(
 	ctx context.Context, projectID int64, commit string, scans []model.Scan,
 ) (out []AwaitedScan, err error) {
@@ -116,19 +116,19 @@ func (tx *Tx) awaitedScans(
 	return out, err
 }
 
-// ownRefs are the refs of a change request at its host: of its head, and of what it would
-// be once it is merged.
+// ownRefs returns the refs of a change request at its host: of its head and of its merge result.
 func ownRefs(fetchRef string) []string {
 	base := strings.TrimSuffix(fetchRef, "/head")
 	return []string{base + "/head", base + "/merge"}
 }
 
-// likeChanges is how many change requests before a new one tell what will scan it.
+// likeChanges is the number of earlier change requests that determine the expected scans of a new
+// one.
 const likeChanges = 5
 
-// scannersOfChange lists the sources that scanned the commit before on a change request's
-// own refs, or else the newest one of the change requests before it. Those of runs are
-// left out where we know of the commit: its run is queued then.
+// scannersOfChange returns the sources expected to scan a change request. They scanned its previous
+// commit, or else the newest one of earlier change requests. Sources of runs are omitted if the
+// commit is the known head, because its run is already queued.
 func (tx *Tx) scannersOfChange(ctx context.Context, projectID int64, commit string, c changeHead) ([]string, error) {
 	sources, err := tx.scannersOf(ctx, projectID, commit, ownRefs(c.fetchRef), c.commit == commit)
 	if err != nil || len(sources) > 0 {
@@ -147,7 +147,7 @@ func (tx *Tx) scannersOfChange(ctx context.Context, projectID int64, commit stri
 	return tx.scannersOf(ctx, projectID, commit, refs, true)
 }
 
-// scannersOf lists the sources of the newest other commit that was scanned on refs.
+// scannersOf returns the sources of the newest other commit scanned on refs.
 func (tx *Tx) scannersOf(
 	ctx context.Context, projectID int64, commit string, refs []string, withoutRuns bool,
 ) ([]string, error) {

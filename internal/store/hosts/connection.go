@@ -20,8 +20,7 @@ func scanConnection(r sqldb.Row) (c model.Connection, err error) {
 		sqldb.Decoded(&c.People), sqldb.Instant(&c.RepliesAt))
 }
 
-// connectionImage is what the audit trail tells of a connection: never what it shows
-// to the host.
+// connectionImage is the content of audit events about a connection. It never contains secrets.
 type connectionImage struct {
 	Kind       string           `json:"kind"`
 	Name       string           `json:"name"`
@@ -29,7 +28,7 @@ type connectionImage struct {
 	Follow     []string         `json:"follow,omitempty"`
 	Replies    string           `json:"replies"`
 	People     model.HostPeople `json:"people,omitempty"`
-	Credential string           `json:"credential,omitempty"` // that it was replaced
+	Credential string           `json:"credential,omitempty"` // states that it was replaced
 }
 
 func imageOfConnection(c model.Connection) connectionImage {
@@ -43,14 +42,14 @@ func imageOfConnection(c model.Connection) connectionImage {
 	}
 }
 
-// Connections lists the deployment's connections by id.
+// Connections returns the deployment's connections by id.
 func (tx *Tx) Connections(ctx context.Context) ([]model.Connection, error) {
 	return sqldb.Many(ctx, tx, scanConnection, `SELECT
 		`+connectionColumns+` FROM connection WHERE deployment_id = $1
 		ORDER BY id`)
 }
 
-// Connection finds one by its id; an unknown one is model.ErrNotFound.
+// Connection returns a connection by id, or model.ErrNotFound.
 func (tx *Tx) Connection(ctx context.Context, id int64) (model.Connection, error) {
 	c, err := sqldb.One(ctx, tx, scanConnection, `SELECT
 		`+connectionColumns+` FROM connection WHERE deployment_id = $1
@@ -61,14 +60,14 @@ func (tx *Tx) Connection(ctx context.Context, id int64) (model.Connection, error
 	return c, nil
 }
 
-// Sealed are the secrets of a connection as they are kept; nil ones stay as they are.
+// Sealed contains the encrypted secrets of a connection. Nil ones stay unchanged.
 type Sealed struct {
 	Credential    []byte
 	WebhookSecret []byte
 }
 
-// AddConnection makes a connection, whose secrets are sealed for the id that it gets.
-// A name that another has, or one connection too many, is model.ErrConflict.
+// AddConnection creates a connection whose secrets are sealed for its id. A duplicate name, or a
+// connection above the limit, is model.ErrConflict.
 func (tx *Tx) AddConnection(
 	ctx context.Context, c model.Connection, seal func(id int64) (Sealed, error),
 ) (model.Connection, error) {
@@ -103,10 +102,10 @@ func (tx *Tx) AddConnection(
 		return c, connectionNameTaken(c.Name, err)
 	}
 	tx.Audit("connection.create", sqldb.Subject("connection", c.ID), nil, imageOfConnection(c))
-	return c, tx.QueueFollowing(ctx, c, tx.Now().Add(FollowEvery)) // the host was asked just now
+	return c, tx.QueueFollowing(ctx, c, tx.Now().Add(FollowEvery)) // the host was queried just before
 }
 
-// peopleOf are the people of a connection, never nil.
+// peopleOf returns the people of a connection, never nil.
 func peopleOf(c model.Connection) model.HostPeople {
 	if c.People == nil {
 		return model.HostPeople{}
@@ -114,8 +113,8 @@ func peopleOf(c model.Connection) model.HostPeople {
 	return c.People
 }
 
-// checkPeople refuses people who are linked anew to who is no user of the deployment. One
-// who was linked and has left holds up no other change.
+// checkPeople returns an error if a newly linked user is not a member of the deployment. Existing
+// links of former members are accepted.
 func (tx *Tx) checkPeople(ctx context.Context, had, people model.HostPeople) error {
 	_, fresh := people.Since(had)
 	if len(fresh) == 0 {
@@ -142,10 +141,9 @@ func connectionNameTaken(name string, err error) error {
 	return err
 }
 
-// UpdateConnection changes the name of a connection, what it follows, whose replies decide
-// there, and its secrets where they are given. Somebody who is no user of the deployment is a
-// model.InvalidError. Kind and address stay: another host would be shown the
-// credential of this one.
+// UpdateConnection changes the name, followed repositories, replies and people of a connection, and
+// the given secrets. A linked user who is not a member of the deployment is a *model.InvalidError.
+// Kind and address cannot change, because another host would receive the credential.
 func (tx *Tx) UpdateConnection(ctx context.Context, c model.Connection, sealed Sealed) (model.Connection, error) {
 	before, err := tx.Connection(ctx, c.ID)
 	if err != nil {
@@ -180,8 +178,8 @@ func (tx *Tx) UpdateConnection(ctx context.Context, c model.Connection, sealed S
 	return after, nil
 }
 
-// NoteConnectionCheck keeps what the host said when it was asked: who the connection
-// is there, or what went wrong.
+// NoteConnectionCheck stores the result of a check of the connection: its account at the host, or
+// the problem.
 func (tx *Tx) NoteConnectionCheck(ctx context.Context, id int64, account, problem string) error {
 	n, err := tx.Exec(ctx, `UPDATE connection SET checked_at = $3, problem = $4, account = CASE WHEN $5 = '' THEN account
 		ELSE $5 END
@@ -192,8 +190,8 @@ func (tx *Tx) NoteConnectionCheck(ctx context.Context, id int64, account, proble
 	return err
 }
 
-// DeleteConnection forgets a connection with its repositories and its secrets. The
-// projects that these became stay.
+// DeleteConnection deletes a connection with its repositories and secrets. Projects of the
+// repositories stay.
 func (tx *Tx) DeleteConnection(ctx context.Context, id int64) error {
 	c, err := tx.Connection(ctx, id)
 	if err == nil {
@@ -219,7 +217,7 @@ func (tx *Tx) DeleteConnection(ctx context.Context, id int64) error {
 	err = tx.Write(ctx, `UPDATE ticket SET connection_id = 0, state = CASE url WHEN '' THEN state ELSE $3 END,
 		problem = CASE url WHEN '' THEN problem ELSE '' END
 		WHERE deployment_id = $1
-		AND connection_id = $2`, id, int64(model.TicketUnknown)) // they stay linked, and nobody reads their states any more
+		AND connection_id = $2`, id, int64(model.TicketUnknown)) // they stay linked but are no longer updated
 	if err != nil {
 		return err
 	}

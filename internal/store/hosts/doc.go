@@ -1,5 +1,5 @@
-// Package hosts stores connections to code hosts: repositories, change requests, managed runs and runners.
-// It also stores what a code host was sent, so that a later call can change it.
+// Package hosts stores connections to code hosts, their repositories and change requests, managed
+// runs and runners. It also stores comments sent to a code host, so that they can be updated later.
 package hosts
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 	accountsTx
@@ -29,7 +29,7 @@ type (
 	scansTx         = scans.Tx
 )
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx:              tx,
@@ -41,12 +41,12 @@ func From(tx *sqldb.Tx) Tx {
 	}
 }
 
-// DB is the database. It runs the statements of this package that open their own transaction.
+// DB is the database with the methods of this package that open their own transaction.
 type DB struct {
 	*sqldb.DB
 }
 
-// On returns the statements of this package on a database.
+// On returns the DB of this package for a database.
 func On(db *sqldb.DB) DB {
 	return DB{DB: db}
 }

@@ -28,14 +28,13 @@ func (tx *Tx) repositoryWhere(ctx context.Context, condition string, args ...any
 	return r, nil
 }
 
-// Repository finds the repository that a project is; one that is none is
-// model.ErrNotFound.
+// Repository returns the repository of a project, or model.ErrNotFound.
 func (tx *Tx) Repository(ctx context.Context, projectID int64) (model.Repository, error) {
 	return tx.repositoryWhere(ctx, `AND project_id = $2 AND project_id <> 0`, projectID)
 }
 
-// RepositoriesOf finds the repositories that projects are, by project; those that are none
-// are not in the answer.
+// RepositoriesOf returns the repositories of projects, by project; projects without one are
+// omitted.
 func (tx *Tx) RepositoriesOf(ctx context.Context, projectIDs []int64) (map[int64]model.Repository, error) {
 	in, arg := tx.In("project_id", 2, projectIDs)
 	list, err := sqldb.Many(ctx, tx, scanRepository,
@@ -47,32 +46,32 @@ func (tx *Tx) RepositoriesOf(ctx context.Context, projectIDs []int64) (map[int64
 	return of, err
 }
 
-// RepositoryByID finds a repository by its own id.
+// RepositoryByID returns a repository by its id.
 func (tx *Tx) RepositoryByID(ctx context.Context, id int64) (model.Repository, error) {
 	return tx.repositoryWhere(ctx, `AND id = $2`, id)
 }
 
-// RepositoryByHostID finds what a connection knows by the host's own id.
+// RepositoryByHostID returns a repository of a connection by the host's id.
 func (tx *Tx) RepositoryByHostID(ctx context.Context, connectionID int64, hostID string) (model.Repository, error) {
 	return tx.repositoryWhere(ctx, `AND connection_id = $2 AND host_id = $3`, connectionID, hostID)
 }
 
-// Repositories lists what a connection sees, by name; those that are gone too, as long as
-// they are projects.
+// Repositories returns the repositories of a connection by name. Those deleted at the host are
+// included if they have a project.
 func (tx *Tx) Repositories(ctx context.Context, connectionID int64) ([]model.Repository, error) {
 	return sqldb.Many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
 		WHERE deployment_id = $1 AND connection_id = $2 ORDER BY full_name`+tx.ByBytes()+`, id`, connectionID)
 }
 
-// RepositoryQuery is which repositories of a connection are listed.
+// RepositoryQuery selects repositories of a connection.
 type RepositoryQuery struct {
 	ConnectionID int64
-	Followed     *bool // only those that are projects, or that are none; nil for all
+	Followed     *bool // only those with or without a project; nil: all
 	Skip, Limit  int
 }
 
-// RepositoryPage lists a part of what a connection sees, by name, and says whether
-// there is more.
+// RepositoryPage returns a page of a connection's repositories by name, and reports whether there
+// are more.
 func (tx *Tx) RepositoryPage(ctx context.Context, q RepositoryQuery) (list []model.Repository, more bool, err error) {
 	w := &sqldb.Where{Tx: tx.Tx}
 	w.And(`connection_id = ?`, q.ConnectionID)
@@ -87,10 +86,9 @@ func (tx *Tx) RepositoryPage(ctx context.Context, q RepositoryQuery) (list []mod
 		`SELECT `+repositoryColumns+` FROM repository WHERE deployment_id = $1`+w.Text.String(), w.Args...)
 }
 
-// SaveRepositories keeps what a host tells of the repositories of a connection, by the
-// host's ids, and returns how they are now. Where it is all that the host has, others are
-// gone. A project that has the name of its repository is renamed with it, unless another
-// one has that name.
+// SaveRepositories stores repositories of a connection as received from the host, by the host's
+// ids, and returns their current state. If all is set, the others are marked as gone. A project
+// with the name of its repository is renamed with it, unless the new name is in use.
 func (tx *Tx) SaveRepositories(
 	ctx context.Context, connectionID int64, told []model.Repository, all bool,
 ) ([]model.Repository, error) {
@@ -109,7 +107,7 @@ func (tx *Tx) SaveRepositories(
 	now := make([]model.Repository, 0, len(told))
 	seen := map[string]bool{}
 	for _, r := range told {
-		if seen[r.HostID] { // lists of hosts move while they are read
+		if seen[r.HostID] { // pages of hosts may overlap when they change while being read
 			continue
 		}
 		seen[r.HostID] = true
@@ -165,13 +163,13 @@ func (tx *Tx) updateRepository(ctx context.Context, before, after model.Reposito
 		return err
 	}
 	if _, err := tx.ProjectWhere(ctx, `AND name = $2`, after.FullName); !errors.Is(err, model.ErrNotFound) {
-		return err // another one has the name: both stay as they are
+		return err // if the name is in use, the project is not renamed
 	}
 	_, err = tx.RenameProject(ctx, p.ID, after.FullName)
 	return err
 }
 
-// takeAddress gives a project the address for people that its repository has.
+// takeAddress sets a project's URL to that of its repository.
 func (tx *Tx) takeAddress(ctx context.Context, r model.Repository) error {
 	if r.ProjectID == 0 || r.WebURL == "" {
 		return nil
@@ -186,8 +184,8 @@ func (tx *Tx) takeAddress(ctx context.Context, r model.Repository) error {
 	return err
 }
 
-// loseRepositories notes that the host tells of these no more. Those that are projects
-// stay, to say so; others are forgotten.
+// loseRepositories handles repositories that the host no longer lists. Those with a project are
+// marked as gone; others are deleted.
 func (tx *Tx) loseRepositories(ctx context.Context, lost map[string]model.Repository) error {
 	var forgotten, gone []int64
 	for _, r := range lost {
@@ -212,9 +210,9 @@ func (tx *Tx) loseRepositories(ctx context.Context, lost map[string]model.Reposi
 	return tx.Write(ctx, `UPDATE repository SET gone_at = $3 WHERE deployment_id = $1 AND `+in, list, tx.Now())
 }
 
-// TakeRepository makes a repository a project: the one of its full name, which is made
-// where there is none. One that is a project already stays it. A project that is another
-// repository is model.ErrConflict, as is a name that no new project can have.
+// TakeRepository assigns the project with the repository's full name to it and creates the project
+// if needed. An existing assignment stays. A project of another repository, or a name that is not
+// allowed for new projects, is model.ErrConflict.
 func (tx *Tx) TakeRepository(ctx context.Context, id int64) (model.Project, error) {
 	r, err := tx.RepositoryByID(ctx, id)
 	if err != nil {
@@ -251,7 +249,7 @@ func (tx *Tx) TakeRepository(ctx context.Context, id int64) (model.Project, erro
 	return tx.Project(ctx, p.ID)
 }
 
-// repositoryImage is what the audit trail tells of a repository.
+// repositoryImage is the content of audit events about a repository.
 type repositoryImage struct {
 	FullName   string `json:"full_name"`
 	Connection string `json:"connection"`
@@ -269,7 +267,7 @@ func projectOf(r model.Repository) model.Project {
 	return p
 }
 
-// DropRepository parts a project from its repository. The project stays.
+// DropRepository unlinks a repository from its project. The project stays.
 func (tx *Tx) DropRepository(ctx context.Context, id int64) error {
 	r, err := tx.RepositoryByID(ctx, id)
 	if err != nil || r.ProjectID == 0 {
@@ -281,7 +279,7 @@ func (tx *Tx) DropRepository(ctx context.Context, id int64) error {
 	return tx.Write(ctx, `UPDATE repository SET project_id = 0 WHERE deployment_id = $1 AND id = $2`, id)
 }
 
-// MergeRepository gives the repository of one project to another that has none.
+// MergeRepository moves the repository of one project to another that has none.
 func (tx *Tx) MergeRepository(ctx context.Context, from, into int64) error {
 	switch _, err := tx.Repository(ctx, into); {
 	case errors.Is(err, model.ErrNotFound):

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TakeRepositories makes projects of the repositories whose full names are wanted, and
-// that can be scanned. One whose project is another repository is left out.
+// TakeRepositories assigns projects to the scannable repositories whose full names are wanted.
+// Repositories with a conflict are skipped.
 func (tx *Tx) TakeRepositories(
 	ctx context.Context, list []model.Repository, wanted func(name string) bool,
 ) (taken []model.Project, err error) {
@@ -30,8 +30,8 @@ func (tx *Tx) TakeRepositories(
 	return taken, nil
 }
 
-// FollowRepositories makes projects of repositories that a connection sees, by globs of their names,
-// though it was told once to leave them out. None that fits is model.ErrNotFound.
+// FollowRepositories assigns projects to the repositories of a connection that match globs, and
+// removes their exclusions. No match is model.ErrNotFound.
 func (tx *Tx) FollowRepositories(ctx context.Context, connectionID int64, globs []string) ([]model.Project, error) {
 	c, fitting, err := tx.repositoriesCalled(ctx, connectionID, globs)
 	if err != nil {
@@ -52,10 +52,9 @@ func (tx *Tx) FollowRepositories(ctx context.Context, connectionID int64, globs 
 	return tx.TakeRepositories(ctx, fitting, func(string) bool { return true })
 }
 
-// LeaveRepositories parts repositories from their projects, by globs of their names, and returns them;
-// what the connection follows it follows but for these from then on. The projects stay.
-// None that fits is model.ErrNotFound, more than a connection can leave out
-// model.ErrConflict.
+// LeaveRepositories unlinks the repositories that match globs from their projects, excludes them
+// from the connection, and returns them. The projects stay. No match is model.ErrNotFound; too many
+// exclusions are model.ErrConflict.
 func (tx *Tx) LeaveRepositories(
 	ctx context.Context, connectionID int64, globs []string,
 ) (left []model.Repository, err error) {
@@ -87,7 +86,8 @@ func (tx *Tx) LeaveRepositories(
 	return left, err
 }
 
-// repositoriesCalled are the repositories of a connection that globs fit; none is model.ErrNotFound.
+// repositoriesCalled returns the repositories of a connection that match globs, or
+// model.ErrNotFound.
 func (tx *Tx) repositoriesCalled(
 	ctx context.Context, connectionID int64, globs []string,
 ) (c model.Connection, fitting []model.Repository, err error) {

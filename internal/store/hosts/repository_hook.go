@@ -10,16 +10,16 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// SetRepositoryHook keeps the host's id of the webhook of a repository, which tells an address of
-// what happens from now on; an empty one, that it has none.
+// SetRepositoryHook stores the host's id and the target address of a repository's webhook. An empty
+// id means that it has none.
 func (tx *Tx) SetRepositoryHook(ctx context.Context, repositoryID int64, hook, address string) error {
 	return tx.Write(ctx, `UPDATE repository SET hook_id = $3, hook_address = $5, hooked_at = $4, heard_at = NULL, `+
 		`missed_at = NULL, missed = '', hook_lacks = '' WHERE deployment_id = $1 AND id = $2`,
 		repositoryID, hook, tx.Now(), address)
 }
 
-// HooksDueForCheck lists so many repositories of a connection that have a webhook, are
-// projects and can be scanned, those first whose webhook nobody looked at the longest.
+// HooksDueForCheck returns at most limit scannable repositories with a project and a webhook, least
+// recently checked first.
 func (tx *Tx) HooksDueForCheck(ctx context.Context, connectionID int64, limit int) ([]model.Repository, error) {
 	return sqldb.Many(ctx, tx, scanRepository, `SELECT `+repositoryColumns+` FROM repository
 		WHERE deployment_id = $1 AND connection_id = $2 AND hook_id <> '' AND project_id <> 0 AND archived = 0
@@ -27,24 +27,24 @@ func (tx *Tx) HooksDueForCheck(ctx context.Context, connectionID int64, limit in
 		ORDER BY COALESCE(hook_looked_at, 0), id LIMIT $3`, connectionID, limit)
 }
 
-// RecordHookCheck keeps what a look at the webhook of a repository found to be wrong with it; empty:
-// nothing. Where the repository has another webhook by now, or none, it is nothing of that one's.
+// RecordHookCheck stores the problem found with a repository's webhook; empty for none. It has no
+// effect if the repository has another webhook now.
 func (tx *Tx) RecordHookCheck(ctx context.Context, repositoryID int64, hook, lacks string) error {
 	return tx.Write(ctx, `UPDATE repository SET hook_looked_at = $5, hook_lacks = $4 WHERE deployment_id = $1 AND id = `+
 		`$2 AND hook_id = $3`, repositoryID, hook, lacks, tx.Now())
 }
 
-// noteHeard keeps that a webhook told of a push or a change request of a repository, by the
-// host's id: it is silent no more.
+// noteHeard stores that a webhook reported a push or change request of a repository, by the host's
+// id. It is no longer considered silent.
 func (tx *Tx) noteHeard(ctx context.Context, connectionID int64, hostID string) error {
 	return tx.Write(ctx, `UPDATE repository SET heard_at = $4, missed_at = NULL, missed = '' WHERE deployment_id = $1 `+
 		`AND connection_id = $2 AND host_id = $3`, connectionID, hostID, tx.Now())
 }
 
-// NoteMissed keeps that polling found a push to a repository, as it was read before: a commit,
-// and what is said of it. Nothing is kept where a webhook told of that commit, or of anything a
-// few minutes ago, and where the webhook was not there when the repository was polled the time
-// before: what happened then is nothing that it could tell.
+// NoteMissed stores that polling found a commit which the webhook of a repository did not report.
+// It has no effect if the webhook reported the commit or anything else within model.HookPatience.
+// It also has none if the webhook was created after the previous poll, because it could not report
+// the commit.
 func (tx *Tx) NoteMissed(ctx context.Context, r model.Repository, commit, what string) error {
 	if r.PolledAt.IsZero() {
 		return nil
@@ -57,18 +57,17 @@ func (tx *Tx) NoteMissed(ctx context.Context, r model.Repository, commit, what s
 		r.ID, tx.Now(), what, r.PolledAt, tx.Now().Add(-model.HookPatience), commit)
 }
 
-// RepositoryCount is how many repositories a connection sees, how many of them are
-// projects, and of how many of these webhooks tell.
+// RepositoryCount contains counts of a connection's repositories.
 type RepositoryCount struct {
 	Seen, Followed int
-	Heard          int      // projects of whose pushes or change requests a webhook told, and that are not silent
-	Silent         int      // projects whose webhook told nothing of a push that polling found, or cannot tell of all
-	HookProblem    string   // of the first silent one, for people
-	HookAddresses  []string // that webhooks of projects were made to tell, in their order
+	Heard          int      // projects with a working webhook that has reported something
+	Silent         int      // projects whose webhook missed a push that polling found, or that lacks events
+	HookProblem    string   // of the first silent one, for display
+	HookAddresses  []string // target addresses of projects' webhooks, sorted
 }
 
-// Elsewhere is the first address that webhooks tell and that is not of the server whose public
-// address is given; empty: there is none, or the server knows no address of its own.
+// Elsewhere returns the first webhook address that does not belong to the server with the given
+// public address. It is empty if there is none, or if own is empty.
 func (n RepositoryCount) Elsewhere(own string) string {
 	i := slices.IndexFunc(n.HookAddresses, func(address string) bool {
 		return !strings.HasPrefix(address, strings.TrimSuffix(own, "/")+"/")
@@ -79,7 +78,7 @@ func (n RepositoryCount) Elsewhere(own string) string {
 	return n.HookAddresses[i]
 }
 
-// HearsBy says in a word how a connection hears of pushes and change requests.
+// HearsBy returns how a connection learns of pushes and change requests: "webhook" or "polling".
 func (n RepositoryCount) HearsBy() string {
 	if n.Heard > 0 {
 		return "webhook"
@@ -87,7 +86,7 @@ func (n RepositoryCount) HearsBy() string {
 	return "polling"
 }
 
-// CountRepositories counts the repositories of each connection, by its id.
+// CountRepositories returns the counts of each connection, by id.
 func (tx *Tx) CountRepositories(ctx context.Context) (map[int64]RepositoryCount, error) {
 	counts := map[int64]RepositoryCount{}
 	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {

@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// RepositoriesToPoll lists so many repositories of a connection that are projects and can be
-// scanned, those first that were not asked for news the longest: those that were asked before
-// a time, and those of which a webhook tells, and is not silent, that were asked before another.
+// RepositoriesToPoll returns at most limit scannable repositories of a connection that have a
+// project, least recently polled first. It includes those last polled before a time; heardBefore
+// applies instead to those with a working webhook.
 func (tx *Tx) RepositoriesToPoll(
 	ctx context.Context, connectionID int64, before, heardBefore time.Time, limit int,
 ) ([]model.Repository, error) {
@@ -22,13 +22,13 @@ func (tx *Tx) RepositoriesToPoll(
 		connectionID, before, heardBefore, limit, tx.Now().Add(-model.HookPatience))
 }
 
-// NotePoll keeps when a repository was asked for news.
+// NotePoll stores when a repository was polled.
 func (tx *Tx) NotePoll(ctx context.Context, repositoryID int64, at time.Time) error {
 	return tx.Write(ctx, `UPDATE repository SET polled_at = $3 WHERE deployment_id = $1 AND id = $2`, repositoryID, at)
 }
 
-// Head is the branch that is scanned on push, and its newest commit, as they were kept; empty
-// ones were not looked at.
+// Head returns the branch that is scanned on push and its newest commit, as stored. They are empty
+// before the first poll.
 func (tx *Tx) Head(ctx context.Context, repositoryID int64) (branch, commit string, err error) {
 	kept, err := sqldb.One(ctx, tx, func(r sqldb.Row) (h [2]string, err error) {
 		return h, r.Scan(&h[0], &h[1])
@@ -36,8 +36,8 @@ func (tx *Tx) Head(ctx context.Context, repositoryID int64) (branch, commit stri
 	return kept[0], kept[1], err
 }
 
-// NoteHead keeps the newest commit of the branch that is scanned on push, and reports whether
-// it is another one than was kept.
+// NoteHead stores the newest commit of the branch that is scanned on push, and reports whether it
+// changed.
 func (tx *Tx) NoteHead(ctx context.Context, repositoryID int64, branch, commit string) (fresh bool, err error) {
 	n, err := tx.Exec(ctx, `UPDATE repository SET head_branch = $3, head_commit = $4 WHERE deployment_id = $1 AND id = `+
 		`$2 AND (head_branch <> $3 OR head_commit <> $4)`,
@@ -45,8 +45,8 @@ func (tx *Tx) NoteHead(ctx context.Context, repositoryID int64, branch, commit s
 	return n > 0, err
 }
 
-// LastFullRun finds the newest full run of a project's ref that was not put aside for another
-// one or by somebody; none is model.ErrNotFound.
+// LastFullRun returns the newest full run of a project's ref that was neither canceled nor
+// superseded, or model.ErrNotFound.
 func (tx *Tx) LastFullRun(ctx context.Context, projectID int64, ref string) (model.Run, error) {
 	return sqldb.One(ctx, tx, scanRun,
 		runSelect+`AND project_id = $2 AND kind = $3 AND ref = $4 AND state <> $5 AND state <> $6 ORDER BY id DESC LIMIT 1`,

@@ -24,7 +24,7 @@ func scanRun(r sqldb.Row) (u model.Run, err error) {
 		sqldb.Instant(&u.BegunAt), sqldb.Instant(&u.EndedAt))
 }
 
-// Run finds a managed run.
+// Run returns a managed run by id.
 func (tx *Tx) Run(ctx context.Context, id int64) (model.Run, error) {
 	r, err := sqldb.One(ctx, tx, scanRun, runSelect+`AND id = $2`, id)
 	if err != nil {
@@ -33,16 +33,16 @@ func (tx *Tx) Run(ctx context.Context, id int64) (model.Run, error) {
 	return r, nil
 }
 
-// RunQuery is which managed runs are listed.
+// RunQuery selects managed runs.
 type RunQuery struct {
 	Globs     model.ProjectGlobs
-	ProjectID int64            // 0 for all
-	States    []model.RunState // none for all
-	Before    int64            // only those with lower ids; 0 for all
+	ProjectID int64            // 0: all
+	States    []model.RunState // empty: all
+	Before    int64            // only lower ids; 0: all
 	Limit     int
 }
 
-// Runs lists the newest runs, newest first.
+// Runs returns runs, newest first.
 func (tx *Tx) Runs(ctx context.Context, q RunQuery) ([]model.Run, error) {
 	w := &sqldb.Where{Tx: tx.Tx}
 	if q.ProjectID != 0 {
@@ -66,8 +66,8 @@ func (tx *Tx) Runs(ctx context.Context, q RunQuery) ([]model.Run, error) {
 	return sqldb.Many(ctx, tx, scanRun, runSelect+w.Text.String(), w.Args...)
 }
 
-// endRun ends a run, or has it wait for another attempt, as the outcome says: with the
-// token that its runner uploaded with.
+// endRun ends a run or requeues it for another attempt, depending on the outcome. It deletes the
+// upload token of the attempt.
 func (tx *Tx) endRun(ctx context.Context, r model.Run, o model.RunOutcome) error {
 	if err := tx.dropRunToken(ctx, r); err != nil {
 		return err
@@ -83,13 +83,13 @@ func (tx *Tx) endRun(ctx context.Context, r model.Run, o model.RunOutcome) error
 	if err := tx.TellRunFailed(ctx, r); err != nil {
 		return err
 	}
-	if err := tx.QueueNextRun(ctx, time.Time{}); err != nil { // another of its host may begin
+	if err := tx.QueueNextRun(ctx, time.Time{}); err != nil { // another run of its host may start
 		return err
 	}
 	return tx.EnqueueStatusUpdate(ctx, r.ProjectID, r.Commit)
 }
 
-// dropRunToken drops the token of an attempt that is over; the audit trail keeps its word.
+// dropRunToken revokes and deletes the token of an ended attempt; the audit trail records it.
 func (tx *Tx) dropRunToken(ctx context.Context, r model.Run) error {
 	if r.TokenID == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (tx *Tx) dropRunToken(ctx context.Context, r model.Run) error {
 	return tx.Write(ctx, `DELETE FROM token WHERE deployment_id = $1 AND id = $2`, r.TokenID)
 }
 
-// CancelRun ends a run that has not ended. One that has is model.ErrConflict.
+// CancelRun cancels a run. An ended one is model.ErrConflict.
 func (tx *Tx) CancelRun(ctx context.Context, id int64, reason string) error {
 	r, err := tx.Run(ctx, id)
 	if err != nil {
@@ -116,8 +116,8 @@ func (tx *Tx) CancelRun(ctx context.Context, id int64, reason string) error {
 	return tx.endRun(ctx, r, model.RunOutcome{State: model.RunCancelled, Reason: reason})
 }
 
-// EndOverdueRuns ends, or has wait again, the runs whose lease or time is over, and
-// returns how many.
+// EndOverdueRuns ends or requeues the runs whose lease or time limit has expired, and returns their
+// number.
 func (tx *Tx) EndOverdueRuns(ctx context.Context) (int, error) {
 	begun, err := sqldb.Many(ctx, tx, scanRun,
 		runSelect+`AND state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
@@ -132,7 +132,7 @@ func (tx *Tx) EndOverdueRuns(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// holding finds a run that a claim still holds, or answers model.ErrConflict.
+// holding returns a run if the claim is still valid, or model.ErrConflict.
 func (tx *Tx) holding(ctx context.Context, id, claim int64) (model.Run, error) {
 	r, err := tx.Run(ctx, id)
 	if err == nil && (!r.State.Begun() || r.Claim != claim) {
@@ -141,8 +141,8 @@ func (tx *Tx) holding(ctx context.Context, id, claim int64) (model.Run, error) {
 	return r, err
 }
 
-// FinishRun ends an attempt as its runner says. A claim that is over is
-// model.ErrConflict. It returns the run as it is then.
+// FinishRun ends an attempt with the outcome from its runner and returns the updated run. An
+// expired claim is model.ErrConflict.
 func (tx *Tx) FinishRun(ctx context.Context, id, claim int64, o model.RunOutcome) (model.Run, error) {
 	r, err := tx.holding(ctx, id, claim)
 	if err != nil {
@@ -154,19 +154,19 @@ func (tx *Tx) FinishRun(ctx context.Context, id, claim int64, o model.RunOutcome
 	return r.After(o, tx.Now()), nil
 }
 
-// RunProgress is what a runner says while it works.
+// RunProgress is a progress report of a runner.
 type RunProgress struct {
 	State  model.RunState
-	Ref    string // once it is known; empty says nothing
-	Commit string // once it is known; empty says nothing
-	Offset int64  // of the log: bytes before
-	Log    []byte // what came since
+	Ref    string // empty: unknown
+	Commit string // empty: unknown
+	Offset int64  // position of Log in the whole log
+	Log    []byte // new part of the log
 }
 
-// ProgressRun notes how far a claimed run is, that its runner is there, and renews its
-// lease. A claim that is over is model.ErrConflict, a state that cannot follow a
-// *model.InvalidError. It locks no deployment: runs of one tenant tell of themselves side
-// by side.
+// ProgressRun stores the progress of a claimed run, updates its runner's last-seen time and renews
+// the lease. An expired claim is model.ErrConflict, and an invalid state change a
+// *model.InvalidError. It does not lock the deployment, so runs of one tenant can report
+// concurrently.
 func (s *DB) ProgressRun(ctx context.Context, deploymentID, id, claim int64, p RunProgress) error {
 	now := s.Now()
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
@@ -202,8 +202,8 @@ func (s *DB) ProgressRun(ctx context.Context, deploymentID, id, claim int64, p R
 	})
 }
 
-// appendRunLog adds a piece of log and returns its size then. What is known already is
-// left out, so that a piece may be sent twice; beyond the bound nothing is kept.
+// appendRunLog appends a part of the log and returns the new size. Bytes that are already stored
+// are skipped, so a part may be sent twice. Bytes above model.MaxRunLog are discarded.
 func appendRunLog(ctx context.Context, q *sqldb.Session, r model.Run, p RunProgress) (int64, error) {
 	if p.Offset < 0 || p.Offset > r.LogSize {
 		return 0, model.Invalid("offset", "the log has %d bytes, a piece cannot begin at %d", r.LogSize, p.Offset)
@@ -223,7 +223,7 @@ func appendRunLog(ctx context.Context, q *sqldb.Session, r model.Run, p RunProgr
 	return r.LogSize + int64(len(piece)), err
 }
 
-// RunLog reads the log of a run's newest attempt from an offset on.
+// RunLog returns the log of a run's newest attempt, starting at an offset.
 func (tx *Tx) RunLog(ctx context.Context, id, offset int64) ([]byte, error) {
 	log := []byte{}
 	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {
@@ -237,9 +237,9 @@ func (tx *Tx) RunLog(ctx context.Context, id, offset int64) ([]byte, error) {
 	return log, err
 }
 
-// LeaseRun gives a runner the oldest run that is due, of a project that globs allow and of
-// a host of which there are not too many under way; ok is false where there is none. Runs whose
-// lease is over are looked at first.
+// LeaseRun leases the oldest due run to a runner. The project must be allowed by the globs, and the
+// host below its limit of active runs. ok is false if there is none. Expired leases are ended
+// first.
 func (tx *Tx) LeaseRun(
 	ctx context.Context, runnerID int64, globs model.ProjectGlobs,
 ) (r model.Run, ok bool, err error) {
@@ -266,7 +266,7 @@ func (tx *Tx) LeaseRun(
 	return r, err == nil, err
 }
 
-// dueRuns lists runs that could be leased now, the one to take first.
+// dueRuns returns the next run that can be leased, if any.
 func (tx *Tx) dueRuns(ctx context.Context, globs model.ProjectGlobs) ([]model.Run, error) {
 	w := &sqldb.Where{Tx: tx.Tx}
 	w.And(`state = ? AND due_at <= ?`, model.RunQueued, tx.Now())
@@ -283,8 +283,7 @@ func (tx *Tx) dueRuns(ctx context.Context, globs model.ProjectGlobs) ([]model.Ru
 	return sqldb.Many(ctx, tx, scanRun, runSelect+w.Text.String()+` ORDER BY due_at, id LIMIT 1`, w.Args...)
 }
 
-// RunIsDue reports whether a runner that globs bind would be given something: a run that
-// waits, or one whose lease is over.
+// RunIsDue reports whether LeaseRun could lease a run, possibly after ending an expired lease.
 func (tx *Tx) RunIsDue(ctx context.Context, globs model.ProjectGlobs) (bool, error) {
 	due, err := tx.dueRuns(ctx, globs)
 	if err != nil || len(due) > 0 {
@@ -293,7 +292,7 @@ func (tx *Tx) RunIsDue(ctx context.Context, globs model.ProjectGlobs) (bool, err
 	return tx.RunIsOverdue(ctx)
 }
 
-// RunIsOverdue reports whether EndOverdueRuns would find one.
+// RunIsOverdue reports whether EndOverdueRuns would end a run.
 func (tx *Tx) RunIsOverdue(ctx context.Context) (bool, error) {
 	n, err := sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT COUNT(*) FROM managed_run WHERE deployment_id = $1 AND `+
 		`state > $2 AND state < $3 AND (lease_until <= $4 OR begun_at <= $5)`,
@@ -301,13 +300,12 @@ func (tx *Tx) RunIsOverdue(ctx context.Context) (bool, error) {
 	return n > 0, err
 }
 
-// BindRunToken notes the token that dies with the attempt under way.
+// BindRunToken stores the token that is deleted with the current attempt.
 func (tx *Tx) BindRunToken(ctx context.Context, id, tokenID int64) error {
 	return tx.Write(ctx, `UPDATE managed_run SET token_id = $3 WHERE deployment_id = $1 AND id = $2`, id, tokenID)
 }
 
-// RunOfToken finds the run under way whose attempt uploads with a token, or
-// model.ErrNotFound.
+// RunOfToken returns the active run whose attempt uploads with a token, or model.ErrNotFound.
 func (tx *Tx) RunOfToken(ctx context.Context, tokenID int64) (model.Run, error) {
 	if tokenID == 0 {
 		return model.Run{}, model.ErrNotFound
@@ -316,7 +314,7 @@ func (tx *Tx) RunOfToken(ctx context.Context, tokenID int64) (model.Run, error) 
 		model.RunDone, tokenID)
 }
 
-// DropRunsOf drops what a project has of managed runs.
+// DropRunsOf deletes the managed runs of a project, with logs, plan and tokens.
 func (tx *Tx) DropRunsOf(ctx context.Context, projectID int64) error {
 	open, err := sqldb.Many(ctx, tx, scanRun, runSelect+`AND project_id = $2 AND token_id <> 0`, projectID)
 	for _, r := range open {
@@ -337,7 +335,7 @@ func (tx *Tx) DropRunsOf(ctx context.Context, projectID int64) error {
 	return err
 }
 
-// MergeRuns gives the managed runs of a project to another, whose own schedule counts.
+// MergeRuns moves the managed runs of a project to another, which keeps its own schedule.
 func (tx *Tx) MergeRuns(ctx context.Context, from, into int64) error {
 	if err := tx.Write(ctx, `DELETE FROM managed_plan WHERE deployment_id = $1 AND project_id = $2`, from); err != nil {
 		return err

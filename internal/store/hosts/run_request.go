@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// FullRun is a full run of a project's primary branch, or model.ErrNotFound where no
-// connection has its repository. It is not queued yet.
+// FullRun returns a full run of a project's primary branch without queuing it. A project without a
+// scannable repository is model.ErrNotFound.
 func (tx *Tx) FullRun(ctx context.Context, p model.Project, cause model.RunCause) (model.Run, error) {
 	repository, err := tx.Repository(ctx, p.ID)
 	if err == nil && !repository.Scannable() {
@@ -30,8 +30,8 @@ func (tx *Tx) FullRun(ctx context.Context, p model.Project, cause model.RunCause
 	return run, nil
 }
 
-// RetryRun queues what a run did that ended, anew and by hand: of a full run the newest
-// commit of its ref. One that has not ended is model.ErrConflict.
+// RetryRun queues an ended run again, as requested manually. A full run uses the newest commit of
+// its ref. A run that has not ended is model.ErrConflict.
 func (tx *Tx) RetryRun(ctx context.Context, id int64) (model.Run, error) {
 	r, err := tx.Run(ctx, id)
 	if err != nil {
@@ -47,7 +47,7 @@ func (tx *Tx) RetryRun(ctx context.Context, id int64) (model.Run, error) {
 	return tx.QueueRun(ctx, r)
 }
 
-// runImage is what the audit trail tells of a run that somebody asked for or stopped.
+// runImage is the content of audit events about a requested or canceled run.
 type runImage struct {
 	Project string `json:"project"`
 	Ref     string `json:"ref"`
@@ -60,10 +60,10 @@ func imageOfRun(r model.Run) runImage {
 	return runImage{sqldb.Subject("project", r.ProjectID), r.Ref, r.Commit, r.Kind.String(), r.Cause.String()}
 }
 
-// QueueRun queues a run, due at once, and returns it, or the open one that does the same
-// already. Those that it makes needless are superseded or cancelled (model.Run.Fate). A
-// project that is not there is model.ErrNotFound, a fault of the run a
-// *model.InvalidError, and one by hand beyond model.MaxRunsByHand model.ErrConflict.
+// QueueRun queues a run that is due at once and returns it, or an equivalent open one. Runs that
+// become unnecessary are superseded or canceled (model.Run.Fate). An unknown project is
+// model.ErrNotFound, an invalid run a *model.InvalidError, and a manual run above
+// model.MaxRunsByHand model.ErrConflict.
 func (tx *Tx) QueueRun(ctx context.Context, r model.Run) (model.Run, error) {
 	if err := model.CheckRun(r); err != nil {
 		return r, err
@@ -105,8 +105,8 @@ func (tx *Tx) QueueRun(ctx context.Context, r model.Run) (model.Run, error) {
 	return tx.addRun(ctx, r)
 }
 
-// checkRunQuota refuses one more run by hand: whoever may upload may ask for runs of as many
-// refs as they can name.
+// checkRunQuota limits the open manual runs of a project. Users with upload access can request runs
+// of any number of refs.
 func checkRunQuota(open []model.Run) error {
 	n := 0
 	for _, r := range open {
@@ -121,10 +121,9 @@ func checkRunQuota(open []model.Run) error {
 		n, model.ErrConflict)
 }
 
-// RefuseRun keeps a run that will not do as one that failed at once, with the reason: so
-// that people see why nothing is scanned.
+// RefuseRun stores a rejected run as failed with the reason, so that users can see it.
 func (tx *Tx) RefuseRun(ctx context.Context, r model.Run, reason string) error {
-	r.Ref, r.Base, r.Commit = "", "", "" // one of these is what will not do
+	r.Ref, r.Base, r.Commit = "", "", "" // one of these is invalid
 	r, err := tx.addRun(ctx, r)
 	if err != nil {
 		return err
@@ -161,7 +160,7 @@ func (tx *Tx) addRun(ctx context.Context, r model.Run) (model.Run, error) {
 	return r, tx.pruneRuns(ctx, r.ProjectID)
 }
 
-// pruneRuns forgets the oldest runs of a project that ended.
+// pruneRuns deletes the oldest ended runs of a project above model.MaxRunsKept.
 func (tx *Tx) pruneRuns(ctx context.Context, projectID int64) error {
 	old, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM managed_run WHERE deployment_id = $1 AND `+
 		`project_id = $2 AND state >= $3 ORDER BY id DESC LIMIT 1000 OFFSET $4`,

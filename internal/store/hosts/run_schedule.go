@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// PutRunPlan says when full runs of a project are queued, and from when on it counts.
+// PutRunPlan stores the schedule of a project's full runs.
 func (tx *Tx) PutRunPlan(ctx context.Context, p model.RunPlan) error {
 	if p.Every.String() == "" {
 		return model.Invalid("schedule", "expected weekly, daily, push or off")
@@ -79,7 +79,7 @@ func (tx *Tx) NextLeaseEnd(ctx context.Context) (time.Time, error) {
 	return time.UnixMicro(at).UTC(), nil
 }
 
-// ScheduledProjects lists the projects whose full scans the server starts.
+// ScheduledProjects returns the projects whose full scans the server starts.
 func (tx *Tx) ScheduledProjects(ctx context.Context) ([]model.Project, error) {
 	return tx.ProjectsWhere(ctx, `AND managed_full = 1 ORDER BY id`)
 }

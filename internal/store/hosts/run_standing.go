@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// RunFacts are what is in force of a project's managed scans.
+// RunFacts returns the current state of a project's managed scans.
 func (tx *Tx) RunFacts(ctx context.Context, p model.Project) (model.RunFacts, error) {
 	all, err := tx.RunFactsOf(ctx, []model.Project{p})
 	if err != nil {
@@ -17,8 +17,8 @@ func (tx *Tx) RunFacts(ctx context.Context, p model.Project) (model.RunFacts, er
 	return all[0], nil
 }
 
-// RunFactsOf are what is in force of the managed scans of projects, in their order, with
-// as many statements however many they are.
+// RunFactsOf returns the current state of the managed scans of projects, in their order. The number
+// of statements is constant.
 func (tx *Tx) RunFactsOf(ctx context.Context, list []model.Project) ([]model.RunFacts, error) {
 	all := make([]model.RunFacts, len(list))
 	ids := make([]int64, len(list))
@@ -46,7 +46,7 @@ func (tx *Tx) RunFactsOf(ctx context.Context, list []model.Project) ([]model.Run
 	return all, err
 }
 
-// runnersFor finds the runners that may take the runs of projects.
+// runnersFor adds the runners that can run the projects' scans.
 func (tx *Tx) runnersFor(ctx context.Context, _ []int64, at map[int64]*model.RunFacts) error {
 	runners, tokens, err := tx.runnersInForce(ctx)
 	for _, f := range at {
@@ -59,7 +59,8 @@ func (tx *Tx) runnersFor(ctx context.Context, _ []int64, at map[int64]*model.Run
 	return err
 }
 
-// connectionsFor finds whether connections say where the repositories of projects are.
+// connectionsFor adds whether the repositories of the projects can be scanned, and the problems of
+// their connections.
 func (tx *Tx) connectionsFor(ctx context.Context, ids []int64, at map[int64]*model.RunFacts) error {
 	in, list := tx.In("project_id", 2, ids)
 	repositories, err := sqldb.Many(ctx, tx, scanRepository,
@@ -86,7 +87,7 @@ func (tx *Tx) connectionsFor(ctx context.Context, ids []int64, at map[int64]*mod
 	return err
 }
 
-// openRunsFor finds the newest runs that wait or have begun; those that have begun first.
+// openRunsFor adds the newest open run of each project; started runs take precedence.
 func (tx *Tx) openRunsFor(ctx context.Context, ids []int64, at map[int64]*model.RunFacts) error {
 	in, list := tx.In("project_id", 2, ids)
 	open, err := sqldb.Many(ctx, tx, scanRun, runSelect+`AND `+in+` AND state < $3 ORDER BY state, id`,
@@ -97,7 +98,7 @@ func (tx *Tx) openRunsFor(ctx context.Context, ids []int64, at map[int64]*model.
 	return err
 }
 
-// lastRunsFor finds the newest runs that ended by themselves.
+// lastRunsFor adds the newest run of each project that finished, failed or timed out.
 func (tx *Tx) lastRunsFor(ctx context.Context, ids []int64, at map[int64]*model.RunFacts) error {
 	in, list := tx.In("project_id", 2, ids)
 	last, err := sqldb.Many(ctx, tx, scanRun, runSelect+`AND id IN (SELECT MAX(id) FROM managed_run WHERE `+
@@ -109,8 +110,7 @@ func (tx *Tx) lastRunsFor(ctx context.Context, ids []int64, at map[int64]*model.
 	return err
 }
 
-// ManagedProjects lists the projects whose scans the server is to start by itself, of any
-// kind.
+// ManagedProjects returns the projects with full or diff scans that the server starts.
 func (tx *Tx) ManagedProjects(ctx context.Context) ([]model.Project, error) {
 	return tx.ProjectsWhere(ctx, `AND (managed_full = 1 OR managed_diff = 1) ORDER BY name`+tx.ByBytes()+`, id`)
 }

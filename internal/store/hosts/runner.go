@@ -19,8 +19,9 @@ func scanRunner(r sqldb.Row) (u model.Runner, err error) {
 		sqldb.Instant(&u.FirstAt), sqldb.Instant(&u.SeenAt))
 }
 
-// RecordRunnerContact notes that a runner asked for work, and returns it with its id. It is known by
-// its token and name; the one that was silent longest and works on nothing makes room.
+// RecordRunnerContact stores that a runner requested work, and returns it with its id. Runners are
+// identified by token and name. Above the limit, the idle runner with the oldest contact is
+// deleted.
 func (tx *Tx) RecordRunnerContact(ctx context.Context, r model.Runner) (model.Runner, error) {
 	r = r.Normal()
 	known, err := sqldb.Many(ctx, tx, scanRunner,
@@ -61,25 +62,25 @@ func (s *DB) TouchRunner(ctx context.Context, deploymentID, tokenID int64) (ther
 	return n > 0, err
 }
 
-// heardEvery is how often what a runner tells of its run renews when it was seen.
+// heardEvery limits how often progress reports update a runner's last-seen time.
 const heardEvery = time.Minute
 
-// hearOfRunner notes that the runner that holds a run by a claim is there. It comes before
-// the run's row is locked: a runner that asks for work locks the two in this order too.
+// hearOfRunner updates the last-seen time of the runner with a run's claim. It must precede the
+// lock of the run's row, because requests for work lock the two in this order too.
 func hearOfRunner(ctx context.Context, q *sqldb.Session, deploymentID, run, claim int64, now time.Time) error {
 	return q.Write(ctx, `UPDATE runner SET seen_at = $2 WHERE deployment_id = $1 AND seen_at <= $3
 		AND id = (SELECT runner_id FROM managed_run WHERE deployment_id = $1 AND id = $4 AND claim = $5)`, deploymentID, now,
 		now.Add(-heardEvery), run, claim)
 }
 
-// Runners lists the deployment's runners, the one heard of last first.
+// Runners returns the deployment's runners, last seen first.
 func (tx *Tx) Runners(ctx context.Context) ([]model.Runner, error) {
 	return sqldb.Many(
 		ctx, tx, scanRunner, `SELECT `+runnerColumns+` FROM runner WHERE deployment_id = $1 ORDER BY seen_at DESC, id DESC`,
 	)
 }
 
-// Runner finds a runner by its id.
+// Runner returns a runner by id.
 func (tx *Tx) Runner(ctx context.Context, id int64) (model.Runner, error) {
 	r, err := sqldb.One(
 		ctx, tx, scanRunner, `SELECT `+runnerColumns+` FROM runner WHERE deployment_id = $1 AND id = $2`, id,
@@ -90,9 +91,8 @@ func (tx *Tx) Runner(ctx context.Context, id int64) (model.Runner, error) {
 	return r, nil
 }
 
-// RevokeRunner puts the token of a runner out of force, with which it takes no run any
-// more, and forgets all runners that called with it. What they work on is lost to them
-// within a minute, and waits for another. It returns who they were.
+// RevokeRunner revokes the token of a runner, deletes all runners with that token and returns them.
+// Their active runs are requeued when the lease expires.
 func (tx *Tx) RevokeRunner(ctx context.Context, id int64) ([]model.Runner, error) {
 	r, err := tx.Runner(ctx, id)
 	if err != nil {
@@ -109,8 +109,8 @@ func (tx *Tx) RevokeRunner(ctx context.Context, id int64) ([]model.Runner, error
 	return gone, tx.Write(ctx, `DELETE FROM runner WHERE deployment_id = $1 AND token_id = $2`, r.TokenID)
 }
 
-// runnersInForce lists the runners whose tokens let them take runs, with these tokens by
-// their id.
+// runnersInForce returns the runners with an active token that permits runs, and these tokens by
+// id.
 func (tx *Tx) runnersInForce(ctx context.Context) ([]model.Runner, map[int64]model.Token, error) {
 	all, err := tx.Runners(ctx)
 	if err != nil || len(all) == 0 {

@@ -10,10 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Dependencies lists what is in force on the primary branches, by id, after the
-// one with the given id, limit at most, and tells whether there are more
-// (docs/reference/dependencies.md). Ids only grow, so a boundary between pages repeats and loses
-// no row that stays. Version bounds that are none are a model.InvalidError.
+// Dependencies returns at most limit dependencies on the primary branches after the given id, by id
+// (docs/reference/dependencies.md). It reports whether there are more. Ids only grow, so paging
+// neither repeats nor skips rows that stay. Invalid version bounds are a *model.InvalidError.
 func (tx *Tx) Dependencies(
 	ctx context.Context, f model.DependencyFilter, afterID int64, limit int,
 ) ([]model.Dependency, bool, error) {
@@ -41,16 +40,15 @@ func (tx *Tx) Dependencies(
 	return list, more, err
 }
 
-// dependencyRowsOf reads rows by their ids, which are in order.
+// dependencyRowsOf returns rows by id in ascending order.
 func (tx *Tx) dependencyRowsOf(ctx context.Context, ids []int64) ([]DependencyRow, error) {
 	in, arg := tx.In("id", 2, ids)
 	return sqldb.Many(ctx, tx, scanDependencyRow,
 		`SELECT `+dependencyColumns+` FROM dependency WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }
 
-// AllDependencies lists what is in force on one ref of a project, or on its
-// primary branch when ref is empty, by id. An unknown project is
-// model.ErrNotFound.
+// AllDependencies returns the dependencies on a ref of a project, by id. An empty ref is the
+// primary branch. An unknown project is model.ErrNotFound.
 func (tx *Tx) AllDependencies(ctx context.Context, projectID int64, ref string) ([]model.Dependency, error) {
 	rows, places, err := tx.dependenciesOn(ctx, projectID, ref)
 	if err != nil {
@@ -59,7 +57,7 @@ func (tx *Tx) AllDependencies(ctx context.Context, projectID int64, ref string) 
 	return tx.dependencies(ctx, rows, places)
 }
 
-// dependenciesOn reads the rows in force on a ref, by id, with their places.
+// dependenciesOn returns the rows on a ref, by id, and their places by inventory.
 func (tx *Tx) dependenciesOn(
 	ctx context.Context, projectID int64, ref string,
 ) ([]DependencyRow, map[int64]place, error) {
@@ -80,7 +78,7 @@ func (tx *Tx) dependenciesOn(
 	return rows, places, err
 }
 
-// dependencies fills rows with the names that the dictionary has.
+// dependencies adds the names of the dictionary to rows.
 func (tx *Tx) dependencies(
 	ctx context.Context, rows []DependencyRow, places map[int64]place,
 ) ([]model.Dependency, error) {
@@ -107,8 +105,8 @@ func (tx *Tx) dependencies(
 	return list, nil
 }
 
-// decodeLists reads the lists of a row. Few licences make up most rows, so
-// those met before are kept.
+// decodeLists decodes the lists of a row. Decoded licenses are cached, because most rows share a
+// few values.
 func (r DependencyRow) decodeLists(d *model.Dependency, licenses map[string][]string) error {
 	met, known := licenses[r.licenses]
 	if !known {
@@ -117,22 +115,22 @@ func (r DependencyRow) decodeLists(d *model.Dependency, licenses map[string][]st
 		}
 		licenses[r.licenses] = met
 	}
-	d.Licenses = slices.Clip(met) // shared: whoever appends gets a copy
+	d.Licenses = slices.Clip(met) // shared, so appending must copy
 	if r.hashes == "[]" {
 		return nil
 	}
 	return sqldb.DecodeStored([]byte(r.hashes), &d.Hashes)
 }
 
-// place is where a dependency stands: a lockfile on a ref of a project.
+// place is a lockfile on a ref of a project.
 type place struct {
-	project  model.Project // its id, name, address and branches
+	project  model.Project // only id, name, URL and branches
 	ref      string
 	commit   string
 	lockfile string
 }
 
-// places reads the inventories that meet a condition, by id.
+// places returns the inventories that meet a condition, by id.
 func (tx *Tx) places(ctx context.Context, condition string, args ...any) (map[int64]place, error) {
 	found := map[int64]place{}
 	return found, sqldb.Each(ctx, tx, func(r sqldb.Row) error {

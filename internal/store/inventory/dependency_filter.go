@@ -9,25 +9,25 @@ import (
 	"github.com/redoubt/redoubt/internal/version"
 )
 
-// versionMatcher is what a filter asks of a package's name and version
-// (docs/reference/dependencies.md). It looks at names before it looks at versions.
+// versionMatcher matches package names and versions against a filter
+// (docs/reference/dependencies.md). Names are matched before versions.
 type versionMatcher struct {
-	ecosystems []string // none for any
-	part       string   // of the name, in lower case; empty for any
-	exact      string   // the version; empty for any
+	ecosystems []string // empty: any
+	part       string   // part of the name in lower case; empty: any
+	exact      string   // exact version; empty: any
 	packages   []packageMatcher
 }
 
-// packageMatcher is one entry of a filter's packages.
+// packageMatcher matches one entry of a filter's packages.
 type packageMatcher struct {
 	model.PackageFilter
-	part   string // of the name, in lower case
+	part   string // part of the name in lower case
 	bounds version.Range
-	in     map[string]func(string) bool // the bounds as each ecosystem met so far reads them
+	in     map[string]func(string) bool // the bounds parsed per ecosystem
 }
 
-// newVersionMatcher reads the ecosystems, names and versions of a filter; nil when
-// it asks for none. Bounds that are none are an error that names each of them.
+// newVersionMatcher returns a matcher for the ecosystems, names and versions of a filter, or nil if
+// it has none. The error names each invalid bound.
 func newVersionMatcher(f model.DependencyFilter) (*versionMatcher, error) {
 	if f.Name == "" && f.Version == "" && len(f.Packages) == 0 && len(f.Ecosystems) == 0 {
 		return nil, nil
@@ -46,7 +46,7 @@ func newVersionMatcher(f model.DependencyFilter) (*versionMatcher, error) {
 				})
 			}
 		}
-		pm.bounds, _ = version.ParseRange(p.Lower, p.Upper) // what is wrong with them was said above
+		pm.bounds, _ = version.ParseRange(p.Lower, p.Upper) // errors were reported above
 		m.packages = append(m.packages, pm)
 	}
 	if len(bad.Fields) > 0 {
@@ -55,7 +55,7 @@ func newVersionMatcher(f model.DependencyFilter) (*versionMatcher, error) {
 	return m, nil
 }
 
-// name reports whether versions of a package may pass.
+// name reports whether versions of a package may match.
 func (m *versionMatcher) name(ecosystem, name string) bool {
 	if len(m.ecosystems) > 0 && !slices.Contains(m.ecosystems, ecosystem) {
 		return false
@@ -72,7 +72,7 @@ func (m *versionMatcher) name(ecosystem, name string) bool {
 	return len(m.packages) == 0
 }
 
-// version reports whether a version passes, of a package whose name does.
+// version reports whether a version matches, given that the package's name does.
 func (m *versionMatcher) version(ecosystem, name, v string) bool {
 	if m.exact != "" && m.exact != v {
 		return false

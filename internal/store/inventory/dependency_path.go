@@ -9,21 +9,21 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// maxSteps bounds the ways that are followed; none that is known is as long.
+// maxSteps limits the length of paths; known paths are shorter.
 const maxSteps = 100
 
 // versionInLockfile is a package version in a lockfile.
 type versionInLockfile struct{ inventory, version int64 }
 
-// parentEdge is what a row says of the way to it.
+// parentEdge is the part of a row that describes how it is required.
 type parentEdge struct {
 	via       int64 // package_version.id; 0 for none
 	requirers int
 	direct    bool
 }
 
-// DependencyPaths tells how dependencies get into their lockfiles, by their ids.
-// Unknown ids are not in the answer.
+// DependencyPaths returns how dependencies are required in their lockfiles, by id; unknown ids are
+// omitted.
 func (tx *Tx) DependencyPaths(ctx context.Context, ids []int64) (map[int64]model.DependencyPath, error) {
 	start := map[int64]versionInLockfile{}
 	in, arg := tx.In("id", 2, ids)
@@ -56,8 +56,7 @@ func (tx *Tx) DependencyPaths(ctx context.Context, ids []int64) (map[int64]model
 	return out, nil
 }
 
-// parentEdges reads the rows of lockfiles and all that stand above them, one step for
-// all of them at a time.
+// parentEdges returns the rows and all their ancestors, with one query per level.
 func (tx *Tx) parentEdges(ctx context.Context, next []versionInLockfile) (map[versionInLockfile]parentEdge, error) {
 	rows := map[versionInLockfile]parentEdge{}
 	for steps := 0; len(next) > 0 && steps < maxSteps; steps++ {
@@ -91,7 +90,7 @@ func (tx *Tx) parentEdges(ctx context.Context, next []versionInLockfile) (map[ve
 	return rows, nil
 }
 
-// pathOf follows a row to the top.
+// pathOf follows a row up to a direct dependency.
 func pathOf(
 	at versionInLockfile, rows map[versionInLockfile]parentEdge, names map[int64]PackageVersion,
 ) (p model.DependencyPath) {
@@ -114,9 +113,8 @@ func pathOf(
 	return p
 }
 
-// FindingDependency finds the row that a supply-chain finding is about, in the
-// lockfile that is in force on its ref. Where there is none it is
-// model.ErrNotFound.
+// FindingDependency returns the dependency of a supply-chain finding in the current lockfile of its
+// ref, or model.ErrNotFound.
 func (tx *Tx) FindingDependency(ctx context.Context, findingID int64) (int64, error) {
 	return sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT d.id FROM finding f
 		JOIN finding_subject s ON s.deployment_id = f.deployment_id AND s.finding_id = f.id

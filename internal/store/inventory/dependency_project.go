@@ -9,12 +9,12 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// dependencyProjectStep is of how many projects lockfiles are looked at at once.
+// dependencyProjectStep is the number of projects whose lockfiles are read at once.
 const dependencyProjectStep = 100
 
-// DependencyProjects lists the projects whose primary branch has dependencies
-// that the filter keeps, with their count, by id, after the one with the given
-// id, limit at most, and tells whether there are more (docs/reference/dependencies.md).
+// DependencyProjects returns the projects with matching dependencies on their primary branch, and
+// their number of matches. They are sorted by id, follow the given id and are at most limit. It
+// reports whether there are more (docs/reference/dependencies.md).
 func (tx *Tx) DependencyProjects(
 	ctx context.Context, f model.DependencyFilter, afterID int64, limit int,
 ) ([]model.DependencyProject, bool, error) {
@@ -47,8 +47,8 @@ func (tx *Tx) DependencyProjects(
 	return list, more, nil
 }
 
-// countByProject counts what passes of some projects, which are in order; those
-// of which nothing does are left out.
+// countByProject counts the matches per project. ids are ascending; projects without a match are
+// omitted.
 func (q *dependencyQuery) countByProject(ctx context.Context, ids []int64) ([]model.DependencyProject, error) {
 	lockfiles, err := q.lockfiles(ctx, `i.project_id >= ? AND i.project_id <= ?`, ids[0], ids[len(ids)-1])
 	if err != nil {

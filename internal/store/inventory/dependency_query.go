@@ -13,26 +13,25 @@ import (
 )
 
 const (
-	// contentStep and contentStepMost are how many lockfiles' contents are read at once,
-	// at first and at most: the first ones often fill a page.
+	// contentStep and contentStepMost are the initial and maximum number of lockfile contents read
+	// at once. The first ones often fill a page.
 	contentStep     = 16
 	contentStepMost = 512
 )
 
-// dependencyQuery finds the dependencies that a filter keeps. SQL tells the
-// lockfiles that they can be in, and what these hold, packed; whether a
-// dependency is kept is decided here, once.
+// dependencyQuery finds the dependencies that match a filter. SQL selects candidate lockfiles and
+// their packed contents; the filter is evaluated in Go.
 type dependencyQuery struct {
 	tx       *Tx
 	filter   model.DependencyFilter
-	versions *idSet   // that pass; nil for all
-	licences [][]byte // terms one of which a list has that passes; none for all
-	projects []int64  // that pass; nil for all
+	versions *idSet   // matching versions; nil: all
+	licences [][]byte // terms of which a license list must contain one; nil: all
+	projects []int64  // matching projects; nil: all
 
-	nothing bool // no dependency can pass
+	nothing bool // no dependency can match
 }
 
-// newDependencyQuery reads a filter and looks for what dependencies are found by.
+// newDependencyQuery parses a filter and looks up matching versions and projects.
 func (tx *Tx) newDependencyQuery(ctx context.Context, f model.DependencyFilter) (*dependencyQuery, error) {
 	q := &dependencyQuery{tx: tx, filter: f}
 	for _, l := range f.Licenses {
@@ -54,7 +53,7 @@ func (tx *Tx) newDependencyQuery(ctx context.Context, f model.DependencyFilter) 
 	return q, q.restrictToProjects(ctx)
 }
 
-// restrictToProjects finds the projects that the filter names and the caller may see.
+// restrictToProjects sets the projects that the filter selects and the caller can access.
 func (q *dependencyQuery) restrictToProjects(ctx context.Context) error {
 	visible, all, err := q.tx.VisibleProjectIDs(ctx, q.filter.Projects)
 	switch {
@@ -73,19 +72,18 @@ func (q *dependencyQuery) restrictToProjects(ctx context.Context) error {
 	return nil
 }
 
-// heldLockfile is a lockfile in force that may hold what a filter keeps.
+// heldLockfile is a current lockfile that may contain matching dependencies.
 type heldLockfile struct {
 	inventory, project int64
-	first              int64 // of its dependencies, by id
+	first              int64 // lowest id of its dependencies
 }
 
-// primaryRef is the primary branch of a project p, as Project.Primary has it.
+// primaryRef is the primary branch of project p in SQL, as in model.Project.Primary.
 var primaryRef = `COALESCE(NULLIF(p.primary_branch, ''), NULLIF(p.default_branch, ''), '` +
 	model.Project{}.Default() + `')`
 
-// lockfiles lists the lockfiles in force that may hold what the filter keeps and meet a
-// condition on inventory i and content c, in no order. CROSS JOIN makes SQLite keep the
-// order, which goes past what is not in force.
+// lockfiles returns the candidate lockfiles that meet a condition on inventory i and content c,
+// unsorted. CROSS JOIN forces the join order in SQLite, which skips inventories of other branches.
 func (q *dependencyQuery) lockfiles(ctx context.Context, condition string, args ...any) ([]heldLockfile, error) {
 	w := sqldb.Where{Tx: q.tx.Tx}
 	w.And(condition, args...)
@@ -109,9 +107,9 @@ func (q *dependencyQuery) lockfiles(ctx context.Context, condition string, args 
 		AND c.deployment_id = i.deployment_id AND c.inventory_id = i.id`+w.Text.String(), w.Args...)
 }
 
-// find returns the ids of the dependencies that pass the filter: the first limit ids
-// above afterID, ascending. Ids of several lockfiles interleave where one changed after
-// another was stored, so a page ends only where limit ids are sorted. limit is at least 1.
+// find returns the first limit matching ids greater than afterID, ascending. limit is at least 1.
+// Ids of several lockfiles interleave if one changed after another was stored, so the page ends
+// only when all lower ids were read.
 func (q *dependencyQuery) find(ctx context.Context, afterID int64, limit int) ([]int64, error) {
 	lockfiles, err := q.lockfiles(ctx, `c.last_id > ?`, afterID)
 	if err != nil {
@@ -119,7 +117,7 @@ func (q *dependencyQuery) find(ctx context.Context, afterID int64, limit int) ([
 	}
 	slices.SortFunc(lockfiles, func(a, b heldLockfile) int { return cmp.Compare(a.first, b.first) })
 	var found []int64
-	last := int64(math.MaxInt64) // the page ends here once it is full
+	last := int64(math.MaxInt64) // highest id of a full page
 	fromLockfile := 0
 	for step := contentStep; len(lockfiles) > 0 && lockfiles[0].first <= last; step = min(2*step, contentStepMost) {
 		part := lockfiles[:min(step, len(lockfiles))]
@@ -145,8 +143,8 @@ func (q *dependencyQuery) find(ctx context.Context, afterID int64, limit int) ([
 	return found, nil
 }
 
-// each hands over the dependencies of lockfiles that pass, of each by id, until take wants
-// no more of that lockfile, and tells when it is through with one.
+// each calls take with the matching dependencies of each lockfile, by id, until take returns false.
+// It calls done after each lockfile.
 func (q *dependencyQuery) each(
 	ctx context.Context, lockfiles []heldLockfile, take func(inventory, id int64) (more bool), done func(),
 ) error {
@@ -169,7 +167,7 @@ func (q *dependencyQuery) each(
 	}, `SELECT inventory_id, content FROM inventory_content WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// count counts what passes of each of some lockfiles.
+// count counts the matches of each lockfile.
 func (q *dependencyQuery) count(ctx context.Context, lockfiles []heldLockfile) (map[int64]int, error) {
 	counts := map[int64]int{}
 	for part := range slices.Chunk(lockfiles, contentStepMost) {
@@ -181,14 +179,13 @@ func (q *dependencyQuery) count(ctx context.Context, lockfiles []heldLockfile) (
 	return counts, nil
 }
 
-// isAskedFor reports whether dependencies of the kind pass.
+// isAskedFor reports whether the filter includes the transitivity.
 func (q *dependencyQuery) isAskedFor(t model.Transitivity) bool {
 	return len(q.filter.Transitivities) == 0 ||
 		slices.Contains(q.filter.Transitivities, cmp.Or(t, model.TransitivityUnknown))
 }
 
-// isLicensed reports whether a list of licences passes: one of them is or names one of
-// the filter's.
+// isLicensed reports whether a list of license terms contains one of the filter's.
 func (q *dependencyQuery) isLicensed(terms []byte) bool {
 	if len(q.licences) == 0 {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// DependencyRow is a row of table dependency, comparable.
+// DependencyRow is a row of table dependency. It is comparable.
 type DependencyRow struct {
 	id           int64
 	Inventory    int64
@@ -39,9 +39,9 @@ func (r DependencyRow) values() []any {
 	}
 }
 
-// putDependencies makes the rows of an inventory hold what it says. Rows are
-// known by package and version: one that stays keeps its id. Those of packages
-// that it does not tell of stay.
+// putDependencies stores the dependencies of an inventory. Rows are identified by package and
+// version, and existing ones keep their ids. Rows of packages that the statement does not cover
+// stay.
 func (tx *Tx) putDependencies(
 	ctx context.Context, inventoryID int64, said model.Inventory,
 ) (added, removed int, err error) {
@@ -88,8 +88,7 @@ func (tx *Tx) putDependencies(
 	return len(fresh), len(gone), tx.putContent(ctx, inventoryID, contentAfter(stored, gone, changed, fresh))
 }
 
-// contentAfter is what a lockfile holds once some rows of it are gone, some changed and
-// some are fresh.
+// contentAfter returns the content of a lockfile after some rows are deleted, changed and added.
 func contentAfter(stored []DependencyRow, gone []int64, changed, fresh []DependencyRow) []ContentRow {
 	left := make(map[int64]bool, len(gone)+len(changed))
 	for _, id := range gone {
@@ -112,8 +111,8 @@ func contentAfter(stored []DependencyRow, gone []int64, changed, fresh []Depende
 	return content
 }
 
-// unknownPackageRows finds the rows of an inventory that a statement says nothing of: they
-// are of packages that it cannot tell of, and it does not.
+// unknownPackageRows returns the rows of an inventory whose packages are in said.UnknownPackages
+// and not in said.Dependencies.
 func (tx *Tx) unknownPackageRows(ctx context.Context, inventoryID int64, said model.Inventory) ([]int64, error) {
 	names := make([]string, 0, len(said.UnknownPackages))
 	for _, name := range said.UnknownPackages {
@@ -132,7 +131,7 @@ func (tx *Tx) unknownPackageRows(ctx context.Context, inventoryID int64, said mo
 		WHERE d.deployment_id = $1 AND d.inventory_id = $2 AND `+in, inventoryID, arg)
 }
 
-// updateDependency turns an insert of known ids into an update.
+// updateDependency turns an insert with known ids into an update.
 var updateDependency = `ON CONFLICT (deployment_id, id) DO UPDATE SET ` + sqldb.Excluded(dependencyColumns, "id")
 
 func (tx *Tx) writeDependencies(ctx context.Context, gone []int64, changed, fresh []DependencyRow) error {
@@ -155,8 +154,8 @@ func (tx *Tx) writeDependencies(ctx context.Context, gone []int64, changed, fres
 	return tx.insertDependencies(ctx, changed, updateDependency)
 }
 
-// dependenciesAtOnce is how many rows are turned into values of a statement at once:
-// these take more memory than the rows.
+// dependenciesAtOnce limits the rows converted to SQL arguments at once, which need more memory
+// than the rows.
 const dependenciesAtOnce = 10_000
 
 func (tx *Tx) insertDependencies(ctx context.Context, rows []DependencyRow, conflict string) error {
@@ -172,10 +171,9 @@ func rowValues(list []DependencyRow) [][]any {
 	return model.Map(list, func(d DependencyRow) []any { return d.values() })
 }
 
-// dependencyRows turns what a lockfile says into rows by package version,
-// without ids. A package version that it holds several times is one row: the
-// first, with what only others tell. versions has the package version of each
-// that it says.
+// dependencyRows converts a lockfile's dependencies to rows without ids, by package version.
+// Duplicates are merged into the first one. versions contains the package version of each element
+// of said.
 func (tx *Tx) dependencyRows(
 	ctx context.Context, inventoryID int64, said []model.Dependency,
 ) (rows map[int64]DependencyRow, versions []int64, err error) {
@@ -188,7 +186,7 @@ func (tx *Tx) dependencyRows(
 		return nil, nil, err
 	}
 	first := make(map[int64]int, len(said))
-	merged := map[int64]model.Dependency{} // of the few that are stated several times
+	merged := map[int64]model.Dependency{} // only those that occur several times
 	versions = make([]int64, len(said))
 	for i, d := range said {
 		version := ids[names[i]]
@@ -219,7 +217,7 @@ func (tx *Tx) dependencyRows(
 	return rows, versions, nil
 }
 
-// mergeDependencies fills into a what only b tells; direct beats transitive.
+// mergeDependencies fills empty fields of a from b. Direct overrides transitive.
 func mergeDependencies(a, b model.Dependency) model.Dependency {
 	if b.Transitivity != 0 && (a.Transitivity == 0 || b.Transitivity < a.Transitivity) {
 		a.Transitivity = b.Transitivity
@@ -246,7 +244,7 @@ func mergeDependencies(a, b model.Dependency) model.Dependency {
 	return a
 }
 
-// encodedList writes a list as JSON, none as [].
+// encodedList returns a list as JSON; nil is [].
 func encodedList[T any](list []T) string {
 	if len(list) == 0 {
 		return "[]"

@@ -8,24 +8,23 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// PackageVersion names one version of one package.
+// PackageVersion is the name of a version of a package.
 type PackageVersion struct {
 	Ecosystem, Name, Version string
 }
 
-// PackageKey names a package.
+// PackageKey is the name of a package.
 type PackageKey struct {
 	Ecosystem, Name string
 }
 
-// versionKey names a version of a package by the package's id.
+// versionKey is a version of the package with an id.
 type versionKey struct {
 	packageID int64
 	version   string
 }
 
-// putPackageVersions finds the ids of package versions, and gives new ones
-// theirs.
+// putPackageVersions returns the ids of package versions and adds new ones to the dictionary.
 func (tx *Tx) putPackageVersions(ctx context.Context, names []PackageVersion) (map[PackageVersion]int64, error) {
 	keys := make([]PackageKey, len(names))
 	for i, n := range names {
@@ -100,13 +99,13 @@ func (tx *Tx) putVersions(ctx context.Context, keys []versionKey) (map[versionKe
 	return ids, err
 }
 
-// newNames is what a transaction added to the dictionary.
+// newNames records additions of a transaction to the dictionary.
 type newNames struct {
 	any  bool
-	from int64 // the first id that a version of a package got; 0 for none
+	from int64 // first new id of a package version; 0 for none
 }
 
-// putMissing stores those of the keys that have no id yet, and notes theirs.
+// putMissing stores the keys without an id and adds their ids to the map.
 func putMissing[K comparable](
 	ctx context.Context, tx *Tx, s sqldb.Sequence, into string, ids map[K]int64, keys []K, values func(K, int64) []any,
 ) error {
@@ -123,7 +122,7 @@ func putMissing[K comparable](
 	}
 	if named := sqldb.Local[newNames](tx.Tx); len(missing) > 0 && !named.any {
 		named.any = true
-		tx.Change(sqldb.ChangeDictionary, 0) // so that a version tells what ids are called
+		tx.Change(sqldb.ChangeDictionary, 0) // so that the version determines the names of ids
 	}
 	rows := make([][]any, len(missing))
 	for i, k := range missing {
@@ -133,7 +132,7 @@ func putMissing[K comparable](
 	return tx.Insert(ctx, into, rows, "")
 }
 
-// PackageVersions tells the names of package versions by id.
+// PackageVersions returns the names of package versions by id.
 func (tx *Tx) PackageVersions(ctx context.Context, ids []int64) (map[int64]PackageVersion, error) {
 	remembered := sqldb.Shared[packageVersionCache](tx.Tx)
 	history, err := tx.HistoryID(ctx)
@@ -142,8 +141,8 @@ func (tx *Tx) PackageVersions(ctx context.Context, ids []int64) (map[int64]Packa
 	}
 	found, others := remembered.get(tx.Deployment().ID, history, ids)
 	for id := range found {
-		// This one's own are not yet of any history: a lost one that goes on from the same
-		// version may have given them to others.
+		// Uncommitted ids must not be read from the cache. After a restore, another history may
+		// have assigned them to other names.
 		if first := sqldb.Local[newNames](tx.Tx).from; first != 0 && id >= first {
 			delete(found, id)
 			others = append(others, id)
@@ -163,7 +162,7 @@ func (tx *Tx) PackageVersions(ctx context.Context, ids []int64) (map[int64]Packa
 	return found, nil
 }
 
-// readVersions reads the versions whose column v.id or v.package_id has one of the ids.
+// readVersions returns the versions whose column v.id or v.package_id is one of the ids.
 func (tx *Tx) readVersions(ctx context.Context, column string, ids []int64) (map[int64]PackageVersion, error) {
 	read := make(map[int64]PackageVersion, len(ids))
 	in, arg := tx.In(column, 2, ids)
@@ -178,14 +177,14 @@ func (tx *Tx) readVersions(ctx context.Context, column string, ids []int64) (map
 		WHERE v.deployment_id = $1 AND `+in, arg)
 }
 
-// packageVersions are all versions of some packages, by id.
+// packageVersions contains all versions of some packages, by id.
 type packageVersions struct {
 	packages []int64
 	names    map[int64]PackageVersion
 }
 
-// VersionsOf returns the versions of packages, by id. It remembers the last answer: the
-// refs that follow a change of the advisories ask for those of the same packages.
+// VersionsOf returns the versions of packages, by id. It caches the last result, because the refs
+// that follow a change of advisories query the same packages.
 func (tx *Tx) VersionsOf(ctx context.Context, packages []int64) (map[int64]PackageVersion, error) {
 	if last := sqldb.Local[packageVersions](tx.Tx); last.names != nil && slices.Equal(last.packages, packages) {
 		return last.names, nil
@@ -198,7 +197,7 @@ func (tx *Tx) VersionsOf(ctx context.Context, packages []int64) (map[int64]Packa
 	return names, nil
 }
 
-// Ecosystems lists those that the deployment has packages of, by name.
+// Ecosystems returns the ecosystems of the deployment's packages, by name.
 func (tx *Tx) Ecosystems(ctx context.Context) ([]string, error) {
 	return sqldb.Many(
 		ctx, tx, sqldb.Scalar[string], `SELECT DISTINCT ecosystem FROM package WHERE deployment_id = $1 ORDER BY ecosystem`,

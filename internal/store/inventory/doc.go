@@ -1,5 +1,5 @@
-// Package inventory stores lockfiles, their dependencies and licences, and a dictionary of packages per
-// deployment. It reads pages of dependencies by filter.
+// Package inventory stores lockfiles, their dependencies and licenses, and a dictionary of packages
+// per deployment. It also filters and pages dependencies.
 package inventory
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 	projectsTx
@@ -17,7 +17,7 @@ type (
 	projectsTx = projects.Tx
 )
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx:         tx,

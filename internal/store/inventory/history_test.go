@@ -7,7 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// TestHistories goes through what transactions of a deployment tell of its history.
+// TestHistories checks how the history of a deployment is derived from the versions of
+// transactions.
 func TestHistories(t *testing.T) {
 	at := func(commits, chance int64) int64 { return model.FirstVersion(commits) | chance }
 	first, lost := at(3, 7), at(4, 7)
@@ -39,7 +40,7 @@ func TestHistories(t *testing.T) {
 	for range sqldb.MaxStrays - 1 {
 		is("one that may have begun before", h.Begin(1, 1, older), 0)
 	}
-	known(lost, true) // which says that it is not lost
+	known(lost, true) // shows that the history is not lost
 	for range sqldb.MaxStrays - 1 {
 		is("others", h.Begin(1, 1, older), 0)
 	}
@@ -58,7 +59,7 @@ func TestHistories(t *testing.T) {
 	known(last, true)
 }
 
-// TestNamesAreRememberedByHistory holds the cache of names to its histories and its bound.
+// TestNamesAreRememberedByHistory checks the cache of names for several histories and its limit.
 func TestNamesAreRememberedByHistory(t *testing.T) {
 	var c packageVersionCache
 	named := func(from, to int64, name string) map[int64]PackageVersion {

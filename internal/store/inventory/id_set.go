@@ -1,20 +1,19 @@
 package inventory
 
-// idSetPage is how many ids one page of an idSet covers.
+// idSetPage is the number of ids in one page of an idSet.
 const idSetPage = 4096
 
-// idSet is a set of ids that costs little where they lie close together, and to which
-// the answer is a look into a small map.
+// idSet is a set of ids as a paged bitmap. It needs little memory if ids are close to each other.
 type idSet struct {
 	pages map[int64]*[idSetPage / 64]uint64
-	Few   []int64 // the ids that were added, unless there are more than fewIDs
+	Few   []int64 // all ids, if there are at most fewIDs
 	N     int
 }
 
-// fewIDs bounds the sets whose ids are looked up one by one.
+// fewIDs is the limit for queries by single ids.
 const fewIDs = 100
 
-// Add puts in an id that is not there.
+// Add adds an id that is not in the set.
 func (s *idSet) Add(id int64) {
 	page := s.pages[id/idSetPage]
 	if page == nil {

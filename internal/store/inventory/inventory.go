@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// inventory is the statement in force about one lockfile of one ref.
+// inventory is the current statement about one lockfile of a ref.
 type inventory struct {
 	id       int64
 	source   string
@@ -25,11 +25,9 @@ func scanInventory(r sqldb.Row) (i inventory, err error) {
 	return i, r.Scan(&i.id, &i.source, &i.scanID, &i.commit, sqldb.Digest(&i.digest), sqldb.Instant(&i.statedAt))
 }
 
-// PutInventory makes the statement the one in force about its lockfile, keeping
-// the ids of rows that stay, and returns how many rows came and went
-// (docs/reference/lockfiles.md). A statement older than the one in force changes nothing. One
-// that says the same, as its digest tells, takes over as source and changes no
-// row.
+// PutInventory makes the statement the current one of its lockfile, and returns the numbers of
+// added and removed rows (docs/reference/lockfiles.md). Rows that stay keep their ids. An older
+// statement has no effect. With an equal digest only the source is updated.
 func (tx *Tx) PutInventory(ctx context.Context, s model.InventoryStatement) (added, removed int, err error) {
 	stored, err := sqldb.Many(ctx, tx, scanInventory, `
 		SELECT id, source, scan_id, commit_hash, digest, stated_at FROM inventory
@@ -71,7 +69,7 @@ func (tx *Tx) addInventory(ctx context.Context, s model.InventoryStatement) (int
 		[][]any{{id, s.ProjectID, s.Ref, s.Inventory.Lockfile, s.Source, s.ScanID, s.Commit, s.Digest, s.At}}, "")
 }
 
-// updateStatement notes who says so now.
+// updateStatement stores the source of the current statement.
 func (tx *Tx) updateStatement(ctx context.Context, before, now inventory) error {
 	if before == now {
 		return nil
@@ -81,10 +79,9 @@ func (tx *Tx) updateStatement(ctx context.Context, before, now inventory) error 
 		WHERE deployment_id = $1 AND id = $2`, now.id, now.source, now.scanID, now.commit, now.digest, now.statedAt)
 }
 
-// DropInventories removes what the source stated of the ref until a time, or
-// with no source what any did of the checkout, but for the lockfiles to keep. It returns the paths
-// dropped, sorted by their bytes, and how many dependencies went with them
-// (docs/reference/lockfiles.md).
+// DropInventories deletes the statements of a source about a ref until a time, except lockfiles in
+// keep. Without a source it deletes those of all sources about the checkout. It returns the deleted
+// paths, sorted bytewise, and the number of deleted dependencies (docs/reference/lockfiles.md).
 func (tx *Tx) DropInventories(
 	ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string,
 ) (dropped []string, dependencies int, err error) {
@@ -113,15 +110,15 @@ func (tx *Tx) DropInventories(
 	return dropped, dependencies, err
 }
 
-// inImage reports whether a lockfile lies in a container image: its path begins with the
-// name of the image, with which its source ends.
+// inImage reports whether a lockfile is in a container image. Then its path starts with the image's
+// name, with which its source ends.
 func inImage(source, lockfile string) bool {
 	image, _, _ := strings.Cut(lockfile, ":/")
 	return strings.HasSuffix(source, ":"+image)
 }
 
-// UnstatedLockfiles lists the lockfiles that a source stated of a ref in other scans than the
-// given one, sorted by their bytes.
+// UnstatedLockfiles returns the lockfiles that a source stated about a ref in other scans than the
+// given one, sorted bytewise.
 func (tx *Tx) UnstatedLockfiles(
 	ctx context.Context, projectID int64, ref, source string, scanID int64,
 ) (paths []string, err error) {
@@ -137,8 +134,8 @@ func (tx *Tx) UnstatedLockfiles(
 	return paths, err
 }
 
-// DeleteInventories removes statements with their dependencies, and returns how
-// many of those there were.
+// DeleteInventories deletes statements with their dependencies, and returns the number of
+// dependencies.
 func (tx *Tx) DeleteInventories(ctx context.Context, ids []int64) (dependencies int, err error) {
 	in, arg := tx.In("inventory_id", 2, ids)
 	n, err := tx.Exec(ctx, `DELETE FROM dependency WHERE deployment_id = $1 AND `+in, arg)

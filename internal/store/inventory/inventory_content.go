@@ -12,10 +12,10 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// errDamagedContent is a content that no encodeContent wrote.
+// errDamagedContent means that a content is not output of EncodeContent.
 var errDamagedContent = sqldb.Undecoded(errors.New("the content of a lockfile"))
 
-// ContentRow is what the content of a lockfile tells of one of its dependencies.
+// ContentRow is the part of a dependency that the content of a lockfile contains.
 type ContentRow struct {
 	ID           int64
 	Version      int64 // package_version.id
@@ -23,7 +23,7 @@ type ContentRow struct {
 	Licenses     string // JSON
 }
 
-// putContent makes the content of a lockfile that of its rows.
+// putContent stores the content of a lockfile.
 func (tx *Tx) putContent(ctx context.Context, inventoryID int64, rows []ContentRow) error {
 	if len(rows) == 0 {
 		return tx.Write(ctx, `DELETE FROM inventory_content WHERE deployment_id = $1 AND inventory_id = $2`, inventoryID)
@@ -38,11 +38,10 @@ func (tx *Tx) putContent(ctx context.Context, inventoryID int64, rows []ContentR
 		`ON CONFLICT (deployment_id, inventory_id) DO UPDATE SET `+sqldb.Excluded(columns, "inventory_id"))
 }
 
-// EncodeContent writes rows, which it puts in the order of their ids, as
-// variable-length numbers: how many lists of licences there are, and of each how many
-// terms it has and these, eight bytes each; then of each row how much more its id is than
-// that of the one before, the same of its version, its transitivity, and which of
-// the lists it has.
+// EncodeContent sorts rows by id and encodes them as varints. First follow the number of license
+// lists, and for each list its number of terms and the terms with eight bytes each. Each row then
+// has the differences of its id and version to the previous row, its transitivity, and the index of
+// its list.
 func EncodeContent(rows []ContentRow) ([]byte, error) {
 	slices.SortFunc(rows, func(a, b ContentRow) int { return cmp.Compare(a.ID, b.ID) })
 	places := map[string]uint64{}
@@ -74,7 +73,7 @@ func EncodeContent(rows []ContentRow) ([]byte, error) {
 	return out, nil
 }
 
-// contentReader reads what encodeContent wrote.
+// contentReader decodes the output of EncodeContent.
 type contentReader struct {
 	rest    []byte
 	damaged bool
@@ -100,7 +99,7 @@ func (c *contentReader) distance() int64 {
 	return n
 }
 
-// lists tells which of the lists of licences pass, and whether any does.
+// lists decodes the license lists and returns which of them pass, and whether any does.
 func (c *contentReader) lists(passes func(terms []byte) bool) (passing []bool, some bool) {
 	n := c.number()
 	if n > uint64(len(c.rest)) {
@@ -122,8 +121,8 @@ func (c *contentReader) lists(passes func(terms []byte) bool) (passing []bool, s
 	return passing, some
 }
 
-// EachContent hands over the dependencies in a content whose licences pass, by id, until
-// take wants no more. The terms of a list are what licenceTerms made of it.
+// EachContent calls take with the dependencies whose licenses pass, by id, until take returns
+// false. passes gets the encoded licenceTerms of a list.
 func EachContent(
 	content []byte, passes func(terms []byte) bool, take func(id, version int64, t model.Transitivity) (more bool),
 ) error {

@@ -11,7 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// readContent lists what of a content passes; errors are those of a damaged one.
+// readContent returns the rows of a content that have one of the licenses, or the error of a
+// damaged one.
 func readContent(content []byte, licences ...string) (rows []ContentRow, err error) {
 	q := dependencyQuery{}
 	for _, l := range licences {
@@ -43,7 +44,7 @@ func TestContentsAreReadAsTheyWereWritten(t *testing.T) {
 		}
 		for _, asked := range [][]string{nil, {"MIT"}, {"isc", "apache-2.0"}, {"GPL-3.0"}} {
 			var want []ContentRow
-			for _, r := range rows { // which are in order now
+			for _, r := range rows { // sorted by EncodeContent
 				named := slices.ContainsFunc(said[r.ID], func(e string) bool {
 					return slices.ContainsFunc(asked, func(l string) bool { return hasLicence(e, l) })
 				})
@@ -62,7 +63,8 @@ func TestContentsAreReadAsTheyWereWritten(t *testing.T) {
 	})
 }
 
-// FuzzContent reads what nobody wrote: it ends, and takes no more memory than it is long.
+// FuzzContent checks that decoding arbitrary input terminates, with memory limited by the input's
+// length.
 func FuzzContent(f *testing.F) {
 	f.Add([]byte{1, 0, 1, 2, 1, 0})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
@@ -98,8 +100,8 @@ func TestIDSet(t *testing.T) {
 	})
 }
 
-// What nobody asked for the longest is forgotten first, and what is too large alone is
-// never kept.
+// TestDictionariesAreBounded checks that the least recently used dictionary is evicted first, and
+// that too large ones are not cached.
 func TestDictionariesAreBounded(t *testing.T) {
 	sized := func(n int) packageDictionary { return packageDictionary{history: 1, packages: make([]knownPackage, n)} }
 	var c dictionaryCache

@@ -13,11 +13,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// errDamagedGraph is a graph that no encodeGraph wrote.
+// errDamagedGraph means that a graph is not output of encodeGraph.
 var errDamagedGraph = sqldb.Undecoded(errors.New("the graph of a lockfile"))
 
-// DependencyGraph lists what is in force on one ref of a project, as
-// AllDependencies does, and which of it ask for which.
+// DependencyGraph returns the dependencies on a ref as AllDependencies does, and the edges between
+// them.
 func (tx *Tx) DependencyGraph(
 	ctx context.Context, projectID int64, ref string,
 ) ([]model.Dependency, []model.DependencyEdge, error) {
@@ -53,8 +53,7 @@ func (tx *Tx) DependencyGraph(
 	return list, edges, err
 }
 
-// putInventoryGraph makes the graph of a lockfile that of its edges, which are pairs
-// of places in versions.
+// putInventoryGraph stores the graph of a lockfile. Edges are pairs of indexes in versions.
 func (tx *Tx) putInventoryGraph(ctx context.Context, inventoryID int64, edges [][2]int, versions []int64) error {
 	pairs := model.Map(edges, func(e [2]int) [2]int64 { return [2]int64{versions[e[0]], versions[e[1]]} })
 	if len(pairs) == 0 {
@@ -66,9 +65,8 @@ func (tx *Tx) putInventoryGraph(ctx context.Context, inventoryID int64, edges []
 		`ON CONFLICT (deployment_id, inventory_id) DO UPDATE SET edges = excluded.edges`)
 }
 
-// encodeGraph writes pairs in order, each once, as variable-length numbers: for
-// each that asks, how much more its id is than that of the one before, for how
-// many it asks, and those, each as its distance from the number before it.
+// encodeGraph encodes sorted distinct pairs as varints. For each requiring id follow its difference
+// to the previous one, its number of required ids, and those as differences to the number before.
 func encodeGraph(pairs [][2]int64) []byte {
 	slices.SortFunc(pairs, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	pairs = slices.Compact(pairs)

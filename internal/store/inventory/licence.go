@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// licenceTermSize is what one term of licenceTerms takes, in bytes.
+// licenceTermSize is the size of an encoded term in bytes.
 const licenceTermSize = 8
 
-// licenceTerms are what licence expressions are found by: the term of each, and of each
-// licence that it names. MIT is in "(MIT OR Apache-2.0)" and not in "MIT-0". What is no
-// SPDX expression is only ever found as a whole.
+// licenceTerms returns the search terms of license expressions: one for each expression and one for
+// each license in it. "(MIT OR Apache-2.0)" matches MIT, "MIT-0" does not. A text that is not an
+// SPDX expression only matches as a whole.
 func licenceTerms(expressions []string) []uint64 {
 	terms := make([]uint64, 0, len(expressions))
 	for _, expression := range expressions {
@@ -27,19 +27,19 @@ func licenceTerms(expressions []string) []uint64 {
 	return slices.Compact(terms)
 }
 
-// licenceTerm stands for a licence's name whatever its case, which does not matter, as
-// SPDX has it: so many bits of a digest that nobody makes another name for them.
+// licenceTerm returns the term of a license name, ignoring case as SPDX requires. It is a truncated
+// SHA-256 digest, so collisions are hard to construct.
 func licenceTerm(name string) uint64 {
 	digest := sha256.Sum256([]byte(strings.Map(foldRune, name)))
 	return binary.LittleEndian.Uint64(digest[:])
 }
 
-// licenceBytes is a licence's term as contents hold it.
+// licenceBytes returns the encoded term of a license.
 func licenceBytes(name string) []byte {
 	return binary.LittleEndian.AppendUint64(nil, licenceTerm(name))
 }
 
-// foldRune is the same for runes that strings.EqualFold takes for equal: the first of them.
+// foldRune returns the lowest of the runes that strings.EqualFold considers equal.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		return unicode.ToUpper(r)
@@ -51,11 +51,11 @@ func foldRune(r rune) rune {
 	return first
 }
 
-// licenceIDs lists the licences that an SPDX expression names, without their
-// exceptions; none when the text is no expression. GPL-2.0+ also names GPL-2.0.
+// licenceIDs returns the licenses in an SPDX expression, without their exceptions, or nil if the
+// text is not an expression. GPL-2.0+ also contains GPL-2.0.
 func licenceIDs(expression string) []string {
 	var ids []string
-	depth, operand := 0, true // an operand is expected next
+	depth, operand := 0, true // operand: an operand is expected next
 	words := licenceWords(expression)
 	for i := 0; i < len(words); i++ {
 		switch word := words[i]; {
@@ -65,7 +65,7 @@ func licenceIDs(expression string) []string {
 			depth--
 		case isOperator(word) && !operand && i+1 < len(words):
 			if operand = true; strings.EqualFold(word, "WITH") {
-				i++ // the exception
+				i++ // skip the exception
 				operand = false
 			}
 		case operand && !isOperator(word) && word != "(" && word != ")":
@@ -88,7 +88,7 @@ func isOperator(word string) bool {
 	return strings.EqualFold(word, "AND") || strings.EqualFold(word, "OR") || strings.EqualFold(word, "WITH")
 }
 
-// licenceWords splits at spaces and takes parentheses as words.
+// licenceWords splits an expression at spaces and parentheses; parentheses are words.
 func licenceWords(expression string) []string {
 	spaced := strings.NewReplacer("(", " ( ", ")", " ) ").Replace(expression)
 	return strings.FieldsFunc(spaced, unicode.IsSpace)

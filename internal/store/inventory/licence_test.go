@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// hasLicence reports whether an expression is found by a licence.
+// hasLicence reports whether a search for a license finds an expression.
 func hasLicence(expression, licence string) bool {
 	return slices.Contains(licenceTerms([]string{expression}), licenceTerm(licence))
 }
@@ -57,7 +57,7 @@ func FuzzLicenceIDs(f *testing.F) {
 	})
 }
 
-// Terms are equal where the names are in any case, and nowhere else.
+// FuzzLicenceTerm checks that terms are equal exactly if the names are equal under case folding.
 func FuzzLicenceTerm(f *testing.F) {
 	f.Add("MIT", "mit")
 	f.Add("\u212a", "k")

@@ -10,13 +10,12 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// LockfileStep is how many lockfiles are counted at once.
+// LockfileStep is the number of lockfiles counted at once.
 const LockfileStep = 100
 
-// Lockfiles lists the lockfiles of a project's primary branch that hold
-// dependencies which the filter keeps, with their count, by id, after the one
-// with the given id, limit at most, and tells whether there are more
-// (docs/reference/dependencies.md). An unknown project has none.
+// Lockfiles returns the lockfiles of a project's primary branch with matching dependencies, and
+// their number of matches. They are sorted by id, follow the given id and are at most limit. It
+// reports whether there are more (docs/reference/dependencies.md). An unknown project has none.
 func (tx *Tx) Lockfiles(
 	ctx context.Context, projectID int64, f model.DependencyFilter, afterID int64, limit int,
 ) ([]model.LockfileSummary, bool, error) {
@@ -47,7 +46,7 @@ func (tx *Tx) Lockfiles(
 	return list, more, nil
 }
 
-// summaries counts what passes of some lockfiles; those of which nothing does are left out.
+// summaries returns lockfiles with their number of matches; those without a match are omitted.
 func (q *dependencyQuery) summaries(ctx context.Context, lockfiles []heldLockfile) ([]model.LockfileSummary, error) {
 	counts, err := q.count(ctx, lockfiles)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// packageDictionary is all packages and package versions of a deployment, by id.
+// packageDictionary contains all packages and package versions of a deployment, by id.
 type packageDictionary struct {
 	history  int64
 	packages []knownPackage
@@ -22,28 +22,25 @@ type knownPackage struct {
 
 type knownVersion struct {
 	id      int64
-	at      int // the place of its package
+	at      int // index of its package
 	version string
 }
 
-// maxDictionaries bounds how many packages and package versions are remembered together,
-// of all deployments: some 100 MB.
+// maxDictionaries limits the cached packages and package versions of all deployments, about 100 MB.
 const maxDictionaries = 1_000_000
 
-// dictionaryCache remembers the dictionaries of deployments, since a filter looks at all
-// names of one. A deployment's writers come one after the other, so its ids grow
-// from commit to commit of a history, and what is missing is behind the last that is
-// known.
-// What a transaction has not committed must stay out.
+// dictionaryCache caches the dictionaries of deployments, because filters scan all names. Writers
+// of a deployment are serialized, so ids increase from commit to commit and new entries follow the
+// last cached one. Uncommitted entries must not be cached.
 type dictionaryCache struct {
 	mu     sync.Mutex
 	known  map[int64]packageDictionary // by deployment
-	recent []int64                     // deployments, the one asked for last at the end
+	recent []int64                     // deployments, the last used one at the end
 }
 
 func (d packageDictionary) size() int { return len(d.packages) + len(d.versions) }
 
-// get returns what is remembered of a history of a deployment.
+// get returns the cached dictionary of a history of a deployment.
 func (c *dictionaryCache) get(deployment, history int64) packageDictionary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,9 +50,8 @@ func (c *dictionaryCache) get(deployment, history int64) packageDictionary {
 	return packageDictionary{}
 }
 
-// put remembers the dictionary of a deployment, and forgets those that nobody asked for
-// the longest where they are too many together. One that is too large alone is
-// not remembered.
+// put caches the dictionary of a deployment and evicts the least recently used ones above the
+// limit. A dictionary larger than the limit is not cached.
 func (c *dictionaryCache) put(deployment int64, d packageDictionary, most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,8 +82,8 @@ func (c *dictionaryCache) forget(deployment int64) {
 	c.recent = slices.DeleteFunc(c.recent, func(d int64) bool { return d == deployment })
 }
 
-// dictionary returns the packages of the deployment and their versions. It must not be
-// changed.
+// dictionary returns the packages of the deployment and their versions. The caller must not modify
+// it.
 func (tx *Tx) dictionary(ctx context.Context) (packageDictionary, error) {
 	remembered := sqldb.Shared[dictionaryCache](tx.Tx)
 	history, err := tx.HistoryID(ctx)
@@ -108,8 +104,8 @@ func (tx *Tx) dictionary(ctx context.Context) (packageDictionary, error) {
 	return d, err
 }
 
-// dictionaryAfter reads what is missing in a dictionary. It is not ok where the last
-// entries are not there, since the transaction is of before their commit.
+// dictionaryAfter appends missing entries to a dictionary. ok is false if the last known entries
+// are missing in the database, because the transaction's snapshot is older than their commit.
 func (tx *Tx) dictionaryAfter(ctx context.Context, known packageDictionary) (d packageDictionary, ok bool, err error) {
 	var lastPackage knownPackage
 	var lastVersion knownVersion
@@ -152,7 +148,7 @@ func (tx *Tx) dictionaryAfter(ctx context.Context, known packageDictionary) (d p
 	return d, true, nil
 }
 
-// joined is one list of two. What others read of the first stays as it is.
+// joined returns a followed by b without modifying a, which others may read.
 func joined[T any](a, b []T) []T {
 	if len(b) == 0 {
 		return a
@@ -160,8 +156,8 @@ func joined[T any](a, b []T) []T {
 	return append(slices.Clip(a), b...)
 }
 
-// matchVersions finds the package versions that a filter lets through. The names are
-// matched first, on the smaller dictionary.
+// matchVersions returns the package versions that match. Names are matched first, on the smaller
+// list.
 func (tx *Tx) matchVersions(ctx context.Context, m *versionMatcher) (*idSet, error) {
 	d, err := tx.dictionary(ctx)
 	if err != nil {

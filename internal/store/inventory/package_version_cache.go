@@ -5,26 +5,25 @@ import (
 	"sync"
 )
 
-// maxCachedVersions bounds how many package versions are remembered: some 100 MB.
+// maxCachedVersions limits the cached package versions, about 100 MB.
 const maxCachedVersions = 500_000
 
-// packageVersionCache remembers what package versions are called, so that a page of
-// dependencies reads narrow rows alone. A package version never changes and is
-// never deleted, so what was committed once holds in its history; what is not
-// committed must stay out, since its id may come to be another's.
+// packageVersionCache caches names of package versions, so that pages of dependencies read only
+// narrow rows. Package versions never change and are never deleted, so committed ones stay valid
+// within their history. Uncommitted ones must not be cached, because their ids may be reassigned.
 type packageVersionCache struct {
 	mu    sync.RWMutex
 	known map[int64]*historyNames // by deployment
-	size  int                     // of all
+	size  int                     // number of names
 }
 
-// historyNames are the names of package versions of a history, by id.
+// historyNames contains the names of package versions of a history, by id.
 type historyNames struct {
 	history int64
 	names   map[int64]PackageVersion
 }
 
-// get returns the names of the ids that are remembered of a history, and the other ids.
+// get returns the cached names of a history, and the ids that are not cached.
 func (c *packageVersionCache) get(
 	deployment, history int64, ids []int64,
 ) (found map[int64]PackageVersion, others []int64) {
@@ -45,8 +44,8 @@ func (c *packageVersionCache) get(
 	return found, others
 }
 
-// put remembers names of a history, instead of those of the ones before, and instead of
-// all others where they are too many together.
+// put caches names of a history and discards those of earlier histories. If the limit is exceeded,
+// it discards everything else.
 func (c *packageVersionCache) put(deployment, history int64, names map[int64]PackageVersion) {
 	if history == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// maxDeploymentName is the longest name of a deployment, in characters.
+// maxDeploymentName limits the length of a deployment's name, in characters.
 const maxDeploymentName = 200
 
 type deploymentImage struct {
@@ -19,10 +19,9 @@ type deploymentImage struct {
 	Name string `json:"name"`
 }
 
-// CreateDeployment makes a tenant with one default policy per product
-// (docs/reference/policies.md), and does first what is to be done in it, all in one
-// transaction. No name means the slug. A slug that is taken is
-// model.ErrConflict.
+// CreateDeployment creates a tenant with a default policy per product (docs/reference/policies.md).
+// It runs the functions in first in the same transaction. An empty name is replaced by the slug. A
+// slug in use is model.ErrConflict.
 func (s *DB) CreateDeployment(
 	ctx context.Context, slug, name string, by model.Actor, first ...func(context.Context, *sqldb.Tx) error,
 ) (d model.Deployment, err error) {
@@ -85,8 +84,8 @@ func slugTaken(slug string, err error) error {
 	return err
 }
 
-// RenameDeployment gives a tenant another slug and name; an empty one stays.
-// The old slug answers no more.
+// RenameDeployment changes the slug and name of a tenant; empty ones stay. The old slug becomes
+// invalid.
 func (s *DB) RenameDeployment(
 	ctx context.Context, id int64, slug, name string, by model.Actor,
 ) (d model.Deployment, err error) {
@@ -117,7 +116,7 @@ func (s *DB) RenameDeployment(
 	return d, err
 }
 
-// DeleteDeployment drops a tenant and all it holds but the audit trail.
+// DeleteDeployment deletes a tenant and all its data except the audit trail.
 func (s *DB) DeleteDeployment(ctx context.Context, id int64, by model.Actor) error {
 	return s.update(ctx, id, by, func(ctx context.Context, tx *Tx) error {
 		for _, table := range sqldb.TenantTables {

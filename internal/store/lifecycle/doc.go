@@ -1,5 +1,5 @@
-// Package lifecycle creates and deletes what spans several subjects: deployments, projects and refs, and merges of
-// projects.
+// Package lifecycle implements operations that span several subjects: creating and deleting
+// deployments, projects and refs, and merging projects.
 package lifecycle
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 	exceptionsTx
@@ -38,7 +38,7 @@ type (
 	scansTx      = scans.Tx
 )
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx:           tx,
@@ -52,12 +52,12 @@ func From(tx *sqldb.Tx) Tx {
 	}
 }
 
-// DB is the database. It runs the statements of this package that open their own transaction.
+// DB is the database with the methods of this package that open their own transaction.
 type DB struct {
 	*sqldb.DB
 }
 
-// On returns the statements of this package on a database.
+// On returns the DB of this package for a database.
 func On(db *sqldb.DB) DB {
 	return DB{DB: db}
 }

@@ -7,18 +7,18 @@ import (
 
 import "context"
 
-// ProjectHolding counts what goes with a project when it is deleted.
+// ProjectHolding contains counts of the data that is deleted with a project.
 type ProjectHolding struct {
 	Findings  int // on all refs
-	Decisions int // of people and rules about them, comments included
+	Decisions int // decisions by users and rules, and comments
 	Scans     int
-	Lockfiles int // bills of materials included
-	VEX       int // documents about it
-	Runs      int // managed ones
-	Names     int // that it had before
+	Lockfiles int // including bills of materials
+	VEX       int // VEX documents of the project
+	Runs      int // managed runs
+	Names     int // former names
 }
 
-// ProjectHolding counts what a project has; of one that is not there it is nothing.
+// ProjectHolding counts the data of a project. All counts of an unknown project are 0.
 func (tx *Tx) ProjectHolding(ctx context.Context, id int64) (ProjectHolding, error) {
 	const ofProject = ` WHERE deployment_id = $1 AND project_id = $2)`
 	return sqldb.One(ctx, tx, func(r sqldb.Row) (h ProjectHolding, err error) {
@@ -34,8 +34,8 @@ func (tx *Tx) ProjectHolding(ctx context.Context, id int64) (ProjectHolding, err
 		(SELECT COUNT(*) FROM managed_run`+ofProject+`, (SELECT COUNT(*) FROM project_alias`+ofProject, id)
 }
 
-// DeleteProject drops a project and all of it but the audit trail
-// (docs/reference/projects.md). Its names are free again.
+// DeleteProject deletes a project and all its data except the audit trail
+// (docs/reference/projects.md). Its names can be used again.
 func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	p, err := tx.Project(ctx, id)
 	if err != nil {
@@ -85,15 +85,14 @@ func (tx *Tx) DeleteProject(ctx context.Context, id int64) error {
 	if _, err := tx.SyncTicketAnnotations(ctx, tickets); err != nil {
 		return err
 	}
-	if err := tx.Reassign(ctx, "repository", id, 0); err != nil { // its repository may become another one
+	if err := tx.Reassign(ctx, "repository", id, 0); err != nil { // its repository may get another project
 		return err
 	}
 	tx.Audit("project.delete", sqldb.Subject("project", id), projects.AuditedProject(p), nil)
 	return tx.dropProject(ctx, id)
 }
 
-// announceDeletedFindings tells the readers of the feed that a project's findings and
-// lineages are about to go.
+// announceDeletedFindings adds the deletion of a project's findings and lineages to the feed.
 func (tx *Tx) announceDeletedFindings(ctx context.Context, projectID int64) error {
 	for kind, table := range map[sqldb.ChangeKind]string{sqldb.ChangeFinding: "finding", sqldb.ChangeLineage: "lineage"} {
 		ids, err := sqldb.Many(
@@ -107,7 +106,7 @@ func (tx *Tx) announceDeletedFindings(ctx context.Context, projectID int64) erro
 	return nil
 }
 
-// dropProject deletes the row of a project that holds nothing any more.
+// dropProject deletes the row of a project without data.
 func (tx *Tx) dropProject(ctx context.Context, id int64) error {
 	if err := tx.PutTags(ctx, id, nil); err != nil {
 		return err

@@ -12,11 +12,10 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// MergeProjects makes one project of two that are the same repository: all of
-// from goes over to into, under whose id and name it is from now on; from's
-// names keep answering (docs/reference/projects.md). Where both have it, into's counts: the
-// occurrence of a finding, its decision, the members of the project. Of two
-// statements about one lockfile the newer counts.
+// MergeProjects merges two projects of the same repository. All data of from moves to into, which
+// keeps its id and name; the names of from become aliases (docs/reference/projects.md). For data
+// that both have, that of into stays: findings, decisions and fields of the project. For lockfiles
+// the newer statement stays.
 func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (model.Project, error) {
 	if from == into {
 		return model.Project{}, model.Invalid("into", "a project cannot be merged into itself")
@@ -37,7 +36,7 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (model.Projec
 			return target, fmt.Errorf("merge %s into %s: %w", source.Name, target.Name, err)
 		}
 	}
-	tx.Change(sqldb.ChangeProject, into) // its exceptions cover what came over
+	tx.Change(sqldb.ChangeProject, into) // exceptions of into now cover the moved findings
 	tx.Audit("project.merge", sqldb.Subject("project", from), projects.AuditedProject(source),
 		map[string]any{"merged_into": sqldb.Subject("project", into)})
 	if err := tx.dropProject(ctx, from); err != nil {
@@ -58,11 +57,11 @@ func (tx *Tx) MergeProjects(ctx context.Context, from, into int64) (model.Projec
 	return tx.Project(ctx, into)
 }
 
-// projectMerge is the merge of the findings of two projects.
+// projectMerge merges the findings of two projects.
 type projectMerge struct {
 	*Tx
 	from, into model.Project
-	stays      map[int64]int64 // findings that both have: that of into, by that of from, which goes
+	stays      map[int64]int64 // findings of into by their duplicates in from, which are deleted
 }
 
 func (m *projectMerge) mergeFindings(ctx context.Context, from, into int64) error {
@@ -75,8 +74,8 @@ func (m *projectMerge) mergeFindings(ctx context.Context, from, into int64) erro
 	return m.mergeTickets(ctx)
 }
 
-// mergeOccurrences brings the findings over, but for those that the other
-// project has on the same ref from the same source.
+// mergeOccurrences moves the findings. Those that into has on the same ref from the same source are
+// deleted.
 func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) error {
 	err := sqldb.Each(ctx, m.Tx, func(r sqldb.Row) error {
 		var goes, other int64
@@ -122,8 +121,8 @@ func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) e
 		from, into, m.NextVersion())
 }
 
-// mergeAccounts has the scans of a project say that they reported the findings that
-// stay, where theirs go, and that builds failed on those.
+// mergeAccounts replaces deleted findings by the remaining ones in the accounts of a project's
+// scans. It also replaces the findings that blocked builds.
 func (tx *Tx) mergeAccounts(ctx context.Context, from int64, stays map[int64]int64) error {
 	if len(stays) == 0 {
 		return nil
@@ -141,7 +140,7 @@ func (tx *Tx) mergeAccounts(ctx context.Context, from int64, stays map[int64]int
 	return nil
 }
 
-// mergeInventories brings the lockfiles over; the newer statement counts.
+// mergeInventories moves the lockfiles; for duplicates the newer statement stays.
 func (tx *Tx) mergeInventories(ctx context.Context, from, into int64) error {
 	older, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], `
 		SELECT CASE WHEN f.stated_at > t.stated_at THEN t.id ELSE f.id END FROM inventory f
@@ -156,8 +155,8 @@ func (tx *Tx) mergeInventories(ctx context.Context, from, into int64) error {
 	return tx.Reassign(ctx, "inventory", from, into)
 }
 
-// mergeScans brings the scans over, and the time of the latest. What either project is sent
-// next counts, though it came before: it closes what only the other one had.
+// mergeScans moves the scans and the time of the latest one. Repeated uploads to either project are
+// processed again, because they may fix findings of the other one.
 func (tx *Tx) mergeScans(ctx context.Context, from, into int64) error {
 	if err := tx.Reassign(ctx, "scan", from, into); err != nil {
 		return err
@@ -171,7 +170,7 @@ func (tx *Tx) mergeScans(ctx context.Context, from, into int64) error {
 		WHERE deployment_id = $1 AND id = $3`, from, into)
 }
 
-// mergeNames lets the names of one project answer for the other.
+// mergeNames makes the name and aliases of one project aliases of the other.
 func (tx *Tx) mergeNames(ctx context.Context, from, into int64) error {
 	if err := tx.Reassign(ctx, "project_alias", from, into); err != nil {
 		return err
@@ -180,11 +179,11 @@ func (tx *Tx) mergeNames(ctx context.Context, from, into int64) error {
 		SELECT deployment_id, name, $3 FROM project WHERE deployment_id = $1 AND id = $2`, from, into)
 }
 
-// mergeTickets has tickets name the findings that stay, and the findings of the project
-// show the tickets that they have.
+// mergeTickets links tickets to the remaining findings and updates the ticket annotations of the
+// project's findings.
 func (m *projectMerge) mergeTickets(ctx context.Context) error {
 	var tickets []int64
-	moved := map[int64]int64{} // the finding that stays, by lineage
+	moved := map[int64]int64{} // remaining finding by lineage
 	err := sqldb.Each(ctx, m.Tx, func(r sqldb.Row) error {
 		var ticket, finding, lineage int64
 		err := r.Scan(&ticket, &finding, &lineage)

@@ -13,10 +13,10 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// mergeHistories gives what happened to the findings that go to the histories of those
-// that stay, which tell whose they took in: the scans that are told of are the other
-// project's from now on, and their pages count it. Why one of them was out of scope once
-// says nothing about the one that stays. What names one that goes names the other from now on.
+// mergeHistories moves the histories of deleted findings to the remaining ones, with an event about
+// the merge. The scans in these events now belong to the other project. Removal events of deleted
+// findings are dropped, because they do not apply to the remaining ones. References to deleted
+// findings are updated.
 func (m *projectMerge) mergeHistories(ctx context.Context) error {
 	detail, err := json.Marshal(model.MergedFinding{Project: m.from.Name})
 	if err != nil {
@@ -44,15 +44,15 @@ func (m *projectMerge) mergeHistories(ctx context.Context) error {
 	return m.AddEvents(ctx, events)
 }
 
-// naming is a line of a history that names another finding.
+// naming is a history event that refers to another finding.
 type naming struct {
 	id     int64
 	kind   model.FindingEventKind
 	detail string
 }
 
-// renameInHistories has the histories that name a finding that goes name the one that
-// has its place. Findings are named within their project alone.
+// renameInHistories replaces references to deleted findings in histories by the remaining findings.
+// References exist only within a project.
 func (m *projectMerge) renameInHistories(ctx context.Context) error {
 	if len(m.stays) == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (m *projectMerge) renameInHistories(ctx context.Context) error {
 	return nil
 }
 
-// renamed is what a line of a history says once the findings that go are others.
+// renamed returns the detail of an event with deleted findings replaced.
 func (m *projectMerge) renamed(n naming) (detail string, changed bool, err error) {
 	var said map[string]any
 	d := json.NewDecoder(strings.NewReader(n.detail))
@@ -100,7 +100,8 @@ func (m *projectMerge) renamed(n naming) (detail string, changed bool, err error
 		}
 		if now := cmp.Or(m.stays[id], id); now != id {
 			said[name], changed = now, true
-			if reason, is := said["reason"].(string); is && name == "merged_into" { // the first that it names
+			// only its first occurrence is the reference
+			if reason, is := said["reason"].(string); is && name == "merged_into" {
 				said["reason"] = strings.Replace(reason, fmt.Sprintf("#%d", id), fmt.Sprintf("#%d", now), 1)
 			}
 		}

@@ -13,10 +13,10 @@ import (
 // lineagePair is two lineages that share an identity, one of each project.
 type lineagePair struct{ from, into int64 }
 
-// mergeIdentities merges the lineages of two projects (docs/reference/projects.md). Where both projects
-// have the same finding, the decision of into counts, else that of from. Two lineages that
-// share identities with each other alone become one. Where there are several, their findings
-// are matched by identity, one by one.
+// mergeIdentities merges the lineages of two projects (docs/reference/projects.md). For a finding
+// of both projects the decision of into stays, else that of from. Two lineages that share
+// identities only with each other are merged. If several share identities, their findings are
+// matched one by one.
 func (m *projectMerge) mergeIdentities(ctx context.Context, from, into int64) error {
 	alone, several, err := m.sharedLineages(ctx)
 	if err != nil {
@@ -44,8 +44,8 @@ func (m *projectMerge) mergeIdentities(ctx context.Context, from, into int64) er
 	return m.matchFindings(ctx, several, moved)
 }
 
-// sharedLineages lists the pairs of lineages that share an identity: those alone with each
-// other, and those where one of the two shares with others too.
+// sharedLineages returns the pairs of lineages that share an identity. alone are pairs without
+// other matches; in several, one of the two also matches others.
 func (m *projectMerge) sharedLineages(ctx context.Context) (alone, several []lineagePair, err error) {
 	pairs, err := sqldb.Many(ctx, m.Tx, func(r sqldb.Row) (p lineagePair, err error) {
 		return p, r.Scan(&p.from, &p.into)
@@ -72,9 +72,9 @@ func (m *projectMerge) sharedLineages(ctx context.Context) (alone, several []lin
 	return alone, several, nil
 }
 
-// mergeLinks keeps one lineage for each identity that both projects have: that of into,
-// unless only from has a finding of the identity. A lineage of into without findings keeps
-// its identities, so its decision is not lost.
+// mergeLinks leaves one lineage for each identity of both projects. That is the one of into, unless
+// only from has a finding with the identity. A lineage of into without findings keeps its
+// identities, so its decision is not lost.
 func (m *projectMerge) mergeLinks(ctx context.Context, from, into int64) error {
 	err := m.Write(ctx, `DELETE FROM lineage_identity WHERE deployment_id = $1 AND project_id = $3
 		AND (kind, hash) IN (SELECT kind, hash FROM lineage_identity WHERE deployment_id = $1 AND project_id = $2)
@@ -90,10 +90,9 @@ func (m *projectMerge) mergeLinks(ctx context.Context, from, into int64) error {
 		into)
 }
 
-// matchFindings gives the findings of lineages that share identities with several others
-// to the lineages that have their identities now. A lineage without findings of its own
-// becomes part of one that has its findings, or of one that it shares an identity with.
-// moved are all lineages of from, in order.
+// matchFindings assigns the findings of lineages with several matches to the lineages that have
+// their identities now. A lineage that has no findings afterwards is merged into one that got its
+// findings, or else into one that shares an identity. moved are all lineages of from, ascending.
 func (m *projectMerge) matchFindings(ctx context.Context, pairs []lineagePair, moved []int64) error {
 	home := map[int64]int64{}
 	for _, p := range pairs {
@@ -108,7 +107,7 @@ func (m *projectMerge) matchFindings(ctx context.Context, pairs []lineagePair, m
 		var id int64
 		var p lineagePair
 		err := r.Scan(&id, &p.from, &p.into)
-		// its own, or of another finding of from that it is a copy of
+		// stays in a lineage of from
 		if _, stays := slices.BinarySearch(moved, p.into); stays {
 			remains[p.from] = true
 		} else {
@@ -123,7 +122,7 @@ func (m *projectMerge) matchFindings(ctx context.Context, pairs []lineagePair, m
 	}
 	moves := slices.SortedFunc(maps.Keys(placed), comparePairs)
 	for _, p := range slices.Backward(moves) {
-		home[p.from] = p.into // in the end the first
+		home[p.from] = p.into // the lowest one wins, since the order is descending
 	}
 	for _, p := range moves {
 		if err := m.placeFindings(ctx, p, placed[p]); err != nil {
@@ -144,8 +143,8 @@ func comparePairs(a, b lineagePair) int {
 	return slices.Compare([]int64{a.from, a.into}, []int64{b.from, b.into})
 }
 
-// placeFindings gives findings of one lineage to another, which takes its decision over
-// where it has none.
+// placeFindings moves findings of one lineage to another, which also gets its decision unless it
+// has one.
 func (m *projectMerge) placeFindings(ctx context.Context, p lineagePair, ids []int64) error {
 	if err := m.transferTriage(ctx, p); err != nil {
 		return err
@@ -178,8 +177,8 @@ func (m *projectMerge) transferTriage(ctx context.Context, p lineagePair) error 
 	})
 }
 
-// joinLineages makes one lineage of two. The decision and the annotations of the first
-// count where the second has none.
+// joinLineages merges two lineages. The decision and annotations of the first are used if the
+// second has none.
 func (m *projectMerge) joinLineages(ctx context.Context, p lineagePair) error {
 	if err := m.transferTriage(ctx, p); err != nil {
 		return err

@@ -9,10 +9,10 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// DeleteRef takes a branch that is no more out of a project: its occurrences
-// become removed and its inventory is dropped, triage stays with the lineages,
-// and all returns with the next scan of it (docs/reference/scans.md). The primary branch is
-// refused; a ref that no scan told of is model.ErrNotFound.
+// DeleteRef deletes a ref from a project. Its findings become removed and its inventory is deleted;
+// triage stays with the lineages. A later scan of the ref restores its findings
+// (docs/reference/scans.md). The primary branch is a *model.InvalidError; a ref without scans is
+// model.ErrNotFound.
 func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error {
 	p, err := tx.Project(ctx, projectID)
 	if err != nil {
@@ -49,7 +49,7 @@ func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error 
 		return err
 	}
 	if findings > 0 {
-		tx.Change(sqldb.ChangeProject, projectID) // what is left may be exempt now
+		tx.Change(sqldb.ChangeProject, projectID) // the remaining findings may be exempt now
 	}
 	if findings+len(inventories) > 0 {
 		tx.Audit("ref.delete", sqldb.Subject("project", projectID), map[string]any{
@@ -61,8 +61,7 @@ func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error 
 	return nil
 }
 
-// removeFindings takes the occurrences of a ref out of the scope, and returns
-// how many there were.
+// removeFindings marks the findings of a ref as removed and returns their number.
 func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (int, error) {
 	ids, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
 		`SELECT id FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND state <> $4`,
@@ -88,23 +87,22 @@ func (tx *Tx) removeFindings(ctx context.Context, projectID int64, ref string) (
 	return len(ids), tx.AddEvents(ctx, events)
 }
 
-// forgetUploads lets no coming upload to a ref pass for one before, nor a commit for one that
-// others followed: what is sent again returns (docs/reference/scans.md).
+// forgetUploads clears the digests of a ref's scans, so that repeated uploads are processed again
+// (docs/reference/scans.md).
 func (tx *Tx) forgetUploads(ctx context.Context, projectID int64, ref string) error {
 	return tx.Write(ctx,
 		`UPDATE scan SET digest = $4 WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest <> $4`,
 		projectID, ref, model.Digest{})
 }
 
-// staleRef is a ref that no scan came to for long.
+// staleRef is a ref without recent scans.
 type staleRef struct {
 	projectID int64
 	ref       string
 }
 
-// ExpireRefs deletes, as DeleteRef does, the refs whose newest scan started
-// before the given time, but for primary branches, and returns how many there
-// were (docs/reference/scans.md).
+// ExpireRefs deletes the refs whose newest scan started before a time, as DeleteRef does, except
+// primary branches. It returns their number (docs/reference/scans.md).
 func (tx *Tx) ExpireRefs(ctx context.Context, before time.Time) (int, error) {
 	scanStale := func(r sqldb.Row) (s staleRef, err error) { return s, r.Scan(&s.projectID, &s.ref) }
 	stale, err := sqldb.Many(ctx, tx, scanStale, `SELECT project_id, ref FROM scan AS s WHERE deployment_id = $1

@@ -1,5 +1,5 @@
-// Package notifications stores notification rules, and what happened in a transaction for the job that finds
-// the recipients. It also stores deliveries.
+// Package notifications stores notification rules, queued messages and their deliveries. It also
+// collects the events of a transaction for the job that finds the recipients.
 package notifications
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 	accountsTx
@@ -26,7 +26,7 @@ type (
 	queueTx    = queue.Tx
 )
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx:         tx,
@@ -36,12 +36,12 @@ func From(tx *sqldb.Tx) Tx {
 	}
 }
 
-// DB is the database. It runs the statements of this package that open their own transaction.
+// DB is the database with the methods of this package that open their own transaction.
 type DB struct {
 	*sqldb.DB
 }
 
-// On returns the statements of this package on a database.
+// On returns the DB of this package for a database.
 func On(db *sqldb.DB) DB {
 	return DB{DB: db}
 }

@@ -18,17 +18,16 @@ func scanNotification(r sqldb.Row) (n model.Notification, err error) {
 		sqldb.Instant(&n.EndedAt), &n.Attempts, &n.Status, &n.Answer, &n.Problem)
 }
 
-// MaxNotificationsWaiting is how many messages wait for one receiver at most: a digest of
-// four mails, or what a receiver that is down missed.
+// MaxNotificationsWaiting limits the queued messages of one receiver: a digest of four mails, or
+// the backlog of an unreachable receiver.
 const MaxNotificationsWaiting = 2000
 
-// tooManyWait is why one more does not wait.
+// tooManyWait is the problem of messages above MaxNotificationsWaiting.
 const tooManyWait = "2,000 messages waited for the receiver already."
 
-// AddNotifications queues messages with the job that delivers them. One that a receiver
-// was told of for the rule already is left out. Where MaxNotificationsWaiting wait, those
-// that are new fail: the oldest stay, as how often they failed says when the receiver is
-// asked again.
+// AddNotifications queues messages and the jobs that deliver them. Messages that the receiver
+// already got for the rule are skipped. Above MaxNotificationsWaiting new messages fail. The oldest
+// ones stay queued, because their number of attempts determines the next attempt.
 func (tx *Tx) AddNotifications(ctx context.Context, list []model.Notification) error {
 	if len(list) == 0 {
 		return nil
@@ -43,7 +42,7 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []model.Notification) e
 		return err
 	}
 	rows := make([][]any, len(list))
-	due := map[model.NotificationReceiver]time.Time{} // of the first that waits
+	due := map[model.NotificationReceiver]time.Time{} // due time of the first queued message
 	for i, n := range list {
 		state, ended, problem := model.NotificationFailed, tx.Now(), tooManyWait
 		if waiting[n.Receiver] < MaxNotificationsWaiting {
@@ -73,8 +72,8 @@ func (tx *Tx) AddNotifications(ctx context.Context, list []model.Notification) e
 	return err
 }
 
-// notificationsWaiting counts what waits for receivers: by the index, and so no more of one
-// than MaxNotificationsWaiting.
+// notificationsWaiting counts the queued messages of receivers, using an index. Counts are at most
+// MaxNotificationsWaiting.
 func (tx *Tx) notificationsWaiting(
 	ctx context.Context, to ...model.NotificationReceiver,
 ) (map[model.NotificationReceiver]int, error) {
@@ -94,17 +93,17 @@ func (tx *Tx) notificationsWaiting(
 		` GROUP BY receiver_json`, model.NotificationQueued, arg)
 }
 
-// Delivered is what came of an attempt to tell a receiver.
+// Delivered is the result of a delivery attempt.
 type Delivered struct {
-	State   model.NotificationState // queued is to be tried again
+	State   model.NotificationState // model.NotificationQueued requests another attempt
 	Status  int
 	Answer  string
 	Problem string
-	Retry   time.Duration // after which it is tried again
+	Retry   time.Duration // delay before the next attempt
 }
 
-// EndNotifications keeps what came of an attempt, in which all of them were told at once.
-// What ended meanwhile, as its rule was paused, stays as it is.
+// EndNotifications stores the result of an attempt that sent all given messages together. Messages
+// that ended meanwhile, for example because their rule was paused, stay unchanged.
 func (tx *Tx) EndNotifications(ctx context.Context, list []model.Notification, d Delivered) error {
 	ids := model.Map(list, func(n model.Notification) int64 { return n.ID })
 	var ended time.Time
@@ -118,7 +117,7 @@ func (tx *Tx) EndNotifications(ctx context.Context, list []model.Notification, d
 		d.State, d.Status, d.Answer, d.Problem, tx.Now().Add(d.Retry), ended, model.NotificationQueued, arg)
 }
 
-// AddEndedNotification keeps a message that was sent already.
+// AddEndedNotification stores a message that was already sent.
 func (tx *Tx) AddEndedNotification(ctx context.Context, n model.Notification) (model.Notification, error) {
 	id, err := tx.NewID(ctx, sqldb.SeqConnection)
 	if err != nil {
@@ -132,8 +131,7 @@ func (tx *Tx) AddEndedNotification(ctx context.Context, n model.Notification) (m
 	return n, err
 }
 
-// AddNotificationTests keeps what came of a test of a rule, with who asked for it. A rule
-// that was removed meanwhile is model.ErrNotFound.
+// AddNotificationTests stores the results of a rule's test. A deleted rule is model.ErrNotFound.
 func (tx *Tx) AddNotificationTests(
 	ctx context.Context, ruleID int64, list []model.Notification,
 ) ([]model.Notification, error) {
@@ -158,9 +156,9 @@ func (tx *Tx) AddNotificationTests(
 	return out, nil
 }
 
-// ResendNotification queues a message of a rule once more, under the id that it had. One
-// that waits already, that the rule tells nobody any more, or whose receiver has
-// MaxNotificationsWaiting before it, is model.ErrConflict.
+// ResendNotification queues a message of a rule again under its id. It returns model.ErrConflict if
+// the message is queued, if the rule no longer sends to the receiver, or if MaxNotificationsWaiting
+// is reached.
 func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (model.Notification, error) {
 	n, err := tx.Notification(ctx, ruleID, id)
 	if err != nil {
@@ -197,7 +195,7 @@ func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (model.N
 	return tx.Notification(ctx, ruleID, id)
 }
 
-// Notification finds a message of a rule; an unknown one is model.ErrNotFound.
+// Notification returns a message of a rule, or model.ErrNotFound.
 func (tx *Tx) Notification(ctx context.Context, ruleID, id int64) (model.Notification, error) {
 	n, err := sqldb.One(ctx, tx, scanNotification,
 		`SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1 AND rule_id = $2 AND id = $3`, ruleID, id)
@@ -207,14 +205,15 @@ func (tx *Tx) Notification(ctx context.Context, ruleID, id int64) (model.Notific
 	return n, nil
 }
 
-// NotificationQuery is which messages of a rule are listed.
+// NotificationQuery selects messages of a rule.
 type NotificationQuery struct {
 	RuleID int64
-	Before int64 // only those with lower ids; 0 for all
+	Before int64 // only lower ids; 0: all
 	Limit  int
 }
 
-// Notifications lists the newest of a rule, newest first, and says whether there are older ones.
+// Notifications returns the newest messages of a rule, newest first, and reports whether there are
+// older ones.
 func (tx *Tx) Notifications(
 	ctx context.Context, q NotificationQuery,
 ) (list []model.Notification, more bool, err error) {
@@ -229,8 +228,7 @@ func (tx *Tx) Notifications(
 		`SELECT `+notificationColumns+` FROM notification WHERE deployment_id = $1`+w.Text.String(), w.Args...)
 }
 
-// LastNotifications finds the newest message of each of some rules, by the rule. One that
-// has told nothing is left out.
+// LastNotifications returns the newest message of each rule; rules without messages are omitted.
 func (tx *Tx) LastNotifications(ctx context.Context, ruleIDs []int64) (map[int64]model.Notification, error) {
 	in, arg := tx.In("rule_id", 2, ruleIDs)
 	list, err := sqldb.Many(ctx, tx, scanNotification,

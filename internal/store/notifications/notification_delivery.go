@@ -75,7 +75,7 @@ func (tx *Tx) ReceiversWaiting(ctx context.Context) ([]model.NotificationReceive
 
 // NextNotifications returns the due messages of a receiver, oldest first, up to most. A message
 // that is not due delays all later ones. Messages that their rule no longer sends to the receiver
-// fail, as do messages about withdrawn comments: comment texts are read here and not stored in
+// fail, as do messages about withdrawn comments. Comment texts are read here and not stored in
 // messages. Only the delivery job of the receiver calls it.
 func (tx *Tx) NextNotifications(
 	ctx context.Context, to model.NotificationReceiver, most int,
@@ -101,8 +101,8 @@ func (tx *Tx) NextNotifications(
 	}
 }
 
-// endUnwantedOf has messages fail that their rules tell a receiver no more, with all that
-// waits for it by the same rule, and reports whether there were any.
+// endUnwantedOf fails messages that their rules no longer send to the receiver. It includes all
+// other queued messages of these rules for it, and reports whether there were any.
 func (tx *Tx) endUnwantedOf(
 	ctx context.Context, to model.NotificationReceiver, list []model.Notification,
 ) (ended bool, err error) {
@@ -138,8 +138,8 @@ func (tx *Tx) endUnwantedOf(
 	return ended, nil
 }
 
-// endUnwantedByPerson has a message fail that no rule has told, and whose person left, gets
-// mail elsewhere by now or wants none, and reports whether it did.
+// endUnwantedByPerson fails a message without a rule if its user left, changed the address or opted
+// out of mail. It reports whether it did.
 func (tx *Tx) endUnwantedByPerson(ctx context.Context, n model.Notification) (bool, error) {
 	m, err := tx.MemberByID(ctx, n.Message.Person)
 	if err != nil && !errors.Is(err, model.ErrNotFound) || err == nil && m.MailTo() == n.Receiver.Address {
@@ -148,8 +148,8 @@ func (tx *Tx) endUnwantedByPerson(ctx context.Context, n model.Notification) (bo
 	return true, tx.endUntold(ctx, n, "The person gets no mail there any more.")
 }
 
-// loadCommentTexts reads the comments that messages tell of, as they are now, and has those fail
-// whose comment was withdrawn or went with its finding. It reports whether there were any.
+// loadCommentTexts adds the current texts of comments to messages, and fails those whose comment
+// was withdrawn or deleted. It reports whether there were any.
 func (tx *Tx) loadCommentTexts(ctx context.Context, list []model.Notification) (ended bool, err error) {
 	var ids []int64
 	for _, n := range list {
@@ -182,15 +182,15 @@ func (tx *Tx) loadCommentTexts(ctx context.Context, list []model.Notification) (
 	return ended, nil
 }
 
-// endUntold has a message fail that waits.
+// endUntold fails a queued message.
 func (tx *Tx) endUntold(ctx context.Context, n model.Notification, why string) error {
 	return tx.Write(ctx,
 		`UPDATE notification SET state = $2, problem = $3, ended_at = $4 WHERE deployment_id = $1 AND id = $5`,
 		model.NotificationFailed, why, tx.Now(), n.ID)
 }
 
-// endUnwanted has what waits fail that a rule tells no more: at once, so that it stays
-// untold when the rule goes on.
+// endUnwanted fails queued messages that a changed rule no longer sends. It runs at once, so that
+// they are not sent when the rule resumes.
 func (tx *Tx) endUnwanted(ctx context.Context, r model.NotificationRule) error {
 	receivers, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (to model.NotificationReceiver, err error) {
 		return to, r.Scan(sqldb.Decoded(&to))
@@ -205,7 +205,7 @@ func (tx *Tx) endUnwanted(ctx context.Context, r model.NotificationRule) error {
 	return err
 }
 
-// endWaiting has what waits for a receiver by a rule fail.
+// endWaiting fails the queued messages of a rule for a receiver.
 func (tx *Tx) endWaiting(ctx context.Context, ruleID int64, to model.NotificationReceiver, why string) error {
 	return tx.Write(ctx, `UPDATE notification SET state = $2, problem = $3, ended_at = $4
 		WHERE deployment_id = $1 AND state = $5 AND receiver_json = $6 AND rule_id = $7`,
@@ -213,14 +213,14 @@ func (tx *Tx) endWaiting(ctx context.Context, ruleID int64, to model.Notificatio
 }
 
 const (
-	// notificationsKept is how many of a rule are kept, without those that wait.
+	// notificationsKept is the number of stored messages of a rule, without queued ones.
 	notificationsKept = 1000
-	// notificationsDropped is how many go in one transaction at most.
+	// notificationsDropped limits the messages deleted in one transaction.
 	notificationsDropped = 1000
 )
 
-// PruneNotifications forgets what a rule told before the newest 1,000, a part of it at a
-// time, so that nobody waits long.
+// PruneNotifications deletes messages of a rule except the newest 1,000. It uses several
+// transactions, so that others do not wait long.
 func (s *DB) PruneNotifications(ctx context.Context, deploymentID, ruleID int64) error {
 	var last []int64
 	err := s.view(ctx, deploymentID, func(ctx context.Context, tx *Tx) (err error) {
@@ -243,7 +243,7 @@ func (s *DB) PruneNotifications(ctx context.Context, deploymentID, ruleID int64)
 	return err
 }
 
-// findingCommentTexts reads what some comments say, by id: empty where it was withdrawn.
+// findingCommentTexts returns the texts of comments by id; withdrawn ones are empty.
 func (tx *Tx) findingCommentTexts(ctx context.Context, ids []int64) (map[int64]string, error) {
 	texts := make(map[int64]string, len(ids))
 	if len(ids) == 0 {

@@ -11,17 +11,16 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// NotifyJob is the kind of job that finds out whom to tell of what a transaction did.
+// NotifyJob is the kind of job that finds the recipients for the events of a transaction.
 const NotifyJob = "notify"
 
-// Notifying is the input of a NotifyJob: what a transaction did that some rule asks for.
+// Notifying is the input of a NotifyJob: the events of a transaction that some rule uses.
 type Notifying struct {
 	Happened []model.Happening `json:"happened"`
 }
 
-// EmitEvent has those told who want to know of something that this transaction does: the job
-// that finds them commits with it. Where no rule asks for the event, and nobody gets mail
-// of their own, it does nothing.
+// EmitEvent adds an event to the transaction, which commits with a job that finds the recipients.
+// It has no effect if no rule uses the event and no user is addressed directly.
 func (tx *Tx) EmitEvent(h model.Happening) {
 	if tx.Notified().Has(h.Event) || len(h.Persons) > 0 {
 		told := sqldb.Local[happenings](tx.Tx)
@@ -29,7 +28,7 @@ func (tx *Tx) EmitEvent(h model.Happening) {
 	}
 }
 
-// happening is the one of an event that gathers findings over the whole transaction.
+// happening returns the event of a kind that collects findings during the whole transaction.
 func (tx *Tx) happening(e model.NotificationEvent) *model.Happening {
 	told := sqldb.Local[happenings](tx.Tx)
 	i := slices.IndexFunc(told.list, func(h model.Happening) bool { return h.Event == e })
@@ -39,8 +38,8 @@ func (tx *Tx) happening(e model.NotificationEvent) *model.Happening {
 	return &told.list[i]
 }
 
-// TellAdded tells of findings that are new on their refs. No scan brought those that news
-// of the advisories made of the inventory.
+// TellAdded adds events about findings that are new on their refs. New advisories create findings
+// from the inventory without a scan.
 func (tx *Tx) TellAdded(findings []model.FindingWrite) {
 	for _, e := range []model.NotificationEvent{model.EventNewFinding, model.EventAdvisory} {
 		if !tx.Notified().Has(e) {
@@ -60,7 +59,7 @@ func (tx *Tx) TellAdded(findings []model.FindingWrite) {
 	}
 }
 
-// TellReturned tells of a finding that was fixed and is there again, as of a new one.
+// TellReturned adds an event about a fixed finding that is open again, like that of a new one.
 func (tx *Tx) TellReturned(before, after model.Finding) {
 	if before.State == model.Fixed && after.State == model.Unresolved && tx.Notified().Has(model.EventNewFinding) {
 		h := tx.happening(model.EventNewFinding)
@@ -69,7 +68,7 @@ func (tx *Tx) TellReturned(before, after model.Finding) {
 	}
 }
 
-// TellLineages says which of the new findings no other ref has.
+// TellLineages adds new lineages to the events, which mark findings that no other ref has.
 func (tx *Tx) TellLineages(lineages []model.Lineage) {
 	for _, e := range []model.NotificationEvent{model.EventNewFinding, model.EventAdvisory} {
 		if !tx.Notified().Has(e) {
@@ -81,7 +80,7 @@ func (tx *Tx) TellLineages(lineages []model.Lineage) {
 	}
 }
 
-// TellAssigned tells who got findings from somebody else.
+// TellAssigned adds events for users who were assigned findings by another actor.
 func (tx *Tx) TellAssigned(events []model.TriageEvent) {
 	if !tx.Notified().Has(model.EventAssigned) {
 		return
@@ -103,8 +102,8 @@ func (tx *Tx) TellAssigned(events []model.TriageEvent) {
 	}
 }
 
-// NotifyOfException notifies of an exception that was asked for, or of the decision about it. The
-// asker gets mail of a decision that another person, or time, made.
+// NotifyOfException adds an event about a requested exception or the decision about it. The
+// requester gets mail about decisions of others and about expiry.
 func (tx *Tx) NotifyOfException(
 	ctx context.Context, e model.NotificationEvent, r model.Exception, reason string,
 ) error {
@@ -117,7 +116,7 @@ func (tx *Tx) NotifyOfException(
 	}
 	if r.CreatorID != 0 {
 		m, err := tx.MemberByID(ctx, r.CreatorID)
-		if err != nil && !errors.Is(err, model.ErrNotFound) { // who left is still who asked
+		if err != nil && !errors.Is(err, model.ErrNotFound) { // former members can be requesters
 			return err
 		}
 		h.Asker = cmp.Or(m.Name, r.CreatedBy.Label())
@@ -135,8 +134,8 @@ func (tx *Tx) NotifyOfException(
 	return err
 }
 
-// TellComment tells of a comment on a finding. Whom it mentions gets mail, but for who wrote
-// it.
+// TellComment adds an event about a comment on a finding. Mentioned users get mail, except the
+// author.
 func (tx *Tx) TellComment(ctx context.Context, c model.FindingComment) error {
 	h := model.Happening{Event: model.EventComment, CommentID: c.ID, Author: c.WrittenBy.Label()}
 	h.Lineages.Add(c.LineageID)
@@ -159,7 +158,7 @@ func (tx *Tx) TellComment(ctx context.Context, c model.FindingComment) error {
 	return nil
 }
 
-// TellBlocked tells that a scan failed its build.
+// TellBlocked adds an event about a scan that blocked its build.
 func (tx *Tx) TellBlocked(scanID int64, gate *model.ScanGate) {
 	if gate == nil {
 		return
@@ -173,16 +172,15 @@ func (tx *Tx) TellBlocked(scanID int64, gate *model.ScanGate) {
 	tx.EmitEvent(h)
 }
 
-// TellFailed tells of a scan that ended with an error.
+// TellFailed adds an event about a scan that ended with an error.
 func (tx *Tx) TellFailed(s model.Scan) {
 	if s.Status == model.ScanError {
 		tx.EmitEvent(model.Happening{Event: model.EventScanFailed, ProjectID: s.ProjectID, ScanID: s.ID, Reason: s.Error})
 	}
 }
 
-// TellRunFailed tells of a managed run that failed, unless a scan of it that ended with an
-// error told so: one that was completed told nothing. Nobody is told of what somebody
-// stopped, or a newer one made needless.
+// TellRunFailed adds an event about a failed managed run, unless a failed scan of the run already
+// added one. Canceled and superseded runs do not notify.
 func (tx *Tx) TellRunFailed(ctx context.Context, r model.Run) error {
 	if r.State != model.RunFailed && r.State != model.RunTimedOut || !tx.Notified().Has(model.EventScanFailed) {
 		return nil
@@ -196,13 +194,13 @@ func (tx *Tx) TellRunFailed(ctx context.Context, r model.Run) error {
 	return err
 }
 
-// happenings are the events of a transaction until it ends.
+// happenings are the events collected by a transaction.
 type happenings struct{ list []model.Happening }
 
-// QueueHappened adds the job that finds the recipients of what happened in the transaction. It is a
-// hook of the transaction.
+// QueueHappened queues the job that finds the recipients of the transaction's events. It is a hook
+// of the transaction.
 func (tx *Tx) QueueHappened(ctx context.Context) error {
-	// lineages alone are of findings that nobody is told of
+	// events with lineages but without findings have no recipients
 	told := slices.DeleteFunc(sqldb.Local[happenings](tx.Tx).list, func(h model.Happening) bool {
 		return (h.Event == model.EventNewFinding || h.Event == model.EventAdvisory) && len(h.Findings) == 0
 	})

@@ -27,8 +27,8 @@ func notificationRuleValues(n model.NotificationRule) []any {
 	}
 }
 
-// notificationRuleImage is what the audit trail tells of a rule: never where it leads, but
-// for the host, nor what it is signed with.
+// notificationRuleImage is the content of audit events about a rule. Of the target it contains only
+// the host, and no signing secret.
 type notificationRuleImage struct {
 	Name        string   `json:"name"`
 	Events      []string `json:"events"`
@@ -41,7 +41,7 @@ type notificationRuleImage struct {
 	To          []string `json:"to,omitempty"`
 	Digest      string   `json:"digest,omitempty"`
 	Paused      bool     `json:"paused"`
-	Target      string   `json:"target,omitempty"` // that it was replaced
+	Target      string   `json:"target,omitempty"` // states that it was replaced
 }
 
 func imageOfNotificationRule(n model.NotificationRule) notificationRuleImage {
@@ -52,13 +52,13 @@ func imageOfNotificationRule(n model.NotificationRule) notificationRuleImage {
 	}
 }
 
-// NotificationRules lists the deployment's rules by id.
+// NotificationRules returns the deployment's rules by id.
 func (tx *Tx) NotificationRules(ctx context.Context) ([]model.NotificationRule, error) {
 	return sqldb.Many(ctx, tx, scanNotificationRule,
 		`SELECT `+notificationRuleColumns+` FROM notification_rule WHERE deployment_id = $1 ORDER BY id`)
 }
 
-// NotificationRule finds one by its id; an unknown one is model.ErrNotFound.
+// NotificationRule returns a rule by id, or model.ErrNotFound.
 func (tx *Tx) NotificationRule(ctx context.Context, id int64) (model.NotificationRule, error) {
 	n, err := sqldb.One(ctx, tx, scanNotificationRule,
 		`SELECT `+notificationRuleColumns+` FROM notification_rule WHERE deployment_id = $1 AND id = $2`, id)
@@ -68,8 +68,8 @@ func (tx *Tx) NotificationRule(ctx context.Context, id int64) (model.Notificatio
 	return n, nil
 }
 
-// AddNotificationRule makes a rule, whose target is sealed for the id that it gets. A name
-// that another has, or one rule too many, is model.ErrConflict.
+// AddNotificationRule creates a rule whose target is sealed for its id. A duplicate name, or a rule
+// above the limit, is model.ErrConflict.
 func (tx *Tx) AddNotificationRule(
 	ctx context.Context, n model.NotificationRule, seal func(id int64) ([]byte, error),
 ) (model.NotificationRule, error) {
@@ -97,7 +97,7 @@ func (tx *Tx) AddNotificationRule(
 	return n, tx.noteNotified(ctx)
 }
 
-// UpdateNotificationRule changes a rule, but not its channel. A target that is nil stays.
+// UpdateNotificationRule changes a rule except its channel. A nil target stays unchanged.
 func (tx *Tx) UpdateNotificationRule(
 	ctx context.Context, n model.NotificationRule, target []byte,
 ) (model.NotificationRule, error) {
@@ -114,7 +114,7 @@ func (tx *Tx) UpdateNotificationRule(
 		}
 	}
 	if !before.Events.Has(model.EventScanMissing) || before.Paused && !n.Paused {
-		n.CheckedAt = tx.Now() // nobody is told of what was missing before it was asked for
+		n.CheckedAt = tx.Now() // scans missing before the event was enabled do not notify
 	}
 	args := notificationRuleValues(n)
 	_, err = tx.Exec(ctx,
@@ -137,7 +137,7 @@ func ruleNameTaken(name string, err error) error {
 	return err
 }
 
-// DeleteNotificationRule forgets a rule with what it told and was to tell.
+// DeleteNotificationRule deletes a rule with its sent and queued messages.
 func (tx *Tx) DeleteNotificationRule(ctx context.Context, id int64) error {
 	n, err := tx.NotificationRule(ctx, id)
 	if err == nil {
@@ -158,8 +158,8 @@ func (tx *Tx) DeleteNotificationRule(ctx context.Context, id int64) error {
 	return tx.noteNotified(ctx)
 }
 
-// noteNotified keeps beside the deployment which events its rules ask for, so that
-// transactions know what to tell without asking.
+// noteNotified stores the events that the deployment's rules use in the deployment's row.
+// Transactions then need no query for them.
 func (tx *Tx) noteNotified(ctx context.Context) error {
 	list, err := sqldb.Many(ctx, tx, sqldb.Scalar[model.NotificationEvents],
 		`SELECT DISTINCT events FROM notification_rule WHERE deployment_id = $1 AND paused = 0`)
@@ -173,8 +173,8 @@ func (tx *Tx) noteNotified(ctx context.Context) error {
 	return tx.Write(ctx, `UPDATE deployment SET notified = $2 WHERE id = $1`, all)
 }
 
-// NoteNotificationProblem keeps what went wrong with a rule last, and pauses it where
-// nobody is there any more to be told.
+// NoteNotificationProblem stores the last problem of a rule. With pause it also pauses the rule,
+// which has no recipient any more.
 func (tx *Tx) NoteNotificationProblem(ctx context.Context, id int64, problem string, pause bool) error {
 	n, err := tx.NotificationRule(ctx, id)
 	switch {
@@ -190,7 +190,7 @@ func (tx *Tx) NoteNotificationProblem(ctx context.Context, id int64, problem str
 	return tx.Write(ctx, `UPDATE notification_rule SET problem = $3 WHERE deployment_id = $1 AND id = $2`, id, problem)
 }
 
-// NoteMissingScans keeps until when missing scans were looked for.
+// NoteMissingScans stores up to when missing scans were checked.
 func (tx *Tx) NoteMissingScans(ctx context.Context, id int64) error {
 	return tx.Write(ctx, `UPDATE notification_rule SET checked_at = $3 WHERE deployment_id = $1 AND id = $2`, id, tx.Now())
 }

@@ -1,5 +1,5 @@
 // Package policies stores policies, their rules and conditions, and the versions of served rules.
-// It knows which rule belongs to which policy; package policy decides what that means.
+// Package policy decides what they mean for findings.
 package policies
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 	advisoriesTx
@@ -20,7 +20,7 @@ type (
 	projectsTx   = projects.Tx
 )
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx:           tx,

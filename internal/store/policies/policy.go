@@ -10,11 +10,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// PolicyColumns are the columns that ScanPolicy reads, of table policy.
+// PolicyColumns are the columns of table policy that ScanPolicy reads.
 const PolicyColumns = `id, name, slug, product, is_default, scope_json, excludes_json, block_all, conditions_json, ` +
 	`last_condition, due_json`
 
-// policyReach is where a policy holds, as it is stored.
+// policyReach is the stored form of a policy's scope and branches.
 type policyReach struct {
 	model.PolicyScope
 	Branches model.ProjectGlobs `json:"branches,omitempty"`
@@ -38,7 +38,7 @@ func ScanPolicy(r sqldb.Row) (p model.Policy, err error) {
 	return p, err
 }
 
-// lastCondition is the highest id of the conditions that a policy has.
+// lastCondition returns the highest id of a policy's conditions.
 func lastCondition(p model.Policy) (last int64) {
 	for i := range p.Conditions {
 		last = max(last, p.Conditions[i].ID)
@@ -53,7 +53,7 @@ func policyValues(p model.Policy) []any {
 	}
 }
 
-// defaultPolicies are those that every deployment starts with, one per product
+// defaultPolicies are the policies that every deployment starts with, one per product
 // (docs/reference/policies.md).
 var defaultPolicies = []model.Policy{
 	{Name: "Code", Slug: "code", Product: model.SAST, Default: true},
@@ -61,7 +61,7 @@ var defaultPolicies = []model.Policy{
 	{Name: "Secrets", Slug: "secrets", Product: model.Secrets, Default: true},
 }
 
-// policyImage is what the audit trail tells of a policy.
+// policyImage is the content of audit events about a policy.
 type policyImage struct {
 	Name     string   `json:"name"`
 	Slug     string   `json:"slug"`
@@ -73,7 +73,7 @@ type policyImage struct {
 	Excludes []string `json:"excludes,omitempty"`
 	BlockAll bool     `json:"block_all,omitempty"`
 
-	Conditions []string      `json:"conditions,omitempty"` // as "1 block: critical"
+	Conditions []string      `json:"conditions,omitempty"` // as in "1 block: critical"
 	Due        model.DueDays `json:"due_days,omitzero"`
 }
 
@@ -112,9 +112,8 @@ func (tx *Tx) AddDefaultPolicies(ctx context.Context) error {
 	return tx.addPolicies(ctx, policies)
 }
 
-// CreatePolicy makes a further policy of a product, without rules, and returns
-// it with its id. Its slug is made of the name where none is given; one that is
-// taken is model.ErrConflict.
+// CreatePolicy adds a policy without rules to a product and returns it with its id. An empty slug
+// is derived from the name; a slug in use is model.ErrConflict.
 func (tx *Tx) CreatePolicy(ctx context.Context, p model.Policy) (model.Policy, error) {
 	if p.Slug == "" {
 		p.Slug = model.SlugOf(p.Name)
@@ -134,10 +133,9 @@ func (tx *Tx) CreatePolicy(ctx context.Context, p model.Policy) (model.Policy, e
 	return p, err
 }
 
-// UpdatePolicy gives the policy of the id another name, scope, branches, excludes,
-// conditions, days and way of blocking, and returns it as it was before. Product and
-// slug stay, and the highest id of a condition only grows. What the findings then
-// are is not decided here. An unknown policy is model.ErrNotFound.
+// UpdatePolicy updates a policy except its product and slug, and returns the previous one. The
+// highest id of a condition never decreases. Findings are not updated here. An unknown policy is
+// model.ErrNotFound.
 func (tx *Tx) UpdatePolicy(ctx context.Context, p model.Policy) (before model.Policy, err error) {
 	if before, err = tx.Policy(ctx, p.ID); err != nil {
 		return before, err
@@ -155,10 +153,9 @@ func (tx *Tx) UpdatePolicy(ctx context.Context, p model.Policy) (before model.Po
 	return before, err
 }
 
-// DeletePolicy drops a policy with its list of rules; the rules' versions stay,
-// and the next full scan removes the findings of those that no other policy of
-// a project has (docs/explanation/life-of-a-finding.md). The default policy of a product stays:
-// model.ErrConflict.
+// DeletePolicy deletes a policy and its list of rules; the rules' versions stay. The next full scan
+// removes the findings of rules that no other policy of the project has
+// (docs/explanation/life-of-a-finding.md). The default policy of a product is model.ErrConflict.
 func (tx *Tx) DeletePolicy(ctx context.Context, id int64) error {
 	p, err := tx.Policy(ctx, id)
 	if err != nil {
@@ -188,12 +185,12 @@ func (tx *Tx) DeletePolicy(ctx context.Context, id int64) error {
 	return nil
 }
 
-// Policies lists the deployment's policies by id.
+// Policies returns the deployment's policies by id.
 func (tx *Tx) Policies(ctx context.Context) ([]model.Policy, error) {
 	return sqldb.Many(ctx, tx, ScanPolicy, `SELECT `+PolicyColumns+` FROM policy WHERE deployment_id = $1 ORDER BY id`)
 }
 
-// Policy finds a policy by id.
+// Policy returns a policy by id.
 func (tx *Tx) Policy(ctx context.Context, id int64) (model.Policy, error) {
 	p, err := sqldb.One(
 		ctx, tx, ScanPolicy, `SELECT `+PolicyColumns+` FROM policy WHERE deployment_id = $1 AND id = $2`, id,

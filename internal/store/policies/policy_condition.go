@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// SupplyFacts reads what conditions ask of supply-chain findings, but for their
-// lineages' scores and their age. Findings of other kinds are not in the answer.
+// SupplyFacts returns the facts about supply-chain findings that conditions use, except lineage
+// scores and age. Other findings are omitted.
 func (tx *Tx) SupplyFacts(ctx context.Context, ids []int64) (map[int64]model.SupplyFacts, error) {
 	in, arg := tx.In("s.finding_id", 2, ids)
 	out := make(map[int64]model.SupplyFacts, len(ids))
@@ -41,7 +41,7 @@ func (tx *Tx) SupplyFacts(ctx context.Context, ids []int64) (map[int64]model.Sup
 	if err != nil {
 		return nil, err
 	}
-	about := map[advisories.Vulnerability][]int64{} // findings, by both of what they may be known by
+	about := map[advisories.Vulnerability][]int64{} // findings by name and by group
 	for id, f := range out {
 		byName, byGroup := advisories.VulnerabilityOf(f.Vulnerability, 0), advisories.VulnerabilityOf("", groups[id])
 		about[byName] = append(about[byName], id)

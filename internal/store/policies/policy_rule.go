@@ -9,14 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// PolicyRuleSelect reads rules of policies with the newest content of each.
+// PolicyRuleSelect selects rules of policies with the newest content of each.
 const PolicyRuleSelect = `
 	SELECT pr.id, pr.policy_id, pr.mode, pr.served, pr.removed, pr.last_change_at, pr.last_change_by, pr.rule_id,
 	r.content_json
 	FROM policy_rule pr JOIN rule r ON r.deployment_id = pr.deployment_id AND r.id = pr.rule_id
 	WHERE pr.deployment_id = $1`
 
-// notRemoved leaves out the rules that were removed from their policy.
+// notRemoved excludes rules that were removed from their policy.
 const notRemoved = ` AND pr.removed = 0`
 
 // ScanPolicyRule reads a rule of a policy from a row of PolicyRuleSelect.
@@ -24,21 +24,20 @@ func ScanPolicyRule(r sqldb.Row) (p model.PolicyRule, err error) {
 	var ruleID int64
 	err = r.Scan(&p.ID, &p.PolicyID, &p.Mode, &p.Served, &p.Removed, sqldb.Instant(&p.LastChangeAt), &p.LastChangeBy,
 		&ruleID, sqldb.Decoded(&p.Rule))
-	p.Rule.ID = ruleID // the content does not tell
+	p.Rule.ID = ruleID // not part of the content
 	return p, err
 }
 
-// PolicyRules lists the rules of a policy after the one with the given id, limit
-// at most, and tells whether there are more. An unknown policy is
-// model.ErrNotFound.
+// PolicyRules returns at most limit rules of a policy after the given id, by id. It reports whether
+// there are more. An unknown policy is model.ErrNotFound.
 func (tx *Tx) PolicyRules(
 	ctx context.Context, policyID, afterID int64, limit int,
 ) (rules []model.PolicyRule, more bool, err error) {
 	return tx.PolicyRulesWithin(ctx, nil, policyID, afterID, limit)
 }
 
-// PolicyRulesWithin is PolicyRules for a token that globs bind: of the rules that
-// are not served, those that its projects have or had findings of.
+// PolicyRulesWithin is PolicyRules for a token restricted by globs. Rules that are not served are
+// included only if the token's projects have or had findings of them.
 func (tx *Tx) PolicyRulesWithin(
 	ctx context.Context, globs model.ProjectGlobs, policyID, afterID int64, limit int,
 ) (rules []model.PolicyRule, more bool, err error) {
@@ -61,8 +60,8 @@ func (tx *Tx) PolicyRulesWithin(
 	return rules, more, err
 }
 
-// PolicyRule finds a rule of a policy by the id that it has there. An unknown one, or one
-// that was removed, is model.ErrNotFound.
+// PolicyRule returns a rule of a policy by its id there. An unknown or removed one is
+// model.ErrNotFound.
 func (tx *Tx) PolicyRule(ctx context.Context, policyID, id int64) (model.PolicyRule, error) {
 	r, err := sqldb.One(
 		ctx, tx, ScanPolicyRule, PolicyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.id = $3`, policyID, id,
@@ -73,8 +72,8 @@ func (tx *Tx) PolicyRule(ctx context.Context, policyID, id int64) (model.PolicyR
 	return r, nil
 }
 
-// PolicyRuleNamed finds a rule of a policy by name. An unknown one, or one that was
-// removed, is model.ErrNotFound.
+// PolicyRuleNamed returns a rule of a policy by name. An unknown or removed one is
+// model.ErrNotFound.
 func (tx *Tx) PolicyRuleNamed(ctx context.Context, policyID int64, name string) (model.PolicyRule, error) {
 	r, err := sqldb.One(
 		ctx, tx, ScanPolicyRule, PolicyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name,
@@ -85,15 +84,15 @@ func (tx *Tx) PolicyRuleNamed(ctx context.Context, policyID int64, name string) 
 	return r, nil
 }
 
-// PolicyRuleCount counts the rules of a policy in one mode.
+// PolicyRuleCount is the number of rules of a policy in one mode.
 type PolicyRuleCount struct {
 	PolicyID int64
 	Mode     model.PolicyMode
 	Rules    int
-	Served   int // of these, given to scanners
+	Served   int // those served to scanners
 }
 
-// PolicyRuleCounts counts the rules of all policies by their modes.
+// PolicyRuleCounts counts the rules of all policies by mode.
 func (tx *Tx) PolicyRuleCounts(ctx context.Context) ([]PolicyRuleCount, error) {
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (c PolicyRuleCount, err error) {
 		return c, r.Scan(&c.PolicyID, &c.Mode, &c.Rules, &c.Served)
@@ -102,8 +101,8 @@ func (tx *Tx) PolicyRuleCounts(ctx context.Context) ([]PolicyRuleCount, error) {
 		WHERE pr.deployment_id = $1`+notRemoved+` GROUP BY pr.policy_id, pr.mode ORDER BY pr.policy_id, pr.mode`)
 }
 
-// FindPolicyRules lists the rules of a policy whose name has a text, in any
-// case, and whose mode is the given one, 0 for any, by id after the given one.
+// FindPolicyRules returns rules of a policy by a part of their name, ignoring case, and by mode if
+// nonzero. They are sorted by id and follow the given one. It reports whether there are more.
 func (tx *Tx) FindPolicyRules(
 	ctx context.Context, policyID int64, text string, mode model.PolicyMode, afterID int64, limit int,
 ) ([]model.PolicyRule, bool, error) {
@@ -126,8 +125,8 @@ type ruleModeImage struct {
 	Mode string `json:"mode"`
 }
 
-// SetRuleModes gives rules of a policy, as they were read in this transaction, one mode, as
-// SetRuleMode does one after the other. Those that have it already stay as they are.
+// SetRuleModes sets the mode of several rules of a policy, which were read in this transaction. It
+// is equivalent to SetRuleMode for each of them.
 func (tx *Tx) SetRuleModes(ctx context.Context, policyID int64, rules []model.PolicyRule, mode model.PolicyMode) error {
 	if mode.String() == "" {
 		return model.Invalid("mode", "the mode is one of monitor, comment, block")
@@ -151,9 +150,9 @@ func (tx *Tx) SetRuleModes(ctx context.Context, policyID int64, rules []model.Po
 		policyID, mode, tx.Now(), tx.Actor().String(), arg)
 }
 
-// SetRuleMode decides what a rule of a policy does to builds (docs/reference/policies.md).
-// The rule now answers who changed it; a mode that it has already changes
-// nothing. An unknown policy or rule is model.ErrNotFound.
+// SetRuleMode sets the effect of a rule of a policy on builds (docs/reference/policies.md) and
+// records the actor in the rule. An unchanged mode has no effect. An unknown policy or rule is
+// model.ErrNotFound.
 func (tx *Tx) SetRuleMode(
 	ctx context.Context, policyID int64, ruleName string, mode model.PolicyMode,
 ) (model.PolicyRule, error) {
@@ -178,8 +177,8 @@ func (tx *Tx) SetRuleMode(
 	return p, nil
 }
 
-// ListRules lists rules of other policies in a policy of the same product, in one mode, and
-// distributes none of them. Rules that the policy lists already get the mode.
+// ListRules adds rules of other policies to a policy of the same product with one mode, without
+// serving them. Rules already in the policy get the mode.
 func (tx *Tx) ListRules(ctx context.Context, policyID int64, rules []model.PolicyRule, mode model.PolicyMode) error {
 	if len(rules) == 0 {
 		return nil

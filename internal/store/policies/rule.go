@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// ruleContent is one version of a rule, and how it is told from others.
+// ruleContent is one version of a rule with its key.
 type ruleContent struct {
 	key     ruleKey
 	product model.IssueType
@@ -34,11 +34,11 @@ func contentOf(r *model.Rule) ruleContent {
 func ScanRule(r sqldb.Row) (rule model.Rule, err error) {
 	var id int64
 	err = r.Scan(&id, sqldb.Decoded(&rule))
-	rule.ID = id // the content does not tell
+	rule.ID = id // not part of the content
 	return rule, err
 }
 
-// Rule finds one content of a rule by its id.
+// Rule returns one content of a rule by id.
 func (tx *Tx) Rule(ctx context.Context, id int64) (model.Rule, error) {
 	rule, err := sqldb.One(ctx, tx, ScanRule, `SELECT id, content_json FROM rule WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
@@ -47,8 +47,8 @@ func (tx *Tx) Rule(ctx context.Context, id int64) (model.Rule, error) {
 	return rule, nil
 }
 
-// RuleMessages finds what rules say, as their newest content has it, by their names. Of
-// a name that no rule has there is nothing.
+// RuleMessages returns the messages of rules in their newest content, by name; unknown names are
+// omitted.
 func (tx *Tx) RuleMessages(ctx context.Context, names []string) (map[string]string, error) {
 	out := map[string]string{}
 	in, arg := tx.In("name", 2, names)
@@ -61,8 +61,8 @@ func (tx *Tx) RuleMessages(ctx context.Context, names []string) (map[string]stri
 	}, `SELECT name, content_json FROM rule WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
 }
 
-// RuleLanguages finds the languages of rules by name, of all their contents; none where
-// no content tells.
+// RuleLanguages returns the languages of rules in all their contents, by name; unknown names are
+// omitted.
 func (tx *Tx) RuleLanguages(ctx context.Context, names []string) (map[string][]string, error) {
 	out := map[string][]string{}
 	in, arg := tx.In("name", 2, names)
@@ -75,17 +75,16 @@ func (tx *Tx) RuleLanguages(ctx context.Context, names []string) (map[string][]s
 	}, `SELECT name, content_json FROM rule WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// PutRules stores contents not seen before and returns the id of each, in the
-// order given. Names that no policy lists enter the default one of their product
-// with the mode they ask for, else monitor, not served; a new content of a known
-// name becomes what the policies show, completed with what only the one before
-// tells (docs/reference/policies.md).
+// PutRules stores new contents and returns the id of each rule's content, in the given order. Names
+// that no policy lists are added to the default policy of their product, unserved, with their own
+// mode or monitor. A new content of a known name replaces the one that policies show, with its gaps
+// filled from the previous one (docs/reference/policies.md).
 func (tx *Tx) PutRules(ctx context.Context, rules []*model.Rule) ([]int64, error) {
 	contents, known, err := tx.knownContents(ctx, rules)
 	if err != nil {
 		return nil, err
 	}
-	var added []int // first places of new contents
+	var added []int // first index of each new content
 	for i, c := range contents {
 		if _, ok := known[c.key]; !ok {
 			known[c.key] = 0
@@ -98,7 +97,7 @@ func (tx *Tx) PutRules(ctx context.Context, rules []*model.Rule) ([]int64, error
 	return idsOf(contents, known), nil
 }
 
-// knownContents are those of rules, and the ids of the stored ones of their names.
+// knownContents returns the contents of rules, and the ids of stored contents with the same names.
 func (tx *Tx) knownContents(ctx context.Context, rules []*model.Rule) ([]ruleContent, map[ruleKey]int64, error) {
 	contents := make([]ruleContent, len(rules))
 	names := make([]string, len(rules))
@@ -117,7 +116,7 @@ func idsOf(contents []ruleContent, known map[ruleKey]int64) []int64 {
 	return model.Map(contents, func(c ruleContent) int64 { return known[c.key] })
 }
 
-// ruleIDs finds the contents of rules with the names.
+// ruleIDs returns the stored contents of rules with the names.
 func (tx *Tx) ruleIDs(ctx context.Context, names []string) (map[ruleKey]int64, error) {
 	found := map[ruleKey]int64{}
 	in, arg := tx.In("name", 2, names)
@@ -130,8 +129,8 @@ func (tx *Tx) ruleIDs(ctx context.Context, names []string) (map[ruleKey]int64, e
 	}, `SELECT id, name, digest FROM rule WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// addRules stores the contents at the given places, notes their ids in known,
-// and shows them in the default policies.
+// addRules stores the contents at the given indexes, adds their ids to known, and updates the
+// policies.
 func (tx *Tx) addRules(
 	ctx context.Context, contents []ruleContent, rules []*model.Rule, places []int, known map[ruleKey]int64,
 ) error {
@@ -157,7 +156,7 @@ func (tx *Tx) addRules(
 	return nil
 }
 
-// insertRules stores contents that are not there yet.
+// insertRules stores contents that do not exist yet.
 func (tx *Tx) insertRules(ctx context.Context, contents []ruleContent) ([]int64, error) {
 	ids, err := tx.NewIDs(ctx, seqRule, len(contents))
 	if err != nil {
@@ -171,17 +170,17 @@ func (tx *Tx) insertRules(ctx context.Context, contents []ruleContent) ([]int64,
 	return ids, tx.Insert(ctx, `rule (deployment_id, id, name, digest, issue_type, content_json)`, rows, "")
 }
 
-// policyEntry is a rule as it enters a policy.
+// policyEntry is a rule to add to a policy.
 type policyEntry struct {
 	name     string
 	ruleID   int64
 	rule     model.Rule
-	policyID int64 // that it is to be listed in, where it is not yet
+	policyID int64 // policy to add it to, if not listed
 }
 
-// enterPolicies shows the entries, of which a name's last is the newest, in the
-// product's policies that list their names; a name that none lists enters the
-// default one. A name that is listed already keeps its mode.
+// enterPolicies updates the content shown by the product's policies that list the names. A name
+// that no policy lists is added to the default one. If a name occurs twice, the last entry wins.
+// Modes of listed names stay.
 func (tx *Tx) enterPolicies(ctx context.Context, product model.IssueType, entries []policyEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -223,8 +222,7 @@ func (tx *Tx) defaultPolicy(ctx context.Context, product model.IssueType) (int64
 	return id, nil
 }
 
-// listRules puts rules into policies that do not list them yet, not served, and returns
-// the id that each has there.
+// listRules adds rules to policies that do not list them, unserved, and returns their ids there.
 func (tx *Tx) listRules(ctx context.Context, entries []policyEntry) ([]int64, error) {
 	ids, err := tx.NewIDs(ctx, seqPolicyRule, len(entries))
 	if err != nil {
@@ -239,7 +237,7 @@ func (tx *Tx) listRules(ctx context.Context, entries []policyEntry) ([]int64, er
 		`last_change_at, last_change_by)`, rows, "")
 }
 
-// shownRule is the content that a policy shows under a name.
+// shownRule is the content that a policy shows for a name.
 type shownRule struct {
 	policyRuleID, ruleID int64
 	name                 string
@@ -247,11 +245,10 @@ type shownRule struct {
 	rule                 model.Rule
 }
 
-// renewPolicyRules lets those of the names that policies of the product list
-// show their newest content, and tells which they are. Formats differ in what
-// they tell of a rule, so what the newest leaves out stays as it was; and what a
-// report says of a rule that is served only fills gaps, since its own text tells
-// best.
+// renewPolicyRules updates the content shown by policies of the product that list the names, and
+// returns these names. Formats contain different fields, so missing fields are filled from the
+// previous content. For served rules, reported contents only fill gaps, because the rule's own text
+// is more reliable.
 func (tx *Tx) renewPolicyRules(
 	ctx context.Context, product model.IssueType, names []string, newest map[string]policyEntry, reported bool,
 ) (map[string]bool, error) {
@@ -292,12 +289,12 @@ func (tx *Tx) renewPolicyRules(
 	})
 }
 
-// completedRules returns the ids of the entries' contents, each with the gaps filled
-// from the content before, which is stored if need be.
+// completedRules returns the content ids of the entries after filling their gaps from the previous
+// contents. New contents are stored.
 func (tx *Tx) completedRules(ctx context.Context, entries []policyEntry, before []model.Rule) ([]int64, error) {
 	contents := make([]ruleContent, len(entries))
 	known := map[ruleKey]int64{}
-	var names []string // of contents that are none of the entries' own
+	var names []string // of contents that differ from the entry's own
 	for i, e := range entries {
 		completed := e.rule.Completed(before[i])
 		contents[i] = contentOf(&completed)
@@ -320,7 +317,7 @@ func (tx *Tx) completedRules(ctx context.Context, entries []policyEntry, before 
 	return idsOf(contents, known), nil
 }
 
-// insertMissing stores the contents that known has no id of, and notes their ids there.
+// insertMissing stores the contents without an id in known, and adds their ids.
 func (tx *Tx) insertMissing(ctx context.Context, contents []ruleContent, known map[ruleKey]int64) error {
 	var missing []ruleContent
 	for _, c := range contents {

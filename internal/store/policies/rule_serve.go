@@ -19,26 +19,26 @@ func imageOfServed(s model.ServedRule) servedImage {
 	return servedImage{s.Version, s.Mode.String(), s.Checked}
 }
 
-// Serving is a rule that scanners are to be served, and how.
+// Serving is a rule to serve to scanners.
 type Serving struct {
 	Rule     model.Rule
-	Text     []byte           // JSON, in the scanner's own rule language
-	Checked  bool             // whether the scanner itself has parsed the text
-	Starter  bool             // it comes with the server
-	Mode     model.PolicyMode // 0 keeps that of a rule which the policy serves; else monitor
-	PolicyID int64            // 0 for the default policy of its product
+	Text     []byte           // JSON in the scanner's rule language
+	Checked  bool             // the scanner itself has parsed the text
+	Starter  bool             // it is shipped with the server
+	Mode     model.PolicyMode // 0: the current mode of a served rule, else monitor
+	PolicyID int64            // 0: the default policy of its product
 }
 
-// placing is a Serving on its way into its policy.
+// placing is a Serving while it is added to its policy.
 type placing struct {
 	Serving
 	content ruleContent
-	newest  model.RuleVersion // the zero one where it never was served
-	id      int64             // of its place in the policy
-	before  model.ServedRule  // the zero one where the policy did not serve it
+	newest  model.RuleVersion // zero if it was never served
+	id      int64             // id of the rule in the policy
+	before  model.ServedRule  // zero if the policy did not serve it
 }
 
-// ServeRule is ServeRules of one rule.
+// ServeRule is ServeRules for one rule.
 func (tx *Tx) ServeRule(ctx context.Context, s Serving) (model.ServedRule, error) {
 	after, err := tx.ServeRules(ctx, []Serving{s})
 	if err != nil {
@@ -47,11 +47,12 @@ func (tx *Tx) ServeRule(ctx context.Context, s Serving) (model.ServedRule, error
 	return after[0], nil
 }
 
-// ServeRules puts rules into policies, to be served to scanners, one after the other,
-// and returns each as it stands then. Another text is another version, in all policies
-// that have the rule; only a policy that has the rule brings one. A policy or rule of
-// another product, and another text of a rule that only other policies have, are
-// model.ErrConflict; an unknown policy is model.ErrNotFound. The error names the first such rule.
+// ServeRules adds rules to policies, to be served to scanners, and returns their resulting state. A
+// changed text creates a new version for all policies with the rule.
+//
+// It returns model.ErrConflict for a policy or rule of another product, and for a changed text of a
+// rule that only other policies have. An unknown policy is model.ErrNotFound. The error names the
+// first such rule.
 func (tx *Tx) ServeRules(ctx context.Context, list []Serving) ([]model.ServedRule, error) {
 	after := make([]model.ServedRule, 0, len(list))
 	for len(list) > 0 {
@@ -65,8 +66,8 @@ func (tx *Tx) ServeRules(ctx context.Context, list []Serving) ([]model.ServedRul
 	return after, nil
 }
 
-// distinctRules are those at the start of a list that can be served at once: a name
-// that comes again needs what its rule before it left, and a batch is enough.
+// distinctRules returns the longest start of a list with distinct names, at most one batch. A
+// repeated name depends on the result of the earlier rule.
 func distinctRules(list []Serving) []placing {
 	var part []placing
 	seen := map[string]bool{}
@@ -81,7 +82,7 @@ func distinctRules(list []Serving) []placing {
 	return part
 }
 
-// serveDistinct is ServeRules of rules with a name each.
+// serveDistinct is ServeRules for rules with distinct names.
 func (tx *Tx) serveDistinct(ctx context.Context, list []placing) ([]model.ServedRule, error) {
 	for _, step := range []func(
 		context.Context, []placing,
@@ -116,7 +117,7 @@ type ruleUse struct {
 	product    model.IssueType
 }
 
-// choosePolicies finds the policies and checks that the rules may enter them.
+// choosePolicies sets the policies of the rules and checks that they may be added.
 func (tx *Tx) choosePolicies(ctx context.Context, list []placing) error {
 	policies, err := tx.Policies(ctx)
 	if err != nil {
@@ -156,9 +157,9 @@ func (tx *Tx) choosePolicies(ctx context.Context, list []placing) error {
 	return nil
 }
 
-// check returns model.ErrConflict where the rule may not enter a policy. A rule is of
-// one product at a time, else its findings would be of two. Another text enters only a
-// policy that serves the rule: elsewhere it is most likely another rule with the same id.
+// check returns model.ErrConflict if the rule may not be added to a policy. A rule belongs to one
+// product at a time, because its findings do too. A changed text is accepted only for policies that
+// serve the rule; elsewhere it is most likely another rule with the same id.
 func (s *placing) check(p model.Policy, uses []ruleUse) error {
 	name := s.content.key.name
 	if p.Product != s.Rule.IssueType {
@@ -189,8 +190,8 @@ func namesOf(list []placing) []string {
 	return model.Map(list, func(p placing) string { return p.content.key.name })
 }
 
-// addToPolicies stores the rules' contents, shows them where the rules are listed, lists
-// them in their policies, and notes where.
+// addToPolicies stores the rules' contents and adds the rules to their policies. It updates other
+// policies that list the rules, and sets the ids in the policies.
 func (tx *Tx) addToPolicies(ctx context.Context, list []placing) error {
 	known, err := tx.ruleIDs(ctx, namesOf(list))
 	if err != nil {
@@ -215,8 +216,8 @@ func (tx *Tx) addToPolicies(ctx context.Context, list []placing) error {
 	return tx.findPlaces(ctx, list, entries)
 }
 
-// findPlaces notes the place that each rule has in its policy, which lists it from now
-// on at the latest, and how it was served there.
+// findPlaces sets the id of each rule in its policy and its previous served state. It adds rules
+// that are not listed.
 func (tx *Tx) findPlaces(ctx context.Context, list []placing, entries map[string]policyEntry) error {
 	type place struct {
 		policyID int64
@@ -256,7 +257,7 @@ func (tx *Tx) findPlaces(ctx context.Context, list []placing, entries map[string
 	return err
 }
 
-// servedAt finds those of the rules that their policies serve, by their places.
+// servedAt returns the rules that their policies serve, by id in the policy.
 func (tx *Tx) servedAt(ctx context.Context, list []placing) (map[int64]model.ServedRule, error) {
 	ids := model.Map(list, func(p placing) int64 { return p.id })
 	in, arg := tx.In("pr.id", 2, ids)
@@ -268,8 +269,7 @@ func (tx *Tx) servedAt(ctx context.Context, list []placing) (map[int64]model.Ser
 	return at, err
 }
 
-// addVersions writes the texts as the rules' newest versions, where they are not that
-// already.
+// addVersions stores the texts as the newest versions of the rules, if they changed.
 func (tx *Tx) addVersions(ctx context.Context, list []placing) error {
 	var checked, changed []string
 	var rows [][]any
@@ -307,12 +307,12 @@ func (tx *Tx) addVersions(ctx context.Context, list []placing) error {
 		tx.Now(), tx.Actor().String(), arg)
 }
 
-// newestVersion keeps the newest of a rule's versions.
+// newestVersion is the condition for the newest version of a rule.
 const newestVersion = ` AND version = (SELECT MAX(n.version) FROM rule_version n
 	WHERE n.deployment_id = rule_version.deployment_id AND n.rule_name = rule_version.rule_name)`
 
-// newestVersions finds the newest texts of rules by their names, and which version each
-// is; those that were never served are not in the answer.
+// newestVersions returns the newest version and text of rules, by name; rules that were never
+// served are omitted.
 func (tx *Tx) newestVersions(ctx context.Context, names []string) (map[string]model.RuleVersion, error) {
 	newest := map[string]model.RuleVersion{}
 	in, arg := tx.In("rule_name", 2, names)
@@ -327,7 +327,7 @@ func (tx *Tx) newestVersions(ctx context.Context, names []string) (map[string]mo
 		arg)
 }
 
-// servePlaces has the policies serve the rules, each in its mode.
+// servePlaces marks the rules as served by their policies, with their modes.
 func (tx *Tx) servePlaces(ctx context.Context, list []placing) error {
 	places := map[model.PolicyMode][]int64{}
 	for _, p := range list {

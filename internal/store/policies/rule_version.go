@@ -22,18 +22,17 @@ func scanServed(r sqldb.Row) (s model.ServedRule, err error) {
 	err = r.Scan(&s.ID, &s.PolicyID, &s.Mode, &s.Served, sqldb.Instant(&s.LastChangeAt), &s.LastChangeBy, &ruleID,
 		sqldb.Decoded(&s.Rule),
 		&s.Version, &text, &s.Checked, &s.Starter)
-	s.Rule.ID, s.Text = ruleID, []byte(text) // the content does not tell the id
+	s.Rule.ID, s.Text = ruleID, []byte(text) // the id is not part of the content
 	return s, err
 }
 
-// ServedRules lists what policies serve to scanners, with the newest text of
-// each rule, by id. A rule of several policies is there for each of them.
+// ServedRules returns the rules that policies serve to scanners, with their newest texts, by id. A
+// rule of several policies occurs once for each of them.
 func (tx *Tx) ServedRules(ctx context.Context) ([]model.ServedRule, error) {
 	return sqldb.Many(ctx, tx, scanServed, servedSelect+` ORDER BY pr.id`)
 }
 
-// RuleTexts returns the newest text of every rule that is or was served, by its
-// name.
+// RuleTexts returns the newest text of every rule that is or was served, by name.
 func (tx *Tx) RuleTexts(ctx context.Context) (map[string][]byte, error) {
 	texts := map[string][]byte{}
 	return texts, sqldb.Each(ctx, tx, func(r sqldb.Row) error {
@@ -44,8 +43,7 @@ func (tx *Tx) RuleTexts(ctx context.Context) (map[string][]byte, error) {
 	}, `SELECT rule_name, text_json FROM rule_version WHERE deployment_id = $1 ORDER BY rule_name, version`)
 }
 
-// ListedRules names the rules that one of the policies lists, served or known
-// from imports.
+// ListedRules returns the names of the rules that one of the policies lists, served or imported.
 func (tx *Tx) ListedRules(ctx context.Context, policyIDs []int64) (map[string]bool, error) {
 	listed := map[string]bool{}
 	in, arg := tx.In("policy_id", 2, policyIDs)
@@ -56,16 +54,15 @@ func (tx *Tx) ListedRules(ctx context.Context, policyIDs []int64) (map[string]bo
 	}, `SELECT DISTINCT rule_name FROM policy_rule WHERE deployment_id = $1 AND removed = 0 AND `+in, arg)
 }
 
-// BlockingRules lists the rules that a policy has in mode block, served or known
-// from imports, by id.
+// BlockingRules returns the rules in mode block of all policies, served or imported, by id.
 func (tx *Tx) BlockingRules(ctx context.Context) ([]model.PolicyRule, error) {
 	return sqldb.Many(
 		ctx, tx, ScanPolicyRule, PolicyRuleSelect+notRemoved+` AND pr.mode = $2 ORDER BY pr.id`, model.ModeBlock,
 	)
 }
 
-// RuleVersions lists the texts that a rule has had, the oldest first; none of a
-// rule that was never served.
+// RuleVersions returns the versions of a rule, oldest first. It is empty for a rule that was never
+// served.
 func (tx *Tx) RuleVersions(ctx context.Context, name string) ([]model.RuleVersion, error) {
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (v model.RuleVersion, err error) {
 		var text string
@@ -76,9 +73,9 @@ func (tx *Tx) RuleVersions(ctx context.Context, name string) ([]model.RuleVersio
 		WHERE deployment_id = $1 AND rule_name = $2 ORDER BY version`, name)
 }
 
-// RemoveRule takes a rule out of a policy: it serves it no more, and the next
-// full scan of a project that no other policy gives it removes its findings
-// (docs/explanation/life-of-a-finding.md). An unknown one is model.ErrNotFound.
+// RemoveRule removes a rule from a policy, which no longer serves it. The next full scan of a
+// project that has the rule from no other policy removes its findings
+// (docs/explanation/life-of-a-finding.md). An unknown rule is model.ErrNotFound.
 func (tx *Tx) RemoveRule(ctx context.Context, policyID int64, name string) error {
 	p, err := sqldb.One(
 		ctx, tx, ScanPolicyRule, PolicyRuleSelect+notRemoved+` AND pr.policy_id = $2 AND pr.rule_name = $3`, policyID, name,

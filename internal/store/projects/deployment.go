@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Deployments lists all tenants by id: their slugs, names, times of creation, and whether
-// they need a second factor. What else there is of one, Deployment tells: the list is
-// where all tenants can be asked for, wherever each of them is.
+// Deployments returns all tenants by id, with slug, name, creation time and whether they require a
+// second factor. The other columns are only available from Deployment, because tenants may be
+// distributed over nodes.
 func (s *DB) Deployments(ctx context.Context) (list []model.Deployment, err error) {
 	err = s.Ask(ctx, func(ctx context.Context) error {
 		list, err = sqldb.Many(ctx, s.Pool(), func(r sqldb.Row) (d model.Deployment, err error) {
@@ -25,8 +25,7 @@ func (s *DB) Deployments(ctx context.Context) (list []model.Deployment, err erro
 	return list, err
 }
 
-// RecentDeployments lists the ids of tenants in which something was written since a
-// time, those first in which it was last.
+// RecentDeployments returns the ids of tenants with commits since a time, the most recent first.
 func (s *DB) RecentDeployments(ctx context.Context, since time.Time, limit int) (ids []int64, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		ids, err = sqldb.Many(ctx, q, sqldb.Scalar[int64],
@@ -36,7 +35,7 @@ func (s *DB) RecentDeployments(ctx context.Context, since time.Time, limit int) 
 	return ids, err
 }
 
-// Deployment finds a tenant: all digits are an id, anything else is a slug
+// Deployment returns a tenant by id, if the argument has only digits, or by slug
 // (docs/reference/addressing.md).
 func (s *DB) Deployment(ctx context.Context, idOrSlug string) (d model.Deployment, err error) {
 	isID := idOrSlug != "" && strings.Trim(idOrSlug, "0123456789") == ""
@@ -64,7 +63,7 @@ func (s *DB) Deployment(ctx context.Context, idOrSlug string) (d model.Deploymen
 	return d, nil
 }
 
-// RequireSecondFactor says whether people need one to work in the tenant.
+// RequireSecondFactor sets whether users need a second factor in the tenant.
 func (tx *Tx) RequireSecondFactor(ctx context.Context, require bool) error {
 	if err := tx.Write(ctx, `UPDATE deployment SET second_factor = $2 WHERE id = $1`, require); err != nil {
 		return err
@@ -82,7 +81,7 @@ func (tx *Tx) RequireSecondFactor(ctx context.Context, require bool) error {
 	return nil
 }
 
-// OpenRules says whether a tenant's rules are served to who shows no token.
+// OpenRules sets whether the tenant's rules are served to unauthenticated clients.
 func (tx *Tx) OpenRules(ctx context.Context, open bool) error {
 	if err := tx.Write(ctx, `UPDATE deployment SET open_rules = $2 WHERE id = $1`, open); err != nil {
 		return err

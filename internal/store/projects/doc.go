@@ -1,5 +1,5 @@
-// Package projects stores projects with their names, tags and plans of managed scans, and finds the project of
-// a scan. It also lists deployments and stores the answers to repeated requests.
+// Package projects stores projects with their names, tags and plans of managed scans, and finds the
+// project of a scan. It also lists deployments and stores the responses to idempotent requests.
 package projects
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 	queueTx
@@ -20,7 +20,7 @@ type (
 	queueTx = queue.Tx
 )
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx:      tx,
@@ -28,12 +28,12 @@ func From(tx *sqldb.Tx) Tx {
 	}
 }
 
-// DB is the database. It runs the statements of this package that open their own transaction.
+// DB is the database with the methods of this package that open their own transaction.
 type DB struct {
 	*sqldb.DB
 }
 
-// On returns the statements of this package on a database.
+// On returns the DB of this package for a database.
 func On(db *sqldb.DB) DB {
 	return DB{DB: db}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// FirstStart tells what the people of the deployment chose while it was set up.
+// FirstStart returns the choices made during the setup of the deployment.
 func (tx *Tx) FirstStart(ctx context.Context) (model.FirstStart, error) {
 	f, err := sqldb.One(ctx, tx, func(r sqldb.Row) (f model.FirstStart, err error) {
 		return f, r.Scan(&f.Left, &f.BlocksNothing)
@@ -24,7 +24,7 @@ type firstStartImage struct {
 	BlocksNothing bool `json:"start_blocks_nothing"`
 }
 
-// SetFirstStart keeps what they chose; what is the same as before changes nothing.
+// SetFirstStart stores the choices made during the setup. Unchanged ones have no effect.
 func (tx *Tx) SetFirstStart(ctx context.Context, f model.FirstStart) error {
 	before, err := tx.FirstStart(ctx)
 	if err != nil || f == before {

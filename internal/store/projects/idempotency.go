@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// maxAnswers bounds the bytes of the kept answers of one deployment, but for
-	// the oldest of them, which may reach beyond.
+	// maxAnswers limits the bytes of the stored responses of a deployment. The oldest one may
+	// exceed the limit.
 	maxAnswers = 64 << 20
-	// answerRow is what a row takes beside its answer, more or less: it bounds
-	// how many small ones there are.
+	// answerRow is the approximate size of a row without its response. It limits the number of
+	// small ones.
 	answerRow = 256
 )
 
-// KeptAnswer finds the answer to a write by its key. One that has had its time
-// is model.ErrNotFound, gone or not.
+// KeptAnswer returns the stored response to a write by its key. An expired one is
+// model.ErrNotFound, deleted or not.
 func (tx *Tx) KeptAnswer(ctx context.Context, key string) (model.KeptAnswer, error) {
 	a, err := sqldb.One(ctx, tx, scanKeptAnswer,
 		`SELECT idem_key, request, answer, at FROM kept_answer WHERE deployment_id = $1 AND idem_key = $2`, key)
@@ -36,8 +36,8 @@ func scanKeptAnswer(r sqldb.Row) (a model.KeptAnswer, err error) {
 	return a, r.Scan(&a.Key, &a.Request, &a.Answer, sqldb.Instant(&a.At))
 }
 
-// KeepAnswer keeps the answer to a write, in the transaction that does the
-// work: both are there or neither. A key whose time is over is used anew.
+// KeepAnswer stores the response to a write, in the transaction of that write. An expired key can
+// be reused.
 func (tx *Tx) KeepAnswer(ctx context.Context, a model.KeptAnswer) error {
 	last, err := sqldb.One(
 		ctx, tx, sqldb.Scalar[int64], `SELECT COALESCE(MAX(ends), 0) FROM kept_answer WHERE deployment_id = $1`,
@@ -57,8 +57,7 @@ func (tx *Tx) KeepAnswer(ctx context.Context, a model.KeptAnswer) error {
 			`excluded.at, ends = excluded.ends`)
 }
 
-// DropKeptAnswers drops the answers of a deployment that have had their time, and
-// returns how many there were.
+// DropKeptAnswers deletes the expired responses of a deployment and returns their number.
 func (s *DB) DropKeptAnswers(ctx context.Context, deploymentID int64, now time.Time) (gone int64, err error) {
 	by := model.Actor{Kind: "system", Name: "prune"}
 	err = s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {

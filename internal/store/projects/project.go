@@ -21,8 +21,8 @@ func scanProject(r sqldb.Row) (p model.Project, err error) {
 		&p.Visibility, &p.ManagedScan.Diff, &p.ManagedScan.Full, &p.RepoID, &p.BoundRepoID)
 }
 
-// ProjectsWhere reads the projects of the deployment that meet a condition,
-// with their tags. The condition starts with AND or is an ORDER BY.
+// ProjectsWhere returns the projects of the deployment that meet a condition, with their tags. The
+// condition starts with AND or is an ORDER BY.
 func (tx *Tx) ProjectsWhere(ctx context.Context, condition string, args ...any) ([]model.Project, error) {
 	projects, err := sqldb.Many(
 		ctx, tx, scanProject, `SELECT `+projectColumns+` FROM project WHERE deployment_id = $1 `+condition, args...,
@@ -48,7 +48,7 @@ func (tx *Tx) ProjectsWhere(ctx context.Context, condition string, args ...any) 
 	return projects, err
 }
 
-// ProjectWhere reads the first project that meets a condition, with its tags, in one
+// ProjectWhere returns the first project that meets a condition, with its tags, using one
 // statement. The condition starts with AND.
 func (tx *Tx) ProjectWhere(ctx context.Context, condition string, args ...any) (p model.Project, err error) {
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
@@ -75,23 +75,22 @@ func (tx *Tx) ProjectWhere(ctx context.Context, condition string, args ...any) (
 	return p, err
 }
 
-// tagged is a row with a tag behind the columns of a project.
+// tagged is a row of a project's columns followed by a tag.
 type tagged struct {
 	sqldb.Row
 	tag *string
 }
 
-// Scan implements row.
+// Scan implements sqldb.Row.
 func (t tagged) Scan(dest ...any) error { return t.Row.Scan(append(dest, t.tag)...) }
 
-// ProjectsByID reads projects in the order of their ids; unknown ones are
-// skipped.
+// ProjectsByID returns projects in the order of their ids; unknown ids are skipped.
 func (tx *Tx) ProjectsByID(ctx context.Context, ids []int64) ([]model.Project, error) {
 	in, list := tx.In("id", 2, ids)
 	return tx.ProjectsWhere(ctx, `AND `+in+` ORDER BY id`, list)
 }
 
-// Project finds a project by id.
+// Project returns a project by id.
 func (tx *Tx) Project(ctx context.Context, id int64) (model.Project, error) {
 	p, err := tx.ProjectWhere(ctx, `AND id = $2`, id)
 	if err != nil {
@@ -100,7 +99,7 @@ func (tx *Tx) Project(ctx context.Context, id int64) (model.Project, error) {
 	return p, nil
 }
 
-// ProjectByName finds the project of a name, else the one that last had it
+// ProjectByName returns the project with a name, or else the last one that had it
 // (docs/reference/projects.md). Names are compared exactly.
 func (tx *Tx) ProjectByName(ctx context.Context, name string) (model.Project, error) {
 	p, err := tx.ProjectWhere(ctx, `AND id = COALESCE((SELECT id FROM project WHERE deployment_id = $1 AND name = $2),
@@ -117,15 +116,15 @@ func (tx *Tx) projectOnceNamed(ctx context.Context, name string) (model.Project,
 	)
 }
 
-// ProjectQuery is a page of the projects that a caller may see, by name.
+// ProjectQuery selects a page of the projects that a caller can access, by name.
 type ProjectQuery struct {
 	Globs  model.ProjectGlobs
 	Offset int
-	Limit  int // 0 for all
+	Limit  int // 0: all
 }
 
-// Projects lists a page of projects in the order of their names' bytes. Where
-// globs bound what may be seen, the page is one of the projects seen.
+// Projects returns a page of projects, sorted by the bytes of their names. The page counts only
+// projects that the globs allow.
 func (tx *Tx) Projects(ctx context.Context, q ProjectQuery) ([]model.Project, error) {
 	refs, err := tx.visibleProjects(ctx, q.Globs)
 	if err != nil {
@@ -145,15 +144,15 @@ type projectRef struct {
 	name string
 }
 
-// visibleProjects lists the projects that globs allow, by name.
+// visibleProjects returns the projects that globs allow, by name.
 func (tx *Tx) visibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]projectRef, error) {
 	refs, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (p projectRef, err error) { return p, r.Scan(&p.id, &p.name) },
 		`SELECT id, name FROM project WHERE deployment_id = $1 ORDER BY name`+tx.ByBytes())
 	return slices.DeleteFunc(refs, func(p projectRef) bool { return !globs.Allows(p.name) }), err
 }
 
-// VisibleProjectIDs lists the ids of the projects that globs allow; all is true, and the
-// list empty, when the globs bound nothing.
+// VisibleProjectIDs returns the ids of the projects that globs allow. Without globs all is true and
+// the list is empty.
 func (tx *Tx) VisibleProjectIDs(ctx context.Context, globs model.ProjectGlobs) (ids []int64, all bool, err error) {
 	if len(globs) == 0 {
 		return nil, true, nil
@@ -166,16 +165,15 @@ func (tx *Tx) VisibleProjectIDs(ctx context.Context, globs model.ProjectGlobs) (
 	return ids, false, err
 }
 
-// CreateProject makes a project and returns it with its id and time of
-// creation. A name or host's id that another project has is
-// model.ErrConflict; another project's old name is taken from it.
+// CreateProject creates a project and returns it with its id and creation time. A name or host id
+// of another project is model.ErrConflict; an old name of another project is taken over.
 func (tx *Tx) CreateProject(ctx context.Context, p model.Project) (model.Project, error) {
 	return tx.CreateProjectWithin(ctx, nil, p)
 }
 
-// CreateProjectWithin is CreateProject for a token that globs bind: the old name
-// of a project that they leave out is as free as any, and stays with that one
-// behind the new name.
+// CreateProjectWithin is CreateProject for a token restricted by globs. An old name of a project
+// outside of the globs does not conflict and stays an alias of that project; the new project takes
+// precedence.
 func (tx *Tx) CreateProjectWithin(
 	ctx context.Context, globs model.ProjectGlobs, p model.Project,
 ) (model.Project, error) {
@@ -226,17 +224,17 @@ func nameTaken(name string, err error) error {
 	return err
 }
 
-// ProjectPatch changes members of a project; nil ones stay.
+// ProjectPatch changes fields of a project; nil ones stay.
 type ProjectPatch struct {
 	URL           *string
 	Tags          *[]string
-	PrimaryBranch *string // full ref; empty follows the default branch
+	PrimaryBranch *string // full ref; empty: the default branch
 	Visibility    *model.Visibility
 	ManagedDiff   *bool
 	ManagedFull   *bool
 }
 
-// UpdateProject changes members of a project and returns it as it is now.
+// UpdateProject changes fields of a project and returns the result.
 func (tx *Tx) UpdateProject(ctx context.Context, id int64, patch ProjectPatch) (model.Project, error) {
 	before, err := tx.Project(ctx, id)
 	if err != nil {
@@ -258,8 +256,8 @@ func set[T any](member, value *T) {
 	}
 }
 
-// RenameProject gives a project another name; the old one keeps answering. A
-// name that another project has is model.ErrConflict.
+// RenameProject renames a project; the old name stays valid as an alias. A name of another project
+// is model.ErrConflict.
 func (tx *Tx) RenameProject(ctx context.Context, id int64, name string) (model.Project, error) {
 	before, err := tx.Project(ctx, id)
 	if err != nil || name == before.Name {
@@ -273,8 +271,8 @@ func (tx *Tx) RenameProject(ctx context.Context, id int64, name string) (model.P
 	return tx.SaveProject(ctx, nil, before, after)
 }
 
-// SaveProject writes what changed of a project, and tells of it. A new name is
-// taken as takeName does within the globs.
+// SaveProject stores a changed project with a feed row and an audit event. For a new name, the
+// globs apply as in takeName.
 func (tx *Tx) SaveProject(
 	ctx context.Context, globs model.ProjectGlobs, before, after model.Project,
 ) (_ model.Project, err error) {
@@ -327,8 +325,8 @@ func (tx *Tx) addTags(ctx context.Context, projectID int64, tags []string) error
 	return tx.Insert(ctx, "project_tag (deployment_id, project_id, position, tag)", rows, "")
 }
 
-// takeName ends the answering of an old name that a project now has, unless it
-// is one of a project that globs leave out: that does not change by it.
+// takeName deletes an alias that becomes the name of another project. An alias of a project outside
+// of the globs stays.
 func (tx *Tx) takeName(ctx context.Context, globs model.ProjectGlobs, name string) error {
 	owner, err := tx.projectOnceNamed(ctx, name)
 	switch {
@@ -343,18 +341,19 @@ func (tx *Tx) takeName(ctx context.Context, globs model.ProjectGlobs, name strin
 	return tx.Write(ctx, `DELETE FROM project_alias WHERE deployment_id = $1 AND name = $2`, name)
 }
 
-// swapName keeps a project's old name answering and takes the new one.
+// swapName makes a project's old name an alias and frees the new one.
 func (tx *Tx) swapName(ctx context.Context, globs model.ProjectGlobs, id int64, old, name string) error {
 	if err := tx.takeName(ctx, globs, name); err != nil {
 		return err
 	}
-	if err := tx.takeName(ctx, nil, old); err != nil { // of a project that globs left out when this one took it
+	// of a project that was outside of the globs when this one got the name
+	if err := tx.takeName(ctx, nil, old); err != nil {
 		return err
 	}
 	return tx.Insert(ctx, "project_alias (deployment_id, name, project_id)", [][]any{{old, id}}, "")
 }
 
-// ProjectImage is what the audit trail says of a project.
+// ProjectImage is the content of audit events about a project.
 type ProjectImage struct {
 	Name          string   `json:"name"`
 	URL           string   `json:"url"`
@@ -368,7 +367,7 @@ type ProjectImage struct {
 	BoundRepoID   string   `json:"bound_repo_id,omitempty"`
 }
 
-// AuditedProject returns what the audit trail says of a project.
+// AuditedProject returns the content of audit events about a project.
 func AuditedProject(p model.Project) ProjectImage {
 	return ProjectImage{
 		p.Name, p.URL, sqldb.OrEmpty(p.Tags), p.DefaultBranch, p.PrimaryBranch,

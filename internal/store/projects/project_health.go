@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// ProjectsWithoutScan lists the projects that no scan came of since a time, the
-// longest silent first, limit at most, and how many there are.
+// ProjectsWithoutScan returns at most limit projects without a scan since a time, the longest
+// inactive first. It also returns their total number.
 func (tx *Tx) ProjectsWithoutScan(
 	ctx context.Context, since time.Time, limit int,
 ) (projects []model.Project, total int, err error) {
@@ -22,15 +22,14 @@ func (tx *Tx) ProjectsWithoutScan(
 	return projects, total, err
 }
 
-// ProjectsSilentSince lists the projects whose newest scan was after a time, and not after
-// another one; of those that were never scanned it is when they were made.
+// ProjectsSilentSince returns the projects whose newest scan was in the interval (after, through].
+// For projects without a scan the creation time is used.
 func (tx *Tx) ProjectsSilentSince(ctx context.Context, after, through time.Time) ([]model.Project, error) {
 	return tx.ProjectsWhere(ctx, `AND coalesce(latest_scan_at, created_at) > $2 AND coalesce(latest_scan_at, `+
 		`created_at) <= $3 ORDER BY id`, after, through)
 }
 
-// ProjectNames finds the names of projects by their ids; unknown ids are not in
-// the answer.
+// ProjectNames returns the names of projects by id; unknown ids are omitted.
 func (tx *Tx) ProjectNames(ctx context.Context, ids []int64) (map[int64]string, error) {
 	in, arg := tx.In("id", 2, ids)
 	refs, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (p projectRef, err error) { return p, r.Scan(&p.id, &p.name) },

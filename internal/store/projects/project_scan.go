@@ -11,13 +11,12 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// ProjectForScan finds the project that a scan is of: by its host's id, then by
-// name, then by old name; unknown, it makes one (docs/reference/projects.md). One that is
-// known stays as it is: whether the scan counts is not decided yet.
+// ProjectForScan returns the project of a scan: by its host id, then by name, then by old name. If
+// there is none, it creates one (docs/reference/projects.md). An existing project is not updated,
+// because the scan may still be rejected.
 //
-// The globs bound the token that hands the scan in. A project that they leave
-// out is as if there were none, and a name that they leave out is
-// model.ErrNotFound (docs/reference/tokens.md).
+// The globs restrict the uploading token. Projects outside of them are ignored, and a name outside
+// of them is model.ErrNotFound (docs/reference/tokens.md).
 func (tx *Tx) ProjectForScan(ctx context.Context, globs model.ProjectGlobs, scan model.Project) (model.Project, error) {
 	known, err := tx.FindProjectForScan(ctx, globs, scan)
 	if !errors.Is(err, model.ErrNotFound) || !globs.Allows(scan.Name) {
@@ -29,7 +28,7 @@ func (tx *Tx) ProjectForScan(ctx context.Context, globs model.ProjectGlobs, scan
 	return tx.addProject(ctx, globs, scan)
 }
 
-// FindProjectForScan is ProjectForScan that makes none: one that is not known is
+// FindProjectForScan is ProjectForScan without creating a project: an unknown one is
 // model.ErrNotFound.
 func (tx *Tx) FindProjectForScan(
 	ctx context.Context, globs model.ProjectGlobs, scan model.Project,
@@ -50,8 +49,8 @@ func (tx *Tx) FindProjectForScan(
 	if err != nil {
 		return p, err
 	}
-	// An old name is no match for a repository that is known to be another: had
-	// it this id, it had been found by it.
+	// An old name does not match if the project is known to be another repository. With the same id
+	// it would have been found above.
 	another := p.Name != scan.Name && p.RepoID != "" && scan.RepoID != ""
 	if claim := globs.Claim(scan.RepoID); claim != "" && p.Name != scan.Name {
 		another = another || globs.Claims(p.BoundRepoID)
@@ -62,8 +61,8 @@ func (tx *Tx) FindProjectForScan(
 	return p, nil
 }
 
-// projectOfRepo finds a project by its host's id, or by what tokens of the same
-// globs said of it. What the globs leave out is not there.
+// projectOfRepo returns a project by its host id, or by the claim of tokens with the same globs.
+// Projects outside of the globs are ignored.
 func (tx *Tx) projectOfRepo(ctx context.Context, globs model.ProjectGlobs, repoID string) (model.Project, error) {
 	for _, by := range []struct{ column, id string }{{"repo_id", repoID}, {"bound_repo_id", globs.Claim(repoID)}} {
 		if by.id == "" {
@@ -74,7 +73,7 @@ func (tx *Tx) projectOfRepo(ctx context.Context, globs model.ProjectGlobs, repoI
 			return model.Project{}, err
 		}
 		for _, p := range list {
-			if globs.Allows(p.Name) { // a claimed one may have been renamed since
+			if globs.Allows(p.Name) { // a claimed project may have been renamed since
 				return p, nil
 			}
 		}
@@ -82,15 +81,14 @@ func (tx *Tx) projectOfRepo(ctx context.Context, globs model.ProjectGlobs, repoI
 	return model.Project{}, model.ErrNotFound
 }
 
-// UpdateProjectByScan takes over what a scan that counts tells of its project.
-// Known by its host's id under another name, the project is renamed, unless
-// another one has that name (docs/reference/projects.md). A URL, an id or tags that the scan
-// brings replace what is stored; what it does not tell stays. The address that a
-// connection tells wins over the URL: scanners lose its port.
+// UpdateProjectByScan updates a project from an accepted scan. If its host id has another name, the
+// project is renamed, unless the name is in use (docs/reference/projects.md). A URL, id or tags of
+// the scan replace stored ones; missing ones stay. The URL of a connection takes precedence,
+// because scanners lose its port.
 //
-// The globs bound the token that handed the scan in: it renames only from and
-// to names that they allow, its id is a claim (see model.Project.BoundRepoID),
-// and a project that was renamed out of them stays as it is.
+// The globs restrict the uploading token: it renames only between allowed names, and its id is a
+// claim (see model.Project.BoundRepoID). A project that was renamed out of the globs is not
+// changed.
 func (tx *Tx) UpdateProjectByScan(
 	ctx context.Context, globs model.ProjectGlobs, projectID int64, scan model.Project,
 ) (model.Project, error) {
@@ -121,8 +119,8 @@ func (tx *Tx) UpdateProjectByScan(
 	return tx.SaveProject(ctx, globs, known, after)
 }
 
-// addressOf returns the URL that a project has from now on: where it is a repository, the
-// one that its host tells of; else the one that a scan told.
+// addressOf returns the new URL of a project: that of its repository at the code host, or else the
+// scan's.
 func (tx *Tx) addressOf(ctx context.Context, p model.Project, scanned string) (string, error) {
 	known, err := sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT web_url FROM repository
 		WHERE deployment_id = $1 AND project_id = $2 AND project_id <> 0 AND web_url <> '' LIMIT 1`, p.ID)
@@ -135,9 +133,8 @@ func (tx *Tx) addressOf(ctx context.Context, p model.Project, scanned string) (s
 	return scanned, nil
 }
 
-// freeName returns the name that a project has from now on: the new one where it
-// is free and a project can have it. Where two repositories swap names, the second scan
-// frees it.
+// freeName returns the new name if it is valid and not in use, and else the current one. If two
+// repositories swap names, the second scan frees the name.
 func (tx *Tx) freeName(ctx context.Context, p model.Project, name string) (string, error) {
 	possible := model.CheckNewProjectName(name) == nil
 	if name == p.Name || !possible {
@@ -152,10 +149,9 @@ func (tx *Tx) freeName(ctx context.Context, p model.Project, name string) (strin
 	return p.Name, nil
 }
 
-// ScanApplied notes on the project that a scan was applied. The first branch
-// fully scanned becomes the default branch (docs/reference/projects.md). The time of the
-// latest scan is told by the scan itself: it is neither a change of the index
-// nor an audit event.
+// ScanApplied records an applied scan in its project. The first fully scanned branch becomes the
+// default branch (docs/reference/projects.md). The time of the latest scan creates neither a feed
+// row nor an audit event, because the scan contains it.
 func (tx *Tx) ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error {
 	tx.MarkWritten()
 	branch, err := sqldb.One(ctx, tx, sqldb.Scalar[string], `

@@ -14,8 +14,8 @@ func ScanPlan(r sqldb.Row) (p model.RunPlan, err error) {
 	return p, r.Scan(&p.ProjectID, &p.Every, sqldb.Instant(&p.QueuedAt))
 }
 
-// RunPlan tells when full runs of a project are queued: weekly, where nobody said. A
-// project that was never scheduled counts as scheduled when it was made.
+// RunPlan returns the schedule of a project's full runs, or the default one. Without a run, the
+// schedule starts at the project's creation.
 func (tx *Tx) RunPlan(ctx context.Context, p model.Project) (model.RunPlan, error) {
 	plan, err := sqldb.One(ctx, tx, ScanPlan,
 		`SELECT project_id, every, queued_at FROM managed_plan WHERE deployment_id = $1 AND project_id = $2`, p.ID)
@@ -25,13 +25,12 @@ func (tx *Tx) RunPlan(ctx context.Context, p model.Project) (model.RunPlan, erro
 	return plan, err
 }
 
-// Unplanned is the plan of a project about which nobody said anything.
+// Unplanned returns the default plan of a project, which is weekly.
 func Unplanned(p model.Project) model.RunPlan {
 	return model.RunPlan{ProjectID: p.ID, Every: model.RunWeekly, QueuedAt: p.CreatedAt}
 }
 
-// ScheduleJob is the kind of job that queues due managed scans of a deployment and ends runs with
-// an expired lease.
+// ScheduleJob is the kind of job that queues due managed scans and ends runs with an expired lease.
 const ScheduleJob = "schedule"
 
 // QueueSchedule adds a ScheduleJob, due at a time.
@@ -49,7 +48,7 @@ func (tx *Tx) QueuePlan(ctx context.Context, p model.RunPlan) error {
 	return tx.QueueSchedule(ctx, next)
 }
 
-// scheduleProject is queuePlan for a project with managed full scans.
+// scheduleProject is QueuePlan for a project with managed full scans.
 func (tx *Tx) scheduleProject(ctx context.Context, p model.Project) error {
 	if !p.ManagedScan.Full {
 		return nil

@@ -23,16 +23,16 @@ func scanJob(r sqldb.Row) (j model.Job, err error) {
 	return j, err
 }
 
-// jobImage is what the audit trail tells of a job: not its token, which lets
-// one read the result.
+// jobImage is the content of audit events about a job. It omits the token, which grants access to
+// the result.
 type jobImage struct {
 	Kind  string `json:"kind"`
 	Input string `json:"input"`
 }
 
-// AddJob queues work, due at once, and returns it with its id.
-// Kind, token and input are the caller's; the token must be unguessable. The
-// actor of the transaction is who asked for it, within the bounds of RequestJob.
+// AddJob queues a job that is due at once and returns it with its id. The caller sets kind, token
+// and input; the token must be unguessable. The actor of the transaction is the requester that
+// RequestJob counts.
 func (tx *Tx) AddJob(ctx context.Context, j model.Job) (model.Job, error) {
 	var err error
 	if j.ID, err = tx.NewID(ctx, seqJob); err != nil {
@@ -213,7 +213,7 @@ func dropEnded(ctx context.Context, q *sqldb.Session, deploymentID int64, kind s
 		deploymentID, kind, before, droppedAtOnce)
 }
 
-// Jobs lists the newest work of a kind, limit at most, without its results.
+// Jobs returns the newest jobs of a kind, at most limit, without their results.
 func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]model.Job, error) {
 	const columns = `deployment_id, id, kind, token, state, claim, attempt, subject, key, input_json,
 		NULL, media_type, error, created_at, finished_at`
@@ -221,7 +221,7 @@ func (tx *Tx) Jobs(ctx context.Context, kind string, limit int) ([]model.Job, er
 		`SELECT `+columns+` FROM job WHERE deployment_id = $1 AND kind = $2 ORDER BY id DESC LIMIT $3`, kind, limit)
 }
 
-// Job finds work by its token.
+// Job returns a job by its token.
 func (tx *Tx) Job(ctx context.Context, token string) (model.Job, error) {
 	j, err := sqldb.One(ctx, tx, scanJob, `SELECT `+jobColumns+` FROM job WHERE deployment_id = $1 AND token = $2`, token)
 	if err != nil {
@@ -230,27 +230,27 @@ func (tx *Tx) Job(ctx context.Context, token string) (model.Job, error) {
 	return j, nil
 }
 
-// RenewJob prolongs a lease. One that another worker has by now is
-// model.ErrConflict.
+// RenewJob extends a lease. If another worker has the job, it returns model.ErrConflict.
 func (s *DB) RenewJob(ctx context.Context, j model.Job, lease time.Duration) error {
 	return s.updateJob(ctx, j, `lease_until = $5`, s.Now().Add(lease))
 }
 
-// FinishJob stores the result of a leased job, or model.ErrConflict.
+// FinishJob stores the result of a leased job. If the lease was lost, it returns model.ErrConflict.
 func (s *DB) FinishJob(ctx context.Context, j model.Job, result []byte, mediaType string) error {
 	return s.updateJob(ctx, j,
 		`state = $5, finished_at = $6, lease_until = NULL, result = $7, media_type = $8, error = ''`,
 		model.JobDone, s.Now(), result, mediaType)
 }
 
-// RetryJob makes a leased job due again after the wait, or model.ErrConflict.
+// RetryJob makes a leased job due again after the wait. If the lease was lost, it returns
+// model.ErrConflict.
 func (s *DB) RetryJob(ctx context.Context, j model.Job, wait time.Duration) error {
 	return s.requeueJob(ctx, j, s.Now().Add(wait), `state = $5, run_at = $6, lease_until = NULL`,
 		model.JobQueued, s.Now().Add(wait))
 }
 
-// ReleaseJob makes a leased job due again after the wait, or as it was before without
-// one, and takes the attempt back, or is model.ErrConflict.
+// ReleaseJob makes a leased job due after the wait, or at its previous time if wait is zero. The
+// attempt is not counted. If the lease was lost, it returns model.ErrConflict.
 func (s *DB) ReleaseJob(ctx context.Context, j model.Job, wait time.Duration) error {
 	const released = `state = $5, attempt = attempt - 1, lease_until = NULL`
 	if wait <= 0 {
@@ -259,15 +259,15 @@ func (s *DB) ReleaseJob(ctx context.Context, j model.Job, wait time.Duration) er
 	return s.requeueJob(ctx, j, s.Now().Add(wait), released+`, run_at = $6`, model.JobQueued, s.Now().Add(wait))
 }
 
-// FailJob ends a leased job for good, with a text for people, or
+// FailJob ends a leased job permanently with a text for display. If the lease was lost, it returns
 // model.ErrConflict.
 func (s *DB) FailJob(ctx context.Context, j model.Job, text string) error {
 	return s.updateJob(ctx, j, `state = $5, finished_at = $6, lease_until = NULL, error = $7`,
 		model.JobFailed, s.Now(), text)
 }
 
-// updateJob changes a job that is still leased by the claim that j is. What
-// becomes of a job is told by the job itself; its creation is in the audit trail.
+// updateJob updates a job if the claim of j is still valid. There is no audit event, because the
+// job itself contains its state.
 func (s *DB) updateJob(ctx context.Context, j model.Job, assignments string, args ...any) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		return updateJob(ctx, q, j, assignments, args...)

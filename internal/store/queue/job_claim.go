@@ -56,10 +56,10 @@ func (s *DB) DueJobs(ctx context.Context, kinds []string, within time.Duration) 
 	return due, s.JudgeSchema(schema)
 }
 
-// ClaimJob leases the oldest due job of a tenant and kind, except jobs with a busy key; nil without
-// such a job. A job with an expired lease is due again. A job waits while another job of its
-// subject runs; a job of an ordered kind waits while any other of the kind runs. Each claim has a
-// higher number, and only the newest claim may renew, finish, retry or fail the job. After an
+// ClaimJob leases the oldest due job of a tenant and kind, except jobs with a busy key. It returns
+// nil without such a job. A job with an expired lease is due again. A job waits while another job
+// of its subject runs; a job of an ordered kind waits while any other of the kind runs. Each claim
+// has a higher number, and only the newest claim may renew, finish, retry or fail the job. After an
 // error the tenant is checked last.
 func (s *DB) ClaimJob(
 	ctx context.Context, due model.JobDue, busy []string, lease time.Duration,
@@ -102,8 +102,8 @@ func (s *DB) ClaimJob(
 	return &claimed[0], nil
 }
 
-// passTurn moves a tenant behind the others after an error: unreachable tenants, such as those of
-// a lost node, must not fill all results of DueJobs.
+// passTurn moves a tenant behind the others after an error. Unreachable tenants, such as those of a
+// lost node, must not fill all results of DueJobs.
 func (s *DB) passTurn(ctx context.Context, due model.JobDue) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		return q.Write(ctx, `UPDATE job_due SET turn_at = $3 WHERE deployment_id = $1 AND kind = $2`,
@@ -120,7 +120,7 @@ func jobLooked(ctx context.Context, q *sqldb.Session, t model.JobDue, now time.T
 		return err
 	}
 	due := held[0]
-	if !found { // what is leased is due when the lease ends; what waits for the end of an outage has been
+	if !found { // leased jobs are due at the end of their lease
 		due, err = sqldb.One(ctx, q, sqldb.Scalar[int64],
 			`SELECT COALESCE(MIN(CASE WHEN state = $3 THEN run_at ELSE lease_until END), -1) FROM job
 			WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`,

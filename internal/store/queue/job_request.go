@@ -10,31 +10,31 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Bounds of the work of one kind that people and tokens ask for, in a deployment.
+// Limits of requested jobs of one kind in a deployment.
 const (
-	// RequestedJobKept is how long what was asked for is kept once it is there.
+	// RequestedJobKept is the retention of finished requested jobs.
 	RequestedJobKept = 24 * time.Hour
 
-	maxWaiting      = 200 // not finished, of all requesters
-	maxWaitingOfOne = 20  // not finished, of one
+	maxWaiting      = 200 // unfinished, of all requesters
+	maxWaitingOfOne = 20  // unfinished, per requester
 	waitingTakes    = 5 * time.Second
 
-	// Documents that are kept, in bytes. Each counts as documentRow at least, so
-	// that small ones have a bound too.
+	// Stored results in bytes. Each counts as at least documentRow, so that small ones are limited
+	// too.
 	maxDocuments      = 1 << 30
 	maxDocumentsOfOne = 256 << 20
 	documentRow       = 64 << 10
 )
 
-// requesterOf names who a job is counted for: the person or the token.
+// requesterOf returns the requester that a job counts for: a user or token.
 func requesterOf(by model.Actor) string { return by.Kind + ":" + by.ID }
 
-// RequestJob is AddJob for whoever may only read, so it keeps the table within
-// bounds. A job that has not begun and has the same kind and input is what is
-// returned in place of a second one. Who has 20 unfinished ones, or meets 200 in
-// the deployment, is told to wait, by a *model.BusyError. Finished ones go after a
-// day, and sooner, the oldest first, where those of one requester take more than
-// 256 MiB, or those of all more than 1 GiB.
+// RequestJob is AddJob for callers with read access, so it limits the stored jobs. It returns a
+// queued job with the same kind and input instead of a second one. With 20 unfinished jobs of the
+// requester, or 200 in the deployment, it returns a *model.BusyError.
+//
+// Finished jobs are deleted after a day. The oldest are deleted earlier if the results of one
+// requester exceed 256 MiB, or all results 1 GiB.
 func (tx *Tx) RequestJob(ctx context.Context, j model.Job) (model.Job, error) {
 	same, err := sqldb.Many(ctx, tx, scanJob, `SELECT `+jobColumns+` FROM job
 		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND input_json = $4 ORDER BY id LIMIT 1`, j.Kind,
@@ -54,7 +54,7 @@ func (tx *Tx) RequestJob(ctx context.Context, j model.Job) (model.Job, error) {
 	return tx.AddJob(ctx, j)
 }
 
-// checkWaiting refuses a job that would be one too many.
+// checkWaiting returns a *model.BusyError if one more job would exceed a limit.
 func (tx *Tx) checkWaiting(ctx context.Context, kind string) error {
 	waiting, err := sqldb.Many(ctx, tx, sqldb.Scalar[string],
 		`SELECT requester FROM job WHERE deployment_id = $1 AND kind = $2 AND state IN ($3, $4)`,
@@ -79,15 +79,14 @@ func (tx *Tx) checkWaiting(ctx context.Context, kind string) error {
 	return nil
 }
 
-// keptDocument is the finished job of a requester, with what it counts as.
+// keptDocument is a finished job with the size that counts for its requester.
 type keptDocument struct {
 	id        int64
 	requester string
 	bytes     int64
 }
 
-// dropDocuments forgets finished jobs of a kind that had their time, or that are
-// too many.
+// dropDocuments deletes finished jobs of a kind that are past their retention or exceed a limit.
 func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 	if _, err := tx.dropFinished(ctx, kind); err != nil {
 		return err
@@ -110,8 +109,8 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 	return tx.Write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND `+condition, list)
 }
 
-// tooMany returns the oldest documents beyond the limits of their requester or of all. The list
-// is in the order of age.
+// tooMany returns the documents that exceed a limit if the newest ones stay. kept is sorted by age,
+// oldest first.
 func tooMany(kept []keptDocument) (gone []int64) {
 	of, total := map[string]int64{}, int64(0)
 	for _, d := range slices.Backward(kept) {
@@ -125,14 +124,14 @@ func tooMany(kept []keptDocument) (gone []int64) {
 	return gone
 }
 
-// dropFinished forgets finished jobs of a kind that had their time.
+// dropFinished deletes finished jobs of a kind that are past their retention.
 func (tx *Tx) dropFinished(ctx context.Context, kind string) (int64, error) {
 	return tx.Exec(ctx, `DELETE FROM job WHERE deployment_id = $1 AND kind = $2 AND finished_at <= $3`, kind,
 		tx.Now().Add(-RequestedJobKept))
 }
 
-// DropRequestedJobs forgets what was asked for of a kind in a deployment and has
-// had its time, and returns how many there were.
+// DropRequestedJobs deletes finished jobs of a kind that are past their retention, and returns
+// their number.
 func (s *DB) DropRequestedJobs(ctx context.Context, deploymentID int64, kind string) (gone int64, err error) {
 	by := model.Actor{Kind: "system", Name: "prune"}
 	err = s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestDocumentsAreBounded: the oldest go, of a requester and of all.
+// TestDocumentsAreBounded checks that the oldest documents exceed the limits first, per requester
+// and in total.
 func TestDocumentsAreBounded(t *testing.T) {
 	const mib = 1 << 20
 	doc := func(id int64, of string, size int64) keptDocument { return keptDocument{id, of, size} }

@@ -10,8 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// agentScanKeep is how long the steps of a scan are remembered. A scanner that
-// repeats one does so within the hour.
+// agentScanKeep is the retention of a scan's steps. Scanners repeat a step within an hour.
 const agentScanKeep = 7 * 24 * time.Hour
 
 const agentScanSelect = `SELECT unique_id, scan_id, started_at, begun_json, report_json, done_json, answer_json FROM ` +
@@ -27,8 +26,8 @@ func scanAgentScan(r sqldb.Row) (a model.AgentScan, err error) {
 	return a, err
 }
 
-// AddAgentScan remembers a scan that a scanner began, and forgets those that
-// began long ago. A name that is known is model.ErrConflict.
+// AddAgentScan stores a scan started by a scanner and deletes expired ones. A known name is
+// model.ErrConflict.
 func (tx *Tx) AddAgentScan(ctx context.Context, a model.AgentScan) error {
 	if err := tx.Write(ctx, `DELETE FROM agent_scan WHERE deployment_id = $1 AND started_at < $2`,
 		tx.Now().Add(-agentScanKeep)); err != nil {
@@ -38,7 +37,7 @@ func (tx *Tx) AddAgentScan(ctx context.Context, a model.AgentScan) error {
 		[][]any{{a.UniqueID, a.ScanID, tx.Now(), string(a.Begun), ""}}, "")
 }
 
-// AgentScan finds a scan by the scanner's name of it.
+// AgentScan returns a scan by the scanner's name for it.
 func (tx *Tx) AgentScan(ctx context.Context, uniqueID string) (model.AgentScan, error) {
 	a, err := sqldb.One(ctx, tx, scanAgentScan, agentScanSelect+` AND unique_id = $2`, uniqueID)
 	if err != nil {
@@ -47,7 +46,7 @@ func (tx *Tx) AgentScan(ctx context.Context, uniqueID string) (model.AgentScan, 
 	return a, nil
 }
 
-// AgentScanOf finds a scan by its id.
+// AgentScanOf returns a scan by its id.
 func (tx *Tx) AgentScanOf(ctx context.Context, scanID int64) (model.AgentScan, error) {
 	a, err := sqldb.One(ctx, tx, scanAgentScan, agentScanSelect+` AND scan_id = $2`, scanID)
 	if err != nil {
@@ -56,8 +55,8 @@ func (tx *Tx) AgentScanOf(ctx context.Context, scanID int64) (model.AgentScan, e
 	return a, nil
 }
 
-// AgentStages tells how far the scans are that scanners report by themselves.
-// Others, and those that ended, are not in the answer or model.StageBegun.
+// AgentStages returns the progress of scans that scanners report in steps. Others are omitted, and
+// ended ones are omitted or model.StageBegun.
 func (tx *Tx) AgentStages(ctx context.Context, scanIDs []int64) (map[int64]model.ScanStage, error) {
 	in, arg := tx.In("scan_id", 2, scanIDs)
 	out := map[int64]model.ScanStage{}
@@ -78,15 +77,15 @@ func (tx *Tx) AgentStages(ctx context.Context, scanIDs []int64) (map[int64]model
 		arg)
 }
 
-// KeepAgentReport keeps a report until its scan is applied.
+// KeepAgentReport stores a report until its scan is applied.
 func (tx *Tx) KeepAgentReport(ctx context.Context, uniqueID string, report []byte) error {
 	return tx.Write(
 		ctx, `UPDATE agent_scan SET report_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, report,
 	)
 }
 
-// AgentAnswer returns the answer to a scan's completion, nil where there is none
-// yet: all that one asks while the report waits.
+// AgentAnswer returns the response to a scan's completion, or nil while it is pending. Scanners
+// poll it.
 func (tx *Tx) AgentAnswer(ctx context.Context, uniqueID string) ([]byte, error) {
 	answer, err := sqldb.One(ctx, tx, sqldb.Scalar[string],
 		`SELECT answer_json FROM agent_scan WHERE deployment_id = $1 AND unique_id = $2`, uniqueID)
@@ -99,13 +98,12 @@ func (tx *Tx) AgentAnswer(ctx context.Context, uniqueID string) ([]byte, error) 
 	return []byte(answer), nil
 }
 
-// jobKeep is how long the job of a scan is remembered once it is over: nobody
-// asks for it after the answer, or after the scanner has given up.
+// jobKeep is the retention of finished jobs of scans. They are not read after the response or a
+// timeout of the scanner.
 const jobKeep = 24 * time.Hour
 
-// QueueAgentScan keeps the completion of a scan with the job that is to apply
-// it. A job of that token that is there already is left as it is. The trail
-// tells of the scan, not of the job.
+// QueueAgentScan stores the completion of a scan with the job that applies it. An existing job with
+// the token stays unchanged. There is no audit event, because the scan has one.
 func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, j model.Job) error {
 	if err := tx.Write(ctx, `UPDATE agent_scan SET done_json = $3 WHERE deployment_id = $1 AND unique_id = $2`,
 		uniqueID, done); err != nil {
@@ -115,25 +113,24 @@ func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, 
 	return queue.InsertJobs(ctx, tx.Session, tx.Deployment().ID, tx.Now(), []model.Job{j}, details)
 }
 
-// AnswerAgentScan keeps the answer to a scan's completion, in place of its
-// report and of what the completion said.
+// AnswerAgentScan stores the response to a scan's completion, and deletes its report and
+// completion.
 func (tx *Tx) AnswerAgentScan(ctx context.Context, uniqueID string, answer []byte) error {
 	return tx.Write(ctx, `UPDATE agent_scan SET report_json = NULL, done_json = NULL, answer_json = $3 WHERE `+
 		`deployment_id = $1 AND unique_id = $2`,
 		uniqueID, string(answer))
 }
 
-// IgnoredMatch is a finding that people decided to ignore, by the scanner's own
-// ids.
+// IgnoredMatch is an ignored finding with the scanner's own ids.
 type IgnoredMatch struct {
 	RuleName     string
 	MatchBasedID string
-	SyntacticID  string // empty where the scanner told none
-	Alone        bool   // nothing else in its formula group, on any ref
+	SyntacticID  string // empty if the scanner did not report one
+	Alone        bool   // the only match of its formula group on all refs
 }
 
-// IgnoredMatches lists a project's findings with ids of the scanner's own that
-// people decided to ignore, on whatever ref.
+// IgnoredMatches returns the ignored findings of a project that have the scanner's own ids, on all
+// refs.
 func (tx *Tx) IgnoredMatches(ctx context.Context, projectID int64) (list []IgnoredMatch, err error) {
 	members := map[string]map[model.Identity]bool{}
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {

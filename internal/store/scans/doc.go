@@ -1,5 +1,5 @@
-// Package scans stores scans, what they reported and did not look at, and uploads in progress.
-// A scan that ends queues the status for its code host.
+// Package scans stores scans, their results and gaps, and uploads in progress. A scan that ends
+// queues the status update for its code host.
 package scans
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Tx is a transaction of one deployment. It runs the statements of this package and of those below it.
+// Tx is a transaction of one deployment with the methods of this package and those below it.
 type Tx struct {
 	*sqldb.Tx
 	notificationsTx
@@ -23,7 +23,7 @@ type (
 	queueTx         = queue.Tx
 )
 
-// From returns the statements of this package in a transaction.
+// From returns the Tx of this package for a transaction.
 func From(tx *sqldb.Tx) Tx {
 	return Tx{
 		Tx:              tx,
@@ -33,12 +33,12 @@ func From(tx *sqldb.Tx) Tx {
 	}
 }
 
-// DB is the database. It runs the statements of this package that open their own transaction.
+// DB is the database with the methods of this package that open their own transaction.
 type DB struct {
 	*sqldb.DB
 }
 
-// On returns the statements of this package on a database.
+// On returns the DB of this package for a database.
 func On(db *sqldb.DB) DB {
 	return DB{DB: db}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// Bounds of what is kept of failed attempts: the newest ones of each deployment,
-// and of nobody, and not for long, for they tell who worked when.
+// Limits of stored failed attempts, per deployment and in total. They are deleted early because
+// they contain personal data about working times.
 const (
 	maxAttempts    = 1000
 	maxAllAttempts = 10_000
 	attemptsKeep   = 30 * 24 * time.Hour
 )
 
-// maxAttemptCause bounds the causes that gather for one run, in bytes.
+// maxAttemptCause limits the collected causes of one run, in bytes.
 const maxAttemptCause = 4000
 
 const attemptColumns = `deployment_id, name, at, step, exit_code, cause, scan_id, token_id, repository, ref, ` +
@@ -32,10 +32,9 @@ func scanAttempt(r sqldb.Row) (a model.FailedAttempt, err error) {
 	return a, err
 }
 
-// AddFailedAttempt notes a run of a scanner that failed, or one more step of a
-// run that is known by its name: that adds what was not told before. The oldest
-// ones make room. It changes no answer and is a trail itself, so it locks no
-// deployment, grows no version and leaves no audit event.
+// AddFailedAttempt stores a failed scanner run, or adds a further step to a known run. The oldest
+// attempts are deleted above the limits. It locks no deployment, creates no version and adds no
+// audit event, because no response depends on it and it is a log itself.
 func (s *DB) AddFailedAttempt(ctx context.Context, a model.FailedAttempt) error {
 	now := s.Now()
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
@@ -57,8 +56,8 @@ func (s *DB) AddFailedAttempt(ctx context.Context, a model.FailedAttempt) error 
 	})
 }
 
-// mergeAttempt adds a further step to a run: the first word counts, but causes
-// gather.
+// mergeAttempt adds a further step to a run. The first value of each field stays, but causes are
+// appended.
 func mergeAttempt(ctx context.Context, q *sqldb.Session, known, next model.FailedAttempt) error {
 	cause := known.Cause
 	if next.Cause != "" && !strings.Contains(cause, next.Cause) && len(cause)+len(next.Cause) < maxAttemptCause {
@@ -83,7 +82,7 @@ func mergeAttempt(ctx context.Context, q *sqldb.Session, known, next model.Faile
 		first(known.TokenID, next.TokenID), first(known.Repository, next.Repository), first(known.Ref, next.Ref))
 }
 
-// pruneAttempts keeps the newest.
+// pruneAttempts deletes old attempts and those above the limits.
 func pruneAttempts(ctx context.Context, q *sqldb.Session, deploymentID int64, now time.Time) error {
 	err := q.Write(ctx, fmt.Sprintf(`DELETE FROM failed_attempt WHERE deployment_id = $1 AND
 		at <= (SELECT at FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC LIMIT 1 OFFSET %d)`,
@@ -95,15 +94,14 @@ func pruneAttempts(ctx context.Context, q *sqldb.Session, deploymentID int64, no
 	return err
 }
 
-// FailedAttempts lists the newest failed attempts of the deployment, newest
-// first, limit at most.
+// FailedAttempts returns at most limit failed attempts of the deployment, newest first.
 func (tx *Tx) FailedAttempts(ctx context.Context, limit int) ([]model.FailedAttempt, error) {
 	return sqldb.Many(ctx, tx, scanAttempt,
 		`SELECT `+attemptColumns+` FROM failed_attempt WHERE deployment_id = $1 ORDER BY at DESC, name LIMIT $2`, limit)
 }
 
-// UnattributedAttempts lists the newest failed attempts that no token tells the
-// deployment of, newest first: for who runs the server, not for a tenant.
+// UnattributedAttempts returns the newest failed attempts without a token that identifies the
+// deployment. They are for the operator of the server, not for tenants.
 func (s *DB) UnattributedAttempts(ctx context.Context, limit int) (list []model.FailedAttempt, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		list, err = sqldb.Many(ctx, q, scanAttempt,

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// ScanColumns are the columns that ScanScan reads, of table scan.
+// ScanColumns are the columns of table scan that ScanScan reads.
 const ScanColumns = `id, project_id, ref, commit_hash, source, started_at, completed_at, exit_code, is_full, products,
 	status, outcome,
 	code, secrets, supply_chain, total_micros, digest, error, unread_json, muted, run_id`
@@ -32,7 +32,7 @@ func ScanScan(r sqldb.Row) (s model.Scan, err error) {
 	return s, err
 }
 
-// scanRow is what AddScan writes, in the order of scanColumns.
+// scanRow returns the values of ScanColumns.
 func scanRow(s model.Scan) []any {
 	var exit, total any
 	if !s.CompletedAt.IsZero() {
@@ -49,7 +49,7 @@ func scanRow(s model.Scan) []any {
 	}
 }
 
-// scanImage is what the audit trail tells of a scan.
+// scanImage is the content of audit events about a scan.
 type scanImage struct {
 	ProjectID int64               `json:"project_id"`
 	Ref       string              `json:"ref"`
@@ -86,7 +86,7 @@ func (tx *Tx) AddScan(ctx context.Context, s model.Scan) (int64, error) {
 	return id, nil
 }
 
-// Scan finds a scan by id.
+// Scan returns a scan by id.
 func (tx *Tx) Scan(ctx context.Context, id int64) (model.Scan, error) {
 	s, err := sqldb.One(ctx, tx, ScanScan, `SELECT `+ScanColumns+` FROM scan WHERE deployment_id = $1 AND id = $2`, id)
 	if err != nil {
@@ -95,10 +95,9 @@ func (tx *Tx) Scan(ctx context.Context, id int64) (model.Scan, error) {
 	return s, nil
 }
 
-// FinishScan stores how a scan ended: its time of completion, exit code,
-// status, outcome, products, counts, digest and error. Which project, ref,
-// commit and source it is of, when it started, whether it is full and which
-// managed run it is of were said when it was added, and stay.
+// FinishScan stores the end of a scan: completion time, exit code, status, outcome, products,
+// counts, digest and error. Project, ref, commit, source, start time, kind and managed run stay as
+// set by AddScan.
 func (tx *Tx) FinishScan(ctx context.Context, s model.Scan) error {
 	before, err := tx.Scan(ctx, s.ID)
 	if err != nil {
@@ -107,7 +106,8 @@ func (tx *Tx) FinishScan(ctx context.Context, s model.Scan) error {
 	s.ProjectID, s.Ref, s.Commit, s.Source = before.ProjectID, before.Ref, before.Commit, before.Source
 	s.StartedAt, s.Full, s.RunID = before.StartedAt, before.Full, before.RunID
 	row := scanRow(s)
-	// From the columns' order: what may change starts at completed_at, but for is_full, and ends before run_id.
+	// By the order of ScanColumns, variable columns start at completed_at, skip is_full and end
+	// before run_id.
 	changed := slices.Concat([]any{s.ID}, row[6:8], row[9:len(row)-1], []any{tx.appliedAt(s)})
 	err = tx.Write(ctx, `
 		UPDATE scan SET completed_at = $3, exit_code = $4, products = $5, status = $6, outcome = $7,
@@ -118,23 +118,22 @@ func (tx *Tx) FinishScan(ctx context.Context, s model.Scan) error {
 		return err
 	}
 	tx.Audit("scan.finish", sqldb.Subject("scan", s.ID), imageOfScan(before), imageOfScan(s))
-	if s.Status != model.ScanError { // PutScanGate follows
+	if s.Status != model.ScanError { // for other scans PutScanGate follows
 		return nil
 	}
 	tx.TellFailed(s)
 	return tx.EnqueueStatusUpdate(ctx, s.ProjectID, s.Commit)
 }
 
-// SetScanCounts corrects what a scan of this transaction counts, which was not
-// known when it was stored.
+// SetScanCounts stores the counts of a scan of this transaction, which were unknown when it was
+// stored.
 func (tx *Tx) SetScanCounts(ctx context.Context, scanID int64, c model.FindingCounts) error {
 	_, err := tx.Exec(ctx, `UPDATE scan SET code = $3, secrets = $4, supply_chain = $5 WHERE deployment_id = `+
 		`$1 AND id = $2`, scanID, c.Code, c.Secrets, c.SupplyChain)
 	return err
 }
 
-// appliedAt places a scan among those that were applied, in the order of their
-// commits.
+// appliedAt returns the sort key of applied scans by commit order, or 0 for other scans.
 func (tx *Tx) appliedAt(s model.Scan) int64 {
 	if s.Outcome != model.ScanApplied {
 		return 0
@@ -142,16 +141,16 @@ func (tx *Tx) appliedAt(s model.Scan) int64 {
 	return tx.Now().UnixMicro()
 }
 
-// ScanOfUpload returns the newest applied scan of a project's ref whose upload had the
-// digest, or model.ErrNotFound.
+// ScanOfUpload returns the newest applied scan of a project's ref whose upload had the digest, or
+// model.ErrNotFound.
 func (tx *Tx) ScanOfUpload(ctx context.Context, projectID int64, ref string, upload model.Digest) (model.Scan, error) {
 	return sqldb.One(ctx, tx, ScanScan, `SELECT `+ScanColumns+
 		` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest = $4 AND outcome = $5
 		ORDER BY applied_at DESC, id DESC LIMIT 1`, projectID, ref, upload, model.ScanApplied)
 }
 
-// HasUpload reports whether a digest is that of the scan of the ref that a source applied last, outside
-// of any transaction.
+// HasUpload reports whether a digest is that of the last applied scan of a source on the ref. It
+// uses no transaction.
 func (s *DB) HasUpload(
 	ctx context.Context, deploymentID, projectID int64, ref string, upload model.Digest,
 ) (known bool, err error) {
@@ -166,11 +165,9 @@ func (s *DB) HasUpload(
 	return known, err
 }
 
-// Stream tells what stands on a project's ref as a source sees it: the order
-// of docs/reference/scans.md. The commit is that of the upload to judge: superseded is one
-// that was applied here before another one was. An upload that tells no commit
-// neither is superseded nor supersedes, nor does one that the deletion of its
-// ref made forgotten: what is scanned again returns.
+// Stream returns the state of a source on a project's ref (docs/reference/scans.md). It is
+// superseded if the commit was applied here before another one. Uploads without a commit do not
+// take part, nor do those whose ref was deleted, so that a repeated scan applies again.
 func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit string) (s model.ScanStream, err error) {
 	const applied = ` FROM scan WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND source = $4 AND ` +
 		`outcome = $5 `
@@ -189,8 +186,8 @@ func (tx *Tx) Stream(ctx context.Context, projectID int64, ref, source, commit s
 	return s, err
 }
 
-// FailingScans lists, of the projects whose newest scan since a time failed,
-// that scan, newest first, limit at most.
+// FailingScans returns the newest scan since a time of each project where it failed, newest first
+// and at most limit.
 func (tx *Tx) FailingScans(ctx context.Context, since time.Time, limit int) ([]model.Scan, error) {
 	return sqldb.Many(ctx, tx, ScanScan, `SELECT `+ScanColumns+` FROM scan s
 		WHERE deployment_id = $1 AND started_at >= $2 AND status = $3 AND NOT EXISTS (
@@ -199,8 +196,8 @@ func (tx *Tx) FailingScans(ctx context.Context, since time.Time, limit int) ([]m
 		ORDER BY started_at DESC, id DESC LIMIT $4`, since, int64(model.ScanError), limit)
 }
 
-// InvalidateUploads replaces the upload digests of a project, or with 0 of all projects, so that
-// every later upload is parsed. Superseded commits are still recognized.
+// InvalidateUploads replaces the upload digests of a project, or of all projects if projectID is 0.
+// Every later upload is then parsed. Superseded commits are still recognized.
 func (tx *Tx) InvalidateUploads(ctx context.Context, projectID int64) error {
 	var none model.Digest
 	if _, err := rand.Read(none[:]); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// PutScanAccount keeps what a scan reported and what it did not look at. Of the
-// gate it says nothing: see PutScanGate.
+// PutScanAccount stores the findings that a scan reported, and its gaps. The gate is stored by
+// PutScanGate.
 func (tx *Tx) PutScanAccount(ctx context.Context, a model.ScanAccount) error {
 	kept := a.Gaps[:min(len(a.Gaps), model.MaxScanGaps)]
 	return tx.Insert(ctx, `scan_account (deployment_id, scan_id, reported, gaps_json, all_gaps, gate_json)`,
@@ -24,8 +24,8 @@ func (tx *Tx) PutScanAccount(ctx context.Context, a model.ScanAccount) error {
 			`all_gaps = excluded.all_gaps`)
 }
 
-// PutScanGate keeps why a scan failed its build; nil says that it did not. It is written
-// when the transaction ends. A code host that the project is a repository of is told.
+// PutScanGate stores why a scan blocked its build; nil means that it did not. The row is written at
+// the end of the transaction. It also queues a status update for the project's code host, if any.
 func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *model.ScanGate) error {
 	text := ""
 	if gate != nil {
@@ -38,18 +38,18 @@ func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *model.ScanGat
 	return tx.queueTellingOf(ctx, scanID)
 }
 
-// pendingGates are the rows of PutScanGate until the transaction ends.
+// pendingGates contains the rows of PutScanGate until the end of the transaction.
 type pendingGates struct{ rows [][]any }
 
-// WriteGates writes the gates of PutScanGate. It is a hook of the transaction.
+// WriteGates writes the rows of PutScanGate. It is a hook of the transaction.
 func (tx *Tx) WriteGates(ctx context.Context) error {
 	return tx.Insert(ctx, `scan_account (deployment_id, scan_id, reported, gaps_json, all_gaps, gate_json)`,
 		sqldb.Local[pendingGates](tx.Tx).rows,
 		`ON CONFLICT (deployment_id, scan_id) DO UPDATE SET gate_json = excluded.gate_json`)
 }
 
-// ScanAccount returns what a scan says of itself. A scan that has not ended, or
-// ended before accounts were kept, is model.ErrNotFound.
+// ScanAccount returns the account of a scan. It is model.ErrNotFound for a scan that has not ended,
+// or without an account.
 func (tx *Tx) ScanAccount(ctx context.Context, scanID int64) (model.ScanAccount, error) {
 	a := model.ScanAccount{ScanID: scanID}
 	var runs []byte
@@ -70,7 +70,7 @@ func (tx *Tx) ScanAccount(ctx context.Context, scanID int64) (model.ScanAccount,
 	return a, nil
 }
 
-// BlockedScans tells which of the scans failed their builds.
+// BlockedScans returns those of the scans that blocked their builds.
 func (tx *Tx) BlockedScans(ctx context.Context, scanIDs []int64) (map[int64]bool, error) {
 	in, arg := tx.In("scan_id", 2, scanIDs)
 	out := map[int64]bool{}
@@ -82,7 +82,7 @@ func (tx *Tx) BlockedScans(ctx context.Context, scanIDs []int64) (map[int64]bool
 	}, `SELECT scan_id FROM scan_account WHERE deployment_id = $1 AND gate_json <> '' AND `+in, arg)
 }
 
-// ParsedInPart tells which of the scans could not parse all of a language.
+// ParsedInPart returns those of the scans that could not parse all files of a language.
 func (tx *Tx) ParsedInPart(ctx context.Context, scanIDs []int64) (map[int64]bool, error) {
 	in, arg := tx.In("scan_id", 2, scanIDs)
 	out := map[int64]bool{}
@@ -97,14 +97,14 @@ func (tx *Tx) ParsedInPart(ctx context.Context, scanIDs []int64) (map[int64]bool
 	}, `SELECT scan_id, gaps_json FROM scan_account WHERE deployment_id = $1 AND `+in, arg)
 }
 
-// PackedAccount is what a scan reported and why its build failed, as it is stored.
+// PackedAccount is the stored form of the findings that a scan reported and of its gate.
 type PackedAccount struct {
 	scanID   int64
 	reported []byte
 	gate     string
 }
 
-// PackedAccounts reads the accounts of a project's scans.
+// PackedAccounts returns the accounts of a project's scans.
 func (tx *Tx) PackedAccounts(ctx context.Context, projectID int64) ([]PackedAccount, error) {
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (a PackedAccount, err error) {
 		return a, r.Scan(&a.scanID, &a.reported, &a.gate)
@@ -115,7 +115,7 @@ func (tx *Tx) PackedAccounts(ctx context.Context, projectID int64) ([]PackedAcco
 		projectID)
 }
 
-// RewriteAccount names other findings in an account.
+// RewriteAccount replaces finding ids in an account.
 func (tx *Tx) RewriteAccount(ctx context.Context, a PackedAccount, is func(id int64) int64) error {
 	ids, err := UnpackRuns(a.reported)
 	if err != nil {
@@ -144,8 +144,8 @@ func (tx *Tx) RewriteAccount(ctx context.Context, a PackedAccount, is func(id in
 	return err
 }
 
-// packRuns writes ascending numbers as runs: the distance from the end of the
-// run before, then the length. Findings that came together are one run.
+// packRuns encodes ascending numbers as runs of consecutive ones. A run is the distance from the
+// end of the previous one, and its length.
 func packRuns(ids []int64) []byte {
 	out := []byte{}
 	end := int64(0)
@@ -162,10 +162,10 @@ func packRuns(ids []int64) []byte {
 	return out
 }
 
-// errDamagedRuns are runs that no packRuns wrote.
+// errDamagedRuns means that runs are not output of packRuns.
 var errDamagedRuns = sqldb.Undecoded(errors.New("runs of findings"))
 
-// UnpackRuns reads the ascending ids that PutScanAccount stores as runs.
+// UnpackRuns decodes the ascending ids that PutScanAccount stores as runs.
 func UnpackRuns(text []byte) (ids []int64, err error) {
 	end := uint64(0)
 	for len(text) > 0 {

@@ -9,27 +9,26 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// EventNew is what ScanChanges calls the findings that a scan saw first. The
-// history does not have it: their scan is in their row.
+// EventNew is the kind of ScanChanges for findings that a scan saw first. It does not occur in
+// histories, because the finding's row contains the scan.
 const EventNew model.FindingEventKind = "new"
 
-// ScanChange is what a scan did to one finding.
+// ScanChange is a change of a finding by a scan.
 type ScanChange struct {
 	Kind      model.FindingEventKind
 	Detail    string // JSON, or empty
 	FindingID int64
 	IssueType model.IssueType
 	Severity  model.Severity
-	State     model.State // now
+	State     model.State // current state
 	RuleName  string
-	Path      string // now
+	Path      string // current path
 	Line      int
 }
 
-// scanChanges finds what a scan ($4) did on its ref. It starts from the rows of
-// the ref, which are found by their key, as are the events of each. A precedent
-// is told of a finding that is new, and that one took in another is told with its
-// removal: neither is anything more that the scan did.
+// scanChanges selects the changes by scan $4 on its ref. It starts at the findings of the ref and
+// their events, which have indexes. Precedents are excluded because they accompany new findings,
+// and merges because they accompany removals.
 const scanChanges = `
 	SELECT CAST('new' AS TEXT) AS kind, CAST('' AS TEXT) AS detail_json, f.id, f.issue_type, f.severity, f.state,
 	f.rule_name, f.path, f.line
@@ -44,9 +43,8 @@ func scanScanChange(r sqldb.Row) (c ScanChange, err error) {
 	return c, r.Scan(&c.Kind, &c.Detail, &c.FindingID, &c.IssueType, &c.Severity, &c.State, &c.RuleName, &c.Path, &c.Line)
 }
 
-// ScanChanges accounts for a scan: how many findings of its ref it did what to,
-// and a stretch of them, by what was done, worst first: of one kind, or with an
-// empty kind of all.
+// ScanChanges returns the changes by a scan on its ref, by kind and worst first. It also returns
+// the count of each kind. An empty kind selects all.
 func (tx *Tx) ScanChanges(
 	ctx context.Context, s model.Scan, kind model.FindingEventKind, skip, limit int,
 ) (changes []ScanChange, counts map[model.FindingEventKind]int, err error) {
@@ -68,23 +66,22 @@ func (tx *Tx) ScanChanges(
 	return changes, counts, err
 }
 
-// SourceCount is how many findings of a source are unresolved.
+// SourceCount is the number of unresolved findings of a source.
 type SourceCount struct {
 	Source string
 	Count  int
 }
 
-// UnresolvedBySource counts the unresolved findings of a ref by the source that
-// reports them: a scan speaks for its own only.
+// UnresolvedBySource counts the unresolved findings of a ref by source.
 func (tx *Tx) UnresolvedBySource(ctx context.Context, projectID int64, ref string) ([]SourceCount, error) {
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (c SourceCount, err error) { return c, r.Scan(&c.Source, &c.Count) }, `
 		SELECT source, count(*) FROM finding WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND state = $4
 		GROUP BY source ORDER BY source`, projectID, ref, int64(model.Unresolved))
 }
 
-// ScansWithUnread lists the scans since a time that could not read some of the
-// lockfiles that they found and that no later scan of their ref and source
-// followed, newest first, limit at most (docs/reference/lockfiles.md).
+// ScansWithUnread returns at most limit scans since a time that could not read some of their
+// lockfiles, newest first. Scans followed by a later one of their ref and source are omitted
+// (docs/reference/lockfiles.md).
 func (tx *Tx) ScansWithUnread(ctx context.Context, since time.Time, limit int) ([]model.Scan, error) {
 	return sqldb.Many(ctx, tx, ScanScan, `SELECT `+ScanColumns+` FROM scan s
 		WHERE deployment_id = $1 AND started_at >= $2 AND unread_json <> '[]' AND NOT EXISTS (

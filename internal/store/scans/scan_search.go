@@ -11,17 +11,16 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// ScanCursor is the last scan of a page; the zero cursor is before the first
-// page.
+// ScanCursor is the last scan of a page. The zero value is before the first page.
 type ScanCursor struct {
 	StartedAt time.Time
 	ID        int64
 }
 
-// Scans lists the scans that a filter selects after the cursor, latest start
-// first, then highest id (docs/reference/scans.md), limit at most, and tells whether there
-// are more. Statuses are judged at Now; those of the scans returned are as
-// stored, see model.Scan.StatusAt.
+// Scans returns at most limit scans that match a filter after the cursor, and reports whether there
+// are more. They are sorted by start time and id, both descending (docs/reference/scans.md). The
+// filter evaluates statuses at the time of the transaction; returned statuses are as stored, see
+// model.Scan.StatusAt.
 func (tx *Tx) Scans(
 	ctx context.Context, f model.ScanFilter, after ScanCursor, limit int,
 ) (scans []model.Scan, more bool, err error) {
@@ -43,17 +42,16 @@ func (tx *Tx) Scans(
 	return scans, more, err
 }
 
-// LatestScans lists the scan of each ref of a project that came last, whatever became of it,
-// newest first, limit at most.
+// LatestScans returns the last added scan of each ref of a project, newest first and at most limit.
+// Scans with any outcome are included.
 func (tx *Tx) LatestScans(ctx context.Context, projectID int64, limit int) ([]model.Scan, error) {
 	return sqldb.Many(ctx, tx, ScanScan, `SELECT `+ScanColumns+` FROM scan WHERE deployment_id = $1
 		AND id IN (SELECT max(id) FROM scan WHERE deployment_id = $1 AND project_id = $2 GROUP BY ref)
 		ORDER BY started_at DESC, id DESC LIMIT $3`, projectID, limit)
 }
 
-// StandingScans lists the scans that stand: of each project, ref and source the one that was
-// applied last, where it started since then, newest first, and whether there are more than
-// limit. Nil projects are all.
+// StandingScans returns the last applied scan of each project, ref and source if it started after
+// since, newest first. It reports whether there are more than limit. Nil projects select all.
 func (tx *Tx) StandingScans(
 	ctx context.Context, since time.Time, projects []int64, limit int,
 ) (scans []model.Scan, more bool, err error) {
@@ -71,8 +69,8 @@ func (tx *Tx) StandingScans(
 	return scans, more, err
 }
 
-// ScannedRefs lists the refs that scans of some projects were applied to, each once, in full,
-// the one that was scanned last first. Nil projects are all.
+// ScannedRefs returns the distinct refs with applied scans of projects, last scanned first. Nil
+// projects select all.
 func (tx *Tx) ScannedRefs(ctx context.Context, projects []int64) ([]string, error) {
 	w := sqldb.Where{Tx: tx.Tx, Args: []any{model.ScanApplied}}
 	if projects != nil {
@@ -117,7 +115,7 @@ func scanFilter(w *sqldb.Where, f model.ScanFilter, now time.Time) {
 	}
 }
 
-// anyStatus keeps scans of any of the statuses. A scan that runs and started
+// anyStatus adds the condition that a scan has one of the statuses. A running scan that started
 // before the deadline never finished.
 func anyStatus(w *sqldb.Where, statuses []model.ScanStatus, deadline time.Time) {
 	alternatives := make([]string, len(statuses))
@@ -138,13 +136,13 @@ func anyStatus(w *sqldb.Where, statuses []model.ScanStatus, deadline time.Time) 
 	w.And(`(`+strings.Join(alternatives, ` OR `)+`)`, args...)
 }
 
-// secondsToMicros rounds to what is stored, so that a total time as it was
-// answered finds its scan.
+// secondsToMicros rounds to the stored precision, so that a total time from a response finds its
+// scan.
 func secondsToMicros(seconds float64) int64 {
 	switch micros := math.Round(seconds * 1e6); {
-	case micros >= math.MaxInt64: // where a float is no longer an int64
+	case micros >= math.MaxInt64: // exceeds int64
 		return math.MaxInt64
-	case micros < 0 || math.IsNaN(micros): // less than any scan takes
+	case micros < 0 || math.IsNaN(micros): // lower than any total time
 		return -1
 	default:
 		return int64(micros)

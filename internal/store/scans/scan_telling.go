@@ -11,18 +11,17 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// TellJob is the kind of job that tells a code host what became of a commit.
+// TellJob is the kind of job that sends the status of a commit to a code host.
 const TellJob = "tell"
 
-// Telling is what such a job is about: a commit, of which the host is told what all runs
-// and scans came to.
+// Telling is the input of a TellJob. The status covers all runs and scans of the commit.
 type Telling struct {
 	ProjectID int64  `json:"project"`
 	Commit    string `json:"commit"`
 }
 
-// EnqueueStatusUpdate has a code host told about a commit, where the project is a repository of
-// one that takes statuses.
+// EnqueueStatusUpdate queues the status update of a commit, if the project's code host supports
+// statuses.
 func (tx *Tx) EnqueueStatusUpdate(ctx context.Context, projectID int64, commit string) error {
 	if commit == "" {
 		return nil
@@ -46,7 +45,7 @@ func (tx *Tx) EnqueueStatusUpdate(ctx context.Context, projectID int64, commit s
 	return err
 }
 
-// queueTellingOf is QueueTelling of the commit of a scan.
+// queueTellingOf is EnqueueStatusUpdate for the commit of a scan.
 func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
 	if hears, err := tx.hostHears(ctx); err != nil || !hears {
 		return err
@@ -61,7 +60,7 @@ func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
 	return tx.EnqueueStatusUpdate(ctx, scan.ProjectID, scan.Commit)
 }
 
-// hostHears reports whether a code host of the deployment takes statuses.
+// hostHears reports whether the deployment has a code host that supports statuses.
 func (tx *Tx) hostHears(ctx context.Context) (bool, error) {
 	some, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
 		`SELECT id FROM connection WHERE deployment_id = $1 AND kind <> $2 ORDER BY id LIMIT 1`, int64(model.HostGit))

@@ -9,10 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Audit notes that something was changed: before and after are structs or maps
-// that encode as JSON objects, nil where there was or is nothing. Members that
-// stayed the same are left out, and an event that would hold none is not
-// written. Secrets and their hashes never go in.
+// Audit records a change. before and after are structs or maps that encode as JSON objects; nil
+// means that nothing existed or exists. Equal fields are omitted, and an event without fields is
+// not written. Never pass secrets or their hashes.
 func (tx *Tx) Audit(action, subject string, before, after any) {
 	was, is := members(before), members(after)
 	if was != nil && is != nil {
@@ -31,7 +30,7 @@ func (tx *Tx) Audit(action, subject string, before, after any) {
 	})
 }
 
-// members takes a JSON object apart; nil has none at all.
+// members returns the fields of a JSON object, or nil for nil.
 func members(v any) map[string]json.RawMessage {
 	if v == nil {
 		return nil
@@ -61,8 +60,7 @@ func (tx *Tx) WriteEvents(ctx context.Context) error {
 	)
 }
 
-// AuditEvents returns the events after the one with the given id, oldest
-// first, limit at most.
+// AuditEvents returns at most limit events after the one with the given id, oldest first.
 func (tx *Tx) AuditEvents(ctx context.Context, afterID int64, limit int) ([]model.AuditEvent, error) {
 	return Many(ctx, tx, scanAuditEvent, `
 		SELECT id, at, actor_json, action, subject, before_json, after_json FROM audit_event
@@ -73,15 +71,15 @@ func scanAuditEvent(r Row) (e model.AuditEvent, err error) {
 	return e, r.Scan(&e.ID, Instant(&e.At), Decoded(&e.By), &e.Action, &e.Subject, &e.Before, &e.After)
 }
 
-// AuditFilter narrows a page of the trail.
+// AuditFilter selects events of a page of the audit trail.
 type AuditFilter struct {
 	Action  string      // empty: all
-	Subject string      // as saved_view:3; empty: all
+	Subject string      // as in saved_view:3; empty: all
 	By      model.Actor // the zero actor: all
-	Before  int64       // only events before the one with this id; 0: from the newest
+	Before  int64       // only events before this id; 0: from the newest
 }
 
-// AuditPage returns events, newest first, limit at most.
+// AuditPage returns at most limit events, newest first.
 func (tx *Tx) AuditPage(ctx context.Context, f AuditFilter, limit int) ([]model.AuditEvent, error) {
 	w := Where{Tx: tx, Args: []any{limit}}
 	if f.Before > 0 {
@@ -101,12 +99,12 @@ func (tx *Tx) AuditPage(ctx context.Context, f AuditFilter, limit int) ([]model.
 		WHERE deployment_id = $1`+w.Text.String()+` ORDER BY id DESC LIMIT $2`, w.Args...)
 }
 
-// AuditActions lists the kinds of events that the trail holds.
+// AuditActions returns the distinct actions in the audit trail.
 func (tx *Tx) AuditActions(ctx context.Context) ([]string, error) {
 	return Many(ctx, tx, Scalar[string], `SELECT DISTINCT action FROM audit_event WHERE deployment_id = $1 ORDER BY 1`)
 }
 
-// Subject names what an audit event is about, as project:17.
+// Subject returns the subject of an audit event, as in project:17.
 func Subject(noun string, id int64) string { return noun + ":" + strconv.FormatInt(id, 10) }
 
 const seqAuditEvent Sequence = "audit_event"

@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Backup writes one state of the whole database to a new SQLite file, while
-// others go on reading and writing. It never writes over a file. PostgreSQL has
-// its own tools for that: there it is errors.ErrUnsupported.
+// Backup writes a snapshot of the whole database to a new SQLite file while others read and write.
+// It fails if the file exists. For PostgreSQL it returns errors.ErrUnsupported; use PostgreSQL's
+// own tools.
 func (s *DB) Backup(ctx context.Context, file string) error {
 	if s.engine.copyTo == "" {
 		return fmt.Errorf("a PostgreSQL database is backed up with pg_dump: %w", errors.ErrUnsupported)
@@ -30,8 +30,8 @@ func (s *DB) Backup(ctx context.Context, file string) error {
 	return nil
 }
 
-// notBackedUp says why a backup was not written. A disk that is full or takes no writes is
-// that of the backup: a backup writes nothing to that of the database.
+// notBackedUp describes why a backup failed. A full or read-only disk is that of the backup,
+// because a backup writes nothing to the database's disk.
 func (s *DB) notBackedUp(ctx context.Context, file string, err error) error {
 	switch kind := s.engine.classify(err); {
 	case errors.Is(kind, model.ErrDiskFull):

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// ChangeRun is a run of ids whose rows changed alike.
+// ChangeRun is a range of consecutive ids with the same kind of change.
 type ChangeRun struct {
 	changeKey
-	More    int64 // ids behind the first
+	More    int64 // ids after the first
 	Deleted bool
 }
 
 // Last returns the last id of the run.
 func (r *ChangeRun) Last() int64 { return r.ID + r.More }
 
-// AppendTo adds the ids to a list.
+// AppendTo appends the ids of the run to a list.
 func (r *ChangeRun) AppendTo(ids []int64) []int64 {
 	for id := r.ID; id <= r.Last(); id++ {
 		ids = append(ids, id)
@@ -24,14 +24,14 @@ func (r *ChangeRun) AppendTo(ids []int64) []int64 {
 	return ids
 }
 
-// changes are what a transaction changed, in the order in which it did: runs, for an
-// upload adds findings and lineages by the thousand, whose ids follow each other.
+// changes are the changes of a transaction, in order. They are stored as runs because an upload
+// adds thousands of findings and lineages with consecutive ids.
 type changes []ChangeRun
 
-// IsRun tells of which kinds there are runs.
+// IsRun reports whether changes of a kind are stored as runs.
 func IsRun(kind ChangeKind) bool { return kind == ChangeFinding || kind == ChangeLineage }
 
-// Add notes a change of a row.
+// Add adds a change of a row.
 func (c *changes) Add(key changeKey, deleted bool) {
 	if n := len(*c) - 1; n >= 0 {
 		run := &(*c)[n]
@@ -46,7 +46,7 @@ func (c *changes) Add(key changeKey, deleted bool) {
 	*c = append(*c, ChangeRun{changeKey: key, Deleted: deleted})
 }
 
-// runs are the changes by kind and id, each row once: the last word about it counts.
+// runs returns the changes sorted by kind and id. Each row occurs once, with its last change.
 func (c changes) runs() []ChangeRun {
 	byKey := func(a, b ChangeRun) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
@@ -68,7 +68,7 @@ func (c changes) runs() []ChangeRun {
 	return joined
 }
 
-// single has the last change of each row alone.
+// single returns the last change of each row, without runs.
 func (c changes) single() (each changes) {
 	deleted := map[changeKey]bool{}
 	for _, run := range c {

@@ -8,13 +8,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// changeTimeSlack is how much earlier than requested VersionAt begins. It covers clocks
-// that differ, and the time from the end of a commit until readers see it.
+// changeTimeSlack is subtracted from the requested time by VersionAt. It covers clock skew and the
+// delay between the end of a commit and its visibility to readers.
 const changeTimeSlack = time.Minute
 
-// VersionAt returns the version of the newest row of the feed that is a minute older than
-// a time, or older. A feed that does not reach back to the time is model.ErrConflict,
-// unless it has never been pruned: then it is 0, and all changes came later.
+// VersionAt returns the version of the newest feed row that is at least changeTimeSlack older than
+// a time. If the feed was pruned past that time, it returns model.ErrConflict. If nothing was ever
+// pruned it returns 0, because all changes are later.
 func (tx *Tx) VersionAt(ctx context.Context, t time.Time) (int64, error) {
 	version, err := One(ctx, tx, Scalar[int64],
 		`SELECT version FROM change WHERE deployment_id = $1 AND at <= $2 ORDER BY version DESC LIMIT 1`,
@@ -28,8 +28,8 @@ func (tx *Tx) VersionAt(ctx context.Context, t time.Time) (int64, error) {
 	return version, tx.ReachesBack(ctx, version)
 }
 
-// commitTime returns the clock at the end of the transaction, which is never earlier than
-// Now. Rows of the feed get it: readers may have listed findings while the transaction ran.
+// commitTime returns the clock's time at the end of the transaction, but at least Now. Feed rows
+// get it because readers may have listed findings while the transaction ran.
 func (tx *Tx) commitTime() time.Time {
 	if tx.clock == nil {
 		return tx.now

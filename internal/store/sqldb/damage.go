@@ -11,16 +11,15 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// What the store wrote it can read. A row that it cannot read was changed by something
-// else: by a disk, or by hand. That is model.ErrDamaged as the broken page is that a
-// database finds itself.
+// A stored row that cannot be decoded was changed outside of the store, by a disk error or
+// manually. It is reported as model.ErrDamaged, like a broken page detected by the database.
 
-// Undecoded is the damage that something of a row cannot be read.
+// Undecoded wraps an error of decoding a stored value in model.ErrDamaged.
 func Undecoded(err error) error {
 	return fmt.Errorf("%w: what is stored cannot be read: %w", model.ErrDamaged, err)
 }
 
-// DecodeStored reads JSON that the store wrote.
+// DecodeStored decodes JSON that the store has written.
 func DecodeStored(text []byte, into any) error {
 	if err := json.Unmarshal(text, into); err != nil {
 		return Undecoded(err)
@@ -31,9 +30,8 @@ func DecodeStored(text []byte, into any) error {
 // storedRow is a row of a query.
 type storedRow struct{ *sql.Rows }
 
-// Scan reads the columns. That a value is not of its column's kind is damage; that the
-// rows have ended meanwhile, as with their context, is not, and that the statement has
-// another number of columns is a fault of this program.
+// Scan reads the columns and returns model.ErrDamaged if a value has the wrong type. Errors of the
+// rows, as a canceled context, and a wrong number of columns are returned unchanged.
 func (r storedRow) Scan(dest ...any) error {
 	err := r.Rows.Scan(dest...)
 	if err == nil || r.Err() != nil {
@@ -45,8 +43,8 @@ func (r storedRow) Scan(dest ...any) error {
 	return Undecoded(err)
 }
 
-// Misread is an error of a query that the library itself reads. That a value is not of its
-// column's kind has no type there.
+// Misread converts scan errors of queries that a library runs to model.ErrDamaged. database/sql has
+// no type for them, so the text is matched.
 func Misread(err error) error {
 	if err != nil && strings.Contains(err.Error(), "sql: Scan error on column") {
 		return Undecoded(err)
@@ -54,9 +52,9 @@ func Misread(err error) error {
 	return err
 }
 
-// judge notes damage that work has met, so that Health reports it and no write follows.
-// The schema is checked first: a newer program that has migrated the database may have
-// written what this one cannot read.
+// judge records damage found by a transaction, so that Health reports it and later writes fail. The
+// schema is checked first, because a newer program may have migrated the database and written rows
+// unknown to this one.
 func (e *engine) judge(ctx context.Context, err error) error {
 	if !errors.Is(err, model.ErrDamaged) {
 		return err

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// SharedTables have rows of tenants that are looked for without knowing whose they are, or
-// of several at once. They stay on the node that is asked, with all that belongs to no
-// tenant: no statement is about one of them and about what is a tenant's alone.
+// SharedTables have rows of tenants that are read without a known tenant, or for several tenants at
+// once. They stay on the coordinator, as do the tables without a tenant. No statement joins them
+// with a distributed table.
 var SharedTables = []string{
 	"user_role", "user_invitation", "login_request", "failed_attempt", "advisory_match", "job_due",
 }
 
-// Distribution is what has a PostgreSQL with the extension Citus spread the tenants over
-// its nodes: statements to run once, on its coordinator, in a database that a server of
-// this version has made. All of a tenant comes to lie on one node. What all share stays on the
-// coordinator, which lets the nodes' tables be written beside it and needs a standby of its own.
+// Distribution returns the statements that distribute tenants over the nodes of PostgreSQL with the
+// Citus extension. Run them once on the coordinator, in a database created by this version. All
+// rows of a tenant are placed on one node. Shared tables stay on the coordinator, which needs a
+// standby server.
 func Distribution() string {
 	var b strings.Builder
 	b.WriteString("BEGIN;\nSELECT create_distributed_table('deployment', 'id');\n")

@@ -16,62 +16,62 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// engine is a database and the few words in which the two differ.
+// engine is a database with the SQL and settings in which SQLite and PostgreSQL differ.
 type engine struct {
 	name  string
 	read  *sql.DB // snapshots
 	index *sql.DB // snapshots for the index; see feedRoom
 	write *sql.DB
-	whole chan struct{} // holds one for each transaction that reads a whole feed
+	whole chan struct{} // has one element per transaction that reads a whole feed
 
-	snapshot *sql.TxOptions // of a transaction that reads one state throughout
-	attempts int            // to begin while another process holds the lock
+	snapshot *sql.TxOptions // options of a read-only transaction on one snapshot
+	attempts int            // attempts to begin while another process has the lock
 
-	oneWriter bool // at a time, whatever the deployment
+	oneWriter bool // one writer at a time for all deployments
 	turns     turns
 
 	forUpdate  string        // ends a SELECT that locks its rows
-	skipLocked string        // ends a SELECT that takes rows nobody works on
+	skipLocked string        // ends a SELECT that locks its rows and skips locked ones
 	announce   string        // notifies the queues of other processes at commit; empty without notifications
-	byBytes    string        // orders text by its bytes, whatever the database's locale
-	checks     []engineCheck // how the database looks through itself, where no catalogue tells
-	// each returns "ok", or what is wrong with the file, the quickest first; none where nothing does
+	byBytes    string        // sorts text by its bytes, independent of the database's locale
+	checks     []engineCheck // queries of a full check; PostgreSQL's are generated from its catalog
+	// queries that return "ok" or faults of the file, fastest first
 	fileChecks []string
-	copyTo     string // writes all of it to the new file $1; empty where other tools do
-	shred      string // has the transaction overwrite what it frees; empty where nothing does
-	// has a transaction wait for those of other processes that did the same; empty where there are none
+	copyTo     string // copies the database to the new file $1; empty if unsupported
+	shred      string // makes the transaction overwrite freed data; empty if unsupported
+	// waits for other processes' transactions that ran the same statement; empty if unsupported
 	exclusive string
-	flush     string // ends a shredding transaction: overwrites the log of what was freed
-	nextIDs   string // reserves $2 ids of the sequence $1, which it returns
+	flush     string // runs after a shredding transaction and truncates the log that contains freed data
+	nextIDs   string // reserves and returns $2 ids of the sequence $1
 
-	// stands for the n-th argument of a bulk insert
+	// returns the placeholder of the n-th argument of a bulk insert
 	mark func(n int) string
-	// writes one of a list a column; nil where mark does
+	// builds an insert with one array per column; nil if mark is used
 	bulk func(into string, rows [][]any) (query string, args []any, ok bool)
-	// the driver prepares statements by itself, and keeps them by their text
+	// the driver prepares and caches statements itself
 	prepares bool
-	// ?N stands for the N-th argument wherever it is
+	// ?N may be used repeatedly for the N-th argument
 	numbered bool
 	list     func(column string, n int, values any) (string, any)
-	classify func(error) error // model.ErrConflict, a model.OutageError, or nil
-	schema   int64             // newest version that this program knows
-	stall    *stall            // gives up on a database that does not answer; nil where that cannot be
+	classify func(error) error // returns model.ErrConflict, a model.OutageError, or nil
+	schema   int64             // newest version known to this program
+	stall    *stall            // detects an unresponsive database; nil for SQLite
 
 	dialect database.Dialect
-	locker  lock.SessionLocker // lets one process migrate at a time
+	locker  lock.SessionLocker // ensures that one process migrates at a time
 
 	histories Histories
 	partsMu   sync.Mutex
 	parts     []any // see Shared
 	health    health
-	replaced  atomic.Pointer[NewerSchemaError] // nil until a newer program has migrated the database
+	replaced  atomic.Pointer[NewerSchemaError] // nil unless a newer program has migrated the database
 	closed    atomic.Bool
 	listen    func(ctx context.Context, heard func()) error // nil without notifications
-	queued    func()                                        // see Store.OnQueued; may be nil
+	queued    func()                                        // see DB.OnQueued; may be nil
 }
 
-// MaxArgs bounds the arguments of one statement. SQLite takes 32,766 and
-// PostgreSQL 65,535; parsing longer texts gains nothing.
+// MaxArgs limits the arguments of one statement. SQLite allows 32,766 and PostgreSQL 65,535; longer
+// statements are not faster.
 const MaxArgs = 8000
 
 func openEngine(ctx context.Context, c Config) (*engine, error) {
@@ -88,23 +88,23 @@ func (e *engine) close() error {
 	return errors.Join(e.read.Close(), e.index.Close(), e.write.Close())
 }
 
-// feedRoom is how many connections of the index whole feeds leave to what is short: which
-// version there is, what changed since another, and bodies.
+// feedRoom is the number of index connections reserved for short queries: the current version,
+// changes since a version, and bodies.
 //
-// The index has connections of its own because requests ask it while they have one, which is
-// why it must not wait for theirs; and few whole feeds are read at a time because each takes
-// seconds of a large deployment, for which readers of the others must not wait.
+// The index has a pool of its own because requests query it while they already use a connection;
+// with a shared pool they could deadlock. Whole feeds are limited because each takes seconds for a
+// large deployment and would delay others.
 const feedRoom = 2
 
-// setFeedReaders bounds how many transactions of the index read whole feeds.
+// setFeedReaders limits the transactions of the index that read whole feeds.
 func (e *engine) setFeedReaders(conns int) { e.whole = make(chan struct{}, conns-feedRoom) }
 
-// view runs fn on one state of the database.
+// view runs fn on one snapshot of the database.
 func (e *engine) view(caller context.Context, fn func(context.Context, *Session) error) error {
 	return e.viewBy(caller, e.read, fn)
 }
 
-// viewBy is view by connections of a pool.
+// viewBy is view with the connections of a pool.
 func (e *engine) viewBy(caller context.Context, by *sql.DB, fn func(context.Context, *Session) error) error {
 	return e.judge(caller, e.viewUnjudged(caller, by, fn))
 }
@@ -123,8 +123,8 @@ func (e *engine) viewUnjudged(caller context.Context, by *sql.DB, fn func(contex
 	return gaveUp(ctx, caller, fn(ctx, &Session{engine: e, tx: tx}))
 }
 
-// update runs fn in a transaction that writes: whole or, on any error, not at
-// all. Nothing is committed where nothing was written.
+// update runs fn in a writing transaction and rolls it back on any error. If nothing was written,
+// nothing is committed.
 func (e *engine) update(caller context.Context, fn func(context.Context, *Session) error) error {
 	return e.judge(caller, e.updateUnjudged(caller, fn))
 }
@@ -165,12 +165,14 @@ func (e *engine) updateUnjudged(caller context.Context, fn func(context.Context,
 	if err != nil || !q.shreds {
 		return e.explain(ctx, err)
 	}
-	// Done is done: a reader that is at work only keeps the log a while longer.
+	// The transaction is committed. If this fails because of an active reader, the log is only
+	// truncated later.
 	_, _ = e.write.ExecContext(ctx, e.flush)
 	return nil
 }
 
-// WriteOne runs a single writing statement without a transaction and returns the affected rows.
+// WriteOne runs a single writing statement without a transaction and returns the number of affected
+// rows.
 func (e *engine) WriteOne(caller context.Context, query string, args ...any) (n int64, err error) {
 	if e.oneWriter {
 		end, err := e.turns.take(caller, 0)
@@ -205,9 +207,8 @@ func (e *engine) AskAnyway(caller context.Context, query func(context.Context) e
 	return e.explain(ctx, query(ctx))
 }
 
-// Begin starts a transaction. Where the lock is another process's, it asks
-// again, so that a caller who gives up meanwhile is not kept waiting by the
-// database.
+// Begin starts a transaction. While another process has the lock it retries, so that the end of the
+// caller's context is noticed.
 func (e *engine) Begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, err error) {
 	for range e.attempts {
 		tx, err = db.BeginTx(ctx, options)
@@ -218,15 +219,14 @@ func (e *engine) Begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) 
 	return nil, err
 }
 
-// explain tells the callers' errors from the rest. The cause stays in the
-// chain for the log.
+// explain maps an error to one of package model. The cause stays in the chain for the log.
 func (e *engine) explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
 	kind := e.classify(err)
 	switch {
-	case ctx.Err() != nil && !failedByItself(kind): // a full disk is one, whoever still waits
+	case ctx.Err() != nil && !failedByItself(kind): // errors such as a full disk are reported even after cancellation
 		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	case errors.Is(err, sql.ErrNoRows):
 		return model.ErrNotFound
@@ -244,8 +244,8 @@ func (e *engine) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// failedByItself reports whether the database failed whatever the caller did,
-// so that it is said even to one who hung up.
+// failedByItself reports whether an error is a fault of the database. Such faults are reported even
+// if the caller has canceled.
 func failedByItself(kind error) bool {
 	outage, _ := errors.AsType[model.OutageError](kind)
 	switch outage {

@@ -11,19 +11,19 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// maxBatch bounds the bytes of the statements of a batch, which are in memory until they
-// are sent. The first import of 60,000 findings takes three batches.
+// maxBatch limits the bytes of the statements of a batch, which stay in memory until sent. The
+// first import of 60,000 findings needs three batches.
 const maxBatch = 32 << 20
 
-// writeBatch holds the writes of session.together until they are sent.
+// writeBatch contains the writes of Session.Together until they are sent.
 type writeBatch struct {
 	pgx.Batch
 	texts []string
 	size  int
 }
 
-// beginWrite starts a transaction that writes. PostgreSQL has batches, which need the
-// connection.
+// beginWrite starts a writing transaction. On PostgreSQL it reserves the connection, which batches
+// need.
 func (q *Session) beginWrite(ctx context.Context) (err error) {
 	if !q.engine.prepares {
 		q.tx, err = q.engine.Begin(ctx, q.engine.write, nil)
@@ -33,12 +33,12 @@ func (q *Session) beginWrite(ctx context.Context) (err error) {
 		return err
 	}
 	if q.tx, err = q.conn.BeginTx(ctx, nil); err != nil {
-		_ = q.conn.Close() // the error is known
+		_ = q.conn.Close() // the first error is returned
 	}
 	return err
 }
 
-// end rolls back what was not committed.
+// end rolls back unless committed, and releases the connection.
 func (q *Session) end() {
 	_ = q.tx.Rollback()
 	if q.conn != nil {
@@ -46,8 +46,8 @@ func (q *Session) end() {
 	}
 }
 
-// Together sends the writes of fn in one round trip on PostgreSQL. A read within fn sends
-// the writes before it first. An error names the statement.
+// Together sends the writes of fn in one round trip on PostgreSQL. A read within fn first sends the
+// pending writes. An error contains the start of the statement.
 func (q *Session) Together(ctx context.Context, fn func() error) error {
 	if q.conn == nil || q.batch != nil {
 		return fn()
@@ -60,7 +60,7 @@ func (q *Session) Together(ctx context.Context, fn func() error) error {
 	return q.flush(ctx)
 }
 
-// queue adds a write to the batch, and sends the batch when it is large.
+// queue adds a write to the batch and sends the batch if it exceeds maxBatch.
 func (q *Session) queue(ctx context.Context, query string, bound []any) error {
 	b := q.batch
 	b.Queue(query, bound...)
@@ -75,7 +75,7 @@ func (q *Session) queue(ctx context.Context, query string, bound []any) error {
 	return q.flush(ctx)
 }
 
-// flush sends the batch, if there is one.
+// flush sends the pending batch, if any.
 func (q *Session) flush(ctx context.Context) error {
 	if q.batch == nil || q.batch.Len() == 0 {
 		return nil

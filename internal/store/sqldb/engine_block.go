@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// blockRows is how many rows one statement inserts on an engine without bulk. Many
-// rows take several statements of one text, which the database parses once; parsing
-// a longer text gains nothing.
+// blockRows is the number of rows that one statement inserts on an engine without bulk. More rows
+// use several statements with the same text, which is parsed once. Longer statements are not
+// faster.
 const blockRows = 250
 
-// maxPrepared bounds the texts that a transaction keeps prepared.
+// maxPrepared limits the prepared statements of a transaction.
 const maxPrepared = 32
 
-// insertion is the statement that inserts rows of bound values, and its arguments.
+// insertion returns the statement that inserts rows of bound values, and its arguments.
 func (e *engine) insertion(into string, rows [][]any) (query string, args []any) {
 	if e.bulk != nil {
 		if query, args, ok := e.bulk(into, rows); ok {
@@ -27,11 +27,11 @@ func (e *engine) insertion(into string, rows [][]any) (query string, args []any)
 	return e.block(into, rows)
 }
 
-// block is the statement that inserts rows, and its arguments. What all rows have in a
-// column is one argument, where the engine can name one twice: of an upload's thirty
-// columns most are so, and binding a value costs as much as storing it.
+// block returns the statement that inserts rows, and its arguments. A value that all rows share in
+// a column is passed once if the engine allows repeated arguments. Most of an upload's thirty
+// columns are shared, and binding a value costs as much as storing it.
 func (e *engine) block(into string, rows [][]any) (query string, args []any) {
-	shared := make([]int, len(rows[0])) // the number of a column's argument; 0 for one a row
+	shared := make([]int, len(rows[0])) // argument number of a shared column; 0 if each row has its own
 	if len(rows) > 1 && e.numbered {
 		for column := range shared {
 			if isShared(rows, column) {
@@ -56,7 +56,7 @@ func (e *engine) block(into string, rows [][]any) (query string, args []any) {
 			n := shared[column]
 			if n == 0 {
 				args = append(args, v)
-				if n = len(args); n != next || !e.numbered { // the mark goes on from the highest number so far
+				if n = len(args); n != next || !e.numbered { // mark continues from the highest number used so far
 					b.WriteString(e.mark(n))
 					continue
 				}
@@ -87,8 +87,8 @@ func isShared(rows [][]any, column int) bool {
 	return true
 }
 
-// repeat writes by a text that comes again in this transaction, and is kept prepared
-// for it.
+// repeat runs a statement. If again is set, the statement stays prepared for the rest of the
+// transaction.
 func (q *Session) repeat(ctx context.Context, query string, args []any, again bool) error {
 	stmt := q.prepared[query]
 	if q.engine.prepares || stmt == nil && (!again || len(q.prepared) >= maxPrepared) {
@@ -100,7 +100,7 @@ func (q *Session) repeat(ctx context.Context, query string, args []any, again bo
 	q.Wrote = true
 	if stmt == nil {
 		var err error
-		if stmt, err = q.tx.PrepareContext(ctx, query); err != nil { // the transaction closes it
+		if stmt, err = q.tx.PrepareContext(ctx, query); err != nil { // closed by the transaction
 			return q.engine.explain(ctx, fmt.Errorf("prepare: %w", err))
 		}
 		if q.prepared == nil {

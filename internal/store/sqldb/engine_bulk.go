@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// postgresBulk inserts rows by a list a column, so that the text is the same for
-// one row and for thousands: PostgreSQL parses it once, and one round trip is
-// enough. Values are bound already; ok is false where a column mixes kinds.
+// postgresBulk returns an insert with one array per column. Its text does not depend on the number
+// of rows, so PostgreSQL parses it once and needs one round trip. Values are already bound. ok is
+// false if a column mixes types.
 func postgresBulk(into string, rows [][]any) (query string, args []any, ok bool) {
 	var lists, picked []string
 	for column := range rows[0] {
@@ -40,8 +40,8 @@ func postgresBulk(into string, rows [][]any) (query string, args []any, ok bool)
 	return query, args, true
 }
 
-// columnList is a column of rows as a list of PostgreSQL, and of what kind; without
-// a kind it holds nothing but NULL.
+// columnList returns a column of rows as an array for PostgreSQL and its type. The type is empty if
+// all values are NULL; the list is nil if the types differ.
 func columnList(rows [][]any, column int) (kind string, list any) {
 	first := slices.IndexFunc(rows, func(r []any) bool { return r[column] != nil })
 	if first < 0 {

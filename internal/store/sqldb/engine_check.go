@@ -8,10 +8,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// engineCheck is a query that returns a line for each fault, or a lone "ok".
+// engineCheck is a query that returns a line for each fault, or a single "ok".
 type engineCheck struct{ name, query string }
 
-// sqliteChecks are what SQLite can look through.
+// sqliteChecks are the checks that SQLite supports.
 var sqliteChecks = []engineCheck{
 	{"pages and indexes of the file", `PRAGMA integrity_check(100)`},
 	{
@@ -21,9 +21,9 @@ var sqliteChecks = []engineCheck{
 	},
 }
 
-// postgresChecks makes the queries from the catalogue: to read a row is to check
-// it, where the cluster has checksums. What is read must be asked for: the planner
-// leaves out a sum that nobody looks at, and the rows with it.
+// postgresChecks builds queries from the catalog that read every row, which verifies it if the
+// cluster has checksums. The conditions use the results, because the planner would otherwise skip
+// unused sums and their rows.
 func postgresChecks(ctx context.Context, e *engine) ([]engineCheck, error) {
 	var checks []engineCheck
 	for _, kind := range []struct{ name, from string }{
@@ -66,13 +66,12 @@ func postgresChecks(ctx context.Context, e *engine) ([]engineCheck, error) {
 	return checks, nil
 }
 
-// maxFaults bounds what one check lists; the rest is counted.
+// maxFaults limits the listed faults of one check; the rest is only counted.
 const maxFaults = 20
 
-// CheckEngine has the database look through itself: the pages, indexes and foreign
-// keys of a SQLite file; of PostgreSQL every row, every foreign key, and every index
-// where its extension amcheck is installed. tell is called after each check with what
-// is wrong, which may be nothing. An error means that a check could not be made.
+// CheckEngine runs the database's own checks and calls tell with the faults of each, possibly none.
+// SQLite checks pages, indexes and foreign keys. PostgreSQL reads every row, checks foreign keys,
+// and checks indexes if amcheck is installed. An error means that a check could not run.
 func (s *DB) CheckEngine(ctx context.Context, tell func(check string, faults []string)) error {
 	checks := s.engine.checks
 	if s.engine.name == "postgres" {
@@ -94,7 +93,7 @@ func (s *DB) CheckEngine(ctx context.Context, tell func(check string, faults []s
 	return nil
 }
 
-// FirstFaults lists the first faults and counts the others.
+// FirstFaults returns the first maxFaults faults and a line with the number of the others.
 func FirstFaults(faults []string) []string {
 	for i, f := range faults {
 		faults[i] = strings.TrimSpace(f)

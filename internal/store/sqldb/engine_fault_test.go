@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// A client that hangs up ends its query; it does not make a database that broke
-// meanwhile well.
+// TestABrokenDatabaseIsNoHangUp checks that a database fault is reported as such even if the caller
+// has canceled.
 func TestABrokenDatabaseIsNoHangUp(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -35,7 +35,7 @@ func TestABrokenDatabaseIsNoHangUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	// A connection that only reads says so of itself, as a broken one would.
+	// A write on a query-only connection fails like one on a read-only database.
 	_, err = s.engine.read.ExecContext(t.Context(), `DELETE FROM deployment`)
 	if err = s.engine.explain(gone, err); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("a database that takes no writes is %v", err)
@@ -46,7 +46,8 @@ func TestABrokenDatabaseIsNoHangUp(t *testing.T) {
 	}
 }
 
-// TestOutages names what the two databases, their drivers and the system say, by type and code.
+// TestOutages checks the classification of errors of the databases, their drivers and the operating
+// system.
 func TestOutages(t *testing.T) {
 	lost := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	for want, errs := range map[error][]error{

@@ -11,24 +11,24 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// health is what the database last said of itself in passing.
+// health is the state of the database as observed by regular work.
 type health struct {
 	mu      sync.Mutex
-	writes  bool  // the last write went well; false before the first one
-	damaged error // what was found of damage; it stays until the process ends
+	writes  bool  // whether the last write succeeded; false before the first one
+	damaged error // first damage found; never reset
 }
 
-// Wrote notes how a write ended.
+// Wrote records the result of a write.
 func (h *health) Wrote(err error) {
 	if err != nil && !failedByItself(model.OutageOf(err)) {
-		return // a conflict, a caller who hung up: it says nothing of the database
+		return // conflicts and cancellation do not concern the database
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.writes = err == nil
 }
 
-// found notes damage.
+// found records damage.
 func (h *health) found(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -40,20 +40,20 @@ func (h *health) found(err error) {
 	}
 }
 
-// state reports whether the last write went well, and what was found of damage.
+// state returns whether the last write succeeded, and recorded damage.
 func (h *health) state() (writes bool, damaged error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.writes, h.damaged
 }
 
-// writeProbe is the setting that a database which refused a write is asked with.
+// writeProbe is the setting that Health writes after a failed write.
 const writeProbe = "write probe"
 
-// Health reports whether the database can be read and written: nil where it can.
-// Damage that was found, and a schema that a newer Redoubt has migrated meanwhile,
-// are both errors. A database that refused its last write, or was not written to since the
-// start, is asked by a write. A database that has not answered by the context's deadline is model.ErrUnreachable.
+// Health reports whether the database can be read and written; nil means that it can. Recorded
+// damage and a schema migrated by a newer Redoubt fail both. After a failed write, or before the
+// first one, Health writes a probe. A database that has not responded by the context's deadline is
+// model.ErrUnreachable.
 func (s *DB) Health(ctx context.Context) (reads, writes error) {
 	reads = s.CheckSchema(ctx)
 	if reads != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -72,10 +72,9 @@ func (s *DB) Health(ctx context.Context) (reads, writes error) {
 	return nil, writes
 }
 
-// CheckSchema looks whether a newer Redoubt has migrated the database since it was
-// opened. From then on nothing is read or written: both may mean something else by now.
-// That is a NewerSchemaError, here and of all that is asked for, until the database is
-// one of this version again.
+// CheckSchema checks whether a newer Redoubt has migrated the database since it was opened. If so,
+// it and all later calls return a NewerSchemaError, because stored data may have a different
+// meaning. They succeed again once the schema is back at a known version.
 func (s *DB) CheckSchema(ctx context.Context) error { return s.engine.checkSchema(ctx) }
 
 func (e *engine) checkSchema(ctx context.Context) error {
@@ -99,9 +98,9 @@ func (e *engine) JudgeSchema(stored int64) error {
 	return newer
 }
 
-// CheckFile looks through the pages of a SQLite file, and then whether its indexes have
-// the rows of their tables, until the context ends. It returns the damage it finds, which
-// Health then tells too. On PostgreSQL, which looks after its own files, it returns nil.
+// CheckFile checks the pages of a SQLite file and the consistency of its indexes, until the context
+// ends. It returns the damage it finds, which Health then reports too. On PostgreSQL it returns
+// nil.
 func (s *DB) CheckFile(ctx context.Context) error {
 	for _, query := range s.engine.fileChecks {
 		faults, err := s.engine.lines(ctx, query)
@@ -116,7 +115,7 @@ func (s *DB) CheckFile(ctx context.Context) error {
 	return nil
 }
 
-// lines returns what a check complains about: its rows but a lone "ok".
+// lines returns the rows of a check except "ok".
 func (e *engine) lines(ctx context.Context, query string) (list []string, err error) {
 	err = e.Ask(ctx, func(ctx context.Context) error {
 		rows, err := e.read.QueryContext(ctx, query)

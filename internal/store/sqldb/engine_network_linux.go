@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// tcpUserTimeout is TCP_USER_TIMEOUT of Linux, which package syscall leaves out.
+// tcpUserTimeout is TCP_USER_TIMEOUT of Linux, which package syscall does not define.
 const tcpUserTimeout = 18
 
-// endUnacknowledged has the system end a connection that data was sent on and
-// that acknowledged none of it for so long, as one through a firewall that forgot
-// it: asking on another connection would find nothing wrong.
+// endUnacknowledged makes the system close a connection whose sent data is not acknowledged within
+// a limit. This detects connections dropped by a firewall, which a probe on a new connection would
+// miss.
 func endUnacknowledged(limit time.Duration) func(network, address string, conn syscall.RawConn) error {
 	return func(network, _ string, conn syscall.RawConn) error {
 		if !strings.HasPrefix(network, "tcp") {
 			return nil
 		}
 		return conn.Control(func(fd uintptr) {
-			// One that does not know the option works without.
+			// Systems without the option ignore it.
 			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(limit.Milliseconds()))
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// endUnacknowledged does nothing: only Linux can be asked.
+// endUnacknowledged does nothing, because only Linux supports the option.
 func endUnacknowledged(time.Duration) func(network, address string, conn syscall.RawConn) error {
 	return nil
 }

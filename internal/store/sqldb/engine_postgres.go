@@ -23,10 +23,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// postgresReaders, postgresIndex and postgresWriters bound the connections of one process.
-// Writers of a tenant wait for each other, each on a connection, and the one
-// whose turn it is may read beside its transaction: were there one pool, those
-// who wait could take its last connections, and all would wait for ever.
+// postgresReaders, postgresIndex and postgresWriters limit the connections of one process. Writers
+// of a tenant wait for each other while using a connection, and the active one may read outside of
+// its transaction. With a shared pool the waiting writers could use the last connections and cause
+// a deadlock.
 const (
 	postgresReaders = 10
 	postgresIndex   = 8
@@ -45,11 +45,11 @@ func openPostgres(ctx context.Context, databaseURL string, limit time.Duration) 
 	return e, nil
 }
 
-// newPostgres makes an engine that has not connected yet.
+// newPostgres returns an engine without an open connection.
 func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
-		// The cause may quote the password.
+		// The cause may contain the password.
 		return nil, nil, errors.New("the database URL cannot be read; it looks like postgres://user:password@host:5432/name")
 	}
 	config.DialFunc = dialWithin(limit)
@@ -66,7 +66,7 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 		skipLocked: " FOR UPDATE SKIP LOCKED",
 		announce:   `SELECT pg_notify('` + jobChannel + `', '')`,
 		byBytes:    ` COLLATE "C"`,
-		exclusive:  `SELECT pg_advisory_xact_lock(4097083627)`, // a number that nobody else takes
+		exclusive:  `SELECT pg_advisory_xact_lock(4097083627)`, // an arbitrary number unique to this lock
 		nextIDs: `SELECT nextval(CAST(CAST($1 AS TEXT) || '_id_seq' AS regclass)) FROM generate_series(1, ` +
 			`CAST($2 AS BIGINT))`,
 		mark: func(n int) string { return "$" + strconv.Itoa(n) },
@@ -91,14 +91,14 @@ func postgresList(column string, n int, values any) (condition string, arg any) 
 	return fmt.Sprintf("%s = ANY($%d)", column, n), values
 }
 
-// postgresAnswers asks for anything at all, on a connection of its own. A server
-// that refuses, as one with too many connections does, answers.
+// postgresAnswers returns a function that probes the server on a new connection. A server that
+// rejects the connection, for example because it has too many, counts as responsive.
 func postgresAnswers(config *pgx.ConnConfig) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := pgconn.ConnectConfig(ctx, config.Config.Copy())
 		if err == nil {
 			_, err = conn.Exec(ctx, `SELECT 1`).ReadAll()
-			_ = conn.Close(ctx) // what it had to say it has said
+			_ = conn.Close(ctx) // the result is already known
 		}
 		if _, answered := errors.AsType[*pgconn.PgError](err); answered {
 			return nil
@@ -115,7 +115,7 @@ func classifyPostgres(err error) error {
 		if e.Code == "58P01" { // undefined_file
 			return classifyLostFile(e.Message)
 		}
-		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // a password that was changed, a database that is gone
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // such as a changed password or a deleted database
 			return model.ErrUnreachable
 		}
 		return nil
@@ -126,7 +126,7 @@ func classifyPostgres(err error) error {
 	return nil
 }
 
-// classifySQLState reads the code of an error that PostgreSQL itself answers.
+// classifySQLState classifies a SQLSTATE returned by PostgreSQL.
 func classifySQLState(code string) error {
 	switch code {
 	case "23505", "23503": // unique_violation, foreign_key_violation
@@ -157,12 +157,12 @@ func classifySQLState(code string) error {
 	return nil
 }
 
-// keptFile is in the path of a file that PostgreSQL keeps what is stored in; the path
-// stands in its message in whatever language.
+// keptFile matches the path of a file with stored data. The path occurs in messages in any
+// language.
 var keptFile = regexp.MustCompile(`\b(base|global|pg_tblspc|pg_xact|pg_multixact)/`)
 
-// classifyLostFile tells a file of what is stored, which is damage, from a temporary
-// one, which is gone with its query, and from a library that is not installed.
+// classifyLostFile classifies a missing file by its path. Stored data is damage and a temporary
+// file is a disk error. Others, such as a missing library, are unclassified.
 func classifyLostFile(message string) error {
 	switch {
 	case strings.Contains(message, "pgsql_tmp"):
@@ -173,8 +173,8 @@ func classifyLostFile(message string) error {
 	return nil
 }
 
-// lostConnection reports whether an error is the network's or the end of a
-// connection, before or after the statement was sent.
+// lostConnection reports whether an error is a network error or a closed connection, before or
+// after the statement was sent.
 func lostConnection(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
@@ -194,9 +194,8 @@ func lostConnection(err error) bool {
 	return pgconn.SafeToRetry(err) || pgconn.Timeout(err)
 }
 
-// dialWithin connects, and has the system end a connection whose other side is
-// gone without a word: one that is idle by asking, and, where the system can,
-// one that takes no data.
+// dialWithin returns a dialer whose connections are closed when the other side is unreachable. Idle
+// connections use keep-alive probes; on Linux, unacknowledged data has a timeout too.
 func dialWithin(limit time.Duration) pgconn.DialFunc {
 	dialer := &net.Dialer{
 		Timeout: limit,

@@ -24,19 +24,19 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// busyMillis is how long SQLite itself waits for a lock before begin looks
-// whether the caller is still there; busyAttempts of them make ten seconds.
+// busyMillis is how long SQLite waits for a lock before Begin checks the caller's context. With
+// busyAttempts this is ten seconds in total.
 const (
 	busyMillis   = "250"
 	busyAttempts = 40
 )
 
-// SQLiteDriver is the name of the driver of database/sql that opens SQLite. Tests replace it by
-// one that counts.
+// SQLiteDriver is the name of the database/sql driver for SQLite. Tests replace it by one that
+// counts.
 var SQLiteDriver = "sqlite"
 
-// openSQLite opens redoubt.db in a folder, which it makes if need be. Readers
-// have connections of their own and never wait for the one writer.
+// openSQLite opens redoubt.db in a folder and creates both if needed. Readers have their own
+// connections and never wait for the writer.
 func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	if dir == "" {
 		return nil, errors.New("no data folder was given")
@@ -55,7 +55,7 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	e := newSQLite()
 	e.locker = starters
 	spare := filepath.Join(dir, spareFile)
-	// FULL: an acknowledged write survives the loss of power, not just of the process.
+	// With FULL, a committed write survives a power failure, not just a crash of the process.
 	if err := e.openPools(path, url.Values{}, "journal_mode(WAL)", "synchronous(FULL)"); err != nil {
 		return nil, err
 	}
@@ -79,16 +79,16 @@ func newSQLite() *engine {
 		checks:     sqliteChecks, copyTo: `VACUUM INTO $1`,
 		shred: `PRAGMA secure_delete = ON`, flush: `PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE)`,
 		nextIDs: `UPDATE sequence SET next = next + $2 WHERE name = $1 RETURNING next - $2`,
-		// SQLite looks every $N up in a list of those before it: some thousand of
-		// them took fifty times as long as some thousand of these.
+		// SQLite searches each $N in a list of earlier ones. For thousands of arguments this is
+		// fifty times slower than ?.
 		mark: func(int) string { return "?" }, numbered: true,
 		list: sqliteList, classify: classifySQLite,
 	}
 }
 
-// openPools opens the connections for writes, for reads and for the index. Options are
-// parameters of SQLite's file name, and pragmas of all of them. The driver sorts pragmas:
-// main.cache_size, which reads the schema, comes behind locking_mode.
+// openPools opens the pools for writes, for reads and for the index. options are URI parameters of
+// SQLite's file name. The driver sorts pragmas, so main.cache_size, which reads the schema, follows
+// locking_mode.
 func (e *engine) openPools(path string, options url.Values, writePragmas ...string) (err error) {
 	readers := max(4, 2*runtime.GOMAXPROCS(0))
 	if e.write, err = sqlitePool(
@@ -106,8 +106,8 @@ func (e *engine) openPools(path string, options url.Values, writePragmas ...stri
 	return nil
 }
 
-// openReadOnly opens a database on a file system that takes no writes, to which a disk
-// turns after an error. Each write is model.ErrReadOnly until the next start.
+// openReadOnly opens a database on a read-only file system; a disk may become one after an error.
+// Each write is model.ErrReadOnly until the next start.
 func openReadOnly(ctx context.Context, path string) (*engine, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -115,11 +115,11 @@ func openReadOnly(ctx context.Context, path string) (*engine, error) {
 	}
 	options := url.Values{"mode": {"ro"}}
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
-		// A log of writes is read without the shared memory beside it, which could not be made.
+		// The WAL is read without the shared-memory file, which cannot be created here.
 		options.Set("vfs", "unix-none")
 		options.Set("_pragma", "locking_mode(EXCLUSIVE)")
 	} else {
-		options.Set("immutable", "1") // SQLite would want to make a log
+		options.Set("immutable", "1") // prevents SQLite from creating a WAL
 	}
 	e := newSQLite()
 	e.locker = noLock{}
@@ -139,27 +139,27 @@ func (noLock) SessionLock(context.Context, *sql.Conn) error { return nil }
 
 func (noLock) SessionUnlock(context.Context, *sql.Conn) error { return nil }
 
-// spareFile holds a little room on the disk, so that a start on a full one can
-// make the file of shared memory that SQLite reads with.
+// spareFile reserves disk space, so that a start on a full disk can create SQLite's shared-memory
+// file.
 const spareFile = "redoubt.spare"
 
-// spareBytes is four times what that file has at first.
+// spareBytes is four times the initial size of the shared-memory file.
 const spareBytes = 128 << 10
 
-// keepSpare makes the spare file. Where there is no room for it, the next start makes it.
+// keepSpare creates the spare file. If there is no space for it, the next start retries.
 func keepSpare(path string) {
 	if info, err := os.Stat(path); err == nil && info.Size() == spareBytes {
 		return
 	}
-	noise := make([]byte, spareBytes) // which no file system stores in less
-	_, _ = rand.Read(noise)           // it never fails
+	noise := make([]byte, spareBytes) // file systems cannot compress it
+	_, _ = rand.Read(noise)           // never fails
 	if err := os.WriteFile(path, noise, 0o600); err != nil {
 		_ = os.Remove(path)
 	}
 }
 
-// connect makes the first connection, which may turn a new file to WAL. Two
-// processes that did so at once would fail, whatever their patience.
+// connect opens the first connection, which may switch a new file to WAL. Two processes doing so at
+// once would fail despite the busy timeout.
 func (e *engine) connect(ctx context.Context, starters *sqliteLock) error {
 	if err := starters.SessionLock(ctx, nil); err != nil {
 		return err
@@ -171,8 +171,8 @@ func (e *engine) connect(ctx context.Context, starters *sqliteLock) error {
 	return errors.Join(err, starters.SessionUnlock(ctx, nil))
 }
 
-// privateFile makes the file for its owner alone, as SQLite would not; the
-// files that SQLite puts beside it take over its mode.
+// privateFile creates a file readable only by its owner, which SQLite does not do. SQLite's
+// additional files inherit the mode.
 func privateFile(path string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -199,7 +199,7 @@ func sqlitePool(path string, options url.Values, size int, pragmas ...string) (*
 	return db, nil
 }
 
-// sqliteList passes a list as one JSON argument, whatever its length.
+// sqliteList passes a list of any length as one JSON argument.
 func sqliteList(column string, n int, values any) (condition string, arg any) {
 	item := "value"
 	switch list := values.(type) {
@@ -221,7 +221,7 @@ func sqliteList(column string, n int, values any) (condition string, arg any) {
 	}
 	text, err := json.Marshal(values)
 	if err != nil {
-		panic(fmt.Sprintf("store: a list of %T: %v", values, err)) // a list of anything else is a bug
+		panic(fmt.Sprintf("store: a list of %T: %v", values, err)) // a list of another type is a programming error
 	}
 	return fmt.Sprintf("%s IN (SELECT %s FROM json_each($%d))", column, item, n), string(text)
 }
@@ -241,7 +241,7 @@ func classifySQLite(err error) error {
 	if e.Code() == sqlite3.SQLITE_IOERR_NOMEM {
 		return model.ErrOutOfMemory
 	}
-	switch e.Code() & 0xff { // the low byte is the kind, the others the detail
+	switch e.Code() & 0xff { // the low byte is the primary result code
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		return model.ErrBusy
 	case sqlite3.SQLITE_FULL:
@@ -260,7 +260,7 @@ func classifySQLite(err error) error {
 	return nil
 }
 
-// classifySystem knows what the operating system refuses around the database.
+// classifySystem classifies errors of the operating system.
 func classifySystem(err error) error {
 	for errno, kind := range map[syscall.Errno]model.OutageError{
 		syscall.ENOSPC: model.ErrDiskFull, syscall.EDQUOT: model.ErrDiskFull, syscall.EFBIG: model.ErrDiskFull,
@@ -271,23 +271,23 @@ func classifySystem(err error) error {
 			return kind
 		}
 	}
-	// The driver has neither type nor value for what its allocator refuses.
+	// The driver's allocation errors have neither a type nor a value.
 	if strings.Contains(err.Error(), "cannot allocate ") {
 		return model.ErrOutOfMemory
 	}
 	return nil
 }
 
-// sqliteLock lets one process open and migrate at a time. SQLite has no lock that
-// outlives a transaction, so it is a transaction on a file of its own, which
-// the system ends with the process.
+// sqliteLock ensures that one process at a time opens and migrates the database. SQLite has no lock
+// that outlives a transaction, so it is a transaction on a separate file. The system releases it
+// when the process ends.
 type sqliteLock struct {
 	path string
 	db   *sql.DB
 	tx   *sql.Tx
 }
 
-// SessionLock waits for the lock, ten seconds at most.
+// SessionLock waits for the lock for at most ten seconds.
 func (l *sqliteLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 	path, err := privateFile(l.path)
 	if err != nil {
@@ -300,7 +300,7 @@ func (l *sqliteLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 	l.tx, err = e.Begin(ctx, l.db, nil)
 	kind := e.classify(err)
 	switch {
-	// where no lock file can be made nobody can migrate either
+	// without a lock file, no process can migrate either
 	case err == nil, errors.Is(kind, model.ErrDiskFull), errors.Is(kind, model.ErrReadOnly):
 		return nil
 	case errors.Is(kind, model.ErrBusy):
@@ -309,7 +309,7 @@ func (l *sqliteLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 	return errors.Join(e.explain(ctx, err), l.db.Close())
 }
 
-// SessionUnlock lets the next one in.
+// SessionUnlock releases the lock.
 func (l *sqliteLock) SessionUnlock(context.Context, *sql.Conn) error {
 	if l.tx == nil {
 		return l.db.Close()

@@ -9,17 +9,16 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// stall tells work that takes long from a database that no longer answers. To
-// wait for a lock or a large statement is no fault, however long it takes, so
-// the limit is not one of the work: whoever has waited for half of it has the
-// database asked, on a connection of its own, and gives up when no answer comes
-// within the other half. Those who wait share the question.
+// stall distinguishes slow work from an unresponsive database. Waiting for a lock or a large
+// statement may take any time. After half of the limit, the database is probed on a new connection.
+// The work fails if the probe gets no response within the other half. Waiting callers share a
+// probe.
 type stall struct {
 	limit time.Duration
-	ask   func(context.Context) error // whether the database answers anything at all
+	ask   func(context.Context) error // probes whether the database responds
 
 	mu     sync.Mutex
-	asking *answer // nil while nobody asks
+	asking *answer // nil without a running probe
 }
 
 type answer struct {
@@ -27,8 +26,8 @@ type answer struct {
 	err  error
 }
 
-// watch returns a context that ends when the database stops answering, with
-// model.ErrUnreachable as its cause. A nil stall watches nothing.
+// watch returns a context that ends when the database stops responding, with model.ErrUnreachable
+// as its cause. A nil stall watches nothing.
 func (s *stall) watch(ctx context.Context) (context.Context, func()) {
 	if s == nil {
 		return ctx, func() {}
@@ -53,7 +52,7 @@ func (s *stall) watch(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// answers asks the database, or waits for who asks already.
+// answers probes the database, or waits for the running probe.
 func (s *stall) answers() error {
 	s.mu.Lock()
 	a := s.asking
@@ -77,8 +76,8 @@ func (s *stall) answer(a *answer) {
 	close(a.done)
 }
 
-// gaveUp returns why work ended that the watch ended, and else its own error: a
-// caller that looks at a context of its own sees only that its transaction is gone.
+// gaveUp adds the cause of an ended watch to an error. A caller with its own context would
+// otherwise only report that its transaction was rolled back.
 func gaveUp(watched, caller context.Context, err error) error {
 	if err == nil || watched.Err() == nil || caller.Err() != nil {
 		return err

@@ -2,10 +2,9 @@ package sqldb
 
 import "context"
 
-// Exclusive runs fn while no other process that shares a PostgreSQL does the same:
-// what several servers that start at once may do one after the other only. fn may use
-// the store. The lock goes with the connection, so a process that dies holds nobody up.
-// SQLite has one server: there fn runs as it is.
+// Exclusive runs fn while no other process on the same PostgreSQL database runs Exclusive. Servers
+// use it for work at their start. fn may use the store. The lock ends with the connection, so a
+// dead process does not block others. SQLite has one server, so fn runs without a lock.
 func (s *DB) Exclusive(caller context.Context, fn func(context.Context) error) error {
 	e := s.engine
 	if e.exclusive == "" {
@@ -21,6 +20,6 @@ func (s *DB) Exclusive(caller context.Context, fn func(context.Context) error) e
 	if err == nil {
 		err = fn(caller)
 	}
-	done() // not before: the transaction ends with its context
+	done() // must follow fn: the transaction ends with its context
 	return err
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// ReachesBack is model.ErrConflict where the feed does not tell what changed since a
-// version: it no longer reaches back so far, or the version is of a history that was lost.
+// ReachesBack returns model.ErrConflict if the feed does not contain all changes since a version.
+// See Knows.
 func (tx *Tx) ReachesBack(ctx context.Context, version int64) error {
 	known, err := tx.Knows(ctx, version)
 	if err == nil && !known {
@@ -17,8 +17,8 @@ func (tx *Tx) ReachesBack(ctx context.Context, version int64) error {
 	return err
 }
 
-// Knows reports whether the feed tells what changed since a version: it is one that the
-// deployment has had, and not of a history that was lost, and nothing since then was pruned.
+// Knows reports whether the feed contains all changes since a version. It does not if they were
+// pruned, or if the version belongs to a history that was lost by a restore.
 func (tx *Tx) Knows(ctx context.Context, version int64) (bool, error) {
 	if version == tx.Version() {
 		return true, nil
@@ -30,6 +30,5 @@ func (tx *Tx) Knows(ctx context.Context, version int64) (bool, error) {
 	return had > 0, err
 }
 
-// FeedBatch is how many rows of a kind a batch holds at most: with bodies some
-// five megabytes.
+// FeedBatch limits the rows of a kind in a batch. With bodies a batch has about five megabytes.
 const FeedBatch = 2000

@@ -8,34 +8,33 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// history is a run of a deployment's versions, each of which has the commits of those
-// before. What one of them has under an id the later ones have too, where nothing
-// changes it. A restored backup, or a standby that was promoted without the last
-// commits, begins another history, which gives the same ids to others.
+// history is a sequence of versions of a deployment, each of which includes the commits of the
+// earlier ones. An id refers to the same row in all of them unless a change is recorded. A restored
+// backup, or a promoted standby without the last commits, starts another history that reuses ids.
 type history struct {
-	id       int64   // rises, and no two histories have the same
-	versions []int64 // of it, the newest last; only the last that were asked for
-	strays   int     // transactions, one after the other, that were of none of them
+	id       int64   // increasing and unique
+	versions []int64 // ascending; only the last MaxKnownVersions that were read
+	strays   int     // consecutive transactions with an unknown version
 }
 
 const (
-	// MaxKnownVersions bounds the versions that are remembered of a history: a
-	// transaction that reads on in an older state is of it without another question.
+	// MaxKnownVersions limits the remembered versions of a history. Transactions on a remembered
+	// older version need no query.
 	MaxKnownVersions = 64
-	// MaxStrays is how many transactions in a row may be older than a history and not
-	// known to be of it, before it is taken for lost.
+	// MaxStrays is the number of consecutive transactions with older unknown versions after which a
+	// history is assumed to be lost.
 	MaxStrays = 16
 )
 
-// Histories remembers of each deployment the history that was seen last.
+// Histories stores the current history of each deployment. It is safe for concurrent use.
 type Histories struct {
 	mu   sync.Mutex
 	last int64
 	of   map[int64]*history // by deployment
 }
 
-// At finds the history of a deployment, and tells whether the version is known to be of
-// it. Where it is not, that is for newest to show: it is the newest version known.
+// At returns the history of a deployment and reports whether the version is known to belong to it.
+// If not, the caller checks whether it follows newest, the newest known version.
 func (h *Histories) At(deployment, version int64) (id, newest int64, known bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,8 +48,8 @@ func (h *Histories) At(deployment, version int64) (id, newest int64, known bool)
 	return past.id, past.versions[len(past.versions)-1], known
 }
 
-// Add notes that a version follows newest in a history, and returns its id; 0 where
-// somebody noted another history meanwhile.
+// Add records that a version follows newest in a history and returns the history's id. It returns 0
+// if the history was replaced meanwhile, or if another version was added to it.
 func (h *Histories) Add(deployment, id, newest, version int64) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,7 +58,7 @@ func (h *Histories) Add(deployment, id, newest, version int64) int64 {
 		return 0
 	}
 	past.strays = 0
-	// A later version that another has noted meanwhile may be of a restored database.
+	// A later version recorded meanwhile may belong to a restored database.
 	if past.versions[len(past.versions)-1] != newest {
 		if slices.Contains(past.versions, version) {
 			return id
@@ -73,9 +72,9 @@ func (h *Histories) Add(deployment, id, newest, version int64) int64 {
 	return id
 }
 
-// Begin starts a history in the place of the one with the id, and returns its id. It
-// returns 0, and nothing begins, where somebody else did so, or where the version may
-// be that of a transaction that only began before the newest commits.
+// Begin starts a history in place of another and returns its id. It returns 0 without a change if
+// the history was already replaced. It also does so if the version may belong to a transaction that
+// began before the newest commits.
 func (h *Histories) Begin(deployment, instead, version int64) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,9 +94,9 @@ func (h *Histories) Begin(deployment, instead, version int64) int64 {
 	return h.last
 }
 
-// HistoryID returns which history the transaction reads, for what is remembered by id:
-// that holds in its own history alone. It is 0 where nobody can tell, and then nothing
-// that is remembered holds. The database is asked where the version moved.
+// HistoryID returns the id of the history that the transaction reads. Cached data keyed by id is
+// valid only within its history. It returns 0 if the history is unknown, and then no cached data is
+// valid. A changed version needs a query.
 func (tx *Tx) HistoryID(ctx context.Context) (int64, error) {
 	if tx.past != nil {
 		return *tx.past, nil

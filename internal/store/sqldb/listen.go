@@ -29,15 +29,16 @@ func (s *DB) Listen(ctx context.Context) {
 	}
 }
 
-// postgresListen calls heard once after LISTEN, for earlier notifications, and for each
-// notification until the connection breaks or the context ends.
+// postgresListen returns a function that calls heard once after LISTEN and then for each
+// notification. It returns when the connection breaks or the context ends. The first call covers
+// earlier notifications.
 func postgresListen(config *pgx.ConnConfig) func(context.Context, func()) error {
 	return func(ctx context.Context, heard func()) error {
 		conn, err := pgx.ConnectConfig(ctx, config.Copy())
 		if err != nil {
 			return err
 		}
-		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // a broken connection has nothing to close
+		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // a broken connection needs no close
 		if _, err := conn.Exec(ctx, "LISTEN "+jobChannel); err != nil {
 			return err
 		}

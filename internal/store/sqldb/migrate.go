@@ -14,23 +14,23 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Baseline is the version of the schema that a database is made with; migrations after it
-// change it. Databases of earlier versions, which no release made, are refused.
+// Baseline is the version of the initial schema; later migrations change it. Older databases, which
+// no release created, are rejected.
 const Baseline = 82
 
-// Migrations are numbered and never edited once released. A file is for both
-// engines unless its name says which: .sqlite.sql or .postgres.sql.
+// migrations contains the numbered migrations, which must not be edited once released. A file
+// applies to both engines unless its name ends in .sqlite.sql or .postgres.sql.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date, one process at a time.
+// migrate migrates the schema, one process at a time.
 func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 	provider, err := e.migrator()
 	if err != nil {
 		return err
 	}
-	applied, err := provider.Up(ctx) // which takes nothing away from a schema that is ahead
+	applied, err := provider.Up(ctx) // leaves a newer schema unchanged
 	if err == nil || e.classify(err) == nil {
 		if newer := e.refuseNewer(ctx, provider); newer != nil {
 			return newer
@@ -51,7 +51,7 @@ func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// migrator is what knows the engine's migrations.
+// migrator returns the provider of the engine's migrations.
 func (e *engine) migrator() (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -65,8 +65,8 @@ func (e *engine) migrator() (*goose.Provider, error) {
 		goose.WithExcludeNames(foreign), goose.WithSessionLocker(e.locker), goose.WithDisableGlobalRegistry(true))
 }
 
-// refuseNewer fails where the schema was made by a later version of the program,
-// which may keep things that this one neither reads nor writes.
+// refuseNewer returns a NewerSchemaError if a later version of the program migrated the schema.
+// That may contain data unknown to this one.
 func (e *engine) refuseNewer(ctx context.Context, provider *goose.Provider) error {
 	stored, known, err := provider.GetVersions(ctx)
 	e.schema = known
@@ -76,18 +76,18 @@ func (e *engine) refuseNewer(ctx context.Context, provider *goose.Provider) erro
 	return Misread(err)
 }
 
-// NewerSchemaError says that a later version of Redoubt has migrated the
-// database. Nothing was read of it or written to it.
+// NewerSchemaError means that a later version of Redoubt has migrated the database. Nothing was
+// read or written.
 type NewerSchemaError struct {
 	Stored int64 // version of the database's schema
-	Known  int64 // newest that this program knows
+	Known  int64 // newest version known to this program
 }
 
-// Unwrap tells clients of a server that ran already to try again: they come to one of
-// the newer version.
+// Unwrap returns model.ErrReplaced, so that clients of a running server retry and reach the newer
+// version.
 func (e *NewerSchemaError) Unwrap() error { return model.ErrReplaced }
 
-// Error names both versions, and the two ways on.
+// Error describes both versions and the two possible solutions.
 func (e *NewerSchemaError) Error() string {
 	return fmt.Sprintf("the database has schema %d, which a newer redoubt made; this one knows schemas up to %d and "+
 		"would damage what it does not know. "+
@@ -105,13 +105,14 @@ func refuseOlder(ctx context.Context, provider *goose.Provider) error {
 	return nil
 }
 
-// OlderSchemaError means that a development version older than the baseline created the
-// database. Nothing was changed in it.
+// OlderSchemaError means that a development version before the baseline created the database.
+// Nothing was changed in it.
 type OlderSchemaError struct {
 	Stored int64 // version of the database's schema
 }
 
-// Error names what made the database, what is not transferred, and the two ways on.
+// Error describes the origin of the database, the data that is not transferred, and the two
+// possible solutions.
 func (e *OlderSchemaError) Error() string {
 	return fmt.Sprintf("the database has schema %d, which a development version of redoubt from before 28 November 2026 "+
 		"made; this one reads schema %d and later. "+
@@ -120,7 +121,7 @@ func (e *OlderSchemaError) Error() string {
 		"brings the database to schema %d. Nothing was changed", e.Stored, Baseline, Baseline)
 }
 
-// foreignMigrations lists the files that are for the other engine.
+// foreignMigrations returns the files for the other engine.
 func (e *engine) foreignMigrations(files fs.FS) ([]string, error) {
 	names, err := fs.Glob(files, "*.*.sql")
 	var foreign []string

@@ -10,9 +10,8 @@ import (
 
 var errEnough = errors.New("enough rows were read")
 
-// UpTo reads the rows of a query that keep lets pass, limit of them at most, and
-// tells whether there are more. What comes after these is not read, so neither
-// memory nor statements grow with what the query finds.
+// UpTo returns at most limit rows of a query that keep accepts, and reports whether there are more.
+// It stops reading after them, so memory does not grow with the result.
 func UpTo[T any](
 	ctx context.Context, q querier, limit int, keep func(T) bool, scan func(Row) (T, error), query string, args ...any,
 ) (list []T, more bool, err error) {
@@ -37,8 +36,8 @@ func UpTo[T any](
 	return list, more, err
 }
 
-// UnlessKept is the LIMIT of a query for upTo: one row more than are wanted, or
-// none where globs leave rows out that only Go can tell.
+// UnlessKept returns the LIMIT of a query for UpTo: one row more than limit. With globs it is
+// unlimited, because they are evaluated in Go.
 func UnlessKept(limit int, globs model.ProjectGlobs) int64 {
 	if len(globs) > 0 {
 		return math.MaxInt64

@@ -4,18 +4,18 @@ import (
 	"context"
 )
 
-// Hook is what a subject does at the end of each Update that wrote, before its commit.
+// Hook is work of a subject at the end of each writing Update, before the commit.
 type Hook struct {
-	Name string // what the work is, in errors
+	Name string // describes the work in errors
 	Run  func(context.Context, *Tx) error
 }
 
-// Local returns the value of a type that belongs to the transaction. It is zero at its first use.
-// A subject gathers here what its Hook writes.
+// Local returns the value of type T that belongs to the transaction, initially zero. Subjects
+// collect the input of their Hook in it.
 func Local[T any](tx *Tx) *T { return part[T](&tx.parts) }
 
-// Shared returns the value of a type that all transactions of the database share in this process,
-// as a cache. It is zero at its first use.
+// Shared returns the value of type T that all transactions of the database in this process share,
+// initially zero. It is used for caches.
 func Shared[T any](tx *Tx) *T {
 	e := tx.Session.engine
 	e.partsMu.Lock()

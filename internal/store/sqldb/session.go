@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// Session is one transaction on the database, without a tenant: what is
-// server-wide uses it, everything else goes through Tx.
+// Session is one transaction on the database without a tenant. Server-wide tables use it;
+// everything else uses Tx.
 type Session struct {
 	engine *engine
 	tx     *sql.Tx
-	conn   *sql.Conn   // of a transaction that writes to PostgreSQL; else nil
-	batch  *writeBatch // within together; else nil
+	conn   *sql.Conn   // of a writing transaction on PostgreSQL; else nil
+	batch  *writeBatch // within Together; else nil
 	Wrote  bool
 	shreds bool
 
 	announces bool // a job without delay was added
 
-	prepared map[string]*sql.Stmt // for the time of the transaction, by text
+	prepared map[string]*sql.Stmt // by query text, until the transaction ends
 }
 
-// querier reads: a session, a Tx that adds its tenant as $1, or a pool.
+// querier runs queries: a Session, a Tx, which adds its tenant as $1, or a Pool.
 type querier interface {
 	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	explain(ctx context.Context, err error) error
@@ -44,10 +44,11 @@ func (p Pool) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 
 func (p Pool) explain(ctx context.Context, err error) error { return p.engine.explain(ctx, err) }
 
-// Row is what a scan function reads the columns of.
+// Row is one row of a result, passed to scan functions.
 type Row interface{ Scan(dest ...any) error }
 
-// Write writes. Within together it may return before the database has answered.
+// Write runs a statement that writes. Within Together it may return before the database has
+// responded.
 func (q *Session) Write(ctx context.Context, query string, args ...any) error {
 	return q.send(ctx, query, Bind(args))
 }
@@ -64,7 +65,7 @@ func (q *Session) send(ctx context.Context, query string, bound []any) error {
 	return q.engine.explain(ctx, err)
 }
 
-// Exec writes, and returns how many rows it wrote.
+// Exec runs a statement that writes and returns the number of affected rows.
 func (q *Session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	if err := matchArgs(query, len(args)); err != nil {
 		return 0, err
@@ -81,7 +82,7 @@ func (q *Session) Exec(ctx context.Context, query string, args ...any) (int64, e
 	return n, q.engine.explain(ctx, err)
 }
 
-// Shred makes the engine overwrite what the transaction frees, where it can.
+// Shred makes the engine overwrite data that the transaction frees, where the engine supports it.
 func (q *Session) Shred(ctx context.Context) error {
 	if q.shreds || q.engine.shred == "" {
 		return nil
@@ -90,8 +91,8 @@ func (q *Session) Shred(ctx context.Context) error {
 	return q.Write(ctx, q.engine.shred)
 }
 
-// query reads. It is the ground of one and many, which close the rows. A
-// statement that writes and returns rows says so to wrote itself.
+// query runs a statement that returns rows, which Each closes. A caller whose statement also writes
+// must set Wrote itself.
 func (q *Session) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if err := matchArgs(query, len(args)); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (q *Session) query(ctx context.Context, query string, args ...any) (*sql.Ro
 	return rows, q.engine.explain(ctx, err)
 }
 
-// Many reads all rows of a query. The list is never nil.
+// Many returns all rows of a query. The list is never nil.
 func Many[T any](ctx context.Context, q querier, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
 	list := []T{}
 	err := Each(ctx, q, func(r Row) error {
@@ -114,7 +115,7 @@ func Many[T any](ctx context.Context, q querier, scan func(Row) (T, error), quer
 	return list, err
 }
 
-// One reads the only row of a query, or answers model.ErrNotFound.
+// One returns the first row of a query, or model.ErrNotFound if there is no row.
 func One[T any](ctx context.Context, q querier, scan func(Row) (T, error), query string, args ...any) (T, error) {
 	list, err := Many(ctx, q, scan, query, args...)
 	if err == nil && len(list) == 0 {
@@ -127,7 +128,7 @@ func One[T any](ctx context.Context, q querier, scan func(Row) (T, error), query
 	return list[0], nil
 }
 
-// Each hands the rows of a query over one by one, however many there are.
+// Each calls take for each row of a query without loading all rows into memory.
 func Each(ctx context.Context, q querier, take func(Row) error, query string, args ...any) error {
 	rows, err := q.query(ctx, query, args...)
 	if err != nil {
@@ -147,14 +148,14 @@ func Scalar[T any](r Row) (v T, err error) { return v, r.Scan(&v) }
 
 func (q *Session) explain(ctx context.Context, err error) error { return q.engine.explain(ctx, err) }
 
-// In returns the condition that a column is one of a list ([]int64, []string,
-// [][]byte or []model.Digest), and the list as the argument $n.
+// In returns the condition that a column is one of a list, and the list as the argument $n. The
+// list is a []int64, []string, [][]byte or []model.Digest.
 func (q *Session) In(column string, n int, values any) (condition string, arg any) {
 	return q.engine.list(column, n, CleanList(values))
 }
 
-// Sequence names a run of ids that nothing ever repeats, across all tenants
-// (docs/reference/addressing.md: global, and below 2^53; projects' fit uint32).
+// Sequence names a sequence of ids that are never reused, across all tenants. Ids are below 2^53
+// (docs/reference/addressing.md); those of projects fit into uint32.
 type Sequence string
 
 // SeqConnection numbers rows of several tables.
@@ -162,8 +163,8 @@ const (
 	SeqConnection Sequence = "connection"
 )
 
-// NewIDs reserves n ids, rising. Under the deployment's lock they rise from
-// commit to commit too.
+// NewIDs reserves n ascending ids. Under the deployment's lock they also ascend from commit to
+// commit.
 func (q *Session) NewIDs(ctx context.Context, s Sequence, n int) ([]int64, error) {
 	if n <= 0 {
 		return nil, nil
@@ -176,17 +177,17 @@ func (q *Session) NewIDs(ctx context.Context, s Sequence, n int) ([]int64, error
 	if len(ids) == 0 {
 		return nil, fmt.Errorf("reserve %s ids: no such sequence", s)
 	}
-	for len(ids) < n { // SQLite answers the first one only
+	for len(ids) < n { // SQLite returns only the first one
 		ids = append(ids, ids[len(ids)-1]+1)
 	}
 	return ids, nil
 }
 
-// NextID stands for the next id of a sequence in a row to insert. PostgreSQL draws it with
-// the insert.
+// NextID is a placeholder for the next id of a sequence in a row to insert. PostgreSQL generates
+// the id in the insert.
 type NextID Sequence
 
-// drawIDs replaces each nextID where the insert cannot draw it.
+// drawIDs replaces each NextID on engines whose insert cannot generate ids.
 func (q *Session) drawIDs(ctx context.Context, rows [][]any) error {
 	if q.engine.bulk != nil {
 		return nil
@@ -216,8 +217,8 @@ func (q *Session) NewID(ctx context.Context, s Sequence) (int64, error) {
 	return ids[0], nil
 }
 
-// Insert writes rows, each of which starts with the tenant's id, in as few
-// statements as maxArgs allows; see Tx.insert.
+// Insert writes rows with the tenant's id as their first column, in as few statements as MaxArgs
+// allows. See Tx.Insert.
 func (q *Session) Insert(ctx context.Context, tenant int64, into string, rows [][]any, conflict string) error {
 	return q.insertRows(ctx, []any{tenant}, into, rows, conflict)
 }

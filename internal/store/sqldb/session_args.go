@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// matchArgs refuses a statement that has another number of arguments than it names
-// ($1 to $N, or ?), or does not name one of them: PostgreSQL refuses it too, where
-// SQLite's driver drops in silence what is not named, and a value is stored in the wrong
-// place or a tenant is not asked for.
+// matchArgs returns an error unless a statement names exactly its arguments, as $1 to $N or ?.
+// PostgreSQL rejects a mismatch too. SQLite's driver silently drops unnamed arguments, which could
+// store a wrong value or omit the tenant.
 func matchArgs(query string, args int) error {
 	named, missing := countParams(query)
 	if named != args {
@@ -22,11 +21,11 @@ func matchArgs(query string, args int) error {
 	return nil
 }
 
-// countParams is the number of arguments of a statement: the highest of $N and ?N, and
-// one more for each ? without a number, as SQLite counts. Text in quotes names none.
-// Of the first 64, missing is the lowest that is not named; it is 0 where all are.
+// countParams returns the number of arguments of a statement as SQLite counts them. That is the
+// highest $N or ?N, plus one for each ? without a number. Quoted text is skipped. missing is the
+// lowest unnamed argument of the first 64, or 0.
 func countParams(query string) (highest, missing int) {
-	seen := uint64(0) // bit N-1 is set where N is named
+	seen := uint64(0) // bit N-1 is set if N is named
 	for at := 0; at < len(query); at++ {
 		n := 0
 		switch query[at] {
@@ -54,7 +53,7 @@ func countParams(query string) (highest, missing int) {
 	return highest, firstMissing(seen, highest)
 }
 
-// leadingNumber is the number at the start of a text, and how many digits it has.
+// leadingNumber returns the number at the start of a text and its count of digits.
 func leadingNumber(text string) (n, digits int) {
 	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
 		n = n*10 + int(text[digits]-'0')
@@ -63,7 +62,7 @@ func leadingNumber(text string) (n, digits int) {
 	return n, digits
 }
 
-// firstMissing is the lowest number that is not seen up to the highest, or 0.
+// firstMissing returns the lowest number up to highest that is not in seen, or 0.
 func firstMissing(seen uint64, highest int) int {
 	if lowest := bits.TrailingZeros64(^seen) + 1; lowest <= min(highest, 64) {
 		return lowest

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestCountParams names the arguments of statements as they are written here.
+// TestCountParams checks that placeholders are counted as SQLite counts them.
 func TestCountParams(t *testing.T) {
-	for query, want := range map[string][2]int{ // how many, and which is not named
+	for query, want := range map[string][2]int{ // number of arguments, and the first unnamed one
 		`SELECT 1`: {},
 		`SELECT a FROM b WHERE c = $1 AND d = $2`:            {2},
 		`SELECT a FROM b WHERE c = $2 AND d = $1 AND e = $1`: {2},
@@ -31,8 +31,8 @@ func TestCountParams(t *testing.T) {
 	}
 }
 
-// BenchmarkMatchArgs looks at a statement as reads have it, and at one that inserts rows,
-// and tells what part of the time of running them in memory that takes.
+// BenchmarkMatchArgs measures matchArgs for a typical read and a block insert, relative to running
+// the statement in memory.
 func BenchmarkMatchArgs(b *testing.B) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {

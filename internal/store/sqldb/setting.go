@@ -4,9 +4,8 @@ import (
 	"context"
 )
 
-// PinSetting stores a setting that has no value yet, and returns what is stored: of several
-// processes that do so at once, all get the value of the first. It belongs to no tenant, so
-// no audit event records it.
+// PinSetting stores a setting unless it exists and returns the stored value. Concurrent processes
+// all get the value of the first one. Settings belong to no tenant, so there is no audit event.
 func (s *DB) PinSetting(ctx context.Context, name string, value []byte) (stored []byte, err error) {
 	err = s.engine.update(ctx, func(ctx context.Context, q *Session) error {
 		if err := q.Write(ctx, `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name,
@@ -19,14 +18,13 @@ func (s *DB) PinSetting(ctx context.Context, name string, value []byte) (stored 
 	return stored, err
 }
 
-// PutSetting stores what the server says of itself, in place of what it said
-// before. It belongs to no tenant, so no audit event tells of it.
+// PutSetting stores or replaces a setting of the server. Settings belong to no tenant, so there is
+// no audit event.
 func (s *DB) PutSetting(ctx context.Context, name string, value []byte) error {
 	return s.engine.update(ctx, func(ctx context.Context, q *Session) error { return q.putSetting(ctx, name, value) })
 }
 
-// PutSetting is Store.PutSetting within a transaction: the setting holds when
-// what else it writes does.
+// PutSetting is DB.PutSetting within a transaction.
 func (tx *Tx) PutSetting(ctx context.Context, name string, value []byte) error {
 	return tx.Session.putSetting(ctx, name, value)
 }
@@ -36,7 +34,7 @@ func (q *Session) putSetting(ctx context.Context, name string, value []byte) err
 		`excluded.value`, name, append([]byte{}, value...))
 }
 
-// StoredSetting reads a setting, or fails with model.ErrNotFound.
+// StoredSetting returns a setting, or model.ErrNotFound.
 func (s *DB) StoredSetting(ctx context.Context, name string) (value []byte, err error) {
 	err = s.engine.view(ctx, func(ctx context.Context, q *Session) error {
 		value, err = One(ctx, q, Scalar[[]byte], `SELECT value FROM setting WHERE name = $1`, name)

@@ -7,43 +7,43 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Statements about tables that all deployments share run outside of a Tx, by these methods.
+// These methods run statements on tables shared by all deployments, outside of a Tx.
 
-// ViewShared runs fn on one state of the database, without a deployment.
+// ViewShared runs fn on one snapshot of the database, without a deployment.
 func (s *DB) ViewShared(ctx context.Context, fn func(context.Context, *Session) error) error {
 	return s.engine.view(ctx, fn)
 }
 
-// UpdateShared runs fn in a transaction without a deployment: whole or, on any error, not at all.
+// UpdateShared runs fn in a transaction without a deployment and rolls it back on any error.
 func (s *DB) UpdateShared(ctx context.Context, fn func(context.Context, *Session) error) error {
 	return s.engine.update(ctx, fn)
 }
 
 // Ask runs a query that is not part of a transaction. It returns model.ErrUnavailable when the
-// database does not answer in time.
+// database does not respond in time.
 func (s *DB) Ask(ctx context.Context, query func(context.Context) error) error {
 	return s.engine.Ask(ctx, query)
 }
 
-// AskAnyway is ask without the check of the schema.
+// AskAnyway is Ask without the check of the schema's version.
 func (s *DB) AskAnyway(ctx context.Context, query func(context.Context) error) error {
 	return s.engine.AskAnyway(ctx, query)
 }
 
-// WriteOne runs a single statement that writes, and returns the number of rows.
+// WriteOne runs a single writing statement and returns the number of affected rows.
 func (s *DB) WriteOne(ctx context.Context, query string, args ...any) (int64, error) {
 	return s.engine.WriteOne(ctx, query, args...)
 }
 
-// QueryRow reads one row without a transaction, within ask.
+// QueryRow reads one row without a transaction. Call it within Ask.
 func (s *DB) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	return s.engine.read.QueryRowContext(ctx, query, args...)
 }
 
-// Pool runs single statements by the connections for requests.
+// Pool runs single statements with the connections for requests.
 func (s *DB) Pool() Pool { return Pool{s.engine, s.engine.read} }
 
-// IndexPool runs single statements by the connections of the index.
+// IndexPool runs single statements with the connections of the index.
 func (s *DB) IndexPool() Pool { return Pool{s.engine, s.engine.index} }
 
 // List returns the condition that a column is one of a list, and the list as the argument $n.
@@ -51,16 +51,17 @@ func (s *DB) List(column string, n int, values any) (condition string, arg any) 
 	return s.engine.list(column, n, values)
 }
 
-// JudgeSchema returns a NewerSchemaError when a newer program has migrated the database.
+// JudgeSchema returns a NewerSchemaError if the stored schema is newer than this program's.
 func (s *DB) JudgeSchema(stored int64) error { return s.engine.JudgeSchema(stored) }
 
-// ByBytes ends an ORDER BY of text: by its bytes, whatever the locale of the database.
+// ByBytes returns the end of an ORDER BY that sorts text by its bytes, independent of the
+// database's locale.
 func (q *Session) ByBytes() string { return q.engine.byBytes }
 
-// ForUpdate ends a SELECT that locks its rows.
+// ForUpdate returns the end of a SELECT that locks its rows.
 func (q *Session) ForUpdate() string { return q.engine.forUpdate }
 
-// SkipLocked ends a SELECT of rows that no other transaction has locked.
+// SkipLocked returns the end of a SELECT that locks its rows and skips locked ones.
 func (q *Session) SkipLocked() string { return q.engine.skipLocked }
 
 // AnnounceJobs notifies the queues of all processes when the transaction commits.
@@ -75,28 +76,29 @@ func (q *Session) AnnounceJobs(ctx context.Context) error {
 	return q.Write(ctx, q.engine.announce)
 }
 
-// ByBytes ends an ORDER BY of text: by its bytes, whatever the locale of the database.
+// ByBytes returns the end of an ORDER BY that sorts text by its bytes, independent of the
+// database's locale.
 func (tx *Tx) ByBytes() string { return tx.Session.ByBytes() }
 
 // OnPostgres reports whether the engine is PostgreSQL.
 func (tx *Tx) OnPostgres() bool { return tx.Session.engine.name == "postgres" }
 
-// Shred makes the engine overwrite what the transaction frees, where it can.
+// Shred makes the engine overwrite data that the transaction frees, where the engine supports it.
 func (tx *Tx) Shred(ctx context.Context) error { return tx.Session.Shred(ctx) }
 
-// MarkWritten says that a statement which returns rows has written.
+// MarkWritten records that a statement which returns rows has written.
 func (tx *Tx) MarkWritten() { tx.Session.Wrote = true }
 
 // Wrote reports whether the transaction has written.
 func (tx *Tx) Wrote() bool { return tx.Session.Wrote }
 
-// Notified returns the events that some notification rule of the deployment is about.
+// Notified returns the events that the deployment's notification rules use.
 func (tx *Tx) Notified() model.NotificationEvents { return tx.notified }
 
-// SetOpenRequests replaces the number of requested exceptions that the transaction sees.
+// SetOpenRequests replaces the number of open exception requests that the transaction uses.
 func (tx *Tx) SetOpenRequests(n int) { tx.deployment.OpenRequests = n }
 
-// SetActor changes who the rest of the transaction acts for.
+// SetActor changes the actor for the rest of the transaction.
 func (tx *Tx) SetActor(by model.Actor) { tx.actor = by }
 
 // RunID returns the managed run that the transaction works for; 0 for none.

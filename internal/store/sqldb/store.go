@@ -1,8 +1,7 @@
-// Package sqldb opens the database, SQLite or PostgreSQL, and runs statements in transactions. It also
-// has what every subject needs: the audit trail, the feed of changes, ids, settings and migrations.
-//
-// engine.go alone knows which database it is. All work on a deployment runs within View or Update,
-// whose Tx puts the id of the deployment into each statement as $1.
+// Package sqldb opens the database, SQLite or PostgreSQL, and runs statements in transactions. It
+// also implements the parts that all subjects use: audit trail, change feed, ids, settings and
+// migrations. Only the engine files depend on the database in use; View and Update pass the
+// deployment's id to each statement as $1.
 package sqldb
 
 import (
@@ -18,26 +17,25 @@ import (
 	"time"
 )
 
-// FileName is the SQLite file in the data folder.
+// FileName is the name of the SQLite file in the data folder.
 const FileName = "redoubt.db"
 
-// DefaultTimeout is how long a PostgreSQL may stay silent.
+// DefaultTimeout is the default of Config.Timeout.
 const DefaultTimeout = 10 * time.Second
 
-// Config says where the database is and what time it is.
+// Config configures the connection to the database and the clock.
 type Config struct {
-	// Dir is the data folder. The SQLite file in it is redoubt.db. Not used
-	// with a DatabaseURL.
+	// Dir is the data folder, which contains the SQLite file. It is unused with a DatabaseURL.
 	Dir string
 	// DatabaseURL selects PostgreSQL, as postgres://user@host/name.
 	DatabaseURL string
-	// Timeout is how long PostgreSQL may give no answer at all until it is given
-	// up, at the start too; DefaultTimeout where it is 0. A statement that takes
-	// longer while the server answers others is not given up.
+	// Timeout limits how long PostgreSQL may be unresponsive, also during Open. 0 means
+	// DefaultTimeout. A slow statement does not fail while the server responds on other
+	// connections.
 	Timeout time.Duration
-	// Clock tells the time; it may stand still or step back.
+	// Clock returns the current time. It may stand still or step back.
 	Clock func() time.Time
-	// Logger hears of migrations. It may be nil.
+	// Logger receives records about migrations. It may be nil.
 	Logger *slog.Logger
 }
 
@@ -46,15 +44,15 @@ type Config struct {
 type DB struct {
 	engine  *engine
 	clock   func() time.Time
-	version *sql.Stmt // see Version
+	version *sql.Stmt // see QueryVersion
 	hooks   []Hook
 
-	wide      sync.Mutex                        // held by the feed that several transactions read
+	wide      sync.Mutex                        // locked by the feed that is read by several transactions
 	committed func(deploymentID, version int64) // see OnCommit
 }
 
-// Open opens the database, makes it where there is none, and brings its schema
-// up to date. Several processes may do so at once. The hooks run at the end of each Update.
+// Open opens or creates the database and migrates its schema. Several processes may call it at
+// once. The hooks run at the end of each Update.
 func Open(ctx context.Context, c Config, hooks ...Hook) (*DB, error) {
 	if c.Clock == nil {
 		return nil, errors.New("open the store: no clock was given")
@@ -82,12 +80,12 @@ func Open(ctx context.Context, c Config, hooks ...Hook) (*DB, error) {
 	return s, nil
 }
 
-// versionQuery runs before every answer.
+// versionQuery runs before every response, so it is prepared where that saves time.
 const versionQuery = `SELECT version FROM deployment WHERE id = $1`
 
-// prepareVersion prepares versionQuery for SQLite, where parsing takes as long as running.
-// The driver of PostgreSQL prepares statements by itself, unless the database's URL says
-// otherwise: a pooler may not know one that is prepared here.
+// prepareVersion prepares versionQuery for SQLite, where parsing takes as long as execution. The
+// PostgreSQL driver prepares statements itself unless the URL disables it. An explicit statement
+// would fail behind some connection poolers.
 func (s *DB) prepareVersion(ctx context.Context) error {
 	if s.engine.prepares {
 		return nil
@@ -98,7 +96,7 @@ func (s *DB) prepareVersion(ctx context.Context) error {
 	})
 }
 
-// QueryVersion reads a deployment's version.
+// QueryVersion returns the row with a deployment's version.
 func (s *DB) QueryVersion(ctx context.Context, deploymentID int64) *sql.Row {
 	if s.version == nil {
 		return s.engine.index.QueryRowContext(ctx, versionQuery, deploymentID)
@@ -106,25 +104,24 @@ func (s *DB) QueryVersion(ctx context.Context, deploymentID int64) *sql.Row {
 	return s.version.QueryRowContext(ctx, deploymentID)
 }
 
-// warnIfShared logs that others on this machine can read a database, as one that was
-// restored by a copy. Windows has no such bits and always shows them set.
+// warnIfShared logs a warning if all users of the machine can read the database file. A restored
+// copy may have such a mode. On Windows the permission bits are always set and carry no meaning.
 func warnIfShared(ctx context.Context, log *slog.Logger, path string) {
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" {
 		log.WarnContext(ctx, "every user of this machine can read the database: chmod 600 it", "file", path)
 	}
 }
 
-// OnCommit has a function told of each version that this store commits, once it is
-// committed and before Update returns: it must not block. It is set before the store is
-// used by several.
+// OnCommit sets the function called with each version that this store commits, before Update
+// returns. It must not block. Set it before concurrent use of the store.
 func (s *DB) OnCommit(told func(deploymentID, version int64)) { s.committed = told }
 
-// OnQueued sets the function called after a commit with a job without delay, and by Listen for
+// OnQueued sets the function called after each commit with a job without delay. Listen calls it for
 // such commits of other processes. It must not block. Set it before concurrent use of the store.
 func (s *DB) OnQueued(wake func()) { s.engine.queued = wake }
 
-// Close lets go of the database. What is still under way fails with
-// model.ErrUnavailable; what was committed is on disk.
+// Close closes the database. Running statements fail with model.ErrUnavailable; committed
+// transactions are on disk.
 func (s *DB) Close() error {
 	if s.version == nil {
 		return s.engine.close()
@@ -132,13 +129,13 @@ func (s *DB) Close() error {
 	return errors.Join(s.version.Close(), s.engine.close())
 }
 
-// Ping reports whether the database answers.
+// Ping checks that the database responds.
 func (s *DB) Ping(ctx context.Context) error {
 	return s.engine.Ask(ctx, s.engine.read.PingContext)
 }
 
-// Engine returns sqlite or postgres.
+// Engine returns "sqlite" or "postgres".
 func (s *DB) Engine() string { return s.engine.name }
 
-// Now returns the clock's time as precisely as the database keeps it.
+// Now returns the clock's time in UTC, truncated to the database's precision of microseconds.
 func (s *DB) Now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }

@@ -8,14 +8,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Tenant is a deployment with what only the store knows of it.
+// Tenant is a deployment with its internal columns.
 type Tenant struct {
 	model.Deployment
-	committedAt time.Time // the clock of its newest commit
+	committedAt time.Time // time of the newest commit
 	notified    model.NotificationEvents
 }
 
-// DeploymentColumns are the columns that ScanDeployment reads, of table deployment.
+// DeploymentColumns are the columns of table deployment that ScanDeployment reads.
 const DeploymentColumns = `id, slug, name, created_at, open_rules, keeps_code, second_factor, version, committed_at, ` +
 	`notified, open_requests`
 
@@ -30,7 +30,7 @@ func ScanDeployment(r Row) (model.Deployment, error) {
 	return t.Deployment, err
 }
 
-// ReadTenant reads a deployment's row, and locks it with the engine's words for it.
+// ReadTenant reads a deployment's row. lock is the engine's clause for locking it, or empty.
 func ReadTenant(ctx context.Context, q *Session, id int64, lock string) (Tenant, error) {
 	t, err := One(ctx, q, scanTenant, `SELECT `+DeploymentColumns+` FROM deployment WHERE id = $1`+lock, id)
 	if err != nil {
@@ -39,16 +39,16 @@ func ReadTenant(ctx context.Context, q *Session, id int64, lock string) (Tenant,
 	return t, nil
 }
 
-// ListedColumns are what the list of tenants tells of one, under the name d.
+// ListedColumns are the columns of a list of tenants, whose table has the alias d.
 const ListedColumns = `d.deployment_id, d.slug, d.name, d.created_at, d.second_factor`
 
-// ListedFields returns the members of a deployment that a row of ListedColumns fills.
+// ListedFields returns the fields of a deployment that a row of ListedColumns fills.
 func ListedFields(d *model.Deployment) []any {
 	return []any{&d.ID, &d.Slug, &d.Name, Instant(&d.CreatedAt), &d.SecondFactor}
 }
 
-// TenantTables hold a tenant's rows, those that point at others first. The
-// audit trail is not among them: it outlives what it tells of.
+// TenantTables are the tables with tenants' rows, in an order in which they can be deleted despite
+// foreign keys. The audit trail is not included, because it outlives its tenant.
 var TenantTables = []string{
 	"finding_comment_mention", "finding_comment", "exception_finding",
 	"notification", "notification_rule", "saved_view_default", "saved_view",

@@ -6,14 +6,14 @@ import (
 	"errors"
 )
 
-// Parts are what tests reach of an open database beside its methods.
+// Parts are internals of an open database for tests.
 type Parts struct {
 	Read, Write *sql.DB
-	Waiting     func() int          // writers of this process that wait for their turn
-	Replace     func(write *sql.DB) // puts another pool in place of Write
+	Waiting     func() int          // number of this process's waiting writers
+	Replace     func(write *sql.DB) // replaces the pool Write
 }
 
-// PartsForTests returns the parts of a database. Only tests use it.
+// PartsForTests returns the internals of a database. Only tests use it.
 func (s *DB) PartsForTests() Parts {
 	return Parts{
 		Read: s.engine.read, Write: s.engine.write, Waiting: s.engine.turns.waiting,
@@ -30,7 +30,7 @@ func (t *turns) waiting() (n int) {
 	return n
 }
 
-// CreateBaselineForTests creates a database of the baseline, without the migrations after it.
+// CreateBaselineForTests creates a database with the baseline schema, without later migrations.
 func CreateBaselineForTests(ctx context.Context, c Config) error {
 	e, err := openEngine(ctx, c)
 	if err != nil {

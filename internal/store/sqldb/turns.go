@@ -6,15 +6,14 @@ import (
 	"sync"
 )
 
-// maxPassed is how many short writes may go before a long one that waits.
+// maxPassed limits the short writes that precede a waiting long write.
 const maxPassed = 8
 
-// longKey marks the context of a write that may hold the others up for seconds.
+// longKey marks the context of a write that may block others for seconds.
 type longKey struct{}
 
-// Long says of the writes of a context that each may take seconds, as storing a
-// large upload does. Short ones that come while it waits go first, a few of them:
-// nobody whose build is small waits for two large ones.
+// Long marks the writes of a context as slow, such as storing a large upload. Up to maxPassed short
+// writes overtake a waiting slow one, so small uploads do not wait behind several large ones.
 func Long(ctx context.Context) context.Context { return context.WithValue(ctx, longKey{}, true) }
 
 func isLong(ctx context.Context) bool {
@@ -22,23 +21,22 @@ func isLong(ctx context.Context) bool {
 	return long
 }
 
-// turns has the writers of this process that would wait for each other in the
-// database come one after the other, by a number that those share: that of the
-// deployment, or 0 where the database has one writer for all. Neither a lock nor a
-// pool of connections asks who comes next, and a long write that waited there would
-// be past recall.
+// turns queues the writers of this process that would block each other in the database. The key is
+// the deployment's id, or 0 if the database has a single writer. Locks and connection pools do not
+// order their waiters by length, and a long write waiting there could not be overtaken.
 type turns struct {
 	mu    sync.Mutex
 	lines map[int64]*line
 }
 
-// line is who waits, each kind in the order in which they came.
+// line contains the waiting writers, in order of arrival per kind.
 type line struct {
 	short, long []chan struct{}
-	passed      int // short ones since a long one waits
+	passed      int // short writes since a long one waits
 }
 
-// take waits for a turn and returns how to end it, or why nobody waits any more.
+// take waits until the caller may write. It returns the function that ends the write, or the error
+// of the context.
 func (t *turns) take(ctx context.Context, number int64) (end func(), err error) {
 	end = func() { t.next(number) }
 	t.mu.Lock()
@@ -46,7 +44,7 @@ func (t *turns) take(ctx context.Context, number int64) (end func(), err error) 
 		t.lines = map[int64]*line{}
 	}
 	l := t.lines[number]
-	if l == nil { // nobody writes
+	if l == nil { // no writer is active
 		t.lines[number] = &line{}
 		t.mu.Unlock()
 		return end, nil
@@ -66,7 +64,7 @@ func (t *turns) take(ctx context.Context, number int64) (end func(), err error) 
 		*queue = slices.Delete(*queue, at, at+1)
 	}
 	t.mu.Unlock()
-	if at < 0 { // the turn came meanwhile
+	if at < 0 { // the write was granted before the context ended
 		end()
 	}
 	return nil, context.Cause(ctx)
@@ -79,7 +77,7 @@ func (l *line) queue(ctx context.Context) *[]chan struct{} {
 	return &l.short
 }
 
-// next gives the turn to whoever comes next.
+// next starts the next waiting writer.
 func (t *turns) next(number int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,43 +12,41 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Tx is a transaction of one deployment. Each of its statements gets the
-// deployment's id as $1; the arguments given start at $2. It is not safe for
-// concurrent use.
+// Tx is a transaction of one deployment. Each of its statements gets the deployment's id as $1; the
+// given arguments start at $2. It is not safe for concurrent use.
 type Tx struct {
 	Session    *Session
 	deployment model.Deployment
 	now        time.Time
-	clock      func() time.Time // the store's; nil where the feed gets no row
+	clock      func() time.Time // the store's; nil if the feed gets no row
 	actor      model.Actor
 	runID      int64 // see WorkFor
 	Changes    changes
 	events     []model.AuditEvent
 	before     time.Time // see LastCommit
-	next       int64     // see nextVersion; 0 while nobody asked
-	past       *int64    // see history; nil while nobody asked
+	next       int64     // see NextVersion; 0 until first use
+	past       *int64    // see HistoryID; nil until first use
 
-	notified model.NotificationEvents // that some rule of the deployment asks for
+	notified model.NotificationEvents // events that the deployment's notification rules use
 	hooks    []Hook
 	parts    []any // see Local
 }
 
-// NewTx begins work on a deployment within a transaction. Without the clock of the store it adds nothing
-// to the feed.
+// NewTx returns the Tx of a deployment within a transaction, for work that adds nothing to the
+// feed.
 func NewTx(q *Session, d model.Deployment, now time.Time, by model.Actor) *Tx {
 	return &Tx{Session: q, deployment: d, now: now, actor: by}
 }
 
-// WorkFor says that what the transaction adds is of a managed run; 0: of none.
+// WorkFor sets the managed run whose results the transaction stores; 0 for none.
 func (tx *Tx) WorkFor(run int64) { tx.runID = run }
 
-// View runs fn on one state of a deployment. An unknown deployment is
-// model.ErrNotFound.
+// View runs fn on one snapshot of a deployment. An unknown deployment is model.ErrNotFound.
 func (s *DB) View(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
 	return s.viewBy(ctx, s.engine.read, deploymentID, fn)
 }
 
-// ViewForIndex is View by the connections of the index (see feedRoom).
+// ViewForIndex is View with the connections of the index (see feedRoom).
 func (s *DB) ViewForIndex(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
 	return s.viewBy(ctx, s.engine.index, deploymentID, fn)
 }
@@ -65,19 +63,19 @@ func (s *DB) viewBy(ctx context.Context, by *sql.DB, deploymentID int64, fn func
 	})
 }
 
-// Update runs fn in a transaction of a deployment, whole or, when fn fails, not at all. It locks the deployment
-// first, so the writers of one tenant come one after the other, wherever they run, and the clock rises strictly
-// from commit to commit even where the server's stands still or steps back (docs/reference/findings.md). In one
-// process short
-// ones go before those of Long. If any answer changed, the deployment's version grows (model.NextVersion).
+// Update runs fn in a transaction of a deployment; if fn fails, the transaction is rolled back. It
+// locks the deployment first, so writers of one tenant run one after the other, in all processes.
+// The time of commits is strictly increasing, even if the clock stands still or steps back
+// (docs/reference/findings.md). Within a process, short writes precede those marked by Long. If the
+// change feed gets rows, the deployment's version grows (model.NextVersion).
 //
-// An unknown deployment is model.ErrNotFound; a database that is busy, gone
-// or closed is model.ErrUnavailable. fn must not call Update again.
+// An unknown deployment is model.ErrNotFound. A busy, unreachable or closed database is
+// model.ErrUnavailable. fn must not call Update.
 func (s *DB) Update(
 	ctx context.Context, deploymentID int64, by model.Actor, fn func(context.Context, *Tx) error,
 ) error {
 	if !s.engine.oneWriter {
-		waits, done := s.engine.stall.watch(ctx) // so that all who wait give a silent database up at once
+		waits, done := s.engine.stall.watch(ctx) // all waiting writers fail at once when the database is unresponsive
 		end, err := s.engine.turns.take(waits, deploymentID)
 		if err != nil {
 			err = s.engine.explain(waits, err)
@@ -113,7 +111,7 @@ func (s *DB) Begin(q *Session, d model.Deployment, now time.Time, by model.Actor
 	return tx
 }
 
-// Writer begins work on a deployment whose row was locked.
+// Writer returns the Tx of a deployment whose row is locked.
 func (s *DB) Writer(q *Session, d Tenant, by model.Actor) *Tx {
 	return s.Begin(q, d.Deployment, Later(s.Now(), d.committedAt.Add(time.Microsecond)), by)
 }
@@ -126,24 +124,24 @@ func Later(a, b time.Time) time.Time {
 	return a
 }
 
-// Deployment returns the tenant as it stood when the transaction began.
+// Deployment returns the tenant's row as of the start of the transaction.
 func (tx *Tx) Deployment() model.Deployment { return tx.deployment }
 
-// Version returns the deployment's version when the transaction began.
+// Version returns the deployment's version as of the start of the transaction.
 func (tx *Tx) Version() int64 { return tx.deployment.Version }
 
-// LastCommit is the time of the deployment's newest commit that a View sees. No two
-// commits have the same, so as long as it stays nothing of the deployment changed.
+// LastCommit returns the time of the deployment's newest commit that a View reads. Commit times are
+// unique, so an equal time means that the deployment is unchanged.
 func (tx *Tx) LastCommit() time.Time { return tx.before }
 
-// Now returns the transaction's time: the same throughout, in UTC and whole
-// microseconds. That of an Update is later than that of any commit before.
+// Now returns the time of the transaction, in UTC and whole microseconds. It is constant within the
+// transaction. The time of an Update is later than that of any earlier commit.
 func (tx *Tx) Now() time.Time { return tx.now }
 
-// Actor returns who the transaction acts for; nobody in a View.
+// Actor returns the actor that the transaction runs for. It is zero in a View.
 func (tx *Tx) Actor() model.Actor { return tx.actor }
 
-// NextVersion is the version that this transaction's changes will have.
+// NextVersion returns the version that the transaction commits if it changes the feed.
 func (tx *Tx) NextVersion() int64 {
 	if tx.next == 0 {
 		tx.next = VersionAfter(tx.deployment.Version)
@@ -151,19 +149,21 @@ func (tx *Tx) NextVersion() int64 {
 	return tx.next
 }
 
-// VersionAfter is a version that follows another (model.NextVersion).
+// VersionAfter returns a random successor of a version (model.NextVersion).
 func VersionAfter(version int64) int64 {
 	var chance [4]byte
 	_, _ = rand.Read(chance[:]) // never fails
 	return model.NextVersion(version, binary.NativeEndian.Uint32(chance[:]))
 }
 
-// Exec writes, and returns the number of rows. The id of the deployment is $1.
+// Exec runs a statement that writes and returns the number of affected rows. $1 is the id of the
+// deployment.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	return tx.Session.Exec(ctx, query, tx.withTenant(args)...)
 }
 
-// Write writes. The id of the deployment is $1. Within Together it may fail later.
+// Write runs a statement that writes. $1 is the id of the deployment. Within Together an error may
+// be returned later.
 func (tx *Tx) Write(ctx context.Context, query string, args ...any) error {
 	return tx.Session.Write(ctx, query, tx.withTenant(args)...)
 }
@@ -172,8 +172,8 @@ func (tx *Tx) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return tx.Session.query(ctx, query, tx.withTenant(args)...)
 }
 
-// Together sends the writes of fn to PostgreSQL in as few round trips as its reads allow. A
-// write within may fail later: with the next read, or at the end of fn.
+// Together sends the writes of fn to PostgreSQL in as few round trips as its reads allow. A failed
+// write may be reported by the next read or at the end of fn.
 func (tx *Tx) Together(ctx context.Context, fn func() error) error {
 	return tx.Session.Together(ctx, fn)
 }
@@ -188,7 +188,7 @@ func (tx *Tx) In(column string, n int, values any) (condition string, arg any) {
 	return tx.Session.In(column, n, values)
 }
 
-// NewIDs reserves n rising ids of a sequence.
+// NewIDs reserves n ascending ids of a sequence.
 func (tx *Tx) NewIDs(ctx context.Context, s Sequence, n int) ([]int64, error) {
 	return tx.Session.NewIDs(ctx, s, n)
 }
@@ -196,18 +196,17 @@ func (tx *Tx) NewIDs(ctx context.Context, s Sequence, n int) ([]int64, error) {
 // NewID reserves one id of a sequence.
 func (tx *Tx) NewID(ctx context.Context, s Sequence) (int64, error) { return tx.Session.NewID(ctx, s) }
 
-// Insert writes rows whose first column is the deployment's id, which is added
-// to each: into is "project_tag (deployment_id, project_id, tag)", a row then
-// holds a project id and a tag. The statement ends with conflict, as
-// "ON CONFLICT DO NOTHING", or nothing.
+// Insert writes rows and adds the deployment's id as the first column of each. into is for example
+// "project_tag (deployment_id, project_id, tag)"; a row then contains a project id and a tag.
+// conflict ends the statement, as "ON CONFLICT DO NOTHING", and may be empty.
 func (tx *Tx) Insert(ctx context.Context, into string, rows [][]any, conflict string) error {
 	return tx.Session.Insert(ctx, tx.deployment.ID, into, rows, conflict)
 }
 
-// ChangeKind says what a row of the feed is about.
+// ChangeKind is the kind of the row that a feed entry refers to.
 type ChangeKind int16
 
-// Kinds of change. The numbers are stored: never give one another meaning.
+// Kinds of changes. The numbers are stored: never change their meaning.
 const (
 	ChangeProject ChangeKind = iota + 1
 	ChangeRule
@@ -215,7 +214,7 @@ const (
 	ChangePolicyRule
 	ChangeLineage
 	ChangeFinding
-	ChangeDictionary // a package or a version of one got its id; of row 0
+	ChangeDictionary // a package or a package version got its id; the row id is 0
 )
 
 type changeKey struct {
@@ -223,22 +222,21 @@ type changeKey struct {
 	ID   int64
 }
 
-// Change tells the readers of the feed that rows now hold something else. The
-// last word about a row counts.
+// Change adds changed rows to the feed. The last change of a row wins.
 func (tx *Tx) Change(kind ChangeKind, ids ...int64) {
 	for _, id := range ids {
 		tx.Changes.Add(changeKey{kind, id}, false)
 	}
 }
 
-// ChangeDeleted tells the readers of the feed that rows are gone.
+// ChangeDeleted adds deleted rows to the feed.
 func (tx *Tx) ChangeDeleted(kind ChangeKind, ids ...int64) {
 	for _, id := range ids {
 		tx.Changes.Add(changeKey{kind, id}, true)
 	}
 }
 
-// Finish writes what gathered during the transaction, and the clock.
+// Finish runs the hooks and writes the audit events, the feed and the commit time.
 func (tx *Tx) Finish(ctx context.Context) error {
 	for _, h := range tx.hooks {
 		if err := h.Run(ctx, tx); err != nil {
@@ -258,11 +256,11 @@ func (tx *Tx) Finish(ctx context.Context) error {
 	return tx.Write(ctx, `UPDATE deployment SET version = $2, committed_at = $3 WHERE id = $1`, version, at)
 }
 
-// Batch is how many rows of an upload are put into the words of the database at a
-// time: a value there takes as much as all of a short finding.
+// Batch is the number of rows of an upload that are converted to SQL arguments at once. The
+// arguments of a row need as much memory as a short finding.
 const Batch = 1000
 
-// InBatches calls write with at most 1,000 elements of a list at a time.
+// InBatches calls write with at most Batch elements of a list at a time.
 func InBatches[T any](list []T, write func([]T) error) error {
 	for part := range slices.Chunk(list, Batch) {
 		if err := write(part); err != nil {
@@ -272,7 +270,7 @@ func InBatches[T any](list []T, write func([]T) error) error {
 	return nil
 }
 
-// writeChanges adds the rows of the feed.
+// writeChanges writes the rows of the feed.
 func (tx *Tx) writeChanges(ctx context.Context, version int64, at time.Time) error {
 	return InBatches(tx.Changes.runs(), func(runs []ChangeRun) error {
 		rows := make([][]any, len(runs))
@@ -283,7 +281,7 @@ func (tx *Tx) writeChanges(ctx context.Context, version int64, at time.Time) err
 	})
 }
 
-// Reassign gives all rows of a table that are one project's to another.
+// Reassign moves all rows of a table from one project to another.
 func (tx *Tx) Reassign(ctx context.Context, table string, from, into int64) error {
 	return tx.Write(ctx, `UPDATE `+table+` SET project_id = $3 WHERE deployment_id = $1 AND project_id = $2`, from, into)
 }

@@ -11,12 +11,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Bind turns the house's values into the database's: times are microseconds
-// since 1970 in UTC and NULL when zero, truth is 1 or 0, digests are bytes.
+// Bind converts Go values to SQL arguments. Times become microseconds since 1970 in UTC (NULL if
+// zero), booleans 1 or 0, and digests bytes.
 //
-// What comes from outside may hold what a PostgreSQL text cannot: a zero byte,
-// or bytes that are not UTF-8. Both become U+FFFD on both engines, so no
-// hostile string fails an upload or is found on one engine only.
+// PostgreSQL text cannot contain NUL bytes or invalid UTF-8. Both are replaced by U+FFFD on both
+// engines, so external input cannot fail an upload or behave differently on one engine.
 func Bind(args []any) []any {
 	out := make([]any, len(args))
 	for i, arg := range args {
@@ -43,8 +42,8 @@ func Bind(args []any) []any {
 	return out
 }
 
-// plain strips an enumeration to its number and a named string to its text,
-// since drivers would ask its String method for another word.
+// plain converts enumerations to numbers and named strings to strings. Drivers would otherwise call
+// their String methods.
 func plain(arg any) any {
 	switch v := reflect.ValueOf(arg); v.Kind() {
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
@@ -57,7 +56,7 @@ func plain(arg any) any {
 	return arg
 }
 
-// CleanText removes what PostgreSQL cannot store in text: invalid UTF-8 and NUL.
+// CleanText replaces invalid UTF-8 and NUL, which PostgreSQL text cannot contain, by U+FFFD.
 func CleanText(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -68,7 +67,7 @@ func CleanText(s string) string {
 	return s
 }
 
-// CleanList does to a list what bind does to its values.
+// CleanList converts a list as Bind converts single values.
 func CleanList(values any) any {
 	switch list := values.(type) {
 	case []string:
@@ -87,13 +86,13 @@ func CleanList(values any) any {
 	return values
 }
 
-// Scanner reads one column its own way.
+// Scanner is a function that scans one column.
 type Scanner func(src any) error
 
 // Scan implements sql.Scanner.
 func (s Scanner) Scan(src any) error { return s(src) }
 
-// Instant reads a time; NULL is the zero time.
+// Instant scans a time; NULL is the zero time.
 func Instant(t *time.Time) Scanner {
 	return func(src any) error {
 		switch v := src.(type) {
@@ -108,7 +107,7 @@ func Instant(t *time.Time) Scanner {
 	}
 }
 
-// Digest reads a digest.
+// Digest scans a digest.
 func Digest(d *model.Digest) Scanner {
 	return func(src any) error {
 		b, ok := src.([]byte)
@@ -120,7 +119,7 @@ func Digest(d *model.Digest) Scanner {
 	}
 }
 
-// Decoded reads JSON into v.
+// Decoded scans JSON into v.
 func Decoded(v any) Scanner {
 	return func(src any) error {
 		switch text := src.(type) {
@@ -133,7 +132,7 @@ func Decoded(v any) Scanner {
 	}
 }
 
-// DecodedIfAny reads JSON into v, and leaves v as it is where none is kept.
+// DecodedIfAny scans JSON into v, and leaves v unchanged if the column is empty.
 func DecodedIfAny(v any) Scanner {
 	return func(src any) error {
 		if src == "" {
@@ -143,8 +142,7 @@ func DecodedIfAny(v any) Scanner {
 	}
 }
 
-// Encoded writes v as JSON. Only a value that no JSON can hold fails, which is
-// a bug and not a bad input: it is named instead of stored.
+// Encoded returns v as JSON. It panics if v cannot be encoded, which is a programming error.
 func Encoded(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -153,7 +151,7 @@ func Encoded(v any) string {
 	return string(text)
 }
 
-// NoNil returns an empty slice in place of nil, which would be NULL.
+// NoNil returns an empty slice in place of nil, which would be stored as NULL.
 func NoNil(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -161,7 +159,7 @@ func NoNil(b []byte) []byte {
 	return b
 }
 
-// OrEmpty makes a list that JSON shows as [] instead of null.
+// OrEmpty returns an empty list in place of nil, so that JSON contains [] instead of null.
 func OrEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

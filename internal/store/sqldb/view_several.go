@@ -5,13 +5,12 @@ import (
 	"runtime"
 )
 
-// feedReaders is how many transactions read a whole feed at most.
+// feedReaders limits the transactions that read one whole feed.
 const feedReaders = 4
 
-// Together runs fn with several transactions that see the same version of a
-// deployment, and so the same of all that is fed: each commit that changes any of it
-// makes another version. Where writers are too fast for that, or another feed has
-// several, there is one. Where as many as may do so read whole feeds, it waits.
+// Together runs fn with several transactions that read the same version of a deployment, and thus
+// the same feed. It uses a single transaction if commits are too frequent for that, or if another
+// feed already has several. It waits while the limit of whole-feed readers is reached.
 func (s *DB) Together(ctx context.Context, deploymentID int64, fn func(context.Context, []*Tx) error) error {
 	n := min(feedReaders, runtime.GOMAXPROCS(0), cap(s.engine.whole)/2)
 	if !s.wide.TryLock() {
@@ -25,7 +24,7 @@ func (s *DB) Together(ctx context.Context, deploymentID int64, fn func(context.C
 			<-s.engine.whole
 		}
 	}()
-	for ; taken < n; taken++ { // the one that has several waits only for those that have all they need
+	for ; taken < n; taken++ { // no deadlock: only one feed at a time waits for several slots
 		select {
 		case s.engine.whole <- struct{}{}:
 		case <-ctx.Done():
@@ -50,7 +49,7 @@ func (s *DB) Together(ctx context.Context, deploymentID int64, fn func(context.C
 	return s.open(ctx, deploymentID, 1, nil, fn)
 }
 
-// open adds n transactions to those that are open.
+// open starts n transactions in addition to the open ones and calls fn with all of them.
 func (s *DB) open(
 	ctx context.Context, deploymentID int64, n int, before []*Tx, fn func(context.Context, []*Tx) error,
 ) error {

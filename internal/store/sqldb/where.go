@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Where gathers conditions behind WHERE deployment_id = $1. Values never become
-// part of the text.
+// Where builds conditions that follow WHERE deployment_id = $1. Values are always passed as
+// arguments.
 type Where struct {
 	Tx   *Tx
 	Text strings.Builder
 	Args []any
 }
 
-// And adds a condition; each ? in it is the next of its arguments.
+// And adds a condition in which each ? stands for the next of its arguments.
 func (w *Where) And(condition string, args ...any) {
 	w.Text.WriteString(` AND `)
 	for _, part := range strings.SplitAfter(condition, `?`) {
@@ -29,15 +29,15 @@ func (w *Where) And(condition string, args ...any) {
 	}
 }
 
-// In adds the condition that a column is one of a list; see session.in.
+// In adds the condition that a column is one of a list. See Session.In.
 func (w *Where) In(column string, values any) {
 	condition, arg := w.Tx.In(column, len(w.Args)+2, values)
 	w.Text.WriteString(` AND ` + condition)
 	w.Args = append(w.Args, arg)
 }
 
-// PairTable is the start of a statement that reads pairs as a table with two columns, as
-// "moved(old, new)", and the pairs as its arguments from $2 on.
+// PairTable returns the start of a statement that reads pairs as a table with two columns. Its
+// arguments start at $2. named is for example "moved(old, new)".
 func PairTable(named string, pairs [][2]int64) (with string, args []any) {
 	rows := make([]string, len(pairs))
 	for i, p := range pairs {
@@ -47,7 +47,7 @@ func PairTable(named string, pairs [][2]int64) (with string, args []any) {
 	return `WITH ` + named + ` AS (VALUES ` + strings.Join(rows, ",") + `) `, args
 }
 
-// Qualified puts a table's short name before each of its columns.
+// Qualified prefixes each column with the alias of its table.
 func Qualified(table, columns string) string {
 	return table + "." + strings.Join(ColumnNames(columns), ", "+table+".")
 }
@@ -57,8 +57,8 @@ func ColumnNames(columns string) []string {
 	return strings.Fields(strings.ReplaceAll(columns, ",", " "))
 }
 
-// Excluded lists assignments of the values that a conflicting insert brought,
-// but for the columns of the key.
+// Excluded returns assignments of the values of a conflicting insert, without the columns of the
+// key.
 func Excluded(columns string, key ...string) string {
 	var list []string
 	for _, column := range ColumnNames(columns) {
@@ -69,7 +69,7 @@ func Excluded(columns string, key ...string) string {
 	return strings.Join(list, ", ")
 }
 
-// Page cuts off the one row too many that tells whether there are more.
+// Page removes the extra row that was read to detect another page, and reports whether it existed.
 func Page[T any](list []T, limit int) ([]T, bool) {
 	if len(list) > limit {
 		return list[:limit], true
