@@ -88,7 +88,7 @@ func accountPage(req *ui.Request, status int, said accountView) error {
 		Least: auth.MinPassword, Done: ui.DoneMessage(done, req.HTTP.URL.Query().Get("done")), Fault: said.Fault,
 		Mails: req.Notifier != nil && req.Notifier.Mail.Works(), AddressBad: said.AddressBad,
 	}
-	if s.User, err = req.Store.User(req.HTTP.Context(), me.User.Name); err != nil { // the session may contain outdated data
+	if s.User, err = req.Store.User(req.HTTP.Context(), me.User.Name); err != nil { // the session may be outdated
 		return err
 	}
 	if s.Address = s.User.Address; s.AddressBad != "" {

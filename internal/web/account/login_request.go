@@ -62,7 +62,7 @@ func waiting(req *ui.Request, form url.Values) (l model.LoginRequest, done bool,
 		return l, true, showApproval(req, http.StatusNotFound, approveView{Typed: code})
 	}
 	if here := strings.HasSuffix(req.HTTP.Pattern, ui.DevicePath); err == nil && here != l.ByProgram() {
-		if here && req.HTTP.Method != http.MethodGet { // the form for triagers must not be redirected to a page for viewers
+		if here && req.HTTP.Method != http.MethodGet { // only GET requests are redirected
 			return l, true, model.ErrNotFound
 		}
 		req.Redirect(req.To(approvePage(l)))
