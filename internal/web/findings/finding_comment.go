@@ -55,7 +55,7 @@ func addComment(req *ui.Request, form url.Values) error {
 	return changeComments(req, form.Get("back"), commentForm{
 		Text: form.Get("text"),
 	}, func(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
-		if model.StatusOf(o.State, o.Lineage.Triage.State) == 0 { // the finding was removed, so the comment would not be visible
+		if model.StatusOf(o.State, o.Lineage.Triage.State) == 0 { // removed: the comment would be invisible
 			return model.ErrNotFound
 		}
 		return ui.SendOnce(ctx, tx, form.Get("once"), func() error {

@@ -78,8 +78,8 @@ func plainName(ecosystem string) *regexp.Regexp {
 	return plainWord
 }
 
-// upgradeCommands maps lockfiles to commands. The transitive command is empty if the package
-// manager cannot set the version of a transitive dependency, or would change it to a direct one.
+// upgradeCommands maps lockfiles to commands. A command is empty if the package manager cannot set
+// the version of a transitive dependency, or would add the package to the production dependencies.
 var upgradeCommands = map[string]struct{ ecosystem, direct, transitive string }{
 	"package-lock.json":   {"npm", "npm install PACKAGE@VERSION", "npm update PACKAGE"},
 	"npm-shrinkwrap.json": {"npm", "npm install PACKAGE@VERSION", "npm update PACKAGE"},

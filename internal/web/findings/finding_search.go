@@ -186,8 +186,7 @@ func (s *search) take(
 	}
 }
 
-// list parses a list of parameters. Values are repeated or, where names cannot contain commas,
-// separated by commas.
+// list returns the distinct non-empty values of a repeated parameter.
 func list(q url.Values, key string) []string {
 	var out []string
 	for _, v := range q[key] {
