@@ -21,8 +21,8 @@ import (
 type policyForm struct {
 	Name, Product, Projects, Tags, Branches, Excludes string
 	BlockAll                                          bool
-	Take                                              string // mode in which a new policy copies the default policy's rules; empty for no rules
-	Seen                                              string // hash of the stored settings, to detect concurrent changes
+	Take                                              string // mode for rules copied from the default policy; empty copies none
+	Seen                                              string // hash of the stored settings
 }
 
 func policyFormFrom(q url.Values) policyForm {
@@ -65,7 +65,7 @@ func (f *policyForm) over(p model.Policy) (model.Policy, error) {
 		}
 	}
 	err := p.Check()
-	if invalid, ok := errors.AsType[*model.InvalidError](err); ok { // the slug is derived from the name, whose error is reported
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok { // the error of the name is enough
 		invalid.Fields = slices.DeleteFunc(invalid.Fields, func(f model.FieldError) bool { return f.Location == "slug" })
 	}
 	return p, err
