@@ -21,7 +21,7 @@ import (
 type policyForm struct {
 	Name, Product, Projects, Tags, Branches, Excludes string
 	BlockAll                                          bool
-	Take                                              string // mode for rules copied from the default policy; empty copies none
+	Take                                              string // mode of the rules to copy from the default policy; may be empty
 	Seen                                              string // hash of the stored settings
 }
 
