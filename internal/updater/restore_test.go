@@ -11,8 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 )
 
-// TestARestoredDeploymentFollows: a server that has seen all deployments come to the
-// newest advisories looks again, for a backup may have these and not what followed.
+// TestARestoredDeploymentFollows checks that a server matches a deployment that was restored from a
+// backup, although it had already matched all deployments. The backup may contain the advisories
+// but not the matches.
 func TestARestoredDeploymentFollows(t *testing.T) {
 	st := advisorytest.OpenData(t, t.TempDir())
 	d := advisorytest.ManyRefs(t, st, 1)

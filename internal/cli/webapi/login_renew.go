@@ -116,7 +116,7 @@ func (t *renewing) RoundTrip(r *http.Request) (*http.Response, error) {
 			return resp, nil //nolint:nilerr // as above
 		}
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // allows reuse of the connection; errors do not matter
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // only allows reuse of the connection
 	_ = resp.Body.Close()                                            // as above
 	return t.next.RoundTrip(second)
 }
@@ -143,7 +143,7 @@ func (t *renewing) token(ctx context.Context, refused string) (string, error) {
 		fmt.Fprintf(t.say,
 			"The sign-in was renewed and could not be kept: %v. Run redoubt login %s before the next command.\n", err, fresh.URL)
 		t.kept, err = fresh, nil
-	case refused == "" && !errors.Is(err, errOver) && t.clock().Before(t.kept.Expires): // the current token is still valid
+	case refused == "" && !errors.Is(err, errOver) && t.clock().Before(t.kept.Expires): // still valid
 		err = nil
 	}
 	return t.kept.Token, err

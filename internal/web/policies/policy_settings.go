@@ -21,7 +21,7 @@ import (
 type policyForm struct {
 	Name, Product, Projects, Tags, Branches, Excludes string
 	BlockAll                                          bool
-	Take                                              string // mode of the rules to copy from the default policy; may be empty
+	Take                                              string // mode of the rules copied from the default policy
 	Seen                                              string // hash of the stored settings
 }
 
