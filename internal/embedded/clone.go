@@ -26,7 +26,7 @@ func CloneSource(
 		if err != nil {
 			return out, err
 		}
-		if !connection.Serves(repository.CloneURL) { // the database was modified: the credential must not be sent to another host
+		if !connection.Serves(repository.CloneURL) { // never send the credential to another host
 			return out, fmt.Errorf("%s is not below the address of the connection %s, whose credential is for no other host",
 				repository.CloneURL, connection.Name)
 		}

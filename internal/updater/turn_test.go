@@ -122,7 +122,7 @@ func TestRefsThatFollowTogether(t *testing.T) {
 	steps := []map[string]string{
 		{"A": record("A", "a", "0.3.0", ""), "B": record("B", "b", "0.2.5", "")},
 		{"A2": record("A2", "a", "0.4.0", shared)},
-		{"A": record("A", "a", "0.2.0", shared), "C": record("C", "c", "1.0.0", "")}, // shares an alias with A2, and affects fewer versions
+		{"A": record("A", "a", "0.2.0", shared), "C": record("C", "c", "1.0.0", "")}, // alias of A2, fewer versions
 		{"B": record("B", "b", "0.0.1", ""), "C": record("C", "c", "1.0.0", `,"withdrawn":"2024-02-01T00:00:00Z"`)},
 		{"B": record("B", "b", "1.0.0", ""), "C": record("C", "c", "0.2.0", "")}, // both affect versions again
 	}

@@ -129,7 +129,7 @@ func (e shownError) Unwrap() error { return e.error }
 
 func (e shownError) Error() string {
 	text := strings.ReplaceAll(e.error.Error(), e.of.Location, e.of.Shown())
-	if before, _, is := strings.Cut(text, "failed to parse Location header"); is { // the error contains parts of the address
+	if before, _, is := strings.Cut(text, "failed to parse Location header"); is { // contains parts of it
 		return before + "the redirect leads to no valid address"
 	}
 	text = queryInText.ReplaceAllString(text, `"$1"`)
