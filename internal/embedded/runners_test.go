@@ -156,8 +156,8 @@ func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
 	}
 }
 
-// TestARunnerThatGetsAnotherTokenKeepsItsRepositories checks that a runner that is restarted in its
-// directory with a new token, before the old one is revoked, fetches nothing again.
+// TestARunnerThatGetsAnotherTokenKeepsItsRepositories checks that a runner can be restarted with a
+// new token in its directory before the old token is revoked. It fetches nothing again.
 func TestARunnerThatGetsAnotherTokenKeepsItsRepositories(t *testing.T) {
 	dir, kept := t.TempDir(), ""
 	asked := make(chan string, 100)

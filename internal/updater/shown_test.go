@@ -18,8 +18,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 )
 
-// TestWhatOpensAFeedIsNotShown checks that the password in a feed's address is shown nowhere, after
-// a successful load and after one from an unreachable server.
+// TestWhatOpensAFeedIsNotShown checks that the password in a feed's address is shown nowhere. It
+// covers a successful load and an unreachable server.
 func TestWhatOpensAFeedIsNotShown(t *testing.T) {
 	h := httptest.NewServer(&advisorytest.Publisher{Tag: `"one"`, Files: map[string][]byte{"/npm/all.zip": advisorytest.Archive(t, map[string]string{"A-1": advisorytest.OSVRecord("A-1", "a", "1.0.0")})}})
 	defer h.Close()

@@ -28,7 +28,7 @@ func TestPagesNamePeopleByLoginName(t *testing.T) {
 	history := regexp.MustCompile(`(?s)<ol class="history">.*?</ol>`)
 	for page, part := range map[string]*regexp.Regexp{
 		own:                          history,
-		"/settings/audit":            regexp.MustCompile(`(?s)<tr id="e.*?<td class="long">`), // without the details of changes
+		"/settings/audit":            regexp.MustCompile(`(?s)<tr id="e.*?<td class="long">`), // without changes
 		"/exceptions?show=requested": regexp.MustCompile(`(?s)<main.*</main>`),
 		"/exceptions?show=all":       regexp.MustCompile(`(?s)<main.*</main>`),
 	} {

@@ -326,8 +326,8 @@ func saysUnrated(t *testing.T, s *site, unrated bool, paths ...string) {
 	}
 }
 
-// TestWhatAScannerDoesNotRateSaysSo checks the pages of builds, assignees and exceptions. They mark
-// findings without a rating by the scanner, but not those that only the scanner rates.
+// TestWhatAScannerDoesNotRateSaysSo checks lists and the pages of findings, scans and policies.
+// They mark findings without a rating by the scanner, but not those that only the scanner rates.
 func TestWhatAScannerDoesNotRateSaysSo(t *testing.T) {
 	for _, unrated := range []bool{true, false} {
 		s := newSite(t)

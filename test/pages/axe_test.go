@@ -24,7 +24,7 @@ var axe string
 const axeFaults = `axe.run(document, {resultTypes: ["violations"], runOnly: RULES}).then(r => r.violations.map(v => v.id + ": " + v.help + " — " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + (n.any[0] ? " (" + n.any[0].message + ")" : "")).join(" | ")))`
 
 const (
-	allRules    = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]` // wcag22aa: the size of what is clicked
+	allRules    = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]` // wcag22aa: the size of targets
 	colourRules = `["color-contrast"]`
 )
 

@@ -69,7 +69,7 @@ func (s *site) browse(width, height int, options ...chromedp.ExecAllocatorOption
 	if len(options) == 0 {
 		theBrowser.Do(func() {
 			ctx, stop := startBrowser(context.Background(), path)
-			theBrowser.runningBrowser = &runningBrowser{ctx, stop, chromedp.Do(ctx)} // the first action starts the browser
+			theBrowser.runningBrowser = &runningBrowser{ctx, stop, chromedp.Do(ctx)} // starts the browser
 		})
 		if theBrowser.err != nil {
 			s.t.Fatal(theBrowser.err)

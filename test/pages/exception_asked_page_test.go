@@ -118,7 +118,7 @@ func TestDayAndNeverExpiresExcludeEachOther(t *testing.T) {
 }
 
 // TestExceptionRequestShowsTheCode checks that the queue shows the escaped code of the first
-// finding, and the page of a request that of the first few.
+// finding, and the page of a request the code of the first few.
 func TestExceptionRequestShowsTheCode(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one", "two", "three", "four", "five", "six", "seven"))
@@ -226,8 +226,8 @@ func rowIDs(s *site, page string, n int) (ids []string) {
 	return ids
 }
 
-// TestCodeOfRequestsFitsThePage checks that long code scrolls in its own box and does not widen the
-// table or the page, and that axe finds no fault.
+// TestCodeOfRequestsFitsThePage checks that long code scrolls in its own box instead of widening
+// the table or the page. axe must find no faults.
 func TestCodeOfRequestsFitsThePage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one"))

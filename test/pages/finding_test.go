@@ -33,8 +33,8 @@ func (s *site) View() *index.View {
 	return v
 }
 
-// TestOneNumberEverywhere checks that the total of a page equals the API's count with dedup=true,
-// and that facet counts equal the totals after selecting a value.
+// TestOneNumberEverywhere checks that the total of a page equals the API's count with dedup=true.
+// Facet counts equal the totals after selecting a value.
 func TestOneNumberEverywhere(t *testing.T) {
 	s := demoSite(t)
 	for _, p := range ui.Products {

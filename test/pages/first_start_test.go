@@ -116,7 +116,7 @@ func TestFirstStartFollowsWhatHappens(t *testing.T) {
 	}
 	steps := s.steps()
 	says(t, textAt(t, steps, "[data-say=scanned]"), "acme/app")
-	shows(t, steps, "[data-say=blocking][data-count='1']", "[data-say=people][data-count='2']") // a page that was open before shows it, too
+	shows(t, steps, "[data-say=blocking][data-count='1']", "[data-say=people][data-count='2']") // an open page shows all steps
 	hides(t, s.page("/overview"), "[data-say=set-up]")
 }
 

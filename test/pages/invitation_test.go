@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// bothDoors runs a test on a site with sign-in for each engine.
+// bothDoors runs a test for each engine, on a site with sign-in and a second deployment.
 func bothDoors(t *testing.T, fn func(*testing.T, *door, model.Deployment)) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestNamesOfOthersCannotBeFound(t *testing.T) {
 			guest := d.browser()
 			say(guest.do(http.MethodGet, link, nil))
 			say(guest.do(http.MethodPost, link, url.Values{"password": {"short"}, "again": {"short"}}))
-			say(b.submit("/settings/users", url.Values{"name": {name}, "role": {"admin"}})) // replaces the first invitation
+			say(b.submit("/settings/users", url.Values{"name": {name}, "role": {"admin"}})) // replaces the first
 			say(guest.do(http.MethodGet, link, nil))
 			id := regexp.MustCompile(`invitations/\d+`).FindString(b.page("/settings/users"))
 			for _, path := range []string{"role", "link", "disable", "enable"} {

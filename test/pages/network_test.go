@@ -78,7 +78,7 @@ func TestThePanelOnABadNetwork(t *testing.T) {
 	}
 }
 
-// TestFormsInABrowser checks that a second click sends nothing twice, and that a rule keeps its
+// TestFormsInABrowser checks that a second click sends nothing twice, and that a rule stays at its
 // position on the screen when its mode changes.
 func TestFormsInABrowser(t *testing.T) {
 	s := demoSite(t)

@@ -93,7 +93,7 @@ func (s *site) bringingSecret(a answer) string {
 var secretShown = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`)
 
 // TestANotificationRuleFromItsFormToItsEnd checks that errors of the Web API are shown with the
-// input, that no page shows an address, and that a secret is shown once.
+// input. No page shows an address, and a secret is shown once.
 func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)

@@ -248,7 +248,7 @@ func TestWhoComesBackIsWhoLeft(t *testing.T) {
 		if at.status != http.StatusForbidden {
 			t.Errorf("%s: %d", query, at.status)
 		}
-		lacks(t, textAt(t, at.text, "main [role=alert]"), "Acme SSO", "access_denied") // the page shows no text of the link
+		lacks(t, textAt(t, at.text, "main [role=alert]"), "Acme SSO", "access_denied") // no text of the link
 	}
 	// A canceled sign-in shows the provider's message as text.
 	victim.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

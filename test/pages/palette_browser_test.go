@@ -69,7 +69,7 @@ func TestPaletteByKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent(read[string](b, `document.querySelector("#palette button[form^=send-action] bdi").textContent`)))
 	b.hit("button[form^=send-action]")
 	b.do(chromedp.KeyEvent(kb.Enter))
-	b.until(`location.pathname.endsWith("/scan") && document.querySelector("main [role=alert]")`) // the server refuses, as nothing is connected
+	b.until(`location.pathname.endsWith("/scan") && document.querySelector("main [role=alert]")`) // the server's error
 
 	b.open("/overview")
 	b.run(ctrlK)

@@ -219,7 +219,7 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 	}
 	old := all.Credentials[0]
 	call(a.browser, webauthn.ClearCredentials, webauthn.ClearCredentialsParams{AuthenticatorID: a.id})
-	a.do(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error { // the package's type has a bug here
+	a.do(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error { // some versions of Chromium reject a field of the package's type
 		return to.Call(ctx, webauthn.CommandAddCredential, map[string]any{"authenticatorId": a.id, "credential": map[string]any{
 			"credentialId": old.CredentialID, "isResidentCredential": true, "rpId": old.RpID, "privateKey": old.PrivateKey, "userHandle": old.UserHandle, "signCount": 0,
 		}}, &struct{}{})

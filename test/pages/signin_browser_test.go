@@ -52,7 +52,7 @@ func TestTheFirstAdminInABrowser(t *testing.T) {
 	}
 	b.submitForm("form[action='/logout'] button", "#password")
 	b.do(chromedp.Navigate(b.url+"/orgs/acme/settings/audit"), chromedp.WaitVisible("#password"),
-		chromedp.SendKeys("#name", "ada@acme"), chromedp.SendKeys("#password", goodPassword)) // the server has another deployment
+		chromedp.SendKeys("#name", "ada@acme"), chromedp.SendKeys("#password", goodPassword)) // there is another deployment
 	b.submitForm("form .primary", "table")
 	if at := read[string](b, "location.pathname"); at != "/orgs/acme/settings/audit" {
 		t.Errorf("the sign-in leads to %s", at)

@@ -64,7 +64,7 @@ func TestTicketsAreOfferedWhereTheyCanBeCreated(t *testing.T) {
 	check(model.RoleTriager, false, false)
 }
 
-// TestTicketFaultsStayWithTheFinding checks that the form of a stale page shows its error in the
+// TestTicketFaultsStayWithTheFinding checks the form of a stale page. Its error is shown in the
 // panel of the same list, or on the finding's own page.
 func TestTicketFaultsStayWithTheFinding(t *testing.T) {
 	s := demoSite(t)

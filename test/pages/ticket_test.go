@@ -102,7 +102,7 @@ func TestTicketsThatAreAskedForOnThePages(t *testing.T) {
 }
 
 // TestTicketsOfASelection creates tickets for individual rows and for all findings of a filter, by
-// rule and by finding, and links a selection to a ticket.
+// rule and by finding. It also links a selection to a ticket.
 func TestTicketsOfASelection(t *testing.T) {
 	s := demoSite(t)
 	var ids []string
@@ -121,7 +121,7 @@ func TestTicketsOfASelection(t *testing.T) {
 		return out
 	}
 	a := s.post("/tickets", form("create"))
-	says(t, document(t, a.text).Find("[data-reason]").Text(), "redoubt connections tickets") // the command that sets a tracker
+	says(t, document(t, a.text).Find("[data-reason]").Text(), "redoubt connections tickets") // sets a tracker
 	hides(t, a.text, "[data-state]")
 	s.connectTracker()
 	a = s.post("/tickets", form("create", "each", "1"))

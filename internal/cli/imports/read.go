@@ -184,8 +184,8 @@ func (r *importReader) Add(ctx context.Context, file importFile, bar *progress) 
 // errOther is the error of a file that is only named like a bill of materials.
 var errOther = errors.New("it is a report of another kind")
 
-// isOther reports whether a file named like a bill of materials is a report of another format,
-// which is not imported from a directory. It seeks back to the start of the file.
+// isOther reports whether a file named like a bill of materials is a report of another format. Such
+// files are not imported from a directory. It seeks back to the start of the file.
 func isOther(f *os.File, name string) (bool, error) {
 	if lockfile.Is(name) || !checkout.IsBOM(name) {
 		return false, nil

@@ -73,7 +73,7 @@ func (l Login) GiveBack(ctx context.Context) error {
 	return nil
 }
 
-// replaceLogin stores a login and revokes the previous one if it has a refresh token, as only this
+// replaceLogin stores a login and revokes the previous one if it has a refresh token. Only this
 // program uses such a login.
 func replaceLogin(ctx context.Context, fresh Login) error {
 	unlock, err := LockLogin(ctx)

@@ -12,7 +12,7 @@ import (
 )
 
 // Parameters of a findings page by effect: unselective ones do not filter, and lookedUp ones
-// require a lookup in the store.
+// require a lookup of advisories or findings.
 var (
 	unselective = []string{"sort", "group", "columns", "page", "finding", "facet"}
 	lookedUp    = []string{"advisory", "version"}

@@ -107,7 +107,7 @@ func listFindings(t model.IssueType) func(*ui.Request) error {
 	}
 }
 
-// showFindings shows the list for a query, with the form that saves it; refused adds the faults of
+// showFindings shows the list for a query, with the form that saves it. refused adds the faults of
 // a form to the finding in the panel.
 func showFindings(
 	req *ui.Request, status int, t model.IssueType, q url.Values, form viewForm, refused func(*findingDetail),

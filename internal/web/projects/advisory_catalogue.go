@@ -26,18 +26,18 @@ type present struct {
 	here                map[int64]advisory.Presence
 }
 
-// advisories returns the current catalogue of all vulnerabilities. Concurrent callers wait for a
+// advisories returns the current catalog of all vulnerabilities. Concurrent callers wait for a
 // single read.
 func (k *known) advisories(req *ui.Request) (*advisory.Catalogue, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	// inside the lock, so that a caller that waited uses the new catalogue
+	// inside the lock, so that a caller that waited uses the new catalog
 	version, scores, err := req.Store.AdvisoryVersions(req.HTTP.Context())
 	if err != nil {
 		return nil, err
 	}
 	if now := [2]int64{version, scores}; k.catalogue == nil || k.versions != now {
-		// The catalogue serves all waiting callers, so it must not be canceled with one request.
+		// The catalog serves all waiting callers, so it must not be canceled with one request.
 		c, err := advisory.NewCatalogue(context.WithoutCancel(req.HTTP.Context()), req.Store)
 		if err != nil {
 			return nil, err

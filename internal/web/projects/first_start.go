@@ -129,8 +129,8 @@ func (s *startState) read(ctx context.Context, tx *store.Tx, v ui.Viewer) error 
 	return err
 }
 
-// readScan reads the newest completed scan or, if there is none, the newest failed one. It explains
-// to the user what happened to the first scan.
+// readScan reads the newest completed scan or, if there is none, the newest failed one. The failed
+// scan is shown while the user waits for the first completed one.
 func (s *startState) readScan(ctx context.Context, tx *store.Tx) error {
 	for status, into := range map[model.ScanStatus]*model.Scan{model.ScanCompleted: &s.Scan, model.ScanError: &s.Failed} {
 		scans, _, err := tx.Scans(ctx, model.ScanFilter{Statuses: []model.ScanStatus{status}}, store.ScanCursor{}, 1)

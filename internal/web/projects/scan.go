@@ -87,9 +87,9 @@ func listScans(req *ui.Request) error {
 	})
 }
 
-// projectsCalled returns the project with the current or former name text or, if there is none, all
-// whose name contains the text, case-insensitively. The text is not a glob, as names may contain
-// glob characters.
+// projectsCalled returns the project with the current or former name text. If there is none, it
+// returns all projects whose name contains the text, ignoring case. The text is not a glob, as
+// names may contain glob characters.
 func projectsCalled(ctx context.Context, tx *store.Tx, text string) (ids []int64, err error) {
 	project, err := tx.ProjectByName(ctx, text)
 	if err == nil {
