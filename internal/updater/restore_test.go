@@ -11,9 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 )
 
-// TestARestoredDeploymentFollows checks that a server matches a deployment that was restored from a
-// backup, although it had already matched all deployments. The backup may contain the advisories
-// but not the matches.
+// TestARestoredDeploymentFollows checks that a deployment whose match progress is reset counts as
+// pending again. A restored backup may contain the advisories but not the matches.
 func TestARestoredDeploymentFollows(t *testing.T) {
 	st := advisorytest.OpenData(t, t.TempDir())
 	d := advisorytest.ManyRefs(t, st, 1)

@@ -114,8 +114,7 @@ func listedOf(ctx context.Context, tx *store.Tx, s snapshot) ([]model.Finding, e
 	return findings, err
 }
 
-// read reads the current states of the tickets. Pending tickets are first, then failed ones.
-// Findings with an existing ticket are grouped by ticket.
+// read reads the current state of each ticket. Groups with the same ticket are merged.
 func (p *madeTickets) read(ctx context.Context, tx *store.Tx, groups []ticket.Group) error {
 	at := map[int64]int{}
 	for _, g := range groups {
