@@ -12,17 +12,16 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// AuditCmd prints the audit trail.
+// AuditCmd prints the audit log.
 type AuditCmd struct {
 	command.Tenant
 	After int64 `help:"Only events after this id." placeholder:"ID"`
 	Limit int   `help:"List at most this many events, the oldest first." default:"100" placeholder:"N"`
-	// What concerns no deployment, such as tries to sign in as nobody.
+	// Events without a deployment include failed sign-ins with unknown user names.
 	Server bool `help:"List the server's own events instead, which belong to no deployment."`
 }
 
-// auditLine is one event as it is printed: a JSON object on a line of its own,
-// for people and for jq.
+// auditLine is the output format of an event: a JSON object per line.
 type auditLine struct {
 	ID      int64           `json:"id"`
 	At      time.Time       `json:"at"`
@@ -33,7 +32,7 @@ type auditLine struct {
 	After   json.RawMessage `json:"after,omitempty"`
 }
 
-// Run prints the events of the trail.
+// Run prints the events of the audit log.
 func (c AuditCmd) Run(a *command.App) error {
 	if c.Server {
 		st, err := a.Open(c.Storage)

@@ -19,14 +19,14 @@ type CheckCmd struct {
 	JSON bool `name:"json" help:"Print one JSON document instead of lines."`
 }
 
-// checked is one check and what it found.
+// checked is a check with its results.
 type checked struct {
-	Deployment string   `json:"deployment,omitempty"` // slug; empty of what belongs to no deployment
+	Deployment string   `json:"deployment,omitempty"` // slug; empty for checks of the whole database
 	Check      string   `json:"check"`
 	Faults     []string `json:"faults"`
 }
 
-// CheckReport gathers what is found, and prints it as it comes.
+// CheckReport collects the results of checks and prints them as they arrive.
 type CheckReport struct {
 	app    *command.App
 	silent bool      // for JSON, which is printed at the end
@@ -34,12 +34,12 @@ type CheckReport struct {
 	Checks []checked `json:"checks"`
 }
 
-// NewCheckReport returns a report that prints what is added, unless it is silent.
+// NewCheckReport returns a report that prints added results unless it is silent.
 func NewCheckReport(a *command.App, silent bool) *CheckReport {
 	return &CheckReport{app: a, silent: silent, Whole: true}
 }
 
-// Add takes what a check found.
+// Add records the results of a check.
 func (r *CheckReport) Add(deployment, check string, faults []string) {
 	if faults == nil {
 		faults = []string{}
@@ -65,12 +65,12 @@ func (r *CheckReport) Add(deployment, check string, faults []string) {
 
 // Exit codes of redoubt check.
 const (
-	exitFaults    = 1 // something is wrong with what is stored
-	exitUnchecked = 2 // not all could be looked at, and nothing is wrong with the rest
+	exitFaults    = 1 // the stored data has faults
+	exitUnchecked = 2 // some checks could not run, and the others found no faults
 )
 
-// Run looks whether what is stored is whole. It ends with 1 where anything is not, and
-// else with 2 where not all could be looked at.
+// Run checks the stored data. It exits with exitFaults if there are faults, and otherwise with
+// exitUnchecked if some checks could not run.
 func (c CheckCmd) Run(a *command.App) error {
 	report := NewCheckReport(a, c.JSON)
 	err := c.Check(a, report)
@@ -111,8 +111,7 @@ func (c CheckCmd) Check(a *command.App, report *CheckReport) error {
 	return errors.Join(err, st.Close())
 }
 
-// CheckDeployments looks at one deployment after the other. One that cannot be looked
-// at keeps no other from being.
+// CheckDeployments checks all deployments. If one cannot be checked, it continues with the next.
 func CheckDeployments(a *command.App, st *store.Store, report *CheckReport) error {
 	all, err := st.Deployments(a.Ctx)
 	if err != nil {
@@ -141,11 +140,11 @@ func CheckDeployments(a *command.App, st *store.Store, report *CheckReport) erro
 	return errors.Join(unchecked...)
 }
 
-// listedFindings is what checkIndex checks.
+// listedFindings is the name of the check by checkIndex.
 const listedFindings = "findings, as they are listed"
 
-// checkIndex compares what the index makes of the feed with what the store has, by
-// project, product and status. Beside a server that writes it counts again.
+// checkIndex compares the counts of the index with those of the store, by project, product and
+// status. It repeats the count if the data changed in between.
 func checkIndex(
 	a *command.App, st *store.Store, findings *index.Index, d model.Deployment, tell func(string, []string),
 ) error {
@@ -182,19 +181,19 @@ func checkIndex(
 		"while it is stopped")
 }
 
-// isOfRows reports whether an error is about what is stored, and not about reading it.
+// isOfRows reports whether an error is caused by the stored data instead of reading it.
 func isOfRows(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && !errors.Is(err, model.ErrUnavailable) && !errors.Is(err, model.ErrNotFound)
 }
 
-// checkTries is how often findings are counted until no write came in between.
+// checkTries is the maximum number of counts until one is consistent.
 const checkTries = 20
 
 func compareCounts(view *index.View, stored map[store.FindingCount]int) (faults []string) {
 	all, listed := map[model.IssueType]int{}, map[model.IssueType]int{}
 	for c, n := range stored {
 		if c.Status == 0 {
-			continue // removed ones are in no list
+			continue // lists omit removed findings
 		}
 		got := view.Count(model.FindingFilter{
 			IssueType:  c.IssueType,

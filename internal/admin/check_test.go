@@ -24,7 +24,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestCheckEndsWithACode checks a whole database, a damaged one, and none.
+// TestCheckEndsWithACode checks the exit codes for an intact, a damaged and a missing database.
 func TestCheckEndsWithACode(t *testing.T) {
 	dir := t.TempDir()
 	a := &command.App{Ctx: t.Context(), Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
@@ -76,8 +76,8 @@ func TestCheckEndsWithACode(t *testing.T) {
 	}
 }
 
-// TestCheckGoesOn damages a deployment so that its findings cannot be listed, and the
-// next one too: both are told, and it is a fault.
+// TestCheckGoesOn checks that two damaged deployments, one of whose findings cannot be listed, are
+// both reported as faults.
 func TestCheckGoesOn(t *testing.T) {
 	w := newCheckWorld(t)
 	w.scan("main", "a.js", "b.js")
@@ -118,8 +118,8 @@ func TestCheckGoesOn(t *testing.T) {
 	}
 }
 
-// TestCheckComparesListsWithRows holds that each count which differs between what is
-// listed and what is stored is told, whichever of the two has more.
+// TestCheckComparesListsWithRows checks that each difference between listed and stored counts is
+// reported, in both directions.
 func TestCheckComparesListsWithRows(t *testing.T) {
 	w := newCheckWorld(t)
 	w.scan("main", "a.js", "b.js", "c.js")

@@ -46,7 +46,7 @@ func newCheckWorld(t *testing.T) *checkWorld {
 	return w
 }
 
-// found is what the scanner writes of calls in files.
+// found returns a report of the scanner with one call in each file.
 func found(paths ...string) []byte {
 	var results []reporttest.Result
 	for _, path := range paths {
@@ -56,7 +56,7 @@ func found(paths ...string) []byte {
 	return reporttest.Semgrep(results...)
 }
 
-// scan imports what the scanner writes as a scan of a branch.
+// scan imports a report as a scan of a branch.
 func (w *checkWorld) scan(ref string, paths ...string) {
 	w.Helper()
 	reports, err := report.Read(bytes.NewReader(found(paths...)), report.Options{Name: "results", Format: report.SemgrepJSON})

@@ -22,7 +22,7 @@ type KeyCmd struct {
 
 type keyShowCmd struct{ config.Storage }
 
-// Run prints what is known of the keys but the keys.
+// Run prints the properties of the keys, but not the keys.
 func (c keyShowCmd) Run(a *command.App) error {
 	return withKeys(a, c.Storage, func(ring keyring.Ring) error {
 		rows := [][]string{{"secrets", "-", "stays"}}
@@ -55,7 +55,7 @@ func withKeys(a *command.App, c config.Storage, fn func(keyring.Ring) error) err
 
 type keyRotateCmd struct{ config.Storage }
 
-// Run replaces the key that signs.
+// Run replaces the signing key.
 func (c keyRotateCmd) Run(a *command.App) error {
 	return withKeys(a, c.Storage, func(ring keyring.Ring) error {
 		if err := ring.Rotate(a.Clock()).Replace(c.KeyPath()); err != nil {
@@ -73,7 +73,7 @@ type keyUseCmd struct {
 	File string `arg:"" type:"existingfile" help:"Key file of the database, as a server on another machine has it."`
 }
 
-// Run checks that a key file is the database's, and puts it where this server looks.
+// Run checks that a key file belongs to the database, and copies it to the configured path.
 func (c keyUseCmd) Run(a *command.App) error {
 	ring, err := keyring.Read(c.File)
 	if err != nil {
@@ -112,7 +112,7 @@ type keyNewCmd struct {
 	Yes bool `help:"Say that the key file is lost for good."`
 }
 
-// Run makes a key file in the place of one that is lost.
+// Run creates a key file that replaces a lost one.
 func (c keyNewCmd) Run(a *command.App) error {
 	if !c.Yes {
 		return errors.New("secrets that scans find from now on would count as new ones, without their triage, and who has " +
@@ -138,7 +138,7 @@ func (c keyNewCmd) run(a *command.App, st *store.Store) error {
 		return err
 	}
 	ring := keyring.New(a.Clock())
-	// In this order: where no file can be made, the one that is lost still fits.
+	// The order matters: if the file cannot be created, the lost one still matches the database.
 	if err := ring.Create(c.KeyPath()); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// eachKeyed runs a test on a database of each engine, with a place for its key file.
+// eachKeyed runs a test on a database of each engine, with a path for its key file.
 func eachKeyed(t *testing.T, fn func(t *testing.T, a *command.App, c config.Storage, st *store.Store)) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
@@ -32,8 +32,8 @@ func eachKeyed(t *testing.T, fn func(t *testing.T, a *command.App, c config.Stor
 	}
 }
 
-// TestDamageIsNotBlamedOnKeys has a database be damaged where it tells of its keys, and
-// elsewhere while the key file is another one's.
+// TestDamageIsNotBlamedOnKeys checks that a damaged database is reported as damaged, whether the
+// key check or other data is damaged.
 func TestDamageIsNotBlamedOnKeys(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *command.App, c config.Storage, st *store.Store) {
 		if _, err := command.OpenKeys(a, c, st); err != nil {
@@ -62,7 +62,7 @@ func TestDamageIsNotBlamedOnKeys(t *testing.T) {
 	}
 }
 
-// scribble writes nonsense over the last page of a file.
+// scribble overwrites a part of the last page of the database file.
 func scribble(dir string) error {
 	file, err := os.OpenFile(filepath.Join(dir, store.FileName), os.O_RDWR, 0)
 	if err != nil {
@@ -75,9 +75,8 @@ func scribble(dir string) error {
 	return errors.Join(err, file.Close())
 }
 
-// TestAFlippedBitInTheKeyFileIsSaid flips one in each key of a file: the start says that
-// the file is damaged, and does not blame another file or the database. Nothing is
-// changed, so with the bit as it was the next start has the same keys.
+// TestAFlippedBitInTheKeyFileIsSaid checks that a changed bit in a key file is reported as damage
+// of the file. Nothing else is changed: with the bit restored, the next start has the same keys.
 func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *command.App, c config.Storage, st *store.Store) {
 		ring, err := command.OpenKeys(a, c, st)
@@ -94,7 +93,7 @@ func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
 		}
 		for _, member := range []string{`"secret": "`, `"key": "`} {
 			at := bytes.Index(text, []byte(member)) + len(member)
-			for flipped := byte('A'); ; flipped++ { // to another letter of base64
+			for flipped := byte('A'); ; flipped++ { // to another base64 character
 				if flipped != text[at] {
 					damaged := bytes.Clone(text)
 					damaged[at] = flipped
@@ -122,8 +121,8 @@ func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
 	})
 }
 
-// TestKeysOfADevelopmentVersionAreRefused holds that a database with keys in it gets no other
-// keys, neither new ones nor those of a file: secrets would lose their triage.
+// TestKeysOfADevelopmentVersionAreRefused checks that a database that contains keys accepts no
+// other keys, neither new ones nor those of a file. Otherwise secrets would lose their triage.
 func TestKeysOfADevelopmentVersionAreRefused(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *command.App, c config.Storage, st *store.Store) {
 		if err := st.PutSetting(t.Context(), command.DevelopmentKey, bytes.Repeat([]byte("secret 8"), 4)); err != nil {
@@ -152,7 +151,7 @@ func TestKeysOfADevelopmentVersionAreRefused(t *testing.T) {
 	})
 }
 
-// What would make other hashes of secrets than before is refused.
+// TestOtherKeysAreRefused checks that keys that would change the hashes of secrets are rejected.
 func TestOtherKeysAreRefused(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *command.App, c config.Storage, st *store.Store) {
 		refused := func(what, want string) {

@@ -17,7 +17,7 @@ import (
 // TokenRequestsCmd lists the login requests of scanners.
 type TokenRequestsCmd struct{ config.Storage }
 
-// Run lists the scanners and programs that wait for a token.
+// Run lists the pending requests of scanners and applications.
 func (c TokenRequestsCmd) Run(a *command.App) error {
 	st, err := a.Open(c.Storage)
 	if err != nil {

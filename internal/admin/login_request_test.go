@@ -14,7 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestWhoRunsTheServerApprovesScannersAlone: a program acts for a person, who decides.
+// TestWhoRunsTheServerApprovesScannersAlone checks that an operator can approve scanners, but not
+// applications, which act for a user who must decide.
 func TestWhoRunsTheServerApprovesScannersAlone(t *testing.T) {
 	storage := config.Storage{Data: storetest.Empty(t, "sqlite").Dir}
 	var out bytes.Buffer

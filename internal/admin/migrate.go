@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// MigrateCmd copies the stored data to a database of another engine.
+// MigrateCmd contains commands for moving the stored data.
 type MigrateCmd struct {
 	Distribute migrateDistributeCmd `cmd:"" help:"Spread the deployments over the nodes of a distributed PostgreSQL (Citus)."`
 }
@@ -16,7 +16,7 @@ type migrateDistributeCmd struct {
 	Print bool `help:"Print the statements, to be run once on the coordinator." required:""`
 }
 
-// Run prints the statements: it is for people to run them, with a backup at hand.
+// Run prints the statements. An administrator runs them, with a backup at hand.
 func (migrateDistributeCmd) Run(a *command.App) error {
 	_, err := fmt.Fprint(a.Out, store.Distribution())
 	return err

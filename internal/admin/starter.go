@@ -9,13 +9,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// StarterFlag is what the commands that make a deployment take.
+// StarterFlag is the flag of commands that create a deployment.
 type StarterFlag struct {
 	StarterRules bool `help:"Serve the rules that come with the server from the start; they only monitor." default:"true" negatable:"" env:"REDOUBT_STARTER_RULES"`
 }
 
-// Rules fills the policies of a new deployment. They count as checked: the tests of this version had
-// the scanner parse and run them.
+// Rules adds the starter rules to the policies of a new deployment. They count as checked, as the
+// tests of this version run them with the scanner.
 func (f StarterFlag) Rules(ctx context.Context, tx *store.Tx) error {
 	if !f.StarterRules {
 		return nil
@@ -27,7 +27,7 @@ func (f StarterFlag) Rules(ctx context.Context, tx *store.Tx) error {
 	return ServeRules(ctx, tx, rules, store.Serving{Checked: true, Starter: true})
 }
 
-// ServeRules serves rules in the default policies of their products.
+// ServeRules adds rules to the default policies of their products.
 func ServeRules(ctx context.Context, tx *store.Tx, rules []policy.Rule, s store.Serving) error {
 	list := make([]store.Serving, len(rules))
 	for i, r := range rules {

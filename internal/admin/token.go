@@ -32,7 +32,7 @@ type tokenCreateCmd struct {
 	User    string        `help:"Owner of the token: it can do no more than this user, and is revoked with them." placeholder:"NAME"`
 }
 
-// Run creates the token; its text alone goes to standard output.
+// Run creates the token. Only its secret is written to standard output.
 func (c tokenCreateCmd) Run(a *command.App) error {
 	var made model.Token
 	err := c.Update(a, func(ctx context.Context, tx *store.Tx) (text string, err error) {
@@ -57,7 +57,7 @@ func (c tokenCreateCmd) Run(a *command.App) error {
 	return err
 }
 
-// token checks what the flags ask for.
+// token validates the flags.
 func (c tokenCreateCmd) token(now time.Time) (model.Token, error) {
 	token := model.Token{Name: model.Line(c.Name), ProjectGlobs: c.Project, Dialect: model.Dialect(c.Dialect)}
 	for _, scope := range c.Scope {
@@ -78,7 +78,7 @@ func (c tokenCreateCmd) token(now time.Time) (model.Token, error) {
 // TokenListCmd lists tokens.
 type TokenListCmd struct{ command.Tenant }
 
-// Run lists the tokens, revoked ones too.
+// Run lists the tokens, including revoked ones.
 func (c TokenListCmd) Run(a *command.App) error {
 	return c.View(a, func(ctx context.Context, tx *store.Tx) error {
 		tokens, err := tx.Tokens(ctx)

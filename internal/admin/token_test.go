@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestTokenStatus: one that has expired and can be renewed is not over.
+// TestTokenStatus checks that an expired token that can be renewed is shown as renewable.
 func TestTokenStatus(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for want, token := range map[string]model.Token{

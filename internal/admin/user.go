@@ -1,6 +1,6 @@
-// Package admin contains the commands over the store, for the operator of a server.
-// They work on the machine of the database, while a server runs or not.
-// They manage deployments, users, tokens and keys, and check and copy the data.
+// Package admin contains the commands for the operator of a server. They access the store directly,
+// on the machine of the database, whether or not a server is running. They manage deployments,
+// users, tokens and keys, and check and copy the data.
 package admin
 
 import (
@@ -29,16 +29,16 @@ type UserCmd struct {
 	SetupLink   userSetupLinkCmd   `cmd:"" help:"Print a one-time link that makes an admin of a deployment."`
 }
 
-// linkFlags are those of the commands that print a one-time link.
+// linkFlags are the flags of commands that print a one-time link.
 type linkFlags struct {
 	PublicURL string        `help:"How browsers reach the server; the link starts with it. By default the address of the server that started last." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
 	LinkFor   time.Duration `help:"Lifetime of the link; a day by default." default:"24h"`
 }
 
-// defaultAddress is that of a server which is told none.
+// defaultAddress is the address of a server without a configured one.
 const defaultAddress = "http://127.0.0.1:8080"
 
-// Print makes a link and prints it.
+// Print creates a link and prints it.
 func (f linkFlags) Print(a *command.App, st *store.Store, l model.UserLink) error {
 	if f.LinkFor <= 0 {
 		return errors.New("--link-for must be positive")
@@ -55,8 +55,8 @@ func (f linkFlags) Print(a *command.App, st *store.Store, l model.UserLink) erro
 	return err
 }
 
-// base is what links start with: as told, else as the server said that started
-// last, else as one that is told nothing.
+// base returns the address for links: that of the flag, or of the server that started last, or
+// defaultAddress.
 func (f linkFlags) base(a *command.App, st *store.Store) (string, error) {
 	if f.PublicURL != "" {
 		return f.PublicURL, nil
@@ -91,8 +91,8 @@ type userCreateCmd struct {
 	Link        bool   `help:"Print a one-time link to set the password with, instead of asking for it."`
 }
 
-// Run creates the user. The password comes from the terminal, or is the first
-// line of standard input.
+// Run creates the user. The password is read from the terminal or from the first line of standard
+// input.
 func (c userCreateCmd) Run(a *command.App) error {
 	st, d, err := c.Use(a)
 	if err != nil {
@@ -166,7 +166,7 @@ func (c userListCmd) Run(a *command.App) error {
 	return errors.Join(err, st.Close())
 }
 
-// joinAnd joins words for a column, - for none.
+// joinAnd joins words for a column; "-" for none.
 func joinAnd(words []string) string {
 	if len(words) == 0 {
 		return "-"
@@ -174,7 +174,7 @@ func joinAnd(words []string) string {
 	return strings.Join(words, ",")
 }
 
-// userArg is what the commands that work on one user take.
+// userArg is the argument of commands about one user.
 type userArg struct {
 	Name string `arg:"" help:"The user's name, as redoubt user list shows it."`
 }
@@ -193,7 +193,7 @@ type userRoleCmd struct {
 	Role string `arg:"" help:"viewer, triager, admin or none." enum:"viewer,triager,admin,none"`
 }
 
-// Run gives the user the role.
+// Run sets the role of the user.
 func (c userRoleCmd) Run(a *command.App) error {
 	st, d, err := c.Use(a)
 	if err != nil {
@@ -320,6 +320,6 @@ func (c userSetupLinkCmd) Run(a *command.App) error {
 	return errors.Join(c.Print(a, st, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}), st.Close())
 }
 
-// AddressSetting is how others reach the server that started last, for the
-// commands beside it that print links.
+// AddressSetting is the setting with the address of the server that started last. Commands that
+// print links read it.
 const AddressSetting = "address"

@@ -14,9 +14,9 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
-// askPassword reads a new password, twice and unseen from a terminal, else the
-// first line of standard input, and returns its hash. A password never is an
-// argument: others on the machine could read it.
+// askPassword reads a new password and returns its hash. A terminal prompts twice without echo;
+// otherwise it is the first line of standard input. A password is never an argument, as process
+// lists expose those.
 func askPassword(a *command.App, name string, about ...string) (string, error) {
 	password, err := readPassword(a)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
-// CompletionCmd prints scripts for shells that complete commands and flags.
+// CompletionCmd prints completion scripts for shells.
 type CompletionCmd struct {
 	Bash  completionScriptCmd `cmd:"" help:"Print the completion for bash: source <(redoubt completion bash)"`
 	Zsh   completionScriptCmd `cmd:"" help:"Print the completion for zsh: source <(redoubt completion zsh)"`
@@ -18,8 +18,8 @@ type CompletionCmd struct {
 	Words completionWordsCmd  `cmd:"" hidden:"" help:"Print what may come next, for those scripts."`
 }
 
-// completionScripts ask redoubt itself what may come next, so that they know
-// every command and flag of the version that is installed.
+// completionScripts run redoubt to list completions, so they know all commands and flags of the
+// installed version.
 var completionScripts = map[string]string{
 	"bash": `_redoubt() {
   local IFS=$'\n'
@@ -55,7 +55,7 @@ type completionWordsCmd struct {
 	Words []string `arg:"" optional:"" passthrough:"" help:"The words of the line, the last of them as far as it is typed."`
 }
 
-// Run prints what the last word may become, with what it means.
+// Run prints the completions of the last word with their descriptions.
 func (c completionWordsCmd) Run(a *command.App, k *kong.Kong) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
@@ -69,10 +69,10 @@ func (c completionWordsCmd) Run(a *command.App, k *kong.Kong) error {
 	return nil
 }
 
-// completed is a word that may stand in a line.
+// completed is a completion with its description.
 type completed struct{ word, help string }
 
-// complete lists what the last of the words may become.
+// complete returns the completions of the last word.
 func complete(root *kong.Node, words []string) (found []completed) {
 	if len(words) == 0 {
 		words = []string{""}
@@ -106,12 +106,12 @@ func complete(root *kong.Node, words []string) (found []completed) {
 	return found
 }
 
-// walkLine follows the words to the command that they name, and to the flag whose
-// value comes next, if one's does.
+// walkLine follows the words to the command that they name. wants is the flag that expects its
+// value next, if any.
 func walkLine(root *kong.Node, words []string) (node *kong.Node, wants *kong.Value) {
 	node = root
 	for _, word := range words {
-		if word == "=" { // bash makes a word of it
+		if word == "=" { // bash splits words at =
 			continue
 		}
 		if wants != nil {
@@ -134,7 +134,7 @@ func walkLine(root *kong.Node, words []string) (node *kong.Node, wants *kong.Val
 	return node, wants
 }
 
-// flagsOf are the flags of a command and of those above it.
+// flagsOf returns the visible flags of a command and of its parents.
 func flagsOf(node *kong.Node) (list []*kong.Flag) {
 	for ; node != nil; node = node.Parent {
 		for _, flag := range node.Flags {
@@ -155,7 +155,7 @@ func flagOf(node *kong.Node, word string) *kong.Value {
 	return nil
 }
 
-// valuesOf are the values that a flag may have, where they are few.
+// valuesOf returns the completions of a flag with an enumeration.
 func valuesOf(flag *kong.Value, before, typed string) (found []completed) {
 	for _, value := range enumOf(flag) {
 		found = add(found, before+typed, before+value, flag.Help)
@@ -172,7 +172,7 @@ func enumOf(v *kong.Value) (list []string) {
 	return list
 }
 
-// add keeps a word that begins as it is typed. Its help goes on one line.
+// add appends a word if it begins with the typed text. Its help is joined to one line.
 func add(found []completed, typed, word, help string) []completed {
 	if !strings.HasPrefix(word, typed) {
 		return found

@@ -57,7 +57,7 @@ func connectionRow(c api.Connection) []string {
 	}
 }
 
-// hookPointsElsewhere says that webhooks tell another address than the server's, where there is one.
+// hookPointsElsewhere describes webhooks that send to another server; empty for none.
 func hookPointsElsewhere(address string) string {
 	if address == "" {
 		return ""
@@ -65,7 +65,7 @@ func hookPointsElsewhere(address string) string {
 	return "its webhooks tell another server, " + address
 }
 
-// hearsBy says how a connection hears, and how many of its webhooks are silent.
+// hearsBy describes how a connection receives events, and how many of its webhooks are silent.
 func hearsBy(how string, silent int64) string {
 	if silent == 0 {
 		return how
@@ -73,7 +73,7 @@ func hearsBy(how string, silent int64) string {
 	return fmt.Sprintf("%s, %d silent", how, silent)
 }
 
-// printConnection prints one, as it is now.
+// printConnection prints a connection.
 func printConnection(a *command.App, w webapi.Flags, c *api.ConnectionResponse, err error) error {
 	if err != nil {
 		return unknownAt(err, "connection", "redoubt connections list")
@@ -81,7 +81,7 @@ func printConnection(a *command.App, w webapi.Flags, c *api.ConnectionResponse, 
 	return w.Print(a, connectionHead, [][]string{connectionRow(c.Connection)}, c.Connection)
 }
 
-// unknownAt says what to do about something that is not there, or not to be seen.
+// unknownAt adds a hint to a not-found error: the command that lists the available objects.
 func unknownAt(err error, noun, list string) error {
 	if p, is := errors.AsType[*api.Problem](err); is && p.Status == http.StatusNotFound {
 		return fmt.Errorf("there is no such %s that you may see; %s shows what there is", noun, list)
@@ -125,8 +125,8 @@ type connectionsCreateCmd struct {
 	newConnection
 }
 
-// Run creates the connection once the host has answered. A server receives the credential
-// over the network, so use TLS.
+// Run creates the connection after the host has responded. A server receives the credential over
+// the network, so use TLS.
 func (c connectionsCreateCmd) Run(a *command.App) error {
 	kind, _ := model.ParseHostKind(c.Kind)
 	shown, err := c.credential(kind)
@@ -155,7 +155,7 @@ func (c connectionsCreateCmd) Run(a *command.App) error {
 
 type connectionsTestCmd struct{ ofConnection }
 
-// Run has the host asked.
+// Run tests the connection. It fails if the host reports a problem.
 func (c connectionsTestCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -170,7 +170,7 @@ func (c connectionsTestCmd) Run(a *command.App) error {
 
 type connectionsDeleteCmd struct{ ofConnection }
 
-// Run forgets the connection, and prints what it was.
+// Run deletes the connection and prints it.
 func (c connectionsDeleteCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -206,7 +206,7 @@ func (c connectionsRepositoriesCmd) Run(a *command.App) error {
 		"redoubt connections list")
 }
 
-// webhookOf says whether a repository's webhook tells, as far as anybody knows.
+// webhookOf describes the state of a repository's webhook.
 func webhookOf(r api.HostRepository) string {
 	if r.WebhookProblem != "" {
 		return "silent"
@@ -214,13 +214,13 @@ func webhookOf(r api.HostRepository) string {
 	return yesNo(r.Webhook)
 }
 
-// chosen are repositories of a connection.
+// chosen selects repositories of a connection.
 type chosen struct {
 	ofConnection
 	Glob []string `arg:"" help:"Names of repositories: * for anything but /, ** for anything."`
 }
 
-// printNames prints a list of names.
+// printNames prints a sorted list of names.
 func printNames(a *command.App, w webapi.Flags, head string, names []string, items any, err error) error {
 	if err != nil {
 		return unknownAt(err, "connection or repository", "redoubt connections repositories")
@@ -234,7 +234,7 @@ func printNames(a *command.App, w webapi.Flags, head string, names []string, ite
 
 type connectionsTakeCmd struct{ chosen }
 
-// Run makes the projects.
+// Run follows the repositories, which creates their projects.
 func (c connectionsTakeCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -249,7 +249,7 @@ func (c connectionsTakeCmd) Run(a *command.App) error {
 
 type connectionsDropCmd struct{ chosen }
 
-// Run parts repositories from their projects.
+// Run unfollows the repositories. Their projects stay.
 func (c connectionsDropCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -264,7 +264,7 @@ func (c connectionsDropCmd) Run(a *command.App) error {
 
 type connectionsHooksCmd struct{ ofConnection }
 
-// Run has webhooks made. It fails where the host refuses some.
+// Run creates the webhooks. It fails if the host rejects any.
 func (c connectionsHooksCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -307,7 +307,7 @@ func (c connectionsDeliveriesCmd) Run(a *command.App) error {
 		"redoubt connections list")
 }
 
-// repliesChange is what is to be another of whose replies decide.
+// repliesChange contains the changes to the reply settings of a connection.
 type repliesChange struct {
 	Of     string   `arg:"" optional:"" help:"Whose replies decide, of those who may write to the repository: linked (people linked to a user who may triage), collaborators (all others too) or off. Absent, it stays." enum:",linked,collaborators,off" default:""`
 	Link   []string `help:"Who has a name at the host is this user, as octocat=ada. May be repeated." sep:"none" placeholder:"LOGIN=USER"`
@@ -319,7 +319,7 @@ type connectionsRepliesCmd struct {
 	repliesChange
 }
 
-// Run changes whose replies decide, and says who may. Without anything to change it tells.
+// Run changes the reply settings and prints them. Without changes it only prints them.
 func (c connectionsRepliesCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -345,7 +345,7 @@ func (c connectionsRepliesCmd) Run(a *command.App) error {
 	return c.Print(a, "REPLIES LOGIN USER", rows, now.Connection)
 }
 
-// request is what is to be another of a connection.
+// request returns the update of the connection now.
 func (c connectionsRepliesCmd) request(now api.Connection) (r api.UpdateConnectionRequest, err error) {
 	if c.Of != "" {
 		r.Replies = &c.Of

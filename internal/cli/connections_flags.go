@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// newConnection is a connection that is to be made, as flags say it.
+// newConnection contains the flags of a new connection.
 type newConnection struct {
 	Name       string   `arg:"" help:"What people call the connection."`
 	Kind       string   `help:"What the host is: gitea (Forgejo too), github (Enterprise too), gitlab, jira (Cloud and Data Center, for tickets) or git." enum:"gitea,github,gitlab,jira,git" required:"" placeholder:"KIND"`
@@ -21,8 +21,8 @@ type newConnection struct {
 	Follow     []string `help:"Make projects of repositories whose name matches, now and later: * for anything but /, ** for anything. May be repeated." sep:"none" placeholder:"GLOB"`
 }
 
-// credential reads what is shown to the host. It is no flag: the list of processes shows
-// those to everybody on the machine.
+// credential reads the credential from a file or standard input. Flags would expose it in the
+// process list.
 func (c newConnection) credential(kind model.HostKind) (out model.HostCredential, err error) {
 	if c.Credential == "" {
 		return out, nil
@@ -43,7 +43,8 @@ func (c newConnection) credential(kind model.HostKind) (out model.HostCredential
 	return out, err
 }
 
-// maxCredentialFile is how much of a file is read; what a credential may have is less.
+// maxCredentialFile is the maximum size of a credential file in bytes. It is above the limit of
+// credentials.
 const maxCredentialFile = 64 << 10
 
 func readCredential(path string) (string, error) {

@@ -20,7 +20,7 @@ type connectionsTicketsCmd struct {
 	Reset     bool     `help:"Forget the setting: tickets are made in the repositories of the findings' projects."`
 }
 
-// Run sets where the deployment's tickets are created, if flags say so, and prints it.
+// Run changes the ticket settings of the deployment if flags are set, and prints them.
 func (c connectionsTicketsCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {

@@ -64,7 +64,7 @@ func exceptionRows(list iter.Seq2[api.Exception, error]) iter.Seq2[webapi.Item, 
 	}
 }
 
-// exceptionRow is an exception in a table.
+// exceptionRow returns the table row of an exception.
 func exceptionRow(e api.Exception) []string {
 	what, where, reason := e.Target, cmp.Or(e.Project, whereOf(e)), e.Reason
 	switch {
@@ -86,7 +86,7 @@ func exceptionRow(e api.Exception) []string {
 	}
 }
 
-// printExceptions prints exceptions, one on a line.
+// printExceptions prints exceptions, one per line.
 func printExceptions(a *command.App, w webapi.Flags, list ...api.Exception) error {
 	rows := make([][]string, len(list))
 	for i, e := range list {
@@ -95,7 +95,7 @@ func printExceptions(a *command.App, w webapi.Flags, list ...api.Exception) erro
 	return w.Print(a, exceptionColumns, rows, list)
 }
 
-// untilOf is when an exception ends.
+// untilOf describes the end of an exception.
 func untilOf(e api.Exception) string {
 	if e.Until == nil {
 		return "forever"
@@ -103,7 +103,7 @@ func untilOf(e api.Exception) string {
 	return (&model.Exception{Until: e.Until.Time}).UntilText()
 }
 
-// whereOf says in which projects and paths an exception holds.
+// whereOf describes the projects and paths of an exception.
 func whereOf(e api.Exception) string {
 	return (&model.Exception{Projects: e.Projects, Paths: e.Paths}).Where()
 }
@@ -119,7 +119,7 @@ type exceptionsCreateCmd struct {
 	TriageReason string   `help:"The reason that findings show: acceptable_risk, false_positive, no_time or no_triage_reason." enum:"acceptable_risk,false_positive,no_time,no_triage_reason" default:"acceptable_risk" placeholder:"REASON"`
 }
 
-// Run makes the exception, which ignores what is there at once.
+// Run creates the exception. It applies to existing findings immediately.
 func (c exceptionsCreateCmd) Run(a *command.App) error {
 	if c.Forever == (c.Until != "") {
 		return errors.New("say until when, with --until DAY, or --forever")
@@ -140,7 +140,8 @@ func (c exceptionsCreateCmd) Run(a *command.App) error {
 		e.ID, e.Target, whereOf(e), untilOf(e), webapi.Decided(int(answer.Changed))))
 }
 
-// printExceptionChange prints a sentence about a change, or the exception where programs read the output.
+// printExceptionChange prints a sentence about a change, or the exception for other formats than
+// table.
 func printExceptionChange(a *command.App, w webapi.Flags, answer *api.ExceptionChangeResponse, sentence string) error {
 	if w.Output != "table" {
 		return printExceptions(a, w, answer.Exception)
@@ -149,7 +150,7 @@ func printExceptionChange(a *command.App, w webapi.Flags, answer *api.ExceptionC
 	return err
 }
 
-// noException is the error of a command about an exception that is not there, or in another state.
+// noException adds a hint to the error about an exception that does not exist or has another state.
 func noException(id int64, what string, err error) error {
 	if p, is := errors.AsType[*api.Problem](err); is && p.Status == http.StatusNotFound {
 		return fmt.Errorf("there is no %s %d; redoubt exceptions list shows what there is", what, id)
@@ -162,7 +163,7 @@ type exceptionsShowCmd struct {
 	ID int64 `arg:"" help:"Id of the exception."`
 }
 
-// Run shows an exception; of a VEX document what it says, too.
+// Run shows an exception. For a VEX document it includes the statements.
 func (c exceptionsShowCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -236,7 +237,7 @@ type exceptionsRequestCmd struct {
 	Until  string  `help:"The last day that you wish, in UTC, as 2027-01-31." placeholder:"DAY"`
 }
 
-// Run asks.
+// Run requests an exception.
 func (c exceptionsRequestCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -253,13 +254,13 @@ func (c exceptionsRequestCmd) Run(a *command.App) error {
 	return printExceptions(a, c.Flags, answer.Exception)
 }
 
-// ofExceptions are commands that decide about exceptions.
+// ofExceptions is a command that decides about exceptions.
 type ofExceptions struct {
 	webapi.Flags
 	IDs []int64 `arg:"" name:"id" help:"Ids of the exceptions."`
 }
 
-// decide makes a call for each exception, and prints what they became.
+// decide sends a request for each exception and prints the results.
 func (c ofExceptions) decide(
 	a *command.App, call func(client *api.Client, deployment string, id int64) (*api.ExceptionChangeResponse, error),
 ) error {

@@ -19,7 +19,7 @@ type exceptionsImportCmd struct {
 	Files   []string `arg:"" name:"file" help:"OpenVEX, or CycloneDX that lists no components."`
 }
 
-// Run imports the documents, which decide about findings at once.
+// Run imports the documents. Their statements take effect immediately.
 func (c exceptionsImportCmd) Run(a *command.App) error {
 	for _, glob := range c.Project {
 		if strings.TrimSpace(glob) == "" {

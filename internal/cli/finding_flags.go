@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// FindingFlags select findings, in a list and in an export alike. The status is not
-// among them: what a list takes by default, an export does not.
+// FindingFlags select findings for lists and exports. The status is excluded, as its default
+// differs between the two.
 type FindingFlags struct {
 	Project      []string `help:"Only these projects." placeholder:"NAME"`
 	ProjectTag   []string `help:"Only projects with one of these tags." placeholder:"TAG"`
@@ -44,7 +44,7 @@ type FindingFlags struct {
 	Historical *bool    `help:"--no-historical leaves out what is in the history of the code alone. Secrets only." negatable:""`
 }
 
-// selection is what the flags select, in the words of the API.
+// selection converts the flags to a selection of the API.
 func (f FindingFlags) selection(status []string) (api.FindingsSelection, error) {
 	out := api.FindingsSelection{
 		Repos: f.Project, Ref: f.Ref, Status: status, Severities: f.Severity,

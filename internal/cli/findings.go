@@ -1,6 +1,5 @@
-// Package cli contains the commands over the Web API, a file for each noun.
-// They print what the server returns as tables, JSON and CSV.
-// redoubt login, the manual and the completion of shells are here too.
+// Package cli contains the commands that use the Web API, one file per noun, and redoubt login, man
+// and completion. Results are printed as tables, JSON or CSV.
 package cli
 
 import (
@@ -23,13 +22,13 @@ type FindingsCmd struct {
 	Triage findingsTriageCmd `cmd:"" help:"Decide about findings."`
 }
 
-// coreRow is what findings of code and of the supply chain have in common in a list.
+// coreRow returns the columns that code and supply-chain findings share.
 func coreRow(f api.FindingCore) []string {
 	return []string{strconv.FormatInt(f.ID, 10), f.Severity, f.Status, f.Repository.Name, shortBranch(f.Ref), f.RuleName}
 }
 
-// dueWord is the last day on which a finding is in time, and whether that is over; "-"
-// without a due date.
+// dueWord returns the last day before a finding is overdue, and marks overdue findings. It returns
+// "-" without a due date.
 func dueWord(f api.FindingCore) string {
 	switch {
 	case f.DueAt == nil:
@@ -51,7 +50,7 @@ type findingsShowCmd struct {
 	ID int64 `arg:"" help:"Id of the finding."`
 }
 
-// Run shows one finding, of whatever type.
+// Run shows one finding of any type.
 func (c findingsShowCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -79,7 +78,7 @@ func (c findingsShowCmd) Run(a *command.App) error {
 	}{f, past})
 }
 
-// rowsOf tells a finding itself, a member a row.
+// rowsOf returns the properties of a finding, one per row.
 func rowsOf(f api.Finding) [][]string {
 	message := f.Rule.Message
 	if f.RuleMessage != nil {
@@ -127,7 +126,7 @@ func rowsOf(f api.Finding) [][]string {
 	return rows
 }
 
-// happened tells an event of a finding in a line.
+// happened describes an event of a finding in one line.
 func happened(e api.FindingEvent) string {
 	said := e.Kind
 	switch {
@@ -144,7 +143,7 @@ func happened(e api.FindingEvent) string {
 	return said
 }
 
-// decision is what somebody changed.
+// decision describes a triage change.
 func decision(e api.FindingEvent) string {
 	var said []string
 	before, after := *e.Before, *e.After
@@ -176,7 +175,7 @@ type findingsTriageCmd struct {
 	DryRun bool    `help:"Change nothing: tell what would be triaged."`
 }
 
-// Run decides about findings, on all their refs.
+// Run triages findings, on all their refs.
 func (c findingsTriageCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -212,7 +211,7 @@ func (c findingsTriageCmd) Run(a *command.App) error {
 	return err
 }
 
-// missing are the ids that were asked for and not found.
+// missing returns the requested ids that were not found.
 func (c findingsTriageCmd) missing(done []int64) (ids []string) {
 	found := map[int64]bool{}
 	for _, id := range done {

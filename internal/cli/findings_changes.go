@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/webapi"
 )
 
-// changeFlags ask for what changed in place of a list.
+// changeFlags select changed findings instead of a list.
 type changeFlags struct {
 	UpdatedSince string `help:"What changed since this time, of all types, and the ids of what went away. It goes with no filter." placeholder:"2026-01-31T09:00:00Z"`
 	Cursor       string `help:"What changed since an earlier --updated-since or --cursor, which said this at its end." placeholder:"CURSOR"`
@@ -21,7 +21,7 @@ type changeFlags struct {
 
 func (c FindingsListCmd) wantsChanges() bool { return c.changeFlags != (changeFlags{}) }
 
-// listChanges prints what changed and what went away, and on standard error where to go on.
+// listChanges prints changed and removed findings, and the next cursor on standard error.
 func (c FindingsListCmd) listChanges(a *command.App) error {
 	if !reflect.ValueOf(c.FindingFlags).IsZero() || len(c.Status) > 0 || c.Type != "" || c.View != "" ||
 		c.Sort != "" || c.Cut != (webapi.Cut{}) {
@@ -48,7 +48,7 @@ func (c FindingsListCmd) listChanges(a *command.App) error {
 	return err
 }
 
-// momentFlag reads a time, or a day, which is its first instant in UTC.
+// momentFlag parses a time or a date. A date means its start in UTC.
 func momentFlag(flag, text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -59,13 +59,13 @@ func momentFlag(flag, text string) (time.Time, error) {
 		flag, text)
 }
 
-// removedFinding is what JSON says of a finding that is in no list any more.
+// removedFinding is the JSON form of a removed finding.
 type removedFinding struct {
 	ID      int64 `json:"id"`
 	Removed bool  `json:"removed"`
 }
 
-// changedItems are the items of a feed, whose last cursor is put into next.
+// changedItems returns the items of a feed and stores its last cursor in next.
 func changedItems(parts iter.Seq2[*api.FindingChangesResponse, error], next *string) iter.Seq2[webapi.Item, error] {
 	return func(yield func(webapi.Item, error) bool) {
 		for part, err := range parts {

@@ -22,14 +22,14 @@ type findingsExportCmd struct {
 	webapi.Reach
 	Format string   `help:"csv, jsonl, sarif or xlsx; by default what the name of the file ends with, else csv." placeholder:"FORMAT"`
 	To     string   `short:"o" help:"Write to this file instead of standard output." placeholder:"FILE" default:"" type:"path"`
-	Output string   `hidden:"" default:"" type:"path"` // its name before commands had one grammar
+	Output string   `hidden:"" default:"" type:"path"` // the former name of --to
 	Type   []string `help:"sast, sca or secrets, several too; by default all." aliases:"issue-type" enum:"sast,sca,secrets" placeholder:"TYPE"`
 	Dedup  bool     `help:"Each finding once for all branches: on the primary one, else the newest."`
 	Status []string `help:"Only open, fixed, ignored, reviewing or fixing. Default: all." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
 	FindingFlags
 }
 
-// Run writes the findings, to a file whole or not at all.
+// Run exports the findings. A file is written completely or not at all.
 func (c findingsExportCmd) Run(a *command.App) error {
 	c.To = cmp.Or(c.To, c.Output)
 	format, err := c.format()
@@ -45,8 +45,8 @@ func (c findingsExportCmd) Run(a *command.App) error {
 	if err != nil {
 		return err
 	}
-	client.HTTP.Timeout = 0                // a large export takes long
-	for i, name := range selection.Repos { // an empty file would look like a project without findings
+	client.HTTP.Timeout = 0                // large exports take long
+	for i, name := range selection.Repos { // a misspelled project must not yield an empty file
 		p, err := findProject(a, client, deployment, name)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (c findingsExportCmd) Run(a *command.App) error {
 	return err
 }
 
-// format returns the format that is named, or that the file's name ends with.
+// format returns the format of the flag or, if it is not set, of the file extension.
 func (c findingsExportCmd) format() (export.Format, error) {
 	f := export.Format(c.Format)
 	if f == "" {

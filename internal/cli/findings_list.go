@@ -26,13 +26,13 @@ type FindingsListCmd struct {
 	webapi.Cut
 }
 
-// Help tells what the flags leave open.
+// Help adds what the flags do not explain.
 func (c FindingsListCmd) Help() string {
 	return c.Reach.Help() + "\n\nWithout --ref each finding is listed once for all refs. Secrets take --project, " +
 		"--status, --severity, --validation and --since; redoubt findings export takes all flags for them."
 }
 
-// Run lists findings of one type, or what changed.
+// Run lists findings of one type, or changed findings.
 func (c FindingsListCmd) Run(a *command.App) error {
 	if c.wantsChanges() {
 		return c.listChanges(a)
@@ -92,7 +92,7 @@ func (c FindingsListCmd) Run(a *command.App) error {
 	return c.List(a, c.Cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE DUE", items, total)
 }
 
-// findProjects replaces what the user typed for projects by their names.
+// findProjects replaces project names in any case or former names by the current names.
 func findProjects(a *command.App, client *api.Client, deployment string, names []string) error {
 	for i, name := range names {
 		p, err := findProject(a, client, deployment, name)
@@ -104,8 +104,8 @@ func findProjects(a *command.App, client *api.Client, deployment string, names [
 	return nil
 }
 
-// Check refuses what the list of the type cannot be asked for: left out in silence it
-// would widen the list.
+// Check rejects flags that the list of the type does not support. Ignoring them would widen the
+// list.
 func (c FindingsListCmd) Check() (api.FindingsSelection, error) {
 	if c.View != "" {
 		if !reflect.ValueOf(c.FindingFlags).IsZero() || len(c.Status) > 0 {
@@ -136,7 +136,7 @@ func (c FindingsListCmd) Check() (api.FindingsSelection, error) {
 	return selection, c.Cut.Check()
 }
 
-// flagName is how a flag is written, as the parser makes it of the member.
+// flagName returns the name of a flag, as the parser derives it from the struct field.
 func flagName(f reflect.StructField) string {
 	if name := f.Tag.Get("name"); name != "" {
 		return name
@@ -151,7 +151,7 @@ func flagName(f reflect.StructField) string {
 	return name.String()
 }
 
-// listing is a selection as the list of one type takes it.
+// listing converts a selection to the query of a list.
 func listing(s api.FindingsSelection) api.FindingsQuery {
 	return api.FindingsQuery{
 		Since: s.Since, Dedup: s.Dedup, Repos: s.Repos, Status: s.Status,
@@ -164,7 +164,7 @@ func listing(s api.FindingsSelection) api.FindingsQuery {
 	}
 }
 
-// secrets is a selection as the list of secrets takes it.
+// secrets converts a selection to the query of the list of secrets.
 func (c FindingsListCmd) secrets(s api.FindingsSelection) api.SecretsQuery {
 	q := api.SecretsQuery{Repo: s.Repos, Limit: c.Page(c.Output, 1, 3000)}
 	if c.Since != "" {
@@ -205,7 +205,7 @@ func secretItems(all iter.Seq2[api.Secret, error]) iter.Seq2[webapi.Item, error]
 	})
 }
 
-// itemsOf gives each item its row.
+// itemsOf adds a row to each item.
 func itemsOf[T any](all iter.Seq2[T, error], row func(T) []string) iter.Seq2[webapi.Item, error] {
 	return func(yield func(webapi.Item, error) bool) {
 		for item, err := range all {

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/webapi"
 )
 
-// savedView finds a view by its name, in any case, or its id: one's own before those that
-// are shared.
+// savedView returns a saved view by id, or by name in any case. The user's own views take
+// precedence over shared ones.
 func savedView(a *command.App, client *api.Client, deployment, name string) (issueType string, id int64, err error) {
 	list, err := client.ListSavedViews(a.Ctx, deployment)
 	if err != nil {
@@ -42,7 +42,8 @@ func savedView(a *command.App, client *api.Client, deployment, name string) (iss
 	return found.IssueType, found.ID, nil
 }
 
-// secretsOfView reads the secrets of a view: the list of secrets takes none, exports do.
+// secretsOfView reads the secrets of a view from an export, as the list of secrets does not support
+// views.
 func secretsOfView(
 	a *command.App, client *api.Client, deployment string, selection api.FindingsSelection,
 ) iter.Seq2[webapi.Item, error] {
@@ -57,7 +58,7 @@ func secretsOfView(
 	})
 }
 
-// exportedFindings reads an export, a finding after the other.
+// exportedFindings reads the findings of an export.
 func exportedFindings(
 	a *command.App, client *api.Client, deployment string, selection api.FindingsSelection,
 ) iter.Seq2[api.Finding, error] {

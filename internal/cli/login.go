@@ -26,8 +26,8 @@ type LoginCmd struct {
 	NoBrowser bool          `help:"Open no browser; the address and the code are printed all the same."`
 }
 
-// Run gets a token, tries it and keeps it for the commands at the desk: one that a
-// person lets it have in the browser, or one that was made by hand.
+// Run obtains a token, tests it and stores it for later commands. The token is approved in the
+// browser or was created on the tokens page.
 func (c LoginCmd) Run(a *command.App) error {
 	if _, err := webapi.ServerClient(c.URL, ""); err != nil {
 		return err
@@ -43,14 +43,14 @@ func (c LoginCmd) Run(a *command.App) error {
 	}
 	fmt.Fprintf(a.Out, "signed in to %s, deployment %s, with the token %q (%s)\n",
 		server, me.Deployment.Slug, me.Token.Name, strings.Join(me.Token.Scopes, ", "))
-	if fresh.Refresh != "" { // the program is registered for so long
+	if fresh.Refresh != "" { // the client registration expires then
 		fmt.Fprintf(a.Out, "it is renewed as you use it, until %s at most; then run redoubt login again\n",
 			a.Clock().Add(oauth.ClientFor).Format(time.DateOnly))
 	}
 	return nil
 }
 
-// token gets what is to be kept.
+// token obtains the login to store.
 func (c LoginCmd) token(a *command.App, server string) (webapi.Login, error) {
 	switch {
 	case c.Token != "" && c.Token != "-":
@@ -68,17 +68,16 @@ func (c LoginCmd) token(a *command.App, server string) (webapi.Login, error) {
 	return webapi.Login{URL: server, Token: text}, nil
 }
 
-// isPiped reports whether somebody hands something in: neither a terminal nor
-// nothing at all, as /dev/null.
+// isPiped reports whether in is a pipe or a file, and not a terminal or /dev/null.
 func isPiped(in *os.File) bool {
 	info, err := in.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice == 0
 }
 
-// maxTyped bounds what is read of a token.
+// maxTyped is the maximum length of a typed token in bytes.
 const maxTyped = 4096
 
-// readSecret reads a line, which a terminal does not show.
+// readSecret reads a line. A terminal does not show the input.
 func readSecret(in *os.File) (string, error) {
 	if term.IsTerminal(int(in.Fd())) {
 		text, err := term.ReadPassword(int(in.Fd()))
@@ -97,8 +96,8 @@ func readSecret(in *os.File) (string, error) {
 // LogoutCmd signs out.
 type LogoutCmd struct{}
 
-// Run forgets the login, and revokes a token that a person let this program have in
-// the browser. One that was made by hand may be in use elsewhere and stays.
+// Run deletes the stored login and revokes a token that was approved in the browser. A token from
+// the tokens page may be in use elsewhere and is not revoked.
 func (LogoutCmd) Run(a *command.App) error {
 	name, err := webapi.LoginFile()
 	if err == nil {

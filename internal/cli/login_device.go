@@ -19,13 +19,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// deviceGrant is the grant of the device flow (RFC 8628).
+// deviceGrant is the grant type of the device flow (RFC 8628).
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
-// maxClientName bounds what this program calls itself, in characters.
+// maxClientName is the maximum length of the client's name in characters.
 const maxClientName = 80
 
-// deviceCodes is what begins the device flow.
+// deviceCodes is the response that starts the device flow.
 type deviceCodes struct {
 	Device   string `json:"device_code"`
 	User     string `json:"user_code"`
@@ -35,7 +35,7 @@ type deviceCodes struct {
 	Interval int64  `json:"interval"`   // seconds
 }
 
-// byBrowser has a person let this program have a token, by the device flow.
+// byBrowser obtains a token by the device flow.
 func (c LoginCmd) byBrowser(a *command.App, server string) (kept webapi.Login, err error) {
 	s := webapi.AuthServer(server)
 	client, codes, err := c.begin(a, s)
@@ -54,7 +54,7 @@ func (c LoginCmd) byBrowser(a *command.App, server string) (kept webapi.Login, e
 	return webapi.Login{URL: server, ClientID: client}.With(issued, a.Clock()), nil
 }
 
-// begin registers this program, which leaves nothing there, and asks for codes.
+// begin registers the client and requests codes. A registration leaves no state on the server.
 func (c LoginCmd) begin(a *command.App, s webapi.AuthServer) (client string, codes deviceCodes, err error) {
 	var registered struct {
 		ID string `json:"client_id"`
@@ -78,7 +78,7 @@ func (c LoginCmd) begin(a *command.App, s webapi.AuthServer) (client string, cod
 	case errors.As(err, &other) && other.Status == http.StatusTooManyRequests:
 		err = fmt.Errorf("too many programs wait to be let in at %s: try again in some minutes, or keep a token that you "+
 			"make on its tokens page: redoubt login %s --token -", s, s)
-	case errors.As(err, &other) || errors.As(err, &refused): // also a server that wants an address to lead a browser to
+	case errors.As(err, &other) || errors.As(err, &refused): // also servers that require a redirect URI
 		err = fmt.Errorf("%s lets nobody in by a code: it is older than this program, or no Redoubt server. Make a token "+
 			"on its tokens page and run redoubt login %s --token -: %w", s, s, err)
 	default:
@@ -87,7 +87,7 @@ func (c LoginCmd) begin(a *command.App, s webapi.AuthServer) (client string, cod
 	return "", codes, err
 }
 
-// clientName is what the page and the list of tokens call this program.
+// clientName returns the name of the client on the approval page and in the list of tokens.
 func clientName() string {
 	name := "redoubt"
 	if host, err := os.Hostname(); err == nil && host != "" {
@@ -99,7 +99,7 @@ func clientName() string {
 	return name
 }
 
-// waitForToken asks until the person has decided, and shows on a terminal how long there is.
+// waitForToken polls until the user has decided. A terminal shows the remaining time.
 func waitForToken(
 	a *command.App, s webapi.AuthServer, client string, codes deviceCodes,
 ) (out webapi.IssuedToken, err error) {
@@ -127,7 +127,7 @@ func waitForToken(
 		case errors.As(err, &refused) && refused.Code == "authorization_pending":
 		case errors.As(err, &refused) && refused.Code != "slow_down":
 			return out, err
-		default: // too often, or the server is away for a moment
+		default: // polling too often, or a temporary failure of the server
 			every += 5 * time.Second
 		}
 	}
@@ -135,7 +135,7 @@ func waitForToken(
 		time.Duration(codes.Expires)*time.Second)
 }
 
-// waitShown waits, and tells each second on a terminal.
+// waitShown waits for d and updates the remaining time on a terminal each second.
 func waitShown(a *command.App, end time.Time, d time.Duration) error {
 	shown := isTerminal(a.Err)
 	for ; d > 0; d -= time.Second {
@@ -159,7 +159,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// openBrowser opens a page where there is a screen; where not, people open it.
+// openBrowser opens a page if a graphical session exists.
 func openBrowser(a *command.App, page string) {
 	u, err := url.Parse(page)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -177,6 +177,6 @@ func openBrowser(a *command.App, page string) {
 		return
 	}
 	if cmd.Start() == nil {
-		go func() { _ = cmd.Wait() }() // who sees no page has its address
+		go func() { _ = cmd.Wait() }() // on failure the user opens the printed address
 	}
 }

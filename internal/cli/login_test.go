@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/webapi"
 )
 
-// TestALoginThatCannotBeTriedIsRevoked has a server let this program in and then not say
-// who it is: nothing is kept, and what it was given is taken back.
+// TestALoginThatCannotBeTriedIsRevoked checks that a token that cannot be tested is not stored, and
+// is revoked.
 func TestALoginThatCannotBeTriedIsRevoked(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())

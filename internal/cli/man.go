@@ -16,7 +16,7 @@ type ManCmd struct {
 	Command []string `arg:"" optional:"" help:"The command, as token create; redoubt itself by default."`
 }
 
-// Run prints a manual page, for man -l -, of what the program itself says.
+// Run prints the manual page of a command, for man -l -.
 func (c ManCmd) Run(a *command.App, k *kong.Kong) error {
 	node := k.Model.Node
 	for _, word := range c.Command {
@@ -35,7 +35,7 @@ func (c ManCmd) Run(a *command.App, k *kong.Kong) error {
 	return nil
 }
 
-// writeManual writes a page in the language of man(7).
+// writeManual writes a page in the man(7) format.
 func writeManual(w io.Writer, node *kong.Node) {
 	name := strings.ReplaceAll(node.FullPath(), " ", "-")
 	fmt.Fprintf(w, ".TH %s 1 \"\" \"Redoubt %s\" \"Redoubt\"\n", roff(strings.ToUpper(name)), roff(about.Version))
@@ -78,7 +78,7 @@ func Environment(flag *kong.Flag) string {
 // OneLine returns a text with its lines joined.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// roff escapes what the language would obey.
+// roff escapes control characters of roff.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`).Replace(text)
 	if strings.HasPrefix(text, ".") {

@@ -68,7 +68,7 @@ type notificationsLogCmd struct {
 	Limit int `help:"List at most this many." default:"100" placeholder:"N"`
 }
 
-// Run lists what a rule told.
+// Run lists the messages of a rule.
 func (c notificationsLogCmd) Run(a *command.App) error {
 	if c.Limit < 1 {
 		return errors.New("--limit must be 1 or more")
@@ -110,7 +110,7 @@ type notificationsTestCmd struct {
 	ofNotificationRule
 }
 
-// Run sends a test.
+// Run sends a test message. It fails unless each receiver accepts it.
 func (c notificationsTestCmd) Run(a *command.App) error {
 	client, deployment, err := c.ConnectWith(a, command.Senders{Notify: c.Notifications})
 	if err != nil {
@@ -145,7 +145,7 @@ type notificationsResumeCmd struct {
 	ofNotificationRule
 }
 
-// Run has a rule go on.
+// Run resumes a rule.
 func (c notificationsResumeCmd) Run(a *command.App) error {
 	return pauseRule(a, c.Flags, c.Rule, false)
 }

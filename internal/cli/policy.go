@@ -30,7 +30,7 @@ type PoliciesCmd struct {
 	Preview    policiesPreviewCmd    `cmd:"" help:"List the stored findings of a project that a policy's conditions match."`
 }
 
-// ofPolicy are commands about one policy.
+// ofPolicy is a command about one policy.
 type ofPolicy struct {
 	webapi.Flags
 	Policy string `arg:"" help:"The policy, by slug or id."`
@@ -79,7 +79,7 @@ func productOf(p api.Policy) string {
 	return strings.ToLower(strings.TrimPrefix(p.ProductType, "PRODUCT_TYPE_"))
 }
 
-// scopeOf names the projects and branches that a policy is for.
+// scopeOf describes the projects and branches of a policy.
 func scopeOf(s api.PolicySettings) string {
 	var parts []string
 	if len(s.Projects)+len(s.Tags) == 0 {
@@ -139,7 +139,7 @@ func (c policiesListCmd) Run(a *command.App) error {
 
 type policiesShowCmd struct{ ofPolicy }
 
-// policyRuleItem is a rule of a policy. Those that only reports name are not served.
+// policyRuleItem is a rule of a policy. Rules known only from reports are not served.
 type policyRuleItem struct {
 	api.PolicyRule
 	Served *api.ServedRule `json:"served"`
@@ -295,7 +295,7 @@ func changePolicy(
 	return printPolicy(a, w, made, sentence+next)
 }
 
-// printPolicy prints a sentence about a policy, or the policy as json and csv.
+// printPolicy prints a sentence about a policy, or the policy as JSON or CSV.
 func printPolicy(a *command.App, w webapi.Flags, made *api.PolicyChangeResponse, sentence string) error {
 	p, s := made.Policy, made.Settings
 	row := []string{p.ID, p.Slug, productOf(p), scopeOf(s), blocksOf(s), strings.Join(s.Excludes, " "), p.Name}
@@ -314,7 +314,7 @@ type policiesUpdateCmd struct {
 	BlockAll *bool    `help:"Blocking rules fail builds on findings that the primary branch has too; --no-block-all: on new ones only." negatable:""`
 }
 
-// Run changes the policy. Findings that it now leaves out become removed.
+// Run changes the policy. Findings that it now excludes become removed.
 func (c policiesUpdateCmd) Run(a *command.App) error {
 	client, deployment, p, err := c.Find(a)
 	if err != nil {
@@ -377,7 +377,7 @@ func (c policiesDeleteCmd) Run(a *command.App) error {
 	return printPolicy(a, c.Flags, gone, "deleted policy "+p.Slug)
 }
 
-// isMissing reports whether the server answered that there is no such thing.
+// isMissing reports whether the server returned a not-found error.
 func isMissing(err error) bool {
 	p, is := errors.AsType[*api.Problem](err)
 	return is && p.Status == http.StatusNotFound

@@ -16,7 +16,7 @@ type policiesConditionsCmd struct {
 	Delete conditionsDeleteCmd `cmd:"" help:"Remove a condition."`
 }
 
-// conditionFrom is a condition as the Web API returns it.
+// conditionFrom converts a condition of the Web API.
 func conditionFrom(c api.PolicyCondition) model.PolicyCondition {
 	out := model.PolicyCondition{
 		ID: c.ID, Reachable: c.Reachable, EPSS: c.EPSS, Exploited: c.Exploited,

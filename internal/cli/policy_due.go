@@ -11,10 +11,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// dueFlags are days by classes of findings, as critical=7.
+// dueFlags are due days by class of findings, as in critical=7.
 type dueFlags map[string]int
 
-// set changes days of a policy; classes that are not named stay.
+// set changes the named classes of a policy's due days.
 func (f dueFlags) set(into *model.DueDays) error {
 	for _, class := range slices.Sorted(maps.Keys(f)) {
 		days := into.Class(class)
@@ -57,7 +57,7 @@ func dueOf(d api.DueDays) model.DueDays {
 	}
 }
 
-// dueText describes the days of a policy, where it has any.
+// dueText describes the due days of a policy; empty if it has none.
 func dueText(d api.DueDays) string {
 	text := dueOf(d).String()
 	if text == "" {

@@ -27,7 +27,7 @@ type policiesAddRulesCmd struct {
 	Files   []string `arg:"" name:"file" optional:"" help:"Files of rules, or folders, of which all .yaml and .yml files are taken."`
 }
 
-// Run adds the rules of all files; with --skip-invalid the valid ones.
+// Run adds the rules of all files; with --skip-invalid only the valid ones.
 func (c policiesAddRulesCmd) Run(a *command.App) error {
 	switch {
 	case c.Starter && len(c.Files) > 0:
@@ -38,7 +38,7 @@ func (c policiesAddRulesCmd) Run(a *command.App) error {
 	set, checked := &rulefiles.Set{}, true
 	if !c.Starter {
 		var err error
-		if set, err = rulefiles.Read(c.Files, true); err != nil { // check reports what was left out, or drops it
+		if set, err = rulefiles.Read(c.Files, true); err != nil { // invalid rules are reported or dropped below
 			return err
 		}
 		if checked, err = set.Check(a, c.Semgrep, c.Skip); err != nil {
@@ -58,7 +58,7 @@ func (c policiesAddRulesCmd) Run(a *command.App) error {
 	return c.printAdded(a, added, len(set.Left), checked)
 }
 
-// Add adds rules to their policies, and returns them in their order.
+// Add adds rules to their policies, and returns them in order.
 func (c policiesAddRulesCmd) Add(a *command.App, set *rulefiles.Set, checked bool) (added []api.AddedRule, err error) {
 	client, deployment, into, err := ofRule{Flags: c.Flags, Policy: c.Policy}.policies(a)
 	if err != nil {
@@ -84,10 +84,10 @@ func (c policiesAddRulesCmd) Add(a *command.App, set *rulefiles.Set, checked boo
 	return added, nil
 }
 
-// maxRulesText bounds the rules in one request, in bytes.
+// maxRulesText is the maximum size of the rules in one request, in bytes.
 const maxRulesText = 900_000
 
-// requests splits the rules for a policy into requests that a server accepts.
+// requests splits the rules for a policy into requests that the server accepts.
 func (c policiesAddRulesCmd) requests(
 	rules []policy.Rule, p api.Policy, checked bool,
 ) (list []api.AddPolicyRulesRequest, err error) {
@@ -142,7 +142,7 @@ func (c policiesAddRulesCmd) printAdded(a *command.App, added []api.AddedRule, l
 	return err
 }
 
-// ofRule are commands about a rule in the policies that have it.
+// ofRule is a command about a rule in the policies that have it.
 type ofRule struct {
 	webapi.Flags
 	Rule   string `arg:"" help:"The rule's id."`
@@ -190,7 +190,7 @@ func (c ofRule) Find(a *command.App) (client *api.Client, deployment string, fou
 	return client, deployment, found, nil
 }
 
-// missing is the error about a rule that no policy has.
+// missing returns the error about a rule that no policy has.
 func (c ofRule) missing() error {
 	if c.Policy != "" {
 		return fmt.Errorf("the policy %s has no rule %q; redoubt policies show %s lists its rules",
@@ -216,7 +216,8 @@ type policiesSetModeCmd struct {
 	Mode string `arg:"" help:"monitor: only list them; comment: list them for comments; block: fail the build on new ones." enum:"monitor,comment,block"`
 }
 
-// Run sets the mode in every policy that has the rule. A named policy gets the rule of another one.
+// Run sets the mode in all policies that have the rule. With --policy, the rule is added to that
+// policy if another policy has it.
 func (c policiesSetModeCmd) Run(a *command.App) error {
 	client, deployment, policies, err := c.policies(a)
 	if err != nil {
@@ -251,7 +252,7 @@ func (c policiesSetModeCmd) Run(a *command.App) error {
 
 type policiesRemoveRuleCmd struct{ ofRule }
 
-// Run removes the rule from every policy that has it, or from one.
+// Run removes the rule from all policies that have it, or from one.
 func (c policiesRemoveRuleCmd) Run(a *command.App) error {
 	client, deployment, found, err := c.Find(a)
 	if err != nil {

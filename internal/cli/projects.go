@@ -33,7 +33,7 @@ func projectRow(p api.Project) []string {
 	return []string{strconv.FormatInt(p.ID, 10), p.Name, shortBranch(p.PrimaryBranch), latest, strings.Join(p.Tags, ",")}
 }
 
-// allProjects returns the projects that the caller may see, by name.
+// allProjects returns the projects that are visible to the caller, by name.
 func allProjects(a *command.App, client *api.Client, deployment string) iter.Seq2[api.Project, error] {
 	return client.Projects(a.Ctx, deployment, api.ProjectsQuery{PageSize: 1000})
 }
@@ -60,7 +60,7 @@ func (c ProjectsListCmd) Run(a *command.App) error {
 	return c.List(a, webapi.Cut{All: true}, projectHead, itemsOf(items, projectRow), nil)
 }
 
-// printProject prints a sentence about a project, or the project itself as json and csv.
+// printProject prints a sentence about a project, or the project as JSON or CSV.
 func printProject(a *command.App, w webapi.Flags, p api.Project, sentence string) error {
 	return w.PrintChange(a, sentence, projectHead, projectRow(p), p)
 }
@@ -153,7 +153,7 @@ type projectsDeleteCmd struct {
 	Yes  bool   `help:"Confirm the deletion; it cannot be undone." required:""`
 }
 
-// Run deletes the project and all of it but its audit events (docs/reference/projects.md).
+// Run deletes the project with all its data except audit events (docs/reference/projects.md).
 func (c projectsDeleteCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -169,7 +169,7 @@ func (c projectsDeleteCmd) Run(a *command.App) error {
 	return printProject(a, c.Flags, *p, "deleted "+p.Name)
 }
 
-// findProject finds the project that a flag names, in any case: an old name leads to it.
+// findProject returns a project by its current name in any case, or by a former name.
 func findProject(a *command.App, client *api.Client, deployment, name string) (*api.Project, error) {
 	answer, err := client.GetProject(a.Ctx, deployment, name)
 	if err == nil {

@@ -63,7 +63,7 @@ func (c runsListCmd) Run(a *command.App) error {
 	return c.List(a, c.Cut, runHead, items, nil)
 }
 
-// printRun prints one, as it is now.
+// printRun prints a run.
 func printRun(a *command.App, w webapi.Flags, r *api.RunResponse, err error) error {
 	if err != nil {
 		return unknownAt(err, "run", "redoubt runs list")
@@ -118,7 +118,7 @@ type runsLogCmd struct {
 	Follow bool `short:"f" help:"Go on until the run has ended."`
 }
 
-// Run prints the log: as json with the run.
+// Run prints the log. JSON output includes the run.
 func (c runsLogCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -141,11 +141,11 @@ func (c runsLogCmd) Run(a *command.App) error {
 
 func shortOf(commit string) string { return commit[:min(len(commit), 12)] }
 
-// runLook is how often a run is asked for that has not ended.
+// runLook is the interval between requests for a run that has not ended.
 const runLook = time.Second
 
-// runLog writes the log of a run as far as it is, or follows it until the run has ended, and
-// returns the run as it is then. Each attempt has a log of its own.
+// runLog writes the current log of a run, or follows it until the run has ended, and returns the
+// final run. Each attempt has a separate log.
 func runLog(
 	a *command.App, client *api.Client, deployment string, id int64, follow bool, to io.Writer,
 ) (api.Run, error) {
@@ -194,7 +194,7 @@ func (c runsCancelCmd) Run(a *command.App) error {
 
 type runsRetryCmd struct{ ofRun }
 
-// Run queues anew what a run did.
+// Run queues a new run with the same parameters.
 func (c runsRetryCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -211,7 +211,7 @@ type runsScheduleCmd struct {
 	Diff    string `help:"Whether change requests are scanned: on or off. Absent, it stays." enum:",on,off" default:"" placeholder:"on|off"`
 }
 
-// Run says when full scans are made, and switches them on or off; it prints what is in force.
+// Run changes the schedule of full scans and prints it.
 func (c runsScheduleCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {

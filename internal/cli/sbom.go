@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/webapi"
 )
 
-// SBOMCmd downloads a bill of materials.
+// SBOMCmd downloads an SBOM.
 type SBOMCmd struct {
 	webapi.Flags
 	Project string `arg:"" optional:"" help:"Project; the whole deployment by default."`
@@ -22,7 +22,7 @@ type SBOMCmd struct {
 	To      string `name:"to" short:"o" help:"Write to this file instead of standard output." placeholder:"FILE"`
 }
 
-// Run has the server make a bill of materials, and downloads it.
+// Run requests an SBOM and downloads it.
 func (c SBOMCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -64,17 +64,17 @@ func (c SBOMCmd) Run(a *command.App) error {
 		_, err = command.Exact(a.Out).Write(document)
 		return err
 	}
-	if err := command.ReplaceFile(c.To, document); err != nil { // for its owner alone: it has comments
+	if err := command.ReplaceFile(c.To, document); err != nil { // only readable by the owner, as it contains comments
 		return err
 	}
 	_, err = fmt.Fprintf(a.Out, "wrote %s, %d bytes\n", c.To, len(document))
 	return err
 }
 
-// pollEvery is how often an export is asked for.
+// pollEvery is the interval between requests for the state of an export.
 const pollEvery = 300 * time.Millisecond
 
-// exported waits for an export and returns where its document is.
+// exported waits for an export and returns the address of its document.
 func exported(a *command.App, client *api.Client, deployment, task string) (string, error) {
 	for {
 		s, err := client.GetSBOMExport(a.Ctx, deployment, task)

@@ -30,7 +30,7 @@ type scansListCmd struct {
 	webapi.Cut
 }
 
-// Run lists scans, the newest first.
+// Run lists scans, newest first.
 func (c scansListCmd) Run(a *command.App) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (c scansListCmd) Run(a *command.App) error {
 	return c.List(a, c.Cut, "ID STARTED STATUS PROJECT REF PRODUCTS FINDINGS", items, nil)
 }
 
-// projectNames are the names of projects by the ids that scans have them by.
+// projectNames maps project ids in scans to names.
 func projectNames(a *command.App, client *api.Client, deployment string) (map[string]string, error) {
 	names := map[string]string{}
 	for p, err := range allProjects(a, client, deployment) {
@@ -81,7 +81,7 @@ type scansShowCmd struct {
 	ID int64 `arg:"" help:"Id of the scan, as redoubt scans list shows it."`
 }
 
-// Run shows one scan, a member a row.
+// Run shows one scan, one property per row.
 func (c scansShowCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -118,8 +118,8 @@ type ScansFailuresCmd struct {
 	Limit int `help:"List at most this many, the newest first." default:"50" placeholder:"N"`
 }
 
-// Run lists failed runs of the deployment, and failed runs without a known token. Only operators
-// of the server can run this command, so they may see both.
+// Run lists failed runs of the deployment, and failed runs without a known token. Only operators of
+// the server can run this command, so both are shown.
 func (c ScansFailuresCmd) Run(a *command.App) error {
 	if c.Limit < 1 {
 		return errors.New("--limit must be 1 or more")

@@ -51,7 +51,7 @@ func findingList(ids []int64) string {
 	return cmp.Or(strings.Join(words, " "), "-")
 }
 
-// picked are findings that a command is about.
+// picked selects the findings of a command.
 type picked struct {
 	IDs []int64 `arg:"" name:"finding" help:"Ids of the findings."`
 }
@@ -72,7 +72,7 @@ type ticketsCreateCmd struct {
 	Project    string `help:"Make them in this repository, or project of Jira." placeholder:"NAME"`
 }
 
-// Run has tickets made, and says what became of each finding.
+// Run creates tickets and prints the result for each finding.
 func (c ticketsCreateCmd) Run(a *command.App) error {
 	client, deployment, err := c.Connect(a)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// CloneSource tells a runner where a project's repository is, with the credential of its
-// connection.
+// CloneSource returns a function that reads the clone address of a project's repository and the
+// credential of its connection.
 func CloneSource(
 	vault *scm.Vault, hosts scm.Config,
 ) func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) {
@@ -26,7 +26,7 @@ func CloneSource(
 		if err != nil {
 			return out, err
 		}
-		if !connection.Serves(repository.CloneURL) { // somebody wrote to the database: the credential goes nowhere else
+		if !connection.Serves(repository.CloneURL) { // never send the credential to another host
 			return out, fmt.Errorf("%s is not below the address of the connection %s, whose credential is for no other host",
 				repository.CloneURL, connection.Name)
 		}

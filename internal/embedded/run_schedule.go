@@ -20,8 +20,8 @@ func ScheduleRuns(st *store.Store) queue.Work {
 	}
 }
 
-// queueDueRuns queues due managed scans of a deployment and ends runs with an expired lease. It adds
-// the next ScheduleJob, due with the next schedule or lease end.
+// queueDueRuns queues due managed scans of a deployment and ends runs with an expired lease. It
+// adds the next ScheduleJob, due with the next schedule or lease end.
 func queueDueRuns(ctx context.Context, st *store.Store, deploymentID int64) error {
 	return st.Update(ctx, deploymentID, model.Actor{
 		Kind: "system",
@@ -60,7 +60,7 @@ func queueDueRuns(ctx context.Context, st *store.Store, deploymentID int64) erro
 	})
 }
 
-// duePlan is a project whose schedule asks for a scan.
+// duePlan is a project whose scheduled scan is due.
 type duePlan struct {
 	project model.Project
 	plan    model.RunPlan
@@ -80,8 +80,8 @@ func duePlans(ctx context.Context, tx *store.Tx) (due []duePlan, err error) {
 	return due, err
 }
 
-// queueDue queues a scan, however many were missed. A project that no connection has waits
-// for its next turn: its page says so.
+// queueDue queues one scan, however many were missed. A project without a connection is skipped
+// until its next scheduled time; its page shows the reason.
 func queueDue(ctx context.Context, tx *store.Tx, d duePlan) error {
 	run, err := tx.FullRun(ctx, d.project, model.RunBySchedule)
 	if err == nil {

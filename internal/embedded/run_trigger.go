@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// BranchOnPush is the branch of a repository that is scanned on push, the project's primary
-// one, without refs/heads/; empty where none is.
+// BranchOnPush returns the branch of a repository that is scanned on push: the project's primary
+// branch, without refs/heads/. It is empty if pushes are not scanned.
 func BranchOnPush(ctx context.Context, tx *store.Tx, r model.Repository) (string, error) {
 	p, err := tx.Project(ctx, r.ProjectID)
 	if err != nil || !p.ManagedScan.Full {
@@ -30,8 +30,8 @@ func BranchOnPush(ctx context.Context, tx *store.Tx, r model.Repository) (string
 	return strings.TrimPrefix(run.Ref, "refs/heads/"), nil
 }
 
-// RunPushed has the branch that is scanned on push scanned at its newest commit, unless the
-// last run looks at that already, whatever it was made for.
+// RunPushed queues a scan of the branch at its newest commit, unless the last run of any cause
+// already scans that commit.
 func RunPushed(ctx context.Context, tx *store.Tx, r model.Repository, branch, commit string) error {
 	p, err := tx.Project(ctx, r.ProjectID)
 	if err != nil {
@@ -52,7 +52,7 @@ func RunPushed(ctx context.Context, tx *store.Tx, r model.Repository, branch, co
 	return queueOrExplain(ctx, tx, run)
 }
 
-// RunProposed has a change request scanned, where the project's are.
+// RunProposed queues a scan of a change request if the project's change requests are scanned.
 func RunProposed(ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest) error {
 	if r.ProjectID == 0 {
 		return nil
@@ -73,8 +73,8 @@ func RunProposed(ctx context.Context, tx *store.Tx, r model.Repository, c model.
 	return queueOrExplain(ctx, tx, run)
 }
 
-// queueOrExplain queues a run. One that will not do, as of a branch whose name git could
-// take for something else, ends at once and says why: it stops nothing but itself.
+// queueOrExplain queues a run. An invalid run, such as one of a branch name that git could
+// misinterpret, fails immediately with the reason, and other runs continue.
 func queueOrExplain(ctx context.Context, tx *store.Tx, run model.Run) error {
 	_, err := tx.QueueRun(ctx, run)
 	if invalid, is := errors.AsType[*model.InvalidError](err); is {

@@ -20,7 +20,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// repositoryOf makes a connection and a project of its repository.
+// repositoryOf creates a connection with a repository and its project.
 func repositoryOf(ctx context.Context, tx *store.Tx, name, branch string, wanted model.ManagedScan, every model.RunEvery) (model.Repository, error) {
 	c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGitea, Name: name, BaseURL: "https://git.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 	if err != nil {
@@ -43,7 +43,7 @@ func repositoryOf(ctx context.Context, tx *store.Tx, name, branch string, wanted
 	return tx.Repository(ctx, p.ID)
 }
 
-// runsOf tells the runs of a deployment in a line each, the newest first.
+// runsOf describes the runs of a deployment, one per line, newest first.
 func runsOf(t *testing.T, s *store.Store, d model.Deployment) (lines []string) {
 	t.Helper()
 	err := s.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -59,7 +59,7 @@ func runsOf(t *testing.T, s *store.Store, d model.Deployment) (lines []string) {
 	return lines
 }
 
-// push has a branch scanned where it is the one that is scanned on push.
+// push queues a scan if the branch is scanned on push.
 func push(ctx context.Context, tx *store.Tx, r model.Repository, branch, commit string) error {
 	if on, err := BranchOnPush(ctx, tx, r); err != nil || on != branch {
 		return err
@@ -67,8 +67,8 @@ func push(ctx context.Context, tx *store.Tx, r model.Repository, branch, commit 
 	return RunPushed(ctx, tx, r, branch, commit)
 }
 
-// TestPushesAndChangeRequestsAreScanned where the project asks for it, and a newer commit
-// takes the place of one that waits.
+// TestPushesAndChangeRequestsAreScanned checks that scans are queued if the project is configured
+// for them, and that a newer commit replaces a queued one.
 func TestPushesAndChangeRequestsAreScanned(t *testing.T) {
 	first, second := strings.Repeat("1", 40), strings.Repeat("2", 40)
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -108,8 +108,8 @@ func TestPushesAndChangeRequestsAreScanned(t *testing.T) {
 	})
 }
 
-// TestWhatIsScannedIsNotScannedAgain on a push: whatever the run was made for. One that failed
-// is, and so is a commit that was the newest before another one.
+// TestWhatIsScannedIsNotScannedAgain checks that a push queues no scan of a commit that the last
+// run scans, for any cause. A failed run, or an older commit, is scanned again.
 func TestWhatIsScannedIsNotScannedAgain(t *testing.T) {
 	first, second := strings.Repeat("1", 40), strings.Repeat("2", 40)
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -145,7 +145,8 @@ func TestWhatIsScannedIsNotScannedAgain(t *testing.T) {
 	})
 }
 
-// TestABadBranchStopsNoSchedule but its own, and says why.
+// TestABadBranchStopsNoSchedule checks that an invalid branch only fails its own run, with the
+// reason.
 func TestABadBranchStopsNoSchedule(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -172,7 +173,8 @@ func TestABadBranchStopsNoSchedule(t *testing.T) {
 	})
 }
 
-// TestEachServersRunnerHasItsOwnToken, and another where that is refused.
+// TestEachServersRunnerHasItsOwnToken checks that each server's runner has a separate token, and
+// that a rejected token is replaced.
 func TestEachServersRunnerHasItsOwnToken(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	d := storetest.Deployment(t, s)

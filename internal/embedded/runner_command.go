@@ -35,7 +35,7 @@ type RunnerCmd struct {
 	Cache     int64         `help:"Disk that repositories may take which are kept for the next runs, in bytes; 20 GiB by default." default:"21474836480" env:"REDOUBT_RUNNER_CACHE" placeholder:"BYTES"`
 }
 
-// Run takes runs until it is told to stop.
+// Run executes runs until it is stopped.
 func (c RunnerCmd) Run(a *command.App) error {
 	a.Log = slog.New(slog.NewTextHandler(a.Err, nil))
 	if c.Parallel < 1 || c.Parallel > 64 {
@@ -79,8 +79,8 @@ func (c RunnerCmd) Run(a *command.App) error {
 	return runAll(a.Ctx, runners)
 }
 
-// runAll has runners work until one may not, or the context ends. Where their token is taken no
-// more, they keep no repository of who gave it.
+// runAll runs the runners until one fails or the context ends. If their token is rejected, it
+// deletes their repositories.
 func runAll(ctx context.Context, runners []*runner.Runner) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -103,7 +103,7 @@ func runAll(ctx context.Context, runners []*runner.Runner) error {
 	return err
 }
 
-// runnerConfig is what all runners of this program have in common.
+// runnerConfig returns the common configuration of all runners of this program.
 func runnerConfig(a *command.App, semgrep string) (runner.Config, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -137,13 +137,13 @@ func runnerConfig(a *command.App, semgrep string) (runner.Config, error) {
 	return c, nil
 }
 
-// RunnerInsideCmd is what a runner starts in its sandbox; people have no use for it.
+// RunnerInsideCmd runs inside the sandbox of a runner. It is not intended for users.
 type RunnerInsideCmd struct {
 	Socket  string   `required:"" help:"The way to the server."`
 	Program []string `arg:"" help:"After --: the program that scans."`
 }
 
-// Run runs the program and ends with its exit code.
+// Run runs the program and exits with its exit code.
 func (c RunnerInsideCmd) Run(a *command.App) error {
 	code, err := runner.Inside(a.Ctx, c.Socket, c.Program, func(address string) []string {
 		return append(a.Environ(), "REDOUBT_URL="+address)

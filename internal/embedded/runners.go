@@ -1,6 +1,6 @@
-// Package embedded executes managed runs within the process of a server, and queues them.
-// Runs are queued for pushes, change requests and schedules.
-// The command for a runner on another machine is here too.
+// Package embedded executes managed runs within the process of a server, and queues them for
+// pushes, change requests and schedules. It also contains the command for a runner on another
+// machine.
 package embedded
 
 import (
@@ -30,18 +30,18 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// ownRunnerName is that of the runner, and of its token, that a server has inside.
+// ownRunnerName is the name of a built-in runner and of its token.
 const ownRunnerName = "built-in runner"
 
-// seenEvery is the interval at which built-in runners update their last-seen time and follow created
-// and deleted deployments.
+// seenEvery is the interval at which built-in runners update their last-seen time and follow
+// created and deleted deployments.
 const (
 	seenEvery  = time.Minute
 	idleRunner = time.Minute // delay when no queued run can start, as their host has enough runs
-	seenFirst  = time.Second // at the first start, which creates the deployment meanwhile
+	seenFirst  = time.Second // at the first start, which concurrently creates the deployment
 )
 
-// Config is what the built-in runners need of their server.
+// Config contains the dependencies of the built-in runners.
 type Config struct {
 	App     *command.App
 	Config  config.Server
@@ -76,10 +76,10 @@ func NewRunners(c Config) *Runners {
 	}
 }
 
-// Background serves the runners until work ends and no run is left. It updates their last-seen times until
-// ctx ends.
+// Background serves the runners until work ends and no run is left. It updates their last-seen
+// times until ctx ends.
 func (o *Runners) Background(ctx, work context.Context) {
-	server := o.Serve(context.WithoutCancel(ctx)) // a runner that stops tells of its run
+	server := o.Serve(context.WithoutCancel(ctx)) // stopping runners still report their runs
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		if err := server.Serve(o.pipe); err != nil && work.Err() == nil {
@@ -103,7 +103,7 @@ func (o *Runners) Background(ctx, work context.Context) {
 	for id := range o.of {
 		o.closeRunner(id)
 	}
-	_ = server.Close() // nobody is left to speak with it
+	_ = server.Close() // all clients have stopped
 	serving.Wait()
 }
 
@@ -119,7 +119,7 @@ func (o *Runners) Update(ctx context.Context) int {
 	for _, d := range deployments {
 		r, err := o.runner(ctx, d)
 		if err != nil {
-			continue // it was logged, and is tried again
+			continue // already logged, and retried later
 		}
 		o.LogFailure(ctx, d, "noting that the built-in runner is there", r.seen(ctx))
 	}
@@ -151,7 +151,8 @@ func (o *Runners) runner(ctx context.Context, d model.Deployment) (*ownRunner, e
 	return r, nil
 }
 
-// Work is the queue.Work of store.RunJob: it executes one queued run, if any, and adds the next job.
+// Work is the queue.Work of store.RunJob: it executes one queued run, if any, and adds the next
+// job.
 func (o *Runners) Work(ctx context.Context, j model.Job) (result []byte, media string, err error) {
 	o.working.Add(1)
 	defer o.working.Done()
@@ -183,14 +184,14 @@ func (o *Runners) Work(ctx context.Context, j model.Job) (result []byte, media s
 	})
 }
 
-// Accepts reports whether creating the runner of a deployment did not fail: other servers execute
-// its runs otherwise.
+// Accepts reports whether the runner of a deployment could be created. If not, other servers
+// execute its runs.
 func (o *Runners) Accepts(deploymentID int64) bool {
 	_, told := o.told.Load(deploymentID)
 	return !told
 }
 
-// closeRunner releases the folder of a runner without a run.
+// closeRunner releases the directory of a runner without a run.
 func (o *Runners) closeRunner(id int64) {
 	r := o.of[id]
 	if !r.busy.TryLock() {
@@ -203,8 +204,8 @@ func (o *Runners) closeRunner(id int64) {
 	delete(o.of, id)
 }
 
-// forget closes the runners of deleted deployments and removes their folders with all repositories,
-// also for deployments deleted while no server ran.
+// forget closes the runners of deleted deployments and removes their directories with all
+// repositories. This includes deployments that were deleted while no server was running.
 func (o *Runners) forget(deployments []model.Deployment) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -239,18 +240,18 @@ func (o *Runners) forget(deployments []model.Deployment) {
 	}
 }
 
-// ownRunner is the runner of a deployment that this server has inside.
+// ownRunner is the built-in runner of a deployment.
 type ownRunner struct {
 	Config
 	deployment model.Deployment
 	runner     *runner.Runner
-	client     *api.Client // the runner's
-	name       string      // of its token: another server's has another
+	client     *api.Client // of the runner
+	name       string      // of its token; unique per server
 	tokenID    int64
 	busy       sync.Mutex // held during a run
 }
 
-// ownRunner makes the runner of a deployment, which has no token yet.
+// ownRunner creates the runner of a deployment, without a token.
 func (c Config) ownRunner(
 	ctx context.Context, d model.Deployment, transport http.RoundTripper,
 ) (*ownRunner, error) {
@@ -258,7 +259,7 @@ func (c Config) ownRunner(
 	if err != nil {
 		return nil, err
 	}
-	base.Scheme = "http" // the pipe has no TLS; links are the public address's
+	base.Scheme = "http" // the pipe has no TLS; links use the public address
 	r, err := runnerConfig(c.App, "")
 	if err != nil {
 		return nil, err
@@ -292,7 +293,8 @@ func (c Config) ownRunner(
 	return out, nil
 }
 
-// ownID is what a folder's runner is told from others by, which it keeps there.
+// ownID returns the id of a runner's directory. It creates the file with a random id if it does not
+// exist.
 func ownID(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -302,8 +304,8 @@ func ownID(file string) (string, error) {
 	return model.Line(strings.TrimSpace(string(text))), err
 }
 
-// ownTokenLasts is for how long the token of a runner in a server is in force: another is
-// made then, and a server that is gone leaves none.
+// ownTokenLasts is the lifetime of a built-in runner's token. The token is replaced when it
+// expires, and that of a removed server ends.
 const ownTokenLasts = 30 * 24 * time.Hour
 
 // seen updates the last-seen time, and replaces a revoked or expired token. During a run its
@@ -336,7 +338,8 @@ func (r *ownRunner) runOne(ctx context.Context) (worked bool, err error) {
 // ownRunnerActor is the audit actor of built-in runners.
 var ownRunnerActor = model.Actor{Kind: "system", Name: ownRunnerName}
 
-// register creates a token, revokes the previous one of this server, and updates the last-seen time.
+// register creates a token, revokes the previous one of this server, and updates the last-seen
+// time.
 func (r *ownRunner) register(ctx context.Context) error {
 	return r.Store.Update(ctx, r.deployment.ID, ownRunnerActor, func(ctx context.Context, tx *store.Tx) error {
 		tokens, err := tx.Tokens(ctx)
@@ -363,7 +366,7 @@ func (r *ownRunner) register(ctx context.Context) error {
 	})
 }
 
-// pipe is a listener whose connections never leave the process.
+// pipe is a listener for connections within the process.
 type pipe struct {
 	calls chan net.Conn
 	done  chan struct{}
@@ -403,7 +406,7 @@ func (p *pipe) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// local is a connection that says it comes from this machine.
+// local is a connection with a loopback remote address.
 type local struct {
 	net.Conn
 	from net.Addr

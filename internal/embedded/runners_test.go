@@ -24,7 +24,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// ownRunnersOf is a server that has runners inside, and what it logs.
+// ownRunnersOf returns the built-in runners of a server and their log.
 func ownRunnersOf(t *testing.T, isolation string) (*Runners, *bytes.Buffer) {
 	t.Helper()
 	log := &bytes.Buffer{}
@@ -41,9 +41,10 @@ func ownRunnersOf(t *testing.T, isolation string) (*Runners, *bytes.Buffer) {
 	}), log
 }
 
-// TestABuiltInRunnerNeedsASandbox unless the server is told to go without, which its log says.
+// TestABuiltInRunnerNeedsASandbox checks that a runner requires a sandbox unless the isolation
+// setting allows runs without one. The log reports that.
 func TestABuiltInRunnerNeedsASandbox(t *testing.T) {
-	t.Setenv("PATH", t.TempDir()) // there is no bubblewrap
+	t.Setenv("PATH", t.TempDir()) // bubblewrap is not on the path
 	for isolation, begins := range map[string]bool{"": false, "required": false, "auto": true, "none": true} {
 		t.Run(isolation, func(t *testing.T) {
 			o, log := ownRunnersOf(t, isolation)
@@ -71,7 +72,8 @@ func TestABuiltInRunnerNeedsASandbox(t *testing.T) {
 	}
 }
 
-// TestADeploymentWithoutARunnerHoldsUpNoOther, and has one once what was in its way is gone.
+// TestADeploymentWithoutARunnerHoldsUpNoOther checks that a deployment whose runner cannot be
+// created does not delay others. It has a runner after the problem is fixed.
 func TestADeploymentWithoutARunnerHoldsUpNoOther(t *testing.T) {
 	o, log := ownRunnersOf(t, "none")
 	one := storetest.Deployment(t, o.Store)
@@ -92,7 +94,7 @@ func TestADeploymentWithoutARunnerHoldsUpNoOther(t *testing.T) {
 	if o.Update(t.Context()); o.of[one.ID] == nil {
 		t.Errorf("begun are then %v\n%s", o.of, log)
 	}
-	for _, d := range []model.Deployment{one, two} { // people see that they are there
+	for _, d := range []model.Deployment{one, two} { // both runners are listed
 		err := o.Store.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Runners(ctx)
 			if len(list) != 1 || !list[0].Present(storetest.Epoch) {
@@ -106,8 +108,8 @@ func TestADeploymentWithoutARunnerHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestTheBuiltInRunnerOfADeletedDeploymentEnds, and nothing of it stays: neither in memory nor
-// its repositories, also where it was deleted while no server ran.
+// TestTheBuiltInRunnerOfADeletedDeploymentEnds checks that the runner of a deleted deployment and
+// its repositories are removed, including deployments deleted while no server was running.
 func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
 	o, log := ownRunnersOf(t, "none")
 	stays := storetest.Deployment(t, o.Store)
@@ -131,7 +133,7 @@ func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
 	}
 	const before, others = 900_001, 900_002
 	keep(before, command.RunnerIDFile)
-	keep(others, "lock") // a redoubt runner that stands there
+	keep(others, "lock") // a separate redoubt runner uses this directory
 	o.Update(t.Context())
 	keep(stays.ID, "cache/x.git/HEAD")
 	keep(goes.ID, "cache/x.git/HEAD")
@@ -154,8 +156,8 @@ func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
 	}
 }
 
-// TestARunnerThatGetsAnotherTokenKeepsItsRepositories: it is stopped, and started again in its folder
-// with the new one, before the old one is revoked. Nothing is fetched anew.
+// TestARunnerThatGetsAnotherTokenKeepsItsRepositories checks that a runner can be restarted with a
+// new token in its directory before the old token is revoked. It fetches nothing again.
 func TestARunnerThatGetsAnotherTokenKeepsItsRepositories(t *testing.T) {
 	dir, kept := t.TempDir(), ""
 	asked := make(chan string, 100)
@@ -219,7 +221,8 @@ func TestARunnerThatGetsAnotherTokenKeepsItsRepositories(t *testing.T) {
 	}
 }
 
-// TestARunnerWhoseTokenIsGoneKeepsNoRepository, and one that the server only turns away does.
+// TestARunnerWhoseTokenIsGoneKeepsNoRepository checks that a runner with a revoked token deletes
+// its repositories. Other rejections preserve them.
 func TestARunnerWhoseTokenIsGoneKeepsNoRepository(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int

@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// maxDownload bounds a source, in bytes; the largest archive has some 300 MB.
+	// maxDownload is the maximum size of a source in bytes. The largest archive has about 300 MB.
 	maxDownload = 4 << 30
-	// headerTimeout is how long a publisher may take to begin an answer, and
-	// silence how long it may say nothing in the middle of one.
+	// headerTimeout is the maximum wait for response headers, and silence the maximum pause within
+	// a body.
 	headerTimeout = time.Minute
 	silence       = time.Minute
 )
 
-// download brings a source from its address to a file. A part that lies there
-// from a download that broke off is gone on with, if it is still of the same.
+// download fetches a source to a file. It resumes an interrupted download if the source has not
+// changed.
 type download struct {
 	*Loader
 	source  *model.AdvisorySource
-	address string // with its credentials, which the source does not have
+	address string // with credentials, which source does not contain
 }
 
-// fetcher waits for headers, not for bodies: they may be long.
+// fetcher has timeouts for headers, but not for bodies, which may take long.
 var fetcher = &http.Client{Transport: &http.Transport{
 	Proxy:                 http.ProxyFromEnvironment,
 	DisableCompression:    true,
@@ -42,7 +42,8 @@ var fetcher = &http.Client{Transport: &http.Transport{
 	TLSHandshakeTimeout:   headerTimeout,
 }}
 
-// run returns the whole file, or says that the source is as it was loaded.
+// run returns the complete file. unchanged reports that the source has not changed since it was
+// loaded.
 func (d *download) run(ctx context.Context) (file string, unchanged bool, err error) {
 	if err := os.MkdirAll(d.cache, 0o700); err != nil {
 		return "", false, err
@@ -82,8 +83,8 @@ func (d *download) run(ctx context.Context) (file string, unchanged bool, err er
 	return file, false, errors.Join(os.Rename(part, file), remove(tag))
 }
 
-// prepareRequest says what is here already: the part of a download, else what was loaded.
-// It returns how much of a part there is.
+// prepareRequest sets the headers for the partial download or the loaded version. It returns the
+// size of the partial download.
 func (d *download) prepareRequest(req *http.Request, part, tag string) int64 {
 	info, err := os.Stat(part)
 	etag, tagErr := os.ReadFile(tag)
@@ -104,8 +105,7 @@ func (d *download) prepareRequest(req *http.Request, part, tag string) int64 {
 	return 0
 }
 
-// save appends the answer to what is there. A publisher that falls silent is
-// given up.
+// save appends the response to the file. It gives up if the publisher stops sending.
 func (d *download) save(part string, have int64, res *http.Response, giveUp context.CancelFunc) error {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	if have == 0 {
@@ -128,20 +128,20 @@ func (d *download) save(part string, have int64, res *http.Response, giveUp cont
 	return errors.Join(err, f.Close())
 }
 
-// watchedReader puts the watch back whenever something comes.
+// watchedReader resets a timer after each read.
 type watchedReader struct {
 	io.Reader
 	watch *time.Timer
 }
 
-// Read reads on.
+// Read implements io.Reader.
 func (h watchedReader) Read(p []byte) (int, error) {
 	n, err := h.Reader.Read(p)
 	h.watch.Reset(silence)
 	return n, err
 }
 
-// remove deletes a file if it is there.
+// remove deletes a file if it exists.
 func remove(name string) error {
 	if err := os.Remove(name); !errors.Is(err, os.ErrNotExist) {
 		return err

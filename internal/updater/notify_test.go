@@ -19,8 +19,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// TestNewsOfTheAdvisoriesAreTold by a real sweep: of all that a deployment has, which is
-// matched first, nobody is told; of what is published afterwards they are.
+// TestNewsOfTheAdvisoriesAreTold checks the notifications of a real sweep. The first match of a
+// deployment sends none; later published advisories do.
 func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
 	c := advisoriesUpdateCmd{}
 	c.Data = t.TempDir()
@@ -60,7 +60,8 @@ func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
 	}
 }
 
-// newestTold finds out whom to tell, and returns what a rule has told last; zero: nothing.
+// newestTold runs the pending notification jobs and returns the last message of a rule; zero for
+// none.
 func newestTold(t *testing.T, st *store.Store, deployment int64, n *notify.Notifier, rule int64) (m model.NotificationMessage) {
 	t.Helper()
 	for {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// steps shows on a terminal how far an update is, one bar at a time. Anywhere
-// else it shows nothing and costs nothing.
+// steps shows the progress of an update on a terminal, one bar at a time. Otherwise it does
+// nothing.
 type steps struct {
 	out       io.Writer
 	mu        sync.Mutex
@@ -27,7 +27,7 @@ func newSteps(w io.Writer) *steps {
 	return &steps{out: w}
 }
 
-// show makes the bar the named one, and moves it.
+// show updates the named bar and replaces a bar with another name.
 func (s *steps) show(name string, done, of int64, more ...decor.Decorator) {
 	if s.out == nil {
 		return
@@ -44,7 +44,7 @@ func (s *steps) show(name string, done, of int64, more ...decor.Decorator) {
 	s.bar.SetCurrent(done)
 }
 
-// End takes the bar off the terminal.
+// End removes the bar from the terminal.
 func (s *steps) End() {
 	if s.container != nil {
 		s.bar.Abort(true)
@@ -55,7 +55,7 @@ func (s *steps) End() {
 
 func (s *steps) close() { s.pause(func() {}) }
 
-// pause takes the bar off while something else is printed.
+// pause removes the bar while other text is printed.
 func (s *steps) pause(say func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,17 +63,17 @@ func (s *steps) pause(say func()) {
 	say()
 }
 
-// records counts what of a source is stored.
+// records returns a function that shows the number of stored records of a source.
 func (s *steps) records(name string) func(int) {
 	return func(n int) { s.show("storing "+name, int64(n), int64(n), decor.CurrentNoUnit("%d records")) }
 }
 
-// refs counts the refs that were matched.
+// refs shows the number of matched refs.
 func (s *steps) refs(done, of int) {
 	s.show("matching", int64(done), int64(of), decor.CountersNoUnit("%d / %d refs"))
 }
 
-// bytes counts what of a download has come.
+// bytes returns a reader that shows the progress of a download.
 func (s *steps) bytes(name string, have, of int64, r io.Reader) io.Reader {
 	if s.out == nil {
 		return r
@@ -88,7 +88,7 @@ type counted struct {
 	have, of int64
 }
 
-// Read reads on.
+// Read implements io.Reader.
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.have += int64(n)

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 )
 
-// TestARestoredDeploymentFollows: a server that has seen all deployments come to the
-// newest advisories looks again, for a backup may have these and not what followed.
+// TestARestoredDeploymentFollows checks that a deployment whose match progress is reset counts as
+// pending again. A restored backup may contain the advisories but not the matches.
 func TestARestoredDeploymentFollows(t *testing.T) {
 	st := advisorytest.OpenData(t, t.TempDir())
 	d := advisorytest.ManyRefs(t, st, 1)

@@ -40,7 +40,8 @@ func (s *Jobs) MatchAdvisories(ctx context.Context, _ model.Job) (result []byte,
 	return nil, "", err
 }
 
-// MatchingPending reports whether a deployment has not followed to the end.
+// MatchingPending reports whether any deployment is not matched with the current advisories and
+// scores.
 func (s *Jobs) MatchingPending(ctx context.Context) (bool, error) {
 	version, scores, err := s.Store.AdvisoryVersions(ctx)
 	if err != nil || version == 0 && scores == 0 {
@@ -100,7 +101,7 @@ func (s *Jobs) LoadAdvisories() queue.Work {
 	}
 }
 
-// Collector tells how old the advisories are when it is asked.
+// Collector reports the age of the advisories as Prometheus metrics.
 type Collector struct {
 	Store *store.Store
 	Clock func() time.Time
@@ -118,17 +119,17 @@ var (
 	)
 )
 
-// Describe names the series.
+// Describe implements prometheus.Collector.
 func (Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{advisoryAge, advisoryRecords, advisoryVersion, metricsFailed} {
 		ch <- d
 	}
 }
 
-// metricsWait is how long a reading of metrics waits for the database.
+// metricsWait is the timeout for reading the metrics from the database.
 const metricsWait = 2 * time.Second
 
-// Collect reads the series, and says so where it cannot.
+// Collect implements prometheus.Collector. It sets metricsFailed if the database cannot be read.
 func (c Collector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), metricsWait)
 	defer cancel()

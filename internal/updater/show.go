@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// splitPackage takes npm/lodash apart.
+// splitPackage splits ECOSYSTEM/NAME, such as npm/lodash.
 func splitPackage(s string) (ecosystem, name string, err error) {
 	ecosystem, name, ok := strings.Cut(s, "/")
 	if !ok || ecosystem == "" || name == "" {
@@ -28,7 +28,7 @@ type advisoriesShowCmd struct {
 	ID string `arg:"" help:"CVE, GHSA or another id of the vulnerability."`
 }
 
-// Run prints all that is known of a vulnerability.
+// Run prints all data about a vulnerability.
 func (c advisoriesShowCmd) Run(a *command.App) error {
 	return c.With(a, func(st *store.Store) error {
 		v, err := vulnerability(a.Ctx, st, c.ID)
@@ -93,7 +93,7 @@ type advisoriesImpactCmd struct {
 	Limit int    `help:"Print at most this many lines." default:"1000" placeholder:"N"`
 }
 
-// Run tells who has a vulnerability, or a package.
+// Run lists the projects that have a vulnerability, or use a package.
 func (c advisoriesImpactCmd) Run(a *command.App) error {
 	return c.View(a, func(ctx context.Context, tx *store.Tx) error {
 		if c.Range == "" {
@@ -163,7 +163,7 @@ func (c advisoriesImpactCmd) ofPackage(ctx context.Context, a *command.App, tx *
 		warnTruncated(a, more))
 }
 
-// bounds takes '>=2.0,<2.17' apart: a lower bound, an upper bound, or both.
+// bounds parses a range such as '>=2.0,<2.17': a lower bound, an upper bound, or both.
 func bounds(text string) (lower, upper string, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		switch part = strings.TrimSpace(part); {

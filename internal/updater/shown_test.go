@@ -18,9 +18,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 )
 
-// TestWhatOpensAFeedIsNotShown loads a feed by an address with a password, once
-// with success and once from a server that is gone, and looks for it wherever
-// the feed is named.
+// TestWhatOpensAFeedIsNotShown checks that the password in a feed's address is shown nowhere. It
+// covers a successful load and an unreachable server.
 func TestWhatOpensAFeedIsNotShown(t *testing.T) {
 	h := httptest.NewServer(&advisorytest.Publisher{Tag: `"one"`, Files: map[string][]byte{"/npm/all.zip": advisorytest.Archive(t, map[string]string{"A-1": advisorytest.OSVRecord("A-1", "a", "1.0.0")})}})
 	defer h.Close()
@@ -58,9 +57,9 @@ func TestWhatOpensAFeedIsNotShown(t *testing.T) {
 	}
 }
 
-// TestAFeedWithASignatureIsLoadedInFull loads two feeds that differ in their query alone:
-// the second is not taken for the first one unchanged. A redirect to a signed address that
-// fails shows no signature.
+// TestAFeedWithASignatureIsLoadedInFull checks that a feed that differs from another only in its
+// query does not count as unchanged. The error of a redirect to a signed address must not show the
+// signature.
 func TestAFeedWithASignatureIsLoadedInFull(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
@@ -91,8 +90,8 @@ func TestAFeedWithASignatureIsLoadedInFull(t *testing.T) {
 	}
 }
 
-// TestAnAddressThatIsWrongShowsNoPassword: of addresses with characters that need an escape,
-// of one with blanks around it, and of redirects to such.
+// TestAnAddressThatIsWrongShowsNoPassword checks addresses with unescaped characters or surrounding
+// spaces, and redirects to such addresses.
 func TestAnAddressThatIsWrongShowsNoPassword(t *testing.T) {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

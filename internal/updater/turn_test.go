@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// spreadRefs makes a deployment with a lockfile on each ref of each project.
+// spreadRefs creates a deployment with a lockfile on each ref of each project.
 func spreadRefs(t *testing.T, st *store.Store, slug string, projects, refs int) model.Deployment {
 	t.Helper()
 	d, err := st.CreateDeployment(t.Context(), slug, "", model.Actor{})
@@ -58,11 +58,11 @@ func publishRecords(t *testing.T, st *store.Store, records map[string]string) {
 	}
 }
 
-// findingIDs are those in the details of events.
+// findingIDs matches finding ids in the details of events.
 var findingIDs = regexp.MustCompile(`(#|"merged_into":|"finding_id":)(\d+)`)
 
-// told is what a deployment shows of its supply-chain findings, and their histories, in
-// which findings are called by their places.
+// told lists the supply-chain findings of a deployment and their histories, in which locations
+// replace ids.
 func told(t *testing.T, st *store.Store, d model.Deployment) (list []string) {
 	t.Helper()
 	err := st.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -111,8 +111,8 @@ func encodedEPSS(l model.Lineage) string {
 	return fmt.Sprint(*l.Annotations.EPSS)
 }
 
-// TestRefsThatFollowTogether: what becomes of findings is what becomes of them where their
-// refs follow one by one.
+// TestRefsThatFollowTogether checks that matching several refs at once has the same result as
+// matching them one by one.
 func TestRefsThatFollowTogether(t *testing.T) {
 	const shared = `,"aliases":["CVE-2024-0001"]`
 	record := func(id, pkg, fixed, more string) string {
@@ -122,9 +122,9 @@ func TestRefsThatFollowTogether(t *testing.T) {
 	steps := []map[string]string{
 		{"A": record("A", "a", "0.3.0", ""), "B": record("B", "b", "0.2.5", "")},
 		{"A2": record("A2", "a", "0.4.0", shared)},
-		{"A": record("A", "a", "0.2.0", shared), "C": record("C", "c", "1.0.0", "")}, // one with A2, and fewer versions
+		{"A": record("A", "a", "0.2.0", shared), "C": record("C", "c", "1.0.0", "")}, // alias of A2, fewer versions
 		{"B": record("B", "b", "0.0.1", ""), "C": record("C", "c", "1.0.0", `,"withdrawn":"2024-02-01T00:00:00Z"`)},
-		{"B": record("B", "b", "1.0.0", ""), "C": record("C", "c", "0.2.0", "")}, // they are back
+		{"B": record("B", "b", "1.0.0", ""), "C": record("C", "c", "0.2.0", "")}, // both affect versions again
 	}
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

@@ -20,13 +20,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Where advisories are given out.
+// Addresses of the publishers.
 const (
 	epssScores = "https://epss.empiricalsecurity.com/epss_scores-current.csv.gz"
 	kevFeed    = "https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json"
 )
 
-// storageOnly is what commands take that work on no deployment.
+// storageOnly contains the flags of commands without a deployment.
 type storageOnly struct{ config.Storage }
 
 func (c storageOnly) With(a *command.App, fn func(*store.Store) error) error {
@@ -46,8 +46,8 @@ type advisoriesUpdateCmd struct {
 	Force      bool     `help:"Load sources again that have not changed."`
 }
 
-// Run loads all sources, and then has all deployments follow. A source that
-// fails stops no other; the command fails then.
+// Run loads all sources and matches all deployments. It continues after a failed source, and
+// returns the error at the end.
 func (c advisoriesUpdateCmd) Run(a *command.App) error {
 	st, err := a.Create(c.Storage)
 	if err != nil {
@@ -88,7 +88,7 @@ func printSource(w io.Writer, s model.AdvisorySource, done advisory.LoadResult, 
 	}
 }
 
-// defaultSources are what the publishers give out.
+// defaultSources returns the addresses of the publishers' archives and feeds.
 func defaultSources(archives string, ecosystems []string, scores bool) (list []string) {
 	for _, e := range ecosystems {
 		list = append(
@@ -101,8 +101,7 @@ func defaultSources(archives string, ecosystems []string, scores bool) (list []s
 	return list
 }
 
-// cacheFolder is where downloads lie until they are loaded, so that one that
-// broke off goes on.
+// cacheFolder returns the directory of downloads. Interrupted downloads in it are resumed.
 func cacheFolder(c config.Storage) string {
 	if c.DatabaseURL == "" {
 		return filepath.Join(c.Data, "advisories")
@@ -117,10 +116,10 @@ type Loader struct {
 	cache string
 	force bool
 	bar   *steps
-	by    model.Actor // who has it load
+	by    model.Actor // actor of the load
 }
 
-// shownError is an error of a source whose address it tells as people may see it.
+// shownError is an error of a source whose message hides the credentials in addresses.
 type shownError struct {
 	error
 	of model.AdvisorySource
@@ -130,12 +129,12 @@ func (e shownError) Unwrap() error { return e.error }
 
 func (e shownError) Error() string {
 	text := strings.ReplaceAll(e.error.Error(), e.of.Location, e.of.Shown())
-	if before, _, is := strings.Cut(text, "failed to parse Location header"); is { // and then parts of it
+	if before, _, is := strings.Cut(text, "failed to parse Location header"); is { // contains parts of it
 		return before + "the redirect leads to no valid address"
 	}
 	text = queryInText.ReplaceAllString(text, `"$1"`)
 	return addressInText.ReplaceAllStringFunc(text, func(address string) string {
-		return model.AdvisorySource{Location: address}.Shown() // also of a redirect
+		return model.AdvisorySource{Location: address}.Shown() // includes addresses of redirects
 	})
 }
 
@@ -145,12 +144,12 @@ var (
 	queryInText   = regexp.MustCompile(`"(/[^"?]*)\?[^"]*"`)
 )
 
-// errAddress has no cause: that of net/url quotes what stands in the place of a port.
+// errAddress does not wrap the error of net/url, which may quote a part of the password as port.
 var errAddress = errors.New(
 	"the address is not valid: write special characters of a user name or password as in %23 for #",
 )
 
-// all loads the sources one after the other and publishes what they brought.
+// all loads the sources in order and publishes the changes.
 func (u *Loader) all(
 	ctx context.Context, from []string, told func(model.AdvisorySource, advisory.LoadResult, bool),
 ) error {
@@ -179,7 +178,7 @@ func (u *Loader) all(
 	return errors.Join(append(failed, err)...)
 }
 
-// note keeps how a source was found, and leaves in the trail what it brought.
+// note stores the state of a source and adds changes to the audit log.
 func (u *Loader) note(ctx context.Context, s model.AdvisorySource, done advisory.LoadResult, unchanged bool) error {
 	if err := u.Store.PutAdvisorySource(ctx, s); err != nil || unchanged {
 		return err
@@ -187,7 +186,7 @@ func (u *Loader) note(ctx context.Context, s model.AdvisorySource, done advisory
 	return u.Store.AuditAdvisoryLoad(ctx, u.by, s, done.Changed)
 }
 
-// one loads a source. What was loaded before and has not changed is left.
+// one loads a source unless it is unchanged since the last load.
 func (u *Loader) one(
 	ctx context.Context, location string,
 ) (s model.AdvisorySource, done advisory.LoadResult, unchanged bool, err error) {
@@ -225,7 +224,7 @@ func (u *Loader) one(
 	return s, done, false, err
 }
 
-// load stores what a file or folder holds.
+// load stores the contents of a file or directory.
 func (u *Loader) load(
 	ctx context.Context, name string, s *model.AdvisorySource,
 ) (done advisory.LoadResult, err error) {
@@ -285,7 +284,7 @@ func (u *Loader) Scores(ctx context.Context, r io.Reader) (done advisory.LoadRes
 	return advisory.LoadResult{Records: file.Scores, Changed: file.Scores, Refused: file.Broken, Newest: file.Date}, err
 }
 
-// Exploited loads the KEV catalogue.
+// Exploited loads the KEV catalog.
 func (u *Loader) Exploited(ctx context.Context, r io.Reader) (advisory.LoadResult, error) {
 	file, err := advisory.ReadKEV(r)
 	if err == nil {

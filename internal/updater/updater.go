@@ -1,6 +1,5 @@
-// Package updater loads advisories, EPSS scores and the KEV catalogue.
-// It contains the commands about advisories and the jobs of a server.
-// After a load the findings of all deployments follow.
+// Package updater loads advisories, EPSS scores and the KEV catalog, and then matches the findings
+// of all deployments. It contains the commands about advisories and the jobs of a server.
 package updater
 
 import (
@@ -27,23 +26,21 @@ type Command struct {
 	Impact advisoriesImpactCmd `cmd:"" help:"List the projects that use a vulnerable package, or any package in a range of versions."`
 }
 
-// advisoriesActor acts where findings follow the advisories, and loads what the
-// publishers give out.
+// advisoriesActor is the actor of loads by the server and of matching.
 var advisoriesActor = model.Actor{Kind: "system", Name: model.SourceAdvisories}
 
-// followRefs brings the findings of refs in line with what the advisories say; see
-// ingest.FollowAll.
+// followRefs updates the findings of refs to the current advisories; see ingest.FollowAll.
 func followRefs(ctx context.Context, tx *store.Tx, advised []model.Advised, most int) ([]model.Followed, error) {
 	return ingest.FollowAll(ctx, tx, exceptions.ForImport{Store: tx}, advised, tx.Now(), most)
 }
 
-// MatchDeployments has all deployments follow the advisories. One that fails stops no
-// other.
+// MatchDeployments matches all deployments with the advisories. It continues after a failed
+// deployment.
 func MatchDeployments(
 	ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int),
 	told func(model.Deployment, advisory.SweepResult),
 ) error {
-	ctx = store.Long(ctx) // people go first
+	ctx = store.Long(ctx) // requests have priority over this work
 	all, err := st.Deployments(ctx)
 	if err != nil {
 		return err
@@ -78,7 +75,7 @@ type advisoriesListCmd struct {
 	Limit   int    `help:"List at most this many." default:"100" placeholder:"N"`
 }
 
-// Run lists records in the order in which they came.
+// Run lists records in the order in which they were loaded.
 func (c advisoriesListCmd) Run(a *command.App) error {
 	return c.With(a, func(st *store.Store) error {
 		key := ""
@@ -115,7 +112,7 @@ func (c advisoriesListCmd) Run(a *command.App) error {
 
 type advisoriesStatusCmd struct{ storageOnly }
 
-// Run tells how old everything is, and warns of what is stale.
+// Run prints the age of all sources, and warns of stale ones.
 func (c advisoriesStatusCmd) Run(a *command.App) error {
 	return c.With(a, func(st *store.Store) error {
 		s, err := st.AdvisoryStatus(a.Ctx)
@@ -150,8 +147,8 @@ func (c advisoriesStatusCmd) Run(a *command.App) error {
 	})
 }
 
-// age is the time since advisories were last found to be up to date: of the
-// source of records that was checked last.
+// age returns the time since the advisories were last up to date: the check or load of the most
+// recently checked source of records.
 func age(now time.Time, sources []model.AdvisorySource) (time.Duration, bool) {
 	var newest time.Time
 	for _, s := range sources {

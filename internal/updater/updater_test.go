@@ -19,7 +19,7 @@ func testApp(out io.Writer) *command.App {
 	return &command.App{Ctx: context.Background(), Out: out, Err: io.Discard, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
 }
 
-// output runs the command and returns what it printed.
+// output runs the command and returns its output.
 func (c advisoriesUpdateCmd) output(t *testing.T) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -29,7 +29,7 @@ func (c advisoriesUpdateCmd) output(t *testing.T) (string, error) {
 
 var figure = regexp.MustCompile(`\b\d+\b`)
 
-// figures are the numbers of the line about a source, in their order.
+// figures returns the numbers in the line about a source, in order.
 func figures(out, source string) string {
 	_, rest, _ := strings.Cut(out, source+":")
 	line, _, _ := strings.Cut(rest, "\n")
@@ -58,7 +58,7 @@ func TestUpdateFromAPublisher(t *testing.T) {
 			t.Errorf("%s: bad.json is named: %v\n%s", what, refused, out)
 		}
 	}
-	counts("the first update", "2 2 1", "1 1 0") // records, new or changed, refused
+	counts("the first update", "2 2 1", "1 1 0") // records, new or changed, rejected
 	p.Asked = nil
 	counts("nothing new", "", "")
 	if tag := p.Asked[0].Get("If-None-Match"); tag != `"one"` || p.Asked[0].Get("If-Modified-Since") == "" {

@@ -1,5 +1,6 @@
-// Package web serves the pages. Each area (findings, projects, policies, decisions, account, managed) has a package
-// below this one with its handlers and its table of routes; New joins the tables.
+// Package web serves the HTML pages. Each area (findings, projects, policies, decisions, account,
+// managed) is a package below this one, with its handlers and its route table. New joins the
+// tables.
 package web
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// Short names for the rows of the table.
+// Short names for the rows of the route table.
 const (
 	get    = http.MethodGet
 	org    = ui.Org
@@ -28,28 +29,29 @@ const (
 	reads  = httpx.Reads
 )
 
-// What callers need of package ui.
+// Types of package ui that callers use.
 type (
-	// Config has what the pages need.
+	// Config configures the pages.
 	Config = ui.Config
-	// SignIn signs people in.
+	// SignIn authenticates the users of the pages.
 	SignIn = ui.SignIn
-	// Uploads accepts uploads of reports.
+	// Uploads imports uploaded reports.
 	Uploads = ui.Uploads
-	// Viewer is the person who looks at a page.
+	// Viewer is the signed-in user who requests a page.
 	Viewer = ui.Viewer
 )
 
-// ErrNotSignedIn leads to the sign-in page and from there back.
+// ErrNotSignedIn is returned when a request has no session. The browser is redirected to the
+// sign-in page and back.
 var ErrNotSignedIn = ui.ErrNotSignedIn
 
-// New returns the pages. It starts nothing: serve their Handler.
+// New returns the pages. It starts no goroutines: serve the Handler of the result.
 func New(c Config) (*ui.Pages, error) {
 	return ui.New(c, routes(), component.Templates, account.Templates, decisions.Templates, findings.Templates,
 		managed.Templates, policies.Templates, projects.Templates)
 }
 
-// Routes returns what the table says of every page.
+// Routes returns the route of every page.
 func Routes() (rows []httpx.Route) {
 	for _, r := range routes() {
 		rows = append(rows, r.Route)
@@ -57,7 +59,6 @@ func Routes() (rows []httpx.Route) {
 	return rows
 }
 
-// routes returns the table: every page there is.
 func routes() []ui.Route {
 	return slices.Concat([]ui.Route{
 		ui.Row(get, "/{$}", viewer, reads, home),
@@ -65,18 +66,17 @@ func routes() []ui.Route {
 	}, account.Routes(), decisions.Routes(), findings.Routes(), managed.Routes(), policies.Routes(), projects.Routes())
 }
 
-// home leads to the overview.
 func home(req *ui.Request) error {
 	req.Redirect(req.To("/overview"))
 	return nil
 }
 
-// FindingFilter reads the query of a findings page as findings.Filter does.
+// FindingFilter parses the query of a findings page as findings.Filter does.
 func FindingFilter(t model.IssueType, query string, now time.Time) (f model.FindingFilter, selects bool, err error) {
 	return findings.Filter(t, query, now)
 }
 
-// FindingQuery reads the query of a findings page as findings.Query does.
+// FindingQuery parses the query of a findings page as findings.Query does.
 func FindingQuery(t model.IssueType, query string, now time.Time) (index.PageQuery, error) {
 	return findings.Query(t, query, now)
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// A person says where mail goes, or that none does; what is no address is kept to be mended.
+// TestWhereMailGoes checks that users can set or disable their mail address, and that an invalid
+// address stays in the form.
 func TestWhereMailGoes(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleViewer)
@@ -43,7 +44,8 @@ func TestWhereMailGoes(t *testing.T) {
 	}
 }
 
-// Who asked finds the answers beside what is assigned to them; nobody else does.
+// TestMyRequests checks that only the requester finds the decisions on their page of assigned
+// findings.
 func TestMyRequests(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleViewer)

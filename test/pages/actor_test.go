@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// A user whose display name is the login name of somebody else is named by the login name
-// wherever a page names who did something.
+// TestPagesNamePeopleByLoginName checks that pages show a user whose display name is another user's
+// login name by the login name.
 func TestPagesNamePeopleByLoginName(t *testing.T) {
 	s := demoSite(t)
 	mallory := s.person("mallory", "ada")
@@ -28,7 +28,7 @@ func TestPagesNamePeopleByLoginName(t *testing.T) {
 	history := regexp.MustCompile(`(?s)<ol class="history">.*?</ol>`)
 	for page, part := range map[string]*regexp.Regexp{
 		own:                          history,
-		"/settings/audit":            regexp.MustCompile(`(?s)<tr id="e.*?<td class="long">`), // but what changed,
+		"/settings/audit":            regexp.MustCompile(`(?s)<tr id="e.*?<td class="long">`), // without changes
 		"/exceptions?show=requested": regexp.MustCompile(`(?s)<main.*</main>`),
 		"/exceptions?show=all":       regexp.MustCompile(`(?s)<main.*</main>`),
 	} {

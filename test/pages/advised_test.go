@@ -18,10 +18,10 @@ import (
 	"github.com/redoubt/redoubt/internal/version"
 )
 
-// object is JSON.
+// object is a JSON object.
 type object = map[string]any
 
-// osv is a record of one npm package that is affected below a version.
+// osv returns an OSV record of an npm package that is affected below a version.
 func osv(id, name, fixed, severity string, aliases ...string) object {
 	return object{
 		"id": id, "modified": "2021-05-01T00:00:00Z", "published": "2021-02-15T00:00:00Z", "aliases": aliases,
@@ -35,7 +35,7 @@ func osv(id, name, fixed, severity string, aliases ...string) object {
 	}
 }
 
-// advise loads records as the command does, and has the deployment follow.
+// advise loads records as the command does, and matches the deployment.
 func (s *site) advise(records ...object) {
 	s.t.Helper()
 	for _, r := range records {
@@ -72,7 +72,7 @@ func (s *site) sweep() {
 	}
 }
 
-// rematch has the findings of all refs follow what is stored, as an import does.
+// rematch matches the findings of all refs with the stored advisories, as an import does.
 func (s *site) rematch() {
 	s.t.Helper()
 	library := advisory.NewLibrary(func(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) })
@@ -101,7 +101,7 @@ func (s *site) rematch() {
 	}
 }
 
-// scores loads EPSS scores and the catalogue of exploited vulnerabilities.
+// scores loads EPSS scores and the KEV catalog.
 func (s *site) scores(epss map[string]float64, exploited ...model.KEV) {
 	s.t.Helper()
 	err := s.store.PutScores(s.t.Context(), func(put func(model.EPSSScore) error) error {
@@ -138,8 +138,8 @@ const shopLock = `{"name":"shop","version":"1.0.0","lockfileVersion":3,"packages
 	"node_modules/qs":{"version":"6.5.0"},
 	"node_modules/lodash":{"version":"4.17.20"}}}`
 
-// advisedSite has three vulnerabilities of which two are here: lodash, directly,
-// exploited, and qs, through express.
+// advisedSite returns a site with three vulnerabilities, two of which affect it: lodash, a direct
+// dependency that is exploited, and qs, through express.
 func advisedSite(t testing.TB) *site {
 	t.Helper()
 	s := newSite(t)
@@ -155,8 +155,8 @@ func advisedSite(t testing.TB) *site {
 	return s
 }
 
-// What is searched for is found under every name, wherever it stands, and
-// counted exactly.
+// TestSearchFindsByEveryName checks that a search finds vulnerabilities by all names, in all
+// fields, with exact counts.
 func TestSearchFindsByEveryName(t *testing.T) {
 	s := advisedSite(t)
 	const page = "/supply-chain/vulnerabilities"
@@ -181,8 +181,8 @@ func TestSearchFindsByEveryName(t *testing.T) {
 	}
 }
 
-// A page of one advisory, or of a name that only the advisories know, hears of
-// its own findings alone.
+// TestNewsOfASearchedList checks that a page of one advisory, or of an alias, counts only changes
+// of its own findings.
 func TestNewsOfASearchedList(t *testing.T) {
 	s := advisedSite(t)
 	for i, query := range []string{"?advisory=CVE-1999-0001", "?q=ghsa-35jh-r3h4-6jhm", "?advisory=CVE-2021-23337"} {
@@ -197,8 +197,8 @@ func TestNewsOfASearchedList(t *testing.T) {
 	}
 }
 
-// What is known to be exploited can be filtered by, is counted, and follows the
-// catalogue in both directions.
+// TestExploitedIsShownCountedAndFollowed checks the filter and the counts of exploited
+// vulnerabilities when the catalog adds and removes entries.
 func TestExploitedIsShownCountedAndFollowed(t *testing.T) {
 	s := advisedSite(t)
 	const page = "/supply-chain/vulnerabilities"

@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// rowsOf are the names in a list of advisories, in order.
+// rowsOf returns the names in a list of advisories, in order.
 func rowsOf(page string) (names []string) {
 	for _, part := range strings.Split(page, "<tr><td><a href=\"/orgs/acme/advisories/")[1:] {
 		name, _, _ := strings.Cut(part, `"`)
@@ -52,7 +52,7 @@ func TestAdvisoriesAffectingHereComeFirst(t *testing.T) {
 	says(t, newSite(t).page("/advisories"), "redoubt advisories update")
 }
 
-// A finding and the page of a package tell how it gets in.
+// TestTheWayToAPackage checks that a finding and the page of a package show how it is included.
 func TestTheWayToAPackage(t *testing.T) {
 	s := advisedSite(t)
 	way := func(page string) string {
@@ -77,13 +77,13 @@ func TestTheWayToAPackage(t *testing.T) {
 	shows(t, page, direct)
 	hides(t, page, others)
 	says(t, way(s.page("/supply-chain/dependencies?name=qs&exact=1&ecosystem=npm")), "acme/shop → express 4.18.0 → qs 6.5.0")
-	// A lockfile that says the same but for its graph is stored anew.
+	// A lockfile that only differs in its dependency graph is stored again.
 	s.clock.Advance(time.Hour)
 	s.lockfile("acme/shop", "main", "package-lock.json", strings.Replace(shopLock, `"body-parser":"1.20.0","qs":"6.5.0"`, `"body-parser":"1.20.0"`, 1))
 	says(t, way(s.page("/supply-chain/dependencies?name=qs&exact=1")), "acme/shop → express 4.18.0 → body-parser 1.20.0 → qs 6.5.0")
 }
 
-// A list follows the advisories and the findings as they change.
+// TestAdvisoriesFollowWhatChanges checks that the list reflects changed advisories and findings.
 func TestAdvisoriesFollowWhatChanges(t *testing.T) {
 	s := advisedSite(t)
 	s.page("/advisories")
@@ -128,7 +128,7 @@ func TestAdvisoryTellsWhoHasIt(t *testing.T) {
 	if a := s.get("/advisories/CVE-1999-0001"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("unknown: %d", a.StatusCode)
 	}
-	// From a finding to its advisory, and from there to its findings.
+	// The finding links to its advisory, and the advisory to its findings.
 	finding := s.page("/findings/" + rowID(s, "/supply-chain/vulnerabilities?q=lodash"))
 	shows(t, finding, `a[href="/orgs/acme/advisories/CVE-2021-23337"]`, "[data-say=exploited]")
 	if got := total(t, s.page("/supply-chain/vulnerabilities?advisory=ghsa-35jh-r3h4-6jhm")); got != "1" {
@@ -184,8 +184,8 @@ func TestStaleAdvisoriesAreWarnedAbout(t *testing.T) {
 	shows(t, s.page("/advisories"), "#sources [data-say=stale-source]")
 }
 
-// TestSourcesAreListedWithoutCredentials stores a source whose address has a password and
-// a signature, and looks for both on the pages that list sources.
+// TestSourcesAreListedWithoutCredentials checks that the pages that list sources show neither the
+// password nor the signature in a source's address.
 func TestSourcesAreListedWithoutCredentials(t *testing.T) {
 	s := advisedSite(t)
 	source := model.AdvisorySource{Location: "https://reader:opensesame@osv.example/npm/all.zip?sig=s1gned#frag", Kind: "osv", LoadedAt: s.clock.Now(), Error: "gone"}
@@ -203,7 +203,8 @@ func TestSourcesAreListedWithoutCredentials(t *testing.T) {
 	says(t, s.page("/advisories"), `title="https://osv.example/npm/all.zip"`)
 }
 
-// What is open on another branch only is counted, filtered by and found.
+// TestWhatIsOpenOnOtherBranchesOnlyIsTold checks that findings that are only open on other branches
+// are counted and found.
 func TestWhatIsOpenOnOtherBranchesOnlyIsTold(t *testing.T) {
 	s := advisedSite(t)
 	s.clock.Advance(time.Hour)
@@ -237,7 +238,7 @@ func TestWhatIsOpenOnOtherBranchesOnlyIsTold(t *testing.T) {
 	hides(t, s.page("/supply-chain/vulnerabilities?q=no-such"), "[data-count=elsewhere]")
 }
 
-// A vulnerability that nothing rates is not called medium.
+// TestAnUnratedAdvisorySaysSo checks that an unrated vulnerability is not shown as medium.
 func TestAnUnratedAdvisorySaysSo(t *testing.T) {
 	s := advisedSite(t)
 	s.advise(osv("GHSA-1111-1111-1111", "unknown-pad", "2.0.0", ""))
@@ -268,8 +269,8 @@ func TestAnUnratedAdvisorySaysSo(t *testing.T) {
 	}
 }
 
-// A rule that its scanner does not rate is rated as its findings are, by the
-// databases, under whatever name the scanner has for the vulnerability.
+// TestARuleIsRatedByTheDatabases checks that a rule without a rating has the severity of its
+// findings in the databases, under any name of the vulnerability.
 func TestARuleIsRatedByTheDatabases(t *testing.T) {
 	s := advisedSite(t)
 	s.advise(osv("GHSA-1111-1111-1111", "unknown-pad", "2.0.0", ""))
@@ -283,7 +284,8 @@ func TestARuleIsRatedByTheDatabases(t *testing.T) {
 	saysUnrated(t, s, false, policy+"?q=GHSA-hrpp-h998-j3pp")
 }
 
-// Counts by severity tell how many of the medium ones nobody rates, and lead there.
+// TestWhatIsNotRatedIsCounted checks that counts by severity include the number of unrated medium
+// findings, with a link to them.
 func TestWhatIsNotRatedIsCounted(t *testing.T) {
 	s := advisedSite(t)
 	const list = "/supply-chain/vulnerabilities"
@@ -312,7 +314,7 @@ func TestWhatIsNotRatedIsCounted(t *testing.T) {
 	}
 }
 
-// saysUnrated holds pages with one severity to what nobody rates, or somebody does.
+// saysUnrated checks whether pages with one severity show it as unrated.
 func saysUnrated(t *testing.T, s *site, unrated bool, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
@@ -324,8 +326,8 @@ func saysUnrated(t *testing.T, s *site, unrated bool, paths ...string) {
 	}
 }
 
-// So do the pages of builds, assignees and exceptions, of what a scanner does not
-// rate, and of what it does rate although no database does.
+// TestWhatAScannerDoesNotRateSaysSo checks lists and the pages of findings, scans and policies.
+// They mark findings without a rating by the scanner, but not those that only the scanner rates.
 func TestWhatAScannerDoesNotRateSaysSo(t *testing.T) {
 	for _, unrated := range []bool{true, false} {
 		s := newSite(t)
@@ -349,8 +351,8 @@ func TestWhatAScannerDoesNotRateSaysSo(t *testing.T) {
 	}
 }
 
-// Each dependency counts what is open of its own version in its own project, as
-// the API lists it.
+// TestDependenciesCountTheirOwnVersion checks that each dependency counts the open findings of its
+// version in its project, as the API returns them.
 func TestDependenciesCountTheirOwnVersion(t *testing.T) {
 	s := advisedSite(t)
 	s.lockfile("acme/fixed", "main", "package-lock.json", strings.ReplaceAll(shopLock, "4.17.20", "4.17.21"))
@@ -373,7 +375,7 @@ func TestDependenciesCountTheirOwnVersion(t *testing.T) {
 	}
 }
 
-// The count of a version leads to the findings of that version.
+// TestACountLeadsToItsVersion checks that the count of a version links to its findings.
 func TestACountLeadsToItsVersion(t *testing.T) {
 	s := advisedSite(t)
 	at := regexp.MustCompile(`<a class="tag high" href="([^"]+)">1</a>`).FindStringSubmatch(s.page("/supply-chain/dependencies?name=lodash&exact=1"))
@@ -389,7 +391,7 @@ func TestACountLeadsToItsVersion(t *testing.T) {
 	}
 }
 
-// The page of a finding that was merged leads to the one that it is part of.
+// TestAMergedFindingLeadsOn checks that the page of a merged finding links to the remaining one.
 func TestAMergedFindingLeadsOn(t *testing.T) {
 	s := advisedSite(t)
 	s.advise(osv("GHSA-9999-9999-9999", "lodash", "4.17.21", "HIGH"))
@@ -400,6 +402,6 @@ func TestAMergedFindingLeadsOn(t *testing.T) {
 	s.advise(osv("GHSA-9999-9999-9999", "lodash", "4.17.21", "HIGH", "GHSA-35jh-r3h4-6jhm"))
 	shows(t, s.page("/findings/"+ids[1]), `[data-say=merged] a[href="/orgs/acme/findings/`+ids[0]+`"]`)
 	page := s.page("/findings/" + ids[0])
-	hides(t, page, "[data-say=merged]") // the one that stays
+	hides(t, page, "[data-say=merged]") // the remaining finding
 	shows(t, page, `.history .merged a[href="/orgs/acme/findings/`+ids[1]+`"]`)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// What matters most asks for the password again, in an old session.
+// TestWhatMattersAsksAgain checks that sensitive actions require the password again in an old
+// session.
 func TestWhatMattersAsksAgain(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
@@ -20,7 +21,7 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
 	b.follow(b.submit("/settings/tokens", token))
 	d.clock.Advance(auth.ProofFor + time.Second)
-	for referer, next := range map[string]string{ // a form may stand on the answer to another one
+	for referer, next := range map[string]string{ // a form may be part of the response to another form
 		"/orgs/acme/settings/users/ben/role": "/orgs/acme/settings/users",
 		"/orgs/acme/triage/preview?x=1":      "/orgs/acme",
 		"/orgs/acme/policies/1?mode=block":   "/orgs/acme/policies/1?mode=block",
@@ -44,7 +45,7 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 			t.Errorf("%s was done all the same", e.Action)
 		}
 	}
-	b.page("/settings/users") // looking is free
+	b.page("/settings/users") // reading requires no password
 	page := b.do(http.MethodGet, asked, nil)
 	shows(t, page.text, "[name=username][value=ada]", "label[for=password]", "input[name=password]", "[data-say=nothing-changed]")
 	hides(t, page.text, "[data-say=code-only]")
@@ -72,8 +73,8 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 	nobody.wants("by nobody", nobody.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
 }
 
-// A session by the provider proves something only where the provider asked, and who
-// came by a link has nothing to show.
+// TestAProofIsNotAskedOfWhoHasNone checks that a session of the provider only counts as recent if
+// the provider authenticated the user. Users who signed in by link cannot authenticate and pass.
 func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
@@ -99,7 +100,8 @@ func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
 	link.follow(link.submit("/settings/tokens", token))
 }
 
-// Who has nothing to show but a code is asked for it as seldom as for a password.
+// TestAskingForACodeAgainIsBounded checks that codes have the same rate limit as passwords for
+// users who have only a second factor.
 func TestAskingForACodeAgainIsBounded(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)

@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// crew makes Ada and Bob users of the deployment, so that findings can be theirs.
+// crew creates the users Ada and Bob as possible assignees.
 func (s *site) crew() {
 	s.t.Helper()
 	s.member("ada", "Ada Lovelace", model.RoleTriager)
@@ -41,7 +41,7 @@ func of(names ...string) model.FindingFilter {
 	return model.FindingFilter{IssueType: model.SAST, Dedup: true, Assignees: names}
 }
 
-// facetCount reads what a facet of a page says of a value.
+// facetCount returns the count of a value in a facet of a page.
 func facetCount(t *testing.T, page, facet, value string) string {
 	t.Helper()
 	return textAt(t, page, fmt.Sprintf("#facet-%s [data-value=%q] .n", facet, value))
@@ -52,7 +52,8 @@ func didTo(did string, n int) string {
 	return fmt.Sprintf("[data-say=decided][data-did=%s][data-count='%d']", did, n)
 }
 
-// A whole filter is assigned, counted, taken over and taken back.
+// TestAssignInBulk checks that all findings of a filter can be assigned, reassigned and unassigned,
+// with correct counts.
 func TestAssignInBulk(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
@@ -72,7 +73,7 @@ func TestAssignInBulk(t *testing.T) {
 	if got := total(t, s.page("/findings?assignees=bob&-repos=acme%2Fgateway")); got != strconv.Itoa(chosen) {
 		t.Errorf("Bob's list has %s, want %d", got, chosen)
 	}
-	// Ada takes two of them, and Bob's undo, if it were his, leaves them alone.
+	// Ada takes over two findings, which Bob's undo must not change.
 	targets, err := s.View().Newest(t.Context(), open("acme/payments"), 2)
 	if err != nil {
 		t.Fatal(err)
@@ -105,8 +106,8 @@ func TestAssignInBulk(t *testing.T) {
 	}
 }
 
-// Who was disabled, or is no user here any more, keeps what is theirs, and shows
-// as such; all of it can be given to somebody else at once.
+// TestAssigneesWhoLeft checks that findings of disabled and removed users keep their assignee, are
+// shown as such, and can be reassigned at once.
 func TestAssigneesWhoLeft(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
@@ -151,7 +152,8 @@ func TestAssigneesWhoLeft(t *testing.T) {
 	shows(t, s.follow("/triage", form), didTo("unassigned", 1))
 }
 
-// A decision with an end says when, is counted by how soon, and comes back.
+// TestIgnoreUntilADay checks that a temporary decision shows its end, is counted by its remaining
+// time, and expires.
 func TestIgnoreUntilADay(t *testing.T) {
 	s := demoSite(t)
 	chosen := s.View().Count(open("acme/gateway"))
@@ -199,7 +201,7 @@ func TestIgnoreUntilADay(t *testing.T) {
 	shows(t, s.page(own), ".history [data-did=reopened][data-by=system]")
 }
 
-// browserOf opens a browser in which somebody of a role is signed in.
+// browserOf opens a browser with a signed-in user of a role.
 func (s *site) browserOf(name string, role model.Role) *browser {
 	if s.others == nil {
 		s.others = map[string]ui.Viewer{}
@@ -208,17 +210,17 @@ func (s *site) browserOf(name string, role model.Role) *browser {
 	return s.browse(1440, 900, chromedp.Flag("user-agent", name))
 }
 
-// there is a script that tells whether a page has an element.
+// there returns a script that reports whether a page has an element.
 func there(selector string) string { return fmt.Sprintf("!!document.querySelector(%q)", selector) }
 
-// titled is a script that tells whether the preview of a decision is there, about n findings.
+// titled returns a script that reports whether the preview of a decision about n findings is shown.
 func titled(n int) string {
 	return fmt.Sprintf(`document.querySelector("[data-selected]")?.textContent === "%d"`, n)
 }
 
-// Ada previews a whole filter; Bob decides about three of its findings before she
-// applies, and about two of hers before she takes it back. Nothing of his is
-// touched, and all of it is listed.
+// TestTwoPeopleTriageAtOnce checks concurrent decisions. Ada previews a whole filter. Bob decides
+// about three of its findings before she applies, and about two of hers before she undoes it. His
+// decisions stay unchanged, and Ada's notices list all of them.
 func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
@@ -279,7 +281,8 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	}
 }
 
-// Take and give up a finding with one key, and the number beside Mine follows.
+// TestTakeByKeyboard checks that one key assigns and unassigns a finding, and that the count in the
+// navigation is updated.
 func TestTakeByKeyboard(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
@@ -303,7 +306,8 @@ func TestTakeByKeyboard(t *testing.T) {
 	b.until(decided(3, "assigned") + ` && document.querySelector(".done").textContent.includes("ada")`)
 }
 
-// A viewer reads everything and is offered no decision; a forged one is refused.
+// TestViewersDecideNothing checks that viewers can read everything, see no decisions, and that a
+// forged decision is rejected.
 func TestViewersDecideNothing(t *testing.T) {
 	s := demoSite(t)
 	s.crew()

@@ -15,12 +15,12 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// axe is axe-core, which looks for what keeps people from using a page.
+// axe is the accessibility checker axe-core.
 //
 //go:embed testdata/axe.min.js
 var axe string
 
-// axeFaults runs axe on the page that is open.
+// axeFaults runs axe on the current page.
 const axeFaults = `axe.run(document, {resultTypes: ["violations"], runOnly: RULES}).then(r => r.violations.map(v => v.id + ": " + v.help + " — " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + (n.any[0] ? " (" + n.any[0].message + ")" : "")).join(" | ")))`
 
 const (
@@ -28,7 +28,7 @@ const (
 	colourRules = `["color-contrast"]`
 )
 
-// pagesOf lists an address for each page of the table that there is to see.
+// pagesOf returns an address for each route that renders a page.
 func pagesOf(s *site) []string {
 	s.t.Helper()
 	ids := map[string]string{
@@ -54,15 +54,15 @@ func pagesOf(s *site) []string {
 		})
 		a := s.get(path)
 		if !known || a.StatusCode != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
-			continue // leads elsewhere, is a file, or needs what this site lacks
+			continue // redirects, downloads, or requires data that this site lacks
 		}
 		out = append(out, path)
 	}
 	return out
 }
 
-// Every page, in both themes, without a fault that axe knows of; nothing touches
-// or is cut off.
+// TestPagesAreAccessible checks all pages in both themes with axe, and that no elements touch or
+// are cut off.
 func TestPagesAreAccessible(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
@@ -88,13 +88,13 @@ func TestPagesAreAccessible(t *testing.T) {
 			t.Errorf("%s: %s", page, fault)
 		}
 		b.run(`document.documentElement.dataset.theme = "dark"`)
-		for _, fault := range b.axe(colourRules) { // the theme changes nothing else
+		for _, fault := range b.axe(colourRules) { // the theme only changes colors
 			t.Errorf("%s, dark: %s", page, fault)
 		}
 	}
 }
 
-// axe lists the faults of the page that is open.
+// axe returns the faults of the current page.
 func (b *browser) axe(rules string) []string {
 	b.t.Helper()
 	faults, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](strings.Replace(axeFaults, "RULES", rules, 1), chromedp.EvalAwaitPromise))
@@ -104,7 +104,7 @@ func (b *browser) axe(rules string) []string {
 	return faults
 }
 
-// The preview is no GET, so it is looked at by its own.
+// TestPreviewIsAccessible checks the preview separately, as it is the response to a POST.
 func TestPreviewIsAccessible(t *testing.T) {
 	s := demoSite(t)
 	text := s.previewOf("repos=acme%2Fpayments")
@@ -121,7 +121,7 @@ func TestPreviewIsAccessible(t *testing.T) {
 	}
 }
 
-// What only a site with advisories shows: their pages, and a finding of one.
+// TestAdvisoryPagesAreAccessible checks the pages that require advisories, and a finding of one.
 func TestAdvisoryPagesAreAccessible(t *testing.T) {
 	s := advisedSite(t)
 	source := model.AdvisorySource{Location: "https://osv.example/npm/all.zip", Kind: "osv", Error: "no route to host"}

@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// build applies a report and judges it, as the server does for builds.
+// build applies a report and evaluates the gate, as the server does for builds.
 func (s *site) build(u ingest.Upload) (sum ingest.Summary) {
 	s.t.Helper()
 	s.clock.Advance(1)
@@ -52,7 +52,7 @@ func (s *site) build(u ingest.Upload) (sum ingest.Summary) {
 	return sum
 }
 
-// branchReport is a report of a branch with one finding for each rule.
+// branchReport returns a report of a branch with one finding for each rule.
 func branchReport(s *site, ref string, full bool, rules ...string) ingest.Upload {
 	r := &model.Report{Tool: "gosec", Products: model.Products(0).With(model.SAST), StartedAt: s.clock.Now()}
 	for i, name := range rules {
@@ -66,7 +66,7 @@ func branchReport(s *site, ref string, full bool, rules ...string) ingest.Upload
 	return ingest.Upload{Project: model.Project{Name: "acme/app"}, Ref: ref, Commit: "c" + strings.Join(rules, ""), Full: full, DeclaredFull: full, Report: r}
 }
 
-// setMode has every policy with the rule take a mode.
+// setMode sets the mode of a rule in all policies that have it.
 func (s *site) setMode(rule string, mode model.PolicyMode) {
 	s.t.Helper()
 	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -86,23 +86,23 @@ func (s *site) setMode(rule string, mode model.PolicyMode) {
 	}
 }
 
-// blocks is the heading of a build on which n findings block, and together the form to decide
-// about all of them.
+// blocks selects the heading of a build with n blocking findings, and together the form that
+// decides about all of them.
 func blocks(n int) string { return fmt.Sprintf("h1[data-say=blocks][data-left='%d']", n) }
 
 const together = `form[action$="/triage/preview"]`
 
-// The page about what blocks says what the gate would: as rules, people and the
-// primary branch change, without another scan.
+// TestWhatBlocks checks that the page about blocking findings reflects changed rules, decisions and
+// primary branches without another scan.
 func TestWhatBlocks(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
-	s.build(branchReport(s, "topic", false, "one", "two", "three")) // the rules are known from now on
+	s.build(branchReport(s, "topic", false, "one", "two", "three")) // the rules are known after this scan
 	s.setMode("one", model.ModeBlock)
 	s.setMode("two", model.ModeBlock)
 	page := "/scans/" + ui.Decimal(s.build(branchReport(s, "topic", false, "one", "two", "three")).ScanID) + "/blocking"
 	if text := s.page(page); document(t, text).Find("[data-say=not-blocked]").Length() == 0 {
-		// exactly the latest upload again is the scan that there was
+		// an identical upload returns the existing scan
 		shows(t, text, blocks(2))
 	}
 	s.as(model.RoleAdmin)
@@ -124,14 +124,14 @@ func TestWhatBlocks(t *testing.T) {
 		t.Error("what a scanner wrote is code on the page")
 	}
 
-	// Another rule blocks by now, one does no more.
+	// One rule now blocks, and another no longer does.
 	s.setMode("two", model.ModeMonitor)
 	s.setMode("three", model.ModeBlock)
 	text = s.page(page)
 	shows(t, text, blocks(2), "[data-say=passes]", "[data-say=mode]", "[data-say=blocks-since]")
 	says(t, text, "src/three.go:3")
 
-	// Decided about together, from the page and back to it.
+	// A joint decision returns to the page.
 	form := url.Values{"pick": {"1"}, "type": {"sast"}, "back": {"/orgs/acme" + page}}
 	for _, m := range regexp.MustCompile(`name="id" value="(\d+)"`).FindAllStringSubmatch(s.page(page), -1) {
 		form.Add("id", m[1])
@@ -158,11 +158,12 @@ func TestWhatBlocks(t *testing.T) {
 	}
 }
 
-// A viewer is told whom to ask, not to decide.
+// TestABlockedBuildTellsAViewerWhomToAsk checks that viewers see whom to contact instead of
+// decisions.
 func TestABlockedBuildTellsAViewerWhomToAsk(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
-	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known from now on
+	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known after this scan
 	s.setMode("one", model.ModeBlock)
 	s.setMode("two", model.ModeBlock)
 	page := "/scans/" + ui.Decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
@@ -182,8 +183,8 @@ func TestABlockedBuildTellsAViewerWhomToAsk(t *testing.T) {
 	}
 }
 
-// A scan that is recorded only has no account of what it reported, and fails its
-// build all the same: what it failed on is asked about.
+// TestWhatBlocksAScanThatIsRecordedOnly checks that a scan that is only recorded fails its build,
+// too. Its account contains only the blocking findings.
 func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
@@ -203,10 +204,11 @@ func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {
 	s.setMode("two", model.ModeMonitor)
 	text := s.page(page)
 	shows(t, text, "[data-say=nothing-blocks]", "[data-verdict=pass][data-say=failed-on-passes]")
-	hides(t, text, "[data-say=rerun-passes]") // nothing is known of the rest
+	hides(t, text, "[data-say=rerun-passes]") // the other findings are unknown
 }
 
-// What passes by now says why, however many there are of it, and what is gone too.
+// TestWhyManyPass checks that each finding that no longer blocks has a reason, for many findings
+// and for deleted ones.
 func TestWhyManyPass(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
@@ -232,7 +234,7 @@ func TestWhyManyPass(t *testing.T) {
 	}
 }
 
-// What is no blocked build says so, and what to do.
+// TestWhatDoesNotBlock checks the page for scans that did not fail their build.
 func TestWhatDoesNotBlock(t *testing.T) {
 	s := newSite(t)
 	passed := s.build(branchReport(s, "main", true, "old"))
@@ -251,7 +253,8 @@ func TestWhatDoesNotBlock(t *testing.T) {
 	}
 }
 
-// A stranger is led to the sign-in, which keeps the address.
+// TestWhatBlocksLeadsThroughTheSignIn checks that a request without a session is redirected to the
+// sign-in page and back.
 func TestWhatBlocksLeadsThroughTheSignIn(t *testing.T) {
 	s := newSite(t)
 	s.viewer = nil
@@ -261,7 +264,7 @@ func TestWhatBlocksLeadsThroughTheSignIn(t *testing.T) {
 	}
 }
 
-// The page about what blocks, in both themes and on a small screen.
+// TestWhatBlocksIsAccessible checks the page in both themes and on a small screen.
 func TestWhatBlocksIsAccessible(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))

@@ -12,14 +12,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser opens Debian's Chromium on a site. It is closed with the test.
+// browser is a window of Chromium on a site. It is closed at the end of the test.
 type browser struct {
 	t   testing.TB
 	ctx context.Context
 	url string // of the site
 }
 
-// chromium finds the browser, or skips the test.
+// chromium returns the path of the browser, or skips the test.
 func chromium(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -34,31 +34,31 @@ func chromium(t testing.TB) string {
 	return ""
 }
 
-// limit is how long a browser has; a machine that is busy with other things needs it.
+// limit is the timeout of a browser. It is long enough for a busy machine.
 const limit = 6 * time.Minute
 
-// theBrowser is shared: starting one takes longer than most tests need it for.
+// theBrowser is shared, as starting a browser takes longer than most tests.
 var theBrowser struct {
 	sync.Once
 	*runningBrowser
 }
 
-// runningBrowser is a browser that runs, or why it does not.
+// runningBrowser is a running browser or its start error.
 type runningBrowser struct {
 	ctx  context.Context
 	stop func()
 	err  error
 }
 
-// stopBrowser ends the shared one, where a test has started it.
+// stopBrowser stops the shared browser if it was started.
 func stopBrowser() {
 	if theBrowser.runningBrowser != nil {
 		theBrowser.stop()
 	}
 }
 
-// browse opens a window, with cookies of its own, in the shared browser; with
-// options of its own it is another browser.
+// browse opens a window with separate cookies in the shared browser. With options it starts another
+// browser.
 func (s *site) browse(width, height int, options ...chromedp.ExecAllocatorOption) *browser {
 	s.t.Helper()
 	path := chromium(s.t)
@@ -69,7 +69,7 @@ func (s *site) browse(width, height int, options ...chromedp.ExecAllocatorOption
 	if len(options) == 0 {
 		theBrowser.Do(func() {
 			ctx, stop := startBrowser(context.Background(), path)
-			theBrowser.runningBrowser = &runningBrowser{ctx, stop, chromedp.Do(ctx)} // the first thing that is done starts it
+			theBrowser.runningBrowser = &runningBrowser{ctx, stop, chromedp.Do(ctx)} // starts the browser
 		})
 		if theBrowser.err != nil {
 			s.t.Fatal(theBrowser.err)
@@ -89,7 +89,7 @@ func (s *site) browse(width, height int, options ...chromedp.ExecAllocatorOption
 	return b
 }
 
-// startBrowser prepares a browser that starts with the first thing it is to do.
+// startBrowser returns the context of a browser, which starts with the first action.
 func startBrowser(ctx context.Context, path string, options ...chromedp.ExecAllocatorOption) (context.Context, func()) {
 	flags := append([]chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
@@ -108,7 +108,7 @@ func startBrowser(ctx context.Context, path string, options ...chromedp.ExecAllo
 	}
 }
 
-// do takes steps one after the other.
+// do runs steps in order.
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	if err := chromedp.Do(b.ctx, steps...); err != nil {
@@ -116,7 +116,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// open goes to a page below the deployment and waits until its script ran.
+// open navigates to a page below the deployment and waits until its script ran.
 func (b *browser) open(path string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(b.url+"/orgs/acme"+path), chromedp.WaitReady("[data-theme-toggle]:not([hidden])"))
@@ -132,7 +132,7 @@ func read[T any](b *browser, expression string) T {
 	return v
 }
 
-// run evaluates a script for what it does.
+// run executes a script on the page.
 func (b *browser) run(script string) {
 	b.t.Helper()
 	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](script+"\n;0")); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// TestNoPageIsStored calls every row of the table, with and without what it needs: no cache may
-// store any answer but a static asset.
+// TestNoPageIsStored requests all routes, with and without valid parameters, and checks that only
+// static assets may be cached.
 func TestNoPageIsStored(t *testing.T) {
 	s := newSite(t)
 	fill := strings.NewReplacer("{deployment}", "acme", "{$}", "")

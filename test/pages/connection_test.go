@@ -16,15 +16,15 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// codeHosts is a code host that takes one credential.
+// codeHosts is a code host that accepts one credential.
 type codeHosts struct {
 	refuses     error
-	unreachable bool // it was given no address at which hosts reach it
+	unreachable bool // no address for webhooks is configured
 
-	hook func(ctx context.Context, id, repositoryID int64) error // makes webhooks; nil: the host refuses
+	hook func(ctx context.Context, id, repositoryID int64) error // creates webhooks; nil: the host refuses
 }
 
-// What the host takes, and what it says where it refuses.
+// The accepted credential and the error messages of the host.
 const (
 	hostSecret = "t0ken-of-the-host"
 	refused    = "the host does not take the credential (401)"
@@ -96,14 +96,14 @@ func (h *codeHosts) HooksAt() string {
 	return "https://redoubt.example"
 }
 
-// works selects the state of a connection that does, and makeHooks the form to make webhooks.
+// works selects the state of a working connection, and makeHooks the form that creates webhooks.
 const works, makeHooks = "[data-state=works]", "#make-hooks"
 
-// followed selects the number of repositories of two that are followed.
+// followed selects the number of followed repositories, of two.
 func followed(n int) string { return fmt.Sprintf("[data-followed='%d'][data-seen='2']", n) }
 
-// TestAConnectionFromItsFormToItsEnd: the host is asked before anything is kept, no page
-// shows the credential, and what is chosen becomes a project.
+// TestAConnectionFromItsFormToItsEnd checks that the host is contacted before a connection is
+// stored, and that no page shows the credential. Followed repositories become projects.
 func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -174,7 +174,8 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	}
 }
 
-// TestEachKindOfHostHasItsOwnName in the form, so that no credential goes to another.
+// TestEachKindOfHostHasItsOwnName checks the labels in the form, so that a credential is not sent
+// to another host.
 func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -193,8 +194,8 @@ func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 	says(t, page, "connections create --app")
 }
 
-// TestAConnectionOffersWebhooksWhereItsHostHasThem, and where the server knows its address; else
-// its page says which setting is missing.
+// TestAConnectionOffersWebhooksWhereItsHostHasThem checks that webhooks are offered if the host
+// supports them and the server's address is known. Otherwise the page names the missing setting.
 func TestAConnectionOffersWebhooksWhereItsHostHasThem(t *testing.T) {
 	for _, kind := range model.HostKinds() {
 		for name, unreachable := range map[string]bool{"": false, " without an address": true} {
@@ -215,7 +216,7 @@ func TestAConnectionOffersWebhooksWhereItsHostHasThem(t *testing.T) {
 	}
 }
 
-// TestRunnersPage makes a token that is shown once, and says who is there.
+// TestRunnersPage checks that a new token is shown once, and that the page lists the runners.
 func TestRunnersPage(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
@@ -252,7 +253,8 @@ func TestRunnersPage(t *testing.T) {
 	shows(t, s.follow(ui.RunnersPath+"/"+ui.Decimal(run.RunnerID)+"/revoke", url.Values{}), "[data-say=runner-revoked]", "[data-say=no-runners]")
 }
 
-// TestASilentWebhookIsSaid on the connection's page and in the list, with what it did not tell.
+// TestASilentWebhookIsSaid checks that the connection's page and the list show a broken webhook
+// with the missing events.
 func TestASilentWebhookIsSaid(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// countLink is a number on a page that opens its rows.
+// countLink is a number on a page that links to its rows.
 type countLink struct {
 	address, of string
 	n           int
@@ -25,7 +25,7 @@ var (
 	digits      = regexp.MustCompile(`\d[\d\x{202f}]*`)
 )
 
-// countLinks are all numbers of a page that open their rows.
+// countLinks returns all numbers of a page that link to their rows.
 func countLinks(t *testing.T, page string) (links []countLink) {
 	t.Helper()
 	for _, m := range countAnchor.FindAllStringSubmatch(page, -1) {
@@ -39,8 +39,7 @@ func countLinks(t *testing.T, page string) (links []countLink) {
 	return links
 }
 
-// total is how many rows a page says that it has. A project has findings of
-// several products: there it is the sum of what the page says of each.
+// total returns the number of rows on a page. For a project it is the sum over its products.
 func (s *site) total(t *testing.T, l countLink) int {
 	t.Helper()
 	address, _, _ := strings.Cut(l.address, "#")
@@ -61,8 +60,8 @@ func (s *site) total(t *testing.T, l countLink) int {
 	return sum
 }
 
-// One number everywhere: every count that a page shows is that of the rows it
-// opens.
+// TestEveryCountOpensItsRows checks that each count on a page is the number of rows that it links
+// to.
 func TestEveryCountOpensItsRows(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
@@ -100,8 +99,8 @@ func TestEveryCountOpensItsRows(t *testing.T) {
 	}
 }
 
-// What is not there, or not theirs, is told to people on a page of their own
-// deployment, from where they find on.
+// TestFaultsKeepTheLayout checks that errors about missing or inaccessible objects are shown within
+// a page of the user's own deployment, with its navigation.
 func TestFaultsKeepTheLayout(t *testing.T) {
 	hasLayout := func(a answer) bool { return document(t, a.text).Find("header.side nav a").Length() > 0 }
 	s := demoSite(t)
@@ -128,8 +127,8 @@ func TestFaultsKeepTheLayout(t *testing.T) {
 	}
 }
 
-// On a narrow screen the filters are folded above the list and open with one
-// press; on a wide one they stand beside it, open or not.
+// TestFiltersOnANarrowScreen checks that filters are collapsed above the list on a narrow screen
+// and open with one click. On a wide screen they are always visible next to the list.
 func TestFiltersOnANarrowScreen(t *testing.T) {
 	s := demoSite(t)
 	shown := `document.querySelector(".facet .take").checkVisibility({contentVisibilityAuto: true, visibilityProperty: true}) && document.querySelector(".facet .take").getBoundingClientRect().height > 0`

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// TestDueDatesOnPages sets days on a policy's page, and finds due dates, their filter, their
-// order and what is overdue of groups in the list.
+// TestDueDatesOnPages sets due days on a policy's page. It checks due dates, their filter and
+// order, and the overdue counts of groups in the list.
 func TestDueDatesOnPages(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
@@ -69,7 +69,7 @@ func TestDueDatesOnPages(t *testing.T) {
 	hides(t, s.page(page), offered)
 }
 
-// seesWhatIsLate follows each figure of what is overdue to its list, which has as many.
+// seesWhatIsLate checks that each overdue count equals the number of rows in its list.
 func seesWhatIsLate(t *testing.T, s *site, overview string) {
 	t.Helper()
 	links := slices.DeleteFunc(countLinks(t, overview), func(l countLink) bool { return l.of != "late" })

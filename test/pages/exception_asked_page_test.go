@@ -21,7 +21,7 @@ var (
 	codeBlock  = regexp.MustCompile(`(?s)<pre class="code"[^>]*>(.*?)</pre>`)
 )
 
-// approval returns what a browser sends when "Approve" is pressed on an untouched form.
+// approval returns what a browser sends when "Approve" is clicked in an untouched form.
 func approval(t *testing.T, page string) url.Values {
 	t.Helper()
 	form := url.Values{}
@@ -44,7 +44,7 @@ func approval(t *testing.T, page string) url.Values {
 	return nil
 }
 
-// askFor requests an exception until a day; empty is no end.
+// askFor requests an exception until a day; an empty day means no end.
 func (s *site) askFor(until string, findings ...string) string {
 	s.t.Helper()
 	s.as(model.RoleViewer)
@@ -57,8 +57,9 @@ func (s *site) askFor(until string, findings ...string) string {
 	return id
 }
 
-// The untouched approval form is valid for every request: it grants the requested day, no end
-// where none was requested, and 90 days where the requested day has passed.
+// TestApprovalFormIsPrefilled checks that the untouched approval form is valid for all requests. It
+// grants the requested day, no end if none was requested, and 90 days if the requested day has
+// passed.
 func TestApprovalFormIsPrefilled(t *testing.T) {
 	day := func(s *site, days int) string { return s.clock.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }
 	for name, test := range map[string]struct {
@@ -91,7 +92,8 @@ func TestApprovalFormIsPrefilled(t *testing.T) {
 	}
 }
 
-// A refused form keeps what was entered, not the proposal.
+// TestRefusedApprovalKeepsItsValues checks that a rejected form shows the entered values instead of
+// the proposal.
 func TestRefusedApprovalKeepsItsValues(t *testing.T) {
 	s := demoSite(t)
 	id := s.askFor("", firstFinding(s))
@@ -101,8 +103,8 @@ func TestRefusedApprovalKeepsItsValues(t *testing.T) {
 	}
 }
 
-// Setting a day clears "never expires", and the other way round, so that a prefilled form is
-// changed in one step.
+// TestDayAndNeverExpiresExcludeEachOther checks that setting a day clears "never expires" and vice
+// versa, so that a prefilled form is changed in one step.
 func TestDayAndNeverExpiresExcludeEachOther(t *testing.T) {
 	s := demoSite(t)
 	id := s.askFor("", firstFinding(s))
@@ -115,8 +117,8 @@ func TestDayAndNeverExpiresExcludeEachOther(t *testing.T) {
 	b.until(forever + `.checked && ` + until + `.value === ""`)
 }
 
-// The queue and the page of a request show the code of the findings as their own pages do,
-// escaped: the queue of the first finding, the request of the first few.
+// TestExceptionRequestShowsTheCode checks that the queue shows the escaped code of the first
+// finding, and the page of a request the code of the first few.
 func TestExceptionRequestShowsTheCode(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one", "two", "three", "four", "five", "six", "seven"))
@@ -155,7 +157,8 @@ func TestExceptionRequestShowsTheCode(t *testing.T) {
 	checkInline(t, page)
 }
 
-// A request without code says why, and one that is closed shows none in the list.
+// TestExceptionRequestWithoutCode checks that a request states why its code is missing, and that
+// the list shows no code for closed requests.
 func TestExceptionRequestWithoutCode(t *testing.T) {
 	s := demoSite(t)
 	finding := firstFinding(s)
@@ -170,12 +173,12 @@ func TestExceptionRequestWithoutCode(t *testing.T) {
 	}
 }
 
-// The page of a blocked build names the pending requests for what blocks, to the requester and
-// to whoever may decide, and offers to ask only for the rest.
+// TestBlockingPageShowsPendingRequests checks that the page of a blocked build shows pending
+// requests to the requester and to triagers. The request form only includes the other findings.
 func TestBlockingPageShowsPendingRequests(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
-	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known from now on
+	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known after this scan
 	s.setMode("one", model.ModeBlock)
 	s.setMode("two", model.ModeBlock)
 	page := "/scans/" + ui.Decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
@@ -209,7 +212,7 @@ func TestBlockingPageShowsPendingRequests(t *testing.T) {
 	}
 }
 
-// rowIDs lists the first n findings of a page.
+// rowIDs returns the ids of the first n findings on a page.
 func rowIDs(s *site, page string, n int) (ids []string) {
 	s.t.Helper()
 	for _, m := range regexp.MustCompile(`data-id="(\d+)"`).FindAllStringSubmatch(s.page(page), -1) {
@@ -223,8 +226,8 @@ func rowIDs(s *site, page string, n int) (ids []string) {
 	return ids
 }
 
-// Long code scrolls in its own box: it makes neither the table nor the page wider, and axe
-// finds no fault.
+// TestCodeOfRequestsFitsThePage checks that long code scrolls in its own box instead of widening
+// the table or the page. axe must find no faults.
 func TestCodeOfRequestsFitsThePage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one"))

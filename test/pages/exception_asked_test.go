@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// asks asks for an exception and returns the request's id.
+// asks requests an exception and returns the request's id.
 func (s *site) asks(reason string, findings ...string) string {
 	s.t.Helper()
 	a := s.post("/exceptions/requests", url.Values{"id": findings, "reason": {reason}, "until": {"2999-01-31"}, "triage_reason": {"no_time"}})
@@ -22,7 +22,7 @@ func (s *site) asks(reason string, findings ...string) string {
 	return id
 }
 
-// waits is how many requests the navigation says wait.
+// waits returns the number of pending requests in the navigation.
 func (s *site) waits() string {
 	s.t.Helper()
 	m := regexp.MustCompile(`(?s)href="/orgs/acme/exceptions\?show=requested"[^>]*>(.*?)</a>`).FindStringSubmatch(s.page("/overview"))
@@ -32,8 +32,9 @@ func (s *site) waits() string {
 	return regexp.MustCompile(`\d*$`).FindString(strings.TrimSpace(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[1], " ")))
 }
 
-// A viewer asks from the panel, a triager finds the request in the queue and decides, and the
-// finding's history says all of it, without a script.
+// TestExceptionRequestsOnThePages checks without JavaScript that a viewer requests an exception
+// from the panel. A triager finds it in the queue and decides, and the finding's history shows all
+// steps.
 func TestExceptionRequestsOnThePages(t *testing.T) {
 	s := demoSite(t)
 	finding := firstFinding(s)
@@ -112,8 +113,8 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 	}
 }
 
-// What was approved by mistake is undone where the page says so: the request waits again, and
-// who did not approve it cannot.
+// TestUndoingAnApproval checks that an approval can be undone by its approver only, and that the
+// request is pending again.
 func TestUndoingAnApproval(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleViewer)
@@ -144,12 +145,12 @@ func TestUndoingAnApproval(t *testing.T) {
 	}
 }
 
-// Whoever may only look asks for all that blocks a build from the page that says so, and what
-// is refused says why.
+// TestAskingFromTheBlockingPage checks that a viewer can request an exception for all blocking
+// findings, and that errors state their reason.
 func TestAskingFromTheBlockingPage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
-	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known from now on
+	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known after this scan
 	s.setMode("one", model.ModeBlock)
 	s.setMode("two", model.ModeBlock)
 	page := "/scans/" + ui.Decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// commonRule is the rule of the first finding that is listed.
+// commonRule returns the rule of the first listed finding.
 func commonRule(s *site) string {
 	s.t.Helper()
 	m := regexp.MustCompile(`href="/orgs/acme/exceptions\?[^"]*target=([^"&#]+)`).FindStringSubmatch(s.page("/findings/" + firstFinding(s)))
@@ -28,8 +28,8 @@ func commonRule(s *site) string {
 	return name
 }
 
-// An exception from a finding's panel: filled in, previewed, made, counted, opened
-// and removed, without a script.
+// TestExceptionsOnThePages checks without JavaScript that an exception is filled in from a
+// finding's panel, previewed, created, counted, opened and removed.
 func TestExceptionsOnThePages(t *testing.T) {
 	s := demoSite(t)
 	const none = "[data-say=no-exceptions]"
@@ -46,7 +46,7 @@ func TestExceptionsOnThePages(t *testing.T) {
 	}
 	says(t, textAt(t, seen.text, "[data-everywhere]"), "2999-01-31", m[1])
 	says(t, seen.text, `name="seen" value="1"`, "&lt;b&gt;tests&lt;/b&gt; only")
-	shows(t, s.page("/exceptions"), none) // nothing is changed yet
+	shows(t, s.page("/exceptions"), none) // the preview changes nothing
 	form.Set("seen", "1")
 	if a := s.post("/exceptions", form); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/orgs/acme/exceptions?made=1" {
 		t.Fatalf("%s %s", a.Status, a.text)
@@ -75,7 +75,7 @@ func TestExceptionsOnThePages(t *testing.T) {
 	}
 }
 
-// audited lists the events of a kind with who did them.
+// audited returns the audit events of a kind with their actors.
 func (s *site) audited(kind string) (out []string) {
 	s.t.Helper()
 	err := s.store.View(s.t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -114,7 +114,8 @@ func TestExceptionFormsThatWillNotDo(t *testing.T) {
 	}
 }
 
-// A condition is said as a sentence to everybody, and changed by administrators.
+// TestConditionsOnThePages checks that all users see conditions as sentences, and that
+// administrators can change them.
 func TestConditionsOnThePages(t *testing.T) {
 	s := demoSite(t)
 	id := policyOf(s, "supply-chain")
@@ -167,7 +168,7 @@ func TestConditionsOnThePages(t *testing.T) {
 	}
 }
 
-// policyOf is the id of a policy by its slug.
+// policyOf returns the id of a policy by its slug.
 func policyOf(s *site, slug string) (id string) {
 	s.t.Helper()
 	err := s.store.View(s.t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -185,7 +186,8 @@ func policyOf(s *site, slug string) (id string) {
 	return id
 }
 
-// What only a site with exceptions and conditions shows, in both themes.
+// TestExceptionPagesAreAccessible checks the pages that require exceptions and conditions, in both
+// themes.
 func TestExceptionPagesAreAccessible(t *testing.T) {
 	s := demoSite(t)
 	s.post("/exceptions", url.Values{"target": {commonRule(s)}, "reason": {"tests only"}, "until": {"2999-01-31"}, "paths": {"/**"}, "seen": {"1"}})

@@ -14,7 +14,8 @@ import (
 // tags matches the tags of a page.
 var tags = regexp.MustCompile(`<(?:[^>"']|"[^"]*"|'[^']*')*>`)
 
-// A decision is in the history of its finding with its reason, and so is what undid it.
+// TestTheHistoryHasDecisionAndUndo checks that the history contains a decision with its reason, and
+// its undo.
 func TestTheHistoryHasDecisionAndUndo(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
@@ -31,8 +32,8 @@ func TestTheHistoryHasDecisionAndUndo(t *testing.T) {
 	shows(t, s.page("/findings?statuses=ignored&triage_reasons=no_time"), "#facet-triage_reasons a.take[aria-current=true]")
 }
 
-// A facet with more values than it shows lists all of them when asked, each with
-// as many findings as the API counts, and keeps them in sight while one is chosen.
+// TestAllValuesOfAFacet checks that a facet can list all its values with the counts of the API. The
+// list stays open while a value is selected.
 func TestAllValuesOfAFacet(t *testing.T) {
 	s := demoSite(t)
 	facet := func(page string) (values map[string]string, text string) {
@@ -66,8 +67,8 @@ func TestAllValuesOfAFacet(t *testing.T) {
 	says(t, text, "data-fewer", "data-narrow")
 }
 
-// What a preview says is what the decision then does: so many findings, each
-// once, and so many occurrences of them on all branches.
+// TestThePreviewSaysWhatTheDecisionDoes checks that the counts of findings and of occurrences in a
+// preview equal those of the decision.
 func TestThePreviewSaysWhatTheDecisionDoes(t *testing.T) {
 	for _, query := range []string{"repos=acme%2Fpayments", "repos=acme%2Fpayments&branch=every", "repos=acme%2Fpayments&ref=release%2F1.3"} {
 		s := demoSite(t)
@@ -89,7 +90,7 @@ func TestThePreviewSaysWhatTheDecisionDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shows(t, s.follow("/triage", form), did(n, "ignored")) // as the trail has it
+		shows(t, s.follow("/triage", form), did(n, "ignored")) // count of the triage trail
 		if severities != n {
 			t.Errorf("%s: the preview says %s findings, of severities %d", query, findings, severities)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// keepCode keeps code around a finding, changed by edit, as a build sends it.
+// keepCode stores code around a finding, changed by edit, as sent by a build.
 func (s *site) keepCode(id string, edit func(*model.Snippet)) {
 	s.t.Helper()
 	n, err := strconv.ParseInt(id, 10, 64)
@@ -37,11 +37,11 @@ func (s *site) keepCode(id string, edit func(*model.Snippet)) {
 	}
 }
 
-// looks is a part of code that is highlighted.
+// looks matches a highlighted part of code.
 var looks = regexp.MustCompile(`<span class="h[a-z]">([^<]*)</span>`)
 
-// TestCodeOfAFinding: with numbers, the finding's own lines marked, nothing of it
-// taken for markup; and where there is none, why.
+// TestCodeOfAFinding checks line numbers, the highlighted lines of the finding and escaping, and
+// the reason for missing code.
 func TestCodeOfAFinding(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)

@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// person makes a user of the deployment, who may look.
+// person creates a user of the deployment with the viewer role.
 func (s *site) person(name, title string) (u model.User) {
 	s.t.Helper()
 	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -30,12 +30,12 @@ func (s *site) person(name, title string) (u model.User) {
 	return u
 }
 
-// withdraws selects the form to withdraw a comment, and mentions the list of those that mention
-// who looks.
+// withdraws selects the form that withdraws a comment, and mentions the list of the viewer's
+// mentions.
 const withdraws, mentions = `form[action$="/withdraw"]`, "#my-mentions"
 
-// Whoever may look comments, and who is named finds it among what is theirs. Who wrote it, or
-// an administrator, withdraws it. All without a script.
+// TestCommentsOnThePages checks without JavaScript that viewers can comment and find their
+// mentions, and that the author or an administrator can withdraw a comment.
 func TestCommentsOnThePages(t *testing.T) {
 	s := demoSite(t)
 	ben := s.person("ben", "Ben Okri")
@@ -97,8 +97,8 @@ func TestCommentsOnThePages(t *testing.T) {
 	}
 }
 
-// A form that is sent twice, by a double click or a reload, is one comment; another form, or
-// that of somebody else, is another.
+// TestACommentIsSentOnce checks that a form that is sent twice, by a double click or a reload,
+// creates one comment. Other forms and other users create another.
 func TestACommentIsSentOnce(t *testing.T) {
 	s := demoSite(t)
 	s.person("ben", "Ben Okri")
@@ -119,7 +119,7 @@ func TestACommentIsSentOnce(t *testing.T) {
 			t.Errorf("%q: %s", text, a.Status)
 		}
 	}
-	send(first, " ", http.StatusBadRequest) // is not taken, and may be mended
+	send(first, " ", http.StatusBadRequest) // rejected, and can be corrected
 	send(first, "the same", http.StatusSeeOther)
 	send(first, "the same", http.StatusSeeOther)
 	send(second, "another", http.StatusSeeOther)
@@ -133,7 +133,8 @@ func TestACommentIsSentOnce(t *testing.T) {
 	}
 }
 
-// A comment on a finding that no list has any more is withdrawn on its page, and none is added.
+// TestACommentOnARemovedFindingIsWithdrawn checks that comments on a removed finding can be
+// withdrawn, but not added.
 func TestACommentOnARemovedFindingIsWithdrawn(t *testing.T) {
 	s := demoSite(t)
 	finding := firstFinding(s)
@@ -172,7 +173,7 @@ func TestACommentOnARemovedFindingIsWithdrawn(t *testing.T) {
 	lacks(t, page, "it goes")
 }
 
-// firstComment is the newest comment that mentions a user.
+// firstComment returns the id of the newest comment that mentions a user.
 func firstComment(s *site, user int64) (id string) {
 	s.t.Helper()
 	err := s.store.View(s.t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -188,7 +189,7 @@ func firstComment(s *site, user int64) (id string) {
 	return id
 }
 
-// lastComment is the newest on a finding's page.
+// lastComment returns the id of the newest comment on a finding's page.
 func lastComment(s *site, own string) string {
 	s.t.Helper()
 	viewer := s.viewer
@@ -199,7 +200,8 @@ func lastComment(s *site, own string) string {
 	return id
 }
 
-// TestMentionByKeyboard: an @ and the first letters offer people, whom the arrows choose.
+// TestMentionByKeyboard checks that @ and the first letters suggest users, which the arrow keys
+// select.
 func TestMentionByKeyboard(t *testing.T) {
 	s := demoSite(t)
 	s.person("ben", "Ben Okri")
@@ -214,14 +216,14 @@ func TestMentionByKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent(" ask @b"))
 	b.until(`!` + list + `.hidden && ` + list + `.children.length === 2`)
 	b.do(chromedp.KeyEvent("ok"))
-	b.until(list + `.hidden`) // nobody's name begins so
+	b.until(list + `.hidden`) // no name matches
 	b.do(chromedp.KeyEvent(kb.Backspace), chromedp.KeyEvent(kb.Backspace), chromedp.KeyEvent("e"))
 	b.until(list + `.children.length === 2 && ` + list + `.children[0].textContent === "Beatrice Lee (bea)"`)
 	b.do(chromedp.KeyEvent(kb.ArrowDown))
 	b.until(field + `.getAttribute("aria-activedescendant") === ` + list + `.children[1].id`)
 	b.run(field + `.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true, cancelable: true}))`)
 	b.until(field + `.value === "mail x@b ask @ben " && ` + list + `.hidden && document.activeElement === ` + field)
-	b.do(chromedp.KeyEvent("@okr")) // by any part of what others call them
+	b.do(chromedp.KeyEvent("@okr")) // matches any part of the display name
 	b.until(`!` + list + `.hidden`)
 	b.do(chromedp.KeyEvent(kb.Escape))
 	b.until(list + `.hidden && ` + field + `.value.endsWith("@okr")`)

@@ -13,8 +13,8 @@ import (
 
 var exportLink = regexp.MustCompile(`<a href="([^"]*/export\?(?:[^"]*&amp;)?format=(\w+)[^"]*)" download>`)
 
-// TestExportOfAPage: what the list selects, whatever narrows it, is what its
-// export has.
+// TestExportOfAPage checks that an export contains the findings that the list selects, for all
+// filters.
 func TestExportOfAPage(t *testing.T) {
 	s := demoSite(t)
 	for _, address := range []string{
@@ -43,7 +43,8 @@ func TestExportOfAPage(t *testing.T) {
 	}
 }
 
-// exported counts the findings of an export, -1 where this test cannot read it.
+// exported returns the number of findings in an export, or -1 for formats that this test does not
+// parse.
 func exported(t *testing.T, format, body string) int {
 	t.Helper()
 	switch format {

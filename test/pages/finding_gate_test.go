@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// supplyReport is a report of vulnerable dependencies, one of each severity.
+// supplyReport returns a report of vulnerable dependencies, one of each severity.
 func supplyReport(s *site, project string, tags []string, ref string, full bool, names ...string) ingest.Upload {
 	r := &model.Report{Tool: "scanner", Products: model.Products(0).With(model.SCA), StartedAt: s.clock.Now()}
 	for i, name := range names {
@@ -29,7 +29,7 @@ func supplyReport(s *site, project string, tags []string, ref string, full bool,
 	return ingest.Upload{Project: model.Project{Name: project, Tags: tags}, Ref: ref, Commit: "c" + ref, Full: full, DeclaredFull: full, Report: r}
 }
 
-// setConditions has the policy of the supply chain hold these alone.
+// setConditions replaces the conditions of the supply chain policy.
 func (s *site) setConditions(conditions ...model.PolicyCondition) {
 	s.t.Helper()
 	id, err := strconv.ParseInt(policyOf(s, "supply-chain"), 10, 64)
@@ -63,8 +63,8 @@ func (s *site) setConditions(conditions ...model.PolicyCondition) {
 
 var gateTag = regexp.MustCompile(`<span class="tag warn" title="[^"]*" data-gate="([a-z-]+)"( data-condition)?>`)
 
-// What a finding's page says of builds is what the gate does with one: by rules
-// and by conditions of each mode, for some projects, tags and branches.
+// TestThePageSaysWhatTheGateDoes checks that a finding's page shows the gate's result. It covers
+// rules and conditions of each mode, and policies for some projects, tags and branches.
 func TestThePageSaysWhatTheGateDoes(t *testing.T) {
 	s := newSite(t)
 	names := []string{"low-a", "medium-a", "high-a", "critical-a"}
@@ -118,7 +118,7 @@ func TestThePageSaysWhatTheGateDoes(t *testing.T) {
 	shows(t, s.page("/findings/"+rowID(s, "/supply-chain/vulnerabilities?q=old")), "[data-gate=blocks-new]")
 }
 
-// failedOn lists what a scan failed its build on, and all that is open on its ref.
+// failedOn returns the findings on which a scan failed its build, and all open findings on its ref.
 func (s *site) failedOn(scan int64) (blocked, open []int64) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// A line is edited that somebody had decided on: the page of the new finding says
-// so and leads to the old one.
+// TestHistoryNamesThePrecedent checks that the page of a finding whose line was edited after a
+// decision links to the old finding.
 func TestHistoryNamesThePrecedent(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "eval"))

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// total is the number that a findings page says.
+// total returns the number of findings that a findings page shows.
 func total(t testing.TB, page string) string {
 	t.Helper()
 	m := regexp.MustCompile(`<span class="total"[^>]*>([^<]*)</span>`).FindStringSubmatch(page)
@@ -33,8 +33,8 @@ func (s *site) View() *index.View {
 	return v
 }
 
-// What the page says is what the API counts with dedup=true, and what its
-// facets say is what choosing them leads to.
+// TestOneNumberEverywhere checks that the total of a page equals the API's count with dedup=true.
+// Facet counts equal the totals after selecting a value.
 func TestOneNumberEverywhere(t *testing.T) {
 	s := demoSite(t)
 	for _, p := range ui.Products {
@@ -49,7 +49,7 @@ func TestOneNumberEverywhere(t *testing.T) {
 	for _, m := range value.FindAllStringSubmatch(s.page("/findings?severities=high"), -1) {
 		address := html.UnescapeString(m[2])
 		if m[1] != "" || strings.Count(address, "severities=") > 1 || strings.Contains(address, "status=") {
-			continue // chosen, or adds to what is chosen of the same facet
+			continue // selected, or adds a value to a selected facet
 		}
 		followed++
 		if got := total(t, s.page(strings.TrimPrefix(address, "/orgs/acme"))); got != m[3] {
@@ -84,7 +84,7 @@ func TestLandsOnOpenBySeverity(t *testing.T) {
 	checkInline(t, page)
 }
 
-// The addresses that scanners print.
+// TestLinksOfTheCommandLine checks the addresses that scanners print.
 func TestLinksOfTheCommandLine(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/findings?repo=acme/payments&ref=main")
@@ -133,7 +133,7 @@ func TestBadAddressesSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestSearchesAreBounded on every page that has one.
+// TestSearchesAreBounded checks the limits of all pages with a search.
 func TestSearchesAreBounded(t *testing.T) {
 	s := newSite(t)
 	for _, page := range []string{"/findings", "/supply-chain/vulnerabilities", "/projects", "/advisories"} {
@@ -177,7 +177,8 @@ func TestFindingTellsEverything(t *testing.T) {
 	}
 }
 
-// Findings that are fixed, secrets and those on other branches have pages too.
+// TestEveryFindingHasAPage checks the pages of fixed findings, secrets, and findings on other
+// branches.
 func TestEveryFindingHasAPage(t *testing.T) {
 	s := demoSite(t)
 	for _, p := range ui.Products {
@@ -197,8 +198,8 @@ func TestEveryFindingHasAPage(t *testing.T) {
 	}
 }
 
-// What the page of a finding says of malice and of blocking is what the API
-// answers, for every supply-chain finding.
+// TestTagsAreWhatTheAPISays checks that the tags for malicious packages and blocking match the API
+// for all supply-chain findings.
 func TestTagsAreWhatTheAPISays(t *testing.T) {
 	s := demoSite(t)
 	s.setMode(commonRule(s), model.ModeBlock)
@@ -243,8 +244,8 @@ func TestTagsAreWhatTheAPISays(t *testing.T) {
 	}
 }
 
-// The order that pages start with is called by what it sorts by, and its word in addresses
-// of before still names it.
+// TestTheFirstOrderIsBySeverity checks the label of the default order, and that its former name in
+// addresses still works.
 func TestTheFirstOrderIsBySeverity(t *testing.T) {
 	s := demoSite(t)
 	first := s.page("/findings")

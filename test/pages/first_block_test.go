@@ -16,8 +16,8 @@ import (
 
 var firstBlockCells = regexp.MustCompile(`<tr data-product="(\w+)" data-matches="(\d+)" data-blocking="(\d+)"`)
 
-// mildRules makes the rules of a report milder than their findings, as in the reports of
-// scanners that state a severity for each result only.
+// mildRules lowers the severity of a report's rules below that of its findings. Scanners that only
+// state a severity for each result send such reports.
 func mildRules(u ingest.Upload) ingest.Upload {
 	for _, rule := range u.Report.Rules {
 		rule.Severity = model.SeverityMedium
@@ -25,8 +25,8 @@ func mildRules(u ingest.Upload) ingest.Upload {
 	return u
 }
 
-// TestFirstStartBlocksBySeverity: the step makes conditions, of which the preview states what
-// the gate does: by the severity of findings, and for rules that are first seen later.
+// TestFirstStartBlocksBySeverity checks that the step adds conditions, whose preview matches the
+// gate. They apply by the severity of findings and to rules that are first reported later.
 func TestFirstStartBlocksBySeverity(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -42,7 +42,7 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 		t.Fatalf("the preview has %v:\n%s", rows, page)
 	}
 	form := formOf(page)
-	for range 2 { // once more changes nothing
+	for range 2 { // repeating it changes nothing
 		shows(t, s.follow(ui.StartPath+"/block", form), "[data-say=blocks-severity]")
 		s.change(func(ctx context.Context, tx *store.Tx) error {
 			policies, err := tx.Policies(ctx)
@@ -77,8 +77,8 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 	}
 }
 
-// TestNewPoliciesTakeImportedRules: a policy that starts with the rules of the default policy
-// has those too that only imports name, and blocks on them as its preview says.
+// TestNewPoliciesTakeImportedRules checks that a policy that copies the rules of the default policy
+// includes rules known only from imports. It blocks on them as its preview shows.
 func TestNewPoliciesTakeImportedRules(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)

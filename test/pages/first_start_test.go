@@ -17,8 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// TestOnlyFailedScansAreNoFirstScan: the step stays open, and says what failed; one that is
-// completed ticks it, whatever failed.
+// TestOnlyFailedScansAreNoFirstScan checks that the scan step shows failed scans and stays open
+// until one scan is completed.
 func TestOnlyFailedScansAreNoFirstScan(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -41,8 +41,9 @@ func TestOnlyFailedScansAreNoFirstScan(t *testing.T) {
 	says(t, textAt(t, s.steps(), "li.done[data-say=scanned]"), "acme/app")
 }
 
-// A server without a scan shows the ways to one, and what stands in the commands is made
-// with one click, shown once, and may hand in scans alone.
+// TestFirstStartMakesTheTokenOfItsCommand checks that a server without scans shows the setup
+// methods. The token in the commands is created with one click, is shown once and is limited to
+// scans.
 func TestFirstStartMakesTheTokenOfItsCommand(t *testing.T) {
 	s := newSite(t)
 	s.member("ada", "Ada Lovelace", model.RoleTriager)
@@ -74,7 +75,7 @@ func TestFirstStartMakesTheTokenOfItsCommand(t *testing.T) {
 	}
 }
 
-// withCookies follows a redirect as a browser does, with the cookies that came with it.
+// withCookies follows a redirect as a browser does, with the cookies of the response.
 func (s *site) withCookies(a answer) string {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, a.Header.Get("Location"), nil)
@@ -84,11 +85,12 @@ func (s *site) withCookies(a answer) string {
 	return s.send(r).text
 }
 
-// decide selects the choice of what blocks, and leave the form to leave the steps.
+// decide selects the link to the blocking step, and leave the form that dismisses the guide.
 const decide, leave = `a[href$="/start/block?severity=high"]`, `form[action$="/start/leave"]`
 
-// Steps are done by what there is and what was chosen, for everybody at once; who may not
-// do one is not shown it, and the whole goes when all is done or an admin says so.
+// TestFirstStartFollowsWhatHappens checks that steps are completed for all users, and that users
+// see only the steps they may do. The guide disappears when all steps are done or an administrator
+// dismisses it.
 func TestFirstStartFollowsWhatHappens(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -108,17 +110,17 @@ func TestFirstStartFollowsWhatHappens(t *testing.T) {
 	shows(t, s.steps(), "[data-say=blocking][data-count='1']")
 	s.member("bob", "Bob", model.RoleViewer)
 	shows(t, s.steps(), "[data-say=people][data-count='2']", "[data-say=all-set-up]")
-	lacks(t, s.steps(), "every 3s") // there is nothing to wait for
+	lacks(t, s.steps(), "every 3s") // nothing to poll for
 	if a := s.post(ui.StartPath+"/leave", nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("leaving: %s", a.Status)
 	}
 	steps := s.steps()
 	says(t, textAt(t, steps, "[data-say=scanned]"), "acme/app")
-	shows(t, steps, "[data-say=blocking][data-count='1']", "[data-say=people][data-count='2']") // a page that is open keeps its ticks
+	shows(t, steps, "[data-say=blocking][data-count='1']", "[data-say=people][data-count='2']") // an open page shows all steps
 	hides(t, s.page("/overview"), "[data-say=set-up]")
 }
 
-// steps asks for the steps as an open page does.
+// steps requests the steps as an open page does.
 func (s *site) steps() string {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/orgs/acme"+ui.StartPath+"/steps", nil)
@@ -155,8 +157,8 @@ func TestFirstStartIsLeft(t *testing.T) {
 	hides(t, s.page(ui.StartPath), "[data-say=others-connect]")
 }
 
-// On a phone, in both themes, the steps of an empty server are without a fault that axe
-// knows of, before and after the token is made.
+// TestFirstStartIsAccessible checks the setup guide on a phone in both themes with axe, before and
+// after the token is created.
 func TestFirstStartIsAccessible(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -183,8 +185,8 @@ func TestFirstStartIsAccessible(t *testing.T) {
 	look("the upload")
 }
 
-// The start page shows how both commands name the project of a checkout, with the variable that
-// makes them agree.
+// TestStartPageNamesTheProject checks that the page shows how both commands derive the project
+// name, and the variable that makes them agree.
 func TestStartPageNamesTheProject(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)

@@ -21,7 +21,7 @@ var (
 	hitTag   = regexp.MustCompile(`<[^>]*>`)
 )
 
-// palette is what the palette shows on a page: addresses, and texts.
+// palette returns the contents of the palette on a page: addresses and texts.
 func (s *site) palette(at, typed string) (addresses, texts []string, all string) {
 	s.t.Helper()
 	r := pageRequest(s.t, "/orgs/acme/search?q="+url.QueryEscape(typed))
@@ -31,7 +31,7 @@ func (s *site) palette(at, typed string) (addresses, texts []string, all string)
 	if a.StatusCode != http.StatusOK {
 		s.t.Fatalf("%q: %d %s", typed, a.StatusCode, a.text)
 	}
-	checkInline(s.t, strings.ReplaceAll(a.text, "onerror=", "")) // escaped, as who has it in a name looks
+	checkInline(s.t, strings.ReplaceAll(a.text, "onerror=", "")) // escaped, as in hostile names
 	for _, o := range anOption.FindAllString(a.text, -1) {
 		addresses = append(addresses, html.UnescapeString(leadsTo.FindStringSubmatch(o)[1]))
 		texts = append(texts, strings.Join(strings.Fields(html.UnescapeString(hitTag.ReplaceAllString(o, ""))), " "))
@@ -48,8 +48,8 @@ func pageRequest(t testing.TB, path string) *http.Request {
 	return r
 }
 
-// TestSearchLeadsToWhatIsThere: each kind of thing is found, first where it is meant, and
-// its address is one that answers.
+// TestSearchLeadsToWhatIsThere checks that each kind of object is found, is ranked first for its
+// name, and has a valid address.
 func TestSearchLeadsToWhatIsThere(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
@@ -88,19 +88,19 @@ func TestSearchLeadsToWhatIsThere(t *testing.T) {
 	says(t, page, "/orgs/acme/advisories?q=no&#43;such&#43;name")
 }
 
-// navLabel is what the navigation calls a page.
+// navLabel returns the label of a page in the navigation.
 func (s *site) navLabel(path string) string {
 	s.t.Helper()
 	return textAt(s.t, s.page("/projects"), `nav a[href="/orgs/acme`+path+`"]`)
 }
 
-// TestActionsAreWhereTheyMakeSense: and for whom.
+// TestActionsAreWhereTheyMakeSense checks the pages and roles for which actions are offered.
 func TestActionsAreWhereTheyMakeSense(t *testing.T) {
 	s := demoSite(t)
 	project := first(s, "/projects", "/projects/")
 	for _, c := range []struct {
 		role        model.Role
-		at, offers  string // an address of a hit, or of the form that one sends
+		at, offers  string // address of a hit, or of the form that it submits
 		offered     bool
 		description string
 	}{
@@ -134,7 +134,8 @@ func TestActionsAreWhereTheyMakeSense(t *testing.T) {
 	}
 }
 
-// TestSearchShowsHostileNamesAsTheyAre: nothing of a name is markup, whatever is marked in it.
+// TestSearchShowsHostileNamesAsTheyAre checks that names are escaped, including their highlighted
+// parts.
 func TestSearchShowsHostileNamesAsTheyAre(t *testing.T) {
 	s := demoSite(t)
 	const name = `acme/<img src=x onerror=alert(1)>&"\u202e`
@@ -160,7 +161,7 @@ func TestSearchShowsHostileNamesAsTheyAre(t *testing.T) {
 	says(t, all, "acme/&lt;<mark>img</mark> src=x")
 }
 
-// TestSearchIsBounded: what is too much is refused, and nothing else.
+// TestSearchIsBounded checks that searches above the limits are rejected, and others are not.
 func TestSearchIsBounded(t *testing.T) {
 	s := demoSite(t)
 	for typed, most := range map[string]string{strings.Repeat("a ", 17): "16", strings.Repeat("a", 201): "200"} {

@@ -43,7 +43,8 @@ func TestProjects(t *testing.T) {
 	}
 }
 
-// What a project says is open, by product and by branch, is what the lists say.
+// TestProjectCountsOpenTheirRows checks that the counts of open findings of a project, by product
+// and by branch, match the lists.
 func TestProjectCountsOpenTheirRows(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/projects/" + first(s, "/projects?q=payments", "/projects/"))
@@ -91,7 +92,7 @@ func TestProjectSettings(t *testing.T) {
 	}
 }
 
-// latestLink leads from a later page of a list to its start.
+// latestLink selects the link from a later page of a list to its first page.
 const latestLink = ".pager .pages a:not([rel])"
 
 func TestScans(t *testing.T) {
@@ -114,7 +115,8 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// A scan accounts for what it did: as many new and fixed as its page lists.
+// TestScanAccountsForItself checks that the counts of new and fixed findings of a scan match its
+// page.
 func TestScanAccountsForItself(t *testing.T) {
 	s := demoSite(t)
 	kinds := map[string]bool{}
@@ -264,7 +266,7 @@ func TestSBOMFromTheForm(t *testing.T) {
 	}
 }
 
-// makeSBOM does what the server's runner does with the next job.
+// makeSBOM runs the next SBOM job as the server does.
 func (s *site) makeSBOM() {
 	s.t.Helper()
 	job, err := storetest.Claim(s.t.Context(), s.store, time.Minute, "sbom")
@@ -289,7 +291,7 @@ func (s *site) makeSBOM() {
 	}
 }
 
-// The pages of the demo's dependencies, followed to their end, hold each row once.
+// TestPagesOfDependencies checks that the pages of the list contain each dependency once.
 func TestPagesOfDependencies(t *testing.T) {
 	s := demoSite(t)
 	want := 0

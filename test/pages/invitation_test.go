@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// bothDoors runs a test on the pages over each engine.
+// bothDoors runs a test for each engine, on a site with sign-in and a second deployment.
 func bothDoors(t *testing.T, fn func(*testing.T, *door, model.Deployment)) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
@@ -35,14 +35,14 @@ var (
 	anyID   = regexp.MustCompile(`(made=|invitations/)\d+`)
 )
 
-// plainly is an answer without what differs each time, and without the name.
+// plainly returns a response without its name and all values that differ between responses.
 func plainly(a answer, name string) string {
 	text := strings.ReplaceAll(a.Header.Get("Location")+"\n"+a.text, name, "NAME")
 	return anyID.ReplaceAllString(anyLink.ReplaceAllString(anyTime.ReplaceAllString(text, "TIME"), "CODE"), "$1 1")
 }
 
-// Whatever an admin does with a name, the answer is the same for one that another
-// deployment has and for one that nobody has.
+// TestNamesOfOthersCannotBeFound checks that an administrator receives the same responses for a
+// name in use by another deployment and for an unused name.
 func TestNamesOfOthersCannotBeFound(t *testing.T) {
 	answers := map[string][]string{}
 	for _, name := range []string{"tri-taken", "tri-fresh"} {
@@ -59,7 +59,7 @@ func TestNamesOfOthersCannotBeFound(t *testing.T) {
 			guest := d.browser()
 			say(guest.do(http.MethodGet, link, nil))
 			say(guest.do(http.MethodPost, link, url.Values{"password": {"short"}, "again": {"short"}}))
-			say(b.submit("/settings/users", url.Values{"name": {name}, "role": {"admin"}})) // which replaces the first
+			say(b.submit("/settings/users", url.Values{"name": {name}, "role": {"admin"}})) // replaces the first
 			say(guest.do(http.MethodGet, link, nil))
 			id := regexp.MustCompile(`invitations/\d+`).FindString(b.page("/settings/users"))
 			for _, path := range []string{"role", "link", "disable", "enable"} {
@@ -120,13 +120,13 @@ func TestAPersonJoinsByAccepting(t *testing.T) {
 	})
 }
 
-// signedIn selects what a page says of who is signed in, and as what.
+// signedIn selects the element that shows the signed-in user and role.
 func signedIn(name, role string) string {
 	return `.who [data-user="` + name + `"][data-role=` + role + `]`
 }
 
-// What a form says of what was filled in names the field in words, and leaves the
-// rest as it was typed.
+// TestFormsSayWhatWasTyped checks that error messages name fields in words and quote the input
+// unchanged.
 func TestFormsSayWhatWasTyped(t *testing.T) {
 	d := newDoor(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
@@ -152,7 +152,8 @@ func TestFormsSayWhatWasTyped(t *testing.T) {
 	b.wants("the name of a deployment", guessed, http.StatusBadRequest, "")
 }
 
-// Where nobody else's users could be meant, a user is made at once.
+// TestAServerOfOneDeploymentMakesUsersAtOnce checks that a server with one deployment creates users
+// without an invitation.
 func TestAServerOfOneDeploymentMakesUsersAtOnce(t *testing.T) {
 	clock := storetest.NewClock()
 	s, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Clock: clock.Now})
@@ -174,7 +175,8 @@ func TestAServerOfOneDeploymentMakesUsersAtOnce(t *testing.T) {
 	says(t, textAt(t, b.follow(b.submit("/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}})).text, "[data-say=invited] h2"), "ben")
 }
 
-// By the link, who is signed in accepts as who they are.
+// TestALinkIsAcceptedByWhoOpensIt checks that a signed-in user accepts an invitation link with
+// their account.
 func TestALinkIsAcceptedByWhoOpensIt(t *testing.T) {
 	d := newDoor(t)
 	admin := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
@@ -197,7 +199,8 @@ func TestALinkIsAcceptedByWhoOpensIt(t *testing.T) {
 	guest.wants("once more", guest.do(http.MethodGet, link, nil), http.StatusNotFound, "")
 }
 
-// Whoever has no role yet is led to what they are invited to.
+// TestWhoHasNoRoleFindsTheirInvitations checks that users without roles are redirected to their
+// invitations.
 func TestWhoHasNoRoleFindsTheirInvitations(t *testing.T) {
 	d := newDoor(t)
 	admin := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))

@@ -24,19 +24,19 @@ func (b *browser) press(keys string) {
 	b.do(chromedp.KeyEvent(keys))
 }
 
-// settled waits until decisions are taken again after a finding has come.
+// settled waits until the page accepts decisions after loading a finding.
 func (b *browser) settled() {
 	b.t.Helper()
 	b.until(`!("settling" in document.documentElement.dataset)`)
 }
 
-// until waits for an expression to hold, on whatever page is there by then and has been read
-// whole: what stands further down may not be there yet on one that is still coming in.
+// until waits until an expression is true on the current, completely parsed page. The page may
+// change while it waits.
 func (b *browser) until(expression string) {
 	b.t.Helper()
 	look := chromedp.Evaluate[bool](`new Promise(done => setTimeout(() => done(document.readyState !== "loading" && Boolean(`+expression+`)), 20))`, chromedp.EvalAwaitPromise)
 	for {
-		ctx, cancel := context.WithTimeout(b.ctx, 3*time.Second) // a page that is left never answers
+		ctx, cancel := context.WithTimeout(b.ctx, 3*time.Second) // a page that is unloaded never responds
 		holds, err := chromedp.Run(ctx, look)
 		cancel()
 		if holds {
@@ -53,10 +53,10 @@ const (
 	currentID = `document.querySelector("[data-row].current")?.dataset.id`
 )
 
-// decided holds where the page says that a decision did something to so many findings.
+// decided returns an expression that matches the notice of a decision about n findings.
 func decided(n int, what string) string { return "document.querySelector(`" + did(n, what) + "`)" }
 
-// A finding is judged and decided about without the mouse: j, k, i, and undo.
+// TestTriageByKeyboard checks that a finding can be opened, ignored and undone with the keyboard.
 func TestTriageByKeyboard(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900)
@@ -105,7 +105,8 @@ func TestTriageByKeyboard(t *testing.T) {
 	b.until(decided(1, "reopened"))
 }
 
-// A key that is held, or pressed twice, decides about one finding, and keys can be off.
+// TestKeysDecideOnce checks that a key that is held or pressed twice decides about one finding, and
+// that keys can be disabled.
 func TestKeysDecideOnce(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900)
@@ -143,10 +144,10 @@ func TestKeysDecideOnce(t *testing.T) {
 	}
 }
 
-// scripted holds once the page's own script has run.
+// scripted is true after the page's script ran.
 const scripted = `!document.querySelector("[data-theme-toggle][hidden]")`
 
-// The walk goes on with the next page, and back.
+// TestWalkAcrossPages checks that the keys continue on the next page, and back.
 func TestWalkAcrossPages(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900)
@@ -162,7 +163,8 @@ func TestWalkAcrossPages(t *testing.T) {
 	b.until(panelID + ` && ` + panelID + ` !== "` + last + `"`)
 }
 
-// What is selected is decided about where it stands, and taken back.
+// TestDecideAboutSelected checks that a decision about selected rows is made in place and can be
+// undone.
 func TestDecideAboutSelected(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1280, 800)
@@ -187,7 +189,7 @@ func TestDecideAboutSelected(t *testing.T) {
 	b.until(decided(2, "undone") + ` && document.querySelectorAll("[data-row]").length === 4 && ` + scripted)
 }
 
-// Filters fold when a finding opens, and come back by a key.
+// TestFiltersFold checks that filters collapse when a finding opens, and that a key shows them.
 func TestFiltersFold(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1280, 800)
@@ -232,7 +234,7 @@ func TestSelectSearchAndHelpByKeyboard(t *testing.T) {
 	b.open("/findings")
 	b.press("/")
 	b.until(`document.activeElement.id === "find"`)
-	b.do(chromedp.SetValue("#find", "shell")) // the driver types the slash too, which a person's browser does not
+	b.do(chromedp.SetValue("#find", "shell")) // unlike a real browser, the driver also types the slash
 	b.press(kb.Enter)
 	b.until(`location.search.includes("q=shell") && document.querySelectorAll("[data-row]").length > 0`)
 	for _, row := range read[[]string](b, `[...document.querySelectorAll("[data-row]")].map(e => e.textContent.toLowerCase())`) {
@@ -242,7 +244,7 @@ func TestSelectSearchAndHelpByKeyboard(t *testing.T) {
 	}
 }
 
-// On a phone nothing of a row lies over another part of it, however much there is to say.
+// TestRowsOnAPhone checks that the parts of a row do not overlap on a phone, even with long texts.
 func TestRowsOnAPhone(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(390, 844)
@@ -258,7 +260,7 @@ func TestRowsOnAPhone(t *testing.T) {
 	}
 }
 
-// Back restores filter, row and scroll.
+// TestBackRestoresThePlace checks that the back button restores filter, row and scroll position.
 func TestBackRestoresThePlace(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 700)
@@ -269,16 +271,16 @@ func TestBackRestoresThePlace(t *testing.T) {
 	b.run(`window.scrollTo(0, 900)`)
 	b.do(chromedp.Click(`#panel .crumbs a[href*="/projects/"]`))
 	b.until(`location.pathname.includes("/projects/") && document.readyState === "complete"`)
-	b.run(`setTimeout(() => history.back(), 0)`) // the page may come back as it was, without loading
+	b.run(`setTimeout(() => history.back(), 0)`) // the page may be restored without loading
 	b.until(`location.search.includes("severities=high") && ` + panelID + ` === "` + id + `" && ` + currentID + ` === "` + id + `"`)
 	b.until(`window.scrollY > 300`)
 }
 
-// hostile is text as a scanner that wants to do harm would write it.
+// hostile is a malicious text of a scanner.
 const hostile = `"><script>window.harmed = 1</script><img src=x onerror="window.harmed = 2">' onmouseover='window.harmed = 3`
 
-// Nothing that a scanner writes becomes code: not in a list, not in the panel,
-// not in a title, a path, a rule, a branch or a link.
+// TestHostileFindingText checks that no text of a scanner becomes code: in lists, panels, titles,
+// paths, rules, branches and links.
 func TestHostileFindingText(t *testing.T) {
 	s := newSite(t)
 	rule := &model.Rule{
@@ -325,7 +327,8 @@ func TestHostileFindingText(t *testing.T) {
 	says(t, s.page("/findings/"+id), "&lt;script&gt;")
 }
 
-// Without JavaScript everything can be read, and decided about.
+// TestWithoutScripts checks that all pages are readable, and decisions possible, without
+// JavaScript.
 func TestWithoutScripts(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900, chromedp.Flag("blink-settings", "scriptEnabled=false"))

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// touching lists pairs of boxes that follow each other with no room between.
+// touching returns pairs of adjacent boxes without a gap.
 const touching = `(() => {
 	const boxes = [...document.querySelectorAll("main .card, main .say, main .grid, main .bar, main .fault")];
 	const out = [];
@@ -26,8 +26,8 @@ const touching = `(() => {
 	return out;
 })()`
 
-// cutOff lists tables and drawings that are wider than the room they have, labels
-// of drawings that are outside of it, and fields of one line that are stretched.
+// cutOff returns tables and drawings that are wider than their container, labels outside of
+// drawings, and stretched one-line fields.
 const cutOff = `[...document.querySelectorAll("main .table")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => "table " + e.scrollWidth + " in " + e.clientWidth)
 	.concat([...document.querySelectorAll("svg.chart text")].filter(e => e.getBoundingClientRect().left < e.ownerSVGElement.getBoundingClientRect().left).map(e => e.textContent))
 	.concat([...document.querySelectorAll("main table")].filter(e => !e.closest(".table") && e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1).map(e => "table of " + e.textContent.trim().slice(0, 20)))
@@ -35,7 +35,7 @@ const cutOff = `[...document.querySelectorAll("main .table")].filter(e => e.scro
 
 const longName = "org.company.security.rules.python.flask.injection.of.commands.with.user.input.subprocess-shell-true"
 
-// longNames has a rule and a path as long as they get, and its twin.
+// longNames adds a rule and a path of maximum length, and a similar one.
 func (s *site) longNames() {
 	s.t.Helper()
 	u := branchReport(s, "main", true, longName, strings.Replace(longName, "-true", "-false", 1))
@@ -45,9 +45,8 @@ func (s *site) longNames() {
 	s.build(u)
 }
 
-// Pages as people see them: on a laptop nothing touches, breaks or is cut; on a
-// phone the navigation is folded and the state of a scan is in sight; on paper
-// there is no half of a form.
+// TestPagesAreLaidOut checks the layout. On a laptop no elements touch, wrap or are cut off. On a
+// phone the navigation is collapsed and the state of a scan is visible. In print no form is split.
 func TestPagesAreLaidOut(t *testing.T) {
 	s := demoSite(t)
 	s.longNames()

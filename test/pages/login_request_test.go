@@ -36,8 +36,8 @@ func TestAScannerGetsATokenOfWhoApprovesIt(t *testing.T) {
 	}
 }
 
-// Who has as many tokens as one may have is told before the approval is used up, and
-// approves once there is room.
+// TestAScannerIsNotPromisedATokenTooMany checks that a user with the maximum number of tokens sees
+// an error before the request is used up. The approval succeeds after a token was revoked.
 func TestAScannerIsNotPromisedATokenTooMany(t *testing.T) {
 	d := newDoor(t)
 	ben := d.user(d.org, "ben", model.RoleTriager)

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// losesKeys has a server begin anew with another key file, as after redoubt key new.
+// losesKeys restarts the server with another key file, as after redoubt key new.
 func (d *door) losesKeys() {
 	d.t.Helper()
 	sealer, err := keyring.New(d.clock.Now()).Sealer("second factors")
@@ -27,8 +27,8 @@ func (d *door) losesKeys() {
 	}
 }
 
-// Whose app and passkeys cannot be read any more is told so, on every page that asks
-// for them, and gets in by what is left: a recovery code, or an admin's help.
+// TestFactorsThatCannotBeReadAreTold checks the messages about an app and passkeys that can no
+// longer be decrypted. The user can sign in with a recovery code or the help of an administrator.
 func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
@@ -54,7 +54,7 @@ func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
 	shown := d.browser()
 	says(t, shown.do(http.MethodGet, "/login", nil).text, "data-passkey")
 	b.wants("a recovery code", b.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/")
-	causes := map[string]bool{} // of the passkey, and of the app
+	causes := map[string]bool{} // of the passkey and of the app
 	for _, m := range regexp.MustCompile(`level=ERROR .*cause=("[^"]*\bada\b[^"]*")`).FindAllStringSubmatch(d.log.String(), -1) {
 		causes[m[1]] = true
 	}
@@ -73,7 +73,8 @@ func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
 	b.wants("after it", d.browser().signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
 }
 
-// A passkey that cannot be read can be removed where the server has none at all.
+// TestAPasskeyIsRemovedWithoutAnAddress checks that an undecryptable passkey can be removed on a
+// server without passkey support.
 func TestAPasskeyIsRemovedWithoutAnAddress(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)

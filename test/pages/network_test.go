@@ -9,10 +9,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// network stands between a browser and the pages, as a bad one does.
+// network simulates a bad network between a browser and the pages.
 type network struct {
 	pages http.Handler
-	down  atomic.Bool              // answers to nothing
+	down  atomic.Bool              // requests fail
 	slow  atomic.Pointer[chan any] // findings wait for it
 	posts atomic.Int64
 }
@@ -35,8 +35,9 @@ func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.pages.ServeHTTP(w, r)
 }
 
-// On a slow network the panel says that it loads, and nothing is decided about
-// what it showed before; on none it says so, and goes on when asked again.
+// TestThePanelOnABadNetwork checks the panel on a slow network: it shows that it is loading and
+// accepts no decision about the previous finding. Without a network it shows an error and allows a
+// retry.
 func TestThePanelOnABadNetwork(t *testing.T) {
 	s := demoSite(t)
 	n := &network{pages: s.pages}
@@ -60,7 +61,7 @@ func TestThePanelOnABadNetwork(t *testing.T) {
 	if n.posts.Load() != 0 || read[string](b, `document.activeElement.tagName`) != "BODY" {
 		t.Error("something was decided about the finding before")
 	}
-	b.press("j") // and gives up the one that is on its way
+	b.press("j") // cancels the pending request
 	n.slow.Store(nil)
 	close(wait)
 	b.until(panelID + ` === "` + rows[1] + `" || ` + panelID + ` === "` + rows[2] + `"`)
@@ -77,8 +78,8 @@ func TestThePanelOnABadNetwork(t *testing.T) {
 	}
 }
 
-// A second press sends nothing twice, and a rule whose mode changes stays where it
-// was on the screen.
+// TestFormsInABrowser checks that a second click sends nothing twice, and that a rule stays at its
+// position on the screen when its mode changes.
 func TestFormsInABrowser(t *testing.T) {
 	s := demoSite(t)
 	n := &network{pages: s.pages}

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// asks is the address that an open page asks for news at.
+// asks returns the address that an open page polls.
 func asks(t *testing.T, page string) string {
 	t.Helper()
 	m := regexp.MustCompile(`id="news"[^>]* hx-get="([^"]+)"`).FindStringSubmatch(page)
@@ -25,7 +25,7 @@ func asks(t *testing.T, page string) string {
 	return html.UnescapeString(m[1])
 }
 
-// poll asks as the page's script does.
+// poll requests an address as the page's script does.
 func (s *site) poll(address string) answer {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, address, nil)
@@ -33,7 +33,7 @@ func (s *site) poll(address string) answer {
 	return s.send(r)
 }
 
-// told is how much is new and how much is gone by what an open page hears; empty: it is told nothing.
+// told returns the numbers of new and resolved findings on an open page; empty if there are none.
 func told(t *testing.T, text string) string {
 	t.Helper()
 	news := document(t, text).Find("#news a[data-new]")
@@ -47,13 +47,13 @@ func told(t *testing.T, text string) string {
 	return said
 }
 
-// An open page says how much is new and how much is gone, of what it is about,
-// and stays as it is.
+// TestNewsOfAnOpenPage checks that an open page shows the numbers of new and resolved findings in
+// its scope and otherwise stays unchanged.
 func TestNewsOfAnOpenPage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one", "two"))
 	s.clock.Advance(time.Minute)
-	pages := map[string]string{ // what came, and what went
+	pages := map[string]string{ // new and resolved
 		"/overview": "2 1", "/findings": "2 1", "/findings?rules=three": "1 0",
 		"/findings?rules=two": "0 1", "/findings?rules=one": "", "/secrets": "", "/findings?status=any": "2 0",
 	}
@@ -73,7 +73,7 @@ func TestNewsOfAnOpenPage(t *testing.T) {
 		if got := told(t, a.text); a.StatusCode != http.StatusOK || got != want {
 			t.Errorf("%s: %s %q, want %q", page, a.Status, got, want)
 		}
-		// The answer asks on, and what was told is told again only with more.
+		// The response continues polling, and only reports again when more changes.
 		if next := s.poll(asks(t, a.text)); next.StatusCode != http.StatusNoContent {
 			t.Errorf("%s asks again and hears %s %s", page, next.Status, next.text)
 		}
@@ -85,7 +85,7 @@ func TestNewsOfAnOpenPage(t *testing.T) {
 	}
 }
 
-// A page with nothing on it loads itself when there is something.
+// TestNewsOfAnEmptyPage checks that an empty page reloads itself when there are findings.
 func TestNewsOfAnEmptyPage(t *testing.T) {
 	s := newSite(t)
 	address := asks(t, s.page("/findings"))
@@ -98,7 +98,7 @@ func TestNewsOfAnEmptyPage(t *testing.T) {
 	b.until(`document.querySelectorAll("[data-row]").length === 1`)
 	b.press("j")
 	b.until(panelID)
-	// Now that there is something to disturb, the page only says so.
+	// The page now has rows, so it only shows a notice.
 	s.clock.Advance(time.Minute)
 	u := branchReport(s, "main", true, "one", "two")
 	u.Commit = "later"
@@ -111,7 +111,8 @@ func TestNewsOfAnEmptyPage(t *testing.T) {
 	b.until(`document.querySelectorAll("[data-row]").length === 2`)
 }
 
-// What somebody else decides is gone from a page about what is open.
+// TestNewsOfADecision checks that findings that another user decides about count as resolved on a
+// page of open findings.
 func TestNewsOfADecision(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one", "two"))

@@ -25,10 +25,10 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// ring seals what the sites of the tests store.
+// ring contains the keys of the sites of the tests.
 var ring = keyring.New(storetest.Epoch)
 
-// newNotifier makes what tells people, and receivers on this machine.
+// newNotifier returns a notifier with receivers on this machine.
 func newNotifier(t testing.TB, s *store.Store, now func() time.Time) *notify.Notifier {
 	t.Helper()
 	sealer, err := ring.Sealer("notifications")
@@ -41,7 +41,7 @@ func newNotifier(t testing.TB, s *store.Store, now func() time.Time) *notify.Not
 	})
 }
 
-// tellingRule is a rule of the site, which told something; it is made where there is none.
+// tellingRule returns a notification rule with a sent message, and creates it if necessary.
 func (s *site) tellingRule() (rule model.NotificationRule) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
@@ -70,7 +70,7 @@ func (s *site) tellingRule() (rule model.NotificationRule) {
 	return rule
 }
 
-// hook takes messages on a secret path with a status.
+// hook starts a webhook receiver with a secret path that responds with a status.
 func hook(t *testing.T, status *int) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -81,7 +81,8 @@ func hook(t *testing.T, status *int) string {
 	return server.URL + "/very-secret-path"
 }
 
-// bringingSecret opens the page that an answer leads to, with the secret that it brings.
+// bringingSecret opens the page that a response redirects to, with the secret of the response's
+// cookie.
 func (s *site) bringingSecret(a answer) string {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, a.Header.Get("Location"), nil)
@@ -91,8 +92,8 @@ func (s *site) bringingSecret(a answer) string {
 
 var secretShown = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`)
 
-// TestANotificationRuleFromItsFormToItsEnd: what the Web API refuses is said and loses nothing
-// that was typed, no page shows an address, and a secret is shown once.
+// TestANotificationRuleFromItsFormToItsEnd checks that errors of the Web API are shown with the
+// input. No page shows an address, and a secret is shown once.
 func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -168,7 +169,8 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	}
 }
 
-// What is none of the choices, and what the Web API refuses, is said on the form.
+// TestWhatANotificationRuleMayNotSay checks that the form shows the errors about invalid options
+// and other invalid input.
 func TestWhatANotificationRuleMayNotSay(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -200,7 +202,8 @@ func TestWhatANotificationRuleMayNotSay(t *testing.T) {
 	shows(t, s.page(ui.NotificationsPath), "[data-say=no-rules]")
 }
 
-// The log of a rule is read page by page, and the list shows the newest of each.
+// TestTheLogOfANotificationRule checks the pages of a rule's log, and that the list shows the
+// newest message of each rule.
 func TestTheLogOfANotificationRule(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -233,7 +236,8 @@ func TestTheLogOfANotificationRule(t *testing.T) {
 	}
 }
 
-// On a phone no page of rules is wider than the screen.
+// TestNotificationPagesOnANarrowScreen checks that no page of rules is wider than the screen of a
+// phone.
 func TestNotificationPagesOnANarrowScreen(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)

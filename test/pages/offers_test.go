@@ -19,7 +19,7 @@ var (
 	askFirst = regexp.MustCompile(`(?s)<details class="ask">.*?</details>`)
 )
 
-// leasts knows of each address the least role that it takes.
+// leasts returns the minimum role of each route.
 func leasts() (mux *http.ServeMux, least map[string]model.Role) {
 	mux, least = http.NewServeMux(), map[string]model.Role{}
 	for _, r := range web.Routes() {
@@ -30,8 +30,8 @@ func leasts() (mux *http.ServeMux, least map[string]model.Role) {
 	return mux, least
 }
 
-// No page offers what the server then refuses to who looks at it, and nothing is
-// lost for good by one press.
+// TestPagesOfferWhatIsAllowed checks that pages offer no action that the server rejects for the
+// viewer, and that no single click deletes data permanently.
 func TestPagesOfferWhatIsAllowed(t *testing.T) {
 	s := demoSite(t)
 	s.build(branchReport(s, "main", true, "old"))

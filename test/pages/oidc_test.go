@@ -23,7 +23,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// provided is a door with a real provider behind it: npm's oidc-provider.
+// provided is a site with a real identity provider: npm's oidc-provider.
 type provided struct {
 	*door
 	url    string // of the pages
@@ -74,7 +74,7 @@ func startProvider(t *testing.T, modules, redirect string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may be gone
+		_ = cmd.Process.Kill() // it may have exited
 		_ = cmd.Wait()
 	})
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -88,7 +88,7 @@ func startProvider(t *testing.T, modules, redirect string) string {
 	return ""
 }
 
-// person is a browser with cookies of its own, for the pages and the provider.
+// person returns a browser with separate cookies for the pages and the provider.
 func (p *provided) person() *http.Client {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *provided) person() *http.Client {
 	return &http.Client{Jar: jar}
 }
 
-// seen is where a browser ended up.
+// seen is the final response to a browser.
 type seen struct {
 	status int
 	url    string
@@ -119,20 +119,20 @@ func (p *provided) read(res *http.Response, err error) seen {
 
 var formAction = regexp.MustCompile(`<form[^>]* action="([^"]*)"`)
 
-// through signs in at the provider as it asks for: first who, then consent.
+// through signs in at the provider: first the user name, then consent.
 func (p *provided) through(c *http.Client, login, next string) seen {
 	p.t.Helper()
 	return p.from(c, login, "/login/oidc?next="+url.QueryEscape(next))
 }
 
-// from is through, beginning at an address here.
+// from is through, starting at an address of the site.
 func (p *provided) from(c *http.Client, login, address string) seen {
 	p.t.Helper()
 	at := p.read(c.Get(p.url + address))
 	for _, form := range []url.Values{{"prompt": {"login"}, "login": {login}, "password": {"any"}}, {"prompt": {"consent"}}} {
 		action := formAction.FindStringSubmatch(at.text)
 		if action == nil || !strings.HasPrefix(at.url, p.issuer) {
-			break // it remembers both
+			break // the provider remembers both
 		}
 		to, err := url.Parse(at.url)
 		if err == nil {
@@ -162,7 +162,7 @@ func TestSingleSignOnAtARealProvider(t *testing.T) {
 		t.Errorf("the user is %+v, %v", u, err)
 	}
 
-	// Whom the provider recognises proves nothing; whom it asks again does.
+	// A session at the provider counts as no proof; a forced authentication does.
 	silent := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?next=%2Forgs%2Facme%2Faccount")
 	hides(t, silent.text, "[data-method='oidc anew']")
 	anew := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?again=1&next=%2Forgs%2Facme%2Faccount")
@@ -205,7 +205,7 @@ func TestSingleSignOnAtARealProvider(t *testing.T) {
 	if disabled.status != http.StatusForbidden {
 		t.Errorf("who is disabled ends with %d", disabled.status)
 	}
-	lacks(t, textAt(t, disabled.text, "main [role=alert]"), "Acme SSO") // it is not the provider who refuses
+	lacks(t, textAt(t, disabled.text, "main [role=alert]"), "Acme SSO") // this server refuses, and not the provider
 }
 
 func TestGroupsAreReadAtEverySignIn(t *testing.T) {
@@ -242,15 +242,15 @@ func TestOnlyConfirmedAddressesOfADomain(t *testing.T) {
 func TestWhoComesBackIsWhoLeft(t *testing.T) {
 	p := newProvided(t)
 	victim := p.person()
-	// A link that somebody else made up, or took from a sign-in of their own.
+	// A forged link, or one of another user's sign-in.
 	for _, query := range []string{"?code=x&state=y", "", "?error=access_denied&error_description=" + url.QueryEscape("<b>no"), "?state=&code=x"} {
 		at := p.read(victim.Get(p.url + "/login/oidc/callback" + query))
 		if at.status != http.StatusForbidden {
 			t.Errorf("%s: %d", query, at.status)
 		}
-		lacks(t, textAt(t, at.text, "main [role=alert]"), "Acme SSO", "access_denied") // nothing of what the link says
+		lacks(t, textAt(t, at.text, "main [role=alert]"), "Acme SSO", "access_denied") // no text of the link
 	}
-	// Who cancels is told so, with what the provider says as text.
+	// A canceled sign-in shows the provider's message as text.
 	victim.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	res, err := victim.Get(p.url + "/login/oidc?next=/x")
 	if err != nil {

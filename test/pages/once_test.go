@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// follow opens the page that a form led to.
+// follow opens the page that a form redirects to.
 func (b *browserOf) follow(a answer) answer {
 	b.t.Helper()
 	to := a.Header.Get("Location")
@@ -27,7 +27,7 @@ func (b *browserOf) follow(a answer) answer {
 	return page
 }
 
-// onceCookie is the cookie that an answer sets for a secret.
+// onceCookie returns the cookie of a response that contains a secret.
 func onceCookie(t testing.TB, a answer) *http.Cookie {
 	t.Helper()
 	for _, c := range a.Cookies() {
@@ -44,14 +44,14 @@ var (
 	joinText = regexp.MustCompile(`/join/([a-z2-7]{52})`)
 )
 
-// madeSecret is one form that makes a secret, and the page that shows it.
+// madeSecret is a form that creates a secret, and the page that shows it.
 type madeSecret struct {
-	form    string // where it is sent
+	form    string // address of the form
 	values  url.Values
 	page    string
 	secret  *regexp.Regexp
-	made    string // whom or what the page names afterwards
-	counted string // the action of the event that there is one of
+	made    string // text on the page that names the created object
+	counted string // action of the single audit event
 }
 
 func madeSecrets() map[string]madeSecret {
@@ -62,8 +62,8 @@ func madeSecrets() map[string]madeSecret {
 	}
 }
 
-// seal submits the form in a browser of ada, an admin, and returns the address of
-// the page that shows the secret.
+// seal submits the form as the administrator ada, and returns the address of the page that shows
+// the secret.
 func (m madeSecret) seal(t *testing.T) (d *door, b *browserOf, form answer, to string) {
 	t.Helper()
 	d = newDoor(t)
@@ -152,7 +152,7 @@ func TestASecretIsShownToNobodyElseAndNotLater(t *testing.T) {
 	}
 }
 
-// member is a user who is there.
+// member returns an existing user.
 func (d *door) member(name string) (u model.User) {
 	d.t.Helper()
 	u, err := d.store.User(d.t.Context(), name)
@@ -162,7 +162,7 @@ func (d *door) member(name string) (u model.User) {
 	return u
 }
 
-// What does not work any more is not shown as if it did.
+// TestASecretThatIsVoidIsNotShown checks that a secret that no longer works is not shown as valid.
 func TestASecretThatIsVoidIsNotShown(t *testing.T) {
 	all := madeSecrets()
 	d, b, _, to := all["token"].seal(t)
@@ -207,7 +207,8 @@ func TestASecretTravelsByHTTPSAlone(t *testing.T) {
 	says(t, b.follow(form).text, "rdt_")
 }
 
-// TestTheCookieOfAVisitTravelsByHTTPSAlone where the server is reached by https, though a proxy ends it.
+// TestTheCookieOfAVisitTravelsByHTTPSAlone checks that the cookie of the last visit is secure if
+// browsers use https, even if a proxy terminates TLS.
 func TestTheCookieOfAVisitTravelsByHTTPSAlone(t *testing.T) {
 	d := doorOf(t, demoSite(t), func(s *ui.SignIn) { s.Secure = true })
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))

@@ -45,8 +45,8 @@ func TestOverviewSaysWhatTheListsSay(t *testing.T) {
 	}
 }
 
-// TestOverviewOfSome: a period, a product, a tag or a project narrow all that the overview says,
-// and what its numbers open.
+// TestOverviewOfSome checks that a period, a product, a tag or a project restricts all contents of
+// the overview and their links.
 func TestOverviewOfSome(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)

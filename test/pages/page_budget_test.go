@@ -18,11 +18,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// maxCold is what a page and all that it loads may have, compressed, in bytes, for who
-// comes for the first time.
+// maxCold is the maximum size of a page with all its resources, compressed, in bytes, with an empty
+// cache.
 const maxCold = 60_000
 
-// mainPages are those that people look at each day, by name.
+// mainPages returns the addresses of the most used pages, by name.
 func mainPages(s *site) map[string]string {
 	policies := "/policies/" + policyOf(s, "code")
 	return map[string]string{
@@ -35,7 +35,7 @@ func mainPages(s *site) map[string]string {
 
 var loaded = regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`)
 
-// TestPagesAreSmall compresses each main page with all that it loads.
+// TestPagesAreSmall checks the compressed size of the main pages with all their resources.
 func TestPagesAreSmall(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
@@ -67,11 +67,11 @@ func TestPagesAreSmall(t *testing.T) {
 	t.Logf("the largest has %d bytes", most)
 }
 
-// maxShift is how far what stands on a page may move while it loads, as browsers count it:
-// nothing that anybody sees. They call a hundred times as much good.
+// maxShift is the maximum layout shift of a loading page, as measured by browsers. Users do not
+// notice it; browsers rate up to 0.1 as good.
 const maxShift = 0.001
 
-// shifts adds up how far what stood on the page moved.
+// shifts returns the sum of the layout shifts of the page.
 const shifts = `new Promise(done => {
 	let sum = 0;
 	const add = entries => { for (const e of entries) if (!e.hadRecentInput) sum += e.value; };
@@ -81,8 +81,8 @@ const shifts = `new Promise(done => {
 	frames(5);
 })`
 
-// TestPagesDoNotShift: nothing on a main page moves while it loads, at a desk or on a phone,
-// however slowly it comes.
+// TestPagesDoNotShift checks that no content of a main page moves while it loads slowly, on a
+// desktop or a phone.
 func TestPagesDoNotShift(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
@@ -110,8 +110,7 @@ func TestPagesDoNotShift(t *testing.T) {
 	}
 }
 
-// TestPagesPrint: what people hand on is drawn on sheets by the browser, the project's page
-// and the overview on few of them.
+// TestPagesPrint checks the number of printed pages of the overview and a project's page.
 func TestPagesPrint(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
@@ -130,18 +129,18 @@ func TestPagesPrint(t *testing.T) {
 	}
 }
 
-// sheet begins each page of a PDF.
+// sheet matches the start of each page of a PDF.
 var sheet = regexp.MustCompile(`/Type\s*/Page\b[^s]`)
 
-// trickle sends what pages answer in small pieces, as a slow line does, so that a browser may
-// draw them while they come.
+// trickle sends responses in small pieces, as a slow connection does, so that a browser may render
+// them partially.
 func trickle(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.ServeHTTP(trickling{w}, r) })
 }
 
 type trickling struct{ http.ResponseWriter }
 
-// Write sends one piece after the other, with time between them to draw what is there.
+// Write sends one piece after the other, with pauses for rendering.
 func (w trickling) Write(p []byte) (sent int, err error) {
 	for len(p) > 0 && err == nil {
 		n, e := w.ResponseWriter.Write(p[:min(len(p), 4096)])

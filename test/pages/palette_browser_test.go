@@ -16,14 +16,14 @@ const (
 	shutDialog = `!document.querySelector("#palette").open`
 )
 
-// hit waits until what is chosen in the palette is what the selector names.
+// hit waits until the selected hit of the palette matches a selector.
 func (b *browser) hit(selector string) {
 	b.t.Helper()
 	b.until(chosenHit + `?.matches('` + selector + `') && document.querySelector("#palette input").getAttribute("aria-activedescendant") === ` + chosenHit + `.id`)
 }
 
-// Everything is found, and gone to, without the mouse; and who leaves the palette is where
-// they were.
+// TestPaletteByKeyboard checks that everything can be found and opened with the keyboard, and that
+// closing the palette restores the focus.
 func TestPaletteByKeyboard(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
@@ -52,7 +52,7 @@ func TestPaletteByKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent(kb.Enter))
 	b.until(`location.pathname.endsWith("/policies")`)
 
-	// Who types and presses Enter at once goes where the words lead, not where the last ones did.
+	// Enter directly after typing opens a hit of the new text instead of the previous one.
 	b.open("/projects")
 	b.run(ctrlK)
 	b.hit("*")
@@ -69,7 +69,7 @@ func TestPaletteByKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent(read[string](b, `document.querySelector("#palette button[form^=send-action] bdi").textContent`)))
 	b.hit("button[form^=send-action]")
 	b.do(chromedp.KeyEvent(kb.Enter))
-	b.until(`location.pathname.endsWith("/scan") && document.querySelector("main [role=alert]")`) // the server was asked, and says what is missing
+	b.until(`location.pathname.endsWith("/scan") && document.querySelector("main [role=alert]")`) // the server's error
 
 	b.open("/overview")
 	b.run(ctrlK)
@@ -80,7 +80,8 @@ func TestPaletteByKeyboard(t *testing.T) {
 	b.until(shutDialog)
 }
 
-// TestPaletteIsAccessible on screens of each width, in both themes, with hits and without.
+// TestPaletteIsAccessible checks the palette on screens of each width, in both themes, with and
+// without hits.
 func TestPaletteIsAccessible(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)

@@ -19,13 +19,13 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// authenticator is one that Chromium has instead of a real one.
+// authenticator is a browser with a virtual authenticator.
 type authenticator struct {
 	*browser
 	id webauthn.AuthenticatorID
 }
 
-// call gives a command of the protocol to a browser.
+// call sends a command of the DevTools protocol to a browser.
 func call[P, R any](b *browser, command cdp.Command[P, R], params P) (result R) {
 	b.t.Helper()
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) (err error) {
@@ -35,8 +35,8 @@ func call[P, R any](b *browser, command cdp.Command[P, R], params P) (result R) 
 	return result
 }
 
-// withPasskeys is the pages with passkeys at the browser's address, and a browser
-// with an authenticator that verifies its user.
+// withPasskeys enables passkeys at the browser's address and opens a browser with an authenticator
+// that verifies its user.
 func (d *door) withPasskeys() authenticator {
 	d.t.Helper()
 	b := d.browse(1280, 900)
@@ -53,13 +53,13 @@ func (d *door) withPasskeys() authenticator {
 	return authenticator{b, made.AuthenticatorID}
 }
 
-// at goes to a page below no deployment.
+// at navigates to a page below no deployment.
 func (a authenticator) at(path, until string) {
 	a.t.Helper()
 	a.do(chromedp.Navigate(a.url+path), chromedp.WaitVisible(until))
 }
 
-// entersPassword signs in as far as the password goes.
+// entersPassword signs in with name and password, without a second factor.
 func (a authenticator) entersPassword(then string) {
 	a.t.Helper()
 	a.at("/login", "#password")
@@ -67,14 +67,14 @@ func (a authenticator) entersPassword(then string) {
 	a.submitForm("form[action='/login'] .primary", then)
 }
 
-// signsOut ends the session in the browser, by its cookie.
+// signsOut ends the session in the browser.
 func (a authenticator) signsOut() {
 	a.t.Helper()
 	a.at("/second-factor", "form[action='/logout'] button")
 	a.submitForm("form[action='/logout'] button", "form[action='/login'] #password")
 }
 
-// accessible looks for faults on the page that is open.
+// accessible checks the current page with axe.
 func (a authenticator) accessible(page string) {
 	a.t.Helper()
 	a.run(axe)
@@ -88,7 +88,8 @@ func (a authenticator) accessible(page string) {
 	a.fits(page, 1280)
 }
 
-// From an authenticator app to a passkey, and in by each of them, as a person does.
+// TestSecondFactorsInABrowser sets up an authenticator app and a passkey, and signs in with each of
+// them.
 func TestSecondFactorsInABrowser(t *testing.T) {
 	d := newDoor(t)
 	d.user(d.org, "ada", model.RoleAdmin)
@@ -138,7 +139,7 @@ func TestSecondFactorsInABrowser(t *testing.T) {
 	a.submitForm("form .primary", ".who")
 }
 
-// stealsAnswer has the page ask for the passkey, and takes what it would have sent.
+// stealsAnswer starts the passkey request and returns the form that the page would have sent.
 func (a authenticator) stealsAnswer() url.Values {
 	a.t.Helper()
 	form := "document.querySelector('form[data-passkey]')"
@@ -148,8 +149,8 @@ func (a authenticator) stealsAnswer() url.Values {
 	return url.Values{"sealed": {read[string](a.browser, form+".elements.sealed.value")}, "answer": {read[string](a.browser, form+".elements.answer.value")}}
 }
 
-// What a passkey has signed lets in once, who it was asked of, and where its counter
-// rises.
+// TestAPasskeyLetsInOnce checks that a signed response works once, only for its challenge, and only
+// with an increased counter.
 func TestAPasskeyLetsInOnce(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
@@ -163,7 +164,7 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 	eve.wants("a key that was made for another", eve.do(http.MethodPost, "/second-factor/passkeys", made), http.StatusBadRequest, "")
 	a.at("/second-factor/passkeys", "[data-ask]:not([hidden])")
 	a.do(chromedp.SendKeys("#name", "key"))
-	a.submitForm("[data-ask]", "pre.command") // the first second factor, so there are recovery codes
+	a.submitForm("[data-ask]", "pre.command") // the first second factor creates recovery codes
 	a.signsOut()
 
 	for what, change := range map[string]func(url.Values){
@@ -218,7 +219,7 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 	}
 	old := all.Credentials[0]
 	call(a.browser, webauthn.ClearCredentials, webauthn.ClearCredentialsParams{AuthenticatorID: a.id})
-	a.do(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error { // the package's own type has a member that not every Chromium takes
+	a.do(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error { // some versions of Chromium reject a field of the package's type
 		return to.Call(ctx, webauthn.CommandAddCredential, map[string]any{"authenticatorId": a.id, "credential": map[string]any{
 			"credentialId": old.CredentialID, "isResidentCredential": true, "rpId": old.RpID, "privateKey": old.PrivateKey, "userHandle": old.UserHandle, "signCount": 0,
 		}}, &struct{}{})

@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// wouldBlock is what the page says that a mode would do: how many findings would fail a build, of
-// how many, and on how many branches, of how many.
+// wouldBlock returns the preview of a mode: the numbers of blocked and of all findings, and of
+// blocked and of all branches.
 func wouldBlock(t *testing.T, page string) string {
 	t.Helper()
 	would := document(t, page).Find("p[data-would]")
@@ -27,7 +27,7 @@ func wouldBlock(t *testing.T, page string) string {
 	return said
 }
 
-// What the page says that a mode would block is what the gate then blocks.
+// TestModesSayWhatTheGateWouldBlock checks that the preview of a mode matches the gate.
 func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -71,7 +71,7 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 	shows(t, s.steps(), `li.done a[href*="/scans/"]`)
 }
 
-// TestModesOfAPolicyAreOfItsProjects: what findings of the same rules other projects have is
+// TestModesOfAPolicyAreOfItsProjects checks that findings of the same rules in other projects are
 // not counted.
 func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
 	s := newSite(t)
@@ -94,7 +94,7 @@ func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
 			}
 			u.Project.Name = project
 			s.build(u)
-			s.build(u) // the newest scan alone counts
+			s.build(u) // only the newest scan counts
 		}
 	}
 	for _, c := range []struct {
@@ -118,8 +118,8 @@ func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
 	}
 }
 
-// TestWhatIsAskedOfTheGateIsBounded: of a branch that is too large nothing is counted, and
-// the others are judged.
+// TestWhatIsAskedOfTheGateIsBounded checks that a branch that is too large is not counted, and that
+// the others are.
 func TestWhatIsAskedOfTheGateIsBounded(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -160,7 +160,7 @@ func (s *site) blocking() (n int) {
 	return n
 }
 
-// blockedIn counts the findings that a scan failed its build on.
+// blockedIn counts the findings on which a scan failed its build.
 func (s *site) blockedIn(scan int64) (n int) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {

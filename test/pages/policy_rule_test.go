@@ -14,7 +14,7 @@ import (
 
 const ownRule = "rules:\n- id: own\n  message: Do **not** do it.\n  severity: ERROR\n  languages: [go]\n  pattern: $X.first\n"
 
-// hand sends a form with files to a page.
+// hand submits a form with files.
 func (s *site) hand(path string, fields, files map[string]string) answer {
 	s.t.Helper()
 	var body bytes.Buffer
@@ -41,8 +41,8 @@ func (s *site) hand(path string, fields, files map[string]string) answer {
 	return s.send(r)
 }
 
-// TestRulesAreAddedReadAndTakenOut hands rules in by the form, reads their texts, old ones too,
-// and takes one out.
+// TestRulesAreAddedReadAndTakenOut adds rules with the form, reads their current and earlier texts,
+// and removes one.
 func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -90,8 +90,8 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 	}
 }
 
-// TestARuleThatClashesIsNamed: an id that is served as a rule for another product is said,
-// with the policy that has it, and what was typed stays.
+// TestARuleThatClashesIsNamed checks the error about an id that another product uses: it names the
+// policy, and the input is preserved.
 func TestARuleThatClashesIsNamed(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -112,8 +112,8 @@ func TestARuleThatClashesIsNamed(t *testing.T) {
 	}
 }
 
-// TestAllFaultsOfRulesAreTold: of files with faults nothing is taken, and each fault is said
-// with its file; what was typed stays.
+// TestAllFaultsOfRulesAreTold checks that files with faults are rejected completely, with each
+// fault and its file, and that the input is preserved.
 func TestAllFaultsOfRulesAreTold(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)

@@ -23,8 +23,8 @@ import (
 
 var hiddenWhole = regexp.MustCompile(`(?s)<input type="hidden" name="(\w+)" value="([^"]*)">|<textarea hidden name="(\w+)">(.*?)</textarea>`)
 
-// foreseen is what a page says that a change would do, by what it is about: its numbers in their
-// order, and the projects that would join and leave.
+// foreseen returns the preview of a change by topic: its numbers in order, and the projects that
+// would join and leave.
 func foreseen(page string) map[string]string {
 	d, err := goquery.NewDocumentFromReader(strings.NewReader(page))
 	if err != nil {
@@ -38,7 +38,7 @@ func foreseen(page string) map[string]string {
 		n := strings.Fields(li.AttrOr("data-numbers", ""))
 		out[li.AttrOr("data-would", "")] = strings.Join(n, " ")
 		if len(n) > 1 && n[0] == n[1] && li.AttrOr("data-would", "") == "projects" {
-			n = n[:1] // the same number is not said twice
+			n = n[:1] // equal numbers are shown once
 		}
 		if shown := figures(li.Text()); !strings.HasPrefix(shown+" ", strings.Join(n, " ")+" ") {
 			out[li.AttrOr("data-would", "")] = "shown as " + shown
@@ -51,7 +51,7 @@ func foreseen(page string) map[string]string {
 	return out
 }
 
-// wouldForm is the form that makes the change which the page shows.
+// wouldForm returns the form that applies the previewed change.
 func wouldForm(t *testing.T, page string) url.Values {
 	t.Helper()
 	_, section, found := strings.Cut(page, `id="would"`)
@@ -66,7 +66,7 @@ func wouldForm(t *testing.T, page string) url.Values {
 	return form
 }
 
-// twoProjects has two projects with the same findings of rules in mode block, on a branch.
+// twoProjects creates two projects with the same findings of rules in mode block, on a branch.
 func twoProjects(s *site) {
 	for _, project := range []string{"acme/app", "acme/shop"} {
 		for _, u := range []ingest.Upload{branchReport(s, "main", true, "old"), branchReport(s, "topic", true, "old", "fresh")} {
@@ -76,8 +76,8 @@ func twoProjects(s *site) {
 	}
 }
 
-// TestPolicyOfSomeBranches: the page says what a policy does that is for some branches only,
-// and the gate does it, for full scans and for those of a change.
+// TestPolicyOfSomeBranches checks that the page of a policy for some branches describes it, and
+// that the gate applies it to full and diff scans.
 func TestPolicyOfSomeBranches(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -111,8 +111,7 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 	}
 }
 
-// TestPoliciesAreMadeChangedAndDeleted: what the pages say that a change would do is what it
-// does.
+// TestPoliciesAreMadeChangedAndDeleted checks that the previews of changes match their effects.
 func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -152,7 +151,7 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	}
 	shows(t, s.sent(settings+"/preview", change), "#would[data-say=no-change]")
 
-	// Left out paths remove what is there.
+	// Excluded paths remove existing findings.
 	change.Set("excludes", "src/")
 	page = s.sent(settings+"/preview", change)
 	if got = foreseen(page); got["removed"] != "3" || !strings.HasPrefix(got["blocking"], "0 of 0, 1 now") {
@@ -176,8 +175,8 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	}
 }
 
-// TestAPolicyIsChangedAsItWasSeen: what is wrong is said, what was filled in stays, and nothing
-// overwrites what somebody else did meanwhile.
+// TestAPolicyIsChangedAsItWasSeen checks that errors are shown with the input, and that concurrent
+// changes are not overwritten.
 func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -235,7 +234,7 @@ func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
 	}
 }
 
-// sent submits a form that is answered with a page.
+// sent submits a form whose response is a page.
 func (s *site) sent(path string, form url.Values) string {
 	s.t.Helper()
 	a := s.post(path, form)
@@ -245,13 +244,13 @@ func (s *site) sent(path string, form url.Values) string {
 	return a.text
 }
 
-// seenNow returns what the form of a policy's settings names as seen now.
+// seenNow returns the current hash in the form of a policy's settings.
 func seenNow(t *testing.T, s *site, id string) string {
 	t.Helper()
 	return seenIn(t, s.sent("/policies/"+id+"/settings/preview", url.Values{"name": {"Any"}}))
 }
 
-// seenIn is what a form says was seen.
+// seenIn returns the hash in a form.
 func seenIn(t *testing.T, page string) string {
 	t.Helper()
 	m := regexp.MustCompile(`name="seen" value="([^"]+)"`).FindStringSubmatch(page)
@@ -261,8 +260,8 @@ func seenIn(t *testing.T, page string) string {
 	return m[1]
 }
 
-// TestAPolicyIsDeletedAsItWasSeen: whatever goes with a policy, nothing goes that changed since
-// the page was opened.
+// TestAPolicyIsDeletedAsItWasSeen checks that a policy is not deleted if it or its contents changed
+// since the page was opened.
 func TestAPolicyIsDeletedAsItWasSeen(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -291,8 +290,8 @@ func TestAPolicyIsDeletedAsItWasSeen(t *testing.T) {
 	shows(t, s.follow("/policies/"+id+"/delete", url.Values{"name": {"Chain"}, "seen": {seenIn(t, s.page("/policies/"+id+"/delete"))}}), "[data-say=policy-deleted]")
 }
 
-// TestPolicyPreviewTakesLongLists: a preview has as much as a policy may have, which no address
-// has room for.
+// TestPolicyPreviewTakesLongLists checks that a preview accepts the maximum number of globs, which
+// do not fit in an address.
 func TestPolicyPreviewTakesLongLists(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -327,8 +326,8 @@ func TestPolicyPreviewTakesLongLists(t *testing.T) {
 	}
 }
 
-// TestPolicySaysWhichBranchesFitNothing: as it is stored and as it would be, with the branches
-// that there are.
+// TestPolicySaysWhichBranchesFitNothing checks that the stored and the previewed policy show
+// branches without a match, with the existing branches.
 func TestPolicySaysWhichBranchesFitNothing(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
@@ -351,7 +350,7 @@ func TestPolicySaysWhichBranchesFitNothing(t *testing.T) {
 	}
 }
 
-// serve has a policy serve a rule in mode monitor.
+// serve adds a rule in mode monitor to a policy.
 func (s *site) serve(slug, name string) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {

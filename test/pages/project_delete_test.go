@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// A project is deleted by whom it was counted for and who types its name; by nobody else,
-// and not by the name of another.
+// TestAProjectIsDeletedByItsName checks that only a user with the admin role who enters the
+// project's own name can delete it.
 func TestAProjectIsDeletedByItsName(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)

@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// A project's page tells how it went: the trend ends with what is open now, over the period
-// that was asked for.
+// TestProjectTells checks the trend of a project over the requested period, which ends with the
+// current number of open findings.
 func TestProjectTells(t *testing.T) {
 	s := demoSite(t)
 	address := "/projects/" + first(s, "/projects?q=payments", "/projects/")
@@ -40,8 +40,8 @@ func TestProjectTells(t *testing.T) {
 	}
 }
 
-// Branches come with their latest scan, those that failed too; where there are many, the
-// primary one and those that were scanned last.
+// TestProjectTellsOfItsBranches checks that branches are listed with their latest scan, including
+// failed ones. Of many branches, the primary one and the most recently scanned ones are listed.
 func TestProjectTellsOfItsBranches(t *testing.T) {
 	s := demoSite(t)
 	id := first(s, "/projects?q=payments", "/projects/")
@@ -72,7 +72,7 @@ func TestProjectTellsOfItsBranches(t *testing.T) {
 
 var rowsOfScan = regexp.MustCompile(`href="/orgs/acme/scans/(\d+)"`)
 
-// What a project lacks is said with the next step.
+// TestProjectOfNothing checks that an empty project shows the next steps.
 func TestProjectOfNothing(t *testing.T) {
 	s := newSite(t)
 	s.change(func(ctx context.Context, tx *store.Tx) error {

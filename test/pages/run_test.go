@@ -17,8 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// connect makes a connection that has the repository of each project, and returns the
-// first of these.
+// connect creates a connection with a repository for each project, and returns the first project.
 func (s *site) connect() (p model.Project) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
@@ -45,7 +44,7 @@ func (s *site) connect() (p model.Project) {
 	return p
 }
 
-// work has a runner take the run that waits, and say something.
+// work leases the queued run as a runner does, and writes to its log.
 func (s *site) work(log string) (run model.Run) {
 	s.t.Helper()
 	s.clock.Advance(time.Second)
@@ -65,7 +64,7 @@ func (s *site) work(log string) (run model.Run) {
 	return run
 }
 
-// says has the runner of a run say something more.
+// says appends to the log of a run.
 func (s *site) says(run model.Run, offset int64, log string) {
 	s.t.Helper()
 	err := s.store.ProgressRun(s.t.Context(), s.org.ID, run.ID, run.Claim, store.RunProgress{State: model.RunScanning, Offset: offset, Log: []byte(log)})
@@ -83,11 +82,11 @@ func (s *site) finish(run model.Run, o model.RunOutcome) {
 	})
 }
 
-// stands selects what a page says of a project's managed scans.
+// stands selects the state of a project's managed scans on a page.
 func stands(code string) string { return "[data-standing=" + code + "]" }
 
-// TestManagedScansOfAProject: the page says what is in force and what mends it, from
-// nothing to a scan that failed.
+// TestManagedScansOfAProject checks the shown state and the next step, from a project without
+// configuration to a failed scan.
 func TestManagedScansOfAProject(t *testing.T) {
 	s := demoSite(t)
 	page := first(s, "/projects", "/projects/")
@@ -140,8 +139,8 @@ func TestManagedScansOfAProject(t *testing.T) {
 	}
 }
 
-// TestTheLogOfARunComesInPieces: a script gets what came since and is told to begin anew
-// with another attempt; a reload has all of it.
+// TestTheLogOfARunComesInPieces checks that a script receives only new log text, and reloads for
+// another attempt. A reload contains the complete log.
 func TestTheLogOfARunComesInPieces(t *testing.T) {
 	s := demoSite(t)
 	p := s.connect()
@@ -159,14 +158,14 @@ func TestTheLogOfARunComesInPieces(t *testing.T) {
 	shows(t, s.follow(at+"/cancel", url.Values{}), "h1 [data-state=cancelled]", "#runlive p.say[role=status]", "#retry")
 	last := s.part(at + "?offset=33&attempt=1")
 	lacks(t, last, "hx-get", "hx-swap-oob")
-	shows(t, s.follow(at+"/cancel", url.Values{}), "h1 [data-state=cancelled]") // again, as by two who look
+	shows(t, s.follow(at+"/cancel", url.Values{}), "h1 [data-state=cancelled]") // repeated, as by two concurrent users
 	other := s.partOf(at + "?offset=33&attempt=2")
 	if other.Header.Get("HX-Refresh") != "true" {
 		t.Errorf("another attempt goes on with this log: %v", other.Header)
 	}
 }
 
-// part is what a script gets of a page.
+// part returns the partial response that a script receives.
 func (s *site) part(path string) string {
 	s.t.Helper()
 	a := s.partOf(path)
@@ -186,8 +185,8 @@ func (s *site) partOf(path string) answer {
 	return s.send(r)
 }
 
-// TestALogIsFollowedWithoutAReload, in a browser: what the runner says and how it ends
-// come to the page that is open.
+// TestALogIsFollowedWithoutAReload checks in a browser that new log text and the end of a run
+// appear on the open page.
 func TestALogIsFollowedWithoutAReload(t *testing.T) {
 	s := demoSite(t)
 	p := s.connect()
@@ -205,7 +204,7 @@ func TestALogIsFollowedWithoutAReload(t *testing.T) {
 	}
 }
 
-// TestManagedPagesAreAccessible, wide and narrow, in both themes.
+// TestManagedPagesAreAccessible checks the pages on wide and narrow screens, in both themes.
 func TestManagedPagesAreAccessible(t *testing.T) {
 	s := demoSite(t)
 	p := s.connect()

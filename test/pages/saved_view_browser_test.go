@@ -10,14 +10,14 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// outside lists what of an open menu is off the screen, or cut on its side.
+// outside returns the parts of an open menu that are off the screen or cut off at the side.
 const outside = `[...document.querySelectorAll(".menu[open] > .sheet")].flatMap(sheet => {
 	const r = sheet.getBoundingClientRect();
 	return r.left < 0 || r.right > innerWidth || sheet.scrollWidth > sheet.clientWidth + 1 ? [sheet.className + " from " + r.left + " to " + r.right + " of " + innerWidth] : [];
 })`
 
-// TestSavedViewsInABrowser opens, keeps and changes views by keys, on screens of each
-// width, and nothing of the menus is cut off or fails axe.
+// TestSavedViewsInABrowser opens, stores and changes views with the keyboard, on screens of each
+// width. It checks that menus are not cut off and pass axe.
 func TestSavedViewsInABrowser(t *testing.T) {
 	s := demoSite(t)
 	s.Keep(url.Values{"query": {"severities=high&sort=due"}, "name": {"High, by due date"}, "shared": {"1"}})

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Keep saves a view and returns the address that it leads to.
+// Keep saves a view and returns the address that it redirects to.
 func (s *site) Keep(form url.Values) string {
 	s.t.Helper()
 	if !form.Has("type") {
@@ -37,11 +37,11 @@ func totalOf(t testing.TB, page string) string {
 	return m[1]
 }
 
-// What changes and deletes a view.
+// Controls that change and delete a view.
 const saveChanges, deleteView = "button[name=do][value=query]", ".views form[action$='/remove']"
 
-// TestSavedViewsOnPages keeps a list, opens it by its short address, changes it, and
-// forgets it.
+// TestSavedViewsOnPages stores a list as a view, opens it by its short address, changes it and
+// deletes it.
 func TestSavedViewsOnPages(t *testing.T) {
 	s := demoSite(t)
 	list := "/findings?severities=high&sort=oldest&columns=project&columns=age"
@@ -99,8 +99,8 @@ func TestSavedViewsOnPages(t *testing.T) {
 	shows(t, s.page(view), "[data-say=view-gone]", `[data-total="`+totalOf(t, s.page("/findings"))+`"]`)
 }
 
-// TestTheDefaultView opens a page without a query by the viewer's choice; a link with one
-// and "All findings" are what they were.
+// TestTheDefaultView checks that a page without a query opens the viewer's default view. Links with
+// a query and "All findings" are not affected.
 func TestTheDefaultView(t *testing.T) {
 	s := demoSite(t)
 	all, high := totalOf(t, s.page("/findings")), totalOf(t, s.page("/findings?severities=high"))
@@ -133,8 +133,8 @@ func TestTheDefaultView(t *testing.T) {
 	}
 }
 
-// TestNoViewStaysNoView follows the page's own links and forms from lists under no view,
-// where the bare address opens a default view that selects nothing.
+// TestNoViewStaysNoView follows links and forms from lists without a view, while the bare address
+// opens a default view that selects nothing.
 func TestNoViewStaysNoView(t *testing.T) {
 	s := demoSite(t)
 	all := totalOf(t, s.page("/findings"))
@@ -173,7 +173,7 @@ func TestNoViewStaysNoView(t *testing.T) {
 	}
 	for _, from := range []string{"/findings?status=open", "/findings?columns=age", "/findings?columns=age&view=all"} {
 		form := document(t, s.page(from)).Find("form:has(input[name=columns])")
-		sent := url.Values{} // with nothing ticked
+		sent := url.Values{} // nothing is selected
 		for _, field := range form.Find("input[type=hidden]").EachIter() {
 			sent.Add(field.AttrOr("name", ""), field.AttrOr("value", ""))
 		}
@@ -183,8 +183,8 @@ func TestNoViewStaysNoView(t *testing.T) {
 	}
 }
 
-// TestWhatOthersAddToAnAddress leaves the view and the default as they are: only words of
-// the list count.
+// TestWhatOthersAddToAnAddress checks that unknown parameters do not affect the view and the
+// default view.
 func TestWhatOthersAddToAnAddress(t *testing.T) {
 	s := demoSite(t)
 	high := totalOf(t, s.page("/findings?severities=high"))
@@ -198,8 +198,8 @@ func TestWhatOthersAddToAnAddress(t *testing.T) {
 	}
 }
 
-// TestNoFileOfAViewThatIsLost refuses the export of a view that is gone, or of
-// another page: the file could not tell that it is of something else.
+// TestNoFileOfAViewThatIsLost checks that the export of a deleted view, or of one of another page,
+// is rejected. A file could not state that it contains something else.
 func TestNoFileOfAViewThatIsLost(t *testing.T) {
 	s := demoSite(t)
 	view := s.Keep(url.Values{"query": {"severities=high"}, "name": {"High"}})
@@ -214,8 +214,8 @@ func TestNoFileOfAViewThatIsLost(t *testing.T) {
 	}
 }
 
-// TestWhoMayChangeViews: everybody has their own; who decides about findings shares them
-// and changes what is shared, whoever made it.
+// TestWhoMayChangeViews checks that all users have views of their own, and that triagers share
+// views and change all shared ones.
 func TestWhoMayChangeViews(t *testing.T) {
 	s := demoSite(t)
 	mine := s.Keep(url.Values{"query": {"assignees=ada"}, "name": {"Ada's"}})
@@ -258,8 +258,8 @@ func TestWhoMayChangeViews(t *testing.T) {
 	}
 }
 
-// TestTwoChangeOneView: who saves second is told who was first, with what was filled in, and
-// overwrites that only by doing it again.
+// TestTwoChangeOneView checks that the second of two concurrent changes is rejected with the input
+// and the name of the first user. Sending it again overwrites the first change.
 func TestTwoChangeOneView(t *testing.T) {
 	s := demoSite(t)
 	view := s.Keep(url.Values{"query": {"severities=high"}, "name": {"High"}, "shared": {"1"}})
@@ -320,7 +320,7 @@ func TestTwoChangeOneView(t *testing.T) {
 		".keep [role=alert]", `#new-view[value="Mine again"]`, `.keep input[name=query][value="severities=low"]`)
 }
 
-// TestWhatViewsCannotKeep says so in place of the form.
+// TestWhatViewsCannotKeep checks that a message replaces the form if a query cannot be stored.
 func TestWhatViewsCannotKeep(t *testing.T) {
 	s := demoSite(t)
 	refused := s.page("/supply-chain/vulnerabilities?advisory=CVE-2021-44228")
@@ -336,7 +336,7 @@ func TestWhatViewsCannotKeep(t *testing.T) {
 	}
 }
 
-// TestAssignedToWhoeverLooks: the viewer, whom the page calls Me, is whoever opens the view.
+// TestAssignedToWhoeverLooks checks that "Me" in a view means the user who opens it.
 func TestAssignedToWhoeverLooks(t *testing.T) {
 	s := demoSite(t)
 	says(t, s.page("/findings?assignees=ada"), `value="assignees=%40me"`)
@@ -346,14 +346,14 @@ func TestAssignedToWhoeverLooks(t *testing.T) {
 	says(t, s.page(view), "assignees=bob")
 }
 
-// TestOrdersOnPages offers the orders that findings of a product have.
+// TestOrdersOnPages checks the available orders of each product.
 func TestOrdersOnPages(t *testing.T) {
 	s := demoSite(t)
 	code, chain := s.page("/findings"), s.page("/supply-chain/vulnerabilities")
 	by := func(o index.Order) string { return fmt.Sprintf(".menu a[href$='sort=%s']", o) }
 	shows(t, code, by(index.LatestDue), by(index.LeastSevere))
 	shows(t, chain, by(index.MostLikely), by(index.ExploitedFirst), by(index.MostReachable))
-	hides(t, code, by(index.MostLikely)) // it has no scores to sort by
+	hides(t, code, by(index.MostLikely)) // code findings have no such scores
 	for _, address := range []string{"/findings?sort=epss", "/findings?sort=size", "/findings?columns=epss", "/findings?view=x"} {
 		if a := s.get(address); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %s", address, a.Status)
@@ -361,7 +361,7 @@ func TestOrdersOnPages(t *testing.T) {
 	}
 }
 
-// TestAViewOfWhatIsGone opens what it can, and says what it cannot.
+// TestAViewOfWhatIsGone checks that a view applies its valid parts and lists the invalid ones.
 func TestAViewOfWhatIsGone(t *testing.T) {
 	s := demoSite(t)
 	view := s.Keep(url.Values{"query": {"-repos=acme%2Fgone&severities=high"}, "name": {"Gone"}})

@@ -27,7 +27,7 @@ func (s *site) change(fn func(context.Context, *store.Tx) error) {
 	}
 }
 
-// Every number of a scan opens exactly its rows.
+// TestEveryCountOfAScanOpensItsRows checks that each count of a scan links to exactly its rows.
 func TestEveryCountOfAScanOpensItsRows(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "stays", "goes", "moves", "falls silent"))
@@ -64,7 +64,7 @@ func TestEveryCountOfAScanOpensItsRows(t *testing.T) {
 	}
 }
 
-// opensRows is the total that a page of a scan says.
+// opensRows returns the total on a page of a scan.
 func opensRows(t *testing.T, page string) int {
 	t.Helper()
 	m := regexp.MustCompile(`data-total="(\d+)"`).FindStringSubmatch(page)
@@ -78,7 +78,7 @@ func opensRows(t *testing.T, page string) int {
 	return n
 }
 
-// What a scan did not look at is named, with the reason.
+// TestWhatAScanDidNotLookAt checks that files that a scan skipped are listed with the reason.
 func TestWhatAScanDidNotLookAt(t *testing.T) {
 	s := newSite(t)
 	u := branchReport(s, "main", true, "one")
@@ -101,8 +101,8 @@ func TestWhatAScanDidNotLookAt(t *testing.T) {
 	}
 }
 
-// A scan is seen from its start: each step, and why it failed; once it is over
-// its page asks no more.
+// TestAScanWhileItRuns checks the steps and the failure reason of a running scan, and that its page
+// stops polling after the end.
 func TestAScanWhileItRuns(t *testing.T) {
 	s := newSite(t)
 	project := s.build(branchReport(s, "main", true, "one")).ProjectID
@@ -137,7 +137,7 @@ func TestAScanWhileItRuns(t *testing.T) {
 	const others, own, unknown = "[data-say=others]", "[data-say=own]", "#rows [data-say=not-known-yet]"
 	running := s.page(page)
 	shows(t, running, unknown)
-	hides(t, running, others, own) // what a scan leaves is not counted while it runs, each time that its page asks
+	hides(t, running, others, own) // not counted while the scan runs, as its page polls
 	shows(t, s.page(page+"?show=new"), unknown)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		scan.Status, scan.CompletedAt, scan.ExitCode, scan.Error = model.ScanError, tx.Now(), 2, "the results could not be stored: the disk is full"
@@ -149,7 +149,8 @@ func TestAScanWhileItRuns(t *testing.T) {
 	hides(t, s.page(page), unknown)
 }
 
-// While the page is open it follows the scan to its end, and then rests.
+// TestAScansPageFollowsIt checks that an open page follows the scan to its end, and then stops
+// polling.
 func TestAScansPageFollowsIt(t *testing.T) {
 	s := newSite(t)
 	u := branchReport(s, "main", true, "one")
@@ -177,7 +178,7 @@ func TestAScansPageFollowsIt(t *testing.T) {
 	b.until(`document.querySelector("[data-count=new]")?.textContent.startsWith("1") && !document.querySelector("[hx-trigger]") && document.querySelector("h1 [data-status=SCAN_STATUS_COMPLETED]")`)
 }
 
-// A part of a project's name finds its scans.
+// TestScansAreFoundByPartOfAName checks that scans are found by a part of the project's name.
 func TestScansAreFoundByPartOfAName(t *testing.T) {
 	s := demoSite(t)
 	rows := func(query string) int {
@@ -193,7 +194,7 @@ func TestScansAreFoundByPartOfAName(t *testing.T) {
 	says(t, textAt(t, s.page("/scans?project=nobody%2Fno"), "[data-say=no-such-project]"), "nobody/no")
 }
 
-// Names of projects may hold what globs are written with.
+// TestScansOfOddlyNamedProjects checks project names that contain glob characters.
 func TestScansOfOddlyNamedProjects(t *testing.T) {
 	s := newSite(t)
 	names := []string{"acme/*", "acme/a", "acme/[a]", "acme/**", "acme/?", "acme/%", "acme/a_b"}

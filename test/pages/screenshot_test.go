@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// shots are the pictures: a name, a page, and its size.
+// shots are the screenshots: name, page and size.
 var shots = []struct {
 	name, path    string
 	width, height int
@@ -36,8 +36,8 @@ var shots = []struct {
 	{"sbom", "/sbom", 1440, 700, false},
 }
 
-// Each page draws and is no wider than its screen. Pictures of the demo's pages
-// are made in cmd/redoubt.
+// TestPagesFitTheirScreens checks that each page renders and is no wider than its screen.
+// Screenshots of the demo are created in cmd/redoubt.
 func TestPagesFitTheirScreens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("draws every page; not with -short")
@@ -64,10 +64,10 @@ func TestPagesFitTheirScreens(t *testing.T) {
 	}
 }
 
-// firstFinding is the id of the most severe open code finding.
+// firstFinding returns the id of the most severe open code finding.
 func firstFinding(s *site) string { return rowID(s, "/findings") }
 
-// rowID is the id of the first finding that a page lists.
+// rowID returns the id of the first finding on a page.
 func rowID(s *site, page string) string {
 	s.t.Helper()
 	_, rest, found := strings.Cut(s.page(page), `data-id="`)
@@ -78,7 +78,7 @@ func rowID(s *site, page string) string {
 	return id
 }
 
-// first is the id in the first link of a page that leads below a path.
+// first returns the id in the first link of a page below a path.
 func first(s *site, page, below string) string {
 	s.t.Helper()
 	m := regexp.MustCompile(`href="/orgs/acme` + below + `(\d+)"`).FindStringSubmatch(s.page(page))

@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// app is the authenticator app of somebody.
+// app is the authenticator app of a user.
 type app struct {
 	b        *browserOf
 	secret   string
@@ -31,7 +31,7 @@ var (
 	codeText   = regexp.MustCompile(`(?:[a-z2-7]{4}-){3}[a-z2-7]{4}`)
 )
 
-// setUpApp sets an app up in a browser, as its pages say.
+// setUpApp sets up an app with the pages.
 func (b *browserOf) setUpApp() app {
 	b.t.Helper()
 	page := b.do(http.MethodGet, "/second-factor/app", nil)
@@ -48,7 +48,7 @@ func (b *browserOf) setUpApp() app {
 	return a
 }
 
-// code is what the app shows now.
+// code returns the current code of the app.
 func (a app) code() string {
 	a.b.t.Helper()
 	code, err := totp.GenerateCode(a.secret, a.b.clock.Now())
@@ -115,7 +115,7 @@ func TestASignInAsksForTheCode(t *testing.T) {
 	})
 }
 
-// Half a session opens nothing, at any address.
+// TestHalfASessionOpensNothing checks that a pending sign-in opens no page.
 func TestHalfASessionOpensNothing(t *testing.T) {
 	d := newDoor(t)
 	var err error
@@ -147,7 +147,7 @@ func TestHalfASessionOpensNothing(t *testing.T) {
 				continue
 			}
 			if r.Pattern == "/device" && a.Header.Get("Location") == "/orgs/-/device" {
-				continue // a short address of that page, which is asked for here too
+				continue // short address that redirects to the page, which is also checked
 			}
 			if linked && a.StatusCode == http.StatusNotFound || strings.HasPrefix(a.Header.Get("Location"), "/login") {
 				continue
@@ -160,7 +160,7 @@ func TestHalfASessionOpensNothing(t *testing.T) {
 	}
 }
 
-// Whatever else signs in does not step over the second factor.
+// TestLinksDoNotStepOverTheCode checks that other ways to sign in do not bypass the second factor.
 func TestLinksDoNotStepOverTheCode(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
@@ -189,8 +189,8 @@ func TestLinksDoNotStepOverTheCode(t *testing.T) {
 	c.wants("with the next code", c.entersCode(a.code(), "/orgs/acme/account?done=password"), http.StatusSeeOther, "/orgs/acme/account?done=password")
 }
 
-// What matters most asks for password and code, and so does a second factor itself:
-// who has but a session can neither set one up nor take it away.
+// TestAStolenSessionKeepsNothing checks that sensitive actions and changes of the second factor
+// require password and code. A stolen session can neither set up nor remove a second factor.
 func TestAStolenSessionKeepsNothing(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
@@ -234,8 +234,8 @@ func TestAStolenSessionKeepsNothing(t *testing.T) {
 	c.wants("the password alone, then", c.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
 }
 
-// A deployment that asks for a second factor opens to nobody without one; another
-// one of the same person goes on.
+// TestADeploymentAsksForASecondFactor checks that a deployment that requires a second factor
+// rejects users without one, and that their other deployments are not affected.
 func TestADeploymentAsksForASecondFactor(t *testing.T) {
 	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
 		admin, tri := d.browserAs(d.user(d.org, "ada", model.RoleAdmin)), d.user(d.org, "tri", model.RoleTriager)
@@ -276,7 +276,8 @@ func TestADeploymentAsksForASecondFactor(t *testing.T) {
 	})
 }
 
-// An admin helps who has lost it, where the account is theirs to change.
+// TestAnAdminRemovesALostSecondFactor checks that an administrator can remove a lost second factor
+// if they may change the account.
 func TestAnAdminRemovesALostSecondFactor(t *testing.T) {
 	d := newDoor(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)

@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// page opens a page of acme that must be there, with nothing inline.
+// page opens an existing page of acme and checks for inline code.
 func (b *browserOf) page(path string) string {
 	b.t.Helper()
 	a := b.do(http.MethodGet, "/orgs/acme"+path, nil)
@@ -31,7 +31,7 @@ func (b *browserOf) submit(path string, form url.Values) answer {
 	return b.do(http.MethodPost, "/orgs/acme"+path, form)
 }
 
-// trail lists what happened in acme.
+// trail returns the audit events of acme.
 func (d *door) trail() (list []model.AuditEvent) {
 	d.t.Helper()
 	err := d.store.View(d.t.Context(), d.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -132,8 +132,8 @@ func TestASignInLinkWorksOnce(t *testing.T) {
 	hides(t, page, "[data-say=no-password]")
 }
 
-// What a page says to try with a token is what the token may do, and what cannot
-// be undone is asked for first.
+// TestATokenIsToldWhatItMayDo checks that the suggested command for a token matches its
+// permissions, and that permanent actions require a confirmation.
 func TestATokenIsToldWhatItMayDo(t *testing.T) {
 	d := newDoor(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
@@ -173,8 +173,8 @@ func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
 	b.wants("the new password", d.browser().signsIn("ada", fresh, "/"), http.StatusSeeOther, "/")
 }
 
-// Tokens stay unless it is said that they shall not, by who changes a password and
-// by who opens a link to set one.
+// TestANewPasswordRevokesTokensIfAsked checks that tokens are only revoked on request, for changed
+// passwords and for links that set one.
 func TestANewPasswordRevokesTokensIfAsked(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
@@ -303,7 +303,7 @@ func TestUsersAreManaged(t *testing.T) {
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	a := b.submit("/settings/users", url.Values{"name": {"Ben"}, "display_name": {"<img src=x onerror=alert(1)>"}, "role": {"triager"}})
 	a = b.follow(a)
-	checkInline(t, strings.ReplaceAll(a.text, "onerror=", "")) // escaped, as the next line says
+	checkInline(t, strings.ReplaceAll(a.text, "onerror=", "")) // escaped, as checked by the next line
 	lacks(t, a.text, "<img src=x")
 	link := joinText.FindString(a.text)
 	ben := d.browser()
@@ -314,7 +314,7 @@ func TestUsersAreManaged(t *testing.T) {
 	shows(t, ben.do(http.MethodGet, "/orgs/acme/overview", nil).text, signedIn("ben@acme", "triager"))
 
 	b.wants("a role", b.submit("/settings/users/ben@acme/role", url.Values{"role": {"admin"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-role")
-	says(t, ben.do(http.MethodGet, "/orgs/acme/settings/users", nil).text, "ben") // which holds at once
+	says(t, ben.do(http.MethodGet, "/orgs/acme/settings/users", nil).text, "ben") // takes effect immediately
 
 	b.wants("disabled", b.submit("/settings/users/ben@acme/disable", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-disabled")
 	ben.wants("after that", ben.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
@@ -330,7 +330,8 @@ func TestUsersAreManaged(t *testing.T) {
 	b.wants("no role", b.submit("/settings/users/ada/role", url.Values{"role": {"owner"}}), http.StatusBadRequest, "")
 }
 
-// An admin of one tenant must not come into another through its users.
+// TestUsersOfOthersAreNotTakenOver checks that an administrator of one tenant cannot gain access to
+// another through its users.
 func TestUsersOfOthersAreNotTakenOver(t *testing.T) {
 	d := newDoor(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)

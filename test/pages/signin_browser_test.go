@@ -13,14 +13,14 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// submitForm presses the button of the page's form and waits for what comes.
+// submitForm clicks a button and waits for an element of the next page.
 func (b *browser) submitForm(button, then string) {
 	b.t.Helper()
 	b.do(chromedp.Click(button), chromedp.WaitVisible(then))
 }
 
-// From the setup link to a token, as the first admin does it in a real browser,
-// with its cookies, its content policy and its own idea of what another site is.
+// TestTheFirstAdminInABrowser goes from the setup link to a token in a real browser, with its
+// cookies, content security policy and cross-site checks.
 func TestTheFirstAdminInABrowser(t *testing.T) {
 	d := newDoor(t)
 	code, hash := auth.NewCode()
@@ -52,14 +52,14 @@ func TestTheFirstAdminInABrowser(t *testing.T) {
 	}
 	b.submitForm("form[action='/logout'] button", "#password")
 	b.do(chromedp.Navigate(b.url+"/orgs/acme/settings/audit"), chromedp.WaitVisible("#password"),
-		chromedp.SendKeys("#name", "ada@acme"), chromedp.SendKeys("#password", goodPassword)) // the server has another deployment
+		chromedp.SendKeys("#name", "ada@acme"), chromedp.SendKeys("#password", goodPassword)) // there is another deployment
 	b.submitForm("form .primary", "table")
 	if at := read[string](b, "location.pathname"); at != "/orgs/acme/settings/audit" {
 		t.Errorf("the sign-in leads to %s", at)
 	}
 }
 
-// Every page of people fits a small screen.
+// TestAccountPagesOnANarrowScreen checks that all account pages fit a small screen.
 func TestAccountPagesOnANarrowScreen(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
@@ -92,7 +92,7 @@ func TestAccountPagesOnANarrowScreen(t *testing.T) {
 	}
 }
 
-// fits fails the test where a page is wider than the screen.
+// fits fails the test if a page is wider than the screen.
 func (b *browser) fits(page string, screen int) {
 	b.t.Helper()
 	if wide := read[int](b, "document.documentElement.scrollWidth"); wide > screen {

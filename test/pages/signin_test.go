@@ -25,7 +25,7 @@ import (
 
 const goodPassword = "correct horse battery"
 
-// door is the pages with their own sign-in.
+// door is a site with the real sign-in.
 type door struct {
 	*site
 	signIn *ui.SignIn
@@ -37,7 +37,7 @@ func newDoor(t testing.TB, change ...func(*ui.SignIn)) *door {
 	return doorOf(t, newSite(t), change...)
 }
 
-// doorOf is the pages of a site with their own sign-in.
+// doorOf adds the real sign-in to a site.
 func doorOf(t testing.TB, s *site, change ...func(*ui.SignIn)) *door {
 	t.Helper()
 	d := &door{site: s}
@@ -66,7 +66,7 @@ func doorOf(t testing.TB, s *site, change ...func(*ui.SignIn)) *door {
 	return d
 }
 
-// user makes a user of a deployment.
+// user creates a user of a deployment.
 func (d *door) user(org model.Deployment, name string, role model.Role) (u model.User) {
 	d.t.Helper()
 	err := d.store.Update(d.t.Context(), org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -79,7 +79,7 @@ func (d *door) user(org model.Deployment, name string, role model.Role) (u model
 	return u
 }
 
-// mustJoin gives a user a role in a deployment.
+// mustJoin assigns a user a role in a deployment.
 func (d *door) mustJoin(u model.User, org model.Deployment, role model.Role) {
 	d.t.Helper()
 	err := d.store.Update(d.t.Context(), org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
@@ -89,7 +89,7 @@ func (d *door) mustJoin(u model.User, org model.Deployment, role model.Role) {
 	d.signIn.Sessions.Forget()
 }
 
-// browserOf is one browser with its cookies.
+// browserOf is a browser with its cookies.
 type browserOf struct {
 	*door
 	cookies map[string]string
@@ -101,7 +101,7 @@ func (d *door) browser() *browserOf {
 	return &browserOf{door: d, cookies: map[string]string{}, header: map[string]string{}}
 }
 
-// as is a browser in which a user is signed in, without the cost of a password.
+// browserAs returns a browser with the session of a user, without the cost of hashing a password.
 func (d *door) browserAs(u model.User) *browserOf {
 	d.t.Helper()
 	b := d.browser()
@@ -113,7 +113,7 @@ func (d *door) browserAs(u model.User) *browserOf {
 	return b
 }
 
-// do sends a request and keeps the cookies of the answer.
+// do sends a request and stores the cookies of the response.
 func (b *browserOf) do(method, address string, form url.Values) answer {
 	b.t.Helper()
 	var body io.Reader
@@ -144,8 +144,7 @@ func (b *browserOf) do(method, address string, form url.Values) answer {
 	return a
 }
 
-// wants fails the test unless the answer is as said; an empty address is no
-// redirect.
+// wants fails the test unless status and location match; an empty location means no redirect.
 func (b *browserOf) wants(what string, a answer, status int, location string) {
 	b.t.Helper()
 	if a.StatusCode != status || a.Header.Get("Location") != location {
@@ -267,7 +266,7 @@ func TestNextStaysHere(t *testing.T) {
 		"/ok\r\nSet-Cookie: a=b":       "/",
 		"/orgs/acme?x=//evil.example/": "/orgs/acme?x=//evil.example/",
 	} {
-		d.clock.Advance(60e9) // so that nobody is asked to wait
+		d.clock.Advance(60e9) // avoids the rate limit
 		b := d.browser()
 		b.wants(next, b.signsIn("ada", goodPassword, next), http.StatusSeeOther, want)
 	}
@@ -296,22 +295,21 @@ func TestOtherSitesCannotSignIn(t *testing.T) {
 
 var wildcard = regexp.MustCompile(`\{[^}]*\}`)
 
-// fill makes an address of a pattern.
+// fill returns an address that matches a pattern.
 func fill(pattern string) string {
 	pattern = strings.ReplaceAll(strings.ReplaceAll(pattern, "{$}", ""), "{deployment}", "acme")
 	return wildcard.ReplaceAllString(pattern, "1")
 }
 
-// The table of all pages, for everybody: nobody, each role, and the admin of
-// another deployment. Each row is asked with a session of its own, since some
-// end it.
+// TestRoleMatrix requests all routes without a session, with each role, and as the administrator of
+// another deployment. Each request has a separate session, as some end it.
 func TestRoleMatrix(t *testing.T) {
 	d := newDoor(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.user(d.org, "chief", model.RoleAdmin) // so that no row is refused for the last admin's sake
+	d.user(d.org, "chief", model.RoleAdmin) // so that no request is rejected for the last administrator
 	users := map[model.Role]model.User{}
 	for _, role := range model.Roles() {
 		users[role] = d.user(d.org, "a-"+role.String(), role)
@@ -363,9 +361,9 @@ func TestAddressesAreThoseThatProxiesOfOursVouchFor(t *testing.T) {
 	s := &ui.SignIn{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for _, c := range []struct{ remote, forwarded, want string }{
 		{"203.0.113.5:1", "", "203.0.113.5"},
-		{"203.0.113.5:1", "1.2.3.4", "203.0.113.5"}, // nobody vouches for it
+		{"203.0.113.5:1", "1.2.3.4", "203.0.113.5"}, // the header comes from no trusted proxy
 		{"10.0.0.1:1", "203.0.113.5", "203.0.113.5"},
-		{"10.0.0.1:1", "6.6.6.6, 203.0.113.5, 10.0.0.2", "203.0.113.5"}, // the first is the client's own word
+		{"10.0.0.1:1", "6.6.6.6, 203.0.113.5, 10.0.0.2", "203.0.113.5"}, // the client can set the first address
 		{"10.0.0.1:1", "6.6.6.6, <script>", "10.0.0.1"},
 		{"10.0.0.1:1", "", "10.0.0.1"},
 		{"[::ffff:10.0.0.1]:1", "2001:db8::1", "2001:db8::1"},
@@ -397,8 +395,8 @@ func TestWithoutARoleThereIsAWordOfIt(t *testing.T) {
 	says(t, textAt(t, a.text, ".fault[role=alert]"), "redoubt user role")
 }
 
-// The store keeps no zero bytes and nothing that is not UTF-8, and on one engine
-// fails when asked for it: that is a mistake of who asks, not of the server.
+// TestWhatIsNoTextIsRefused checks that zero bytes and invalid UTF-8 are rejected as client errors.
+// The store does not accept them, and one engine fails when queried for them.
 func TestWhatIsNoTextIsRefused(t *testing.T) {
 	d := newDoor(t)
 	d.user(d.org, "ada", model.RoleAdmin)

@@ -35,22 +35,22 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// site is the pages of a deployment, and who looks at them.
+// site serves the pages of a deployment to a viewer.
 type site struct {
 	t      testing.TB
 	store  *store.Store
 	clock  *storetest.Clock
 	index  *index.Index
 	org    model.Deployment
-	viewer *ui.Viewer           // who is signed in; nil for nobody
-	others map[string]ui.Viewer // and in browsers that call themselves so
+	viewer *ui.Viewer           // signed-in user; nil without a session
+	others map[string]ui.Viewer // by User-Agent, for further browsers
 	pages  http.Handler
 	log    bytes.Buffer
 
 	codeHosts codeHosts
 }
 
-// Viewer lets a site know who looks.
+// Viewer implements ui.Viewers.
 func (s *site) Viewer(r *http.Request) (ui.Viewer, error) {
 	if s.viewer == nil {
 		return ui.Viewer{}, ui.ErrNotSignedIn
@@ -66,7 +66,7 @@ func (s *site) Viewer(r *http.Request) (ui.Viewer, error) {
 	return ui.Viewer{}, model.ErrNotFound
 }
 
-// newSite makes an empty deployment and signs a triager in.
+// newSite returns a site with an empty deployment and a signed-in triager.
 func newSite(t testing.TB) *site {
 	t.Helper()
 	clock := storetest.NewClock()
@@ -74,7 +74,7 @@ func newSite(t testing.TB) *site {
 	return siteOf(t, clock, s, storetest.Deployment(t, s))
 }
 
-// siteOf is the pages of a deployment in a store, and a triager at them.
+// siteOf returns a site for a deployment in a store, with a signed-in triager.
 func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org model.Deployment) *site {
 	t.Helper()
 	s := &site{t: t, clock: clock, store: st, org: org}
@@ -91,18 +91,18 @@ func siteOf(t testing.TB, clock *storetest.Clock, st *store.Store, org model.Dep
 	return s
 }
 
-// adaID and bobID are ids of users that no test makes.
+// adaID and bobID are ids of users that no test creates.
 const adaID, bobID = 900_001, 900_002
 
-// as signs somebody of a role in.
+// as signs in a user with a role.
 func (s *site) as(role model.Role) {
 	s.viewer = &ui.Viewer{UserID: adaID, User: "ada", DisplayName: "Ada Lovelace", Role: role, Deployment: s.org}
 }
 
-// theDemo is a deployment with the history of the demo in it.
+// theDemo is a database with the history of the demo.
 var theDemo storetest.Template
 
-// demoSite is a site with the history of the demo in it.
+// demoSite returns a site with the history of the demo.
 func demoSite(t testing.TB) *site {
 	t.Helper()
 	clock := storetest.NewClock()
@@ -114,7 +114,7 @@ func demoSite(t testing.TB) *site {
 	return siteOf(t, clock, s, org)
 }
 
-// fillDemo makes a deployment and uploads the demo's reports to it.
+// fillDemo creates a deployment and uploads the demo's reports.
 func fillDemo(s *store.Store) error {
 	ctx := context.Background()
 	org, err := s.CreateDeployment(ctx, "acme", "Acme", storetest.Actor)
@@ -162,13 +162,13 @@ func applyTo(ctx context.Context, s *store.Store, org model.Deployment, u ingest
 	})
 }
 
-// answer is what came back.
+// answer is a response with its text.
 type answer struct {
 	*http.Response
 	text string
 }
 
-// send sends a request as a browser on a page of ours does.
+// send sends a same-origin request.
 func (s *site) send(r *http.Request) answer {
 	s.t.Helper()
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -181,13 +181,13 @@ func (s *site) send(r *http.Request) answer {
 	return answer{w.Result(), string(text)}
 }
 
-// get opens a page below the deployment.
+// get requests a page below the deployment.
 func (s *site) get(path string) answer {
 	s.t.Helper()
 	return s.send(httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/orgs/"+s.org.Slug+path, nil))
 }
 
-// page opens a page that must be there.
+// page requests an existing page and returns its text.
 func (s *site) page(path string) string {
 	s.t.Helper()
 	a := s.get(path)
@@ -205,9 +205,8 @@ func (s *site) post(path string, form url.Values) answer {
 	return s.send(r)
 }
 
-// shows fails the test unless the page has an element for each of the CSS
-// selectors. Messages carry a code in data-say, so that a test never depends
-// on their wording.
+// shows fails the test unless the page has an element for each of the CSS selectors. Messages have
+// a code in data-say, so that tests do not depend on their wording.
 func shows(t testing.TB, page string, selectors ...string) {
 	t.Helper()
 	d := document(t, page)
@@ -223,7 +222,7 @@ func hides(t testing.TB, page string, selectors ...string) {
 	t.Helper()
 	d := document(t, page)
 	for _, s := range selectors {
-		if d.Find(s+", html").Length() == 0 { // nothing is found of a group that does not parse
+		if d.Find(s+", html").Length() == 0 { // an invalid selector matches nothing
 			t.Fatalf("%s is no selector", s)
 		}
 		if found := d.Find(s); found.Length() > 0 {
@@ -232,7 +231,7 @@ func hides(t testing.TB, page string, selectors ...string) {
 	}
 }
 
-// textAt returns the text of the only element that the selector names.
+// textAt returns the text of the only element that the selector matches.
 func textAt(t testing.TB, page, selector string) string {
 	t.Helper()
 	found := document(t, page).Find(selector)
@@ -244,8 +243,7 @@ func textAt(t testing.TB, page, selector string) string {
 
 var figure = regexp.MustCompile(`\b\d+\b`)
 
-// figures are the numbers that a reader sees in a text, in their order: what an attribute says is
-// to be what the words say.
+// figures returns the visible numbers of a text, in order. Tests compare them with attributes.
 func figures(text string) string { return strings.Join(figure.FindAllString(text, -1), " ") }
 
 func document(t testing.TB, page string) *goquery.Document {
@@ -257,8 +255,8 @@ func document(t testing.TB, page string) *goquery.Document {
 	return d
 }
 
-// says fails the test unless the text holds all of the words: names, ids and
-// other data that the test knows. What a sentence means is asserted by shows.
+// says fails the test unless the text contains all words: names, ids and other data of the test.
+// The meaning of sentences is checked by shows.
 func says(t testing.TB, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {

@@ -12,11 +12,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// createTicket and setUpTickets are the two entrances to new tickets.
+// createTicket and setUpTickets are parts of the two offers for new tickets.
 const createTicket, setUpTickets = `value="create"`, `/settings/connections#tickets"`
 
-// ticketPages are the pages that offer tickets: the finding's own, the panel in the
-// list, the panel as scripts load it, and the preview of a selection.
+// ticketPages returns the pages that offer tickets: the finding's own page, the panel in the list,
+// the panel as loaded by scripts, and the preview of a selection.
 func (s *site) ticketPages(id string) map[string]string {
 	s.t.Helper()
 	part := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/orgs/acme/findings/"+id, nil)
@@ -29,8 +29,9 @@ func (s *site) ticketPages(id string) map[string]string {
 	}
 }
 
-// Pages offer to create a ticket only where one can be created. Elsewhere administrators
-// see where to set tickets up, and everybody who triages can link an existing one.
+// TestTicketsAreOfferedWhereTheyCanBeCreated checks that pages offer new tickets only if one can be
+// created. Otherwise administrators see a link to the settings, and triagers can link an existing
+// ticket.
 func TestTicketsAreOfferedWhereTheyCanBeCreated(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
@@ -57,14 +58,14 @@ func TestTicketsAreOfferedWhereTheyCanBeCreated(t *testing.T) {
 	s.connectTracker()
 	check(model.RoleTriager, true, false)
 	check(model.RoleAdmin, true, false)
-	s.change(func(ctx context.Context, tx *store.Tx) error { // as if its connection was removed
+	s.change(func(ctx context.Context, tx *store.Tx) error { // simulates a removed connection
 		return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: 4_000_000, Project: "SEC"})
 	})
 	check(model.RoleTriager, false, false)
 }
 
-// A form of a stale page shows its fault where it was sent: in the panel of the same list,
-// or on the finding's own page.
+// TestTicketFaultsStayWithTheFinding checks the form of a stale page. Its error is shown in the
+// panel of the same list, or on the finding's own page.
 func TestTicketFaultsStayWithTheFinding(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
@@ -103,8 +104,8 @@ func TestTicketFaultsStayWithTheFinding(t *testing.T) {
 	says(t, many.text, `data-ticket-fault`, "sort=oldest")
 }
 
-// Without a setting a ticket is an issue of the project's own repository: of a private one,
-// and of projects that have one.
+// TestTicketsAreOfferedForOwnRepositories checks that without a setting, tickets are issues of the
+// project's own repository. The repository must exist and be private.
 func TestTicketsAreOfferedForOwnRepositories(t *testing.T) {
 	s := demoSite(t)
 	own, other := rowID(s, "/findings?repos=acme%2Fweb-shop"), rowID(s, "/findings?repos=acme%2Fgateway")

@@ -11,7 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// A finding's page: a ticket is linked, shown with its state, and unlinked.
+// TestTicketsOnThePages checks that a ticket is linked, shown with its state, and unlinked on a
+// finding's page.
 func TestTicketsOnThePages(t *testing.T) {
 	s := demoSite(t)
 	s.connectTracker()
@@ -78,7 +79,8 @@ func TestTicketsOnThePages(t *testing.T) {
 	}
 }
 
-// What is asked for shows that it is on its way, and what failed why, with another try.
+// TestTicketsThatAreAskedForOnThePages checks that pending tickets are shown, and that failed ones
+// show the reason and a retry.
 func TestTicketsThatAreAskedForOnThePages(t *testing.T) {
 	s := demoSite(t)
 	path := "/findings/" + firstFinding(s)
@@ -99,8 +101,8 @@ func TestTicketsThatAreAskedForOnThePages(t *testing.T) {
 	shows(t, s.page(path), "#ticket [data-state=failed]", "#ticket button[value=create]", "#ticket input[name=ticket_url]")
 }
 
-// Tickets are made of rows that are picked and of all that a filter matches, by rule and
-// for each finding, and a selection is linked to one.
+// TestTicketsOfASelection creates tickets for individual rows and for all findings of a filter, by
+// rule and by finding. It also links a selection to a ticket.
 func TestTicketsOfASelection(t *testing.T) {
 	s := demoSite(t)
 	var ids []string
@@ -119,7 +121,7 @@ func TestTicketsOfASelection(t *testing.T) {
 		return out
 	}
 	a := s.post("/tickets", form("create"))
-	says(t, document(t, a.text).Find("[data-reason]").Text(), "redoubt connections tickets") // which sets a tracker
+	says(t, document(t, a.text).Find("[data-reason]").Text(), "redoubt connections tickets") // sets a tracker
 	hides(t, a.text, "[data-state]")
 	s.connectTracker()
 	a = s.post("/tickets", form("create", "each", "1"))
@@ -152,7 +154,7 @@ func TestTicketsOfASelection(t *testing.T) {
 	}
 }
 
-// connectTracker has tickets made at a Jira that nobody asks here.
+// connectTracker sets a Jira connection for tickets. The tests never contact it.
 func (s *site) connectTracker() {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {

@@ -11,11 +11,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// undoButton is the control that undoes the last decision.
+// undoButton selects the button that undoes the last decision.
 const undoButton = `.done form button`
 
-// reach returns why a control cannot be pressed: it is absent, lies outside of the viewport,
-// or something covers it. Empty: it can.
+// reach returns why an element cannot be clicked: it is absent, outside of the viewport or covered.
+// It returns "" if it can be clicked.
 func (b *browser) reach(selector string) string {
 	b.t.Helper()
 	return read[string](b, `(() => {
@@ -28,13 +28,13 @@ func (b *browser) reach(selector string) string {
 	})()`)
 }
 
-// fixing counts the findings that are being fixed.
+// fixing counts the findings with the status fixing.
 func (s *site) fixing(t model.IssueType) int {
 	s.t.Helper()
 	return s.View().Count(model.FindingFilter{IssueType: t, Dedup: true, Statuses: []model.Status{model.StatusFixing}})
 }
 
-// undone presses the control that the confirmation shows, and waits for what follows.
+// undone clicks the undo button of the confirmation and waits for the result.
 func (b *browser) undone() {
 	b.t.Helper()
 	b.until(`document.querySelector(".done") && ` + scripted)
@@ -48,13 +48,14 @@ func (b *browser) undone() {
 	b.until(`!document.documentElement.dataset.before && document.querySelector(".done") && ` + scripted)
 }
 
-// The confirmation of a decision and its Undo are in sight wherever somebody decides.
+// TestUndoIsInReach checks that the confirmation of a decision and its undo button are visible on
+// all pages with decisions.
 func TestUndoIsInReach(t *testing.T) {
 	s := demoSite(t)
 	for name, c := range map[string]struct {
 		width, height int
 		path          string
-		steps         int // of j before the decision
+		steps         int // number of j keys before the decision
 		product       model.IssueType
 	}{
 		"deep in the list": {1440, 900, "/findings", 25, model.SAST},
@@ -91,8 +92,8 @@ func TestUndoIsInReach(t *testing.T) {
 	}
 }
 
-// On a finding's own page, and where rows are selected, the confirmation leaves the buttons
-// that decide in reach.
+// TestUndoLeavesDecisionsInReach checks that the confirmation does not cover the decision buttons
+// on a finding's page and below selected rows.
 func TestUndoLeavesDecisionsInReach(t *testing.T) {
 	s := demoSite(t)
 	for name, size := range map[string][2]int{"wide": {1280, 600}, "phone": {390, 844}} {
@@ -137,7 +138,7 @@ func TestUndoLeavesDecisionsInReach(t *testing.T) {
 	}
 }
 
-// The confirmation lies over the page: nothing moves when there is one.
+// TestConfirmationsMoveNothing checks that the confirmation overlays the page and moves no content.
 func TestConfirmationsMoveNothing(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900)
@@ -154,7 +155,8 @@ func TestConfirmationsMoveNothing(t *testing.T) {
 	}
 }
 
-// The confirmation is accessible in both themes, and shifts nothing while its page loads.
+// TestConfirmationsAreAccessible checks the confirmation in both themes, and that it shifts no
+// content while its page loads.
 func TestConfirmationsAreAccessible(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)

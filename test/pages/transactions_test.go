@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// A page of findings opens one view. A decision about many opens one view for the page that shows what
-// it would change, and one update.
+// TestFindingsOpenOneView checks the number of transactions. A page of findings opens one view, and
+// a bulk decision opens one view for the preview and one update.
 func TestFindingsOpenOneView(t *testing.T) {
 	clock, opened := storetest.NewClock(), &storetest.Transactions{Handler: "/internal/web/ui.(*Pages).serve"}
 	config := theDemo.Database(t, clock, fillDemo)

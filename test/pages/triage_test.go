@@ -22,12 +22,12 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// undoForm is what undoes a decision, after the selector of its banner or alone.
+// undoForm selects the form that undoes a decision, alone or after the selector of its banner.
 const undoForm = ` form[action="/orgs/acme/triage/undo"]`
 
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="(version|type|ids|back|decision|severity|mode|sum)" value="([^"]*)">`)
 
-// formOf reads the hidden fields of a page's form.
+// formOf returns the hidden fields of a page's form.
 func formOf(page string) url.Values {
 	form := url.Values{}
 	for _, m := range hiddenField.FindAllStringSubmatch(page, -1) {
@@ -45,7 +45,7 @@ func (s *site) previewOf(query string) string {
 	return a.text
 }
 
-// follow sends a form and opens the page that it leads to.
+// follow submits a form and returns the page that it redirects to.
 func (s *site) follow(path string, form url.Values) string {
 	s.t.Helper()
 	a := s.post(path, form)
@@ -56,12 +56,12 @@ func (s *site) follow(path string, form url.Values) string {
 	return s.page(strings.TrimPrefix(to, "/orgs/acme"))
 }
 
-// did selects the banner of a decision about so many findings.
+// did selects the banner of a decision about n findings.
 func did(n int, what string) string {
 	return fmt.Sprintf(".done[data-say=decided][data-count='%d'][data-did='%s']", n, what)
 }
 
-// selected is how many findings a preview is about.
+// selected returns the number of findings in a preview.
 func selected(t testing.TB, preview string) string {
 	t.Helper()
 	return textAt(t, preview, "[data-selected]")
@@ -103,8 +103,8 @@ func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 	}
 }
 
-// Two people decide at once: the later one changes what the earlier one left,
-// and is told what was left alone.
+// TestWhatChangedMeanwhileIsLeftAlone checks concurrent decisions: the second one skips findings
+// that the first one changed, and lists them.
 func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.previewOf("repos=acme%2Fgateway"))
@@ -132,7 +132,7 @@ func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
 	shows(t, s.follow("/triage/undo", undo), did(chosen-2, "undone")+`[data-left="1"]`)
 }
 
-// decide is somebody else's decision.
+// decide makes a decision as another user.
 func (s *site) decide(id int64, state model.TriageState) {
 	s.t.Helper()
 	err := s.store.Update(s.t.Context(), s.org.ID, model.Actor{Kind: "user", ID: "bob"}, func(ctx context.Context, tx *store.Tx) error {
@@ -202,7 +202,8 @@ func TestDecisionsThatAreNone(t *testing.T) {
 	}
 }
 
-// A forged address neither shows nor undoes what others decided.
+// TestOthersDecisionsAreNotUndone checks that a forged address neither shows nor undoes the
+// decisions of other users.
 func TestOthersDecisionsAreNotUndone(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.page("/findings/" + firstFinding(s)))
@@ -219,8 +220,8 @@ func TestOthersDecisionsAreNotUndone(t *testing.T) {
 	}
 }
 
-// The link to a list after a decision says the same to a colleague who opens it,
-// and who decided; only the latter may undo.
+// TestAColleaguesLinkSaysWhatWasChanged checks that the address after a decision shows other users
+// the same notice with the actor. Only the actor may undo it.
 func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.page("/findings/" + firstFinding(s)))
@@ -231,7 +232,7 @@ func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
 	page := s.page(to)
 	says(t, textAt(t, page, did(1, "fixing")), "ada")
 	hides(t, page, "[data-say=unchanged]", undoForm)
-	// An address that names more than one decision says nothing of any.
+	// An address that names more than one decision shows no notice.
 	form = formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "reviewing")
 	s.clock.Advance(time.Minute)
@@ -240,7 +241,8 @@ func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
 	shows(t, s.page("/findings?done=2-2-0"), ".done[data-say=unchanged][data-left='0']")
 }
 
-// A day left over in the form says nothing about a decision that has no end.
+// TestReopeningIgnoresAHiddenDay checks that a leftover day in the form is ignored for decisions
+// without an end.
 func TestReopeningIgnoresAHiddenDay(t *testing.T) {
 	s := demoSite(t)
 	for _, state := range []string{"reopened", "note"} {
@@ -254,8 +256,8 @@ func TestReopeningIgnoresAHiddenDay(t *testing.T) {
 
 var previewSeverity = regexp.MustCompile(`<span class="tag (critical|high|medium|low)">(\d+) `)
 
-// The severities of a preview are those of the findings selected, the worst
-// first, as the API counts them.
+// TestPreviewCountsSeveritiesOfWhatIsSelected checks that the severities of a preview match the
+// API, most severe first.
 func TestPreviewCountsSeveritiesOfWhatIsSelected(t *testing.T) {
 	s := demoSite(t)
 	filter := open("acme/payments")
@@ -281,8 +283,8 @@ func TestPreviewCountsSeveritiesOfWhatIsSelected(t *testing.T) {
 	}
 }
 
-// TestTriageOfGroups: groups that are selected are previewed with the filter of the
-// list, and nothing of other groups.
+// TestTriageOfGroups checks that selected groups are previewed with the filter of the list, without
+// other groups.
 func TestTriageOfGroups(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/findings?group=rule&severities=high")
@@ -316,8 +318,8 @@ func TestTriageOfGroups(t *testing.T) {
 	}
 }
 
-// TestDecisionsOfRows: rows that were picked on a page are decided about as it showed
-// them; what is no row, no reason or no version is refused.
+// TestDecisionsOfRows checks that a decision about selected rows applies to the state that the page
+// showed. Invalid rows, reasons and versions are rejected.
 func TestDecisionsOfRows(t *testing.T) {
 	s := demoSite(t)
 	one, version := firstFinding(s), regexp.MustCompile(`name="version" value="(\d+)"`).FindStringSubmatch(s.page("/findings"))[1]

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// noUploads refuses whatever is handed in. The real thing is tested in conformance, where
-// the server is, and with a browser in cmd/redoubt.
+// noUploads rejects all uploads. Real uploads are tested in conformance with a server, and in
+// cmd/redoubt with a browser.
 type noUploads struct{}
 
 func (noUploads) TakeUpload(http.ResponseWriter, *http.Request, auth.Caller, *api.ImportQuery) (string, error) {
@@ -23,7 +23,7 @@ func (noUploads) UploadTaken(context.Context, *store.Tx, string) (api.ImportResp
 	return api.ImportResponse{}, nil, model.ErrNotFound
 }
 
-// What the address says of a report stands in the form, so that a link leads to it filled in.
+// TestUploadIsFilledIn checks that the address can fill in the form.
 func TestUploadIsFilledIn(t *testing.T) {
 	s := newSite(t)
 	page := s.page("/upload?project=acme%2Fshop&ref=release&full=true&commit=c0ffee")

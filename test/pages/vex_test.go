@@ -17,8 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// propose has a build say of vulnerabilities that they do not matter, and returns
-// the address of the proposal.
+// propose uploads a VEX document that marks vulnerabilities as not affected, and returns the
+// address of the proposal.
 func (s *site) propose(name string, vulnerabilities ...string) (page string) {
 	s.t.Helper()
 	err := s.store.Update(s.t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -42,7 +42,7 @@ func (s *site) propose(name string, vulnerabilities ...string) (page string) {
 	return page
 }
 
-// supplyChain makes findings of vulnerabilities, one of each in the only project.
+// supplyChain creates one finding for each vulnerability in the only project.
 func (s *site) supplyChain(vulnerabilities ...string) {
 	s.t.Helper()
 	items := make([]string, len(vulnerabilities))
@@ -57,7 +57,7 @@ func (s *site) supplyChain(vulnerabilities ...string) {
 	s.upload(ingest.Upload{Project: model.Project{Name: "acme/shop"}, Ref: "main", Full: true}, reading)
 }
 
-// changes fails the test unless a page says how many findings a proposal would change.
+// changes fails the test unless a page shows the number of findings that a proposal would change.
 func changes(t *testing.T, page, want string) {
 	t.Helper()
 	if n := textAt(t, page, "[data-changes]"); n != want {
@@ -65,8 +65,8 @@ func changes(t *testing.T, page, want string) {
 	}
 }
 
-// Proposals on the pages: listed with what they would change, accepted and refused
-// by statement and as a whole, without a script.
+// TestProposalsOnThePages checks without JavaScript that proposals are listed with their effect,
+// and accepted or refused by statement and as a whole.
 func TestProposalsOnThePages(t *testing.T) {
 	s := newSite(t)
 	shows(t, s.page("/exceptions?show=requested"), "[data-say=no-requests]")
@@ -137,7 +137,8 @@ func TestProposalsOnThePages(t *testing.T) {
 	}
 }
 
-// A viewer sees what is proposed and what it would change, and decides nothing.
+// TestViewersDecideAboutNoProposal checks that viewers see proposals and their effects, but cannot
+// decide.
 func TestViewersDecideAboutNoProposal(t *testing.T) {
 	s := newSite(t)
 	s.supplyChain("CVE-2026-1")
@@ -154,7 +155,7 @@ func TestViewersDecideAboutNoProposal(t *testing.T) {
 	}
 }
 
-// Long lists have pages.
+// TestListsOfDecisionsHavePages checks that long lists have pages.
 func TestListsOfDecisionsHavePages(t *testing.T) {
 	s := newSite(t)
 	s.supplyChain("CVE-2026-1")

@@ -66,7 +66,7 @@ func TestWhatIsNotThereIsAPage(t *testing.T) {
 
 func TestEveryRouteAsksWhoLooks(t *testing.T) {
 	s := newSite(t)
-	// The last four lead to the sign-in themselves: they are below no deployment.
+	// The last four redirect to the sign-in page themselves, as they are below no deployment.
 	open := regexp.MustCompile(`^/(login|logout|setup|oidc|sign-in|join|choose|invitations|second-factor|device$)`)
 	wildcard := regexp.MustCompile(`\{[^}]*\}`)
 	for _, route := range web.Routes() {
@@ -118,7 +118,8 @@ func TestNothingInline(t *testing.T) {
 	checkInline(t, a.text)
 }
 
-// checkInline fails the test where a page has what its policy forbids.
+// checkInline fails the test if a page contains inline code that the content security policy
+// forbids.
 func checkInline(t testing.TB, page string) {
 	t.Helper()
 	if bad := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script>|javascript:`).FindString(page); bad != "" {

@@ -21,26 +21,26 @@ import (
 
 const maxCodeFile = 4 << 20 // bytes of a file
 
-// MaxLeftTold is the number of files without code that are named.
+// MaxLeftTold is the maximum number of files without code that are named.
 const MaxLeftTold = 20
 
-// Wanted is of which findings of a scan code is sent.
+// Wanted contains the findings of a scan whose code the server requests.
 type Wanted struct {
 	ScanID int64
 	Places []model.SnippetPlace
 }
 
-// Reader reads files of the checkout, and nothing beyond it.
+// Reader reads files of a checkout. It never reads outside of the checkout.
 type Reader struct {
 	Root    *os.Root
 	Blanker *secrets.Blanker
 	Secrets map[string][]model.SnippetPlace // by path
-	Left    map[string]string               // files of which there is no code, and why
+	Left    map[string]string               // reasons for files without code, by path
 	files   int
 }
 
-// ReadSecrets reads all files once, for the secrets in them: what one file tells is
-// taken out of all.
+// ReadSecrets reads all files once to collect their secrets. A secret found in one file is removed
+// from all.
 func (c *Reader) ReadSecrets(wanted []Wanted) {
 	names := map[string]bool{}
 	for _, w := range wanted {
@@ -71,7 +71,7 @@ func (c *Reader) ReadSecrets(wanted []Wanted) {
 	}
 }
 
-// Snippets cuts the code around findings, file by file.
+// Snippets returns the code around findings, sorted by file.
 func (c *Reader) Snippets(places []model.SnippetPlace) (list []api.Snippet) {
 	places = slices.Clone(places)
 	slices.SortStableFunc(places, func(a, b model.SnippetPlace) int {
@@ -86,7 +86,7 @@ func (c *Reader) Snippets(places []model.SnippetPlace) (list []api.Snippet) {
 		if i == 0 || p.Path != of {
 			of, file = p.Path, nil
 			text, err := c.read(p.Path)
-			if err != nil { // it changed since
+			if err != nil { // the file changed after the first read
 				c.Left[p.Path] = err.Error()
 				continue
 			}
@@ -103,15 +103,14 @@ func (c *Reader) Snippets(places []model.SnippetPlace) (list []api.Snippet) {
 	return list
 }
 
-// read reads a text file of the checkout. The name is what a scanner said, so it
-// may be anything: links, devices, what git keeps for itself
-// and what is no text are refused.
+// read reads a text file of the checkout. The name comes from a report and is untrusted. Links,
+// devices, files of git and binary files are rejected.
 func (c *Reader) read(name string) (string, error) {
 	data, err := c.ReadBytes(name)
 	return strings.ToValidUTF8(string(data), "\uFFFD"), err
 }
 
-// ReadBytes returns a file as it is stored.
+// ReadBytes returns the content of a file.
 func (c *Reader) ReadBytes(name string) ([]byte, error) {
 	switch {
 	case name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\x00"):
@@ -121,7 +120,7 @@ func (c *Reader) ReadBytes(name string) ([]byte, error) {
 	}):
 		return nil, errors.New("files of git itself are never sent")
 	}
-	for at := path.Clean(name); at != "."; at = path.Dir(at) { // what is committed as a link may lead anywhere in it
+	for at := path.Clean(name); at != "."; at = path.Dir(at) { // committed links may point anywhere
 		if info, err := c.Root.Lstat(filepath.FromSlash(at)); err == nil && info.Mode()&os.ModeSymlink != 0 {
 			return nil, errors.New("it is a link, or is in one")
 		}
@@ -150,7 +149,7 @@ func (c *Reader) ReadBytes(name string) ([]byte, error) {
 	return data, nil
 }
 
-// reasonOf is why, without the name that was said already.
+// reasonOf returns an error without the path that the message already contains.
 func reasonOf(err error) error {
 	if at, ok := errors.AsType[*os.PathError](err); ok {
 		return at.Err
@@ -158,7 +157,7 @@ func reasonOf(err error) error {
 	return err
 }
 
-// Bounds of the code that is read.
+// Limits of the code that is read.
 const (
-	maxCodeFiles = 5000 // that are read for one build
+	maxCodeFiles = 5000 // files read per build
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// TestCodeIsOfTheCheckout: what a report calls a path may be anything.
+// TestCodeIsOfTheCheckout checks that no path in a report leads to a file outside of the checkout.
 func TestCodeIsOfTheCheckout(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	file := func(name string, text []byte) {

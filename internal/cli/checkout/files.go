@@ -1,6 +1,5 @@
-// Package checkout reads the files of a checkout.
-// It finds lockfiles and bills of materials, and reads the code around findings.
-// It never reads files outside of the checkout.
+// Package checkout reads the files of a checkout. It finds lockfiles and bills of materials, and
+// reads the code around findings. It never reads files outside of the checkout.
 package checkout
 
 import (
@@ -17,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// Git asks git, and returns what it answers without the line end, or why it did
-// not.
+// Git runs git and returns its output without the trailing line break. An error contains the
+// standard error of git.
 func Git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
@@ -30,19 +29,19 @@ func Git(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimRight(string(out), "\r\n"), err
 }
 
-// IsDependencyFolder reports whether a path is of what a package manager has put there.
+// IsDependencyFolder reports whether a file is in a directory that a package manager created.
 func IsDependencyFolder(name string) bool {
 	folders := strings.Split(path.Dir(name), "/")
 	return slices.Contains(folders, "node_modules") || slices.Contains(folders, "vendor")
 }
 
-// DetectBytes is how much of the beginning of a file says which format it has.
+// DetectBytes is the number of leading bytes from which the format of a file is detected.
 const DetectBytes = 64 << 10
 
 // BOMFormats lists the formats of bills of materials.
 var BOMFormats = []report.Format{report.CycloneDXJSON, report.CycloneDXXML, report.SPDXJSON}
 
-// bomNames are how bills of materials are called.
+// bomNames are the file name patterns of bills of materials.
 var bomNames = []string{
 	"bom.json", "bom.xml", "sbom.json", "sbom.xml", "*.cdx.json", "*.cdx.xml", "*.bom.json", "*.sbom.json", "*.spdx.json",
 }
@@ -55,7 +54,7 @@ func IsBOM(name string) bool {
 	})
 }
 
-// Unreadable says without the path why a file cannot be opened, and what to do.
+// Unreadable returns the reason why a file cannot be opened, without its path.
 func Unreadable(err error) error {
 	var at *fs.PathError
 	switch {

@@ -10,19 +10,18 @@ import (
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
-// maxPipFile bounds a requirements file that another refers to, in bytes.
+// maxPipFile is the maximum size of an included requirements file in bytes.
 const maxPipFile = 4 << 20
 
-// PipIncludes lists what the requirements files among some files below a folder
-// refer to, directly and through each other, but for those files themselves.
-// What is not there, no file or outside of the folder is left out: who reads the
-// files says so.
+// PipIncludes returns the files that requirements files in top include, directly or indirectly,
+// except the given ones. Missing files, files outside of top and non-regular files are omitted;
+// reading them reports the error.
 func PipIncludes(top string, names []string) (included []string, err error) {
 	root, err := os.OpenRoot(top)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }() // nothing is written
+	defer func() { _ = root.Close() }() // read only
 	seen := map[string]bool{}
 	for _, name := range names {
 		seen[name] = true
@@ -31,7 +30,7 @@ func PipIncludes(top string, names []string) (included []string, err error) {
 	for ; len(queue) > 0; queue = queue[1:] {
 		text, err := pipText(root, queue[0])
 		if err != nil {
-			continue // it is said where the file is read
+			continue // reading the file reports the error
 		}
 		for _, name := range lockfile.PipReferences(queue[0], text) {
 			if seen[name] {

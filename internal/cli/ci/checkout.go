@@ -12,17 +12,17 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// maxEvent bounds the file that tells of a workflow's event, in bytes.
+// maxEvent is the maximum size of a workflow's event file in bytes.
 const maxEvent = 8 << 20
 
-// findCheckout finds the checkout and what is under test in it.
+// findCheckout finds the checkout and determines the revision under test.
 func findCheckout(ctx context.Context, env ci.Env) (top string, c ci.Context, err error) {
 	if top, err = checkout.Git(ctx, "", "rev-parse", "--show-toplevel"); err != nil {
 		here, getErr := os.Getwd()
 		if getErr != nil {
 			return "", c, getErr
 		}
-		// In a container the checkout is often someone else's, which git refuses.
+		// In a container, another user often owns the checkout, and git rejects it.
 		if _, statErr := os.Lstat(filepath.Join(here, ".git")); statErr == nil {
 			return "", c, fmt.Errorf("git does not read this checkout: %w", err)
 		}
@@ -33,7 +33,7 @@ func findCheckout(ctx context.Context, env ci.Env) (top string, c ci.Context, er
 		&facts.Remote: {"remote", "get-url", "origin"},
 		&facts.Branch: {"rev-parse", "--abbrev-ref", "HEAD"}, &facts.Commit: {"rev-parse", "HEAD"},
 	} {
-		*fact, _ = checkout.Git(ctx, top, args...) // not there: not known
+		*fact, _ = checkout.Git(ctx, top, args...) // empty if unknown
 	}
 	if name := env["GITHUB_EVENT_PATH"]; name != "" {
 		if info, err := os.Stat(name); err == nil && info.Size() <= maxEvent {
@@ -49,7 +49,7 @@ func findCheckout(ctx context.Context, env ci.Env) (top string, c ci.Context, er
 	return top, c, nil
 }
 
-// reports hands in what other scanners wrote.
+// reports sends the reports of other scanners.
 func (b *build) reports(ctx context.Context) error {
 	if len(b.Report) == 0 {
 		return nil

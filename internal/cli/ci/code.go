@@ -17,14 +17,13 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// Bounds of the code that is sent.
+// Limits of the code that is sent.
 const (
-	maxCodeBatch = 1 << 20 // bytes of a request, roughly
+	maxCodeBatch = 1 << 20 // approximate bytes of a request
 	maxCodeItems = 500     // snippets of a request
 )
 
-// code sends the lines around the findings of this build's scans, secrets taken
-// out of them.
+// code sends the lines around the findings of this build's scans, with secrets removed.
 func (b *build) code(ctx context.Context) error {
 	if b.NoCode {
 		return nil
@@ -37,7 +36,7 @@ func (b *build) code(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("no code is sent: %w", err)
 	}
-	defer func() { _ = root.Close() }() // nothing is written
+	defer func() { _ = root.Close() }() // read only
 	c := checkout.Reader{Root: root, Secrets: secrets, Blanker: b.blanker(), Left: map[string]string{}}
 	b.showStep("reading the code around findings")
 	c.ReadSecrets(wanted)
@@ -57,8 +56,8 @@ func (b *build) code(ctx context.Context) error {
 	return nil
 }
 
-// wantedCode asks for what the server wants of each scan of this build, and for
-// where secrets are, by path.
+// wantedCode requests the findings whose code the server needs for each scan of this build. It also
+// returns the locations of secrets, by path.
 func (b *build) wantedCode(ctx context.Context) (
 	wanted []checkout.Wanted, secrets map[string][]model.SnippetPlace, err error,
 ) {
@@ -96,11 +95,11 @@ func (b *build) wantedCode(ctx context.Context) (
 	return wanted, secrets, nil
 }
 
-// blanker knows the secrets that other scanners' reports tell.
+// blanker returns a Blanker with the secrets in the reports of other scanners.
 func (b *build) blanker() *secrets.Blanker {
 	reading := &report.Reading{}
 	for _, name := range b.Report {
-		// One that cannot be read was said to be so when it was handed in.
+		// Unreadable reports were already reported when they were sent.
 		if data, err := os.ReadFile(name); err == nil {
 			_ = reading.Add(bytes.NewReader(data), report.Options{
 				Name: filepath.ToSlash(name),
@@ -113,7 +112,7 @@ func (b *build) blanker() *secrets.Blanker {
 	return reading.Blanker()
 }
 
-// sendCode sends snippets in requests of a bounded size.
+// sendCode sends snippets in requests of bounded size.
 func (b *build) sendCode(ctx context.Context, scanID int64, all []api.Snippet) error {
 	for total := len(all); len(all) > 0; {
 		b.showStep("sending the code around findings: %d of %d", total-len(all), total)

@@ -1,6 +1,6 @@
-// Package ci contains the command for builds.
-// It sends the inventory, the scan, reports and code to a server, and exits with the verdict of the gate.
-// The build systems are in internal/ci.
+// Package ci contains the command redoubt ci for builds. It sends the inventory, the scan, reports
+// and code to a server, and exits with the result of the gate. Support for build systems is in
+// internal/ci.
 package ci
 
 import (
@@ -41,12 +41,12 @@ type build struct {
 	Command
 	*command.App
 	env    ci.Env
-	at     ci.Context // what is under test
-	top    string     // of the checkout
+	at     ci.Context // revision under test
+	top    string     // root of the checkout
 	server ciServer
 	result ci.Outcome
 
-	terminal bool // somebody watches
+	terminal bool // standard error is a terminal
 }
 
 // Exit codes, as described in docs/guides/redoubt-ci.md.
@@ -56,8 +56,7 @@ const (
 	ciTrouble = 2 // 0 with --fail-open
 )
 
-// Run sends what the checkout holds, has the scanner run, and ends as the gate
-// says.
+// Run sends the contents of the checkout, runs the scanner, and exits with the result of the gate.
 func (c Command) Run(a *command.App) error {
 	b := &build{Command: c, App: a, env: ci.Environ(a.Environ())}
 	b.result = ci.Outcome{
@@ -71,8 +70,8 @@ func (c Command) Run(a *command.App) error {
 	return b.End()
 }
 
-// End says and writes what the run came to; a *command.ExitError tells with which code it
-// ends.
+// End prints and writes the result of the run. It returns a *command.ExitError with the exit code
+// unless that is 0.
 func (b *build) End() error {
 	b.result.Blocked = b.result.Blocked || len(b.result.Blocking) > 0
 	b.setExitCode()
@@ -83,8 +82,8 @@ func (b *build) End() error {
 	return nil
 }
 
-// runSteps does all steps. One that fails is noted, and keeps the next ones from
-// nothing but what needs the server's name.
+// runSteps runs all steps. A failed step is recorded, and the following steps run if the server is
+// known.
 func (b *build) runSteps() {
 	if b.URL == "" || b.Token == "" {
 		b.addTrouble(errors.New("the server is not named: set REDOUBT_URL to its address and REDOUBT_TOKEN to a token of " +
@@ -114,15 +113,14 @@ func (b *build) runSteps() {
 	}
 }
 
-// showStep says on a terminal what takes its time; anywhere else, as in a log,
-// nothing.
+// showStep shows the current step on a terminal. It prints nothing to logs.
 func (b *build) showStep(format string, args ...any) {
 	if b.terminal {
 		fmt.Fprintf(b.Err, "\r\x1b[K"+format+" …", args...)
 	}
 }
 
-// clearStep takes what showStep wrote off the terminal.
+// clearStep removes the output of showStep from the terminal.
 func (b *build) clearStep() {
 	if b.terminal {
 		fmt.Fprint(b.Err, "\r\x1b[K")
@@ -131,7 +129,7 @@ func (b *build) clearStep() {
 
 func (b *build) addTrouble(err error) { b.result.Trouble = append(b.result.Trouble, err.Error()) }
 
-// setExitCode decides how the run ends.
+// setExitCode determines the exit code.
 func (b *build) setExitCode() {
 	switch {
 	case b.result.Blocked:
@@ -148,8 +146,8 @@ func shortCommit(commit string) string {
 	return cmp.Or(commit, "no commit")
 }
 
-// scan runs the scanner, whose output goes where ours does. It reports by
-// itself; what it reported is asked for once it is over.
+// scan runs the scanner with the standard output and error of this process. The scanner sends its
+// results itself, and their outcome is requested after it ends.
 func (b *build) scan(ctx context.Context) error {
 	if b.NoSemgrep {
 		return nil
@@ -166,7 +164,7 @@ func (b *build) scan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	run := rand.Text() // which scan is this run's: another of the ref may end meanwhile
+	run := rand.Text() // identifies the scan of this run, as another scan of the ref may finish concurrently
 	cmd := exec.CommandContext(ctx, name, append([]string{"ci", "--oss-only", "--no-suppress-errors"}, b.Pass...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = b.top, command.Raw(b.Out), command.Raw(b.Err)
 	cmd.Env = append(b.Environ(), "SEMGREP_URL="+b.server.base, "SEMGREP_APP_TOKEN="+string(b.Token),
@@ -174,7 +172,7 @@ func (b *build) scan(ctx context.Context) error {
 		"SEMGREP_USER_AGENT_APPEND="+strings.TrimSpace(b.env["SEMGREP_USER_AGENT_APPEND"]+" redoubt-ci/"+run))
 	defaults := map[string]string{"SEMGREP_SEND_METRICS": "off", "SEMGREP_ENABLE_VERSION_CHECK": "0"}
 	if b.at.Remote != "" {
-		defaults["SEMGREP_REPO_NAME"] = b.at.Remote // or it would name the folder
+		defaults["SEMGREP_REPO_NAME"] = b.at.Remote // the default would be the directory name
 	}
 	for name, value := range defaults {
 		if b.env[name] == "" {
@@ -197,7 +195,7 @@ func (b *build) scan(ctx context.Context) error {
 	return err
 }
 
-// printResult prints what the run came to, and writes it where it is asked for.
+// printResult prints the result of the run and writes the requested files.
 func (b *build) printResult() {
 	if b.result.Deployment != "" {
 		fmt.Fprint(b.Out, "\n", b.result.Text())

@@ -11,7 +11,7 @@ import (
 // document is a file that a run writes.
 type document struct {
 	name string
-	flag int // of os.OpenFile
+	flag int // for os.OpenFile
 	text func() ([]byte, error)
 }
 
@@ -28,13 +28,13 @@ func (d document) write() error {
 	return errors.Join(err, f.Close())
 }
 
-// Names of what GitLab reads as artifacts.
+// Names of GitLab artifacts.
 const (
 	codeQualityFile = "gl-code-quality-report.json"
 	dotenvFile      = "redoubt.env"
 )
 
-// documents are the files that are asked for, and those that the system reads.
+// documents returns the requested files and those of the build system.
 func (b *build) documents() []document {
 	list := []document{}
 	add := func(name string, flag int, text func() ([]byte, error)) {

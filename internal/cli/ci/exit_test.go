@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/doctest"
 )
 
-// TestExitCodesOfCI holds that a run ends with the codes that redoubt-ci.md
-// has, and that what it writes says the same.
+// TestExitCodesOfCI checks that a run exits with the codes in redoubt-ci.md, and that its output
+// states the same.
 func TestExitCodesOfCI(t *testing.T) {
 	codes := doctest.ExitCodes(t, "../../../docs/guides/redoubt-ci.md", "| exit code | means |")
 	if diff := cmp.Diff([]string{"0", "1", "2"}, codes); diff != "" {

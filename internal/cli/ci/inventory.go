@@ -19,17 +19,15 @@ import (
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
-// Bounds of an inventory: files, as many as a request takes, and bytes of each
-// and of all.
+// Limits of an inventory: number of files in a request, and bytes of each file and of all files.
 const (
 	maxCIFiles = 1000
 	maxCIFile  = 64 << 20
 	maxCIBytes = 512 << 20
 )
 
-// inventory hands in every lockfile and bill of materials of the checkout, as
-// all that there are. Where not all of them can be looked at, none counts as gone
-// by its absence.
+// inventory sends all lockfiles and bills of materials of the checkout as a complete inventory. If
+// some cannot be read, missing lockfiles do not count as removed.
 func (b *build) inventory(ctx context.Context) error {
 	if b.NoInventory {
 		return nil
@@ -69,22 +67,22 @@ func (b *build) inventory(ctx context.Context) error {
 	return nil
 }
 
-// ciInventory is what there is to hand in.
+// ciInventory collects the files of an inventory.
 type ciInventory struct {
 	*build
-	room  int64 // bytes
-	whole bool  // it is all that the checkout has
+	room  int64 // remaining bytes
+	whole bool  // the inventory is complete
 	files []api.File
 }
 
-// lose notes what cannot be handed in and may state any lockfile.
+// lose records that the inventory is incomplete. An unreadable file may list any lockfile.
 func (b *ciInventory) lose(why error) {
 	b.whole = false
 	b.addTrouble(fmt.Errorf("%w; no lockfile counts as removed", why))
 }
 
-// read reads a file of the inventory. A lockfile that cannot be goes without its
-// text, so that what is known of it stays in force.
+// read adds a file to the inventory. An unreadable lockfile is added without its content, so that
+// its known dependencies stay unchanged.
 func (b *ciInventory) read(name string, isLockfile bool) {
 	data, err := b.text(name)
 	switch {
@@ -98,8 +96,8 @@ func (b *ciInventory) read(name string, isLockfile bool) {
 		fmt.Fprintf(b.Err, "redoubt ci: %s is skipped: it only has the name of a lockfile\n", name)
 		return
 	case !isLockfile:
-		// Anything may be called bom.json, and one that is broken would take the
-		// whole request with it.
+		// Files of other formats may be named bom.json, and an invalid file would make the whole
+		// request fail.
 		format, err := report.Detect(name, data[:min(len(data), checkout.DetectBytes)])
 		if foreign, ok := errors.AsType[*report.ForeignError](err); ok {
 			b.lose(fmt.Errorf("%s could not be read: %w", name, foreign))
@@ -118,7 +116,7 @@ func (b *ciInventory) read(name string, isLockfile bool) {
 	b.files = append(b.files, api.File{Name: name, Data: data})
 }
 
-// text reads a file that is not too large.
+// text reads a file within the size limits.
 func (b *ciInventory) text(name string) ([]byte, error) {
 	file := filepath.Join(b.top, filepath.FromSlash(name))
 	info, err := os.Lstat(file)
@@ -138,8 +136,8 @@ func (b *ciInventory) text(name string) ([]byte, error) {
 	return data, nil
 }
 
-// paths lists what is to be read, sorted: what git has or would add, but
-// for what .semgrepignore names and what package managers unpacked.
+// paths returns the sorted paths to read: tracked and untracked files that git does not ignore. It
+// omits paths in .semgrepignore and dependency directories.
 func (b *ciInventory) paths(ctx context.Context) ([]string, error) {
 	all, err := b.checkoutPaths(ctx)
 	if err != nil {
@@ -156,9 +154,9 @@ func (b *ciInventory) paths(ctx context.Context) ([]string, error) {
 		}
 		info, err := os.Lstat(filepath.Join(b.top, filepath.FromSlash(name)))
 		switch {
-		case err == nil && !info.Mode().IsRegular(): // a link may lead anywhere
+		case err == nil && !info.Mode().IsRegular(): // links may point anywhere
 			fmt.Fprintf(b.Err, "redoubt ci: %s is left out: only files are read, no links\n", name)
-		case err == nil || !errors.Is(err, fs.ErrNotExist): // why it cannot be looked at is said when it is read
+		case err == nil || !errors.Is(err, fs.ErrNotExist): // reading the file reports the error
 			out = append(out, name)
 		}
 	}
@@ -190,8 +188,8 @@ func (b *ciInventory) checkoutPaths(ctx context.Context) ([]string, error) {
 	return all, err
 }
 
-// semgrepIgnore reads the globs of a .semgrepignore. Its comments, includes and
-// exceptions name no file to leave out.
+// semgrepIgnore reads the globs of a .semgrepignore file. Its comments, includes and exceptions are
+// skipped.
 func semgrepIgnore(name string) (globs model.PathGlobs, err error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -19,17 +19,17 @@ import (
 	"github.com/redoubt/redoubt/internal/ci"
 )
 
-// ciServer is the server that a run speaks to.
+// ciServer is a client of the server.
 type ciServer struct {
 	base       string
-	deployment string // its slug
+	deployment string // slug of the deployment
 	client     *api.Client
 }
 
-// ciWait bounds one call, in which a large inventory may be stored.
+// ciWait is the timeout of a request. Storing a large inventory takes long.
 const ciWait = 5 * time.Minute
 
-// newCIServer asks the server which deployment the token is of.
+// newCIServer returns a client for the deployment of the token.
 func newCIServer(ctx context.Context, c Command) (ciServer, error) {
 	s := ciServer{base: strings.TrimSuffix(c.URL, "/")}
 	u, err := url.Parse(s.base)
@@ -55,10 +55,10 @@ func newCIServer(ctx context.Context, c Command) (ciServer, error) {
 	return s, err
 }
 
-// maxCIAnswer bounds what is read of an answer, in bytes.
+// maxCIAnswer is the maximum size of a response in bytes.
 const maxCIAnswer = 64 << 20
 
-// get asks what scanners ask, which is no part of the Web API.
+// get requests an address of the scanner API, which is not part of the Web API.
 func (s ciServer) get(ctx context.Context, path string, out any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, nil)
 	if err != nil {
@@ -84,10 +84,10 @@ func (s ciServer) get(ctx context.Context, path string, out any) error {
 	return nil
 }
 
-// statusError says why the server refused, and what to do.
+// statusError returns the server's error, with advice.
 func statusError(status int, text []byte) error {
 	var p api.Problem
-	_ = json.Unmarshal(text, &p) // what is no problem document has no detail
+	_ = json.Unmarshal(text, &p) // without a problem document the detail is empty
 	p.Status = status
 	if p.Detail == "" {
 		p.Detail = "the server answered " + http.StatusText(status)
@@ -95,7 +95,7 @@ func statusError(status int, text []byte) error {
 	return withAdvice(&p)
 }
 
-// withAdvice adds to a refusal what a person can do about it.
+// withAdvice adds advice for the user to a server's error.
 func withAdvice(err error) error {
 	var p *api.Problem
 	if !errors.As(err, &p) {
@@ -113,30 +113,30 @@ func withAdvice(err error) error {
 	return err
 }
 
-// scanOutcome is what the latest scan of a ref came to.
+// scanOutcome is the outcome of the latest scan of a ref.
 type scanOutcome struct {
 	ScanID  int64              `json:"scan_id"`
 	Outcome api.ImportResponse `json:"outcome"`
 }
 
-// outcome asks for the scan that a run began, else for the latest that was applied.
+// outcome returns the scan that a run started or, if there is none, the latest applied one.
 func (s ciServer) outcome(ctx context.Context, project, ref, run string) (out scanOutcome, err error) {
 	q := url.Values{"project": {project}, "ref": {ref}, "run": {run}}
 	return out, s.get(ctx, "/api/agent/scans/outcome?"+q.Encode(), &out)
 }
 
-// send hands files in under a key of its own, so that it may be tried again.
+// send uploads files with an idempotency key, so that the request can be retried.
 func (s ciServer) send(ctx context.Context, q api.ImportQuery, files []api.File) (*api.ImportResponse, error) {
 	out, err := s.client.ImportReports(ctx, s.deployment, q, files, api.WithKey("ci-"+rand.Text()))
 	return out, withAdvice(err)
 }
 
-// findings is the page of a project's findings on a ref.
+// findings returns the address of a project's findings on a ref.
 func (s ciServer) findings(project, ref string) string {
 	return s.base + "/orgs/" + s.deployment + "/findings?" + url.Values{"repo": {project}, "ref": {ref}}.Encode()
 }
 
-// sourceOf is what one report or lockfile of an upload came to.
+// sourceOf returns the result of one source of an upload.
 func sourceOf(i api.Import) ci.Source {
 	s := ci.Source{
 		Name: i.Source, ScanID: i.ScanID, Outcome: i.Outcome, New: i.New + i.Returned,
@@ -154,7 +154,7 @@ func sourceOf(i api.Import) ci.Source {
 	return s
 }
 
-// addOutcome adds what an upload did to what the run came to.
+// addOutcome adds the result of an upload to the result of the run.
 func (b *build) addOutcome(in api.ImportResponse) {
 	r := &b.result
 	source := map[int64]string{}
@@ -196,14 +196,14 @@ func (b *build) addOutcome(in api.ImportResponse) {
 				f.Source = in.Imports[0].Source
 			}
 			if f.ID == 0 || !slices.ContainsFunc(list, func(had ci.Finding) bool { return had.ID == f.ID }) {
-				list = append(list, f) // the inventory and the scan may both tell of it
+				list = append(list, f) // inventory and scan may both report it
 			}
 		}
 		return list
 	}
 	r.Blocking, r.Noted = gate(r.Blocking, in.Gate.Blocking), gate(r.Noted, in.Gate.Noted)
 	for _, id := range in.Gate.BlockingScans {
-		scan, _ := strconv.ParseInt(id, 10, 64) // what is no number leads to a page that says so
+		scan, _ := strconv.ParseInt(id, 10, 64) // an invalid id leads to an error page
 		r.Unblock = append(r.Unblock, api.BlockingPage(b.server.base, b.server.deployment, scan))
 	}
 	if in.Gate.Reason != "" {

@@ -5,5 +5,5 @@ import (
 	versions "github.com/redoubt/redoubt/internal/version"
 )
 
-// AdvisoryOrders are those of the house's versions.
+// AdvisoryOrders returns the version order of an ecosystem.
 func AdvisoryOrders(ecosystem string) advisory.Order { return versions.OrderOf(ecosystem) }

@@ -1,5 +1,5 @@
-// Package command contains what the commands share: the context of a command, the choice of a deployment,
-// tables and exit codes. Commands over the Web API and commands over the store import it.
+// Package command contains what the commands share: their context, the selection of a deployment,
+// tables and exit codes. Commands that use the Web API and commands that use the store import it.
 // It does not parse flags and contains no command.
 package command
 
@@ -23,30 +23,32 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// App is what every command is run with.
+// App is the context of a command.
 type App struct {
 	Ctx   context.Context
 	Out   io.Writer
 	Err   io.Writer
 	Clock func() time.Time
 
-	Getenv  func(name string) string // an environment variable
-	Environ func() []string          // all of them, as NAME=value
+	Getenv  func(name string) string // returns an environment variable
+	Environ func() []string          // returns all variables as NAME=value
 	Log     *slog.Logger
 
-	// OpenBeside returns a client of the Web API beside a database, and the slug of the deployment.
+	// OpenBeside opens a database and returns an in-process client of its Web API and the slug of
+	// the deployment.
 	OpenBeside func(a *App, at config.Storage, deployment string, to Senders) (*api.Client, string, error)
-	// ExportBeside runs exports in this process until the command ends. It is nil with a server.
+	// ExportBeside runs exports in this process until the command ends. It is nil if a server is
+	// used.
 	ExportBeside func()
 
 	ends    []func() error // functions of AtEnd
 	Unknown []string       // environment variables named REDOUBT_… that no command reads
 }
 
-// AtEnd adds a function that runs when the command is done.
+// AtEnd registers a function that runs when the command ends.
 func (a *App) AtEnd(fn func() error) { a.ends = append(a.ends, fn) }
 
-// End runs functions of AtEnd, the last first.
+// End runs the functions of AtEnd in reverse order.
 func (a *App) End() (err error) {
 	for _, fn := range slices.Backward(a.ends) {
 		err = errors.Join(err, fn())
@@ -55,7 +57,7 @@ func (a *App) End() (err error) {
 	return err
 }
 
-// Actor names the person at the command line in the audit trail.
+// Actor returns the actor of audit events: the operating system user.
 func (a *App) Actor() model.Actor {
 	by := model.Actor{Kind: "cli"}
 	if u, err := user.Current(); err == nil {
@@ -64,15 +66,15 @@ func (a *App) Actor() model.Actor {
 	return by
 }
 
-// Create opens the storage and makes it where there is none.
+// Create opens the storage and creates it if it does not exist.
 func (a *App) Create(c config.Storage) (*store.Store, error) {
 	return store.Open(a.Ctx, store.Config{
 		Dir: c.Data, DatabaseURL: string(c.DatabaseURL), Timeout: c.DatabaseTimeout, Clock: a.Clock, Logger: a.Log,
 	})
 }
 
-// Open opens storage that is there. A command that only looks or manages makes
-// none, so that a mistyped folder does not pass for an empty one.
+// Open opens existing storage. It never creates storage, so that a mistyped directory is not
+// mistaken for an empty database.
 func (a *App) Open(c config.Storage) (*store.Store, error) {
 	if c.DatabaseURL == "" {
 		if _, err := os.Stat(filepath.Join(c.Data, store.FileName)); errors.Is(err, fs.ErrNotExist) {
@@ -83,13 +85,13 @@ func (a *App) Open(c config.Storage) (*store.Store, error) {
 	return a.Create(c)
 }
 
-// Tenant is what the commands that work on one deployment take.
+// Tenant contains the flags of commands that work on one deployment.
 type Tenant struct {
 	config.Storage
 	Deployment string `help:"Deployment, by id or slug; not needed while there is only one." env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
 }
 
-// Use opens the storage and finds the deployment.
+// Use opens the storage and returns the deployment.
 func (t Tenant) Use(a *App) (*store.Store, model.Deployment, error) {
 	st, err := a.Open(t.Storage)
 	if err != nil {
@@ -102,7 +104,7 @@ func (t Tenant) Use(a *App) (*store.Store, model.Deployment, error) {
 	return st, d, nil
 }
 
-// Find returns the deployment that the command line names, or the only one.
+// Find returns the deployment of the flag, or the only one.
 func (t Tenant) Find(ctx context.Context, st *store.Store) (model.Deployment, error) {
 	if t.Deployment != "" {
 		d, err := st.Deployment(ctx, t.Deployment)
@@ -128,7 +130,7 @@ func (t Tenant) Find(ctx context.Context, st *store.Store) (model.Deployment, er
 	return all[0], nil
 }
 
-// View runs fn on the deployment that the command line chose.
+// View runs fn on the selected deployment.
 func (t Tenant) View(a *App, fn func(context.Context, *store.Tx) error) error {
 	st, d, err := t.Use(a)
 	if err != nil {
@@ -137,8 +139,7 @@ func (t Tenant) View(a *App, fn func(context.Context, *store.Tx) error) error {
 	return errors.Join(st.View(a.Ctx, d.ID, fn), st.Close())
 }
 
-// Update runs fn in one transaction on the deployment that the command line
-// chose, and says what was done only once it is committed.
+// Update runs fn in one transaction on the selected deployment. It prints done after the commit.
 func (t Tenant) Update(a *App, fn func(context.Context, *store.Tx) (done string, err error)) error {
 	st, d, err := t.Use(a)
 	if err != nil {

@@ -2,7 +2,7 @@ package command
 
 import "fmt"
 
-// ExitError ends the program with a code, once all is said.
+// ExitError ends the program with an exit code and no message.
 type ExitError struct{ Code int }
 
 // Error implements error.

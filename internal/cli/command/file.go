@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// ReplaceFile writes a new file, its owner's alone, and gives it the name.
+// ReplaceFile atomically replaces a file. Only its owner can read it.
 func ReplaceFile(name string, text []byte) error {
 	return ReplaceFileWith(name, func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -15,7 +15,7 @@ func ReplaceFile(name string, text []byte) error {
 	})
 }
 
-// ReplaceFileWith does the same with what write writes.
+// ReplaceFileWith is ReplaceFile with the output of write.
 func ReplaceFileWith(name string, write func(io.Writer) error) error {
 	part, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
 	if err != nil {

@@ -16,18 +16,19 @@ import (
 // KeyCheck is the setting that identifies the key file of a database.
 const KeyCheck = "key check"
 
-// DevelopmentKey is a setting in which development versions from before the key file stored their key.
+// DevelopmentKey is the setting in which early development versions stored their key, before the
+// key file existed.
 const DevelopmentKey = "secret key"
 
-// ErrKeyFile is the ground of what is said where file and database do not fit.
+// ErrKeyFile is wrapped by errors about a key file that does not match the database.
 var ErrKeyFile = errors.New("without the keys that this database was used with, secrets in reports would count as " +
 	"new ones and lose their triage. " +
 	"Copy the key file from the server that started first, or from the backup, or name it with --key-file. If redoubt " +
 	"check finds the database whole and the file is lost for good, redoubt key new makes another")
 
-// OpenKeys reads the key file of a database, and creates one for a new database. After a crash the
-// next start completes that. Where file and database do not fit and the database is damaged,
-// the error is about the damage.
+// OpenKeys reads the key file of a database, and creates one for a new database. If a crash
+// interrupts the creation, the next start completes it. If the files do not match and the database
+// is damaged, the error describes the damage.
 func OpenKeys(a *App, c config.Storage, st *store.Store) (keyring.Ring, error) {
 	ring, err := fittingKeys(a, c, st)
 	if err == nil || errors.Is(err, model.ErrUnavailable) {
@@ -80,8 +81,8 @@ func fittingKeys(a *App, c config.Storage, st *store.Store) (keyring.Ring, error
 	return ring, fmt.Errorf("the key file %s is not the one of this database: %w", c.KeyPath(), ErrKeyFile)
 }
 
-// RefuseDevelopmentKeys returns an error if the database holds keys of a development version. One
-// that identifies its key file does not need them.
+// RefuseDevelopmentKeys returns an error if the database contains keys of a development version. A
+// database that identifies its key file does not need them.
 func RefuseDevelopmentKeys(a *App, st *store.Store, check []byte) error {
 	if check != nil {
 		return nil
@@ -95,7 +96,7 @@ func RefuseDevelopmentKeys(a *App, st *store.Store, check []byte) error {
 		"which writes them to a file, and name that file here")
 }
 
-// makeKeys writes the first key file.
+// makeKeys creates the first key file.
 func makeKeys(a *App, c config.Storage) (ring keyring.Ring, made bool, err error) {
 	ring = keyring.New(a.Clock())
 	err = ring.Create(c.KeyPath())
@@ -106,7 +107,7 @@ func makeKeys(a *App, c config.Storage) (ring keyring.Ring, made bool, err error
 	return ring, err == nil, err
 }
 
-// StoredSetting reads a setting; one that is not there is nil.
+// StoredSetting returns a setting, or nil if it is not set.
 func StoredSetting(a *App, st *store.Store, name string) ([]byte, error) {
 	value, err := st.StoredSetting(a.Ctx, name)
 	if errors.Is(err, model.ErrNotFound) {
@@ -115,5 +116,5 @@ func StoredSetting(a *App, st *store.Store, name string) ([]byte, error) {
 	return value, err
 }
 
-// FileCheckTimeout is how long that goes on while the server answers.
+// FileCheckTimeout limits the check of the database while the server is running.
 const FileCheckTimeout = time.Minute

@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
-// CodeHosts is what code hosts are asked with.
+// CodeHosts returns the configuration of clients for code hosts.
 func CodeHosts(a *App, o config.Outbound) (scm.Config, error) {
 	reach, err := NetworkReach(o)
 	return scm.Config{
@@ -15,21 +15,21 @@ func CodeHosts(a *App, o config.Outbound) (scm.Config, error) {
 	}, err
 }
 
-// NetworkReach says which addresses code hosts may have.
+// NetworkReach returns the addresses that code hosts may have.
 func NetworkReach(o config.Outbound) (scm.Reach, error) {
 	private, also, err := o.Networks()
 	return scm.Reach{NoPrivate: !private, Also: also}, err
 }
 
-// HostSettings are the settings of commands that send requests to code hosts. A server has
-// its own.
+// HostSettings are the settings of commands that send requests to code hosts. A server has separate
+// settings.
 type HostSettings struct {
 	config.Outbound
 	PublicURL string `help:"Beside the database: where the host reaches this server, as https://redoubt.example.com. A server has its own." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
 }
 
-// Senders are the settings of commands that send requests or messages elsewhere. A server
-// has its own.
+// Senders are the settings of commands that send requests or messages elsewhere. A server has
+// separate settings.
 type Senders struct {
 	Hosts  HostSettings
 	Notify config.Notifications

@@ -12,13 +12,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Printable writes what people read: what a terminal would obey is escaped,
-// whatever is stored (model.Escaped). Line ends and tabs stay, which commands
-// print themselves; a cell of a table has none. JSON means the same afterwards.
+// Printable is a writer that escapes terminal control sequences in stored text (model.Escaped).
+// Line breaks and tabs are unchanged, as commands print them; table cells contain none. The meaning
+// of JSON is preserved.
 type Printable struct {
 	mu   sync.Mutex
 	To   io.Writer
-	held []byte // of a character that is not complete yet
+	held []byte // start of an incomplete character
 }
 
 // Write implements io.Writer.
@@ -42,8 +42,8 @@ func (p *Printable) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Raw is the writer itself, for progress bars, which move the cursor, and for
-// programs that write by themselves.
+// Raw returns the underlying writer, for progress bars that move the cursor, and for child
+// processes.
 func Raw(w io.Writer) io.Writer {
 	if p, ok := w.(*Printable); ok {
 		return p.To
@@ -51,8 +51,8 @@ func Raw(w io.Writer) io.Writer {
 	return w
 }
 
-// Exact is where a document goes that is to be the same byte for byte: it is
-// escaped only where a terminal shows it.
+// Exact returns a writer for documents that must not be changed. Only a terminal receives escaped
+// text.
 func Exact(w io.Writer) io.Writer {
 	if f, ok := Raw(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return w

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPrintableKeepsTheRest: characters that come in parts, lines and tabs.
+// TestPrintableKeepsTheRest checks characters that arrive in parts, line breaks and tabs.
 func TestPrintableKeepsTheRest(t *testing.T) {
 	var out bytes.Buffer
 	p := &Printable{To: &out}

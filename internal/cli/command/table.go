@@ -18,8 +18,8 @@ func OrDash(s string) string {
 	return s
 }
 
-// Table prints rows under a head, in columns: each on one line, and nothing that a
-// terminal would obey, whatever is in a cell. All tables go through it.
+// Table prints rows in columns under a head, one line per row. Control characters are escaped. All
+// tables use it.
 func Table(w io.Writer, head string, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
@@ -33,7 +33,7 @@ func Table(w io.Writer, head string, rows [][]string) error {
 	return t.Flush()
 }
 
-// Day prints a time for a list, - for none.
+// Day formats a time for a list. The zero time is "-".
 func Day(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -41,8 +41,8 @@ func Day(t time.Time) string {
 	return t.UTC().Format(time.DateTime)
 }
 
-// SeverityWord is what people read: what nobody rates counts as medium, and is not
-// called that.
+// SeverityWord returns the displayed severity. Unrated findings count as medium but are displayed
+// as not rated.
 func SeverityWord(severity string, unrated bool) string {
 	if unrated {
 		return model.NotRated

@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// CreateToken makes a token of the transaction's deployment and returns its text.
+// CreateToken creates a token of the transaction's deployment and returns its secret.
 func CreateToken(ctx context.Context, tx *store.Tx, token model.Token) (string, model.Token, error) {
 	secret := auth.NewSecret(tx.Deployment().ID)
 	token.PublicID = secret.PublicID

@@ -16,20 +16,20 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/checkout"
 )
 
-// besideCode reads code that reports do not tell from the checkout in which the import
-// runs, or which its root names. Only what is certainly what was scanned is read: files
-// of the commit that --commit names, which is checked out, as they are in it, and not
-// written since the report was.
+// besideCode reads code that reports do not contain. The source is the checkout in which the import
+// runs, or that --root names. It only reads files that are certainly those that were scanned. They
+// belong to the commit of --commit, which is checked out, and are unchanged since the commit and
+// since the report was written.
 type besideCode struct {
-	none   string // why nothing at all is read; empty where something may be
-	commit string // that --commit names, in full; empty where this is not its checkout
+	none   string // why no code can be read; empty if it can
+	commit string // full id of the commit of --commit; empty if it is not checked out
 	reader checkout.Reader
-	prefix string          // of the folder that the import runs in, with a slash
-	files  map[string]bool // that are in the commit, and as they are there
+	prefix string          // of the working directory in the checkout, with a trailing slash
+	files  map[string]bool // unchanged files of the commit
 	left   map[string]string
 }
 
-// beside looks at the checkout. An error is told once a report asks for code.
+// beside opens the checkout. An error is only reported if a report needs code.
 func (c Command) beside(ctx context.Context) *besideCode {
 	b := &besideCode{left: map[string]string{}}
 	if err := b.Open(ctx, c.Root, c.Commit); err != nil {
@@ -40,7 +40,7 @@ func (c Command) beside(ctx context.Context) *besideCode {
 
 func (b *besideCode) Open(ctx context.Context, dir, commit string) error {
 	top, err := checkout.Git(ctx, dir, "rev-parse", "--show-toplevel")
-	if err != nil && dir != "" { // which was the folder of the machine that scanned
+	if err != nil && dir != "" { // the root may be a directory of the scanning machine
 		dir = ""
 		top, err = checkout.Git(ctx, dir, "rev-parse", "--show-toplevel")
 	}
@@ -71,8 +71,8 @@ func (b *besideCode) Open(ctx context.Context, dir, commit string) error {
 	return err
 }
 
-// committedFiles are the files of HEAD that are in the working tree as they are there.
-// Links and other repositories are none.
+// committedFiles returns the files of HEAD that are unchanged in the working tree. Links and
+// submodules are excluded.
 func committedFiles(ctx context.Context, top string) (map[string]bool, error) {
 	tree, err := checkout.Git(ctx, top, "ls-tree", "-r", "-z", "HEAD")
 	if err != nil {
@@ -96,11 +96,11 @@ func committedFiles(ctx context.Context, top string) (map[string]bool, error) {
 
 func (b *besideCode) close() {
 	if b.reader.Root != nil {
-		_ = b.reader.Root.Close() // nothing is written
+		_ = b.reader.Root.Close() // read only
 	}
 }
 
-// source returns what reads files for a report that was written at a time.
+// source returns a function that reads files for a report that was written at a time.
 func (b *besideCode) source(written time.Time) func(name string) string {
 	return func(name string) string {
 		text, err := b.read(name, written)
@@ -111,7 +111,7 @@ func (b *besideCode) source(written time.Time) func(name string) string {
 	}
 }
 
-// note keeps why code of a file is not read, as it was said first.
+// note records the first reason why a file's code is not read.
 func (b *besideCode) note(name, why string) {
 	b.left[name] = cmp.Or(b.left[name], why)
 }
@@ -134,8 +134,8 @@ func (b *besideCode) read(name string, written time.Time) (string, error) {
 	return string(text), nil
 }
 
-// Find returns where the file is from the top of the checkout: reports name files from
-// there, or from the folder that the scanner ran in.
+// Find returns the path of a file from the top of the checkout. Reports name files from there, or
+// from the directory in which the scanner ran.
 func (b *besideCode) Find(name string) (string, error) {
 	top, here := path.Clean(name), path.Join(b.prefix, name)
 	switch inTop, inHere := b.files[top], b.files[here]; {
@@ -149,7 +149,7 @@ func (b *besideCode) Find(name string) (string, error) {
 	return "", errors.New("the commit has no such file, or it was changed since")
 }
 
-// tell says which code was not read, and why, one line for each reason.
+// tell prints which code was not read, one line per reason.
 func (b *besideCode) tell(w io.Writer) {
 	why := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(b.left)) {

@@ -14,8 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// silentReport is what semgrep writes of the lines of a file that call eval, where nobody
-// is logged in.
+// silentReport returns a report of semgrep without login about the lines of a file that call eval.
 func silentReport(path, text string) string {
 	var results []reporttest.Result
 	offset := 0
@@ -31,15 +30,15 @@ func silentReport(path, text string) string {
 	return string(reporttest.SemgrepOf([]string{path}, results...))
 }
 
-// TestImportBesideTheCheckout imports reports that tell no code, in the checkout that they
-// are of: a line put above another is new, and that one stays who it was. Where it is not
-// certain that the code is what was scanned, nobody can say which is new, and it is said why.
+// TestImportBesideTheCheckout imports reports without code in their checkout. A line inserted above
+// another is new, and the other keeps its identity. If the code may differ from the scanned code,
+// the import reports why.
 func TestImportBesideTheCheckout(t *testing.T) {
 	const was, is = "f();\neval(aa);\neval(bb);\n", "eval(xx);\nf();\neval(aa);\neval(bb);\n"
 	for _, engine := range []string{"sqlite", "postgres"} {
 		for name, test := range map[string]struct {
-			folder string // that the scanner and the import run in
-			commit string // of the second report; empty is the one that is checked out
+			folder string // in which the scanner and the import run
+			commit string // of the second report; empty means the one that is checked out
 			change func(w *importer)
 			new    int
 			said   string
@@ -101,8 +100,8 @@ func TestImportBesideTheCheckout(t *testing.T) {
 	}
 }
 
-// TestImportKnowsItsCheckout reads code where the commit is shortened, and where the root
-// is that of another machine, and keeps the commit in full.
+// TestImportKnowsItsCheckout checks that code is read for a shortened commit and for a root of
+// another machine, and that the full commit is stored.
 func TestImportKnowsItsCheckout(t *testing.T) {
 	const text = "eval(aa);\n"
 	for name, test := range map[string]struct {
@@ -140,14 +139,14 @@ func (w *importer) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit commits the files that there are.
+// commit commits all files.
 func (w *importer) commit() {
 	w.Helper()
 	w.git("add", "-A", ":/")
 	w.git("commit", "-q", "-m", "a change")
 }
 
-// age sets when a file was written.
+// age sets the modification time of a file relative to now.
 func (w *importer) age(name string, by time.Duration) {
 	w.Helper()
 	if err := os.Chtimes(name, time.Time{}, time.Now().Add(by)); err != nil {

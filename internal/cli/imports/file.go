@@ -11,15 +11,14 @@ import (
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
-// importFile is a file to import: where it is, and what it is called there.
+// importFile is a file to import: its path on disk and its name in the import.
 type importFile struct {
 	disk, name string
-	found      bool // in a folder, or by another file: nobody named it
+	found      bool // found in a directory or included by another file, instead of named
 }
 
-// files are those that were named: of a folder what is in it, and with
-// requirements files those that they refer to. What of a folder cannot be looked
-// at is noted with the reader.
+// files returns the named files, the inventory of named directories, and the files that
+// requirements files include. Errors in directories are recorded in reader.
 func (c Command) files(reader *importReader) (list []importFile, err error) {
 	for _, name := range c.Files {
 		info, err := os.Stat(name)
@@ -48,8 +47,7 @@ func (c Command) files(reader *importReader) (list []importFile, err error) {
 	return c.withPipIncludes(list)
 }
 
-// eachOnce leaves out files that are listed already: what was named and is in a folder that
-// was named too counts as named.
+// eachOnce removes duplicates. A file that is named and also in a named directory counts as named.
 func eachOnce(list []importFile) (out []importFile) {
 	at := map[string]int{}
 	for _, f := range list {
@@ -65,8 +63,8 @@ func eachOnce(list []importFile) (out []importFile) {
 	return out
 }
 
-// withPipIncludes adds the files that requirements files refer to, and names
-// these as their repository does.
+// withPipIncludes adds the files that requirements files include, and sets their names to paths in
+// the repository.
 func (c Command) withPipIncludes(list []importFile) ([]importFile, error) {
 	names := []string{}
 	for i, f := range list {
@@ -93,8 +91,8 @@ func (c Command) withPipIncludes(list []importFile) ([]importFile, error) {
 	return appendMissing(list, ".", included), err
 }
 
-// placeOf finds the folder that paths in the repository start from, and that of
-// a file there: below the root that is told, else beside the file.
+// placeOf returns the directory of the repository and the path of a file in it. The directory is
+// root if it is set, or else the file's own directory.
 func placeOf(file, root string) (top, name string, err error) {
 	if root == "" {
 		return filepath.Dir(file), filepath.Base(file), nil
@@ -121,11 +119,11 @@ func appendMissing(list []importFile, top string, names []string) []importFile {
 	return list
 }
 
-// inventoryOf lists the lockfiles and bills of materials of a folder, but for
-// what package managers have put there. Links and what else is no file, which may
-// lead anywhere or never end, are noted and left out.
+// inventoryOf returns the lockfiles and bills of materials in a directory, without dependency
+// directories. Links and other non-regular files are recorded and omitted: they may point anywhere
+// or never end.
 func inventoryOf(folder string, reader *importReader) (names []string, err error) {
-	top := strings.TrimRight(folder, "/") + "/" // so that a link that was named is followed
+	top := strings.TrimRight(folder, "/") + "/" // the slash follows a named link
 	err = filepath.WalkDir(top, func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

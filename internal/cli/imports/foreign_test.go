@@ -16,8 +16,8 @@ const (
 	juliaEmpty = "# This file is machine-generated - editing it directly is not advised\n"
 )
 
-// TestImportForeign: a report that says nothing ends an import with 1 where it was named,
-// and with 3 where a folder has it, from which all else is taken.
+// TestImportForeign checks that an import with an unusable report exits with 1 if the report was
+// named. It exits with 3 if the report is in a directory, from which all other files are imported.
 func TestImportForeign(t *testing.T) {
 	w := newImporter(t, "sqlite")
 	for name, text := range map[string]string{"snyk.json": snykClean, "csaf.json": csaf, "refused.json": allRefused, "bom.json": bomRefused} {
@@ -38,8 +38,8 @@ func TestImportForeign(t *testing.T) {
 	}
 }
 
-// TestImportNamesakes: files that only have the name of a lockfile, and empty lockfiles,
-// fail no import of a folder; a lockfile that is broken does.
+// TestImportNamesakes checks that files that are only named like lockfiles, and empty lockfiles, do
+// not fail the import of a directory. A broken lockfile does.
 func TestImportNamesakes(t *testing.T) {
 	w := newImporter(t, "sqlite")
 	w.write("some/go.mod", "module a.example/b\n\nrequire golang.org/x/text v0.3.5\n")
@@ -50,7 +50,7 @@ func TestImportNamesakes(t *testing.T) {
 	for name, text := range map[string]string{"yarn.lock": "", "paket.lock": "\n", "Manifest.toml": juliaEmpty} {
 		w.write("some/empty/"+name, text)
 	}
-	w.write("some/e/bom.json", "[]") // of gitleaks by itself, and no bill of materials
+	w.write("some/e/bom.json", "[]") // a gitleaks report instead of a bill of materials
 	others = append(others, "some/e/bom.json")
 	for _, strict := range []bool{false, true} {
 		out, said, exit := w.run(Command{Full: true, Strict: strict}, "some")

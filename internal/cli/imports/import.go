@@ -1,6 +1,6 @@
-// Package imports contains the command that imports reports, lockfiles and bills of materials.
-// It writes to a database on this machine.
-// Code around findings comes from the checkout in which the command runs.
+// Package imports contains the command that imports reports, lockfiles and bills of materials into
+// a database on this machine. Code around findings is read from the checkout in which the command
+// runs.
 package imports
 
 import (
@@ -46,12 +46,11 @@ type Command struct {
 	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, VEX documents, lockfiles (by their path in the repository, as seen from here), or folders, of which lockfiles and bills of materials are taken."`
 }
 
-// exitPartly is how an import ends that could not read all of its files: beside
-// the codes of run, it tells that the others were taken.
+// exitPartly is the exit code if some files could not be read and the others were imported.
 const exitPartly = 3
 
-// Run imports the files as one upload: a scan for each source in them, all or
-// none. Lockfiles that cannot be read are told, and keep no others out.
+// Run imports the files as one upload: a scan for each source in them, all or none. Unreadable
+// lockfiles are reported, and the other files are imported.
 func (c Command) Run(a *command.App) error {
 	st, d, err := c.Use(a)
 	if err != nil {
@@ -123,7 +122,7 @@ func (c Command) run(a *command.App, st *store.Store, deploymentID int64) (*impo
 		if summaries, err = ingest.ApplyAll(ctx, tx, exceptions.ForImport{Store: tx}, upload, reports); err != nil {
 			return err
 		}
-		if len(files.unread) == 0 { // else some of the folder may be among them
+		if len(files.unread) == 0 { // otherwise unread files may be among them
 			files.left, err = c.leftLockfiles(ctx, tx, summaries)
 		}
 		return err
@@ -131,8 +130,8 @@ func (c Command) run(a *command.App, st *store.Store, deploymentID int64) (*impo
 	return files, summaries, err
 }
 
-// leftLockfiles lists the lockfiles of earlier imports that a folder no longer has, and that an
-// import which is not full leaves in force.
+// leftLockfiles returns the lockfiles of earlier imports that are missing in a named directory. An
+// import that is not full leaves them unchanged.
 func (c Command) leftLockfiles(
 	ctx context.Context, tx *store.Tx, summaries []ingest.Summary,
 ) (left []string, err error) {
@@ -160,12 +159,11 @@ func (c Command) upload() ingest.Upload {
 	return ingest.Upload{
 		Project: model.Project{Name: c.Project, URL: c.RepoURL, Tags: c.Tag},
 		Ref:     c.Ref, Commit: c.Commit, Category: c.Category,
-		Full: !c.Diff, At: c.At, Strict: c.Strict, Decides: true, // who reaches the database may do all
+		Full: !c.Diff, At: c.At, Strict: c.Strict, Decides: true, // users with access to the database may decide
 	}
 }
 
-// Print says what was done: a line for each source, then every item refused.
-// Files that could not be read are told apart.
+// Print prints a line for each source, then each rejected item and each unreadable file.
 func (c Command) Print(a *command.App, summaries []ingest.Summary, files *importReader) error {
 	if c.JSON {
 		enc := json.NewEncoder(a.Out)
@@ -200,14 +198,14 @@ func (c Command) Print(a *command.App, summaries []ingest.Summary, files *import
 	return nil
 }
 
-// ungated is what the upload API answers without the verdict of the gate, which an
-// import into the database does not ask: it would read as if nothing blocked.
+// ungated is the response of the upload API without the gate. An import into the database does not
+// evaluate the gate, and an empty result would read as if nothing blocked.
 type ungated struct {
 	*api.ImportResponse
 	Gate *api.ImportGate `json:"gate,omitempty"`
 }
 
-// describe tells one source's upload in a sentence.
+// describe describes the result of one source in a sentence.
 func describe(s ingest.Summary) string {
 	switch s.Outcome {
 	case model.ScanLate:
@@ -223,7 +221,7 @@ func describe(s ingest.Summary) string {
 	if s.MorePlaces > 0 {
 		text += fmt.Sprintf("; %d more places of the same secrets", s.MorePlaces)
 	}
-	if s.Lockfiles > 0 || s.DependenciesRemoved > 0 { // the last one may be gone
+	if s.Lockfiles > 0 || s.DependenciesRemoved > 0 { // the last lockfile may be gone
 		text += fmt.Sprintf("; %d lockfiles, %d dependencies added, %d removed",
 			s.Lockfiles, s.DependenciesAdded, s.DependenciesRemoved)
 	}

@@ -26,11 +26,11 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// importer runs imports of a folder into a database of its own.
+// importer imports files of a directory into a separate database.
 type importer struct {
 	*testing.T
 	storage config.Storage
-	at      string // where it runs: paths of lockfiles are as seen from there
+	at      string // working directory: paths of lockfiles are relative to it
 }
 
 func newImporter(t *testing.T, engine string) *importer {
@@ -61,7 +61,7 @@ func (w *importer) write(name, text string) {
 	}
 }
 
-// run imports files, and returns the answer, what else is said, and the exit code.
+// run imports files, and returns the response, the standard error and the exit code.
 func (w *importer) run(c Command, files ...string) (out api.ImportResponse, said string, exit int) {
 	w.Helper()
 	var stdout, stderr bytes.Buffer
@@ -88,8 +88,8 @@ func npmLock(name string) string {
 	return fmt.Sprintf(`{"name":"a","lockfileVersion":3,"packages":{"":{},"node_modules/%s":{"version":"1.0.0"}}}`, name)
 }
 
-// TestImportFolder imports 137 lockfiles, of which one is cut off the second
-// time: the others are taken, and what was known of it stays (docs/reference/uploads.md).
+// TestImportFolder imports 137 lockfiles, one of which is truncated in the second import. The
+// others are imported, and the data of the truncated one stays (docs/reference/uploads.md).
 func TestImportFolder(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestImportFolder(t *testing.T) {
 	}
 }
 
-// TestImportOddFolders holds what an import says of what a folder may hold.
+// TestImportOddFolders checks the output for unusual contents of directories.
 func TestImportOddFolders(t *testing.T) {
 	w := newImporter(t, "sqlite")
 	w.write("none/a/package-lock.json", "{")
@@ -171,7 +171,8 @@ func TestImportOddFolders(t *testing.T) {
 		}
 	}
 
-	// A bill of materials may state any lockfile, so without it nothing is gone.
+	// A bill of materials may list any lockfile. If it is unreadable, no lockfile counts as
+	// removed.
 	w.write("boms/package-lock.json", npmLock("a"))
 	w.run(Command{}, "boms")
 	w.write("boms/bom.json", `{"bomFormat":"CycloneDX","specVersion":"1.5","comp`)
@@ -183,15 +184,15 @@ func TestImportOddFolders(t *testing.T) {
 	if exit != exitPartly || len(out.Imports[0].Changes.LockfilesDropped) != 0 || !strings.Contains(said, "boms/bom.json") {
 		t.Errorf("with a broken bill of materials: exit code %d, %+v, %q", exit, out.Imports, said)
 	}
-	// A report that was named is all of the import's business.
+	// An unreadable report that was named fails the whole import.
 	w.write("report.sarif", `{"version":"2.1.0","runs":[`)
 	if _, said, exit = w.run(Command{}, "boms/go.mod", "report.sarif"); exit != 1 || !strings.Contains(said, "report.sarif") {
 		t.Errorf("with a broken report: exit code %d, %q", exit, said)
 	}
 }
 
-// TestImportReaderLeavesOut holds what becomes of files that cannot be opened,
-// and of pipes that nobody writes to.
+// TestImportReaderLeavesOut checks that files that cannot be opened, and pipes without a writer,
+// are recorded.
 func TestImportReaderLeavesOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("go.mod", []byte("module a.example/b\n"), 0o644); err != nil {

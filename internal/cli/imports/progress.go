@@ -11,15 +11,14 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows on a terminal how far an import is. Anywhere else it shows
-// nothing and costs nothing.
+// progress shows the progress of an import on a terminal. Otherwise it does nothing.
 type progress struct {
 	container *mpb.Progress
 	bar       *mpb.Bar
 	stage     atomic.Value // string
 }
 
-// newProgress starts a bar over the bytes of the files, as far as they can be told.
+// newProgress starts a bar over the bytes of the files, as far as their sizes are known.
 func newProgress(w io.Writer, files []importFile) *progress {
 	p := &progress{}
 	p.stage.Store("reading ")
@@ -43,14 +42,14 @@ func newProgress(w io.Writer, files []importFile) *progress {
 	return p
 }
 
-// reading says which of the files is being read.
+// reading shows which file is being read.
 func (p *progress) reading(file, of int) {
 	if of > 1 {
 		p.stage.Store(fmt.Sprintf("reading %d of %d ", file, of))
 	}
 }
 
-// reader counts what is read through it.
+// reader counts the bytes that are read through it.
 func (p *progress) reader(r io.Reader) io.Reader {
 	if p.bar == nil {
 		return r
@@ -58,10 +57,10 @@ func (p *progress) reader(r io.Reader) io.Reader {
 	return p.bar.ProxyReader(r)
 }
 
-// storing says that the files are read and their contents are being stored.
+// storing shows that all files were read and are being stored.
 func (p *progress) storing() { p.stage.Store("storing ") }
 
-// close takes the bar off the terminal.
+// close removes the bar from the terminal.
 func (p *progress) close() {
 	if p.container == nil {
 		return

@@ -17,32 +17,32 @@ import (
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
-// importReader reads the files of an import, and notes those that it cannot.
+// importReader reads the files of an import and records unreadable ones.
 type importReader struct {
 	o       report.Options
-	code    *besideCode // that reports do not tell; nil reads none
+	code    *besideCode // code that reports do not contain; nil reads none
 	strict  bool
 	reading report.Reading
 	read    int
 	unread  []unreadFile
-	passed  []string // links and what else is no file
-	others  []string // files in folders that only have the name of a lockfile or bill of materials
-	// blind says that more than lockfiles could not be read: what is in them is
-	// not known, so nothing counts as gone.
+	passed  []string // links and other non-regular files
+	others  []string // files in directories that are only named like a lockfile or bill of materials
+	// blind reports that files other than lockfiles could not be read. Their contents are unknown,
+	// so no lockfile counts as removed.
 	blind bool
-	left  []string // lockfiles of earlier imports that stay in force
+	left  []string // lockfiles of earlier imports that stay unchanged
 }
 
 // unreadFile is a file that could not be read.
 type unreadFile struct {
 	api.UnreadFile
-	disk string // as people know it
+	disk string // path on disk
 	err  error
 }
 
-// readAll reads the files one after the other. A lockfile that cannot be read, or
-// what nobody named, keeps no others out; any other file does, for what a report
-// says without it might close what it holds.
+// readAll reads the files in order. An unreadable lockfile, or any file that was not named, is
+// recorded and the import continues. Other unreadable files end the import, as the remaining
+// reports could close their findings.
 func (r *importReader) readAll(ctx context.Context, list []importFile, bar *progress) error {
 	for i, f := range list {
 		bar.reading(i+1, len(list))
@@ -81,7 +81,7 @@ func (r *importReader) readAll(ctx context.Context, list []importFile, bar *prog
 	return nil
 }
 
-// leaveOut notes a file that cannot be read.
+// leaveOut records an unreadable file.
 func (r *importReader) leaveOut(disk, name string, reason error, isLockfile bool) {
 	r.unread = append(r.unread, unreadFile{
 		api.UnreadFile{Name: name, Reason: reason.Error()},
@@ -91,7 +91,7 @@ func (r *importReader) leaveOut(disk, name string, reason error, isLockfile bool
 	r.blind = r.blind || !isLockfile
 }
 
-// strictly is the first that could not be read, where that is to end all.
+// strictly returns the first read error in strict mode, or nil.
 func (r *importReader) strictly() error {
 	if !r.strict || len(r.unread) == 0 {
 		return nil
@@ -99,8 +99,8 @@ func (r *importReader) strictly() error {
 	return r.unread[0].err
 }
 
-// none says why there is nothing to import: the files that could not be read, or
-// what is given where there are none.
+// none returns the error of an import without files: the read errors, or otherwise if there are
+// none.
 func (r *importReader) none(otherwise string) error {
 	switch len(r.unread) {
 	case 0:
@@ -116,7 +116,7 @@ func (r *importReader) none(otherwise string) error {
 	return errors.New(text.String())
 }
 
-// tells reports whether a refusal is of a file that is told anyway.
+// tells reports whether a refusal concerns a file that is already reported as unreadable.
 func (r *importReader) tells(refused model.Refusal) bool {
 	for _, f := range r.unread {
 		if f.Name == refused.Item {
@@ -126,7 +126,7 @@ func (r *importReader) tells(refused model.Refusal) bool {
 	return false
 }
 
-// tell says which files could not be read, why, and what that means.
+// tell prints the unreadable files, the reasons and the effects.
 func (r *importReader) tell(w io.Writer) {
 	for _, name := range r.passed {
 		fmt.Fprintf(w, "redoubt: %s is left out: in a folder, only files are read, no links\n", name)
@@ -147,8 +147,7 @@ func (r *importReader) tell(w io.Writer) {
 	}
 }
 
-// Add opens and reads a file. A pipe may keep both waiting, so the end of the
-// command ends them.
+// Add opens and reads a file. Both may block on a pipe, so the end of ctx aborts them.
 func (r *importReader) Add(ctx context.Context, file importFile, bar *progress) error {
 	type opened struct {
 		f   *os.File
@@ -182,11 +181,11 @@ func (r *importReader) Add(ctx context.Context, file importFile, bar *progress) 
 	}
 }
 
-// errOther is for a file that is no bill of materials, though it is called like one.
+// errOther is the error of a file that is only named like a bill of materials.
 var errOther = errors.New("it is a report of another kind")
 
-// isOther reports whether a file called like a bill of materials is a report of another
-// kind: of a folder, none is taken. It leaves the file at its start.
+// isOther reports whether a file named like a bill of materials is a report of another format. Such
+// files are not imported from a directory. It seeks back to the start of the file.
 func isOther(f *os.File, name string) (bool, error) {
 	if lockfile.Is(name) || !checkout.IsBOM(name) {
 		return false, nil

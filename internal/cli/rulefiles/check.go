@@ -8,13 +8,12 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// maxRounds bounds how often the scanner is run for further faults where
-// nothing will be added.
+// maxRounds limits the runs of the scanner if no rule will be added.
 const maxRounds = 20
 
-// Check lets the scanner parse the rules. It reports one bad rule and
-// stops, mostly, so the rest is parsed again without that one: all faults are
-// reported at once, with those that reading found, or where skip is true left out.
+// Check runs the scanner to parse the rules. The scanner usually stops at the first invalid rule,
+// so it runs again without that rule until all faults are known. If skip is true, invalid rules are
+// dropped; otherwise Check returns all faults, including those of Read.
 func (s *Set) Check(a *command.App, semgrep string, skip bool) (checked bool, err error) {
 	for round := 1; len(s.Rules) > 0; round++ {
 		var bad *badRulesError
@@ -39,7 +38,7 @@ func (s *Set) Check(a *command.App, semgrep string, skip bool) (checked bool, er
 	return checked, err
 }
 
-// unlessRejected drops the error about rules that are reported with their files.
+// unlessRejected drops an error whose rules are reported with their files.
 func unlessRejected(err error) error {
 	if bad, rejected := errors.AsType[*badRulesError](err); rejected && len(bad.why) > 0 {
 		return nil

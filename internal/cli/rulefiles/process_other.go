@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// endWithChildren bounds how long a child of a command that was ended may keep
-// its output open.
+// endWithChildren limits the time that children of a killed command may keep its output open.
 func endWithChildren(cmd *exec.Cmd) { cmd.WaitDelay = outputDelay }
 
-// outputDelay is how long output is waited for once a command has ended.
+// outputDelay is the maximum wait for output after a command has ended.
 const outputDelay = 5 * time.Second

@@ -1,6 +1,5 @@
-// Package rulefiles reads rules from files.
-// It reports invalid rules with the name of their file.
-// If a scanner is installed, it parses the rules too.
+// Package rulefiles reads rules from files and reports invalid rules with the name of their file.
+// If a scanner is installed, it also parses the rules.
 package rulefiles
 
 import (
@@ -19,15 +18,15 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// Set is what was read of files of rules.
+// Set contains the rules of several files.
 type Set struct {
 	Rules []policy.Rule
-	files []string           // of each rule, as the user names it
-	Left  []model.FieldError // what could not be taken, each with its file in front
+	files []string           // the file of each rule, as the user named it
+	Left  []model.FieldError // faults of omitted rules, each prefixed with its file
 }
 
-// Read reads the rules of files and folders. What is wrong with any of them
-// comes back at once, each fault with the file in front; skip leaves it out.
+// Read reads the rules of files and directories. It returns all faults at once, each prefixed with
+// its file. If skip is true, it omits invalid rules instead.
 func Read(names []string, skip bool) (*Set, error) {
 	files, err := ruleFiles(names)
 	if err != nil {
@@ -58,8 +57,7 @@ func Read(names []string, skip bool) (*Set, error) {
 	return set, nil
 }
 
-// maxRuleFile bounds how much of a file is read, in bytes: more than the rules
-// may have.
+// maxRuleFile is the maximum number of bytes read from a file. It is above the limit of rules.
 const maxRuleFile = 17 << 20
 
 func readRuleFile(name string) (text []byte, err error) {
@@ -71,9 +69,8 @@ func readRuleFile(name string) (text []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, maxRuleFile))
 }
 
-// tellApart puts the path in front of ids that stand in several files, as the
-// scanner does, and leaves out what still has the id of another rule. The same
-// rule twice under one id is one.
+// tellApart prefixes ids that occur in several files with their path, as the scanner does. It omits
+// rules whose id is still not unique, and merges identical rules.
 func (s *Set) tellApart(prefixes []string) {
 	files := map[string]map[string]bool{}
 	for i, r := range s.Rules {
@@ -107,7 +104,7 @@ func (s *Set) leaveOut(file, format string, args ...any) {
 	s.Left = append(s.Left, model.FieldError{Location: file, Message: fmt.Sprintf(format, args...)})
 }
 
-// withoutBad drops the rules that the scanner names. Its complaints name the user's files.
+// withoutBad drops the rules that the scanner rejects. The faults name the user's files.
 func (s *Set) withoutBad(bad *badRulesError) {
 	kept := Set{Left: s.Left}
 	for i, r := range s.Rules {
@@ -120,7 +117,7 @@ func (s *Set) withoutBad(bad *badRulesError) {
 	*s = kept
 }
 
-// InFile names the file in front of each fault.
+// InFile prefixes each fault with the name of the file.
 func InFile(name string, err error) error {
 	var invalid *model.InvalidError
 	switch {
@@ -135,12 +132,12 @@ func InFile(name string, err error) error {
 	return invalid
 }
 
-// ruleFile is a file of rules, with what the scanner puts in front of its ids:
-// the folders that lead to it.
+// ruleFile is a file of rules and the prefix that the scanner adds to its ids: the directories of
+// its path.
 type ruleFile struct{ name, prefix string }
 
-// ruleFiles are those that were named, and of a folder what ends in .yaml or
-// .yml, at any depth. Links in a folder are left out, and so are hidden folders.
+// ruleFiles returns the named files, and all .yaml and .yml files below named directories. Links
+// and hidden directories are skipped.
 func ruleFiles(names []string) (files []ruleFile, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -173,8 +170,8 @@ func ruleFiles(names []string) (files []ruleFile, err error) {
 	return files, nil
 }
 
-// fromHere is an absolute path as seen from the working folder, where it is below
-// that. Any other path is as it is: the scanner does not look where .. leads.
+// fromHere returns an absolute path relative to the working directory if it is below that. Other
+// paths are only cleaned: the scanner does not resolve "..".
 func fromHere(name string) string {
 	here, err := os.Getwd()
 	if err != nil || !filepath.IsAbs(name) {
@@ -188,8 +185,8 @@ func fromHere(name string) string {
 
 var noID = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 
-// idPrefix is what the scanner puts in front of the ids of a file: a/b.yml has a, and
-// so has ../a/b.yml.
+// idPrefix returns the prefix that the scanner adds to the ids of a file. For both a/b.yml and
+// ../a/b.yml it is "a.".
 func idPrefix(path string) string {
 	folders := filepath.ToSlash(filepath.Dir(path))
 	prefix := strings.TrimLeft(strings.ReplaceAll(folders, "/", "."), ".")

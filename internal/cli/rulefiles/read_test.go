@@ -19,7 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 )
 
-// rulesIn writes files of rules, by their names, into a folder of their own.
+// rulesIn writes files of rules to a new directory.
 func rulesIn(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "pack")
@@ -50,8 +50,8 @@ func idsOf(set *Set) (ids []string) {
 	return ids
 }
 
-// TestIDsOfSeveralFiles holds which ids get their path in front: those that the scanner
-// gives where it is run in the same folder and is named the same.
+// TestIDsOfSeveralFiles checks which ids are prefixed with their path. They match those of a
+// scanner that runs in the same directory with the same arguments.
 func TestIDsOfSeveralFiles(t *testing.T) {
 	dir := rulesIn(t, map[string]string{
 		"a/x.yaml": ruleText("twice", "x"), "b/deep er/y.yml": ruleText("twice", "y"), "b/z.yaml": ruleText("once", "z"),
@@ -86,8 +86,8 @@ func TestIDsOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// TestIDsAreTheScanners has the real scanner name the rules of folders that are named
-// whole, and compares.
+// TestIDsAreTheScanners compares the ids with those of the real scanner for directories with
+// absolute paths.
 func TestIDsAreTheScanners(t *testing.T) {
 	semgrep := scannertest.Forked(t)
 	dir := rulesIn(t, map[string]string{"js/x.yaml": ruleText("twice", "one"), "p y/x.yaml": ruleText("twice", "two"), "code.py": "one\ntwo\n"})
@@ -120,10 +120,10 @@ func TestIDsAreTheScanners(t *testing.T) {
 	}
 }
 
-// TestBadFilesOfRules tells all faults at once, or leaves them out and takes the
-// rest.
+// TestBadFilesOfRules checks that all faults are reported at once, or that invalid rules are
+// omitted.
 func TestBadFilesOfRules(t *testing.T) {
-	var bomb strings.Builder // one text of a megabyte, named 100 times in 100 rules
+	var bomb strings.Builder // a text of one megabyte, referenced 100 times in each of 100 rules
 	bomb.WriteString("big: &big " + strings.Repeat("a", 1<<20) + "\nlist: &list [" + strings.Repeat("*big, ", 100) + "]\nrules:\n")
 	for i := range 100 {
 		fmt.Fprintf(&bomb, "- {id: bomb%d, languages: [python], severity: ERROR, message: m, pattern: x, metadata: {a: *list}}\n", i)
@@ -158,19 +158,19 @@ func TestBadFilesOfRules(t *testing.T) {
 	}
 }
 
-// TestManyFilesOfRules reads 2,000 of the size of public rules.
+// TestManyFilesOfRules reads 2,000 files of the size of public rules.
 func TestManyFilesOfRules(t *testing.T) {
 	files := map[string]string{}
 	for i := range 2000 {
 		files[fmt.Sprintf("%d/%d.yaml", i%40, i)] = ruleText(fmt.Sprint("r", i%1000), "x") + "  # " + strings.Repeat("why ", 400) + "\n"
 	}
 	set, err := Read([]string{rulesIn(t, files)}, false)
-	if err != nil || len(set.Rules) != 1000 { // i and i+1000 are in one folder, and the same
+	if err != nil || len(set.Rules) != 1000 { // i and i+1000 are identical and in the same directory
 		t.Errorf("%v, %v", len(set.Rules), err)
 	}
 }
 
-// fakeScanner is a program in the place of the scanner.
+// fakeScanner writes a shell script that replaces the scanner.
 func fakeScanner(t *testing.T, script string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "semgrep")
@@ -180,8 +180,8 @@ func fakeScanner(t *testing.T, script string) string {
 	return file
 }
 
-// TestSkipInvalid leaves out what the scanner rejects, one rule a run as the real
-// one does, or tells all of it; and names the files of the user.
+// TestSkipInvalid checks that rules that the scanner rejects one per run are omitted, or all
+// reported, with the names of the user's files.
 func TestSkipInvalid(t *testing.T) {
 	dir := rulesIn(t, map[string]string{"good.yaml": ruleText("good", "x"), "bad.yaml": ruleText("bad1", "x"), "worse.yaml": ruleText("bad2", "x"), "empty.yaml": ""})
 	scanner := fakeScanner(t, `for f; do :; done
@@ -208,7 +208,8 @@ done
 	}
 }
 
-// TestInterruptEndsTheScanner has the program that the scanner started ended too.
+// TestInterruptEndsTheScanner checks that an interrupt also ends the child processes of the
+// scanner.
 func TestInterruptEndsTheScanner(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	scanner := fakeScanner(t, "sleep 600 &\necho $! > "+pid+".tmp\nmv "+pid+".tmp "+pid+"\nwait\n")

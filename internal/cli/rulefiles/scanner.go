@@ -20,7 +20,7 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// findScanner returns the path of the semgrep of this machine, or "" where there is no such program.
+// findScanner returns the path of the installed semgrep, or "" if there is none.
 func findScanner(semgrep string) (string, error) {
 	program, err := exec.LookPath(semgrep)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
@@ -32,8 +32,8 @@ func findScanner(semgrep string) (string, error) {
 	return filepath.Abs(program)
 }
 
-// runScanner runs semgrep in a folder, beside a server of this process: semgrep fetches rules
-// about rules, and waits long where no server answers. A run that fails is an *exec.ExitError.
+// runScanner runs semgrep in a directory with a local server. semgrep fetches rules for rules and
+// would wait long without a server. A failed run returns an *exec.ExitError.
 func runScanner(a *command.App, program, dir string, args ...string) (stdout, stderr []byte, err error) {
 	listener, err := (&net.ListenConfig{}).Listen(a.Ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -53,7 +53,7 @@ func runScanner(a *command.App, program, dir string, args ...string) (stdout, st
 	)
 	cmd.Dir = dir
 	endWithChildren(cmd)
-	// Any token will do for this server; without one semgrep omits the ids of findings.
+	// The local server accepts any token; without one semgrep omits the ids of findings.
 	cmd.Env = append(a.Environ(), "SEMGREP_URL=http://"+listener.Addr().String(), "NO_PROXY=127.0.0.1", "SEMGREP_APP_TOKEN=local",
 		"SEMGREP_SETTINGS_FILE="+filepath.Join(home, "settings.yml"))
 	var out, complaints bytes.Buffer
@@ -64,14 +64,13 @@ func runScanner(a *command.App, program, dir string, args ...string) (stdout, st
 
 func answerNoRules(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(`{"rules":[]}`)) // the scanner reports what it could not read
+	_, _ = w.Write([]byte(`{"rules":[]}`)) // the scanner reports a failed request
 }
 
-// checkRules lets the scanner itself parse rules, since no schema knows whether
-// a pattern parses. It is given all of them as one file: each file more costs it
-// a start of its own. It takes as long as that needs; an interrupt ends it. It
-// returns false where there is no such program here, and an error with the
-// scanner's words where a rule is bad.
+// checkRules runs the scanner to parse rules, as no schema validates patterns. All rules are in one
+// file, as each further file adds a start of the scanner. The run has no timeout, and an interrupt
+// ends it. It returns false if no scanner is installed, and an error with the scanner's message if
+// a rule is invalid.
 func checkRules(a *command.App, semgrep string, rules []policy.Rule) (checked bool, err error) {
 	program, err := findScanner(semgrep)
 	if program == "" || err != nil {
@@ -90,7 +89,7 @@ func checkRules(a *command.App, semgrep string, rules []policy.Rule) (checked bo
 	if err != nil {
 		return false, err
 	}
-	file := filepath.Join(dir, mergedFile) // JSON is YAML; of a .json the scanner does not parse the patterns
+	file := filepath.Join(dir, mergedFile) // JSON is valid YAML; the scanner does not parse patterns in .json files
 	if err := os.WriteFile(file, document, 0o600); err != nil {
 		return false, err
 	}
@@ -111,11 +110,11 @@ func checkRules(a *command.App, semgrep string, rules []policy.Rule) (checked bo
 	return err == nil, err
 }
 
-// mergedFile is what all rules are written to for the scanner. Nobody is told of it.
+// mergedFile is the temporary file with all rules. Messages never show its name.
 const mergedFile = "redoubt-rules-as-one-file.yaml"
 
-// badRulesError has the scanner's complaints about rules, by rule id. For some faults the scanner
-// names no rule.
+// badRulesError contains the scanner's messages by rule id. For some faults the scanner names no
+// rule.
 type badRulesError struct {
 	error
 	why map[string]string
@@ -123,8 +122,8 @@ type badRulesError struct {
 
 var inRule = regexp.MustCompile(`\bin rule '?([a-zA-Z0-9._-]+?)'?(?:[:,\s]|$)`)
 
-// rejected reads which rules the scanner complains of: from where it names one
-// to where it names the next.
+// rejected extracts the rejected rules from the scanner's output. A message reaches from one rule
+// id to the next.
 func rejected(rules []policy.Rule, err error, text string) error {
 	known, why := map[string]bool{}, map[string]string{}
 	for _, r := range rules {
@@ -143,10 +142,10 @@ func rejected(rules []policy.Rule, err error, text string) error {
 	return &badRulesError{err, why}
 }
 
-// maxComplaint bounds what is shown of the scanner's words on a rule, in bytes.
+// maxComplaint is the maximum length of a scanner's message in bytes.
 const maxComplaint = 400
 
-// complaint is the scanner's words as one line.
+// complaint returns a message of the scanner as one line.
 func complaint(text string) string {
 	words := strings.Join(strings.Fields(text), " ")
 	return strings.ToValidUTF8(words[:min(len(words), maxComplaint)], "")

@@ -15,16 +15,15 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 )
 
-// TestBothCheckersOfRules compares what the schema refuses with what the real
-// scanner does. What only the scanner sees is why rules that it has not checked
-// are said not to be.
+// TestBothCheckersOfRules compares the schema with the real scanner. Faults that only the scanner
+// finds are the reason to mark rules as unchecked.
 func TestBothCheckersOfRules(t *testing.T) {
 	semgrep := scannertest.Forked(t)
 	a := &command.App{Ctx: t.Context(), Out: t.Output(), Err: t.Output(), Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
 	const rest = "languages: [python], severity: ERROR, message: m"
 	for _, c := range []struct {
 		what, rule      string
-		schema, scanner bool // whether it takes the rule
+		schema, scanner bool // whether it accepts the rule
 	}{
 		{"a good one", "id: a, " + rest + ", pattern: x, unheard-of: yes", true, true},
 		{"a pattern that does not parse", "id: a, " + rest + ", pattern: 'foo((('", true, false},

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
-// TestRulesThatTheScannerDoesNotName holds that no rule is added where the scanner rejects rules
-// without naming one: also with --skip-invalid, since which to skip is unknown.
+// TestRulesThatTheScannerDoesNotName checks that no rule is added if the scanner rejects rules
+// without naming one. That includes --skip-invalid, as the rules to skip are unknown.
 func TestRulesThatTheScannerDoesNotName(t *testing.T) {
 	dir := rulesIn(t, map[string]string{"good.yaml": ruleText("good", "x"), "bad.yaml": ruleText("shapeless", "x")})
 	scanner := fakeScanner(t, `for f; do :; done

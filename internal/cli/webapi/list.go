@@ -15,13 +15,13 @@ import (
 	"github.com/redoubt/redoubt/internal/export"
 )
 
-// Cut says how much of a list is printed.
+// Cut contains the flags that limit a list.
 type Cut struct {
 	Limit int  `help:"List at most this many. Default: 100 in a table, which says so; all as json and csv." placeholder:"N" xor:"limit"`
 	All   bool `help:"List all in a table, too." xor:"limit"`
 }
 
-// tableLimit is how many rows a table has if nobody says.
+// tableLimit is the default number of rows of a table.
 const tableLimit = 100
 
 // Check returns an error if the limit is negative.
@@ -32,7 +32,7 @@ func (c Cut) Check() error {
 	return nil
 }
 
-// most is how many items are printed; 0 for all.
+// most returns the maximum number of items; 0 means no limit.
 func (c Cut) most(output string) int {
 	if c.Limit == 0 && !c.All && output == "table" {
 		return tableLimit
@@ -40,13 +40,13 @@ func (c Cut) most(output string) int {
 	return c.Limit
 }
 
-// Page is how many items to ask for at a time, of at least least and at most most.
+// Page returns the page size of requests, between least and most.
 func (c Cut) Page(output string, least, most int) int64 {
 	n := c.most(output)
 	if n == 0 {
 		return int64(most)
 	}
-	return int64(min(max(n+1, least), most)) // one more tells whether there are more
+	return int64(min(max(n+1, least), most)) // one more detects that items were omitted
 }
 
 // Item is an item of a list with its row.
@@ -55,9 +55,9 @@ type Item struct {
 	Row   []string
 }
 
-// List prints a list as it comes. A table that nobody limited ends after tableLimit
-// rows and says on standard error that there are more: of how many, where total, which
-// may be nil, can tell. A last column DUE in which nothing stands is left out of a table.
+// List prints a list while it is read. Without a limit, a table ends after tableLimit rows, and a
+// message on standard error states that there are more. total returns the number of all items and
+// may be nil. A last column DUE is omitted from a table if it is empty.
 func (w Flags) List(
 	a *command.App, c Cut, columns string, items iter.Seq2[Item, error], total func() (int64, error),
 ) error {
@@ -85,7 +85,7 @@ func (w Flags) List(
 	return printTruncated(a.Err, shown, total)
 }
 
-// printTruncated tells how much of a list was printed.
+// printTruncated prints how many items of a list were shown.
 func printTruncated(w io.Writer, shown int, total func() (int64, error)) error {
 	if total == nil {
 		_, err := fmt.Fprintf(w, "%d shown, and there are more: --limit N, --all\n", shown)
@@ -98,7 +98,7 @@ func printTruncated(w io.Writer, shown int, total func() (int64, error)) error {
 	return err
 }
 
-// listWriter takes the items of a list. end is told whether the list is whole.
+// listWriter writes the items of a list. whole reports whether the list is complete.
 type listWriter interface {
 	Add(Item) error
 	End(whole bool) error
@@ -114,7 +114,7 @@ func (w Flags) listWriter(a *command.App, columns string) (listWriter, error) {
 	return &tableList{to: a.Out, columns: columns}, nil
 }
 
-// jsonList writes one array, an item at a time.
+// jsonList writes an array item by item.
 type jsonList struct {
 	to io.Writer
 	n  int
@@ -137,7 +137,7 @@ func (l *jsonList) Add(i Item) error {
 	return err
 }
 
-// End leaves an array open that is not whole: nobody is to take it for all.
+// End leaves the array of an incomplete list open, so that it is not valid JSON.
 func (l *jsonList) End(whole bool) error {
 	last := "\n]\n"
 	switch {
@@ -150,8 +150,8 @@ func (l *jsonList) End(whole bool) error {
 	return err
 }
 
-// csvList writes rows that a spreadsheet opens without running anything: what it would
-// take for a formula begins with an apostrophe, whatever it splits by.
+// csvList writes rows that are safe in spreadsheets. Cells that could be read as formulas are
+// prefixed with an apostrophe, for all separators.
 type csvList struct{ to *csv.Writer }
 
 func newCSVList(to io.Writer, columns string) (*csvList, error) {
@@ -162,7 +162,7 @@ func newCSVList(to io.Writer, columns string) (*csvList, error) {
 func (l *csvList) Add(i Item) error {
 	cells := make([]string, len(i.Row))
 	for n, cell := range i.Row {
-		if cells[n] = cell; cell == "-" { // which says "none" to people
+		if cells[n] = cell; cell == "-" { // "-" means an empty value in tables
 			cells[n] = ""
 		} else {
 			cells[n] = export.Harmless(cell)
@@ -176,7 +176,7 @@ func (l *csvList) End(bool) error {
 	return l.to.Error()
 }
 
-// tableList keeps its rows, since the widest one sets the widths.
+// tableList buffers its rows, as the longest cells determine the widths.
 type tableList struct {
 	to      io.Writer
 	columns string
@@ -200,5 +200,5 @@ func (l *tableList) End(bool) error {
 	return command.Table(l.to, l.columns, l.rows)
 }
 
-// NoDue stands in tables where there is no due date.
+// NoDue is the cell of a missing due date.
 const NoDue = "-"

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// Login is what redoubt login keeps. A token that was made by hand is there alone;
-// one that a person let this program have is with what renews it.
+// Login is the stored result of redoubt login. A token from the tokens page is stored alone. A
+// token that was approved in the browser is stored with its refresh token.
 type Login struct {
 	URL      string    `json:"url"`
 	Token    string    `json:"token"`
@@ -23,13 +23,14 @@ type Login struct {
 	Expires  time.Time `json:"expires,omitzero"`
 }
 
-// LoginFile is the path of the login in the user's settings. Only the user can read it.
+// LoginFile returns the path of the login file in the user's configuration directory. Only the user
+// can read it.
 func LoginFile() (string, error) {
 	folder, err := os.UserConfigDir()
 	return filepath.Join(folder, "redoubt", "login.json"), err
 }
 
-// ReadLogin reads what is kept; the zero one where nothing is.
+// ReadLogin reads the stored login. It is zero if there is none.
 func ReadLogin() (kept Login, err error) {
 	name, err := LoginFile()
 	if err != nil {
@@ -49,7 +50,7 @@ func ReadLogin() (kept Login, err error) {
 	return kept, nil
 }
 
-// Keep tries a login, and keeps it in the place of the one before.
+// Keep tests a login and stores it instead of the previous one.
 func (l Login) Keep(ctx context.Context) (*api.MeResponse, error) {
 	client, err := ServerClient(l.URL, l.Token)
 	if err != nil {
@@ -62,8 +63,8 @@ func (l Login) Keep(ctx context.Context) (*api.MeResponse, error) {
 	return me, replaceLogin(ctx, l)
 }
 
-// GiveBack ends a login that was not kept: nobody would ever use its token. What a
-// person made by hand stays theirs.
+// GiveBack revokes a login that was not stored and is therefore unused. A token from the tokens
+// page is not revoked.
 func (l Login) GiveBack(ctx context.Context) error {
 	if err := l.Revoke(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("what the server let this program have is not used, and could not be taken back: revoke it on "+
@@ -72,8 +73,8 @@ func (l Login) GiveBack(ctx context.Context) error {
 	return nil
 }
 
-// replaceLogin keeps a login in the place of another, which is ended where it is one
-// that would renew itself: nobody else knows it.
+// replaceLogin stores a login and revokes the previous one if it has a refresh token. Only this
+// program uses such a login.
 func replaceLogin(ctx context.Context, fresh Login) error {
 	unlock, err := LockLogin(ctx)
 	if err != nil {
@@ -82,16 +83,16 @@ func replaceLogin(ctx context.Context, fresh Login) error {
 	defer unlock()
 	before, err := ReadLogin()
 	if err != nil {
-		before = Login{} // what cannot be read is replaced
+		before = Login{} // an unreadable login is replaced
 	}
 	if err := keepLogin(fresh); err != nil {
 		return err
 	}
-	_ = before.Revoke(ctx) // it ends by itself, and is on the tokens page until then
+	_ = before.Revoke(ctx) // it expires and is on the tokens page until then
 	return nil
 }
 
-// keepLogin writes the login in one step, so that a full disk leaves the old one.
+// keepLogin writes the login atomically, so that a full disk preserves the previous one.
 func keepLogin(l Login) error {
 	name, err := LoginFile()
 	if err != nil {

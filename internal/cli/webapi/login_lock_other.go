@@ -4,6 +4,6 @@ package webapi
 
 import "os"
 
-// tryLock keeps nobody out where there are no such locks: two at once may have to
-// sign in again.
+// tryLock always succeeds, as there are no such locks. Two concurrent renewals may require a new
+// sign-in.
 func tryLock(*os.File) bool { return true }

@@ -14,25 +14,24 @@ import (
 	"time"
 )
 
-// renewBefore is how long before its end a token is renewed.
+// renewBefore is how long before its expiry a token is renewed.
 const renewBefore = time.Minute
 
-// errOver means that only a person can sign in anew.
+// errOver means that the user has to sign in again.
 var errOver = errors.New("your sign-in is over")
 
-// With is the login with what was issued for it.
+// With returns the login with newly issued tokens.
 func (l Login) With(issued IssuedToken, now time.Time) Login {
 	l.Token, l.Refresh, l.Expires = issued.Access, issued.Refresh, now.Add(time.Duration(issued.Expires)*time.Second)
 	return l
 }
 
-// good reports whether a token may be sent: it is not the one that was refused, and
-// goes on for a while.
+// good reports whether the token can be used: it was not rejected and does not expire soon.
 func (l Login) good(refused string, now time.Time) bool {
 	return l.Token != refused && now.Before(l.Expires.Add(-renewBefore))
 }
 
-// Revoke ends a login that renews itself; another is left alone.
+// Revoke revokes a login that has a refresh token. Other logins are not revoked.
 func (l Login) Revoke(ctx context.Context) error {
 	if l.Refresh == "" {
 		return nil
@@ -40,8 +39,8 @@ func (l Login) Revoke(ctx context.Context) error {
 	return AuthServer(l.URL).Post(ctx, "revoke", url.Values{"token": {l.Refresh}}, &struct{}{})
 }
 
-// renewLogin has the kept login renewed, unless another process has done it already:
-// a refresh token that comes twice ends the login, so all take turns.
+// renewLogin renews the stored login unless another process already did. Renewals are serialized,
+// as using a refresh token twice ends the login.
 func renewLogin(ctx context.Context, mine Login, refused string, clock func() time.Time) (Login, error) {
 	unlock, err := LockLogin(ctx)
 	if err != nil {
@@ -57,8 +56,8 @@ func renewLogin(ctx context.Context, mine Login, refused string, clock func() ti
 	case now.good(refused, clock()):
 		return now, nil
 	}
-	// From here on the token before may be of no use any more: whoever goes away now still
-	// keeps the new one.
+	// The previous token may be invalid from here on, so the new one is stored even if ctx is
+	// canceled.
 	ctx = context.WithoutCancel(ctx)
 	var issued IssuedToken
 	err = AuthServer(now.URL).Post(ctx, "token", url.Values{
@@ -79,21 +78,22 @@ func renewLogin(ctx context.Context, mine Login, refused string, clock func() ti
 	return now, nil
 }
 
-// unkeptError means that a login was renewed, and is nowhere but in this process: what is
-// kept is of no use any more.
+// unkeptError means that a login was renewed but could not be stored. The stored one is no longer
+// valid.
 type unkeptError struct{ error }
 
-// renewing sends requests with the token of the kept login, which it renews in time,
-// and when the server knows it no more.
+// renewing is a transport that adds the stored token to requests. It renews the token before it
+// expires, and after the server rejects it.
 type renewing struct {
 	next  http.RoundTripper
 	clock func() time.Time
 	mu    sync.Mutex
 	kept  Login
-	say   io.Writer // for people
+	say   io.Writer // for messages to the user
 }
 
-// RoundTrip sends a request. One without a token stays so: it was led elsewhere.
+// RoundTrip sends a request. A request without a token was redirected to another host and receives
+// none.
 func (t *renewing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Authorization") == "" {
 		return t.next.RoundTrip(r)
@@ -116,7 +116,7 @@ func (t *renewing) RoundTrip(r *http.Request) (*http.Response, error) {
 			return resp, nil //nolint:nilerr // as above
 		}
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // it only lets the connection be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // only allows reuse of the connection
 	_ = resp.Body.Close()                                            // as above
 	return t.next.RoundTrip(second)
 }
@@ -127,7 +127,7 @@ func withBearer(r *http.Request, token string) *http.Request {
 	return r
 }
 
-// token is one to send: another than one that was refused.
+// token returns a token to send that differs from the rejected one.
 func (t *renewing) token(ctx context.Context, refused string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,21 +139,21 @@ func (t *renewing) token(ctx context.Context, refused string) (string, error) {
 	switch {
 	case err == nil:
 		t.kept = fresh
-	case unkept: // this process goes on with it; the next one cannot
+	case unkept: // only this process can use it
 		fmt.Fprintf(t.say,
 			"The sign-in was renewed and could not be kept: %v. Run redoubt login %s before the next command.\n", err, fresh.URL)
 		t.kept, err = fresh, nil
-	case refused == "" && !errors.Is(err, errOver) && t.clock().Before(t.kept.Expires): // it goes on for a moment
+	case refused == "" && !errors.Is(err, errOver) && t.clock().Before(t.kept.Expires): // still valid
 		err = nil
 	}
 	return t.kept.Token, err
 }
 
-// lockWait bounds how long another process is waited for.
+// lockWait is the maximum wait for another process.
 const lockWait = time.Minute
 
-// LockLogin has this process alone renew and change the login until it is unlocked
-// or ends.
+// LockLogin acquires the lock for changing the login. The lock is held until unlock is called or
+// the process ends.
 func LockLogin(ctx context.Context) (unlock func(), err error) {
 	name, err := LoginFile()
 	if err != nil {

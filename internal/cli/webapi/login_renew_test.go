@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestARenewedTokenStaysWithItsServer: a request that a server leads elsewhere has no
-// token any more, and gets none; one with a token gets that in force, and is sent as
-// it was again when that is refused.
+// TestARenewedTokenStaysWithItsServer checks that a request that is redirected to another host has
+// no token and receives none. Other requests receive the current token, and are repeated unchanged
+// if it is rejected.
 func TestARenewedTokenStaysWithItsServer(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
@@ -30,7 +30,7 @@ func TestARenewedTokenStaysWithItsServer(t *testing.T) {
 			t.Error(err)
 		}
 		switch {
-		case r.URL.Path == "/away": // localhost and 127.0.0.1 are two hosts
+		case r.URL.Path == "/away": // localhost and 127.0.0.1 are different hosts
 			http.Redirect(w, r, strings.Replace(other.URL, "127.0.0.1", "localhost", 1), http.StatusFound)
 		case strings.HasSuffix(r.URL.Path, "/token"):
 			if want := "client_id=me&grant_type=refresh_token&refresh_token=first"; string(text) != want {
@@ -80,8 +80,8 @@ func TestARenewedTokenStaysWithItsServer(t *testing.T) {
 	}
 }
 
-// TestARenewedLoginThatCannotBeKept is of use as long as the process lives, and says what
-// to do then: the one that is kept is over.
+// TestARenewedLoginThatCannotBeKept checks that a renewed login that cannot be stored works in this
+// process. A message states that the user has to sign in again.
 func TestARenewedLoginThatCannotBeKept(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", folder)
@@ -95,7 +95,7 @@ func TestARenewedLoginThatCannotBeKept(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/token") {
 			renewals++
-			// Nothing can take the file's place: it is a folder with something in it by now.
+			// The file cannot be replaced: it is now a non-empty directory.
 			if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "x"), 0o700)); err != nil {
 				t.Error(err)
 			}

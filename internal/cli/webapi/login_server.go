@@ -12,36 +12,37 @@ import (
 	"github.com/redoubt/redoubt/internal/about"
 )
 
-// maxAnswer bounds what is read of an authorization server's answer, in bytes.
+// maxAnswer is the maximum size of an authorization server's response in bytes.
 const maxAnswer = 1 << 20
 
-// AuthServer is the authorization server of a Redoubt server, at the address that
-// the person gave: nothing that it answers has secrets go elsewhere.
+// AuthServer is the authorization server at the address that the user specified. Responses cannot
+// redirect secrets to other addresses.
 type AuthServer string
 
-// AuthError is a refusal by the names of RFC 6749.
+// AuthError is an error response of RFC 6749.
 type AuthError struct {
 	Code string `json:"error"`
 	Text string `json:"error_description"`
 }
 
-// Error says what was refused.
+// Error returns the description and the code.
 func (e *AuthError) Error() string { return e.Text + " (" + e.Code + ")" }
 
-// AuthStatusError is an answer that is none of an authorization server.
+// AuthStatusError is an error response that does not follow RFC 6749.
 type AuthStatusError struct{ Status int }
 
-// Error says which.
+// Error returns the text of the status.
 func (e *AuthStatusError) Error() string { return "the server answered " + http.StatusText(e.Status) }
 
-// authHTTP follows nobody: what is sent is secret.
+// authHTTP does not follow redirects, as requests contain secrets.
 var authHTTP = &http.Client{
 	Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	},
 }
 
-// Post sends a form, or JSON where body is no form, and decodes the answer into out.
+// Post sends body as a form if it is url.Values and as JSON otherwise. It decodes the response into
+// out.
 func (s AuthServer) Post(ctx context.Context, path string, body, out any) error {
 	form, isForm := body.(url.Values)
 	media, text := "application/x-www-form-urlencoded", []byte(form.Encode())
@@ -76,7 +77,7 @@ func (s AuthServer) Post(ctx context.Context, path string, body, out any) error 
 	return &AuthStatusError{resp.StatusCode}
 }
 
-// IssuedToken is a token with what renews it.
+// IssuedToken is an access token with its refresh token.
 type IssuedToken struct {
 	Access  string `json:"access_token"`
 	Refresh string `json:"refresh_token"`

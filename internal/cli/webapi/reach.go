@@ -1,6 +1,6 @@
-// Package webapi connects commands to the Web API of a server, or of a database on this machine.
-// It stores the login of redoubt login and renews its token.
-// It prints lists and changes as tables, JSON and CSV.
+// Package webapi connects commands to the Web API of a server, or of a database on this machine. It
+// stores the login of redoubt login and renews its token. It prints lists and changes as tables,
+// JSON and CSV.
 package webapi
 
 import (
@@ -22,24 +22,24 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Flags are the flags of commands that call the Web API and print what it returns.
+// Flags are the flags of commands that call the Web API and print its responses.
 type Flags struct {
 	Reach
 	Output string `help:"How to print: table, json or csv." enum:"table,json,csv" default:"table" placeholder:"FORMAT"`
 }
 
-// Reach is how commands call the Web API: over the network with a token, or in this
-// process beside the database. docs/guides/command-line.md has the rule for the choice.
+// Reach selects how commands call the Web API: over the network with a token, or in this process
+// with a database. The rules are in docs/guides/command-line.md.
 type Reach struct {
 	URL   string        `help:"Address of the Redoubt server; that of redoubt login by default." env:"REDOUBT_URL" placeholder:"URL"`
 	Token config.Secret `help:"Token with the scope web_api; that of redoubt login by default, better given as a variable." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`
 
-	config.Storage `embed:"" set:"default_data="` // where it is given, there is a database
+	config.Storage `embed:"" set:"default_data="` // if set, a database is used
 
 	Deployment string `help:"Deployment, by id or slug; not needed while there is only one. A token of a server has one." env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
 }
 
-// callWait bounds one call to a server.
+// callWait is the timeout of a request.
 const callWait = 2 * time.Minute
 
 // Help describes the choice between a server and a database.
@@ -54,7 +54,7 @@ func (r Reach) Connect(a *command.App) (c *api.Client, deployment string, err er
 	return r.ConnectWith(a, command.Senders{})
 }
 
-// ConnectWith is connect for commands that send requests or messages elsewhere.
+// ConnectWith is Connect for commands that send requests or messages elsewhere.
 func (r Reach) ConnectWith(a *command.App, to command.Senders) (c *api.Client, deployment string, err error) {
 	beside, err := r.besideDatabase()
 	if err != nil {
@@ -74,7 +74,7 @@ func (r Reach) ConnectWith(a *command.App, to command.Senders) (c *api.Client, d
 	return c, me.Deployment.Slug, nil
 }
 
-// besideDatabase decides between the database and a server.
+// besideDatabase reports whether a database is used instead of a server.
 func (r Reach) besideDatabase() (bool, error) {
 	switch {
 	case r.Data == "" && r.DatabaseURL == "":
@@ -141,7 +141,7 @@ func ServerClient(server, token string) (*api.Client, error) {
 
 func sameServer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }
 
-// serverAdvice says what to do about a refusal.
+// serverAdvice adds advice to a server's error.
 func serverAdvice(server string, err error) error {
 	var p *api.Problem
 	switch {
@@ -159,8 +159,7 @@ func serverAdvice(server string, err error) error {
 	return err
 }
 
-// Print writes rows as a table or as CSV, or the items that they are of as JSON.
-// Columns are words with blanks between them.
+// Print writes rows as a table or as CSV, or items as JSON. columns are separated by spaces.
 func (w Flags) Print(a *command.App, columns string, rows [][]string, items any) error {
 	switch w.Output {
 	case "json":
@@ -178,7 +177,7 @@ func (w Flags) Print(a *command.App, columns string, rows [][]string, items any)
 	return command.Table(a.Out, columns, rows)
 }
 
-// PrintChange prints a sentence about a change as a table, or the item as json and csv.
+// PrintChange prints a sentence about a change for the format table, or else the item.
 func (w Flags) PrintChange(a *command.App, sentence, columns string, row []string, item any) error {
 	if w.Output != "table" {
 		return w.Print(a, columns, [][]string{row}, item)

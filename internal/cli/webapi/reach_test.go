@@ -6,7 +6,8 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 )
 
-// TestWhereCommandsWork: the database of a flag comes before a server, and a default folder last.
+// TestWhereCommandsWork checks that a database flag takes precedence over a server, and that the
+// default directory is the last choice.
 func TestWhereCommandsWork(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)

@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// DescribeVEX describes what became of a document.
+// DescribeVEX describes the result of importing a document.
 func DescribeVEX(d api.ImportVEX) string {
 	name := d.Format + " " + d.Name
 	switch model.VEXOutcome(d.Outcome) {
@@ -28,7 +28,7 @@ func DescribeVEX(d api.ImportVEX) string {
 	return fmt.Sprintf("%s is held as %s, %s; %s", name, d.ID, Statements(d.Statements), Decided(d.Triaged))
 }
 
-// Decided says how many findings an exception changed.
+// Decided describes how many findings an exception changed.
 func Decided(n int) string {
 	if n == 1 {
 		return "the triage of 1 finding changed"

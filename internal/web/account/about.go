@@ -10,10 +10,10 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// part is a module that the binary is made of.
+// part is a module in the binary.
 type part struct{ Name, Version, License string }
 
-// aboutView is what runs here, and whose work it is.
+// aboutView describes the running server and its components.
 type aboutView struct {
 	Version string
 	Go      string
@@ -33,8 +33,8 @@ func showAbout(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "about", Title: "About", Section: "about", Data: s})
 }
 
-// parts reads the table of THIRD_PARTY.md: name, licence, and "binary" for what
-// is not only in tests. Versions are those that were built in.
+// parts parses the table of THIRD_PARTY.md: name, license, and "binary" for modules that are not
+// only used in tests. Versions are those of the running binary.
 func parts() (list []part) {
 	versions := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {

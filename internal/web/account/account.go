@@ -11,25 +11,25 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// accountView is what people see of their own account.
+// accountView is the data of the account page.
 type accountView struct {
 	User        model.User
 	Memberships []model.Membership
 	Sessions    []model.Session
-	Current     int64 // the session that looks
+	Current     int64 // id of the viewer's session
 	HasPassword bool
 	ByLink      bool // the session began with a link
-	ByProvider  bool // it began at an identity provider
-	Invitations int  // that they have not answered
+	ByProvider  bool // the session began at an identity provider
+	Invitations int  // number of unanswered invitations
 	Least       int
-	Mails       bool // this server sends mail
+	Mails       bool // the server sends mail
 	Address     string
-	AddressBad  string // why what was typed as Address was not taken
+	AddressBad  string // why the value of Address was rejected
 	Done        *ui.Message
 	Fault       string
 }
 
-// done says what was done before a page was opened, by the word in its address.
+// done contains the notices about completed actions, by the word in the address.
 var done = map[string]string{
 	"password":        "Your password is changed. Everywhere else you are signed out.",
 	"password-tokens": "Your password is changed. Everywhere else you are signed out, and your tokens are revoked.",
@@ -58,7 +58,7 @@ var done = map[string]string{
 
 func account(req *ui.Request) error { return showAccount(req, http.StatusOK, "") }
 
-// changeMail sets where mail for the viewer goes, and whether any does.
+// changeMail sets the viewer's mail address and whether mail is sent there.
 func changeMail(req *ui.Request, form url.Values) error {
 	me, err := ui.ViewerSession(req)
 	if err != nil {
@@ -76,7 +76,7 @@ func showAccount(req *ui.Request, status int, fault string) error {
 	return accountPage(req, status, accountView{Fault: fault})
 }
 
-// accountPage shows the account with what was not taken.
+// accountPage renders the account page with the rejected input in said.
 func accountPage(req *ui.Request, status int, said accountView) error {
 	me, err := ui.ViewerSession(req)
 	if err != nil {
@@ -88,7 +88,7 @@ func accountPage(req *ui.Request, status int, said accountView) error {
 		Least: auth.MinPassword, Done: ui.DoneMessage(done, req.HTTP.URL.Query().Get("done")), Fault: said.Fault,
 		Mails: req.Notifier != nil && req.Notifier.Mail.Works(), AddressBad: said.AddressBad,
 	}
-	if s.User, err = req.Store.User(req.HTTP.Context(), me.User.Name); err != nil { // the session knows them as they were
+	if s.User, err = req.Store.User(req.HTTP.Context(), me.User.Name); err != nil { // the session may be outdated
 		return err
 	}
 	if s.Address = s.User.Address; s.AddressBad != "" {
@@ -105,7 +105,8 @@ func accountPage(req *ui.Request, status int, said accountView) error {
 	return req.Show(status, ui.Page{Template: "account", Title: "Your account", Section: "account", Data: s})
 }
 
-// changePassword asks for the old one first, as often as sign-in does.
+// changePassword changes the viewer's password. It requires the current password, with the rate
+// limit of sign-in.
 func changePassword(req *ui.Request, form url.Values) error {
 	me, err := ui.ViewerSession(req)
 	if err != nil {
@@ -154,7 +155,7 @@ func endSession(req *ui.Request) error {
 	return nil
 }
 
-// signOutEverywhere ends all sessions of the viewer, this one too.
+// signOutEverywhere ends all sessions of the viewer, including the current one.
 func signOutEverywhere(req *ui.Request) error {
 	me, err := ui.ViewerSession(req)
 	if err != nil {

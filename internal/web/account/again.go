@@ -9,23 +9,22 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// methodAnew is how a session began whose person the provider has just asked who
-// they are, and not only recognised.
+// methodAnew is the method of a session for which the provider has just authenticated the user
+// again.
 const methodAnew = "oidc anew"
 
-// againView is the page to show it on.
+// againView is the data of the reauthentication page.
 type againView struct {
 	Name  string
 	Next  string
 	Fault string
-	// Provider is what the other way to show it is called; empty where there is a
-	// password.
+	// Provider is the name of the identity provider; empty if the user has a password.
 	Provider string
-	// CodeOnly is whether there is a second factor and no password before it.
+	// CodeOnly reports whether the user has a second factor but no password.
 	CodeOnly bool
 }
 
-// again asks who somebody is who is signed in.
+// again shows the reauthentication page to a signed-in user.
 func again(req *ui.Request) error {
 	me, err := ui.CurrentSession(req)
 	if err != nil || me.Session.ID == 0 {
@@ -42,13 +41,13 @@ func showReauth(req *ui.Request, status int, s againView, me auth.SessionInfo) e
 	return req.Show(status, ui.Page{Template: "again", Title: "Show that it is you", Data: s})
 }
 
-// codeOnly reports whether somebody has nothing to show but a second factor: they
-// came by a link.
+// codeOnly reports whether the user can only authenticate with a second factor. Such users signed
+// in by link.
 func codeOnly(me auth.SessionInfo) bool {
 	return me.User.PasswordHash == "" && me.User.HasSecondFactor() && !me.Session.ByProvider()
 }
 
-// proveByPassword begins a new session in the place of the one that asks.
+// proveByPassword authenticates the viewer again and replaces their session.
 func proveByPassword(req *ui.Request) error {
 	me, form, err := sentForm(req)
 	if err != nil || me.Session.ID == 0 {

@@ -15,30 +15,30 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// auditPage is how many events a page of the trail holds.
+// auditPage is the number of audit events on a page.
 const auditPage = 50
 
-// auditRow is an event with what it links to.
+// auditRow is an audit event with its links.
 type auditRow struct {
 	model.AuditEvent
 	Detail []auditMember
-	Actor  string // address of the page with this actor's events alone
+	Actor  string // address of the page that lists only this actor's events
 }
 
-// auditMember is one thing that an event changed.
+// auditMember is a value that an event changed.
 type auditMember struct{ Name, Before, After string }
 
-// auditView is a page of the trail.
+// auditView is a page of the audit log.
 type auditView struct {
 	Rows    []auditRow
 	Actions []string
 	Action  string
 	By      model.Actor
-	Older   string // address of the next page; empty at the end
+	Older   string // address of the next page; empty on the last
 	Newest  string // address of the first page; empty on it
 }
 
-// audit shows who changed what, newest first.
+// audit shows the audit log, newest first.
 func audit(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	f := store.AuditFilter{
@@ -77,7 +77,6 @@ func audit(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "audit", Title: "Audit log", Section: "audit", Data: s})
 }
 
-// auditAddress is the address of a page of the trail.
 func auditAddress(req *ui.Request, action string, by model.Actor, before int64) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"action": action, "kind": by.Kind, "id": by.ID, "name": by.Name} {
@@ -95,10 +94,10 @@ func auditAddress(req *ui.Request, action string, by model.Actor, before int64) 
 	return address
 }
 
-// differences lists the members of two JSON objects, by name.
+// differences returns the changed members of two JSON objects, sorted by name.
 func differences(before, after string) []auditMember {
 	was, is := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	_ = json.Unmarshal([]byte(before), &was) // empty where there was nothing
+	_ = json.Unmarshal([]byte(before), &was) // empty for a new object
 	_ = json.Unmarshal([]byte(after), &is)
 	names := map[string]bool{}
 	for name := range was {
@@ -115,8 +114,8 @@ func differences(before, after string) []auditMember {
 	return list
 }
 
-// plainJSON shows a JSON text without its quotes, a time as all times here, a
-// list of texts with commas, and everything else as it is.
+// plainJSON formats a JSON value for people: a string without quotes, a time in UTC, a list of
+// strings with commas, and other values unchanged.
 func plainJSON(raw json.RawMessage) string {
 	var at time.Time
 	if json.Unmarshal(raw, &at) == nil && !at.IsZero() {

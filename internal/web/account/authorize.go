@@ -16,23 +16,23 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// authorizeView is a client that wants to be let in.
+// authorizeView is the data of the page that authorizes an OAuth client.
 type authorizeView struct {
 	Request oauth.Request
-	Host    string            // where the answer goes
-	Local   bool              // that is the person's own machine
-	Write   bool              // the person may let it change things
-	Params  []component.Param // what the form sends again
+	Host    string            // host of the redirect URI
+	Local   bool              // the redirect URI is on the user's machine
+	Write   bool              // the user may grant write access
+	Params  []component.Param // hidden fields of the form
 	Choose  string            // address of the page to choose another deployment
-	Fault   string            // what is wrong with the wish; empty where nothing is
-	Back    string            // address of the client with that answer
+	Fault   string            // what is wrong with the request; empty if it is valid
+	Back    string            // address of the client with the error
 }
 
-// oauthKeys are those that sign what clients are given.
+// oauthKeys returns the keys that sign the credentials of clients.
 func oauthKeys(req *ui.Request) oauth.Keys { return req.SigningKeys.All }
 
-// authorization reads what the client wants. What is wrong with it the person is
-// told, or the client, and then done is true.
+// authorization parses a client's request. It reports faults to the user or to the client, and then
+// returns done as true.
 func authorization(req *ui.Request, q url.Values) (r oauth.Request, done bool, err error) {
 	r, err = oauthKeys(req).Request(q, req.BaseURL(), req.Clock())
 	var fault *oauth.Error
@@ -48,17 +48,17 @@ func authorization(req *ui.Request, q url.Values) (r oauth.Request, done bool, e
 	return r, false, err
 }
 
-// tellFault tells what is wrong with a client's wish: the client where it is a
-// program on the person's machine, else the person, who may go on to it. Anybody
-// may register an address elsewhere, so that a browser that was led there without
-// being asked could be led anywhere in this server's name (RFC 9700 §4.11.2).
+// tellFault reports a fault of a client's request. A client on the user's machine receives it by
+// redirect; otherwise a page shows the fault and a link to the client. Anyone may register an
+// address elsewhere, so an automatic redirect would make the server an open redirector (RFC 9700
+// §4.11.2).
 func tellFault(req *ui.Request, r oauth.Request, fault *oauth.Error) error {
 	u, err := url.Parse(r.RedirectURI)
 	if err != nil {
 		return err
 	}
 	answer := url.Values{"error": {fault.Code}, "error_description": {fault.Text}}
-	if u.Scheme == "http" { // on a loopback address: no other is registered
+	if u.Scheme == "http" { // loopback; other http addresses cannot be registered
 		sendBack(req, r, answer)
 		return nil
 	}
@@ -71,28 +71,28 @@ func tellFault(req *ui.Request, r oauth.Request, fault *oauth.Error) error {
 	})
 }
 
-// sendBack leads the browser to the client with an answer.
+// sendBack redirects the browser to the client with an answer.
 func sendBack(req *ui.Request, r oauth.Request, answer url.Values) {
 	http.Redirect(req.Writer, req.HTTP, clientAddress(req, r, answer), http.StatusSeeOther)
 }
 
-// clientAddress is the address of the client with an answer.
+// clientAddress returns the client's redirect URI with an answer.
 func clientAddress(req *ui.Request, r oauth.Request, answer url.Values) string {
 	u, err := url.Parse(r.RedirectURI)
 	if err != nil {
-		return "/" // it was parsed when it was checked
+		return "/" // cannot happen: the address was already validated
 	}
 	q := u.Query()
 	maps.Copy(q, answer)
 	if r.State != "" {
 		q.Set("state", r.State)
 	}
-	q.Set("iss", req.BaseURL()) // RFC 9207: a client of several servers is told who answers
+	q.Set("iss", req.BaseURL()) // RFC 9207: identifies the issuer for clients of several servers
 	u.RawQuery = q.Encode()
 	return u.String()
 }
 
-// askToAuthorize shows who wants to be let in, and to what. It changes nothing.
+// askToAuthorize shows the client and the requested access. It changes no data.
 func askToAuthorize(req *ui.Request) error {
 	r, done, err := authorization(req, req.HTTP.URL.Query())
 	if err != nil || done {
@@ -111,8 +111,8 @@ func askToAuthorize(req *ui.Request) error {
 		}
 	}
 	v.Choose = ui.ChoosePath + "?next=" + url.QueryEscape(ui.UnderDeployment(req.HTTP.URL, "-"))
-	// The answer to the form leads to the client, which a browser takes for sending
-	// the form there.
+	// The response to the form redirects to the client. Browsers apply form-action to that
+	// redirect.
 	req.Writer.Header().Set("Content-Security-Policy", strings.Replace(ui.ContentPolicy, "form-action 'self'", "form-action 'self' "+u.Scheme+"://"+u.Host, 1))
 	return req.Show(http.StatusOK, ui.Page{
 		Template: "authorize",
@@ -122,7 +122,7 @@ func askToAuthorize(req *ui.Request) error {
 	})
 }
 
-// authorize lets the client in, or not.
+// authorize grants or denies the client access.
 func authorize(req *ui.Request, form url.Values) error {
 	r, done, err := authorization(req, form)
 	if err != nil || done {
@@ -158,5 +158,5 @@ func authorize(req *ui.Request, form url.Values) error {
 	return nil
 }
 
-// clientName is what a client calls itself, for lists.
+// clientName returns the name of a client in lists.
 func clientName(name string) string { return cmp.Or(name, "a client without a name") }

@@ -10,17 +10,17 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// chooseView is the deployments to choose from.
+// chooseView is the data of the page on which a user chooses a deployment.
 type chooseView struct {
 	Memberships []model.Membership
 	Last        string // slug of the last choice
 	Next        string
-	Approve     bool // what is chosen is where a scanner reports to
-	Program     bool // what is chosen is what a program gets a token of
+	Approve     bool // a scanner will report to the chosen deployment
+	Program     bool // an application will receive a token of the chosen deployment
 	Invitations int
 }
 
-// choose shows the deployments of who is signed in.
+// choose shows the deployments of the signed-in user.
 func choose(req *ui.Request) error {
 	me, err := ui.CurrentSession(req)
 	if err != nil || me.Session.ID == 0 {
@@ -39,7 +39,7 @@ func choose(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "choose", Title: "Choose a deployment", Data: s})
 }
 
-// chooseOne remembers a choice and goes on.
+// chooseOne stores the choice and redirects to the next page.
 func chooseOne(req *ui.Request) error {
 	me, form, err := sentForm(req)
 	if err != nil || me.Session.ID == 0 {
@@ -61,8 +61,8 @@ func chooseOne(req *ui.Request) error {
 	return nil
 }
 
-// sentForm returns who is signed in, and the form that they sent. Where nobody is, who
-// has no session.
+// sentForm returns the session and the form of a request. Without a session it redirects to the
+// sign-in page and returns a session without id.
 func sentForm(req *ui.Request) (me auth.SessionInfo, form url.Values, err error) {
 	if me, err = ui.CurrentSession(req); err != nil || me.Session.ID == 0 {
 		return me, nil, err

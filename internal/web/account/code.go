@@ -10,22 +10,21 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// codePath is where who has shown a password, or came by a link, shows the second
-// factor.
+// codePath is the page for the second factor, after a password or a sign-in link.
 const codePath = "/login/code"
 
-// codeView is the page that asks for the second factor.
+// codeView is the data of the page for the second factor.
 type codeView struct {
 	Name    string
 	Next    string
 	Fault   string
-	Passkey auth.Ceremony // to use one in place of a code; empty where there is none
-	Lost    string        // what is said of passkeys that the server cannot read; empty where it reads all
+	Passkey auth.Ceremony // sign-in with a passkey instead of a code; empty without passkeys
+	Lost    string        // message about passkeys that the server cannot decrypt; empty if there are none
 }
 
 func halfName(req *ui.Request) string { return req.SignIn.CookieName(req.HTTP) + "-half" }
 
-// setPendingCookie gives the browser the secret of a sign-in that waits, or takes it away.
+// setPendingCookie sets or deletes the cookie of a pending sign-in.
 func setPendingCookie(req *ui.Request, secret string, seconds int) {
 	http.SetCookie(req.Writer, &http.Cookie{
 		Name: halfName(req), Value: secret, Path: "/", MaxAge: seconds,
@@ -33,15 +32,15 @@ func setPendingCookie(req *ui.Request, secret string, seconds int) {
 	})
 }
 
-// dropHalf has the browser forget a sign-in that waits.
+// dropHalf deletes the cookie of a pending sign-in.
 func dropHalf(req *ui.Request) {
 	if _, err := req.HTTP.Cookie(halfName(req)); err == nil {
 		setPendingCookie(req, "", -1)
 	}
 }
 
-// begun goes on with a session that has begun, or asks for the second factor where
-// only half of one has.
+// begun stores a new session in the browser. If the second factor is still missing, it redirects to
+// the page for it.
 func begun(req *ui.Request, secret string, err error, next string) error {
 	if half, ok := errors.AsType[*auth.HalfError](err); ok {
 		setPendingCookie(req, half.Secret, int(model.PendingSessionFor.Seconds()))
@@ -58,8 +57,8 @@ func begun(req *ui.Request, secret string, err error, next string) error {
 	return startSession(req, secret, next)
 }
 
-// half is whose sign-in waits in this browser. Where none does, it has led to the
-// start, and the user has no id.
+// half returns the user of the browser's pending sign-in. If there is none, it redirects to the
+// sign-in page and returns a user without id.
 func half(req *ui.Request, next string) (secret string, u model.User, err error) {
 	if req.SignIn == nil {
 		return "", u, model.ErrNotFound
@@ -78,7 +77,7 @@ func half(req *ui.Request, next string) (secret string, u model.User, err error)
 	return cookie.Value, u, nil
 }
 
-// askCode asks for the second factor.
+// askCode shows the page for the second factor.
 func askCode(req *ui.Request) error {
 	next := ui.SafeNext(req.HTTP.URL.Query().Get("next"))
 	half, u, err := half(req, next)
@@ -99,7 +98,7 @@ func showCode(req *ui.Request, status int, half string, u model.User, s codeView
 	return req.Show(status, ui.Page{Template: "code", Title: "Your second factor", Data: s})
 }
 
-// enterCode begins the session of a sign-in that waited.
+// enterCode completes a pending sign-in.
 func enterCode(req *ui.Request, form url.Values) error {
 	next := ui.SafeNext(form.Get("next"))
 	half, u, err := half(req, next)
@@ -131,11 +130,12 @@ func enterCode(req *ui.Request, form url.Values) error {
 	return startSession(req, secret, next)
 }
 
-// codeFaultText is what is said of a code that does not hold.
+// codeFaultText is the message about an invalid code.
 const codeFaultText = "That code does not fit. Each works once: wait for the next one, and see that the clock of the " +
 	"device is right."
 
-// codeFault says what is wrong with what was shown, or with how often something was.
+// codeFault returns the message and status for a failed second factor, or 0 for other errors. wrong
+// is the message about an invalid factor.
 func codeFault(req *ui.Request, err error, wrong string) (said string, status int) {
 	if busy, ok := errors.AsType[*auth.BusyError](err); ok {
 		return tooMany(req, busy), http.StatusTooManyRequests
@@ -152,8 +152,8 @@ func codeFault(req *ui.Request, err error, wrong string) (said string, status in
 	return wrong, http.StatusUnauthorized
 }
 
-// unreadable says, to who was about to show it, that the server cannot read what it
-// keeps of a second factor, and tells the log. It is empty for any other error.
+// unreadable logs a second factor that the server cannot decrypt, and returns the message about it.
+// It returns an empty string for other errors.
 func unreadable(req *ui.Request, err error) string {
 	lost, ok := errors.AsType[*auth.UnreadableError](err)
 	if !ok {
@@ -166,8 +166,7 @@ func unreadable(req *ui.Request, err error) string {
 		"second factor."
 }
 
-// startSession ends the session that was, if any, and begins the new one in the
-// browser.
+// startSession ends the previous session, if any, and stores the new one in the browser.
 func startSession(req *ui.Request, secret, next string) error {
 	if old, err := req.SignIn.Session(req.HTTP); err == nil {
 		if err := req.SignIn.Sessions.SignOut(req.HTTP.Context(), old); err != nil {

@@ -1,3 +1,3 @@
-// Package account has the pages about people: sign-in, second factors, invitations, users, tokens, programs that ask
-// for access, and the audit log.
+// Package account serves the pages about people: sign-in, second factors, invitations, users,
+// tokens, access requests of applications, and the audit log.
 package account

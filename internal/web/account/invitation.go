@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// inviteFor is how long an invitation holds.
+	// inviteFor is the lifetime of an invitation.
 	inviteFor = 14 * 24 * time.Hour
-	// invitedPath is the page of the users with the link of a new invitation.
+	// invitedPath is the users page with the link of a new invitation.
 	invitedPath = ui.UsersPath + "/invited"
 )
 
-// shared reports whether other deployments have people on this server, too.
+// shared reports whether the server has several deployments.
 func shared(req *ui.Request) (bool, error) {
 	all, err := req.Store.Deployments(req.HTTP.Context())
 	return len(all) > 1, err
 }
 
-// invite asks a person in. What happens is the same whether or not the server
-// knows a user of that name: nobody is looked for.
+// invite creates an invitation. It behaves the same whether or not a user of that name exists, so
+// that names of other deployments stay secret.
 func invite(req *ui.Request, s usersView) error {
 	code, hash := auth.NewCode()
 	i := model.UserInvitation{
@@ -51,7 +51,7 @@ func invite(req *ui.Request, s usersView) error {
 	return nil
 }
 
-// invited is the page of the users after somebody was invited.
+// invited shows the users page after an invitation.
 func invited(req *ui.Request) error {
 	var s usersView
 	id, code := req.ShownOnce(invitedPath)
@@ -68,14 +68,14 @@ func invited(req *ui.Request) error {
 	return showUsers(req, http.StatusOK, s)
 }
 
-// withdrawInvitation takes an invitation back.
+// withdrawInvitation withdraws an invitation of the deployment.
 func withdrawInvitation(req *ui.Request) error {
 	return changed(req, "invitation-withdrawn", req.Update(func(ctx context.Context, tx *store.Tx) error {
 		return tx.WithdrawInvitation(ctx, req.PathID)
 	}))
 }
 
-// invitations lists what somebody is invited to.
+// invitations lists the invitations of the viewer.
 func invitations(req *ui.Request) error {
 	me, err := ui.CurrentSession(req)
 	if err != nil || me.Session.ID == 0 {
@@ -88,8 +88,8 @@ func invitations(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "invitations", Title: "Invitations", Data: list})
 }
 
-// answered finds the invitation that the address names and that is for who looks.
-// Where nobody is signed in, who has no session.
+// answered returns the viewer's invitation in the path. Without a session it redirects to the
+// sign-in page and returns a session without id.
 func answered(req *ui.Request) (i model.UserInvitation, who auth.SessionInfo, err error) {
 	if who, err = ui.CurrentSession(req); err != nil || who.Session.ID == 0 {
 		return i, who, err
@@ -105,7 +105,7 @@ func answered(req *ui.Request) (i model.UserInvitation, who auth.SessionInfo, er
 	return list[at], who, nil
 }
 
-// acceptInvitation gives who looks the role that they are invited to.
+// acceptInvitation assigns the viewer the role of the invitation.
 func acceptInvitation(req *ui.Request) error {
 	i, who, err := answered(req)
 	if err != nil || i.ID == 0 {
@@ -123,7 +123,7 @@ func accept(req *ui.Request, i model.UserInvitation, who auth.SessionInfo) error
 	return nil
 }
 
-// declineInvitation takes an invitation off the list.
+// declineInvitation declines an invitation of the viewer.
 func declineInvitation(req *ui.Request) error {
 	i, _, err := answered(req)
 	if err != nil || i.ID == 0 {
@@ -136,16 +136,16 @@ func declineInvitation(req *ui.Request) error {
 	return nil
 }
 
-// joinView is the page behind the link of an invitation.
+// joinView is the data of the page that an invitation links to.
 type joinView struct {
 	model.UserInvitation
-	As    string // who is signed in; empty: nobody
-	Here  string // the path of the page
+	As    string // name of the signed-in user; empty without a session
+	Here  string // path of the page
 	Fault string
 	Least int
 }
 
-// joining finds the invitation that the address names.
+// joining returns the invitation in the path.
 func joining(req *ui.Request) (s joinView, who auth.SessionInfo, err error) {
 	if req.SignIn == nil {
 		return s, who, model.ErrNotFound
@@ -166,7 +166,7 @@ func joining(req *ui.Request) (s joinView, who auth.SessionInfo, err error) {
 	return s, who, err
 }
 
-// join shows who invites where, and the two ways to accept.
+// join shows the invitation and both options to accept it.
 func join(req *ui.Request) error {
 	s, _, err := joining(req)
 	if err != nil {
@@ -179,8 +179,7 @@ func showJoin(req *ui.Request, status int, s joinView) error {
 	return req.Show(status, ui.Page{Template: "join", Title: "You are invited", Data: s})
 }
 
-// useJoin accepts an invitation by its link: for who is signed in, else for the
-// user whom it makes.
+// useJoin accepts an invitation by its link, for the signed-in user or else for a new user.
 func useJoin(req *ui.Request, form url.Values) error {
 	s, who, err := joining(req)
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// loginView is the page to sign in on.
+// loginView is the data of the sign-in page.
 type loginView struct {
 	Name     string // as typed
-	Next     string // where to go afterwards
+	Next     string // page to open after sign-in
 	Fault    string
-	Provider string        // what the other way to sign in is called; empty: there is none
-	First    bool          // there is no user yet
-	Passkey  auth.Ceremony // to sign in by one; empty where the server has none
+	Provider string        // name of the identity provider; empty if there is none
+	First    bool          // the server has no user yet
+	Passkey  auth.Ceremony // sign-in with a passkey; empty if unsupported
 }
 
-// login shows the page, or leads on who is signed in already.
+// login shows the sign-in page, or redirects a user with a session.
 func login(req *ui.Request) error {
 	if req.SignIn == nil {
 		return model.ErrNotFound
@@ -59,7 +59,7 @@ func showLogin(req *ui.Request, status int, s loginView) error {
 	return req.Show(status, ui.Page{Template: "login", Title: "Sign in", Data: s})
 }
 
-// enter signs in by name and password.
+// enter signs in with name and password.
 func enter(req *ui.Request, form url.Values) error {
 	if req.SignIn == nil {
 		return model.ErrNotFound
@@ -82,7 +82,7 @@ func enter(req *ui.Request, form url.Values) error {
 	return begun(req, secret, err, s.Next)
 }
 
-// tooMany says, to people and to programs, how long to wait for the next try.
+// tooMany returns the message about too many attempts and sets Retry-After.
 func tooMany(req *ui.Request, busy *auth.BusyError) string {
 	seconds := int(math.Ceil(busy.Wait.Seconds()))
 	req.Writer.Header().Set("Retry-After", strconv.Itoa(seconds))
@@ -90,7 +90,7 @@ func tooMany(req *ui.Request, busy *auth.BusyError) string {
 	return fmt.Sprintf("There were too many tries. Wait %s, then try again.", ui.Plural(seconds, "second"))
 }
 
-// logout signs out.
+// logout ends the session.
 func logout(req *ui.Request) error {
 	if req.SignIn == nil {
 		return model.ErrNotFound
@@ -108,8 +108,8 @@ func logout(req *ui.Request) error {
 	return nil
 }
 
-// signInLink shows whom a link signs in. It uses nothing up: mail programs and
-// proxies look ahead.
+// signInLink shows the user of a sign-in link. It does not use the link up, as mail programs and
+// proxies prefetch links.
 func signInLink(req *ui.Request) error {
 	if req.SignIn == nil {
 		return model.ErrNotFound
@@ -124,7 +124,7 @@ func signInLink(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "enter", Title: "Sign in", Data: u.Title()})
 }
 
-// enterByLink signs in by a link that works once.
+// enterByLink signs in with a one-time link.
 func enterByLink(req *ui.Request) error {
 	if req.SignIn == nil {
 		return model.ErrNotFound
@@ -141,18 +141,18 @@ func enterByLink(req *ui.Request) error {
 	return err
 }
 
-// setupView is the page behind a one-time link: to make the first admin, or to
-// set a password.
+// setupView is the data of the page that a one-time link opens. It creates the first administrator
+// or sets a password.
 type setupView struct {
-	Setup       bool // make an admin, not only a password
+	Setup       bool // creates an administrator instead of only setting a password
 	Name        string
 	DisplayName string
-	Of          string // slug that ends the name of a new user; empty: none does
+	Of          string // slug appended to the name of a new user; empty for none
 	Fault       string
-	Least       int // characters of a password
+	Least       int // minimum length of a password in characters
 }
 
-// setupLink finds the link that the address names, of either kind.
+// setupLink returns the link of either kind in the path.
 func setupLink(req *ui.Request) (l model.UserLink, u model.User, err error) {
 	if req.SignIn == nil {
 		return l, u, model.ErrNotFound
@@ -167,7 +167,7 @@ func setupLink(req *ui.Request) (l model.UserLink, u model.User, err error) {
 	return l, u, ui.ErrLink
 }
 
-// setup shows what a one-time link is for.
+// setup shows the page of a one-time link.
 func setup(req *ui.Request) error {
 	l, u, err := setupLink(req)
 	if err != nil {
@@ -180,8 +180,8 @@ func setup(req *ui.Request) error {
 	return showSetup(req, http.StatusOK, s)
 }
 
-// suffix is the slug that ends the name of the user whom a link makes: none where
-// the server has no other deployment.
+// suffix returns the slug that is appended to the name of the link's new user. It is empty if the
+// server has only one deployment.
 func suffix(req *ui.Request, l model.UserLink) (string, error) {
 	all, err := req.Store.Deployments(req.HTTP.Context())
 	if err != nil || len(all) < 2 || l.Kind != model.LinkSetup {
@@ -203,7 +203,7 @@ func showSetup(req *ui.Request, status int, s setupView) error {
 	return req.Show(status, ui.Page{Template: "setup", Title: title, Data: s})
 }
 
-// useLink does what a one-time link is for, and signs in.
+// useLink performs the action of a one-time link and signs in.
 func useLink(req *ui.Request, form url.Values) error {
 	l, u, err := setupLink(req)
 	if err != nil {
@@ -243,7 +243,7 @@ func useLink(req *ui.Request, form url.Values) error {
 	return begun(req, secret, err, "/")
 }
 
-// firstAdmin is the user whom a setup link makes of what was filled in.
+// firstAdmin returns the user that a setup link creates.
 func (s setupView) firstAdmin() (model.User, error) {
 	u := model.User{Name: s.Name, DisplayName: s.DisplayName}
 	if s.Of == "" {
@@ -261,8 +261,8 @@ func applyLink(req *ui.Request, l model.UserLink, u *model.User, revokeTokens bo
 	return req.Store.UseResetLink(req.HTTP.Context(), l, u.PasswordHash, revokeTokens)
 }
 
-// newPassword checks a new password, typed twice, and returns its hash. What else
-// somebody would guess with is about it: names of the deployment.
+// newPassword checks a new password, typed twice, and returns its hash. about lists further words
+// that the password must not be based on, such as deployment names.
 func newPassword(req *ui.Request, password, again string, u model.User, about ...string) (string, error) {
 	if err := errors.Join(model.CheckUserName(u.Name), model.CheckDisplayName(u.DisplayName)); err != nil {
 		return "", err

@@ -16,18 +16,18 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// approveView is who waits for a token, or the question for a code.
+// approveView is the data of the page that approves a token request, or of the form for its code.
 type approveView struct {
-	Typed   string // the code that was asked for; there is nobody under it
+	Typed   string // entered code that matches no request
 	Request model.LoginRequest
-	Host    string // where the person is: nobody else's address is to be let in at
-	Near    bool   // it was asked from the network that the person comes from
+	Host    string // host of this server
+	Near    bool   // the request came from the viewer's network
 	Choose  string // address of the page to choose another deployment
 	Fault   string
 	Denied  bool
 }
 
-// approvePage is the page about a request, below a deployment.
+// approvePage returns the path of the page about a request, below a deployment.
 func approvePage(l model.LoginRequest) string {
 	if l.ByProgram() {
 		return ui.DevicePath + "?code=" + url.QueryEscape(l.Code)
@@ -35,14 +35,14 @@ func approvePage(l model.LoginRequest) string {
 	return strings.Replace(ui.ApprovePath, "{code}", url.PathEscape(l.Code), 1)
 }
 
-// goToDevice leads to the page of the deployment that is chosen next.
+// goToDevice redirects to the device page of the deployment that the user chooses next.
 func goToDevice(req *ui.Request) error {
 	req.Redirect("/orgs/-" + req.HTTP.URL.RequestURI())
 	return nil
 }
 
-// waiting finds who waits under the code that the viewer names. Where this is not the
-// page to decide about it, the viewer is told, or led there, and done is true.
+// waiting returns the request for the viewer's code. If another page decides about the request, it
+// shows a message or redirects, and done is true.
 func waiting(req *ui.Request, form url.Values) (l model.LoginRequest, done bool, err error) {
 	code := auth.TidyLoginCode(cmp.Or(req.HTTP.PathValue("code"), form.Get("code")))
 	if code == "" && req.HTTP.Method == http.MethodGet {
@@ -62,7 +62,7 @@ func waiting(req *ui.Request, form url.Values) (l model.LoginRequest, done bool,
 		return l, true, showApproval(req, http.StatusNotFound, approveView{Typed: code})
 	}
 	if here := strings.HasSuffix(req.HTTP.Pattern, ui.DevicePath); err == nil && here != l.ByProgram() {
-		if here && req.HTTP.Method != http.MethodGet { // where a viewer may be, nobody is sent on with a form for triagers
+		if here && req.HTTP.Method != http.MethodGet { // only GET requests are redirected
 			return l, true, model.ErrNotFound
 		}
 		req.Redirect(req.To(approvePage(l)))
@@ -71,7 +71,7 @@ func waiting(req *ui.Request, form url.Values) (l model.LoginRequest, done bool,
 	return l, done, err
 }
 
-// askForToken shows who waits under a code, or asks for the code. It changes nothing.
+// askForToken shows the request for a code, or the form for the code. It changes no data.
 func askForToken(req *ui.Request) error {
 	l, done, err := waiting(req, req.HTTP.URL.Query())
 	if err != nil || done {
@@ -91,7 +91,7 @@ func showApproval(req *ui.Request, status int, v approveView) error {
 	return req.Show(status, ui.Page{Template: "approve", Title: title, Section: "tokens", Data: v})
 }
 
-// decideToken lets who waits have a token of the viewer, or not.
+// decideToken approves or denies a token request.
 func decideToken(req *ui.Request, form url.Values) error {
 	l, done, err := waiting(req, form)
 	if err != nil || done {

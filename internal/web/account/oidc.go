@@ -15,23 +15,23 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// away is what a browser remembers while it is at the provider.
+// away is the state that a browser stores during sign-in at the provider.
 type away struct {
 	sso.Flow
 	Next  string `json:"x"`
-	Again bool   `json:"a,omitempty"` // the provider was to ask anew
+	Again bool   `json:"a,omitempty"` // the provider was asked to authenticate again
 }
 
-// awaySeconds is for how long.
+// awaySeconds is the lifetime of the state in seconds.
 const awaySeconds = 600
 
-// comeBack is where the provider sends browsers back to.
+// comeBack is the path of the provider's redirect URI.
 const comeBack = "/login/oidc/callback"
 
 func awayName(req *ui.Request) string { return req.SignIn.CookieName(req.HTTP) + "-oidc" }
 
-// remember sets the cookie for the time at the provider, or takes it away. What
-// it holds is of use to nobody but this browser.
+// remember sets or deletes the cookie with the sign-in state. The state is only useful to this
+// browser.
 func remember(req *ui.Request, a away, seconds int) error {
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -44,7 +44,7 @@ func remember(req *ui.Request, a away, seconds int) error {
 	return nil
 }
 
-// goToProvider sends the browser to the provider.
+// goToProvider redirects the browser to the provider.
 func goToProvider(req *ui.Request) error {
 	if req.SignIn == nil || req.SignIn.Provider == nil {
 		return model.ErrNotFound
@@ -62,7 +62,7 @@ func goToProvider(req *ui.Request) error {
 	return nil
 }
 
-// comeFromProvider lets in whom the provider has signed in.
+// comeFromProvider completes a sign-in at the provider.
 func comeFromProvider(req *ui.Request) error {
 	if req.SignIn == nil || req.SignIn.Provider == nil {
 		return model.ErrNotFound
@@ -70,7 +70,7 @@ func comeFromProvider(req *ui.Request) error {
 	var a away
 	if cookie, err := req.HTTP.Cookie(awayName(req)); err == nil {
 		if text, err := base64.RawURLEncoding.DecodeString(cookie.Value); err == nil {
-			_ = json.Unmarshal(text, &a) // what cannot be read has no state, which is refused
+			_ = json.Unmarshal(text, &a) // an invalid cookie has no state and is rejected
 		}
 	}
 	if err := remember(req, away{}, -1); err != nil {
@@ -89,8 +89,8 @@ func comeFromProvider(req *ui.Request) error {
 	return startSession(req, secret, a.Next)
 }
 
-// signInIdentity makes or updates the user, gives them the roles that their groups mean,
-// and begins a session.
+// signInIdentity creates or updates the user, assigns the roles of their groups and creates a
+// session.
 func signInIdentity(req *ui.Request, who sso.Person, again bool) (string, error) {
 	ctx := req.HTTP.Context()
 	all, err := req.Store.Deployments(ctx)
@@ -106,7 +106,7 @@ func signInIdentity(req *ui.Request, who sso.Person, again bool) (string, error)
 		return "", noRole(req, who)
 	}
 	u, kept, err := req.Store.Provision(ctx, who.Identity, who.User, roles)
-	if errors.Is(err, model.ErrConflict) { // made by another request meanwhile
+	if errors.Is(err, model.ErrConflict) { // created by a concurrent request
 		u, kept, err = req.Store.Provision(ctx, who.Identity, who.User, roles)
 	}
 	if errors.Is(err, model.ErrNotFound) {
@@ -130,9 +130,9 @@ func signInIdentity(req *ui.Request, who sso.Person, again bool) (string, error)
 	return req.SignIn.Sessions.Begin(ctx, u.ID, method, req.SignIn.Origin(req.HTTP), model.CheckedPassword{})
 }
 
-// asked reports whether the provider has just had somebody show who they are. Some
-// providers never say when they did: then to have come by it anew is what there is
-// to go by, which a stolen session cannot.
+// asked reports whether the provider authenticated the user recently. Some providers do not return
+// the time. Then a sign-in with forced reauthentication counts, as a stolen session cannot complete
+// one.
 func asked(who sso.Person, again bool, now time.Time) bool {
 	if who.AskedAt.IsZero() {
 		return again
@@ -153,7 +153,7 @@ func noRole(req *ui.Request, who sso.Person) error {
 	}
 }
 
-// providerFailed says on the sign-in page what went wrong.
+// providerFailed shows the error on the sign-in page.
 func providerFailed(req *ui.Request, next string, err error) error {
 	s, status := loginView{Next: ui.SafeNext(next)}, http.StatusForbidden
 	var refused *sso.RefusedError

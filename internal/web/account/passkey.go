@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// passkeyPath signs in by a passkey alone.
+	// passkeyPath signs in with only a passkey.
 	passkeyPath = "/login/passkey"
-	// passkeysPath is where people add passkeys and remove them.
+	// passkeysPath is the page on which users add and remove passkeys.
 	passkeysPath = ui.SecondFactorPath + "/passkeys"
 )
 
-// passkeyFault is what is said of one that does not hold.
+// passkeyFault is the message about an invalid passkey.
 const passkeyFault = "That passkey does not fit, or the page waited too long for it. Try once more."
 
-// enterByPasskey signs in by a passkey alone.
+// enterByPasskey signs in with only a passkey.
 func enterByPasskey(req *ui.Request, form url.Values) error {
 	if req.SignIn == nil || req.SignIn.Passkeys == nil {
 		return model.ErrNotFound
@@ -37,16 +37,17 @@ func enterByPasskey(req *ui.Request, form url.Values) error {
 	return startSession(req, secret, next)
 }
 
-// passkeyView is the page on which a passkey is added.
+// passkeyView is the data of the page that adds a passkey.
 type passkeyView struct {
 	auth.Ceremony
 	Name   string // as typed
-	Origin string // the address that it will be bound to
+	Origin string // address that the passkey will be bound to
 	Next   string
 	Fault  string
 }
 
-// mayAdd finds who may add a passkey. Where it has led elsewhere, who has no session.
+// mayAdd returns the session of a user who may add passkeys. Other users are redirected, and the
+// session has no id.
 func mayAdd(req *ui.Request) (auth.SessionInfo, error) {
 	me, err := ui.CurrentSession(req)
 	if err == nil && me.Session.ID != 0 && (req.SignIn.Passkeys == nil || me.Session.ByProvider()) {
@@ -56,7 +57,7 @@ func mayAdd(req *ui.Request) (auth.SessionInfo, error) {
 	return me, err
 }
 
-// startPasskey asks for a new passkey.
+// startPasskey shows the page that adds a passkey.
 func startPasskey(req *ui.Request) error {
 	me, err := mayAdd(req)
 	if err != nil || me.Session.ID == 0 {
@@ -73,8 +74,8 @@ func showPasskey(req *ui.Request, status int, me auth.SessionInfo, s passkeyView
 	return req.Show(status, ui.Page{Template: "passkey", Title: "Add a passkey", Data: s})
 }
 
-// addPasskey keeps what the browser made; the first second factor leads to its
-// recovery codes.
+// addPasskey stores a new passkey. After the first second factor it redirects to the recovery
+// codes.
 func addPasskey(req *ui.Request, form url.Values) error {
 	me, err := mayAdd(req)
 	if err != nil || me.Session.ID == 0 {
@@ -102,7 +103,7 @@ func addPasskey(req *ui.Request, form url.Values) error {
 	return showCodes(req, me, s.Next, codes)
 }
 
-// removePasskey takes a passkey of who is signed in away.
+// removePasskey deletes a passkey of the viewer.
 func removePasskey(req *ui.Request) error {
 	me, err := ui.CurrentSession(req)
 	if err != nil || me.Session.ID == 0 {

@@ -8,17 +8,17 @@ import (
 	"github.com/boombuler/barcode/qr"
 )
 
-// quiet is how many light squares a QR code has around it (ISO/IEC 18004).
+// quiet is the width of the quiet zone in modules (ISO/IEC 18004).
 const quiet = 4
 
-// qrCode is a QR code as the path of an SVG image: a page may hold that, where its
-// content policy admits no image that it brings along.
+// qrCode is a QR code as the path of an SVG image. Inline SVG is allowed by the content security
+// policy, and data: images are not.
 type qrCode struct {
-	Size int    // squares on each side, with the quiet ones
-	Path string // of the dark ones
+	Size int    // modules per side, including the quiet zone
+	Path string // of the dark modules
 }
 
-// newQRCode draws a text.
+// newQRCode encodes a text.
 func newQRCode(text string) (qrCode, error) {
 	drawn, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {

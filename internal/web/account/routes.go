@@ -22,10 +22,10 @@ const (
 	writes  = httpx.Writes
 )
 
-// Routes returns the table of the pages about people: sign-in, accounts, settings and programs.
+// Routes returns the routes of the pages about sign-in, accounts, settings and applications.
 func Routes() []ui.Route { return slices.Concat(peopleRoutes(), authRoutes()) }
 
-// peopleRoutes are the rows about people: how they come in, and what they set.
+// peopleRoutes returns the routes for sign-in and settings.
 func peopleRoutes() []ui.Route {
 	const settings = org + "/settings"
 	return []ui.Route{
@@ -86,7 +86,7 @@ func peopleRoutes() []ui.Route {
 	}
 }
 
-// authRoutes are the rows about programs that a person lets in.
+// authRoutes returns the routes on which a user authorizes applications.
 func authRoutes() []ui.Route {
 	return []ui.Route{
 		ui.Row(get, org+ui.ApprovePath, triager, reads, askForToken),

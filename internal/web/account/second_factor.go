@@ -18,22 +18,22 @@ const (
 	recoveryCodesPath = ui.SecondFactorPath + "/recovery-codes"
 )
 
-// secondFactorView is what people see of their second factor.
+// secondFactorView is the data of the page about the viewer's second factor.
 type secondFactorView struct {
 	User        model.User
-	HasApp      bool // an authenticator app
+	HasApp      bool // an authenticator app is set up
 	Passkeys    []model.Passkey
-	Origin      string   // the address that passkeys are bound to; empty: there are none here
-	Codes       int      // recovery codes that were not used
-	HasPassword bool     // which is asked for to take the factor away
-	ByProvider  bool     // an identity provider signed them in, whose business it is
-	Required    []string // the deployments that ask for one
+	Origin      string   // address that passkeys are bound to; empty if unsupported
+	Codes       int      // unused recovery codes
+	HasPassword bool     // the password is required to remove the factor
+	ByProvider  bool     // an identity provider manages the second factor
+	Required    []string // deployments that require a second factor
 	Next        string
 	Done        *ui.Message
 	Fault       string
 }
 
-// secondFactor shows what somebody has.
+// secondFactor shows the viewer's second factor.
 func secondFactor(req *ui.Request) error { return showSecondFactor(req, http.StatusOK, "") }
 
 func showSecondFactor(req *ui.Request, status int, fault string) error {
@@ -66,7 +66,7 @@ func showSecondFactor(req *ui.Request, status int, fault string) error {
 	return req.Show(status, ui.Page{Template: "second-factor", Title: "Second factor", Data: s})
 }
 
-// hasApp reports whether somebody has an authenticator app.
+// hasApp reports whether a user has an authenticator app.
 func hasApp(req *ui.Request, userID int64) (bool, error) {
 	_, err := req.Store.TOTP(req.HTTP.Context(), userID)
 	if errors.Is(err, model.ErrNotFound) {
@@ -75,7 +75,7 @@ func hasApp(req *ui.Request, userID int64) (bool, error) {
 	return err == nil, err
 }
 
-// appView is the page on which an authenticator app is set up.
+// appView is the data of the page that sets up an authenticator app.
 type appView struct {
 	auth.Enrolment
 	QR    qrCode
@@ -84,7 +84,7 @@ type appView struct {
 	Fault string
 }
 
-// Apart is the secret in groups, which are easier to type.
+// Apart returns the secret in groups of four, which are easier to type.
 func (s appView) Apart() string {
 	var b strings.Builder
 	for i, r := range s.Secret {
@@ -96,7 +96,7 @@ func (s appView) Apart() string {
 	return b.String()
 }
 
-// issuer is what apps call this server.
+// issuer returns the name of this server in authenticator apps.
 func issuer(req *ui.Request) string {
 	host, err := url.Parse(req.BaseURL())
 	if err != nil || host.Hostname() == "" {
@@ -105,7 +105,7 @@ func issuer(req *ui.Request) string {
 	return "Redoubt " + host.Hostname()
 }
 
-// startApp makes a secret, which is kept nowhere before a code of it is shown.
+// startApp creates a secret. It is stored only after the user has entered a code of it.
 func startApp(req *ui.Request) error {
 	me, err := ui.CurrentSession(req)
 	if err != nil || me.Session.ID == 0 {
@@ -133,7 +133,7 @@ func showApp(req *ui.Request, status int, s appView) (err error) {
 	return req.Show(status, ui.Page{Template: "authenticator", Title: "Set up an authenticator app", Data: s})
 }
 
-// setUpApp takes the first code, and leads to the recovery codes.
+// setUpApp checks the first code and redirects to the recovery codes.
 func setUpApp(req *ui.Request) error {
 	me, form, err := sentForm(req)
 	if err != nil || me.Session.ID == 0 {
@@ -163,28 +163,26 @@ func setUpApp(req *ui.Request) error {
 	return showCodes(req, me, s.Next, codes)
 }
 
-// renew has the browser go on in a session that has begun in the place of all
-// others.
+// renew stores the session that replaced all others in the browser.
 func renew(req *ui.Request, secret string) {
 	req.SignIn.Sessions.Forget()
 	req.SignIn.Keep(req.Writer, req.HTTP, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
 }
 
-// showCodes leads to the page that shows recovery codes, this once, and from there
-// on.
+// showCodes redirects to the page that shows the recovery codes once.
 func showCodes(req *ui.Request, me auth.SessionInfo, next string, codes []string) error {
 	req.Viewer.User = me.User.Name
 	req.ShowOnce(recoveryCodesPath, me.User.ID, next+"\n"+strings.Join(codes, "\n"))
 	return nil
 }
 
-// codesView is recovery codes, shown once.
+// codesView is the data of the page that shows recovery codes.
 type codesView struct {
 	Codes []string
 	Next  string
 }
 
-// recoveryCodes shows the codes that were made just now.
+// recoveryCodes shows newly created recovery codes.
 func recoveryCodes(req *ui.Request) error {
 	me, err := ui.CurrentSession(req)
 	if err != nil || me.Session.ID == 0 {
@@ -199,7 +197,7 @@ func recoveryCodes(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "recovery-codes", Title: "Recovery codes", Data: s})
 }
 
-// newRecoveryCodes replaces the codes of who is signed in.
+// newRecoveryCodes replaces the viewer's recovery codes.
 func newRecoveryCodes(req *ui.Request) error {
 	me, err := ui.CurrentSession(req)
 	if err != nil || me.Session.ID == 0 {
@@ -216,8 +214,8 @@ func newRecoveryCodes(req *ui.Request) error {
 	return showCodes(req, me, ui.SecondFactorPath, codes)
 }
 
-// removeSecondFactor asks for password and code at once, however lately they were
-// shown.
+// removeSecondFactor removes the second factor. It always requires password and code, however
+// recent the last authentication is.
 func removeSecondFactor(req *ui.Request) error {
 	me, form, err := sentForm(req)
 	if err != nil || me.Session.ID == 0 {
@@ -231,7 +229,7 @@ func removeSecondFactor(req *ui.Request) error {
 	if said, status := codeFault(req, err, codeFaultText); said != "" {
 		return showSecondFactor(req, status, said)
 	}
-	if errors.Is(err, auth.ErrUnauthenticated) { // removed by somebody else meanwhile
+	if errors.Is(err, auth.ErrUnauthenticated) { // removed by a concurrent request
 		err = model.ErrConflict
 	}
 	if err != nil {
@@ -242,7 +240,7 @@ func removeSecondFactor(req *ui.Request) error {
 	return nil
 }
 
-// requireSecondFactor says whether people need one in the deployment.
+// requireSecondFactor sets whether the deployment requires a second factor.
 func requireSecondFactor(req *ui.Request, form url.Values) error {
 	require, word := form.Get("require") == "on", "second-factor-free"
 	if require {
@@ -253,7 +251,7 @@ func requireSecondFactor(req *ui.Request, form url.Values) error {
 	}))
 }
 
-// resetSecondFactor takes the second factor of somebody away who has lost it.
+// resetSecondFactor removes the lost second factor of a user.
 func resetSecondFactor(req *ui.Request) error {
 	m, err := member(req)
 	if err == nil {
@@ -262,7 +260,7 @@ func resetSecondFactor(req *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if m.Name == req.Viewer.User { // who steals a session must not do without password and code
+	if m.Name == req.Viewer.User { // a stolen session must not bypass password and code
 		return changed(req,
 			"", model.Invalid("second factor", "your own is removed at /second-factor, by your password and a code"),
 		)

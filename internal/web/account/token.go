@@ -20,18 +20,18 @@ import (
 // tokenRow is a token in the list.
 type tokenRow struct {
 	model.Token
-	Owner   string // empty: made at the command line
+	Owner   string // empty: created on the command line
 	State   string
-	Revoker bool // something of it works, which the viewer may end
+	Revoker bool // the token works, and the viewer may revoke it
 }
 
-// tokensView is the tokens of the deployment, and the form for another.
+// tokensView is the data of the tokens page.
 type tokensView struct {
 	Rows    []tokenRow
-	All     bool        // those of others too
-	Made    string      // the text of a new token, this once
-	MadeAs  model.Token // the new one; zero where none was made just now
-	Address string      // of the server, for the command to try it with
+	All     bool        // the list includes tokens of other users
+	Made    string      // the secret of a new token, shown once
+	MadeAs  model.Token // the new token; zero if none was just created
+	Address string      // of the server, for the example command
 	Form    tokenForm
 	Fault   string
 	Done    *ui.Message
@@ -40,10 +40,10 @@ type tokensView struct {
 // Reads reports whether the new token may use the Web API.
 func (s tokensView) Reads() bool { return s.MadeAs.Has(model.ScopeWebAPI) }
 
-// Lasts returns the lives of a token that can be chosen, in days.
+// Lasts returns the available lifetimes of a token in days.
 func (tokensView) Lasts() []int { return lasts }
 
-// tokenForm is what was asked for.
+// tokenForm is the form that creates a token.
 type tokenForm struct {
 	Name     string
 	WebAPI   bool
@@ -54,7 +54,7 @@ type tokenForm struct {
 	Dialect  model.Dialect
 }
 
-// lasts are the lives of a token that can be chosen, in days.
+// lasts are the available lifetimes of a token in days; 0 never expires.
 var lasts = []int{30, 90, 365, 0}
 
 func tokens(req *ui.Request) error {
@@ -109,7 +109,7 @@ func tokenState(t model.Token, now time.Time) string {
 	return "active"
 }
 
-// createToken makes a token of the viewer, which can do no more than they can.
+// createToken creates a token of the viewer with at most the viewer's permissions.
 func createToken(req *ui.Request, form url.Values) error {
 	days, err := strconv.Atoi(form.Get("days"))
 	if err != nil || !slices.Contains(lasts, days) {
@@ -134,13 +134,13 @@ func createToken(req *ui.Request, form url.Values) error {
 	return nil
 }
 
-// Bounds of a token's name and globs.
+// Limits of a token's name and globs.
 const (
 	maxTokenName = 100
 	maxGlobs     = 50
 )
 
-// token checks what was asked for.
+// token validates the form.
 func (f tokenForm) token(now time.Time) (model.Token, error) {
 	t := model.Token{Name: f.Name, ProjectGlobs: strings.Fields(strings.ReplaceAll(f.Globs, ",", " ")), Dialect: f.Dialect}
 	switch {
@@ -171,8 +171,7 @@ func (f tokenForm) token(now time.Time) (model.Token, error) {
 	return t, nil
 }
 
-// revokeToken puts a token of the viewer out of force; an admin may do so with
-// anybody's.
+// revokeToken revokes a token of the viewer. An administrator may revoke any token.
 func revokeToken(req *ui.Request) error {
 	err := req.Update(func(ctx context.Context, tx *store.Tx) error {
 		all, err := tx.Tokens(ctx)

@@ -15,25 +15,25 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// resetFor is how long a link to set a password is good for.
+// resetFor is the lifetime of a link to set a password.
 const resetFor = 48 * time.Hour
 
 // memberRow is a user in the list.
 type memberRow struct {
 	model.Member
 	Self bool
-	// Ours is whether the viewer is admin wherever the user has a role, and so
-	// may do things to the account and not only to the role here.
+	// Ours reports whether the viewer is an administrator in all deployments of the user. Only then
+	// may the viewer change the account and not only the role.
 	Ours bool
 }
 
-// usersView is the users of the deployment.
+// usersView is the data of the users page.
 type usersView struct {
 	Rows    []memberRow
 	Roles   []model.Role
-	Link    string // to set a password with, this once
-	LinkFor string // whom a link was made for just now; empty where none was
-	// Invited is who was invited just now, and Invitations are all who were.
+	Link    string // to set a password; shown once
+	LinkFor string // user of the new link; empty if none was just created
+	// Invited is the new invitation, and Invitations are all open ones.
 	Invited     model.UserInvitation
 	Invitations []model.UserInvitation
 	Shared      bool // the server has other deployments
@@ -50,8 +50,8 @@ func users(req *ui.Request) error {
 	return showUsers(req, http.StatusOK, s)
 }
 
-// madeLink fills in the link that was made just now. It is there only for who made
-// it, the first time, and while it works.
+// madeLink sets the link that was just created. It is shown once, only to its creator, and while it
+// is valid.
 func madeLink(req *ui.Request, s *usersView) error {
 	id, code := req.ShownOnce(ui.UsersPath)
 	if id == 0 {
@@ -113,7 +113,7 @@ func showUsers(req *ui.Request, status int, s usersView) error {
 	return req.Show(status, ui.Page{Template: "users", Title: "Users", Section: "users", Data: s})
 }
 
-// member finds the user that the address names.
+// member returns the user in the path.
 func member(req *ui.Request) (m model.Member, err error) {
 	err = req.View(func(ctx context.Context, tx *store.Tx) error {
 		m, err = tx.Member(ctx, req.HTTP.PathValue("name"))
@@ -122,9 +122,8 @@ func member(req *ui.Request) (m model.Member, err error) {
 	return m, err
 }
 
-// ours refuses what concerns a whole account unless the viewer is admin in
-// every deployment that the user has a role in: a tenant's admin must not come
-// into another tenant through its users.
+// ours rejects changes of an account unless the viewer is an administrator in all deployments of
+// the user. An administrator of one tenant must not gain access to another through shared users.
 func ours(req *ui.Request, m model.Member) error {
 	if !m.Foreign {
 		return nil
@@ -145,8 +144,8 @@ func ours(req *ui.Request, m model.Member) error {
 	return nil
 }
 
-// createUser makes a user where nobody else's could be meant, and invites where
-// the server has people of other deployments, whose names are not to be found out.
+// createUser creates a user or, if the server has users of other deployments, an invitation. An
+// invitation does not reveal whether a name is in use.
 func createUser(req *ui.Request, form url.Values) error {
 	role, ok := model.ParseRole(form.Get("role"))
 	if !ok {
@@ -167,7 +166,7 @@ func createUser(req *ui.Request, form url.Values) error {
 		u, err = tx.CreateUser(ctx, u, role)
 		return err
 	})
-	if errors.Is(err, model.ErrConflict) { // of the deployment, or of none any more
+	if errors.Is(err, model.ErrConflict) { // a user of this or of no deployment
 		return invite(req, s)
 	}
 	if said, ok := ui.InputError(err); ok {
@@ -180,8 +179,7 @@ func createUser(req *ui.Request, form url.Values) error {
 	return createLink(req, u)
 }
 
-// createLink makes a link to set a password with, and leads to the page that shows
-// it, once.
+// createLink creates a link to set a password and redirects to the page that shows it once.
 func createLink(req *ui.Request, u model.User) error {
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkReset, UserID: u.ID, ExpiresAt: req.Clock().Add(resetFor)}
@@ -200,7 +198,7 @@ func createLink(req *ui.Request, u model.User) error {
 	return nil
 }
 
-// administers lists the deployments in which the viewer is admin.
+// administers returns the deployments in which the viewer is an administrator.
 func administers(req *ui.Request) ([]int64, error) {
 	me, err := ui.ViewerSession(req)
 	if err != nil {
@@ -215,7 +213,7 @@ func administers(req *ui.Request) ([]int64, error) {
 	return ids, nil
 }
 
-// resetUser makes a link to set a password with.
+// resetUser creates a link to set a user's password.
 func resetUser(req *ui.Request) error {
 	m, err := member(req)
 	if err == nil {
@@ -227,7 +225,7 @@ func resetUser(req *ui.Request) error {
 	return createLink(req, m.User)
 }
 
-// setUserRole gives a user another role here, or none.
+// setUserRole changes a user's role in the deployment, or removes the user from it.
 func setUserRole(req *ui.Request, form url.Values) error {
 	m, err := member(req)
 	if err != nil {
@@ -268,7 +266,8 @@ func enableUser(req *ui.Request) error {
 	return changed(req, "user-enabled", req.Store.EnableUser(req.HTTP.Context(), m.ID, req.Viewer.Actor()))
 }
 
-// changed goes back to the list after a change, which holds at once.
+// changed returns to the list after a change. Sessions are reloaded, so that the change takes
+// effect immediately.
 func changed(req *ui.Request, word string, err error) error {
 	if said, ok := ui.InputError(err); ok {
 		return showUsers(req, http.StatusConflict, usersView{Fault: said})

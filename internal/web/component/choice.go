@@ -1,13 +1,13 @@
 package component
 
-// Bar is a part of a row's whole, by severity.
+// Bar is one severity's share of a row.
 type Bar struct {
 	Severity string
 	Count    int
-	Address  string // of its rows; empty where the row's own leads there
+	Address  string // lists the findings of the bar; empty if the row links to the same list
 }
 
-// Choice is one of a few ways to show a page.
+// Choice is one of several alternative views of a page.
 type Choice struct {
 	Label, Address string
 	Current        bool

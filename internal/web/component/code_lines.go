@@ -11,22 +11,22 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// FindingCode is the code of a finding, as its own page shows it.
+// FindingCode is the code of a finding, as shown on its page.
 type FindingCode struct {
 	Lines  []CodeLine
-	Of     string // where and when the code was, if that is not here and now
-	Absent string // why there is none
+	Of     string // where and when the code was read, if it is not the current code
+	Absent string // the reason for missing code
 }
 
 // CodeLine is a line of code.
 type CodeLine struct {
 	Number int
 	Text   string
-	Spans  []span // the same by looks; nil where the language is not known
-	Hit    bool   // it is one of the finding's
+	Spans  []span // Text, split for highlighting; nil if the language is unknown
+	Hit    bool   // the line belongs to the finding
 }
 
-// EvidenceOf reads the evidence of a finding; empty where the scanner sent none.
+// EvidenceOf decodes the evidence of a finding. It is empty if the scanner sent none.
 func EvidenceOf(o store.Occurrence) (e model.Evidence, err error) {
 	if len(o.Evidence) > 0 {
 		err = json.Unmarshal(o.Evidence, &e)
@@ -34,7 +34,7 @@ func EvidenceOf(o store.Occurrence) (e model.Evidence, err error) {
 	return e, err
 }
 
-// whyNoCode says why no code is shown, and how it could be.
+// whyNoCode returns the reason why a finding has no code, and how to provide it.
 func whyNoCode(d model.Deployment, o store.Occurrence) ui.Message {
 	switch {
 	case o.State == model.Fixed:
@@ -61,7 +61,8 @@ func whyNoCode(d model.Deployment, o store.Occurrence) ui.Message {
 	}
 }
 
-// CodeOf returns the code of a finding: the lines that a build sent, or else those of the report.
+// CodeOf returns the code of a finding: the lines that a build sent, or else the lines of the
+// report.
 func CodeOf(ctx context.Context, tx *store.Tx, o store.Occurrence) (c FindingCode, err error) {
 	e, err := EvidenceOf(o)
 	if err != nil {
@@ -73,7 +74,7 @@ func CodeOf(ctx context.Context, tx *store.Tx, o store.Occurrence) (c FindingCod
 	return c, c.around(ctx, tx, o)
 }
 
-// reported adds the lines of code that the report has.
+// reported adds the lines of code from the report.
 func (c *FindingCode) reported(o store.Occurrence, code string) {
 	for i, text := range strings.Split(strings.TrimRight(code, "\n"), "\n") {
 		line := CodeLine{Text: text}
@@ -84,8 +85,8 @@ func (c *FindingCode) reported(o store.Occurrence, code string) {
 	}
 }
 
-// around reads the lines around the finding that a build sent, which show more
-// than a report does, or says why there are none.
+// around sets the lines around the finding that a build sent. They are more than a report contains.
+// If there are none, it sets the reason.
 func (c *FindingCode) around(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
 	s, err := tx.Snippet(ctx, o.ID)
 	switch {

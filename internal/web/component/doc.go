@@ -1,3 +1,3 @@
-// Package component has what pages of several areas show: rows of findings, exceptions and scans, code with its
-// highlighting, and choices of forms.
+// Package component renders the parts that pages of several areas share: rows of findings,
+// exceptions and scans, highlighted code and form choices.
 package component

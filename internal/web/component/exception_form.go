@@ -1,6 +1,6 @@
 package component
 
-// ExceptionForm is an exception that somebody asks for, on its way.
+// ExceptionForm is the form that requests an exception.
 type ExceptionForm struct {
 	IDs                         []int64
 	Reason, Until, TriageReason string
@@ -8,5 +8,5 @@ type ExceptionForm struct {
 	Fault                       string
 	Findings                    []ShownFinding
 	Today                       string // in UTC
-	Key                         string // tells its fields from others of the page
+	Key                         string // distinguishes its fields from those of other forms on the page
 }

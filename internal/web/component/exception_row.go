@@ -16,22 +16,22 @@ import (
 // ExceptionRow is an exception in a list.
 type ExceptionRow struct {
 	model.Exception
-	Now     model.ExceptionState // by the clock
-	Ignores int                  // findings, each once
+	Now     model.ExceptionState // at the time of the request
+	Ignores int                  // number of findings, each counted once
 	Address string
 
-	Changes int    // of a requested document: findings whose triage would change
-	Project string // that it is for, or of the findings that it names
-	Finding int64  // the first of them
+	Changes int    // of a requested document: number of findings whose triage would change
+	Project string // project of the exception, or of its findings
+	Finding int64  // id of the first finding
 	Title   string
-	Code    FindingCode // of the first; only where it is requested
+	Code    FindingCode // code of the first finding; only for requested exceptions
 }
 
-// More is how many findings it names beside the first.
+// More returns the number of findings in addition to the first.
 func (r ExceptionRow) More() int { return len(r.Lineages) - 1 }
 
-// IgnoredFindings selects the findings that an exception ignores, each once, among the
-// occurrences of them.
+// IgnoredFindings selects the findings that an exception ignores, each once. The ids are those of
+// its occurrences.
 func IgnoredFindings(t model.IssueType, ids []int64) model.FindingFilter {
 	return model.FindingFilter{
 		IssueType: t,
@@ -42,7 +42,7 @@ func IgnoredFindings(t model.IssueType, ids []int64) model.FindingFilter {
 	}
 }
 
-// ExceptionRows reads what lists show of exceptions, but for the titles of findings.
+// ExceptionRows reads the list rows of exceptions, without the titles of findings.
 func ExceptionRows(
 	ctx context.Context, req *ui.Request, tx *store.Tx, view *index.View, list []model.Exception,
 ) ([]ExceptionRow, error) {
@@ -91,7 +91,7 @@ func ExceptionRows(
 	return rows, err
 }
 
-// TitleExceptions names what each exception is about: its target, or the first finding.
+// TitleExceptions sets the title of each row: the target of the exception, or its first finding.
 func TitleExceptions(req *ui.Request, view *index.View, rows []ExceptionRow) error {
 	ids := make([]int64, 0, len(rows))
 	for _, r := range rows {
@@ -110,7 +110,7 @@ func TitleExceptions(req *ui.Request, view *index.View, rows []ExceptionRow) err
 	return err
 }
 
-// FindingsByID are those of the findings that lists show, of whatever product.
+// FindingsByID returns the findings with the given ids, of all products.
 func FindingsByID(req *ui.Request, view *index.View, ids []int64) (out []ShownFinding, err error) {
 	for _, p := range ui.Products {
 		page, err := view.Page(req.HTTP.Context(), model.FindingFilter{IssueType: p.Type, HasIDs: true, IDs: ids},
@@ -129,7 +129,7 @@ func FindingsByID(req *ui.Request, view *index.View, ids []int64) (out []ShownFi
 
 func isDocument(e model.Exception) bool { return e.Document != nil }
 
-// Scope says in which projects and branch the exception counts, for people.
+// Scope describes the projects and the branch to which the exception applies.
 func (r *ExceptionRow) Scope() string {
 	switch {
 	case r.ProjectID == 0:

@@ -14,14 +14,14 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// ShownFinding is a finding as the Web API answers it, with what pages add.
+// ShownFinding is a finding as the Web API returns it, with additions for pages.
 type ShownFinding struct {
 	api.Finding
-	Exploited bool   `json:"-"` // known to be (KEV)
-	Person    string `json:"-"` // whose it is, as others call them; empty: nobody's
+	Exploited bool   `json:"-"` // the vulnerability is in the KEV catalog of known exploited vulnerabilities
+	Person    string `json:"-"` // display name of the assignee; empty if unassigned
 }
 
-// ShownFindings decodes a page: what people see is what the API says.
+// ShownFindings decodes a page of findings from its API form, so that pages and API agree.
 func ShownFindings(p *index.Page) ([]ShownFinding, error) {
 	var buf bytes.Buffer
 	if _, err := p.WriteTo(&buf); err != nil {
@@ -35,7 +35,7 @@ func ShownFindings(p *index.Page) ([]ShownFinding, error) {
 	return out, err
 }
 
-// Title says in a few words what it is.
+// Title returns a short title of the finding.
 func (f ShownFinding) Title() string {
 	switch {
 	case f.FoundDependency != nil && f.FoundDependency.Package != "":
@@ -46,7 +46,7 @@ func (f ShownFinding) Title() string {
 	return ui.ShortRule(f.RuleName)
 }
 
-// Vulnerability is the identifier of a vulnerability, or empty.
+// Vulnerability returns the identifier of the vulnerability, or an empty string.
 func (f ShownFinding) Vulnerability() string {
 	if f.VulnerabilityIdentifier == nil {
 		return ""
@@ -54,14 +54,13 @@ func (f ShownFinding) Vulnerability() string {
 	return *f.VulnerabilityIdentifier
 }
 
-// Likely reports whether an exploit is so probable that a row says so: one in
-// ten within 30 days.
+// Likely reports whether the EPSS probability of an exploit within 30 days is at least 10%.
 func (f ShownFinding) Likely() bool { return f.EPSSScore != nil && f.EPSSScore.Score >= 0.1 }
 
-// Malicious reports whether the package itself is an attack.
+// Malicious reports whether the package itself is malicious.
 func (f ShownFinding) Malicious() bool { return f.IsMalicious != nil && *f.IsMalicious }
 
-// Message is the first paragraph of what the rule says.
+// Message returns the first paragraph of the rule's message.
 func (f ShownFinding) Message() string {
 	text := f.Rule.Message
 	if f.RuleMessage != nil {
@@ -71,7 +70,7 @@ func (f ShownFinding) Message() string {
 	return first
 }
 
-// Text is all that the rule says of this match.
+// Text returns the complete message of the rule for this match.
 func (f ShownFinding) Text() string {
 	if f.RuleMessage != nil && *f.RuleMessage != "" {
 		return *f.RuleMessage
@@ -79,7 +78,7 @@ func (f ShownFinding) Text() string {
 	return f.Rule.Message
 }
 
-// Place is where it is: file and line.
+// Place returns the file and, if known, the line.
 func (f ShownFinding) Place() string {
 	if f.Location.Line > 0 {
 		return f.Location.FilePath + ":" + strconv.FormatInt(f.Location.Line, 10)
@@ -87,7 +86,7 @@ func (f ShownFinding) Place() string {
 	return f.Location.FilePath
 }
 
-// Suggested is the change that an assistant proposes; nil for none.
+// Suggested returns the change that an assistant proposes, or nil.
 func (f ShownFinding) Suggested() *api.Autofix {
 	if f.Assistant == nil {
 		return nil
@@ -95,7 +94,7 @@ func (f ShownFinding) Suggested() *api.Autofix {
 	return f.Assistant.Autofix
 }
 
-// Decided reports whether somebody decided something that reopening would take back.
+// Decided reports whether a triage decision exists that reopening would undo.
 func (f ShownFinding) Decided() bool {
 	return f.TriageState != model.TriageUntriaged.String() && f.TriageState != model.TriageReopened.String()
 }
@@ -113,13 +112,13 @@ func (f ShownFinding) Fixes() string {
 	return strings.Join(out, ", ")
 }
 
-// Late reports whether it is overdue.
+// Late reports whether the finding is overdue.
 func (f ShownFinding) Late() bool { return f.Overdue != nil && *f.Overdue }
 
-// Since is when it was first seen, or came back.
+// Since returns the time at which the finding was first seen or reopened.
 func (f ShownFinding) Since() time.Time { return f.RelevantSince.Time }
 
-// Reason is why it is ignored, or empty.
+// Reason returns the reason for ignoring the finding, or an empty string.
 func (f ShownFinding) Reason() string {
 	if f.TriageReason == nil {
 		return ""
@@ -127,8 +126,8 @@ func (f ShownFinding) Reason() string {
 	return *f.TriageReason
 }
 
-// Unrated tells which of some findings are of vulnerabilities that nobody rates, so
-// that medium stands in for their severity.
+// Unrated reports which findings have vulnerabilities without a severity rating. Their severity
+// defaults to medium.
 func Unrated(req *ui.Request, view *index.View, ids []int64) (map[int64]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -150,7 +149,7 @@ func Unrated(req *ui.Request, view *index.View, ids []int64) (map[int64]bool, er
 	return out, err
 }
 
-// NearestFix is the first safe version after the installed one; empty for none.
+// NearestFix returns the lowest safe version above the installed one, or an empty string.
 func NearestFix(f ShownFinding) (nearest string) {
 	d, order := f.FoundDependency, version.OrderOf(f.FoundDependency.Ecosystem)
 	for _, fix := range f.FixRecommendations {

@@ -11,25 +11,25 @@ import (
 	"github.com/alecthomas/chroma/v2/lexers"
 )
 
-// Bounds of highlighting. Lexers are regular expressions that go back and forth, and
-// code under test is hostile: what takes longer is shown as it is, and what goes on
-// behind that keeps one processor busy at most.
+// Limits of highlighting. Lexers are backtracking regular expressions, and the code may be hostile.
+// Code that exceeds the limits is shown without highlighting. A lexer that still runs in the
+// background uses at most one processor.
 const (
 	maxHighlighted = 32 << 10 // bytes of code
 	highlightFor   = 100 * time.Millisecond
 )
 
-// lexing is held by who reads code into tokens.
+// lexing is a semaphore held by the running lexer.
 var lexing = make(chan struct{}, 1)
 
-// span is a stretch of code of one look.
+// span is a part of a line with one style.
 type span struct {
-	Class string // as classOf has it; empty for plain text
+	Class string // from classOf; empty for plain text
 	Text  string
 }
 
-// Highlight gives lines the looks of their parts, by the language that the name of the
-// file tells. Lines that nobody can read in time stay as they are.
+// Highlight splits lines into styled spans. The language is derived from the file name. Lines stay
+// unchanged if lexing exceeds its time limit.
 func Highlight(ctx context.Context, file string, lines []CodeLine) {
 	if lexer := lexerOf(file); lexer != nil && len(lines) > 0 {
 		highlightBy(ctx, lexer, lines)
@@ -42,7 +42,7 @@ func highlightBy(ctx context.Context, lexer chroma.Lexer, lines []CodeLine) {
 		text.WriteString(lines[i].Text + "\n")
 	}
 	if text.Len() > maxHighlighted || !utf8.ValidString(text.String()) || strings.Contains(text.String(), "\r") {
-		return // a lexer would show other text than there is
+		return // the lexer would change the text
 	}
 	ctx, cancel := context.WithTimeout(ctx, highlightFor)
 	defer cancel()
@@ -54,7 +54,7 @@ func highlightBy(ctx context.Context, lexer chroma.Lexer, lines []CodeLine) {
 	done := make(chan [][]span, 1)
 	go func() {
 		defer func() { <-lexing }()
-		defer func() { _ = recover() }() // a grammar that fails costs the colours, not the page
+		defer func() { _ = recover() }() // a panic of a lexer must not fail the page
 		done <- spansOf(ctx, lexer, text.String())
 	}()
 	select {
@@ -68,7 +68,7 @@ func highlightBy(ctx context.Context, lexer chroma.Lexer, lines []CodeLine) {
 	}
 }
 
-// lexerOf is the lexer of a file, by its name; nil for none.
+// lexerOf returns the lexer for a file name, or nil.
 func lexerOf(file string) chroma.Lexer {
 	name := path.Base(file)
 	if len(name) > 255 {
@@ -77,7 +77,7 @@ func lexerOf(file string) chroma.Lexer {
 	return lexers.Match(name)
 }
 
-// spansOf reads text as lines of spans; nil where it is not read in time.
+// spansOf splits text into lines of spans. It returns nil if lexing fails or ctx ends.
 func spansOf(ctx context.Context, lexer chroma.Lexer, text string) [][]span {
 	tokens, err := lexer.Tokenise(nil, text)
 	if err != nil {
@@ -114,8 +114,8 @@ func joined(spans []span) string {
 	return out.String()
 }
 
-// classOf is one of the few looks that code has: keywords, strings, comments, numbers,
-// and names of what is defined or marked up.
+// classOf maps a token type to one of a few CSS classes: keywords, strings, comments, numbers, and
+// names of definitions or tags.
 func classOf(t chroma.TokenType) string {
 	switch {
 	case t.InCategory(chroma.Keyword), t == chroma.OperatorWord:

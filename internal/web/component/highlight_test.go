@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/chroma/v2"
 )
 
-// TestHighlight: looks by language, the text unchanged.
+// TestHighlight checks the styles of several languages, and that the text is unchanged.
 func TestHighlight(t *testing.T) {
 	for file, c := range map[string]struct{ text, keyword, str string }{
 		"a/b.py":     {"import os\n\ndef run(name):\n\tos.system(\"tar \" + name)  # now", "def", `"tar "`},
@@ -40,7 +40,7 @@ func TestHighlight(t *testing.T) {
 	}
 }
 
-// endless is a grammar that never comes to an end.
+// endless is a lexer that does not terminate.
 type endless struct {
 	chroma.Lexer
 	ended chan struct{}
@@ -57,8 +57,8 @@ func (e endless) Tokenise(*chroma.TokeniseOptions, string) (chroma.Iterator, err
 	}, nil
 }
 
-// TestHighlightIsBounded: code that its grammar does not get through is shown as it
-// is, and others are kept waiting no longer than that.
+// TestHighlightIsBounded checks that code is shown unstyled if its lexer exceeds the time limit,
+// and that other requests wait no longer.
 func TestHighlightIsBounded(t *testing.T) {
 	slow := endless{ended: make(chan struct{})}
 	for range 3 {
@@ -69,7 +69,7 @@ func TestHighlightIsBounded(t *testing.T) {
 		}
 	}
 	close(slow.ended)
-	lexing <- struct{}{} // it is free again, although the grammar failed
+	lexing <- struct{}{} // the semaphore is free again although the lexer failed
 	<-lexing
 	long := []CodeLine{{Text: strings.Repeat("x", maxHighlighted)}, {Text: "a\rb"}}
 	highlightBy(t.Context(), lexerOf("x.py"), long)

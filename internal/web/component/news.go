@@ -12,20 +12,20 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// News tells on an open page what came since it was opened. The page itself
-// stays as it is until its reader asks for more.
+// News counts the findings that changed since a page was opened. The page itself stays unchanged
+// until the user reloads it.
 type News struct {
-	Words   string // what is new or gone; empty while nothing is
-	New     int    // as Words says it
+	Words   string // describes new and resolved findings; empty if there are none
+	New     int    // number of new findings, as in Words
 	Gone    int
 	Self    string // address of the page
-	Address string // to ask again
+	Address string // address for the next poll
 }
 
-// NewsOf begins to follow a page that shows so many findings. The values say what it lists;
-// none stand for the overview.
+// NewsOf starts following a page that shows total findings. lists is the query of the page; nil
+// means the overview.
 func NewsOf(req *ui.Request, view *index.View, self string, lists url.Values, total int) (News, error) {
-	var at time.Time // of the newest commit, or later: the clock alone may be behind it
+	var at time.Time // the newest commit's time or later, as the clock may lag behind it
 	err := req.View(func(_ context.Context, tx *store.Tx) error {
 		at = tx.Now()
 		return nil

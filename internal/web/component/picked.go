@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// PickedFindings selects rows by their ids.
+// PickedFindings selects findings by their ids.
 func PickedFindings(t model.IssueType, ids []string) (model.FindingFilter, error) {
 	f := model.FindingFilter{IssueType: t, HasIDs: true}
 	for _, text := range ids {

@@ -10,16 +10,16 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// ScanRow is a scan as lists show it.
+// ScanRow is a scan in a list.
 type ScanRow struct {
 	model.Scan
 	Project string
-	Status  model.ScanStatus // judged now
-	Stage   model.ScanStage  // of one that runs
-	Blocked bool             // it failed its build
+	Status  model.ScanStatus // at the time of the request
+	Stage   model.ScanStage  // stage of a running scan
+	Blocked bool             // the scan failed its build
 }
 
-// ScanRows returns what lists show of scans. The names are those of their projects, by id.
+// ScanRows reads the list rows of scans. names maps project ids to names.
 func ScanRows(
 	ctx context.Context, req *ui.Request, tx *store.Tx, scans []model.Scan, names map[int64]string,
 ) ([]ScanRow, error) {
@@ -42,15 +42,15 @@ func ScanRows(
 	return rows, err
 }
 
-// ScanRecord is a scan with what is kept of it.
+// ScanRecord is a scan with its stored details.
 type ScanRecord struct {
 	ScanRow
 	Of      model.Project
 	Account model.ScanAccount
-	Known   bool // the account is kept
+	Known   bool // Account is set
 }
 
-// ReadScanRecord reads a scan with its project and, where one is kept, its account.
+// ReadScanRecord reads a scan, its project and, if stored, its account.
 func ReadScanRecord(ctx context.Context, req *ui.Request, tx *store.Tx, id int64) (r ScanRecord, err error) {
 	s, err := tx.Scan(ctx, id)
 	if err != nil {
@@ -72,10 +72,10 @@ func ReadScanRecord(ctx context.Context, req *ui.Request, tx *store.Tx, id int64
 	return r, err
 }
 
-// Runs reports whether the scan is under way.
+// Runs reports whether the scan is running.
 func (r ScanRow) Runs() bool { return r.Status == model.ScanRunning }
 
-// Steps are the stages of a scan that runs, with how far it is.
+// Steps returns the stages of a running scan and their progress.
 func (r ScanRow) Steps() []ScanStep {
 	words := []string{"Registered", "Results received", "Being applied"}
 	steps := make([]ScanStep, len(words))
@@ -85,13 +85,13 @@ func (r ScanRow) Steps() []ScanStep {
 	return steps
 }
 
-// ScanStep is a stage of a scan that runs.
+// ScanStep is a stage of a running scan.
 type ScanStep struct {
 	Word      string
 	Done, Now bool
 }
 
-// Word is the status as people say it.
+// Word returns the status as a label.
 func (r ScanRow) Word() string {
 	switch r.Status {
 	case model.ScanRunning:
@@ -110,7 +110,7 @@ func (r ScanRow) Word() string {
 	return "Completed"
 }
 
-// Tone colours the status.
+// Tone returns the color class of the status.
 func (r ScanRow) Tone() string {
 	switch r.Status {
 	case model.ScanRunning:
@@ -124,7 +124,7 @@ func (r ScanRow) Tone() string {
 	return "good"
 }
 
-// Took is how long the scanner worked, or empty.
+// Took returns the duration of the scan, or an empty string if unknown.
 func (r ScanRow) Took() string {
 	if r.TotalTime < 0 {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// CreatedToken returns the token that was made just now and its text, the first time, to the viewer whose token it is.
-// The token is zero where none was made or it has ended.
+// CreatedToken returns a token that was just created, and its secret on the first call, to the
+// token's owner. The token is zero if none was created or it has expired.
 func CreatedToken(req *ui.Request, path string) (token model.Token, text string, err error) {
 	id, secret := req.ShownOnce(path)
 	if id == 0 {
@@ -30,13 +30,13 @@ func CreatedToken(req *ui.Request, path string) (token model.Token, text string,
 		if at < 0 || !all[at].Active(req.Clock()) {
 			return nil
 		}
-		token, text = all[at], secret // which was sealed for this id
+		token, text = all[at], secret // the secret was sealed for this id
 		return nil
 	})
 	return token, text, err
 }
 
-// CreateToken keeps a token as the viewer's own.
+// CreateToken stores a token that belongs to the viewer.
 func CreateToken(req *ui.Request, token model.Token, secret auth.Secret) (model.Token, error) {
 	err := req.Update(func(ctx context.Context, tx *store.Tx) error {
 		owner, err := tx.Member(ctx, req.Viewer.User)

@@ -1,2 +1,2 @@
-// Package decisions has the pages about exceptions, requests for exceptions, and VEX documents.
+// Package decisions serves the pages about exceptions, exception requests and VEX documents.
 package decisions

@@ -13,13 +13,13 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// ignoredShown is how many findings of a product the page of an exception
-// lists; the number above them counts all.
+// ignoredShown is the maximum number of findings of a product that the page of an exception lists.
+// The count above them includes all.
 const ignoredShown = 200
 
 const exceptionsPerPage = 50
 
-// exceptionsPage lists exceptions of some states.
+// exceptionsPage is a list of exceptions.
 type exceptionsPage struct {
 	Show  string // requested, active, mine or all
 	Rows  []component.ExceptionRow
@@ -83,7 +83,7 @@ func showExceptions(req *ui.Request, status int, form exceptionForm) error {
 	return req.Show(status, ui.Page{Template: "exceptions", Title: "Exceptions", Section: section, Data: p})
 }
 
-// readExceptions reads one page of them, and counts all.
+// readExceptions reads one page of exceptions and their total number.
 func readExceptions(req *ui.Request, p *exceptionsPage, q store.ExceptionQuery) error {
 	page, err := ui.PageOf(req.HTTP.URL.Query())
 	if err != nil {
@@ -117,21 +117,21 @@ func readExceptions(req *ui.Request, p *exceptionsPage, q store.ExceptionQuery) 
 	return err
 }
 
-// exceptionPage is one exception, what it ignores or names, and the decisions about it.
+// exceptionPage is an exception with its findings and decisions.
 type exceptionPage struct {
 	component.ExceptionRow
-	Removing int // findings whose triage would change without it
+	Removing int // number of findings whose triage would change without the exception
 	Products []ignoredProduct
-	Findings []requestedFinding // that it names
-	Mine     bool               // the viewer asked for it
-	Approver bool               // the viewer approved it, and may undo that
-	Fault    string             // why the decision was not taken
+	Findings []requestedFinding // findings that the exception names
+	Mine     bool               // the viewer requested the exception
+	Approver bool               // the viewer approved the exception and may undo the approval
+	Fault    string             // why the decision was rejected
 	Form     exceptionDecision
 	Today    string // in UTC
 	Done     *ui.Message
 
-	// Of a document.
-	Withdraws  int // statements of the active document of its name which a requested one does not make any more
+	// Fields of VEX documents.
+	Withdraws  int // statements of the active document of the same name that the requested one omits
 	Statements []vexStatement
 	Pages      ui.Pager
 }
@@ -144,8 +144,7 @@ type ignoredProduct struct {
 
 func showException(req *ui.Request) error { return exception(req, http.StatusOK, nil, "") }
 
-// exception shows the exception that the path names, with what was filled in and why
-// that was not taken.
+// exception shows the exception in the path. form and why are a rejected decision and its error.
 func exception(req *ui.Request, status int, form *exceptionDecision, why string) error {
 	id := req.PathID
 	view, err := req.Findings()
@@ -194,7 +193,7 @@ func exception(req *ui.Request, status int, form *exceptionDecision, why string)
 	return req.Show(status, ui.Page{Template: template, Title: title, Section: "exceptions", Data: p})
 }
 
-// readException reads an exception, the findings that it ignores, and those that it names.
+// readException reads an exception with the findings that it ignores and those that it names.
 func readException(
 	ctx context.Context, req *ui.Request, tx *store.Tx, view *index.View, p *exceptionPage, id int64,
 ) (ids map[model.IssueType][]int64, named []int64, err error) {
@@ -222,7 +221,7 @@ func readException(
 		}
 		ids = all[id]
 	}
-	if req.Viewer.May(model.RoleTriager) && p.Now == model.ExceptionActive { // other people see no form to remove it
+	if req.Viewer.May(model.RoleTriager) && p.Now == model.ExceptionActive { // other users see no form to remove it
 		var effect exceptions.Effect
 		effect, err = exceptions.PreviewRemoving(ctx, tx, e)
 		p.Removing = len(effect)
@@ -230,7 +229,7 @@ func readException(
 	return ids, named, err
 }
 
-// ignoredProducts reads the findings that the exception of a target ignores.
+// ignoredProducts reads the findings that an exception with a target ignores.
 func ignoredProducts(req *ui.Request, view *index.View, p *exceptionPage, ids map[model.IssueType][]int64) error {
 	for _, product := range ui.Products {
 		if len(ids[product.Type]) == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// askException asks for an exception for the findings of a form. What will not do is shown
-// with what was filled in.
+// askException requests an exception for the findings of a form. Invalid input is shown with the
+// form.
 func askException(req *ui.Request, values url.Values) error {
 	form, err := askFormFrom(req, values)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// requestCodes is how many findings of a request its page shows the code of.
+// requestCodes is the maximum number of findings whose code the page of a request shows.
 const requestCodes = 5
 
-// findingCodes reads the code of findings by id. A finding that is not stored has none.
+// findingCodes reads the code of findings by id. Findings that are not stored are omitted.
 func findingCodes(req *ui.Request, ids []int64) (map[int64]component.FindingCode, error) {
 	codes := map[int64]component.FindingCode{}
 	err := req.View(func(ctx context.Context, tx *store.Tx) error {
@@ -56,13 +56,13 @@ func addCode(req *ui.Request, rows []component.ExceptionRow) error {
 	return err
 }
 
-// requestedFinding is a finding of a request, with its code where it is one of the first.
+// requestedFinding is a finding of a request. Only the first ones have their code.
 type requestedFinding struct {
 	component.ShownFinding
 	Code component.FindingCode
 }
 
-// requestedFindings reads findings of a request in the order of the ids, and the code of the first.
+// requestedFindings reads the findings of a request in the order of ids, and the code of the first.
 func requestedFindings(req *ui.Request, view *index.View, ids []int64) ([]requestedFinding, error) {
 	found, err := component.FindingsByID(req, view, ids)
 	if err != nil {

@@ -18,11 +18,11 @@ type exceptionDecision struct {
 	Forever                bool
 }
 
-// exceptionDays is the length that an approval proposes where the requested day has passed.
+// exceptionDays is the proposed duration in days if the requested end has passed.
 const exceptionDays = 90
 
-// proposedApproval returns the approval form for a request: its day, or no end where it names
-// none. A day that has passed is replaced by one that is exceptionDays ahead.
+// proposedApproval returns the approval form for a request: its last day, or no end if it has none.
+// A passed day is replaced by one that is exceptionDays ahead.
 func proposedApproval(until, now time.Time) exceptionDecision {
 	switch {
 	case until.IsZero():
@@ -33,7 +33,7 @@ func proposedApproval(until, now time.Time) exceptionDecision {
 	return exceptionDecision{Until: model.LastDay(until)}
 }
 
-// exceptionsDone are what the page of an exception says first, by the word in the address.
+// exceptionsDone contains the notices on the page of an exception, by the word in the address.
 var exceptionsDone = map[string]string{
 	"asked":    "You asked for an exception. Triagers find it in the queue, and this page shows their decision.",
 	"approved": "Approved. Its findings are ignored, and fail no build.",
@@ -41,8 +41,7 @@ var exceptionsDone = map[string]string{
 	"undone": "Undone. It waits for a decision again, and its findings are as they were.",
 }
 
-// decideException approves or refuses a request. What will not do is shown with what
-// was filled in.
+// decideException approves or refuses a request. Invalid input is shown with the form.
 func decideException(req *ui.Request, values url.Values) error {
 	var e model.Exception
 	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -93,7 +92,7 @@ func undoException(req *ui.Request) error {
 	})
 }
 
-// change does something with the exception that the path names, and shows it again.
+// change applies do to the exception in the path and shows it again.
 func change(
 	req *ui.Request, done string, form *exceptionDecision, do func(context.Context, *store.Tx, int64) error,
 ) error {
@@ -105,7 +104,7 @@ func change(
 	return ui.RedirectAfter(req, err, "/exceptions/"+ui.Decimal(id)+"?done="+done)
 }
 
-// end is when what is approved ends.
+// end returns the end of the approved exception.
 func (f exceptionDecision) end() (time.Time, error) {
 	if f.Forever == (f.Until != "") {
 		return time.Time{}, model.Invalid("until", "say a last day, or that it never expires, and not both")

@@ -11,20 +11,20 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// statementsPerPage is how many statements of a VEX document a page lists.
+// statementsPerPage is the number of statements of a VEX document on a page.
 const statementsPerPage = 50
 
 type vexStatement struct {
 	*model.VEXStatement
-	Key     string // its id
+	Key     string // id of the statement
 	Made    model.VEXTriage
 	Counts  bool
-	Changes int // of a request that does not count: findings whose triage would change by it alone
+	Changes int // of an undecided statement: number of findings whose triage it alone would change
 }
 
-// readStatements reads one page of what the document says, and what that would change.
+// readStatements reads one page of the document's statements and their effects.
 func (p *exceptionPage) readStatements(ctx context.Context, tx *store.Tx, page int) error {
-	if p.State > model.ExceptionActive { // it says nothing any more
+	if p.State > model.ExceptionActive { // the document has no effect any more
 		return nil
 	}
 	d, err := tx.VEXDocument(ctx, p.ID)
@@ -61,7 +61,7 @@ func decideDocument(req *ui.Request, values url.Values) error {
 	}
 	next := "/exceptions/" + ui.Decimal(req.PathID) + "?done="
 	err := req.Update(func(ctx context.Context, tx *store.Tx) (err error) {
-		left := "" // where to go on where nothing of it is left to decide
+		left := "" // page to open if no statement is left to decide
 		switch values.Get("do") {
 		case "approve":
 			var receipt model.VEXReceipt

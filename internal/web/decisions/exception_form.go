@@ -14,14 +14,13 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// exceptionForm is an exception on its way: what was filled in, and what came of
-// it.
+// exceptionForm is the form that creates an exception, with its result.
 type exceptionForm struct {
 	Target, Projects, Paths, Until, Reason, TriageReason string
 	Forever                                              bool
 	Faults                                               []model.FieldError
-	Preview                                              bool // it may be made, and would change
-	Changes                                              int  // so many findings
+	Preview                                              bool // the input is valid, and the effect is shown
+	Changes                                              int  // number of findings that would change
 	Where, End                                           string
 }
 
@@ -34,7 +33,7 @@ func exceptionFormFrom(q url.Values) exceptionForm {
 	}
 }
 
-// exception reads the form; what is wrong with it is in Faults.
+// exception parses the form and adds errors to Faults.
 func (f *exceptionForm) exception(req *ui.Request) model.Exception {
 	e := model.Exception{Target: f.Target, Projects: ui.Lines(f.Projects), Paths: ui.Lines(f.Paths), Reason: f.Reason}
 	e.TriageReason, _ = model.ParseTriageReason(f.TriageReason)
@@ -57,8 +56,8 @@ func (f *exceptionForm) exception(req *ui.Request) model.Exception {
 	return e
 }
 
-// addException shows what an exception would do, and makes it once that was
-// seen.
+// addException shows the effect of an exception. It creates the exception after the user has
+// confirmed the effect.
 func addException(req *ui.Request, values url.Values) (err error) {
 	form := exceptionFormFrom(values)
 	e := form.exception(req)

@@ -19,7 +19,7 @@ const (
 	writes  = httpx.Writes
 )
 
-// Routes are the rows about what is accepted, and what people ask to have accepted.
+// Routes returns the routes of exceptions and exception requests.
 func Routes() []ui.Route {
 	return []ui.Route{
 		ui.Row(get, org+"/exceptions", viewer, reads, listExceptions),

@@ -14,17 +14,17 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// person is a user as those see them who assign findings.
+// person is a user in lists of assignees.
 type person struct {
-	Name  string // to sign in with; what is kept
+	Name  string // sign-in name, as stored
 	Title string
 }
 
-// people are the users of a deployment.
+// people contains the users of a deployment.
 type people struct {
 	me     string
-	titles map[string]string // by name, those too who are disabled
-	Able   []person          // findings can be assigned to them, by name
+	titles map[string]string // by name, including disabled users
+	Able   []person          // possible assignees, by name
 }
 
 // listPeople reads the users of the deployment.
@@ -50,7 +50,7 @@ func membersOf(ctx context.Context, tx *store.Tx, me string) (*people, error) {
 	return p, err
 }
 
-// Title is what others call a user, who may have left the deployment since.
+// Title returns the display name of a user, who may have left the deployment.
 func (p *people) Title(name string) string {
 	switch title, ok := p.titles[name]; {
 	case name == "" || name == model.AssigneeNobody:
@@ -63,7 +63,7 @@ func (p *people) Title(name string) string {
 	return name + " (no user here)"
 }
 
-// label is what a facet calls a user.
+// label returns the name of a user in a facet.
 func (p *people) label(name string) string {
 	if p == nil {
 		return name
@@ -74,8 +74,8 @@ func (p *people) label(name string) string {
 	return p.Title(name)
 }
 
-// named puts the viewer's name in place of @me, so that an address is the same
-// view for everybody.
+// named replaces @me with the viewer's name. Addresses with @me therefore select the viewer's own
+// findings for each user.
 func named(req *ui.Request, q url.Values) url.Values {
 	q = maps.Clone(q)
 	for _, key := range []string{string(index.FacetAssignee), "-" + string(index.FacetAssignee)} {
@@ -86,31 +86,30 @@ func named(req *ui.Request, q url.Values) url.Values {
 	return q
 }
 
-// myPage is what is assigned to the viewer.
+// myPage is the data of the page of the viewer's own findings.
 type myPage struct {
 	Total       int
 	Parts       []myPart
-	Requests    []component.ExceptionRow // that the viewer made, the newest
+	Requests    []component.ExceptionRow // the newest requests of the viewer
 	AllRequests string
-	Mentions    []mention // of the viewer, the newest
+	Mentions    []mention // the newest mentions of the viewer
 }
 
-// myPart is what of it is of one product.
+// myPart contains the viewer's findings of one product.
 type myPart struct {
 	Product ui.Product
 	Total   int
-	All     string // address of the whole list
+	All     string // address of the full list
 	Rows    []findingRow
 }
 
-// rowsOfMine is how many findings of a product the page lists; the whole list is
-// one step away.
+// rowsOfMine is the maximum number of findings of a product on the page.
 const rowsOfMine = 20
 
-// requestsOfMine is how many requests for exceptions the page lists.
+// requestsOfMine is the maximum number of exception requests on the page.
 const requestsOfMine = 5
 
-// myRequests reads what the viewer asked for, and what became of it.
+// myRequests reads the newest exception requests of the viewer.
 func myRequests(req *ui.Request, view *index.View) (rows []component.ExceptionRow, err error) {
 	if req.Viewer.UserID == 0 {
 		return nil, nil
@@ -128,8 +127,8 @@ func myRequests(req *ui.Request, view *index.View) (rows []component.ExceptionRo
 	return rows, err
 }
 
-// listMine shows what waits for the viewer, by severity, what they asked for, and who
-// mentions them.
+// listMine shows the viewer's pending findings by severity, their exception requests and their
+// mentions.
 func listMine(req *ui.Request) error {
 	view, err := req.Findings()
 	if err != nil {

@@ -13,53 +13,53 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// blockedInFull is how many findings the page shows with all that is known of
-// them; the others are a line each.
+// blockedInFull is the number of findings that the page shows with all details. The others have one
+// line each.
 const blockedInFull = 20
 
-// blockingPage is about what a scan failed its build on: why, what to do, and
-// what the gate would say to it now.
+// blockingPage is the data of the page about a failed gate: the reasons, the possible actions, and
+// the current result of the gate.
 type blockingPage struct {
 	Scan   component.ScanRow
 	Of     model.Project
-	Gate   *model.ScanGate // nil where the scan did not fail its build
-	Known  bool            // an account of the scan is kept
-	Items  []blockedItem   // what still blocks first
-	Left   int             // how many still do
-	Only   bool            // nothing is kept of what else it reported
-	Newer  int64           // a scan that counts by now instead, or 0
+	Gate   *model.ScanGate // nil if the scan did not fail its build
+	Known  bool            // the account of the scan is stored
+	Items  []blockedItem   // findings that still block first
+	Left   int             // number of findings that still block
+	Only   bool            // other results of the scan are not stored
+	Newer  int64           // newer scan that replaced this one, or 0
 	Types  []blockedType
 	Ask    []component.ExceptionForm // for the blocking findings without a pending request; empty if there are none
-	Asked  []model.Exception         // open ones about what still blocks
+	Asked  []model.Exception         // pending requests about findings that still block
 	Done   *decision
 	Self   string
-	detail int // findings shown in full so far
+	detail int // number of findings shown in full so far
 }
 
-// blockedItem is a finding that the scan failed its build on, or would now.
+// blockedItem is a finding that failed the scan's build, or would fail it now.
 type blockedItem struct {
 	model.Blocked
-	Policy model.Policy   // that blocks on it; zero when it is gone
-	Blocks bool           // it would now
-	Since  bool           // it did not when the scan ran
-	Now    ui.Message     // why it does not any more
-	Detail *findingDetail // nil beyond the first, and of what is no longer stored
-	Own    string         // its page; empty where none is stored
-	// Unrated: nobody rates the vulnerability, so that medium stands in.
+	Policy model.Policy   // policy that blocks on it; zero if it was deleted
+	Blocks bool           // it would block now
+	Since  bool           // it did not block when the scan ran
+	Now    ui.Message     // why it no longer blocks
+	Detail *findingDetail // nil after the first findings, and for deleted findings
+	Own    string         // its page; empty if it is not stored
+	// Unrated reports whether the vulnerability has no rating, so that its severity defaults to
+	// medium.
 	Unrated bool
 }
 
-// blockedType has the findings of one type that still block, to be decided about
-// together.
+// blockedType contains the blocking findings of one type, for a joint decision.
 type blockedType struct {
 	Product ui.Product
 	IDs     []int64
 }
 
-// Pass reports whether a re-run would pass.
+// Pass reports whether a new run would pass.
 func (p *blockingPage) Pass() bool { return p.Gate != nil && p.Left == 0 }
 
-// showBlocking shows what a scan failed its build on, where builds link to.
+// showBlocking shows why a scan failed its build. Build logs link to this page.
 func showBlocking(req *ui.Request) error {
 	p := &blockingPage{Self: req.HTTP.URL.Path}
 	err := req.View(func(ctx context.Context, tx *store.Tx) error {
@@ -98,7 +98,7 @@ func showBlocking(req *ui.Request) error {
 	})
 }
 
-// judge asks the gate what it would say now to the scan's own results.
+// judge evaluates the gate for the scan's results with the current decisions and policies.
 func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s model.Scan, account model.ScanAccount) error {
 	known, err := readBlocked(ctx, tx, account)
 	if err != nil {
@@ -142,7 +142,7 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s model.Scan, ac
 		delete(now, then.FindingID)
 		p.Items = append(p.Items, item)
 	}
-	for _, b := range blocking { // what people or policies made block since
+	for _, b := range blocking { // blocking only since the scan ran
 		if _, more := now[b.FindingID]; more {
 			p.Items = append(p.Items, blockedItem{Blocked: b, Policy: policies[b.PolicyID], Blocks: true, Since: true})
 		}
@@ -151,15 +151,15 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s model.Scan, ac
 	return nil
 }
 
-// knownFindings are what is stored of the findings that a scan reported or failed
-// its build on, with the lineages of the latter.
+// knownFindings contains the stored findings that a scan reported or failed on, and the lineages of
+// the latter.
 type knownFindings struct {
-	rows     []model.Finding // by id
+	rows     []model.Finding // sorted by id
 	lineages map[int64]model.Lineage
 }
 
-// readBlocked reads the findings of a scan's account. Of a scan that is recorded
-// only, the account has no more than what it failed on.
+// readBlocked reads the findings in a scan's account. If the scan is only recorded, the account
+// contains only the findings it failed on.
 func readBlocked(ctx context.Context, tx *store.Tx, account model.ScanAccount) (known knownFindings, err error) {
 	failed := map[int64]bool{}
 	ids := slices.Clone(account.Reported)
@@ -183,8 +183,8 @@ func readBlocked(ctx context.Context, tx *store.Tx, account model.ScanAccount) (
 	return known, err
 }
 
-// of returns the findings of a scan. What the advisories say is not its own, as the
-// gate reads it as it is now, but where the scan is recorded only.
+// of returns the scan's own findings. Findings of the advisories are excluded, as the gate reads
+// them separately, except for scans that are only recorded.
 func (k knownFindings) of(scan model.Scan) (own []model.Finding) {
 	for i := range k.rows {
 		if source := k.rows[i].Source; source == scan.Source || source == model.SourceAdvisories && scan.Outcome.Recorded() {
@@ -201,7 +201,7 @@ func order(first bool) int {
 	return 0
 }
 
-// whyPasses says why a finding does not block any more.
+// whyPasses returns the reason why a finding no longer blocks.
 func (k knownFindings) whyPasses(given policy.EffectivePolicy, then model.Blocked, onPrimary bool) ui.Message {
 	at, stored := slices.BinarySearchFunc(k.rows, then.FindingID, func(f model.Finding, id int64) int {
 		return cmp.Compare(f.ID, id)
@@ -233,7 +233,7 @@ func (k knownFindings) whyPasses(given policy.EffectivePolicy, then model.Blocke
 	return ui.Message{Code: "condition", Text: "No condition of a policy holds for it any more."}
 }
 
-// fillBlocked gathers what there is to see of the findings.
+// fillBlocked reads the details of the findings.
 func fillBlocked(req *ui.Request, p *blockingPage) error {
 	view, err := req.Findings()
 	if err != nil {

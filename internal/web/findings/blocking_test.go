@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// TestWhyAFindingPasses: only findings of the scan itself count.
+// TestWhyAFindingPasses checks that only the scan's own findings count.
 func TestWhyAFindingPasses(t *testing.T) {
 	if got := (knownFindings{}).whyPasses(policy.EffectivePolicy{}, model.Blocked{FindingID: 7}, false); got.Code != "gone" {
 		t.Errorf("what is not stored any more: %q", got)

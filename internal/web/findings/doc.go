@@ -1,3 +1,3 @@
-// Package findings has the pages about findings: lists, one finding, triage, saved views, tickets, what blocks a scan,
-// and the search. The address of a list is its whole state.
+// Package findings serves the pages about findings: lists, single findings, triage, saved views,
+// tickets, failed gates, and the search. The address of a list contains its whole state.
 package findings

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// exceptionForms returns the open requests about some findings of a project, and forms for the other
-// findings that are open, each with at most model.MaxRequestFindings.
+// exceptionForms returns the pending requests for findings of a project, and request forms for the
+// other open findings. A form has at most model.MaxRequestFindings findings.
 func exceptionForms(
 	req *ui.Request, ids []int64, back string,
 ) (forms []component.ExceptionForm, pending []model.Exception, err error) {
@@ -54,7 +54,7 @@ func exceptionForms(
 	return forms, pending, err
 }
 
-// openRequests reads the requests that are pending by lineage, each once, in the order of their ids.
+// openRequests reads the pending requests by lineage, each once, in the order of their ids.
 func openRequests(ctx context.Context, tx *store.Tx, byLineage map[int64]int64) (list []model.Exception, err error) {
 	ids := slices.Sorted(maps.Values(byLineage))
 	for _, id := range slices.Compact(ids) {

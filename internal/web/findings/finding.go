@@ -15,46 +15,46 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// findingDetail is everything that is known of one finding.
+// findingDetail contains all data of one finding.
 type findingDetail struct {
 	component.ShownFinding
 	Product  ui.Product
-	Own      string // its permalink
-	Back     string // where deciding about it leads
-	Shut     string // the list without it; empty where it stands alone
+	Own      string // permalink
+	Back     string // page to open after a decision
+	Shut     string // address of the list without the panel; empty on the finding's own page
 	Code     []component.CodeLine
-	CodeOf   string      // where and when the code was, if that is not here and now
-	NoCode   string      // why there is no code
-	NoLink   string      // why there is no link to the code
-	Commit   string      // where a secret of the history was found
-	Gate     *gateSaying // nil where builds do not fail on it
+	CodeOf   string      // where and when the code was read, if it is not the current code
+	NoCode   string      // why the code is missing
+	NoLink   string      // why the link to the code is missing
+	Commit   string      // commit in whose history a secret was found
+	Gate     *gateSaying // nil if builds do not fail on it
 	Rule     model.Rule
 	Project  model.Project
-	Steps    []flowStep // of the data flow
-	Upgrade  *upgrade   // how to get rid of it; nil where nothing sure is known
+	Steps    []flowStep // steps of the data flow
+	Upgrade  *upgrade   // how to fix it; nil if unknown
 	Triage   model.Triage
-	Others   []component.ShownFinding // the same on other refs
+	Others   []component.ShownFinding // occurrences on other refs
 	History  []moment
 	Like     precedent
 	Snapshot snapshot
-	Removed  bool          // no list shows it any more
-	Gone     store.Removal // why, where it is removed
-	Advisory string        // address of what the advisories say of it; empty for none
+	Removed  bool          // lists no longer contain it
+	Gone     store.Removal // the reason for the removal
+	Advisory string        // address of the advisory page; empty for none
 	KEV      *model.KEV
-	Way      *model.DependencyPath // how the package gets in; nil where nobody knows
+	Way      *model.DependencyPath // how the package is included; nil if unknown
 	Done     *decision
 	People   *people
 	Today    string // in UTC
 	Mine     bool
-	Ticket   *model.Ticket    // nil: it has none
-	Asked    *model.Exception // that waits to be decided; nil: none
+	Ticket   *model.Ticket    // nil if there is none
+	Asked    *model.Exception // pending exception request; nil if there is none
 	Comment  commentForm
 
-	TicketPossible bool   // one can be created
-	TicketFault    string // why a change of the ticket was refused
+	TicketPossible bool   // a ticket can be created
+	TicketFault    string // why a change of the ticket was rejected
 }
 
-// Touches says what the button does beyond the finding itself.
+// Touches describes the effect on other branches, for the button.
 func (d *findingDetail) Touches() string {
 	if len(d.Others) == 0 {
 		return ""
@@ -62,17 +62,17 @@ func (d *findingDetail) Touches() string {
 	return "holds on " + ui.Plural(len(d.Others), "other branch")
 }
 
-// precedent says what was decided about other findings of the rule.
+// precedent counts the decisions about other findings of the rule.
 type precedent struct {
 	Total, Ignored, FalsePositive, Fixed int
 	Address                              string
 }
 
-// showFinding is the page of one finding, of whatever product.
+// showFinding shows the page of one finding of any product.
 func showFinding(req *ui.Request) error { return finding(req, http.StatusOK, nil) }
 
-// findingAgain shows a finding after a refused form: in the panel of the list that back
-// names, or else on its own page.
+// findingAgain shows a finding after a rejected form: in the panel of the list in back, or else on
+// its own page.
 func findingAgain(req *ui.Request, status int, id int64, back string, refused func(*findingDetail)) error {
 	if u, err := url.Parse(back); err == nil && req.IsLocal(back) && u.Query().Get("finding") == ui.Decimal(id) {
 		for _, p := range ui.Products {
@@ -84,7 +84,7 @@ func findingAgain(req *ui.Request, status int, id int64, back string, refused fu
 	return finding(req, status, refused)
 }
 
-// finding shows the finding that the path names; refused adds the faults of a form.
+// finding shows the finding in the path; refused adds the faults of a form.
 func finding(req *ui.Request, status int, refused func(*findingDetail)) error {
 	view, err := req.Findings()
 	if err != nil {
@@ -116,7 +116,8 @@ func finding(req *ui.Request, status int, refused func(*findingDetail)) error {
 	})
 }
 
-// without is an address without a parameter; empty where it has none of that name.
+// without removes a parameter from an address. It returns "" if the address does not have the
+// parameter.
 func without(address, name string) string {
 	u, err := url.Parse(address)
 	if err != nil || !u.Query().Has(name) {
@@ -128,8 +129,8 @@ func without(address, name string) string {
 	return u.String()
 }
 
-// detail gathers what there is of a finding. One that no list shows any more,
-// as its rule or branch is gone, still answers to its id.
+// detail reads all data of a finding. A finding whose rule or branch was deleted is still available
+// by id.
 func detail(req *ui.Request, view *index.View, id int64, back string) (*findingDetail, error) {
 	d := &findingDetail{Back: back, Shut: without(back, "finding"), Own: req.To("/findings/" + ui.Decimal(id))}
 	var o store.Occurrence
@@ -180,7 +181,7 @@ func detail(req *ui.Request, view *index.View, id int64, back string) (*findingD
 	return d, nil
 }
 
-// dependencyPath finds how the package of a supply-chain finding gets in.
+// dependencyPath reads how the package of a supply-chain finding is included.
 func (d *findingDetail) dependencyPath(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
 	if o.IssueType != model.SCA {
 		return nil
@@ -199,7 +200,7 @@ func (d *findingDetail) dependencyPath(ctx context.Context, tx *store.Tx, o stor
 	return err
 }
 
-// advised finds what the advisories say of a vulnerability.
+// advised sets the link to the advisory of a vulnerability.
 func advised(ctx context.Context, req *ui.Request, tx *store.Tx, d *findingDetail, name string) error {
 	if name == "" {
 		return nil
@@ -220,7 +221,7 @@ func advised(ctx context.Context, req *ui.Request, tx *store.Tx, d *findingDetai
 	return err
 }
 
-// occurrences finds the finding as lists show it, and the same on other refs.
+// occurrences reads the finding in its list form, and its occurrences on other refs.
 func occurrences(req *ui.Request, view *index.View, d *findingDetail, o store.Occurrence) error {
 	ids, err := view.Occurrences(req.HTTP.Context(), o.IssueType, []int64{o.LineageID})
 	if err != nil {
@@ -248,7 +249,7 @@ func occurrences(req *ui.Request, view *index.View, d *findingDetail, o store.Oc
 	return nil
 }
 
-// fromStore fills in what lists would show of a finding that they do not.
+// fromStore sets the list form of a finding that no list contains.
 func (d *findingDetail) fromStore(o store.Occurrence) error {
 	rule, err := d.Rule.Members()
 	if err != nil {
@@ -267,7 +268,7 @@ func (d *findingDetail) fromStore(o store.Occurrence) error {
 	return nil
 }
 
-// Fingerprint is what tells the finding from all others of its project.
+// Fingerprint returns the identifier that distinguishes the finding from all others of its project.
 func (d *findingDetail) Fingerprint() string {
 	if d.MatchBasedID != "" {
 		return d.MatchBasedID
@@ -275,7 +276,7 @@ func (d *findingDetail) Fingerprint() string {
 	return d.SyntacticID
 }
 
-// findPrecedent counts what was decided about the rule elsewhere.
+// findPrecedent counts the decisions about other findings of the rule.
 func findPrecedent(req *ui.Request, view *index.View, o store.Occurrence) precedent {
 	p := ui.ProductOf(o.IssueType)
 	s := &search{

@@ -10,13 +10,12 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// MayAsk reports whether there is an exception to ask for: the finding is neither ignored
-// nor fixed.
+// MayAsk reports whether an exception can be requested: the finding is neither ignored nor fixed.
 func (d *findingDetail) MayAsk() bool {
 	return !d.Removed && d.Status != model.StatusIgnored.String() && d.Status != model.StatusFixed.String()
 }
 
-// AskForm asks for an exception for the finding.
+// AskForm returns the form that requests an exception for the finding.
 func (d *findingDetail) AskForm() component.ExceptionForm {
 	return component.ExceptionForm{
 		IDs:          []int64{d.ID},
@@ -27,11 +26,11 @@ func (d *findingDetail) AskForm() component.ExceptionForm {
 	}
 }
 
-// asGlob writes a path as a glob that fits it alone.
+// asGlob escapes a path as a glob.
 var asGlob = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", `\`, "?")
 
-// AcceptAddress is where what the finding is about is accepted, filled in: its
-// vulnerability, or its rule, in its project.
+// AcceptAddress returns the address of the exception form, filled in with the finding's project,
+// path, and vulnerability or rule.
 func (d *findingDetail) AcceptAddress() string {
 	q := url.Values{
 		"target":   {cmp.Or(d.Vulnerability(), d.RuleName)},

@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// A path becomes a glob that fits it.
+// TestPathsAsGlobs checks that the glob of a path matches the path and no similar path.
 func TestPathsAsGlobs(t *testing.T) {
 	for path, other := range map[string]string{"src/a.go": "b/src/a.go", "app/[id]/page.tsx": "app/i/page.tsx", "a*b?c.js": "aXbYc.js", `a\b`: "a/b"} {
 		globs := model.PathGlobs{"/" + asGlob.Replace(path)}

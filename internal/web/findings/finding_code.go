@@ -14,10 +14,10 @@ import (
 // flowStep is a step of the data flow.
 type flowStep struct {
 	model.FlowStep
-	Address string // of its line; empty where none is sure
+	Address string // link to its line; empty if uncertain
 }
 
-// evidence adds the commit and the data flow that the scanner sent.
+// evidence sets the commit and the data flow that the scanner sent.
 func (d *findingDetail) evidence(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
 	e, err := component.EvidenceOf(o)
 	if err != nil {
@@ -27,8 +27,8 @@ func (d *findingDetail) evidence(ctx context.Context, tx *store.Tx, o store.Occu
 	return d.flow(ctx, tx, o, e.DataFlow)
 }
 
-// flow reads the data flow, with links to its lines where the finding's own leads to the
-// commit that is known.
+// flow reads the data flow. Its lines are linked if the link of the finding leads to a known
+// commit.
 func (d *findingDetail) flow(ctx context.Context, tx *store.Tx, o store.Occurrence, steps []model.FlowStep) error {
 	if len(steps) == 0 {
 		return nil

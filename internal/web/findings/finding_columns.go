@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/component"
 )
 
-// orderWords are what people call the orders, in the order of the menu.
+// orderWords contains the display names of the orders, in menu order.
 var orderWords = []struct {
 	order index.Order
 	label string
@@ -27,7 +27,7 @@ var orderWords = []struct {
 	{index.LeastReachable, "Least reachable"},
 }
 
-// readOrder checks the word of an order. The one that pages start with has none.
+// readOrder validates the order. The default order is stored as "".
 func (s *search) readOrder(bad *model.InvalidError) {
 	var words []string
 	for _, o := range index.Orders(s.product.Type) {
@@ -39,14 +39,14 @@ func (s *search) readOrder(bad *model.InvalidError) {
 	}
 }
 
-// column is an optional part of a row.
+// column is an optional column of a list.
 type column struct {
-	key      string // also the word of the address
+	key      string // also the value in the address
 	label    string
 	products model.Products
 }
 
-// columns is the table of them, in the order of a row.
+// columns lists the columns in display order.
 var columns = []column{
 	{"message", "Message", everything},
 	{"project", "Project", everything},
@@ -60,13 +60,13 @@ var columns = []column{
 	{"age", "Age", everything},
 }
 
-// columnsOf lists the columns of a product.
+// columnsOf returns the columns of a product.
 func columnsOf(t model.IssueType) []column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return !c.products.Has(t) })
 }
 
-// readColumns checks the choice of columns, and puts it into their order. All of them are
-// no choice.
+// readColumns validates the selected columns and sorts them in display order. A selection of all
+// columns is stored as nil.
 func (s *search) readColumns(bad *model.InvalidError) {
 	var known, chosen []string
 	for _, c := range columnsOf(s.product.Type) {
@@ -89,7 +89,7 @@ func (s *search) readColumns(bad *model.InvalidError) {
 	}
 }
 
-// columnChoice is a column to choose, and whether it is.
+// columnChoice is an option of the column menu.
 type columnChoice struct {
 	Key, Label string
 	Chosen     bool
@@ -102,10 +102,10 @@ func (s *search) columnChoices() (out []columnChoice) {
 	return out
 }
 
-// Unchosen is the rest of the state, for the form that chooses columns.
+// Unchosen returns the hidden fields of the form that selects columns.
 func (s *search) Unchosen() []component.Param { return s.hidden(func(o *search) { o.columns = nil }) }
 
-// Shows reports whether rows have a column.
+// Shows reports whether a column is visible.
 func (s *search) Shows(key string) bool {
 	return len(s.columns) == 0 || slices.Contains(s.columns, key)
 }

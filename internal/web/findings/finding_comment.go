@@ -13,16 +13,16 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// commentForm is a comment on its way, and why it was not taken.
+// commentForm is the text of a comment and the error that rejected it.
 type commentForm struct{ Text, Fault string }
 
-// textPart is a stretch of a comment, which may name somebody.
+// textPart is a part of a comment, either text or a mention.
 type textPart struct {
 	Text    string
 	Mention bool
 }
 
-// commentParts cut a comment where it names those whom it mentions.
+// commentParts splits a comment at its mentions.
 func commentParts(c model.FindingComment) (parts []textPart) {
 	known := map[string]bool{}
 	for _, m := range c.Mentions {
@@ -36,7 +36,7 @@ func commentParts(c model.FindingComment) (parts []textPart) {
 	return append(parts, textPart{c.Text[from:], false})
 }
 
-// commentMoments tell what was said, or that it was withdrawn.
+// commentMoments returns the history entries of a comment: its text and its withdrawal.
 func commentMoments(req *ui.Request, c model.FindingComment) []moment {
 	m := moment{At: c.WrittenAt, Kind: "comment", What: "Comment", By: ui.ActorName(c.WrittenBy), Comment: c.ID}
 	if c.Withdrawn() {
@@ -50,12 +50,12 @@ func commentMoments(req *ui.Request, c model.FindingComment) []moment {
 	return []moment{m}
 }
 
-// addComment writes what a form says about a finding, and leads back to where it was written.
+// addComment adds a comment to a finding and redirects to the page of the form.
 func addComment(req *ui.Request, form url.Values) error {
 	return changeComments(req, form.Get("back"), commentForm{
 		Text: form.Get("text"),
 	}, func(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
-		if model.StatusOf(o.State, o.Lineage.Triage.State) == 0 { // it was removed: nobody would look
+		if model.StatusOf(o.State, o.Lineage.Triage.State) == 0 { // removed: the comment would be invisible
 			return model.ErrNotFound
 		}
 		return ui.SendOnce(ctx, tx, form.Get("once"), func() error {
@@ -65,13 +65,13 @@ func addComment(req *ui.Request, form url.Values) error {
 	})
 }
 
-// withdrawComment takes a comment back.
+// withdrawComment withdraws a comment.
 func withdrawComment(req *ui.Request, form url.Values) error {
 	id, err := strconv.ParseInt(req.HTTP.PathValue("comment"), 10, 64)
 	if err != nil {
 		return model.ErrNotFound
 	}
-	// of one that was removed too
+	// Comments on removed findings can be withdrawn, too.
 	return changeComments(req, form.Get("back"), commentForm{}, func(
 		ctx context.Context, tx *store.Tx, o store.Occurrence,
 	) error {
@@ -80,8 +80,8 @@ func withdrawComment(req *ui.Request, form url.Values) error {
 	})
 }
 
-// changeComments does something to the comments on the finding that the path names. What will
-// not do is shown with the finding, with what was typed.
+// changeComments changes the comments on the finding in the path. Rejected input is shown with the
+// finding.
 func changeComments(
 	req *ui.Request, back string, typed commentForm, change func(context.Context, *store.Tx, store.Occurrence) error,
 ) error {
@@ -106,7 +106,7 @@ func changeComments(
 	return nil
 }
 
-// mentionsOfMine is how many comments that mention the viewer their page lists.
+// mentionsOfMine is the maximum number of mentions on the viewer's page.
 const mentionsOfMine = 5
 
 // mention is a comment that mentions the viewer.

@@ -10,12 +10,12 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// exportNames are what people call the formats.
+// exportNames contains the display names of the formats.
 var exportNames = map[export.Format]string{
 	export.CSV: "CSV", export.JSONL: "JSON Lines", export.SARIF: "SARIF", export.XLSX: "Excel (XLSX)",
 }
 
-// exports are the addresses of all findings that the page selects, as files.
+// exports returns the download links for all findings that the page selects.
 func (s *search) exports() []component.Choice {
 	q := s.params()
 	for _, name := range unselective {
@@ -29,7 +29,7 @@ func (s *search) exports() []component.Choice {
 	return out
 }
 
-// exportFindings sends all findings that one of the three pages selects.
+// exportFindings writes all findings that one of the three pages selects.
 func exportFindings(t model.IssueType) func(*ui.Request) error {
 	return func(req *ui.Request) error {
 		f := export.Format(req.HTTP.URL.Query().Get("format"))
@@ -38,7 +38,7 @@ func exportFindings(t model.IssueType) func(*ui.Request) error {
 		}
 		s, err := searched(req, ui.ProductOf(t), req.HTTP.URL.Query())
 		if err == nil {
-			err = s.opened.fault // which a file could not tell
+			err = s.opened.fault // a file cannot contain this error
 		}
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func exportFindings(t model.IssueType) func(*ui.Request) error {
 		}
 		if err := export.Write(req.HTTP.Context(), req.Writer, f, parts, export.Options{Version: req.Version}); err != nil {
 			req.Logger.WarnContext(req.HTTP.Context(), "an export broke off", "error", err)
-			panic(http.ErrAbortHandler) // which is how whoever reads it learns that it is not whole
+			panic(http.ErrAbortHandler) // aborts the connection, so that the client detects the truncated file
 		}
 		return nil
 	}

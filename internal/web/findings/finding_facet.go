@@ -10,13 +10,13 @@ import (
 
 // facet is a filter that the findings pages offer with counts.
 type facet struct {
-	key      index.Facet // also the parameter of the address
+	key      index.Facet // also the parameter in the address
 	label    string
 	products model.Products
-	order    []string // the values of an enumeration, in the order to show; others are by count
+	order    []string // values of an enumeration in display order; other values are sorted by count
 	single   bool     // at most one value
-	folded   bool     // shown closed until it is used
-	// set puts values into a filter and returns those that are none.
+	folded   bool     // collapsed until it is used
+	// set adds values to a filter and returns the invalid ones.
 	set func(f *model.FindingFilter, values []string) (bad []string)
 }
 
@@ -27,7 +27,7 @@ var (
 	secrets    = model.Products(0).With(model.Secrets)
 )
 
-// facets is the table of them, in the order of the page.
+// facets lists the facets in display order.
 var facets = []facet{
 	{
 		index.FacetStatus, "Status", everything,
@@ -132,7 +132,7 @@ var facets = []facet{
 
 type filter = model.FindingFilter
 
-// enum sets a list of an enumeration.
+// enum returns a setter for a list of enumeration values.
 func enum[T any](list func(*filter) *[]T, parse func(string) (T, bool)) func(*filter, []string) []string {
 	return func(f *filter, values []string) (bad []string) {
 		for _, text := range values {
@@ -147,7 +147,7 @@ func enum[T any](list func(*filter) *[]T, parse func(string) (T, bool)) func(*fi
 	}
 }
 
-// texts sets a list of names.
+// texts returns a setter for a list of names.
 func texts(list func(*filter) *[]string) func(*filter, []string) []string {
 	return func(f *filter, values []string) []string {
 		*list(f) = values
@@ -155,7 +155,7 @@ func texts(list func(*filter) *[]string) func(*filter, []string) []string {
 	}
 }
 
-// yesNo sets a yes or no.
+// yesNo returns a setter for a boolean.
 func yesNo(member func(*filter) **bool) func(*filter, []string) []string {
 	return func(f *filter, values []string) []string {
 		last := values[len(values)-1]
@@ -168,8 +168,7 @@ func yesNo(member func(*filter) **bool) func(*filter, []string) []string {
 	}
 }
 
-// history leaves out secrets that are only in the history; the filter knows no
-// other choice.
+// history excludes secrets that are only in the history. The filter has no other option.
 func history(f *filter, values []string) []string {
 	last := values[len(values)-1]
 	if last != "true" && last != "false" {
@@ -179,7 +178,7 @@ func history(f *filter, values []string) []string {
 	return nil
 }
 
-// ends only looks at its values: when is told by the clock, in readEnds.
+// ends only validates the values. The date is computed in readEnds.
 func ends(_ *filter, values []string) (bad []string) {
 	last := values[len(values)-1]
 	if _, ok := index.EndsBy(last, time.Time{}); !ok {
@@ -188,7 +187,7 @@ func ends(_ *filter, values []string) (bad []string) {
 	return nil
 }
 
-// dueOrder are the values of the facet of due dates.
+// dueOrder lists the values of the due date facet.
 var dueOrder = texted(model.DueWindows())
 
 func texted[T ~string](list []T) (out []string) {
@@ -198,7 +197,7 @@ func texted[T ~string](list []T) (out []string) {
 	return out
 }
 
-// due checks the values alone: as ends, they count from when the page is asked for.
+// due only validates the values. The dates are computed from the time of the request.
 func due(_ *filter, values []string) (bad []string) {
 	for _, v := range values {
 		if !slices.Contains(dueOrder, v) {
@@ -225,7 +224,7 @@ func prStates(f *filter, values []string) (bad []string) {
 	return bad
 }
 
-// parseMode reads both spellings that the contract has of a mode.
+// parseMode parses both spellings of a mode in the API contract.
 func parseMode(s string) (model.PolicyMode, bool) {
 	if m, ok := model.ParseRuleBoard(s); ok {
 		return m, true
@@ -233,7 +232,7 @@ func parseMode(s string) (model.PolicyMode, bool) {
 	return model.ParsePolicyMode(s)
 }
 
-// facetsOf lists the facets of a product.
+// facetsOf returns the facets of a product.
 func facetsOf(t model.IssueType) []facet {
 	return slices.DeleteFunc(slices.Clone(facets), func(f facet) bool { return !f.products.Has(t) })
 }

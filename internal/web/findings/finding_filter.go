@@ -11,17 +11,17 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// unselective are the words of a findings page that select nothing, and those that need
-// the advisories to be understood.
+// Parameters of a findings page by effect: unselective ones do not filter, and lookedUp ones
+// require a lookup of advisories or findings.
 var (
 	unselective = []string{"sort", "group", "columns", "page", "finding", "facet"}
 	lookedUp    = []string{"advisory", "version"}
 	selective   = []string{"q", "since", "branch", "repo"}
 )
 
-// Filter reads the query of a findings page for one issue type, for those who keep
-// it, as the rules of notifications do. Selects is false where it asks for what findings
-// of that type do not have. What will not do is a *model.InvalidError.
+// Filter parses the query of a findings page for one issue type, as stored in notification rules.
+// selects is false if the query filters by properties that findings of that type do not have.
+// Invalid input is a *model.InvalidError.
 func Filter(t model.IssueType, query string, now time.Time) (f model.FindingFilter, selects bool, err error) {
 	s, selects, err := keptSearch("filter", t, query, now)
 	if s == nil {
@@ -30,8 +30,8 @@ func Filter(t model.IssueType, query string, now time.Time) (f model.FindingFilt
 	return s.filter, selects, err
 }
 
-// Query reads the query of a findings page of one issue type for those who keep all
-// of it, as saved views do. What will not do is a *model.InvalidError about the query.
+// Query parses the complete query of a findings page for one issue type, as stored in saved views.
+// Invalid input is a *model.InvalidError about the field query.
 func Query(t model.IssueType, query string, now time.Time) (index.PageQuery, error) {
 	s, selects, err := keptSearch("query", t, query, now)
 	switch {
@@ -45,7 +45,7 @@ func Query(t model.IssueType, query string, now time.Time) (index.PageQuery, err
 	return index.PageQuery{Filter: s.filter, Order: s.question().Order, Text: s.kept()}, nil
 }
 
-// keptSearch reads a query that somebody keeps, which errors call what.
+// keptSearch parses a stored query. what is its name in errors.
 func keptSearch(what string, t model.IssueType, query string, now time.Time) (s *search, selects bool, err error) {
 	q, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
 	if err != nil {
@@ -64,7 +64,7 @@ func keptSearch(what string, t model.IssueType, query string, now time.Time) (s 
 		case key == viewWord:
 			return nil, false, model.Invalid(what, "a %s names no saved view: take what the view filters by", what)
 		case slices.Contains(unselective, key), slices.Contains(selective, key), slices.ContainsFunc(facetsOf(t), known):
-		case slices.ContainsFunc(facets, known): // of another product
+		case slices.ContainsFunc(facets, known): // facet of another product
 			selects = false
 		default:
 			return nil, false, model.Invalid(what, "%.40q is no word of a %s", key, what)

@@ -8,16 +8,15 @@ import (
 	"github.com/redoubt/redoubt/internal/web/component"
 )
 
-// upgrade is how a vulnerable package is brought to a version without the
-// vulnerability, as its package manager takes it.
+// upgrade describes how to update a vulnerable package with its package manager.
 type upgrade struct {
-	Command string // to copy, in the folder of the lockfile
-	Line    string // or the line of the file that the project writes by hand
+	Command string // to run in the folder of the lockfile
+	Line    string // or the line of the manifest that the user edits
 	In      string // the folder; empty for the root
 }
 
-// upgradeOf finds how to get rid of a finding in a dependency; nil where no version is
-// known to be safe, or nothing sure can be said of the file.
+// upgradeOf returns the upgrade for a finding in a dependency. It is nil if no safe version is
+// known or the file is not supported.
 func upgradeOf(f component.ShownFinding) *upgrade {
 	d := f.FoundDependency
 	if d == nil {
@@ -26,7 +25,7 @@ func upgradeOf(f component.ShownFinding) *upgrade {
 	to := strings.TrimPrefix(component.NearestFix(f), "v")
 	if !plainVersion.MatchString(to) || !plainVersion.MatchString(d.Version) ||
 		!plainName(d.Ecosystem).MatchString(d.Package) {
-		return nil // nothing that a shell or a package manager could take for more
+		return nil // excludes names that a shell or a package manager could interpret
 	}
 	u := &upgrade{}
 	if u.In = path.Dir(f.Location.FilePath); u.In == "." {
@@ -55,12 +54,11 @@ func upgradeOf(f component.ShownFinding) *upgrade {
 	return u
 }
 
-// plainVersion is a version that stands in a command without quotes.
+// plainVersion matches versions that need no quotes in a command.
 var plainVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,99}$`)
 
-// Names that stand in a command without quotes and are nothing but names: no option, and
-// no address that a package manager would fetch from. Only npm, Composer and Go have names
-// of several parts.
+// Names that need no quotes in a command and cannot be mistaken for options or URLs. Only names of
+// npm, Composer and Go packages may have several parts.
 var (
 	plainWord     = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z._-]{0,213}$`)
 	npmName       = regexp.MustCompile(`^(@[0-9A-Za-z_][0-9A-Za-z._-]*/)?[0-9A-Za-z_][0-9A-Za-z._-]{0,213}$`)
@@ -80,9 +78,8 @@ func plainName(ecosystem string) *regexp.Regexp {
 	return plainWord
 }
 
-// upgradeCommands are what package managers take, by the file that they write. Where one
-// cannot set the version of what others ask for, or would move the package among those
-// that production needs, there is none.
+// upgradeCommands maps lockfiles to commands. A command is empty if the package manager cannot set
+// the version of a transitive dependency, or would add the package to the production dependencies.
 var upgradeCommands = map[string]struct{ ecosystem, direct, transitive string }{
 	"package-lock.json":   {"npm", "npm install PACKAGE@VERSION", "npm update PACKAGE"},
 	"npm-shrinkwrap.json": {"npm", "npm install PACKAGE@VERSION", "npm update PACKAGE"},

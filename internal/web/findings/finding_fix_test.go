@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/component"
 )
 
-// TestUpgrades: the nearest safe version, by the tool that wrote the file, and nothing
-// that a shell would read as more than a name.
+// TestUpgrades checks that the nearest safe version is proposed with the tool of the lockfile. The
+// command must not contain names that a shell could interpret.
 func TestUpgrades(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, pkg, version, ecosystem, transitivity string

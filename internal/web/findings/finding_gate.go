@@ -11,18 +11,17 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// gateSaying is what the gate does about a finding, as its page says.
+// gateSaying is the gate's result for a finding.
 type gateSaying struct {
-	Code string // the same, for tests
-	Word string // a tag
-	Why  string // a sentence: which policy, and by what
+	Code string // identifies the result in tests
+	Word string // tag
+	Why  string // sentence that names the policy and the reason
 
-	Condition bool // of the policy, and not the mode of a rule, is why
+	Condition bool // a condition of the policy is the reason, instead of the mode of a rule
 }
 
-// askGate asks the gate about a finding on its own branch: whether a build that
-// reports it fails. It is not asked where no policy can want that, for it reads
-// what the primary branch has.
+// askGate evaluates whether builds of the finding's branch fail on it. The evaluation reads the
+// primary branch, so it is skipped if no policy can block on the finding.
 func askGate(req *ui.Request, view *index.View, d *findingDetail) error {
 	return req.View(func(ctx context.Context, tx *store.Tx) error {
 		o, err := tx.Finding(ctx, d.ID)
@@ -48,8 +47,8 @@ func askGate(req *ui.Request, view *index.View, d *findingDetail) error {
 	})
 }
 
-// mayBlock reports whether a policy has the finding's rule in mode block, or
-// conditions for such findings.
+// mayBlock reports whether a policy has the finding's rule in mode block, or has conditions for
+// such findings.
 func mayBlock(view *index.View, o store.Occurrence, policies []model.Policy) bool {
 	byRule := model.FindingFilter{
 		IssueType: o.IssueType,
@@ -61,9 +60,8 @@ func mayBlock(view *index.View, o store.Occurrence, policies []model.Policy) boo
 		slices.ContainsFunc(policies, func(p model.Policy) bool { return p.Product == o.IssueType && len(p.Conditions) > 0 })
 }
 
-// sayingOf words the gate's answer. What fails no build only because the primary
-// branch has it is told apart: the next branch that brings it to another project
-// does fail.
+// sayingOf describes the gate's result. A finding that passes only because the primary branch has
+// it is distinguished: it fails the builds of other projects.
 func sayingOf(again policy.Outcome, o store.Occurrence) *gateSaying {
 	is := func(s policy.Sighting) bool { return s.Finding.ID == o.ID }
 	at := slices.IndexFunc(again.Blocking, is)
@@ -86,7 +84,7 @@ func sayingOf(again policy.Outcome, o store.Occurrence) *gateSaying {
 	return &gateSaying{"blocks-new", "Blocks where new", why, fresh.Blocking[0].Condition != ""}
 }
 
-// whyBlocked says which policy fails builds on a finding, and by what.
+// whyBlocked describes which policy blocks on a finding, and why.
 func whyBlocked(effective policy.EffectivePolicy, s *policy.Sighting) string {
 	if s.Condition != "" {
 		return s.Condition

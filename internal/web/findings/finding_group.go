@@ -11,16 +11,16 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// groupRow is a row of a list that is grouped.
+// groupRow is a row of a grouped list.
 type groupRow struct {
 	index.Group
 	Message string // of the rule
 	Address string
-	Late    string // address of those that are overdue
+	Late    string // address of the overdue findings of the group
 	Bars    []component.Bar
 }
 
-// grouped shows groups in place of rows, one page of them.
+// grouped replaces the rows with one page of groups.
 func (p *findingsPage) grouped(groups []index.Group) {
 	if p.group == "" {
 		return
@@ -46,7 +46,7 @@ func (p *findingsPage) grouped(groups []index.Group) {
 	}
 }
 
-// explain says of groups by rule what the rules say.
+// explain adds the messages of the rules to groups by rule.
 func explain(req *ui.Request, p *findingsPage) error {
 	if p.group != "rule" || len(p.Groups) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func explain(req *ui.Request, p *findingsPage) error {
 	return err
 }
 
-// groupFacet is the facet whose values groups are.
+// groupFacet returns the facet that corresponds to a grouping.
 func groupFacet(group string) string {
 	if group == "project" {
 		return string(index.FacetProject)

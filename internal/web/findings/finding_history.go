@@ -13,24 +13,24 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// moment is one line of what happened to a finding: every status names the
-// scan or the person that set it.
+// moment is an entry in the history of a finding. Each status change names the scan or the actor
+// that caused it.
 type moment struct {
 	At     time.Time
-	Kind   string // a word to colour it by
-	Did    string // what was decided, as forms call it, or else done; empty of scans
+	Kind   string // determines the color
+	Did    string // the decision as in forms, or another action; empty for scans
 	What   string
-	By     string // a person or a token; empty for scans
-	ByKind string // what that is, of a decision
+	By     string // a user or a token; empty for scans
+	ByKind string // the kind of actor of a decision
 	ScanID int64
 	Note   string
-	Other  int64 // another finding that the note is about; 0: none
+	Other  int64 // another finding that the note refers to; 0: none
 
-	Exception int64 // that it is about; 0: none
+	Exception int64 // id of the exception; 0: none
 
-	Comment     int64      // that it is; 0: none
-	Said        []textPart // of a comment
-	MayWithdraw bool       // the viewer, the comment
+	Comment     int64      // id of the comment; 0: none
+	Said        []textPart // text of the comment
+	MayWithdraw bool       // the viewer may withdraw the comment
 }
 
 // past reads the history of a finding, newest first.
@@ -128,7 +128,7 @@ func scanMoment(e store.FindingHistory) moment {
 	return m
 }
 
-// precedentNote tells what was decided on a finding that this one is in place of.
+// precedentNote describes the decision about a finding that this one replaces.
 func precedentNote(state, reason string, at time.Time) string {
 	note := "that one was set to " + state
 	if reason != "" {
@@ -140,7 +140,7 @@ func precedentNote(state, reason string, at time.Time) string {
 	return note + "; this one is not, unless somebody says so"
 }
 
-// askedMoments are the request for an exception, and the decision about it.
+// askedMoments returns the entries of an exception request and its decision.
 func askedMoments(e model.Exception) []moment {
 	asked := moment{
 		At:        e.CreatedAt,
@@ -174,7 +174,7 @@ func askedMoments(e model.Exception) []moment {
 	}}
 }
 
-// triageMoment tells a decision, an assignment, or both.
+// triageMoment returns the entry of a decision, an assignment, or both.
 func triageMoment(e model.TriageEvent, p *people) moment {
 	m := moment{At: e.At, Kind: "triage", By: ui.ActorName(e.By), ByKind: e.By.Kind, Note: e.Note}
 	before, after := e.Before, e.After

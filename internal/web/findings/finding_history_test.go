@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestAHistoryTellsOfCopies holds that the line of a copy leads to what it is a copy of.
+// TestAHistoryTellsOfCopies checks that the entry of a copied finding links to the original.
 func TestAHistoryTellsOfCopies(t *testing.T) {
 	got := scanMoment(store.FindingHistory{FindingEvent: model.FindingEvent{Kind: model.EventCopied, ScanID: 3, Detail: `{"finding_id":7}`}})
 	want := moment{Kind: "copied", What: scanWords[model.EventCopied], ScanID: 3, Other: 7}

@@ -12,14 +12,14 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// findingsPage is what the template of the findings pages shows.
+// findingsPage is the data of a findings page.
 type findingsPage struct {
 	*search
 	Product   ui.Product
-	Version   int64 // of the deployment, that decisions about rows go by
+	Version   int64 // version of the deployment; decisions about rows refer to it
 	Total     int
 	Rows      []findingRow
-	Groups    []groupRow // in place of rows
+	Groups    []groupRow // replace the rows if the list is grouped
 	Facets    []facetView
 	Chips     []chip
 	Orders    []component.Choice
@@ -29,44 +29,42 @@ type findingsPage struct {
 	Views     viewMenu
 	Pages     ui.Pager
 	Detail    *findingDetail     // in the panel; nil for none
-	Bare      bool               // the deployment has no finding of the product at all
-	Done      *decision          // what was decided a moment ago
-	News      component.News     // what came since it was opened
-	Hidden    []component.Param  // what a search by name sends along
-	Clear     string             // the page as it starts
-	Any       string             // the same filters, whatever the status
-	Exports   []component.Choice // all that the page selects, as files
-	Elsewhere int                // occurrences on other branches that match, where nothing else does
-	Every     string             // address of these
+	Bare      bool               // the deployment has no findings of the product
+	Done      *decision          // the decision that was just made
+	News      component.News     // changes since the page was opened
+	Hidden    []component.Param  // hidden fields of the search form
+	Clear     string             // address of the page without filters
+	Any       string             // address with the same filters and any status
+	Exports   []component.Choice // download links for all selected findings
+	Elsewhere int                // number of matching occurrences on other branches, if the list is empty
+	Every     string             // address of these occurrences
 }
 
-// What the template asks of the state.
-
-// Query is the text that is searched for.
+// Query returns the search text.
 func (p *findingsPage) Query() string { return p.query }
 
-// Encoded is the state as a query, for forms.
+// Encoded returns the state as a query, for forms.
 func (p *findingsPage) Encoded() string { return p.addressed().Encode() }
 
-// Type is the wire name of the product.
+// Type returns the API name of the product.
 func (p *findingsPage) Type() string { return p.Product.Type.String() }
 
-// Here is the address that a decision leads back to.
+// Here returns the address of the page, for decisions to return to.
 func (p *findingsPage) Here() string { return p.onPage(p.page) }
 
-// Group is what rows are grouped by, or empty.
+// Group returns the grouping, or an empty string.
 func (p *findingsPage) Group() string { return p.group }
 
-// Branch says how branches are shown.
+// Branch returns how branches are shown.
 func (p *findingsPage) Branch() string { return p.branch }
 
-// Narrowed reports whether there is something to reset.
+// Narrowed reports whether any filters are set.
 func (p *findingsPage) Narrowed() bool { return p.narrowed() }
 
 type findingRow struct {
 	component.ShownFinding
-	Address string // of the list with it in the panel
-	Own     string // of its own page
+	Address string // address of the list with the finding in the panel
+	Own     string // address of its own page
 	Current bool
 }
 
@@ -75,10 +73,10 @@ type facetView struct {
 	Key    string
 	Open   bool
 	Values []valueView
-	More   int    // further values that are not listed
-	Wide   bool   // it lists all that it can
-	All    string // address with all of them
-	Fewer  string // and with the first again
+	More   int    // number of further values that are not listed
+	Wide   bool   // the facet shows all its values
+	All    string // address with all values
+	Fewer  string // address with only the first values
 }
 
 type valueView struct {
@@ -89,7 +87,7 @@ type valueView struct {
 	CanExclude         bool
 }
 
-// chip is a filter in force, and the address without it.
+// chip is an active filter, and the address without it.
 type chip struct {
 	Label, Value string
 	Not          bool
@@ -109,8 +107,8 @@ func listFindings(t model.IssueType) func(*ui.Request) error {
 	}
 }
 
-// showFindings shows the list of a query, with the form that saves it; refused adds the
-// faults of a form to the finding in the panel.
+// showFindings shows the list for a query, with the form that saves it. refused adds the faults of
+// a form to the finding in the panel.
 func showFindings(
 	req *ui.Request, status int, t model.IssueType, q url.Values, form viewForm, refused func(*findingDetail),
 ) error {
@@ -157,7 +155,7 @@ func newFindingsPage(req *ui.Request, s *search) (*findingsPage, error) {
 		p.Rows = append(p.Rows, newFindingRow(req, s, f))
 	}
 	p.options()
-	for _, groups := range answer.Groups { // of one kind at most
+	for _, groups := range answer.Groups { // at most one grouping
 		p.grouped(groups)
 	}
 	if err := explain(req, p); err != nil {
@@ -199,7 +197,7 @@ func newFindingRow(req *ui.Request, s *search, f component.ShownFinding) finding
 
 func (s *search) onPage(n int) string { return s.with(func(o *search) { o.page = n }) }
 
-// options are the ways to order, group and deduplicate.
+// options sets the options for order, grouping and deduplication.
 func (p *findingsPage) options() {
 	pick := func(now string, set func(*search, string), words ...string) (out []component.Choice) {
 		for i := 0; i < len(words); i += 2 {
@@ -228,7 +226,7 @@ func (p *findingsPage) options() {
 		"", "Deduplicated (primary first)", "primary", "On primary branches only", "every", "On every branch")
 }
 
-// facetViews puts counts into the order and the words of the page.
+// facetViews returns the facets with counts and labels, in display order.
 func (s *search) facetViews(counted map[index.Facet]index.FacetCounts) []facetView {
 	var out []facetView
 	for _, f := range facetsOf(s.product.Type) {
@@ -245,7 +243,7 @@ func (s *search) facetViews(counted map[index.Facet]index.FacetCounts) []facetVi
 		view.All, view.Fewer = s.widened(view.Key), s.widened("")
 		for _, c := range counts.Values {
 			if f.key == index.FacetIncludeHistory && c.Value == "true" {
-				continue // that is the case anyway
+				continue // this is the default
 			}
 			view.Values = append(view.Values, valueView{
 				Value: c.Value, Label: s.label(f, c.Value), Count: c.Count,
@@ -269,12 +267,12 @@ func (s *search) facetViews(counted map[index.Facet]index.FacetCounts) []facetVi
 	return out
 }
 
-// widened is the address with all values of a facet; the list stays as it is.
+// widened returns the address with all values of a facet. The list stays unchanged.
 func (s *search) widened(key string) string {
 	return s.with(func(o *search) { o.wide, o.page, o.finding = key, s.page, s.finding })
 }
 
-// meFirst puts the viewer and nobody before the others.
+// meFirst moves the viewer and "nobody" to the start.
 func (s *search) meFirst(values []valueView) []valueView {
 	rank := func(v valueView) int {
 		switch {
@@ -289,13 +287,13 @@ func (s *search) meFirst(values []valueView) []valueView {
 	return values
 }
 
-// dueWords are what people call the windows of due dates.
+// dueWords contains the display names of the due date windows.
 var dueWords = map[model.DueWindow]string{
 	model.DueOverdue: "Overdue", model.Due7Days: "Within 7 days",
 	model.Due30Days: "Within 30 days", model.DueLater: "Later", model.DueNone: "No date",
 }
 
-// label is what people call a value.
+// label returns the display name of a value.
 func (s *search) label(f facet, value string) string {
 	switch {
 	case f.key == index.FacetAssignee:
@@ -330,7 +328,7 @@ func (s *search) label(f facet, value string) string {
 	return value
 }
 
-// chips are the filters in force.
+// chips returns the active filters.
 func (s *search) chips() []chip {
 	var out []chip
 	for _, f := range facetsOf(s.product.Type) {
@@ -360,8 +358,8 @@ func (s *search) chips() []chip {
 	return out
 }
 
-// hidden are the parameters that a form of the page sends along, whose fields are what the
-// change takes out of the state.
+// hidden returns the hidden fields of a form. change removes the fields that the form itself
+// contains.
 func (s *search) hidden(change func(*search)) []component.Param {
 	other := *s
 	other.page, other.finding = 1, 0

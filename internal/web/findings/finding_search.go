@@ -15,35 +15,35 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// search is what the address of a findings page asks for. The address is all
-// its state: a link to it is the same view for everybody.
+// search is the parsed address of a findings page. The address contains the complete state, so a
+// link shows the same view to each user.
 type search struct {
 	product ui.Product
 	base    string              // address without a query
-	values  map[string][]string // what is included, by facet
-	except  map[string][]string // and excluded; as -severities=low
+	values  map[string][]string // included values, by facet
+	except  map[string][]string // excluded values, as in -severities=low
 	query   string
 	about   string   // name of a vulnerability
 	version string   // of the package
 	since   string   // days, or a date
 	branch  string   // empty: each finding once; primary; every
-	order   string   // word of an index.Order; empty: by severity
+	order   string   // an index.Order; empty: by severity
 	group   string   // empty, rule, project
-	columns []string // which of its optional parts a row has; nil: all
-	page    int      // from 1
+	columns []string // visible optional columns; nil: all
+	page    int      // starts at 1
 	finding int64    // shown in the panel
 	wide    string   // key of the facet that shows all its values; empty for none
 	filter  model.FindingFilter
-	people  *people   // who findings can be assigned to; nil where nobody asks
-	now     time.Time // when it is asked
+	people  *people   // possible assignees; nil if not needed
+	now     time.Time // time of the request
 	opened  openedView
 }
 
-// anyStatus lifts the filter that a page starts with.
+// anyStatus removes the default status filter.
 const anyStatus = "any"
 
-// searchOf reads an address. Without a word about the status a page is about
-// what is open. All faults are in one *model.InvalidError.
+// searchOf parses an address. Without a status parameter it selects open findings. All errors are
+// in one *model.InvalidError.
 func searchOf(p ui.Product, base string, q url.Values, now time.Time) (*search, error) {
 	s := &search{
 		product: p, base: base, values: map[string][]string{},
@@ -71,7 +71,7 @@ func searchOf(p ui.Product, base string, q url.Values, now time.Time) (*search, 
 	if s.wide = q.Get("facet"); !slices.ContainsFunc(facetsOf(p.Type), func(f facet) bool {
 		return string(f.key) == s.wide
 	}) {
-		s.wide = "" // a facet of another product, maybe: it selects nothing
+		s.wide = "" // may be a facet of another product, which selects nothing
 	}
 	if len(bad.Fields) > 0 {
 		return nil, bad
@@ -79,8 +79,8 @@ func searchOf(p ui.Product, base string, q url.Values, now time.Time) (*search, 
 	return s, nil
 }
 
-// searched reads an address, and learns what else a vulnerability is called
-// that it searches for: a finding may stand under another of its names.
+// searched parses an address and adds the aliases of a searched vulnerability, as findings may be
+// stored under any of its names.
 func searched(req *ui.Request, p ui.Product, q url.Values) (*search, error) {
 	s, err := openView(req, p, q)
 	if err != nil {
@@ -104,8 +104,8 @@ func searched(req *ui.Request, p ui.Product, q url.Values) (*search, error) {
 	return s, err
 }
 
-// narrowToVersion keeps the findings of one version of a package: which version a
-// finding has, only its body tells.
+// narrowToVersion restricts the filter to one version of a package. Versions are not indexed and
+// only stored in the body of a finding.
 func narrowToVersion(req *ui.Request, s *search) error {
 	if s.version == "" {
 		return nil
@@ -132,14 +132,14 @@ func narrowToVersion(req *ui.Request, s *search) error {
 	return nil
 }
 
-// readEnds bounds when decisions end.
+// readEnds sets the latest end of decisions.
 func (s *search) readEnds() {
 	for _, value := range s.values[string(index.FacetEnds)] {
 		s.filter.EndsBy, _ = index.EndsBy(value, s.now)
 	}
 }
 
-// dueWithin is what is chosen of due dates.
+// dueWithin returns the filter for the selected due dates.
 func (s *search) dueWithin(values map[string][]string) *model.DueFilter {
 	var windows []model.DueWindow
 	for _, value := range values[string(index.FacetDue)] {
@@ -154,7 +154,7 @@ func (s *search) readFacets(q url.Values, bad *model.InvalidError) {
 		included := list(q, key)
 		switch f.key {
 		case index.FacetProject:
-			included = append(included, list(q, "repo")...) // as the command line links
+			included = append(included, list(q, "repo")...) // used by links of the command line
 		case index.FacetStatus:
 			if len(included) == 0 && len(q["-"+key]) == 0 {
 				included = []string{model.StatusOpen.String()}
@@ -166,7 +166,7 @@ func (s *search) readFacets(q url.Values, bad *model.InvalidError) {
 	}
 }
 
-// take puts the values of a facet into a filter.
+// take adds the values of a facet to a filter.
 func (s *search) take(
 	f facet, key string, values []string, into map[string][]string, filter *model.FindingFilter, bad *model.InvalidError,
 ) {
@@ -186,7 +186,7 @@ func (s *search) take(
 	}
 }
 
-// list reads a list, repeated or joined by commas where no name can hold one.
+// list returns the distinct non-empty values of a repeated parameter.
 func list(q url.Values, key string) []string {
 	var out []string
 	for _, v := range q[key] {
@@ -197,7 +197,7 @@ func list(q url.Values, key string) []string {
 	return out
 }
 
-// readSince takes days back from now, as 30, or a date.
+// readSince parses a number of days, such as 30, or a date.
 func (s *search) readSince(now time.Time, bad *model.InvalidError) {
 	if s.since == "" {
 		return
@@ -227,7 +227,7 @@ func (s *search) oneOf(v *string, bad *model.InvalidError, name string, words ..
 	}
 }
 
-// params writes the state as a query, the same for the same state.
+// params returns the state as a canonical query.
 func (s *search) params() url.Values {
 	q := url.Values{}
 	for key, values := range s.values {
@@ -239,7 +239,7 @@ func (s *search) params() url.Values {
 	status := string(index.FacetStatus)
 	switch {
 	case slices.Equal(s.values[status], []string{"open"}) && len(s.except[status]) == 0:
-		delete(q, status) // that is how a page starts
+		delete(q, status) // this is the default
 	case len(s.values[status])+len(s.except[status]) == 0:
 		q.Set(status, anyStatus)
 	}
@@ -269,8 +269,7 @@ func (s *search) params() url.Values {
 	return q
 }
 
-// with is the address after a change. A change of what is selected leads to
-// the first page.
+// with returns the address after a change. It leads to the first page.
 func (s *search) with(change func(*search)) string {
 	other := *s
 	other.values, other.except = cloned(s.values), cloned(s.except)
@@ -287,7 +286,7 @@ func cloned(m map[string][]string) map[string][]string {
 	return out
 }
 
-// toggle includes a value, or no longer, or excludes it.
+// toggle returns the address with a value added to or removed from the included or excluded values.
 func (s *search) toggle(f facet, value string, exclude bool) string {
 	key := string(f.key)
 	return s.with(func(o *search) {
@@ -314,12 +313,12 @@ func drop(from map[string][]string, key, value string) {
 	}
 }
 
-// chosen are the values of a facet that the state names.
+// chosen returns the included and excluded values of a facet.
 func (s *search) chosen(f facet) []string {
 	return append(slices.Clone(s.values[string(f.key)]), s.except[string(f.key)]...)
 }
 
-// narrowed reports whether the state asks for anything but what a page starts with.
+// narrowed reports whether the state selects anything but the default.
 func (s *search) narrowed() bool {
 	q := s.params()
 	for _, name := range unselective {
@@ -328,11 +327,10 @@ func (s *search) narrowed() bool {
 	return len(q) > 0
 }
 
-// wideFacet is how many values a facet lists that shows all: more are no list to
-// look through.
+// wideFacet is the maximum number of values that a facet shows.
 const wideFacet = 1000
 
-// question asks the index for what the page shows.
+// question returns the index query of the page.
 func (s *search) question() index.ListQuery {
 	q := index.ListQuery{
 		Filter: s.filter,

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// What the facet of ends offers is what the filter knows.
+// TestEndsAreFiltered checks that the filter supports the options of the facet.
 func TestEndsAreFiltered(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for value, days := range map[string]int{"7": 7, "30": 30} {

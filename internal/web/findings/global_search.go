@@ -13,31 +13,31 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// searchPath is the page that finds everything by its name or number, and the palette.
+// searchPath is the page of the global search; the palette uses it, too.
 const searchPath = "/search"
 
-// How many hits of a kind are shown.
+// Maximum number of hits of a kind.
 const (
 	hitsOnPage    = 20
 	hitsInPalette = 5
 )
 
-// hitGroup are the hits of a kind.
+// hitGroup contains the hits of one kind.
 type hitGroup struct {
 	Kind  globalsearch.Kind
 	Title string
 	Hits  []foundHit
 }
 
-// foundHit is a hit as it is shown.
+// foundHit is a rendered hit.
 type foundHit struct {
 	globalsearch.Hit
 	Address string
 	Parts   []globalsearch.Part // of its name
-	Sends   bool                // it is done by a form, not opened
+	Sends   bool                // it submits a form instead of opening a page
 }
 
-// Number is what people call a finding by; empty of other hits.
+// Number returns the displayed number of a finding; empty for other hits.
 func (h foundHit) Number() string {
 	if h.Kind != globalsearch.Finding {
 		return ""
@@ -45,23 +45,23 @@ func (h foundHit) Number() string {
 	return "#" + ui.Decimal(h.ID)
 }
 
-// hitTitles are the headings of groups.
+// hitTitles contains the headings of groups.
 var hitTitles = map[globalsearch.Kind]string{
 	globalsearch.Finding: "Finding", globalsearch.Vulnerability: "Vulnerabilities", globalsearch.Project: "Projects",
 	globalsearch.Package: "Packages", globalsearch.Rule: "Rules", globalsearch.SavedView: "Saved views",
 	globalsearch.Person: "People", globalsearch.Page: "Pages", globalsearch.Action: "Actions",
 }
 
-// searchPage is what was found.
+// searchPage is the data of the search page.
 type searchPage struct {
 	Query  string
 	Groups []hitGroup
-	Lists  []component.Choice // that hold what is looked for
+	Lists  []component.Choice // links to lists filtered by the query
 	Total  int
 }
 
-// searchEverything finds by name and number what the viewer may see. Scripts are answered what
-// the palette shows: fewer of each kind.
+// searchEverything searches all that the viewer may access by name and number. Scripts receive the
+// hits of the palette, which are fewer of each kind.
 func searchEverything(req *ui.Request) error {
 	p := &searchPage{Query: req.HTTP.URL.Query().Get("q")}
 	limit := hitsOnPage
@@ -83,7 +83,7 @@ func searchEverything(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "search", Title: "Search", Section: "search", Data: p, Part: "hits"})
 }
 
-// find gathers hits of every kind, the best first.
+// find returns hits of all kinds, best first.
 func find(req *ui.Request, q globalsearch.Query, limit int) (found []foundHit, err error) {
 	view, err := req.Findings()
 	if err != nil {
@@ -126,7 +126,7 @@ func find(req *ui.Request, q globalsearch.Query, limit int) (found []foundHit, e
 	return found, err
 }
 
-// group puts hits of a kind together: first the kind with the best.
+// group groups hits by kind. The kind with the best hit is first.
 func (p *searchPage) group(hits []foundHit) {
 	for _, h := range hits {
 		at := slices.IndexFunc(p.Groups, func(g hitGroup) bool { return g.Kind == h.Kind })
@@ -139,7 +139,8 @@ func (p *searchPage) group(hits []foundHit) {
 	p.Total = len(hits)
 }
 
-// addressOf is where a hit leads. Lists show what is open, or everything where nothing is.
+// addressOf returns the link of a hit. Lists show open findings, or all findings if there are none
+// open.
 func addressOf(req *ui.Request, h globalsearch.Hit) string {
 	listed := func(key, value string) string {
 		if h.IssueType == 0 {
@@ -171,7 +172,7 @@ func addressOf(req *ui.Request, h globalsearch.Hit) string {
 	return listed("rules", h.Name)
 }
 
-// listsWith are the lists that search what names do not tell, narrowed to what is looked for.
+// listsWith returns links to lists that search more than names, filtered by the text.
 func listsWith(req *ui.Request, text string) (lists []component.Choice) {
 	add := func(label, path, key string) {
 		lists = append(lists, component.Choice{Label: label, Address: req.To(path + "?" + url.Values{key: {text}}.Encode())})

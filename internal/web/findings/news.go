@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// showNews answers with what came since, or that there is nothing.
+// showNews renders the changes since a page was opened.
 func showNews(req *ui.Request) error {
 	if !req.Partial() {
 		req.Redirect(req.To("/overview"))
@@ -50,7 +50,7 @@ func showNews(req *ui.Request) error {
 		fresh += view.Count(filter)
 	}
 	fresh = max(fresh, total-had)
-	if had == 0 && total > 0 { // there is nothing on the page to disturb
+	if had == 0 && total > 0 { // reload, as the page shows no findings
 		req.Writer.Header().Set("HX-Refresh", "true")
 	}
 	n.New, n.Gone = fresh, had+fresh-total
@@ -58,8 +58,8 @@ func showNews(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "overview", Data: n, Part: "newspart"})
 }
 
-// followedFilters are the filters of the page that asks: a findings page, or with no
-// type the overview.
+// followedFilters returns the filters of the requesting page: a findings page or, without a type,
+// the overview.
 func followedFilters(req *ui.Request, q url.Values) ([]model.FindingFilter, *search, error) {
 	if q.Get("type") == "" {
 		filters := make([]model.FindingFilter, len(ui.Products))
@@ -84,12 +84,12 @@ func followedFilters(req *ui.Request, q url.Values) ([]model.FindingFilter, *sea
 	return []model.FindingFilter{s.filter}, s, nil
 }
 
-// lists returns the values that let NewsOf follow a findings page.
+// lists returns the parameters with which NewsOf follows a findings page.
 func (s *search) lists() url.Values {
 	return url.Values{"type": {s.product.Type.String()}, "query": {s.addressed().Encode()}}
 }
 
-// newsWords says how many findings are new and gone; empty for none.
+// newsWords describes the numbers of new and resolved findings; empty for none.
 func newsWords(fresh, gone int) string {
 	var parts []string
 	if fresh > 0 {
@@ -104,7 +104,7 @@ func newsWords(fresh, gone int) string {
 	return strings.Join(parts, ", ") + " since you opened this page"
 }
 
-// wholeNumber reads a number that is not negative.
+// wholeNumber parses a non-negative integer.
 func wholeNumber(q url.Values, name string, bad *model.InvalidError) int64 {
 	n, err := strconv.ParseInt(q.Get(name), 10, 64)
 	if err != nil || n < 0 || n > 1<<53 {

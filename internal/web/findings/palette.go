@@ -16,17 +16,17 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// place is a page to go to, or something to do.
+// place is a page or an action in the palette.
 type place struct {
 	kind    globalsearch.Kind
 	name    string // unique among places
 	group   string // of the navigation; may be empty
 	address string
 	least   model.Role
-	sends   bool // it is done by a form that the address takes
+	sends   bool // it submits a form to the address
 }
 
-// rank is how good a place fits: by its name, or by its group with it.
+// rank rates the match of a place by its name, or by its group and name.
 func (p place) rank(q globalsearch.Query) (globalsearch.Rank, bool) {
 	if rank, fits := q.Rank(p.name); fits {
 		return rank, true
@@ -34,7 +34,7 @@ func (p place) rank(q globalsearch.Query) (globalsearch.Rank, bool) {
 	return q.Rank(p.group + " " + p.name)
 }
 
-// more are the pages beside the navigation, and what starts somewhere else than where one is.
+// more lists the pages that the navigation does not contain, and actions that other pages provide.
 var more = []place{
 	{kind: globalsearch.Page, name: "Managed scans", group: "Inventory", address: "/runs", least: model.RoleViewer},
 	{kind: globalsearch.Page, name: "Get started", address: ui.StartPath, least: model.RoleViewer},
@@ -51,7 +51,7 @@ var more = []place{
 	{kind: globalsearch.Action, name: "Invite somebody", address: ui.UsersPath, least: model.RoleAdmin},
 }
 
-// listPlaces are all that the viewer may go to and do, first what makes sense where they are.
+// listPlaces returns all pages and actions of the viewer. Actions on the current page are first.
 func listPlaces(ctx context.Context, req *ui.Request, tx *store.Tx) ([]place, error) {
 	out, err := actionsHere(ctx, req, tx)
 	for _, p := range more {
@@ -68,7 +68,7 @@ func listPlaces(ctx context.Context, req *ui.Request, tx *store.Tx) ([]place, er
 	return out, err
 }
 
-// actionsHere is what can be done with the page that the palette was opened on.
+// actionsHere returns the actions on the page from which the palette was opened.
 func actionsHere(ctx context.Context, req *ui.Request, tx *store.Tx) ([]place, error) {
 	at, err := url.Parse(req.HTTP.Header.Get("HX-Current-URL"))
 	if err != nil || !strings.HasPrefix(at.Path, req.To("/")) {
@@ -103,7 +103,8 @@ func actionsHere(ctx context.Context, req *ui.Request, tx *store.Tx) ([]place, e
 	return []place{scan}, err
 }
 
-// peopleNamed are the users whose name fits, limit at most, with what is open and theirs.
+// peopleNamed returns at most limit enabled users whose name matches, with their numbers of open
+// findings.
 func peopleNamed(members []model.Member, view *index.View, q globalsearch.Query, limit int) (hits []globalsearch.Hit) {
 	for _, m := range members {
 		rank, fits := q.Rank(m.Name)

@@ -19,7 +19,7 @@ const (
 	writes  = httpx.Writes
 )
 
-// Routes returns the table of the pages about findings.
+// Routes returns the routes of the pages about findings.
 func Routes() []ui.Route {
 	return []ui.Route{
 		ui.Row(get, org+"/news", viewer, reads, showNews),

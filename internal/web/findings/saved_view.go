@@ -15,29 +15,27 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// viewWord names a saved view in the address of a findings page, by its id; allFindings is
-// that there is none, also where the page would open with one.
+// viewWord is the parameter with the id of a saved view. The value allFindings selects no view,
+// even if the page has a default view.
 const (
 	viewWord    = "view"
 	allFindings = "all"
 )
 
-// openedView is the saved view that a page goes by.
+// openedView is the saved view of a page.
 type openedView struct {
-	view    model.SavedView // without an id: none
-	kept    string          // its query, in the spelling of the page for the viewer
-	lead    bool            // without a view, the address has to say so: the bare one may open another
-	problem string          // what of it cannot be followed
-	fault   error           // why the list is another one than was asked for; nil where it is not
+	view    model.SavedView // zero if there is none
+	kept    string          // its query in the page's form for the viewer
+	lead    bool            // an address without a view must say so, as the bare address may open a default view
+	problem string          // parts of the query that are no longer valid
+	fault   error           // why the list differs from the requested one; nil if it does not
 }
 
-// placed are the words of an address that tell where in a list one is, what was done, and as
-// which file it is fetched.
+// placed lists the parameters for the position in a list, the completed action and the file format.
 var placed = []string{viewWord, "page", "finding", "facet", "done", "format"}
 
-// openView reads an address. One that names a view and nothing else is the view; what else
-// it says is in place of what the view keeps. Of a view that has no meaning any more, it
-// opens what still has one.
+// openView parses an address. If it names a view and has no other parameters, the query of the view
+// applies. Other parameters replace that query. Invalid parts of a view's query are ignored.
 func openView(req *ui.Request, p ui.Product, q url.Values) (*search, error) {
 	opened, q, err := viewOf(req, p, q)
 	if err != nil {
@@ -68,7 +66,7 @@ func openView(req *ui.Request, p ui.Product, q url.Values) (*search, error) {
 	return s, nil
 }
 
-// viewOf finds the view that an address names, and the query that is left to read.
+// viewOf returns the view in an address and the remaining query.
 func viewOf(req *ui.Request, p ui.Product, q url.Values) (openedView, url.Values, error) {
 	word := q.Get(viewWord)
 	id, bad := 0, &model.InvalidError{}
@@ -103,8 +101,8 @@ func viewOf(req *ui.Request, p ui.Product, q url.Values) (openedView, url.Values
 	return opened, kept, nil
 }
 
-// speaksOfList reports whether a query has a word that says what to list, or how. What other
-// programs add to an address is none, nor is where in the list one is.
+// speaksOfList reports whether a query selects or arranges a list. Unknown parameters and those in
+// placed do not count.
 func speaksOfList(t model.IssueType, q url.Values) bool {
 	for name := range q {
 		if !slices.Contains(placed, name) && isWord(t, name) {
@@ -114,7 +112,7 @@ func speaksOfList(t model.IssueType, q url.Values) bool {
 	return false
 }
 
-// isWord reports whether a findings page reads a word of its address.
+// isWord reports whether a findings page uses a parameter.
 func isWord(t model.IssueType, name string) bool {
 	for _, words := range [][]string{placed, unselective, lookedUp, selective} {
 		if slices.Contains(words, name) {
@@ -124,9 +122,9 @@ func isWord(t model.IssueType, name string) bool {
 	return slices.ContainsFunc(facetsOf(t), func(f facet) bool { return string(f.key) == strings.TrimPrefix(name, "-") })
 }
 
-// followable is what of a kept query still has a meaning, and the words that have none.
+// followable returns the valid part of a stored query, and messages about the invalid parts.
 func followable(t model.IssueType, query string) (q url.Values, lost []string) {
-	q, _ = url.ParseQuery(query) // as it was kept, so it can be read; else what of it can
+	q, _ = url.ParseQuery(query) // stored queries are valid; otherwise use the valid part
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if _, err := Query(t, url.Values{name: q[name]}.Encode(), epoch); err != nil {
 			lost = append(lost, fmt.Sprintf("%s=%.60s is not understood any more", name, strings.Join(q[name], ",")))
@@ -136,8 +134,7 @@ func followable(t model.IssueType, query string) (q url.Values, lost []string) {
 	return q, lost
 }
 
-// withDefaultView is the query of a page without one: that of the view that the viewer
-// opens the page with.
+// withDefaultView returns the query of a page. Without parameters it is the viewer's default view.
 func withDefaultView(req *ui.Request, t model.IssueType, q url.Values) (url.Values, error) {
 	for name := range q {
 		if isWord(t, name) {
@@ -155,7 +152,7 @@ func withDefaultView(req *ui.Request, t model.IssueType, q url.Values) (url.Valu
 	return q, err
 }
 
-// kept is the state as a saved view keeps it: without where one is in the list.
+// kept returns the query that a saved view stores, without the position in the list.
 func (s *search) kept() string {
 	q := s.params()
 	for _, name := range placed {
@@ -164,8 +161,8 @@ func (s *search) kept() string {
 	return q.Encode()
 }
 
-// addressed are the whole state and the view that it began with, for who reads it again:
-// it is the same whatever becomes of the view.
+// addressed returns the complete state and the view that it started with. It stays the same if the
+// view changes later.
 func (s *search) addressed() url.Values {
 	q := s.params()
 	switch bare := s.kept() == ""; {
@@ -180,7 +177,7 @@ func (s *search) addressed() url.Values {
 	return q
 }
 
-// address is the page with this state.
+// address returns the address of the page with this state.
 func (s *search) address() string {
 	q := s.addressed()
 	if s.opened.view.ID != 0 && !s.differs() {
@@ -196,10 +193,10 @@ func (s *search) address() string {
 	return s.base + "?" + q.Encode()
 }
 
-// differs reports whether the state is another one than the view keeps.
+// differs reports whether the state differs from the saved view.
 func (s *search) differs() bool { return s.kept() != s.opened.kept }
 
-// plain is the address of all that is open, under no view.
+// plain returns the address of all open findings without a view.
 func (s *search) plain() string {
 	if s.opened.view.ID != 0 || s.opened.lead {
 		return s.base + "?" + viewWord + "=" + allFindings

@@ -19,46 +19,45 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// epoch is a time for queries whose meaning alone is asked for, not what they select.
+// epoch is a fixed time for queries that are only validated.
 var epoch = time.Unix(0, 0)
 
-// viewMenu is what the head of a list shows of saved views.
+// viewMenu is the menu of saved views.
 type viewMenu struct {
 	Mine, Shared []viewChoice
-	All          component.Choice // what is open, under no view
+	All          component.Choice // open findings without a view
 	Current      model.SavedView
-	Differs      bool   // the list is another one than the view keeps
+	Differs      bool   // the list differs from the saved view
 	May          bool   // the viewer may change the current view
-	State        string // of the current view, for its forms
-	Again        string // address of the current view as it is kept
+	State        string // state of the current view, for its forms
+	Again        string // address of the current view as stored
 	Problem      string
-	Kept         string // the query to keep
-	Refused      string // why it cannot be kept; empty where it can
+	Kept         string // the query to store
+	Refused      string // why the query cannot be stored; empty if it can
 	Form         viewForm
 }
 
-// viewChoice is a view to open.
+// viewChoice is a view in the menu.
 type viewChoice struct {
 	component.Choice
 	Default bool
 }
 
-// viewForm is what somebody filled in, and why it was refused.
+// viewForm is the form of a view and the error that rejected it.
 type viewForm struct {
-	ID              int64 // of the view that it is about; 0: a new one
+	ID              int64 // id of the view; 0: a new one
 	Name            string
 	Shared, Default bool
 	Fault           string
 }
 
-// Renamed and Fresh report whether what was filled in is about the current view, or about a
-// new one.
+// Renamed reports whether the rejected form changes an existing view.
 func (m viewMenu) Renamed() bool { return m.Form.Fault != "" && m.Form.ID != 0 }
 
-// Fresh is the counterpart of Renamed.
+// Fresh reports whether the rejected form creates a view.
 func (m viewMenu) Fresh() bool { return m.Form.Fault != "" && m.Form.ID == 0 }
 
-// newViewMenu gathers the views of a list, and what can be done with it.
+// newViewMenu reads the views of a list and the possible actions.
 func newViewMenu(req *ui.Request, s *search, form viewForm) (viewMenu, error) {
 	m := viewMenu{Current: s.opened.view, Problem: s.opened.problem, Kept: keptQuery(req, s.addressed()), Form: form}
 	var list []model.SavedView
@@ -96,14 +95,13 @@ func newViewMenu(req *ui.Request, s *search, form viewForm) (viewMenu, error) {
 	return m, nil
 }
 
-// mayChange reports whether the viewer may change a view: their own, or, who decides about
-// findings, one that is shared.
+// mayChange reports whether the viewer may change a view: their own or, for users with the triager
+// role, a shared one.
 func mayChange(req *ui.Request, v model.SavedView) bool {
 	return v.OwnerID == req.Viewer.UserID && v.OwnerID != 0 || v.Shared() && req.Viewer.May(model.RoleTriager)
 }
 
-// keptQuery is the query of a page as a view keeps it: the viewer, whom the page calls
-// Me, is whoever looks.
+// keptQuery returns the query that a view stores. The viewer's name is replaced with @me.
 func keptQuery(req *ui.Request, q url.Values) string {
 	for _, name := range placed {
 		q.Del(name)
@@ -118,7 +116,7 @@ func keptQuery(req *ui.Request, q url.Values) string {
 	return q.Encode()
 }
 
-// askedView is what a form about a view says.
+// askedView is a submitted form about a view.
 type askedView struct {
 	form  url.Values
 	about model.IssueType
@@ -142,15 +140,15 @@ func readAskedView(req *ui.Request) (a askedView, err error) {
 	return a, nil
 }
 
-// stateOfView names what others may change of a view, for forms: one that names another
-// state than there is was filled in before the change.
+// stateOfView returns a hash of a view's shared properties. A form with another hash was rendered
+// before a change.
 func stateOfView(v model.SavedView) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q", v.ID, v.OwnerID, v.Name, v.Query))
 	return hex.EncodeToString(sum[:12])
 }
 
-// unchangedView refuses what was filled in before somebody changed the view, by
-// model.ErrConflict: nobody saw what it would overwrite.
+// unchangedView returns model.ErrConflict if the view was changed after the form was rendered. It
+// prevents overwriting changes of other users.
 func unchangedView(ctx context.Context, req *ui.Request, tx *store.Tx, v model.SavedView, state string) error {
 	if state == "" || state == stateOfView(v) {
 		return nil
@@ -167,7 +165,7 @@ func unchangedView(ctx context.Context, req *ui.Request, tx *store.Tx, v model.S
 		"to overwrite that: %w", who, v.Name, model.ErrConflict)
 }
 
-// refuseView shows the list again, with what was filled in and what is wrong with it.
+// refuseView shows the list again, with the rejected form and its error.
 func refuseView(req *ui.Request, a askedView, id int64, err error) error {
 	if a.form.Get("state") != "" && errors.Is(err, model.ErrNotFound) {
 		err, id = fmt.Errorf("this view was deleted meanwhile, or is somebody’s own now: here is what you have, to "+
@@ -195,7 +193,7 @@ func refuseView(req *ui.Request, a askedView, id int64, err error) error {
 	return showFindings(req, status, a.about, q, a.viewForm, nil)
 }
 
-// filled gives a view what a form says, and checks all of it.
+// filled sets the fields of a view from a form and validates it.
 func filled(req *ui.Request, v model.SavedView, a askedView) (model.SavedView, error) {
 	v.Name, v.OwnerID = a.Name, 0
 	if !a.Shared {
@@ -207,7 +205,7 @@ func filled(req *ui.Request, v model.SavedView, a askedView) (model.SavedView, e
 	return v, model.CheckSavedView(v)
 }
 
-// addView keeps a list under a name.
+// addView creates a saved view from a list.
 func addView(req *ui.Request) error {
 	a, err := readAskedView(req)
 	if err != nil {
@@ -237,8 +235,8 @@ func toView(req *ui.Request, v model.SavedView) {
 	req.Redirect(req.To(ui.ProductOf(v.IssueType).Path + "?" + viewWord + "=" + ui.Decimal(v.ID)))
 }
 
-// changeView does what the button of a form about a view says: it keeps the list as it is
-// now, changes what the view is called and whose it is, or has the page open with it.
+// changeView performs the submitted action on a view: it stores the current list, changes name or
+// owner, or sets the default view.
 func changeView(req *ui.Request) error {
 	a, err := readAskedView(req)
 	if err != nil {
@@ -281,7 +279,7 @@ func changeView(req *ui.Request) error {
 	return nil
 }
 
-// removeView forgets a view. The list stays as it shows.
+// removeView deletes a view. The displayed list stays unchanged.
 func removeView(req *ui.Request, form url.Values) error {
 	a := askedView{form: form}
 	var v model.SavedView

@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestFollowable removes what a list does not know from a stored view.
+// TestFollowable checks that invalid parts are removed from a stored query.
 func TestFollowable(t *testing.T) {
 	for name, query := range map[string]string{"a value": "severities=high&severities=terrible&sort=oldest", "a word": "colour=red&sort=oldest", "an order": "sort=size"} {
 		q, lost := followable(model.SAST, query)

@@ -11,10 +11,11 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// ticketWait limits the time that a page waits for a tracker. The ticket is created later, too.
+// ticketWait limits the time that a page waits for a tracker. The ticket is still created after
+// that.
 const ticketWait = 3 * time.Second
 
-// linked finds the ticket of a finding, and whether one can be created.
+// linked reads the ticket of a finding, and whether one can be created.
 func (d *findingDetail) linked(ctx context.Context, tx *store.Tx, o store.Occurrence) error {
 	found, err := tx.TicketsOfLineages(ctx, []int64{o.LineageID})
 	if err != nil {
@@ -29,13 +30,13 @@ func (d *findingDetail) linked(ctx context.Context, tx *store.Tx, o store.Occurr
 	return err
 }
 
-// Ticketless reports whether a ticket can be asked for.
+// Ticketless reports whether a ticket can be requested.
 func (d *findingDetail) Ticketless() bool {
 	return d.Ticket == nil || d.Ticket.State == model.TicketFailed
 }
 
-// changeTicket creates a ticket about a finding, links it to one, or unlinks it. A refusal is
-// shown with the finding.
+// changeTicket creates a ticket about a finding, links it to one, or unlinks it. Errors are shown
+// with the finding.
 func changeTicket(req *ui.Request, form url.Values) error {
 	var asked []ticket.Group
 	err := req.Update(func(ctx context.Context, tx *store.Tx) error {
@@ -74,7 +75,8 @@ func changeTicket(req *ui.Request, form url.Values) error {
 	return nil
 }
 
-// askTicket asks for a ticket about findings; why there can be none is an error for people.
+// askTicket requests a ticket about findings. If none can be created, the error contains the
+// reason.
 func askTicket(ctx context.Context, tx *store.Tx, findings []model.Finding) ([]ticket.Group, error) {
 	out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: findings})
 	if err == nil && len(out.Failed) > 0 {
@@ -83,7 +85,7 @@ func askTicket(ctx context.Context, tx *store.Tx, findings []model.Finding) ([]t
 	return out.Requested, err
 }
 
-// awaitTickets waits for tickets to be created. The next page shows an error.
+// awaitTickets waits for tickets to be created. Errors are shown on the next page.
 func awaitTickets(req *ui.Request, asked []ticket.Group) {
 	var ids []int64
 	for _, g := range asked {

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// madeTickets is the page that says what became of a request for tickets.
+// madeTickets is the data of the page with the results of a request for tickets.
 type madeTickets struct {
 	Product ui.Product
 	Back    string
@@ -23,7 +23,7 @@ type madeTickets struct {
 	Rows    []madeTicket
 }
 
-// madeTicket is one group of findings. The ticket is zero where there is none.
+// madeTicket is a group of findings. Ticket is zero if there is none.
 type madeTicket struct {
 	First  int64
 	Count  int
@@ -31,7 +31,7 @@ type madeTicket struct {
 	Reason string
 }
 
-// makeTickets creates tickets about what was selected, or links that to one.
+// makeTickets creates tickets for a selection, or links the selection to a ticket.
 func makeTickets(req *ui.Request, form url.Values) error {
 	s, err := snapshotFrom(form)
 	if err != nil {
@@ -78,7 +78,7 @@ func makeTickets(req *ui.Request, form url.Values) error {
 	})
 }
 
-// askTickets asks for tickets of the newest findings of a selection that have none.
+// askTickets requests tickets for the newest selected findings without one.
 func askTickets(ctx context.Context, tx *store.Tx, s snapshot, group bool) (ticket.Outcome, error) {
 	findings, err := listedOf(ctx, tx, s)
 	if err != nil {
@@ -100,8 +100,7 @@ func linkAll(ctx context.Context, tx *store.Tx, s snapshot, address string) (tic
 	return ticket.Link(ctx, tx, ticket.Target{URL: address}, findings)
 }
 
-// listedOf reads the newest findings of a selection that lists show, as many as one triage
-// of the Web API takes.
+// listedOf reads the newest listed findings of a selection, at most model.MaxTriage.
 func listedOf(ctx context.Context, tx *store.Tx, s snapshot) ([]model.Finding, error) {
 	ids := slices.Clone(s.IDs)
 	slices.Sort(ids)
@@ -115,8 +114,7 @@ func listedOf(ctx context.Context, tx *store.Tx, s snapshot) ([]model.Finding, e
 	return findings, err
 }
 
-// read finds how far the tickets are by now: those first that are being made, then those
-// that cannot be. Findings that have one already are put together by ticket.
+// read reads the current state of each ticket. Groups with the same ticket are merged.
 func (p *madeTickets) read(ctx context.Context, tx *store.Tx, groups []ticket.Group) error {
 	at := map[int64]int{}
 	for _, g := range groups {

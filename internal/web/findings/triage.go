@@ -16,36 +16,36 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// preview shows what a decision would touch, before anything is changed.
+// preview shows the effect of a decision before any change.
 type preview struct {
 	Snapshot snapshot
 	Product  ui.Product
 	Back     string
-	Selected int                // findings selected, each once
-	Touched  int                // occurrences of these that are not fixed, on whatever branch
-	Beyond   int                // further rows that match and that this decision leaves alone
+	Selected int                // number of selected findings, each counted once
+	Touched  int                // number of their occurrences that are not fixed, on all branches
+	Beyond   int                // number of further matching rows that the decision does not include
 	Projects []index.FacetCount // of the findings
 	Branches []index.FacetCount // of the occurrences
 	More     [2]int             // further projects, branches
-	Severity []index.FacetCount // of the findings selected, the worst first
-	Chips    []chip             // the filter, exclusions included; none when rows were picked
+	Severity []index.FacetCount // of the selected findings, most severe first
+	Chips    []chip             // the filter, including exclusions; empty for individually selected rows
 	People   *people
 	Today    string // in UTC
 
-	TicketPossible bool // one can be created about a finding of these
+	TicketPossible bool // a ticket can be created for at least one of the findings
 }
 
-// TicketLimit is how many findings get a ticket at once.
+// TicketLimit returns the maximum number of findings that get a ticket in one request.
 func (p *preview) TicketLimit() int { return model.MaxTicketSelection }
 
-// ID tells the fields of the form from others of a page.
+// ID distinguishes the fields of the form from those of other forms on a page.
 func (p *preview) ID() string { return "all" }
 
-// Touches says what the button does.
+// Touches describes the effect of the button.
 func (p *preview) Touches() string { return "changes " + ui.Plural(p.Selected, p.Product.Noun) }
 
-// previewTriage captures what is selected: rows that were picked, or all that
-// the filter matches, not only those of the page.
+// previewTriage shows the preview of a selection: individual rows, or all findings that match the
+// filter on any page.
 func previewTriage(req *ui.Request, form url.Values) error {
 	return req.InOneView(func() error { return showPreview(req, form) })
 }
@@ -59,7 +59,7 @@ func showPreview(req *ui.Request, form url.Values) error {
 	if err != nil {
 		return model.Invalid("query", "is no query")
 	}
-	groups, grouped := form["group"], form.Get("grouped") != "" // the list is
+	groups, grouped := form["group"], form.Get("grouped") != "" // the list is grouped
 	if grouped && len(groups) == 0 {
 		return model.Invalid("group", "nothing is selected: pick groups")
 	}
@@ -109,7 +109,7 @@ func showPreview(req *ui.Request, form url.Values) error {
 	})
 }
 
-// capture counts what a filter selects and what hangs on it.
+// capture counts the findings that a filter selects, and their occurrences.
 func capture(req *ui.Request, view *index.View, p *preview, filter model.FindingFilter) error {
 	targets, err := view.Newest(req.HTTP.Context(), filter, maxDecision)
 	if err != nil {
@@ -122,7 +122,7 @@ func capture(req *ui.Request, view *index.View, p *preview, filter model.Finding
 	seen := map[int64]bool{}
 	for _, t := range targets {
 		ids = append(ids, t.FindingID)
-		if !seen[t.LineageID] { // a list of every branch has a finding more than once
+		if !seen[t.LineageID] { // a list of all branches contains a finding several times
 			seen[t.LineageID] = true
 			once, lineages = append(once, t.FindingID), append(lineages, t.LineageID)
 		}
@@ -134,7 +134,7 @@ func capture(req *ui.Request, view *index.View, p *preview, filter model.Finding
 	if err != nil {
 		return err
 	}
-	there := model.FindingFilter{ // what is fixed is nothing to decide about
+	there := model.FindingFilter{ // fixed occurrences need no decision
 		IssueType: filter.IssueType, HasIDs: true, IDs: touched,
 		Except: &model.FindingFilter{Statuses: []model.Status{model.StatusFixed}},
 	}
@@ -179,8 +179,8 @@ func spread(req *ui.Request, view *index.View, rows model.FindingFilter, f index
 	return answer.Facets[f], nil
 }
 
-// decideFindings changes exactly what the snapshot names, but for what changed since:
-// that stays as it is, and the page that follows lists it.
+// decideFindings applies a decision to the findings of the snapshot. Findings that changed since
+// the snapshot are left unchanged, and the next page lists them.
 func decideFindings(req *ui.Request, form url.Values) error {
 	s, err := snapshotFrom(form)
 	if err != nil {
@@ -209,10 +209,10 @@ func decideFindings(req *ui.Request, form url.Values) error {
 	return nil
 }
 
-// decisionOf reads what is decided.
+// decisionOf parses the decision in a form.
 func decisionOf(req *ui.Request, form url.Values) (triage.Request, error) {
 	r := triage.Request{Note: strings.TrimSpace(form.Get("note"))}
-	text, reason, together := strings.Cut(form.Get("state"), ":") // a button may say both
+	text, reason, together := strings.Cut(form.Get("state"), ":") // a button may contain both
 	if !together {
 		reason = form.Get("reason")
 	}
@@ -228,7 +228,7 @@ func decisionOf(req *ui.Request, form url.Values) (triage.Request, error) {
 			return r, model.Invalid("reason", "is none of those that there are")
 		}
 	}
-	// the form hides it for others
+	// the form hides the field for other states
 	if text := form.Get("until"); text != "" && r.State != 0 && r.State != model.TriageReopened {
 		var ok bool
 		if r.Until, ok = model.EndOfDay(text); !ok {
@@ -250,8 +250,8 @@ func decisionOf(req *ui.Request, form url.Values) (triage.Request, error) {
 	return r, nil
 }
 
-// apply decides in stretches of what one triage may select, in the one
-// transaction, and returns the findings that changed meanwhile.
+// apply applies a decision in batches within one transaction. It returns the findings that changed
+// since the snapshot.
 func apply(
 	ctx context.Context, req *ui.Request, tx *store.Tx, s snapshot, request triage.Request,
 ) (left []int64, err error) {
@@ -280,7 +280,7 @@ func apply(
 			}
 		}
 		for _, id := range ids {
-			if !known[id] { // gone, or no longer listed
+			if !known[id] { // deleted, or no longer listed
 				left = append(left, id)
 			}
 		}
@@ -295,7 +295,7 @@ func apply(
 	return left, nil
 }
 
-// backTo is the list that the decision was made on.
+// backTo returns the address of the list on which the decision was made.
 func backTo(req *ui.Request, form url.Values, t model.IssueType) string {
 	if back := form.Get("back"); req.IsLocal(back) {
 		return back

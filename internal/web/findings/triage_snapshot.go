@@ -11,13 +11,12 @@ import (
 	"github.com/redoubt/redoubt/internal/web/component"
 )
 
-// maxDecision is how many findings one decision may select. Their occurrences
-// on other branches come on top.
+// maxDecision is the maximum number of findings in one decision. Their occurrences on other
+// branches are not counted.
 const maxDecision = 50_000
 
-// snapshot names exactly the findings that somebody looked at before deciding:
-// their ids and the version of the deployment at that time. What changed since
-// that version is not what they saw.
+// snapshot contains the exact findings that a user selected: their ids and the version of the
+// deployment. Findings that changed after that version differ from what the user saw.
 type snapshot struct {
 	Version   int64
 	IssueType model.IssueType
@@ -30,7 +29,7 @@ func snapshotOf(version int64, t model.IssueType, ids []int64) snapshot {
 	return snapshot{version, t, slices.Compact(ids)}
 }
 
-// Params writes the snapshot into a form. Ids are packed as distances, one or
+// Params returns the hidden fields of the snapshot. Ids are encoded as varint differences of one or
 // two bytes each, so that tens of thousands fit.
 func (s snapshot) Params() []component.Param {
 	var packed []byte
@@ -46,7 +45,7 @@ func (s snapshot) Params() []component.Param {
 	}
 }
 
-// snapshotFrom reads it back, or the rows that were picked on a page of that version. What is not one is a
+// snapshotFrom parses the fields of Params, or individually selected rows. Invalid input is a
 // *model.InvalidError.
 func snapshotFrom(form url.Values) (snapshot, error) {
 	var s snapshot

@@ -14,45 +14,45 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// maxNamed is how many findings a notice names one by one.
+// maxNamed is the maximum number of findings that a notice lists.
 const maxNamed = 20
 
-// decision is what was decided a moment ago, as the page behind it says.
+// decision is the notice about a decision that was just made.
 type decision struct {
-	Count    int // lineages changed
+	Count    int // number of changed lineages
 	What     string
-	Did      string  // the same, for tests: a state, or what else was done
-	Left     []int64 // findings that changed meanwhile and were left alone
+	Did      string  // the decision, for tests: a state, or another action
+	Left     []int64 // findings that changed concurrently and were not included
 	MoreLeft int
-	Token    string // names it to undo; empty when it is not the viewer's
-	Back     string // where undoing leads
-	Action   string // address of undoing
+	Token    string // identifies the decision for undo; empty if the viewer may not undo it
+	Back     string // page to open after undo
+	Action   string // address of undo
 	org      string
 }
 
-// LeftCount is how many were left alone.
+// LeftCount returns the number of findings that were not included.
 func (d *decision) LeftCount() int { return len(d.Left) + d.MoreLeft }
 
-// Named reports whether it is known which.
+// Named reports whether the ids of these findings are known.
 func (d *decision) Named() bool { return len(d.Left) > 0 }
 
-// Own is the page of a finding.
+// Own returns the address of a finding.
 func (d *decision) Own(id int64) string { return d.org + "/findings/" + ui.Decimal(id) }
 
-// outcome is what a decision did, as the address of the page behind it says: a
-// stretch of the trail, and how much was left alone. The page reads the rest
-// from the trail.
+// outcome is the result of a decision, as encoded in the address of the next page. It contains a
+// range of the audit trail and the findings that were not included. All else is read from the
+// trail.
 type outcome struct {
 	first, last int64   // events after first, through last
-	left        int     // findings that changed meanwhile and were left alone
-	named       []int64 // these, as far as it is known which; maxNamed at most
+	left        int     // number of findings that changed concurrently and were not included
+	named       []int64 // their ids, at most maxNamed
 }
 
 // addTo adds the outcome to an address below the deployment.
 func (o outcome) addTo(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		return address // none that local lets through
+		return address // cannot happen for local addresses
 	}
 	parts := []string{ui.Decimal(o.first), ui.Decimal(o.last), strconv.Itoa(o.left)}
 	for _, id := range o.named[:min(len(o.named), maxNamed)] {
@@ -64,7 +64,7 @@ func (o outcome) addTo(address string) string {
 	return u.String()
 }
 
-// outcomeFrom reads what addTo wrote.
+// outcomeFrom parses the encoding of addTo.
 func outcomeFrom(done string) (o outcome, ok bool) {
 	var numbers []int64
 	for part := range strings.SplitSeq(done, "-") {
@@ -80,9 +80,8 @@ func outcomeFrom(done string) (o outcome, ok bool) {
 	return outcome{first: numbers[0], last: numbers[1], left: int(numbers[2]), named: numbers[3:]}, true
 }
 
-// lastDecision says what an address tells of a decision, to whoever opens it: the
-// link of a colleague says what they changed, and only who decided may undo it.
-// An address that names no decision says nothing.
+// lastDecision returns the notice about the decision in an address, or nil if there is none. Other
+// users see the notice, too, but only the actor may undo the decision.
 func lastDecision(req *ui.Request, done, back string) (*decision, error) {
 	o, ok := outcomeFrom(done)
 	if !ok {
@@ -116,7 +115,7 @@ func lastDecision(req *ui.Request, done, back string) (*decision, error) {
 	return d, nil
 }
 
-// whatWasDecided says in a word and in a few what the events of one decision changed.
+// whatWasDecided returns a code and a description of the events of one decision.
 func whatWasDecided(events []model.TriageEvent) (did, what string) {
 	last, findings := events[len(events)-1], ui.Plural(len(events), "finding")
 	stays := last.Before.State == last.After.State
@@ -137,8 +136,8 @@ func whatWasDecided(events []model.TriageEvent) (did, what string) {
 	return last.After.State.String(), what
 }
 
-// eventsOf reads a stretch of the trail that is one decision; of anything else,
-// as a forged address may name it, it returns nothing.
+// eventsOf reads a range of the triage trail if it is one decision. It returns nil for other
+// ranges, which a forged address may contain.
 func eventsOf(req *ui.Request, after, through int64) (events []model.TriageEvent, err error) {
 	if through <= after || through-after > maxDecision*4 {
 		return nil, nil
@@ -155,7 +154,7 @@ func eventsOf(req *ui.Request, after, through int64) (events []model.TriageEvent
 	return events, err
 }
 
-// undo takes a decision of the viewer's back.
+// undo reverts a decision of the viewer.
 func undo(req *ui.Request, form url.Values) error {
 	first, second, _ := strings.Cut(form.Get("decision"), "-")
 	after, err1 := strconv.ParseInt(first, 10, 64)
@@ -190,5 +189,5 @@ func undo(req *ui.Request, form url.Values) error {
 	return nil
 }
 
-// actorTitle names an actor to people.
+// actorTitle returns the display name of an actor.
 func actorTitle(by model.Actor) string { return cmp.Or(by.Label(), by.String()) }

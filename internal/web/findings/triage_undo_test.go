@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What a decision did is added to an address as it is, whatever that holds.
+// TestTheOutcomeIsAddedToAnAddress checks that the outcome is added to an address and its other
+// parts stay unchanged.
 func TestTheOutcomeIsAddedToAnAddress(t *testing.T) {
 	for _, c := range []struct {
 		o          outcome

@@ -21,7 +21,7 @@ type connectionRow struct {
 	store.RepositoryCount
 }
 
-// connectionsView is the connections, and the form for another.
+// connectionsView is the data of the connections page.
 type connectionsView struct {
 	Rows  []connectionRow
 	Form  connectionForm
@@ -29,18 +29,18 @@ type connectionsView struct {
 	Done  *ui.Message
 
 	Tickets       model.TicketSetting
-	TicketTracker string // name of the connection that the setting names; empty: none
+	TicketTracker string // name of the connection in the ticket setting; empty: none
 }
 
-// connectionForm is what was filled in, but for the credential.
+// connectionForm is the form of a connection, without its credential.
 type connectionForm struct {
 	Name, Kind, BaseURL, Username, KnownHosts, Follow string
 }
 
-// Kinds are what can be connected.
+// Kinds returns the supported kinds of hosts.
 func (connectionForm) Kinds() []model.HostKind { return model.HostKinds() }
 
-// Label is what people call a kind of host.
+// Label returns the display name of a kind of host.
 func (connectionForm) Label(kind model.HostKind) string { return hostLabels[kind] }
 
 var hostLabels = map[model.HostKind]string{
@@ -79,7 +79,7 @@ func showConnections(req *ui.Request, status int, v connectionsView) error {
 	return req.Show(status, ui.Page{Template: "connections", Title: "Connections", Section: "connections", Data: v})
 }
 
-// hosts is what asks code hosts.
+// hosts returns the client of code hosts, or model.ErrUnavailable.
 func hosts(req *ui.Request) (ui.CodeHosts, error) {
 	if req.CodeHosts == nil {
 		return nil, model.ErrUnavailable
@@ -87,7 +87,7 @@ func hosts(req *ui.Request) (ui.CodeHosts, error) {
 	return req.CodeHosts, nil
 }
 
-// hooksAt is where code hosts reach the server; empty: it was not told.
+// hooksAt returns the address at which code hosts reach the server, or "" if none is configured.
 func hooksAt(req *ui.Request) string {
 	if req.CodeHosts == nil {
 		return ""
@@ -95,7 +95,7 @@ func hooksAt(req *ui.Request) string {
 	return req.CodeHosts.HooksAt()
 }
 
-// keepConnection writes what a host answered.
+// keepConnection stores the result of a request to a host.
 func keepConnection(req *ui.Request, keep store.SaveConnection) (c model.Connection, err error) {
 	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
 		c, err = keep(ctx, tx)
@@ -104,7 +104,7 @@ func keepConnection(req *ui.Request, keep store.SaveConnection) (c model.Connect
 	return c, err
 }
 
-// credentialOf reads the credential of a form; none where its secret is empty.
+// credentialOf returns the credential in a form. It is zero if the secret is empty.
 func credentialOf(kind model.HostKind, username, secret, knownHosts string) (c model.HostCredential) {
 	username, secret, knownHosts = strings.TrimSpace(username), strings.TrimSpace(secret), strings.TrimSpace(knownHosts)
 	switch {
@@ -124,7 +124,7 @@ func credentialOf(kind model.HostKind, username, secret, knownHosts string) (c m
 	return model.HostCredential{Kind: model.CredentialPassword, Username: username, Secret: secret}
 }
 
-// addConnection connects a code host, once it has answered.
+// addConnection creates a connection after its host has responded.
 func addConnection(req *ui.Request, form url.Values) error {
 	v := connectionsView{Form: connectionForm{
 		Name: strings.TrimSpace(model.Line(form.Get("name"))), Kind: form.Get("kind"),
@@ -161,14 +161,14 @@ func connectionPath(id int64, did string) string {
 
 const repositoriesPerPage = 50
 
-// connectionView is one connection with what it sees and heard.
+// connectionView is a connection with its repositories and received webhooks.
 type connectionView struct {
 	connectionRow
 	Repositories []repositoryRow
 	Deliveries   []store.Delivery
 	Pages        ui.Pager
-	HooksAt      string // where hosts reach the server; empty: it was not told
-	Filled       string // people of a form that would not do
+	HooksAt      string // address at which hosts reach the server; empty if none is configured
+	Filled       string // rejected value of the field for people
 	Fault        string
 	Done         *ui.Message
 }
@@ -177,16 +177,16 @@ type connectionView struct {
 type repositoryRow struct {
 	model.Repository
 	Project string
-	Quiet   string // what its webhook did not tell; empty: nothing
+	Quiet   string // events that its webhook does not send; empty: none
 }
 
-// ToldElsewhere is an address that webhooks tell and that is not this server's; empty: none.
+// ToldElsewhere returns an address of other servers to which webhooks send, or an empty string.
 func (v connectionView) ToldElsewhere() string { return v.Elsewhere(v.HooksAt) }
 
-// Globs are the globs that it follows, one a line.
+// Globs returns the globs of followed repositories, one a line.
 func (v connectionView) Globs() string { return strings.Join(v.Follow, "\n") }
 
-// Linked are the people of the connection, one a line, or what was filled in.
+// Linked returns the linked users of the connection, one a line, or the rejected input.
 func (v connectionView) Linked() string {
 	if v.Filled != "" {
 		return v.Filled
@@ -198,10 +198,10 @@ func (v connectionView) Linked() string {
 	return b.String()
 }
 
-// ReplyPolicies are whose replies may decide.
+// ReplyPolicies returns the available policies for decisions by reply.
 func (connectionView) ReplyPolicies() []model.ReplyPolicy { return model.ReplyPolicies() }
 
-// ReplyLabel is what people call a policy of replies.
+// ReplyLabel returns the display name of a reply policy.
 func (connectionView) ReplyLabel(p model.ReplyPolicy) string { return replyLabels[p] }
 
 var replyLabels = map[model.ReplyPolicy]string{
@@ -209,10 +209,10 @@ var replyLabels = map[model.ReplyPolicy]string{
 	model.RepliesCollaborators: "all who may write there", model.RepliesOff: "nobody",
 }
 
-// KindLabel is what people call the host's kind.
+// KindLabel returns the display name of the host's kind.
 func (r connectionRow) KindLabel() string { return hostLabels[r.Kind] }
 
-// Blank is the form of another credential, of which nothing is filled in.
+// Blank returns an empty form for another credential.
 func (connectionView) Blank() connectionForm { return connectionForm{} }
 
 func connection(req *ui.Request) error {
@@ -267,8 +267,8 @@ func showConnection(req *ui.Request, status int, fault string) error {
 	return req.Show(status, ui.Page{Template: "connection", Title: v.Name, Section: "connections", Data: v})
 }
 
-// settled does something with the connection that the path names, and leads back to it; what
-// the person can mend is said there.
+// settled applies do to the connection in the path and redirects to it. Errors that the user can
+// correct are shown there.
 func settled(req *ui.Request, did string, do func(id int64) error) error {
 	err := do(req.PathID)
 	if said, ok := ui.InputError(err); ok {
@@ -277,7 +277,7 @@ func settled(req *ui.Request, did string, do func(id int64) error) error {
 	return ui.RedirectAfter(req, err, connectionPath(req.PathID, did))
 }
 
-// asking does so by asking the host.
+// asking is settled for actions that send a request to the host.
 func asking(req *ui.Request, did string, ask func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error)) error {
 	return settled(req, did, func(id int64) error {
 		hosts, err := hosts(req)
@@ -292,7 +292,7 @@ func asking(req *ui.Request, did string, ask func(hosts ui.CodeHosts, id int64) 
 	})
 }
 
-// testConnection asks the host now; the page says what it said.
+// testConnection tests the host; the page shows the result.
 func testConnection(req *ui.Request) error {
 	return asking(req, "tested", func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error) {
 		keep, _, err := hosts.PrepareCheck(req.HTTP.Context(), req.Viewer.Deployment.ID, id)
@@ -300,13 +300,13 @@ func testConnection(req *ui.Request) error {
 	})
 }
 
-// changeConnection changes what the connection is called, follows and shows its host.
+// changeConnection changes the name, the followed repositories and the replies of a connection.
 func changeConnection(req *ui.Request, form url.Values) error {
 	change := model.ConnectionChange{
 		Name:   new(strings.TrimSpace(model.Line(form.Get("name")))),
 		Follow: new(ui.Lines(form.Get("follow"))),
 	}
-	if form.Has("replies") { // which a host without change requests has no field for
+	if form.Has("replies") { // hosts without change requests have no such field
 		policy, is := model.ParseReplyPolicy(form.Get("replies"))
 		people, err := model.ParseHostPeople(ui.Lines(form.Get("people")))
 		if !is {
@@ -335,7 +335,7 @@ func changeConnection(req *ui.Request, form url.Values) error {
 	})
 }
 
-// chooseRepositories follows or leaves the repositories that were ticked.
+// chooseRepositories follows or unfollows the selected repositories.
 func chooseRepositories(req *ui.Request, form url.Values) error {
 	globs := form["name"]
 	if len(globs) == 0 {
@@ -356,7 +356,7 @@ func chooseRepositories(req *ui.Request, form url.Values) error {
 	})
 }
 
-// hookConnection makes the webhooks of a connection, or that of one repository again.
+// hookConnection creates the webhooks of a connection, or recreates that of one repository.
 func hookConnection(req *ui.Request, form url.Values) error {
 	repository := int64(0)
 	if form.Has("repository") {
@@ -378,7 +378,7 @@ func hookConnection(req *ui.Request, form url.Values) error {
 	})
 }
 
-// removeConnection forgets a connection.
+// removeConnection deletes a connection.
 func removeConnection(req *ui.Request) error {
 	hosts, err := hosts(req)
 	if err != nil {
@@ -391,7 +391,7 @@ func removeConnection(req *ui.Request) error {
 	return ui.RedirectAfter(req, err, ui.ConnectionsPath+"?done=disconnected")
 }
 
-// doneManaged says what was done before a page was opened, by the word in its address.
+// doneManaged contains the notices about completed actions, by the word in the address.
 var doneManaged = map[string]string{
 	"connected":        "The host answered, and is connected. Choose below which repositories become projects.",
 	"tested":           "The host was asked just now; what it said is below.",

@@ -1,2 +1,3 @@
-// Package managed has the pages about connections to code hosts, managed runs, runners and notification rules.
+// Package managed serves the pages about connections to code hosts, managed runs, runners and
+// notification rules.
 package managed

@@ -16,7 +16,7 @@ import (
 
 func notificationPath(id int64) string { return ui.NotificationsPath + "/" + ui.Decimal(id) }
 
-// notificationsView is the rules, a page of them.
+// notificationsView is a page of notification rules.
 type notificationsView struct {
 	Rows  []notificationRow
 	Pages ui.Pager
@@ -59,7 +59,7 @@ func notifications(req *ui.Request) error {
 	})
 }
 
-// newNotification is the form of a new rule.
+// newNotification shows the form of a new rule.
 func newNotification(req *ui.Request) error {
 	return showNewNotification(req, http.StatusOK, newNotificationForm(req.HTTP.URL.Query()))
 }
@@ -73,7 +73,7 @@ func showNewNotification(req *ui.Request, status int, f notificationForm) error 
 	})
 }
 
-// notifier is what makes and tries rules.
+// notifier returns the service that creates and tests rules, or model.ErrUnavailable.
 func notifier(req *ui.Request) (*notify.Notifier, error) {
 	if req.Notifier == nil {
 		return nil, model.ErrUnavailable
@@ -81,7 +81,7 @@ func notifier(req *ui.Request) (*notify.Notifier, error) {
 	return req.Notifier, nil
 }
 
-// addNotification makes a rule. The secret of a webhook is shown on its page, once.
+// addNotification creates a rule. Its page shows the secret of a webhook once.
 func addNotification(req *ui.Request, form url.Values) error {
 	n, err := notifier(req)
 	if err != nil {
@@ -109,7 +109,7 @@ func addNotification(req *ui.Request, form url.Values) error {
 	return nil
 }
 
-// toNotification leads to the page of a rule, with a secret that it shows once unless it is empty.
+// toNotification redirects to the page of a rule. A secret that is not empty is shown there once.
 func toNotification(req *ui.Request, id int64, did, secret string) {
 	if secret != "" {
 		req.ShowOnce(notificationPath(id), id, secret)
@@ -118,20 +118,20 @@ func toNotification(req *ui.Request, id int64, did, secret string) {
 	req.Redirect(req.To(notificationPath(id) + "?done=" + did))
 }
 
-// deliveriesPerPage is how many messages the log of a rule lists, and at least as many as
-// one rule may have receivers: those of a test are all on the first page.
+// deliveriesPerPage is the number of messages on a page of a rule's log. It is at least the maximum
+// number of receivers, so the first page contains all messages of a test.
 const deliveriesPerPage = 50
 
-// notificationView is one rule with its log.
+// notificationView is a rule with its log.
 type notificationView struct {
 	notificationRow
 	Form     notificationForm
 	Log      []deliveryRow
-	Tested   []deliveryRow // what came of the test that was sent just now
-	Older    string        // address of the next page of the log; empty at its end
-	Newest   string        // and of its first; empty there
-	Secret   string        // that signs, this once
-	MadeOnce bool          // a secret was made just now, and shown already
+	Tested   []deliveryRow // results of the test that was just sent
+	Older    string        // address of the next page of the log; empty on the last
+	Newest   string        // address of the first page of the log; empty on it
+	Secret   string        // signing secret, shown once
+	MadeOnce bool          // a new secret was already shown
 	Fault    string
 	Done     *ui.Message
 }
@@ -145,7 +145,7 @@ func notification(req *ui.Request) error {
 	return showNotification(req, http.StatusOK, req.PathID, v)
 }
 
-// showNotification shows a rule; a form that is filled in already stays so.
+// showNotification shows a rule. Input in v.Form is preserved.
 func showNotification(req *ui.Request, status int, id int64, v notificationView) error {
 	q, bad := req.HTTP.URL.Query(), &model.InvalidError{}
 	before, tested := ui.Number(q, "before", bad), ui.Number(q, "tested", bad)
@@ -184,8 +184,8 @@ func showNotification(req *ui.Request, status int, id int64, v notificationView)
 	return req.Show(status, ui.Page{Template: "notification", Title: v.Name, Section: "notifications", Data: v})
 }
 
-// onNotification does something with the rule that the path names, and leads back to it with
-// the secret that came of it; what the person can mend is said there.
+// onNotification applies do to the rule in the path and redirects to it, with the secret that do
+// returned. Errors that the user can correct are shown there.
 func onNotification(
 	req *ui.Request, did string,
 	do func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (secret string, err error),
@@ -209,7 +209,7 @@ func onNotification(
 	return nil
 }
 
-// changeNotification changes what a rule is about, and where it leads where an address is given.
+// changeNotification changes a rule and, if an address is set, its receiver.
 func changeNotification(req *ui.Request, form url.Values) error {
 	n, err := notifier(req)
 	if err != nil {
@@ -240,7 +240,7 @@ func changeNotification(req *ui.Request, form url.Values) error {
 	return nil
 }
 
-// pauseNotification pauses a rule, or has it go on.
+// pauseNotification pauses or resumes a rule.
 func pauseNotification(req *ui.Request, form url.Values) error {
 	paused, did := form.Get("paused") == "on", "notification-resumed"
 	if paused {
@@ -256,7 +256,7 @@ func pauseNotification(req *ui.Request, form url.Values) error {
 	})
 }
 
-// rotateNotification gives a webhook another secret, which its page shows once.
+// rotateNotification replaces the secret of a webhook. The page of the rule shows it once.
 func rotateNotification(req *ui.Request) error {
 	return onNotification(req, "", func(ctx context.Context, tx *store.Tx, n *notify.Notifier, id int64) (string, error) {
 		_, secret, err := n.Rotate(ctx, tx, id)
@@ -264,7 +264,7 @@ func rotateNotification(req *ui.Request) error {
 	})
 }
 
-// resendNotification queues a message of the rule's log once more.
+// resendNotification queues a message of the rule's log again.
 func resendNotification(req *ui.Request) error {
 	message, err := strconv.ParseInt(req.HTTP.PathValue("notification"), 10, 64)
 	if err != nil {
@@ -278,7 +278,8 @@ func resendNotification(req *ui.Request) error {
 	})
 }
 
-// testNotification sends the receivers of a rule a message now; its page says what came of it.
+// testNotification sends a test message to the receivers of a rule. The page of the rule shows the
+// results.
 func testNotification(req *ui.Request) error {
 	n, err := notifier(req)
 	if err != nil {
@@ -293,7 +294,7 @@ func testNotification(req *ui.Request) error {
 	return nil
 }
 
-// deleteNotification forgets a rule with its log.
+// deleteNotification deletes a rule and its log.
 func deleteNotification(req *ui.Request) error {
 	err := req.Update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNotificationRule(ctx, req.PathID) })
 	return ui.RedirectAfter(req, err, ui.NotificationsPath+"?done=notification-deleted")

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// What people call what a rule is made of.
+// Display names of the parts of a rule.
 var (
 	eventLabels = map[model.NotificationEvent]string{
 		model.EventNewFinding: "New findings", model.EventBuildBlocked: "A build is blocked",
@@ -34,35 +34,35 @@ var (
 	}
 )
 
-// offer is one of the values of a field.
+// offer is an option of a field.
 type offer struct {
 	Value, Label string
 	Chosen       bool
 }
 
-// notificationForm is a notification rule as it is filled in.
+// notificationForm is the form of a notification rule.
 type notificationForm struct {
-	ID          int64 // 0: of a new one
+	ID          int64 // 0 for a new rule
 	Name        string
 	EventNames  []string
 	MinSeverity string
 	IssueTypes  []string
 	Filter      string
 	MissingDays string
-	Channel     string // of a rule that there is, it stays
+	Channel     string // cannot be changed after creation
 	URL         string
 	To          string // one address a line
 	Digest      string
-	Host        string // where the rule leads now
+	Host        string // current receiver of the rule
 	Fault       string
 }
 
-// missingDaysOffered is after how many days without a scan somebody is told unless they say
-// another number.
+// missingDaysOffered is the default number of days without a scan after which a notification is
+// sent.
 const missingDaysOffered = 7
 
-// newNotificationForm is the form of a rule of which nothing is filled in but what an
-// address proposes, as a findings page does with its query.
+// newNotificationForm returns the form of a new rule, with the values of a query such as that of a
+// findings page.
 func newNotificationForm(q url.Values) notificationForm {
 	return notificationForm{
 		EventNames:  []string{model.EventNewFinding.String()},
@@ -71,7 +71,7 @@ func newNotificationForm(q url.Values) notificationForm {
 	}
 }
 
-// formOfRule is the form filled in with a rule. Its address is not in it.
+// formOfRule returns the form of an existing rule, without its address.
 func formOfRule(r model.NotificationRule) notificationForm {
 	f := notificationForm{
 		ID: r.ID, Name: r.Name, EventNames: r.Events.Names(),
@@ -85,7 +85,7 @@ func formOfRule(r model.NotificationRule) notificationForm {
 	return f
 }
 
-// filledIn takes over what a form sends. Its channel is one of a new rule alone.
+// filledIn sets the fields to submitted values. The channel is only set for new rules.
 func (f *notificationForm) filledIn(form url.Values) {
 	f.Name, f.EventNames, f.MinSeverity, f.IssueTypes = strings.TrimSpace(
 		model.Line(form.Get("name")),
@@ -97,9 +97,9 @@ func (f *notificationForm) filledIn(form url.Values) {
 	}
 }
 
-// apply changes a rule to what was filled in, and returns the address that it is to lead to;
-// empty leaves the one that it has. It refuses only what is none of the choices: all else is
-// decided as for the Web API. What the channel does not have is left out.
+// apply sets the fields of a rule and returns its new address; empty leaves the address unchanged.
+// It only rejects values that are not among the options, as other checks are shared with the Web
+// API. Fields that do not apply to the channel are ignored.
 func (f *notificationForm) apply(r *model.NotificationRule) (address string, err error) {
 	r.Name, r.Filter, r.Events, r.Products, r.MissingDays = f.Name, f.Filter, 0, 0, 0
 	for _, name := range f.EventNames {
@@ -137,16 +137,16 @@ func (f *notificationForm) apply(r *model.NotificationRule) (address string, err
 	return "", nil
 }
 
-// Mails reports whether the rule that there is sends mail.
+// Mails reports whether the existing rule sends mail.
 func (f notificationForm) Mails() bool { return f.Channel == model.ChannelEmail.String() }
 
-// ChannelLabel is what people call the channel.
+// ChannelLabel returns the display name of the channel.
 func (f notificationForm) ChannelLabel() string {
 	c, _ := model.ParseNotificationChannel(f.Channel)
 	return channelLabels[c]
 }
 
-// Events are what can be told.
+// Events returns the options for events.
 func (f notificationForm) Events() (out []offer) {
 	for _, e := range model.AllNotificationEvents() {
 		out = append(out, offer{e.String(), eventLabels[e], slices.Contains(f.EventNames, e.String())})
@@ -154,7 +154,7 @@ func (f notificationForm) Events() (out []offer) {
 	return out
 }
 
-// Severities are those below which findings are left out.
+// Severities returns the options for the minimum severity.
 func (f notificationForm) Severities() []offer {
 	out := []offer{{"", "any severity", f.MinSeverity == ""}}
 	for s := model.SeverityLow; s <= model.SeverityCritical; s++ {
@@ -167,7 +167,7 @@ func (f notificationForm) Severities() []offer {
 	return out
 }
 
-// Products are what findings are of.
+// Products returns the options for products.
 func (f notificationForm) Products() (out []offer) {
 	for _, p := range ui.Products {
 		out = append(out, offer{p.Type.String(), p.Title, slices.Contains(f.IssueTypes, p.Type.String())})
@@ -175,7 +175,7 @@ func (f notificationForm) Products() (out []offer) {
 	return out
 }
 
-// Channels are how people can be told.
+// Channels returns the options for channels.
 func (f notificationForm) Channels() (out []offer) {
 	for _, c := range model.NotificationChannels() {
 		out = append(out, offer{c.String(), channelLabels[c], f.Channel == c.String()})
@@ -183,7 +183,7 @@ func (f notificationForm) Channels() (out []offer) {
 	return out
 }
 
-// Digests are how often mail can come.
+// Digests returns the options for the frequency of mail.
 func (f notificationForm) Digests() (out []offer) {
 	for d := model.DigestNone; d <= model.DigestWeek; d++ {
 		out = append(out, offer{d.String(), digestLabels[d], f.Digest == d.String()})
@@ -191,13 +191,13 @@ func (f notificationForm) Digests() (out []offer) {
 	return out
 }
 
-// notificationRow is a rule as people read it.
+// notificationRow is a rule in the list.
 type notificationRow struct {
 	model.NotificationRule
-	Last deliveryRow // ID 0: nobody was told of anything yet
+	Last deliveryRow // ID 0: nothing was sent yet
 }
 
-// When says on which events somebody is told.
+// When returns the display names of the rule's events.
 func (r notificationRow) When() (out []string) {
 	for _, e := range model.AllNotificationEvents() {
 		switch {
@@ -211,7 +211,7 @@ func (r notificationRow) When() (out []string) {
 	return out
 }
 
-// What says which findings count, but for the filter.
+// What describes the selected findings, without the filter.
 func (r notificationRow) What() string {
 	out := "All findings"
 	if r.Products != 0 {
@@ -232,10 +232,10 @@ func (r notificationRow) What() string {
 	return fmt.Sprintf("%s, %s and above", out, r.MinSeverity)
 }
 
-// How is the channel, and Where who is at its end.
+// How returns the display name of the channel.
 func (r notificationRow) How() string { return channelLabels[r.Channel] }
 
-// Where says who is told: never more of an address than its host.
+// Where describes the receivers. For other channels than mail it shows only the host.
 func (r notificationRow) Where() string {
 	if r.Channel != model.ChannelEmail {
 		return r.Host
@@ -248,7 +248,7 @@ func (r notificationRow) Where() string {
 	return to
 }
 
-// Digested says how often mail comes; empty where there is one for each event.
+// Digested returns the frequency of mail; empty if each event is sent separately.
 func (r notificationRow) Digested() string {
 	if r.Channel != model.ChannelEmail || r.Digest <= model.DigestNone {
 		return ""
@@ -259,10 +259,10 @@ func (r notificationRow) Digested() string {
 // Signed reports whether messages are signed with a secret.
 func (r notificationRow) Signed() bool { return r.Channel == model.ChannelWebhook }
 
-// deliveryRow is a message to one receiver, as people read what became of it.
+// deliveryRow is a message to one receiver, with its result.
 type deliveryRow struct{ model.Notification }
 
-// Event is what it tells.
+// Event returns the display name of the event.
 func (r deliveryRow) Event() string {
 	if r.Message.Test {
 		return "Test"
@@ -270,7 +270,7 @@ func (r deliveryRow) Event() string {
 	return eventLabels[r.Message.Event]
 }
 
-// StateLabel is a word about how far it came.
+// StateLabel returns the display name of the state.
 func (r deliveryRow) StateLabel() string {
 	switch {
 	case r.State == model.NotificationDelivered:
@@ -283,10 +283,10 @@ func (r deliveryRow) StateLabel() string {
 	return "Queued"
 }
 
-// Waits reports whether it is still to be sent.
+// Waits reports whether the message is queued.
 func (r deliveryRow) Waits() bool { return r.State == model.NotificationQueued }
 
-// Tried says how often it was tried; empty: not yet.
+// Tried returns the number of attempts as text; empty if there were none.
 func (r deliveryRow) Tried() string {
 	if r.Attempts == 0 {
 		return ""
@@ -294,7 +294,7 @@ func (r deliveryRow) Tried() string {
 	return ui.Plural(r.Attempts, "attempt")
 }
 
-// Outcome says what came of it in words.
+// Outcome describes the result.
 func (r deliveryRow) Outcome() string {
 	switch {
 	case r.Problem != "":

@@ -2,7 +2,7 @@ package managed
 
 import "testing"
 
-// A word for each of what can be chosen.
+// TestNotificationChoicesHaveWords checks that each option has a label.
 func TestNotificationChoicesHaveWords(t *testing.T) {
 	var f notificationForm
 	for name, offers := range map[string][]offer{"events": f.Events(), "channels": f.Channels(), "digests": f.Digests(), "products": f.Products(), "severities": f.Severities()} {

@@ -21,7 +21,7 @@ const (
 	writes  = httpx.Writes
 )
 
-// Routes returns the table of the pages about code hosts, managed scans and notifications.
+// Routes returns the routes of the pages about code hosts, managed scans and notifications.
 func Routes() []ui.Route {
 	return slices.Concat(connectionRoutes(), notificationRoutes(), []ui.Route{
 		ui.Row(get, org+"/runs", viewer, reads, listRuns),
@@ -31,7 +31,7 @@ func Routes() []ui.Route {
 	})
 }
 
-// connectionRoutes are the rows about code hosts, and about who makes managed scans.
+// connectionRoutes returns the routes of code hosts and runners.
 func connectionRoutes() []ui.Route {
 	return []ui.Route{
 		ui.Row(get, org+ui.ConnectionsPath, admin, reads, connections),
@@ -48,7 +48,7 @@ func connectionRoutes() []ui.Route {
 	}
 }
 
-// notificationRoutes are the rows about who is told of what.
+// notificationRoutes returns the routes of notification rules.
 func notificationRoutes() []ui.Route {
 	const rules, one = org + ui.NotificationsPath, org + ui.NotificationsPath + "/{id}"
 	return []ui.Route{

@@ -23,7 +23,7 @@ type runRow struct {
 	Runner  string
 }
 
-// runWords are the states of a run, as people call them, with their tone.
+// runWords contains the display name and color class of each state.
 var runWords = map[model.RunState][2]string{
 	model.RunQueued: {"Waiting", "plain"}, model.RunLeased: {"Starting", "accent"},
 	model.RunFetching:  {"Fetching", "accent"},
@@ -33,11 +33,11 @@ var runWords = map[model.RunState][2]string{
 	model.RunSuperseded: {"Superseded", "plain"}, model.RunTimedOut: {"Took too long", "bad"},
 }
 
-// Word and Tone are the state as the page shows it.
+// Word and Tone return the display name and color class of the state.
 func (r runRow) Word() string { return runWords[r.State][0] }
 func (r runRow) Tone() string { return runWords[r.State][1] }
 
-// Why says in words what the run was queued for.
+// Why describes the cause of the run.
 func (r runRow) Why() string {
 	switch r.Cause {
 	case model.RunBySchedule:
@@ -50,7 +50,7 @@ func (r runRow) Why() string {
 	return "on request"
 }
 
-// Took is how long the newest attempt took; empty while it is not over.
+// Took returns the duration of the latest attempt; empty until it has ended.
 func (r runRow) Took() string {
 	if r.BegunAt.IsZero() || r.EndedAt.IsZero() {
 		return ""
@@ -58,7 +58,7 @@ func (r runRow) Took() string {
 	return r.EndedAt.Sub(r.BegunAt).Round(time.Second).String()
 }
 
-// runRows are runs with the names that a list shows.
+// runRows returns runs with the names of their projects and runners.
 func runRows(ctx context.Context, tx *store.Tx, runs []model.Run) ([]runRow, error) {
 	ids := model.Map(runs, func(r model.Run) int64 { return r.ProjectID })
 	names, err := tx.ProjectNames(ctx, ids)
@@ -74,17 +74,17 @@ func runRows(ctx context.Context, tx *store.Tx, runs []model.Run) ([]runRow, err
 	return rows, err
 }
 
-// runsPage lists managed runs.
+// runsPage is a list of managed runs.
 type runsPage struct {
 	Rows    []runRow
-	Project string // only those of this one; empty for all
+	Project string // filter by project; empty for all
 	Next    string // address; empty on the last page
-	First   string // address, when this is not the first page
+	First   string // address; empty on the first page
 	Self    string
-	Open    bool // some of them wait or are under way, so the page looks again soon
+	Open    bool // some runs are pending or running, so the page polls
 }
 
-// listRuns lists managed runs, the newest first.
+// listRuns lists managed runs, newest first.
 func listRuns(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	p := &runsPage{Project: strings.TrimSpace(q.Get("project")), Self: req.HTTP.URL.RequestURI()}
@@ -137,13 +137,12 @@ func listRuns(req *ui.Request) error {
 // runPage is a managed run with its log.
 type runPage struct {
 	runRow
-	Log   string // from an offset on
-	Next  string // address of what follows; empty: nothing does
+	Log   string // log text from an offset on
+	Next  string // address of the following text; empty: none
 	Title string
 }
 
-// showRun shows a run with its log. A script asks for what came since, by the offset and
-// the attempt that it knows.
+// showRun shows a run with its log. A script polls for new log text by its offset and attempt.
 func showRun(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	offset, _ := strconv.ParseInt(q.Get("offset"), 10, 64)
@@ -167,7 +166,7 @@ func showRun(req *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if req.Partial() && q.Get("attempt") != strconv.Itoa(p.Attempt) { // another attempt begins a log of its own
+	if req.Partial() && q.Get("attempt") != strconv.Itoa(p.Attempt) { // another attempt has a new log
 		req.Writer.Header().Set("HX-Refresh", "true")
 		req.Writer.WriteHeader(http.StatusNoContent)
 		return nil
@@ -182,7 +181,7 @@ func showRun(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "run", Title: p.Title, Section: "scans", Data: p, Part: "runmore"})
 }
 
-// cancelRun stops a run; one that has ended meanwhile is shown as it is.
+// cancelRun cancels a run. A run that has already ended is only shown.
 func cancelRun(req *ui.Request) error {
 	err := req.Update(func(ctx context.Context, tx *store.Tx) error {
 		return tx.CancelRun(ctx, req.PathID, model.RunStopped)
@@ -194,7 +193,7 @@ func cancelRun(req *ui.Request) error {
 	return nil
 }
 
-// retryRun queues anew what a run did, and leads there.
+// retryRun queues a new run with the same parameters and redirects to it.
 func retryRun(req *ui.Request) error {
 	err := req.Update(func(ctx context.Context, tx *store.Tx) error {
 		run, err := tx.RetryRun(ctx, req.PathID)

@@ -14,15 +14,15 @@ import (
 // runnerRow is a runner in the list.
 type runnerRow struct {
 	model.Runner
-	Here bool  // heard of lately
-	Run  int64 // that it works on; 0: none
+	Here bool  // it sent a request recently
+	Run  int64 // current run; 0: none
 }
 
-// runnersView is who makes managed runs, and how to start another.
+// runnersView is the data of the runners page.
 type runnersView struct {
 	Rows    []runnerRow
-	Address string // of the server, for the command
-	Made    string // the token that was made just now, this once
+	Address string // of the server, for the example command
+	Made    string // the secret of a new token, shown once
 	Done    *ui.Message
 }
 
@@ -51,11 +51,10 @@ func runners(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "runners", Title: "Runners", Section: "runners", Data: v})
 }
 
-// runnerTokenLife is how long a token is good for with which a runner is started by the
-// page, in days.
+// runnerTokenLife is the lifetime in days of the tokens that this page creates.
 const runnerTokenLife = 365
 
-// makeRunnerToken makes a token with which a runner takes runs, and nothing else.
+// makeRunnerToken creates a token whose only scope is running managed scans.
 func makeRunnerToken(req *ui.Request) error {
 	secret := auth.NewSecret(req.Viewer.Deployment.ID)
 	token := model.Token{
@@ -79,7 +78,7 @@ func makeRunnerToken(req *ui.Request) error {
 	return nil
 }
 
-// revokeRunner puts the token of a runner out of force.
+// revokeRunner revokes the token of a runner.
 func revokeRunner(req *ui.Request) error {
 	err := req.Update(func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.RevokeRunner(ctx, req.PathID)

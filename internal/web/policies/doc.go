@@ -1,2 +1,3 @@
-// Package policies has the pages about policies: their rules and modes, conditions, settings and due days.
+// Package policies serves the pages about policies: their rules and modes, conditions, settings and
+// due dates.
 package policies

@@ -16,10 +16,10 @@ import (
 
 const rulesPerPage = 100
 
-// policiesPage lists policies.
+// policiesPage is a list of policies.
 type policiesPage struct {
 	Rows    []policyRow
-	Deleted bool // one just was
+	Deleted bool // a policy was just deleted
 }
 
 type policyRow struct {
@@ -68,7 +68,7 @@ func policyRowOf(policy model.Policy, counts []store.PolicyRuleCount) policyRow 
 	return row
 }
 
-// policyPage is one policy and its rules.
+// policyPage is a policy with its rules.
 type policyPage struct {
 	policyRow
 	List    []policyRuleRow
@@ -76,20 +76,20 @@ type policyPage struct {
 	Mode    string
 	Next    string
 	First   string
-	Changed string // the rule whose mode was just set
-	Back    string // the query of this page, to come back to
+	Changed string // name of the rule whose mode was just set
+	Back    string // query of this page, to return to
 	Form    conditionForm
-	Said    *ui.Message // what became of a condition
+	Said    *ui.Message // notice about a changed condition
 	DueForm dueForm
-	DueSet  bool // the days were just set
-	Saved   bool // its settings just were
-	Removed bool // a rule just was
-	Added   int  // rules that just were
-	Set     int  // rules that were just set to Mode, all at once
+	DueSet  bool // the due days were just changed
+	Saved   bool // the settings were just changed
+	Removed bool // a rule was just removed
+	Added   int  // number of rules just added
+	Set     int  // number of rules whose mode was just set to Mode in bulk
 }
 
-// ChangedElsewhere is the rule whose mode was just set, where the list no longer
-// has it.
+// ChangedElsewhere returns the rule whose mode was just set, if the filtered list does not contain
+// it.
 func (p *policyPage) ChangedElsewhere() string {
 	if slices.ContainsFunc(p.List, func(r policyRuleRow) bool { return r.Rule.Name == p.Changed }) {
 		return ""
@@ -97,8 +97,7 @@ func (p *policyPage) ChangedElsewhere() string {
 	return p.Changed
 }
 
-// Supply reports whether the policy is for the supply chain, whose conditions have more
-// members.
+// Supply reports whether the policy is for the supply chain. Such conditions have more fields.
 func (p *policyPage) Supply() bool { return p.Product == model.SCA }
 
 type policyRuleRow struct {
@@ -111,13 +110,13 @@ func showPolicy(req *ui.Request) error {
 	return showPolicyWith(req, http.StatusOK, func(*policyPage) {})
 }
 
-// conditionsSaid says what became of a condition, by what the address tells.
+// conditionsSaid contains the notices about changed conditions, by the word in the address.
 var conditionsSaid = map[string]string{
 	"added":   "The condition holds from the next build on.",
 	"removed": "The condition is gone; the next build is judged without it.",
 }
 
-// showPolicyWith shows a policy; fill puts in what somebody filled in before.
+// showPolicyWith shows a policy; fill sets rejected input.
 func showPolicyWith(req *ui.Request, status int, fill func(*policyPage)) error {
 	q := req.HTTP.URL.Query()
 	p := &policyPage{
@@ -133,7 +132,7 @@ func showPolicyWith(req *ui.Request, status int, fill func(*policyPage)) error {
 	if err != nil {
 		return model.Invalid("after", "is no place in the list: go back to its start")
 	}
-	p.Set, _ = strconv.Atoi(q.Get("set")) // what is no number was none
+	p.Set, _ = strconv.Atoi(q.Get("set")) // an invalid number counts as 0
 	p.Added, _ = strconv.Atoi(q.Get("added"))
 	p.Removed = q.Has("removed")
 	for _, said := range []string{"set", "saved", "added", "removed"} {
@@ -178,8 +177,8 @@ func showPolicyWith(req *ui.Request, status int, fill func(*policyPage)) error {
 	return req.Show(status, ui.Page{Template: "policy", Title: p.Name, Section: "policies", Data: p})
 }
 
-// rateByAdvisories rates rules of vulnerabilities that their scanner does not rate, as
-// their findings are rated (docs/reference/advisories.md).
+// rateByAdvisories sets the severity of vulnerability rules without one, as for their findings
+// (docs/reference/advisories.md).
 func rateByAdvisories(ctx context.Context, tx *store.Tx, rules []model.PolicyRule) error {
 	var names []string
 	for i := range rules {
@@ -221,7 +220,7 @@ func openOfRules(req *ui.Request, p *policyPage, rules []model.PolicyRule) error
 	return nil
 }
 
-// setRuleMode decides what a rule does to builds.
+// setRuleMode sets the mode of a rule.
 func setRuleMode(req *ui.Request, form url.Values) error {
 	mode, ok := model.ParsePolicyMode(form.Get("mode"))
 	if !ok {

@@ -14,10 +14,10 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// conditionForm is a condition on its way, as it was filled in.
+// conditionForm is the form that adds a condition.
 type conditionForm struct {
 	Mode, Severity, Confidence, EPSS, Grace, Projects, Tags, Branches string
-	// reachable, exploited, malicious, fixable, direct
+	// keys: reachable, exploited, malicious, fixable, direct
 	Asked map[string]bool
 	Fault string
 }
@@ -34,7 +34,7 @@ func conditionFormFrom(q url.Values) conditionForm {
 	return f
 }
 
-// condition reads the form; an error is for whoever filled it in.
+// condition parses the form. The user can correct the errors.
 func (f *conditionForm) condition() (c model.PolicyCondition, err error) {
 	c = model.PolicyCondition{
 		Reachable: f.Asked["reachable"], Exploited: f.Asked["exploited"],
@@ -57,7 +57,7 @@ func (f *conditionForm) condition() (c model.PolicyCondition, err error) {
 	return c, nil
 }
 
-// addCondition gives a policy a further condition.
+// addCondition adds a condition to a policy.
 func addCondition(req *ui.Request, values url.Values) error {
 	form := conditionFormFrom(values)
 	c, err := form.condition()
@@ -78,7 +78,7 @@ func addCondition(req *ui.Request, values url.Values) error {
 	return ui.RedirectAfter(req, err, "/policies/"+ui.Decimal(req.PathID)+"?condition=added#conditions")
 }
 
-// removeCondition takes a condition from a policy.
+// removeCondition removes a condition from a policy.
 func removeCondition(req *ui.Request) error {
 	of, err := strconv.ParseInt(req.HTTP.PathValue("condition"), 10, 64)
 	if err != nil {

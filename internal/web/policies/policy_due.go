@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// dueForm is the days of a policy on their way, as they were filled in.
+// dueForm is the form of a policy's due days.
 type dueForm struct {
 	Fields []dueField
 	Fault  string
@@ -21,13 +21,13 @@ type dueForm struct {
 
 type dueField struct{ Name, Label, Days string }
 
-// dueLabels are what people call the classes of findings that days are for.
+// dueLabels contains the display names of the classes of findings.
 var dueLabels = map[string]string{
 	"critical": "Critical", "high": "High", "medium": "Medium", "low": "Low",
 	"not_rated": "Not rated", "known_exploited": "Known exploited",
 }
 
-// dueFieldsOf are the fields of a policy's product, filled in by its days.
+// dueFieldsOf returns the fields for a policy's product, with its current days.
 func dueFieldsOf(p model.Policy) (out []dueField) {
 	for _, name := range model.DueClasses() {
 		if p.Product != model.SCA && (name == "not_rated" || name == "known_exploited") {
@@ -42,14 +42,14 @@ func dueFieldsOf(p model.Policy) (out []dueField) {
 	return out
 }
 
-// Keep fills the fields in as somebody sent them.
+// Keep sets the fields to submitted values.
 func (f *dueForm) Keep(sent url.Values) {
 	for i := range f.Fields {
 		f.Fields[i].Days = sent.Get(f.Fields[i].Name)
 	}
 }
 
-// days reads the fields; an error is for whoever filled them in.
+// days parses the fields. The user can correct the errors.
 func (f *dueForm) days() (d model.DueDays, err error) {
 	for _, field := range f.Fields {
 		text := strings.TrimSpace(field.Days)
@@ -66,7 +66,7 @@ func (f *dueForm) days() (d model.DueDays, err error) {
 	return d, nil
 }
 
-// setDueDays gives a policy other days.
+// setDueDays sets the due days of a policy.
 func setDueDays(req *ui.Request, sent url.Values) error {
 	form, fault := dueForm{}, error(nil)
 	err := req.Update(func(ctx context.Context, tx *store.Tx) error {

@@ -12,20 +12,20 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// modesPage asks whether all rules of a severity get a mode, and says what the gate
-// would do about what is open now.
+// modesPage is the data of the page that sets the mode of all rules of a severity. It shows the
+// gate's result for the currently open findings.
 type modesPage struct {
 	model.Policy
-	Severity string // at least
+	Severity string // minimum severity
 	Mode     string
-	Rules    int // that would change
+	Rules    int // number of rules that would change
 	From     []modeCount
-	Sum      string // of the rules, so that what is done is what was seen
-	Again    bool   // they changed since they were seen
+	Sum      string // hash of the rules, to detect changes after the preview
+	Again    bool   // the rules changed after the preview
 	policy.Impact
 }
 
-// askModes shows what a mode for all rules of a severity would do.
+// askModes shows the effect of a mode for all rules of a severity.
 func askModes(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	for name, usual := range map[string]string{"severity": model.SeverityHigh.String(), "mode": model.ModeBlock.String()} {
@@ -56,8 +56,7 @@ func showModes(req *ui.Request, status int, q url.Values, again bool) error {
 	return req.Show(status, ui.Page{Template: "policy_modes", Title: "Modes of " + p.Name, Section: "policies", Data: p})
 }
 
-// chosenRules are the rules of the policy that are at least so severe and have another
-// mode.
+// chosenRules returns the rules of the policy with at least the severity and another mode.
 func chosenRules(
 	ctx context.Context, req *ui.Request, tx *store.Tx, p *modesPage, q url.Values,
 ) (rules []model.PolicyRule, err error) {
@@ -91,7 +90,7 @@ func chosenRules(
 	return rules, err
 }
 
-// count says how many rules there are by the mode that they have now.
+// count counts the rules by their current mode.
 func (p *modesPage) count(rules []model.PolicyRule) {
 	p.Rules = len(rules)
 	byMode, modes := map[model.PolicyMode]int{}, map[int64]model.PolicyMode{}
@@ -107,7 +106,7 @@ func (p *modesPage) count(rules []model.PolicyRule) {
 	}
 }
 
-// setModes gives the rules the mode, all or none, if they are still those that were seen.
+// setModes sets the mode of the rules, all or none, unless they changed after the preview.
 func setModes(req *ui.Request, form url.Values) error {
 	p := &modesPage{}
 	changed := false

@@ -19,19 +19,19 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// maxRuleForm bounds what one form of rules holds, in bytes.
+// maxRuleForm is the maximum size of a form with rules in bytes.
 const maxRuleForm = 4 << 20
 
-// policyRulePage is a rule of a policy: what it says, and what it said before.
+// policyRulePage is a rule of a policy with its current and earlier versions.
 type policyRulePage struct {
 	Policy model.Policy
 	policyRuleRow
-	Versions []model.RuleVersion // newest first; none of a rule that was never distributed
-	Version  model.RuleVersion   // that is shown
+	Versions []model.RuleVersion // newest first; empty for rules that were never distributed
+	Version  model.RuleVersion   // the displayed version
 	Lines    []component.CodeLine
 }
 
-// policyRule finds the rule of a policy that the path names.
+// policyRule returns the rule of a policy in the path.
 func policyRule(ctx context.Context, req *ui.Request, tx *store.Tx) (p model.Policy, r model.PolicyRule, err error) {
 	of, err := strconv.ParseInt(req.HTTP.PathValue("rule"), 10, 64)
 	if err != nil || of <= 0 {
@@ -44,7 +44,7 @@ func policyRule(ctx context.Context, req *ui.Request, tx *store.Tx) (p model.Pol
 	return p, r, err
 }
 
-// showPolicyRule shows a rule with its text, in the version that the address names.
+// showPolicyRule shows a rule in the version that the address names.
 func showPolicyRule(req *ui.Request) error {
 	p := &policyRulePage{}
 	var rules [1]model.PolicyRule
@@ -72,7 +72,7 @@ func showPolicyRule(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "policy_rule", Title: p.Rule.Name, Section: "policies", Data: p})
 }
 
-// choose reads the version that the address names, or the newest.
+// choose reads the version in the address, or the newest.
 func (p *policyRulePage) choose(req *ui.Request) error {
 	asked := req.HTTP.URL.Query().Get("version")
 	if len(p.Versions) == 0 {
@@ -95,7 +95,7 @@ func (p *policyRulePage) choose(req *ui.Request) error {
 	return err
 }
 
-// removePolicyRule takes a rule out of a policy.
+// removePolicyRule removes a rule from a policy.
 func removePolicyRule(req *ui.Request) error {
 	var id int64
 	err := req.Update(func(ctx context.Context, tx *store.Tx) error {
@@ -109,16 +109,15 @@ func removePolicyRule(req *ui.Request) error {
 	return ui.RedirectAfter(req, err, "/policies/"+ui.Decimal(id)+"?removed=1")
 }
 
-// addRulesPage is the form to hand rules in, with what is wrong with them.
+// addRulesPage is the form that uploads rules, with its errors.
 type addRulesPage struct {
 	model.Policy
 	Mode   string
-	Text   string // that was typed
+	Text   string // typed rules
 	Faults []model.FieldError
-	Files  bool // some were chosen, which the browser does not choose again
+	Files  bool // files were selected, which the browser does not restore
 }
 
-// askAddRules shows the form.
 func askAddRules(req *ui.Request) error {
 	return showAddRules(req, http.StatusOK, &addRulesPage{})
 }
@@ -139,7 +138,7 @@ func showAddRules(req *ui.Request, status int, p *addRulesPage) error {
 	})
 }
 
-// addRules takes the rules of the form in, all or none.
+// addRules adds the rules of the form, all or none.
 func addRules(req *ui.Request) error {
 	p, files, err := ruleForm(req)
 	status := http.StatusBadRequest
@@ -171,7 +170,7 @@ func addRules(req *ui.Request) error {
 	return showAddRules(req, status, p)
 }
 
-// serve has the policy serve the rules of files, and counts them.
+// serve adds the rules of files to the policy and returns their number.
 func (p *addRulesPage) serve(ctx context.Context, tx *store.Tx, id int64, files []policy.File) (int, error) {
 	mode, ok := model.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
@@ -197,7 +196,7 @@ func (p *addRulesPage) serve(ctx context.Context, tx *store.Tx, id int64, files 
 	return len(served), err
 }
 
-// ruleForm reads the form as it comes: the fields, and the files.
+// ruleForm reads the multipart form: the fields and the files.
 func ruleForm(req *ui.Request) (p *addRulesPage, files []policy.File, err error) {
 	p = &addRulesPage{}
 	parts, err := req.HTTP.MultipartReader()
@@ -232,7 +231,7 @@ func ruleForm(req *ui.Request) (p *addRulesPage, files []policy.File, err error)
 	return p, files, ui.TextualValues("form", fields)
 }
 
-// readPart reads a part of a form, where there is room for it.
+// readPart reads a part of a form up to the remaining size.
 func readPart(part *multipart.Part, failed error, room *int64) ([]byte, error) {
 	if failed != nil {
 		return nil, model.Invalid("form", "cannot be read: send it again")

@@ -17,12 +17,12 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// policyForm is a policy on its way, as it was filled in.
+// policyForm is the form of a policy's settings.
 type policyForm struct {
 	Name, Product, Projects, Tags, Branches, Excludes string
 	BlockAll                                          bool
-	Take                                              string // a mode: the new policy takes the default one's rules, in it
-	Seen                                              string // of what is stored, so that what changes is what was seen
+	Take                                              string // mode of the rules copied from the default policy
+	Seen                                              string // hash of the stored settings
 }
 
 func policyFormFrom(q url.Values) policyForm {
@@ -42,15 +42,15 @@ func policyFormOf(p model.Policy) policyForm {
 	}
 }
 
-// seenOf tells one state of a policy's settings from another, and of what else is seen.
+// seenOf returns a hash of a policy's settings and further values.
 func seenOf(p model.Policy, more ...any) string {
-	// of texts and numbers, which all can be written
+	// cannot fail: strings and numbers only
 	text, _ := json.Marshal(append([]any{p.Name, p.Scope, p.Branches, p.Excludes, p.BlockAll}, more...))
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// over is a policy with what the form says, checked.
+// over returns p with the settings of the form, validated.
 func (f *policyForm) over(p model.Policy) (model.Policy, error) {
 	p.Name, p.BlockAll = f.Name, f.BlockAll
 	p.Scope, p.Branches, p.Excludes = model.PolicyScope{
@@ -65,27 +65,27 @@ func (f *policyForm) over(p model.Policy) (model.Policy, error) {
 		}
 	}
 	err := p.Check()
-	if invalid, ok := errors.AsType[*model.InvalidError](err); ok { // the slug is made of the name, whose fault is told
+	if invalid, ok := errors.AsType[*model.InvalidError](err); ok { // the error of the name is enough
 		invalid.Fields = slices.DeleteFunc(invalid.Fields, func(f model.FieldError) bool { return f.Location == "slug" })
 	}
 	return p, err
 }
 
-// policySettingsPage is the form, and what a change would do once somebody asks.
+// policySettingsPage is the settings form with the preview of a change.
 type policySettingsPage struct {
-	model.Policy // as it is stored; id 0 of one that is to be made
+	model.Policy // as stored; ID 0 for a new policy
 	Form         policyForm
 	Faults       []model.FieldError
-	Again        bool // it was changed meanwhile
+	Again        bool // the policy was changed concurrently
 	Would        *policyWould
-	Unmatched    policy.Unmatched // of the branches that the form has
+	Unmatched    policy.Unmatched // branches of the form without a match
 }
 
-// policyWould is a change that can be made now.
+// policyWould is the preview of a valid change.
 type policyWould struct {
 	policy.Impact
 	Same  bool // nothing would change
-	Rules int  // that a new policy takes over
+	Rules int  // number of rules that a new policy copies
 }
 
 // askPolicySettings shows the settings of a policy.
@@ -93,20 +93,20 @@ func askPolicySettings(req *ui.Request) error {
 	return showPolicySettings(req, http.StatusOK, nil, false)
 }
 
-// askNewPolicy shows the form of a new policy, of the product that the address says.
+// askNewPolicy shows the form of a new policy for the product in the address.
 func askNewPolicy(req *ui.Request) error {
 	return showPolicySettings(req, http.StatusOK, url.Values{"product": {req.HTTP.URL.Query().Get("product")}}, false)
 }
 
-// previewPolicy shows what the sent settings would change, of a policy or as a new one. They
-// come as a form, since addresses are too short for long lists.
+// previewPolicy shows the effect of submitted settings, for an existing or a new policy. It is a
+// POST request, as long lists do not fit in an address.
 func previewPolicy(req *ui.Request, sent url.Values) error {
-	sent.Set("name", sent.Get("name")) // that it was sent
+	sent.Set("name", sent.Get("name")) // mark the form as submitted
 	return showPolicySettings(req, http.StatusOK, sent, false)
 }
 
-// showPolicySettings shows the form as it was sent, with what it would change; as the policy
-// is stored where nothing was sent.
+// showPolicySettings shows the submitted form and its effect. Without a submitted form it shows the
+// stored settings.
 func showPolicySettings(req *ui.Request, status int, q url.Values, again bool, faults ...model.FieldError) error {
 	p := &policySettingsPage{Form: policyFormFrom(q), Again: again, Faults: faults}
 	if p.Form.Product == "" {
@@ -127,7 +127,7 @@ func showPolicySettings(req *ui.Request, status int, q url.Values, again bool, f
 				return err
 			}
 		}
-		if would, err := p.Form.over(p.Policy); err == nil { // what is wrong was said
+		if would, err := p.Form.over(p.Policy); err == nil { // errors were already added
 			p.Unmatched, err = policy.UnmatchedBranches(ctx, tx, would)
 			return err
 		}
@@ -145,7 +145,7 @@ func showPolicySettings(req *ui.Request, status int, q url.Values, again bool, f
 	return req.Show(status, ui.Page{Template: "policy_settings", Title: title, Section: "policies", Data: p})
 }
 
-// foresee says what the form would change.
+// foresee computes the effect of the form.
 func (p *policySettingsPage) foresee(ctx context.Context, tx *store.Tx) error {
 	would, err := p.Form.over(p.Policy)
 	if err != nil {
@@ -166,8 +166,8 @@ func (p *policySettingsPage) foresee(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// taken returns the rules of the default policy of the product in the mode of the form:
-// those that are distributed, and those that only imports name.
+// taken returns the rules of the product's default policy in the mode of the form. served are
+// distributed rules, and listed are rules known only from imports.
 func (f *policyForm) taken(
 	ctx context.Context, tx *store.Tx, product model.IssueType,
 ) (served []model.ServedRule, listed []model.PolicyRule, err error) {
@@ -212,7 +212,7 @@ func (f *policyForm) taken(
 	return served, listed, err
 }
 
-// createPolicy makes a policy, with the rules that it takes over.
+// createPolicy creates a policy with the rules that it copies.
 func createPolicy(req *ui.Request, sent url.Values) error {
 	return savePolicyWith(req, sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (model.Policy, error) {
 		p, err := form.over(model.Policy{})
@@ -244,10 +244,10 @@ func createPolicy(req *ui.Request, sent url.Values) error {
 	})
 }
 
-// errSeenAnother means that a policy is another one than was seen.
+// errSeenAnother means that a policy was changed after it was displayed.
 var errSeenAnother = errors.New("the policy was changed meanwhile")
 
-// savePolicySettings changes a policy, if it is still the one that was seen.
+// savePolicySettings changes a policy, unless it was changed concurrently.
 func savePolicySettings(req *ui.Request, sent url.Values) error {
 	return savePolicyWith(req, sent, func(ctx context.Context, tx *store.Tx, form *policyForm) (model.Policy, error) {
 		p, err := tx.Policy(ctx, req.PathID)
@@ -264,7 +264,7 @@ func savePolicySettings(req *ui.Request, sent url.Values) error {
 	})
 }
 
-// savePolicyWith has a form done, and shows it again with what is wrong.
+// savePolicyWith saves a form. If that fails, it shows the form with the errors.
 func savePolicyWith(
 	req *ui.Request, sent url.Values, save func(context.Context, *store.Tx, *policyForm) (model.Policy, error),
 ) error {
@@ -274,7 +274,7 @@ func savePolicyWith(
 		p, err = save(ctx, tx, &form)
 		return err
 	})
-	sent.Set("name", form.Name) // that it was sent
+	sent.Set("name", form.Name) // mark the form as submitted
 	var invalid *model.InvalidError
 	switch {
 	case err == nil:
@@ -293,18 +293,18 @@ func savePolicyWith(
 	return err
 }
 
-// policyDeletePage asks whether a policy shall go, and says what that would change.
+// policyDeletePage is the confirmation page for deleting a policy, with the effect.
 type policyDeletePage struct {
 	policyRow
 	policy.Impact
 	Fault string
-	Seen  string // of all that goes with it, so that what goes is what was seen
+	Seen  string // hash of all deleted data, to detect concurrent changes
 }
 
-// seen tells one state of all that goes with a policy from another.
+// seen returns a hash of all data that is deleted with a policy.
 func (r policyRow) seen() string { return seenOf(r.Policy, r.Conditions, r.Due, r.Modes) }
 
-// readPolicyRow reads a policy with the numbers of its rules.
+// readPolicyRow reads a policy and the counts of its rules.
 func readPolicyRow(ctx context.Context, tx *store.Tx, id int64) (policyRow, error) {
 	p, err := tx.Policy(ctx, id)
 	if err != nil {
@@ -314,7 +314,7 @@ func readPolicyRow(ctx context.Context, tx *store.Tx, id int64) (policyRow, erro
 	return policyRowOf(p, counts), err
 }
 
-// askDeletePolicy says what goes with a policy.
+// askDeletePolicy shows the confirmation page for deleting a policy.
 func askDeletePolicy(req *ui.Request) error {
 	return askDeletePolicyWith(req, http.StatusOK, "")
 }
@@ -335,7 +335,7 @@ func askDeletePolicyWith(req *ui.Request, status int, fault string) error {
 	return req.Show(status, ui.Page{Template: "policy_delete", Title: "Delete " + p.Name, Section: "policies", Data: p})
 }
 
-// deletePolicy deletes a policy for whom it was named by, if it is still the one that was seen.
+// deletePolicy deletes a policy if its name was entered and it was not changed concurrently.
 func deletePolicy(req *ui.Request) error {
 	meant, err := ui.DeleteNamed(req, func(ctx context.Context, tx *store.Tx, id int64) (string, error) {
 		p, err := readPolicyRow(ctx, tx, id)

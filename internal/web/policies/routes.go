@@ -19,7 +19,7 @@ const (
 	writes = httpx.Writes
 )
 
-// Routes are the rows about policies.
+// Routes returns the routes of policies.
 func Routes() []ui.Route {
 	const one = org + "/policies/{id}"
 	return []ui.Route{

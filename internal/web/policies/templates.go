@@ -2,7 +2,7 @@ package policies
 
 import "embed"
 
-// Templates has the templates of this package.
+// Templates contains the templates of this package.
 //
 //go:embed templates/*.html
 var Templates embed.FS

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// advisoryPage is a vulnerability, and who has it.
+// advisoryPage is a vulnerability with its affected projects.
 type advisoryPage struct {
 	*advisory.Vulnerability
 	advisory.Presence
@@ -24,10 +24,10 @@ type advisoryPage struct {
 	KEV       *model.KEV
 	Affected  []affectedRow
 	Impact    []impactRow
-	All       bool   // fixed and removed findings too
-	Other     string // address with, or without, those
+	All       bool   // include fixed and removed findings
+	Other     string // address that toggles All
 	Open      string // address of its open findings
-	OpenAny   string // the same on every branch
+	OpenAny   string // the same on all branches
 	Next      string
 	First     string
 	Sources   []sourceAge
@@ -35,25 +35,24 @@ type advisoryPage struct {
 	OSVRecord string
 }
 
-// affectedRow says which versions of a package a record affects.
+// affectedRow contains the versions of a package that an advisory affects.
 type affectedRow struct {
 	Ecosystem, Package, Affected, Fixed, Record string
-	Users                                       string // address of everyone who uses it
+	Users                                       string // address of all projects that use the package
 	Withdrawn                                   bool
 }
 
-// impactRow is a finding of it.
+// impactRow is a finding of the vulnerability.
 type impactRow struct {
 	model.Impact
 	Status string
 	Fix    string
 }
 
-// impactPerPage is how many findings a page of impact lists.
+// impactPerPage is the number of findings on a page.
 const impactPerPage = 100
 
-// showAdvisory is a vulnerability with its impact. Another of its names leads
-// to the one that it is shown under.
+// showAdvisory shows a vulnerability with its impact. Aliases redirect to the canonical name.
 func (k *known) showAdvisory(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	bad := &model.InvalidError{}
@@ -97,7 +96,7 @@ func (k *known) showAdvisory(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "advisory", Title: p.Shown, Section: "advisories", Data: p})
 }
 
-// scores reads what says how likely it is to be exploited.
+// scores reads the EPSS score and the KEV entry.
 func (p *advisoryPage) scores(ctx context.Context, tx *store.Tx) error {
 	scores, err := tx.Scores(ctx, p.CVEs)
 	if err != nil {
@@ -113,7 +112,7 @@ func (p *advisoryPage) scores(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// impact lists who has it, a page behind the finding with an id.
+// impact lists the affected projects, one page after the finding with the id after.
 func impact(ctx context.Context, req *ui.Request, tx *store.Tx, p *advisoryPage, after int64) error {
 	rows, more, err := tx.Impact(ctx, store.ImpactQuery{
 		Group:   p.Group,
@@ -161,7 +160,7 @@ func impact(ctx context.Context, req *ui.Request, tx *store.Tx, p *advisoryPage,
 	return nil
 }
 
-// affected lists the versions that are affected, record by record.
+// affected lists the affected versions of each advisory.
 func affected(req *ui.Request, p *advisoryPage) {
 	for i := range p.Records {
 		r := &p.Records[i]

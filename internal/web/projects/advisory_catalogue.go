@@ -11,8 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// known is what the pages keep of the advisories between requests, until either
-// they or the findings change.
+// known caches advisory data between requests until the advisories or the findings change.
 type known struct {
 	mu        sync.Mutex
 	versions  [2]int64 // of the advisories and of the scores
@@ -20,25 +19,25 @@ type known struct {
 	present   map[int64]present // by deployment
 }
 
-// present is what of all vulnerabilities a deployment has, at a version of its
-// findings and of the advisories.
+// present contains the vulnerabilities that a deployment has, at one version of its findings and of
+// the advisories.
 type present struct {
 	version, advisories int64
 	here                map[int64]advisory.Presence
 }
 
-// advisories is the catalogue of all vulnerabilities, as new as the store. One
-// caller reads it, the others wait.
+// advisories returns the current catalog of all vulnerabilities. Concurrent callers wait for a
+// single read.
 func (k *known) advisories(req *ui.Request) (*advisory.Catalogue, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	// behind the lock: who waited needs no older one
+	// inside the lock, so that a caller that waited uses the new catalog
 	version, scores, err := req.Store.AdvisoryVersions(req.HTTP.Context())
 	if err != nil {
 		return nil, err
 	}
 	if now := [2]int64{version, scores}; k.catalogue == nil || k.versions != now {
-		// It serves all who wait, so it outlives the one who happened to start it.
+		// The catalog serves all waiting callers, so it must not be canceled with one request.
 		c, err := advisory.NewCatalogue(context.WithoutCancel(req.HTTP.Context()), req.Store)
 		if err != nil {
 			return nil, err
@@ -48,7 +47,7 @@ func (k *known) advisories(req *ui.Request) (*advisory.Catalogue, error) {
 	return k.catalogue, nil
 }
 
-// presentAdvisories counts what is open of each vulnerability, by its group.
+// presentAdvisories counts the open findings of each vulnerability, by its group.
 func (k *known) presentAdvisories(req *ui.Request) (map[int64]advisory.Presence, error) {
 	view, err := req.Findings()
 	if err != nil {

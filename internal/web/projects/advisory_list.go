@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// advisoriesPage searches what is known to be wrong with packages.
+// advisoriesPage is a search for vulnerabilities.
 type advisoriesPage struct {
 	Query      url.Values
 	Rows       []advisoryRow
@@ -40,31 +40,31 @@ type advisoryRow struct {
 	advisory.Presence
 	Own       string
 	Open      string // address of its open findings
-	OpenAny   string // the same on every branch
+	OpenAny   string // the same on all branches
 	Aliases   []string
 	EPSS      *model.EPSS
 	Exploited bool
-	More      int // packages that the row does not name
+	More      int // number of packages that the row does not show
 }
 
-// shownPackages and shownAliases are how many a row names.
+// Maximum number of names in a row.
 const (
 	shownPackages = 3
 	shownAliases  = 3
 )
 
-// notRated selects what no database rates.
+// notRated selects vulnerabilities without a rating.
 const notRated = "not_rated"
 
-// sourceAge is how old what came from a source is.
+// sourceAge is the age of the data of an advisory source.
 type sourceAge struct {
 	model.AdvisorySource
 	Name  string
-	At    time.Time // last found to be up to date
+	At    time.Time // last time it was up to date
 	Stale bool
 }
 
-// listAdvisories searches all advisories, those first that are here.
+// listAdvisories searches all advisories. Those that affect the deployment are first.
 func (k *known) listAdvisories(req *ui.Request) error {
 	p := &advisoriesPage{Query: req.HTTP.URL.Query(), Clear: req.To("/advisories")}
 	search, page, err := advisorySearch(p.Query)
@@ -94,7 +94,7 @@ func (k *known) listAdvisories(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "advisories", Title: "Advisories", Section: "advisories", Data: p})
 }
 
-// withPage is a query that leads to another page.
+// withPage returns the query of another page.
 func withPage(q url.Values, n int) string {
 	other := url.Values{}
 	maps.Copy(other, q)
@@ -102,7 +102,7 @@ func withPage(q url.Values, n int) string {
 	return other.Encode()
 }
 
-// advisorySearch reads an address.
+// advisorySearch parses a query.
 func advisorySearch(q url.Values) (s advisory.Search, page int, err error) {
 	bad := &model.InvalidError{}
 	page = max(ui.Number(q, "page", bad), 1)
@@ -151,7 +151,7 @@ func (p *advisoriesPage) options(s advisory.Search, found advisory.SearchResult)
 	}
 }
 
-// advisoryRows reads what a page shows, in order.
+// advisoryRows reads the rows of a page, in order.
 func advisoryRows(
 	req *ui.Request, groups []int64, here map[int64]advisory.Presence, exploited map[int64]bool,
 ) ([]advisoryRow, error) {
@@ -169,7 +169,7 @@ func advisoryRows(
 		for _, id := range groups {
 			card, is := cards[id]
 			if !is {
-				continue // it became part of another meanwhile
+				continue // merged into another group concurrently
 			}
 			rows = append(rows, newAdvisoryRow(req, card, here[id], exploited[id], scores))
 		}
@@ -177,7 +177,7 @@ func advisoryRows(
 	})
 }
 
-// Unrated reports whether no database rates it.
+// Unrated reports whether the vulnerability has no rating.
 func (r advisoryRow) Unrated() bool { return r.Severity == 0 }
 
 func newAdvisoryRow(
@@ -199,12 +199,12 @@ func newAdvisoryRow(
 	return row
 }
 
-// findingsOf is the address of what is open of a vulnerability.
+// findingsOf returns the address of the open findings of a vulnerability.
 func findingsOf(req *ui.Request, name string) string {
 	return req.To(ui.ProductOf(model.SCA).Path + "?advisory=" + url.QueryEscape(name))
 }
 
-// highest is the highest score of a vulnerability's names, or nil.
+// highest returns the highest score of a vulnerability's names, or nil.
 func highest(scores map[string]model.EPSS, names []string) (best *model.EPSS) {
 	for _, name := range names {
 		if s, ok := scores[name]; ok && (best == nil || best.Score < s.Score) {
@@ -214,8 +214,7 @@ func highest(scores map[string]model.EPSS, names []string) (best *model.EPSS) {
 	return best
 }
 
-// sourceAges tells how old everything is that was loaded, and whether something
-// is too old to rely on.
+// sourceAges returns the age of all loaded data, and whether any source is stale.
 func sourceAges(req *ui.Request) (list []sourceAge, stale bool, err error) {
 	sources, err := req.Store.AdvisorySources(req.HTTP.Context())
 	for _, s := range sources {
@@ -227,8 +226,8 @@ func sourceAges(req *ui.Request) (list []sourceAge, stale bool, err error) {
 	return list, stale, err
 }
 
-// sourceName is what people call a source: OSV gives each ecosystem an archive
-// in a folder of its name.
+// sourceName returns the display name of a source. OSV publishes one archive per ecosystem, in a
+// directory of that name.
 func sourceName(s model.AdvisorySource) string {
 	switch s.Kind {
 	case "epss":
@@ -247,7 +246,7 @@ func sourceName(s model.AdvisorySource) string {
 	return parts[len(parts)-1]
 }
 
-// option is a value to choose and how much it would leave.
+// option is an option of a filter, with its number of results.
 type option struct {
 	Value, Label string
 	Count        int

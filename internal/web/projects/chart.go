@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// The drawing's own units; it is scaled to the room it has.
+// Dimensions in units of the drawing, which is scaled to its container.
 const (
 	chartWidth  = 720.0
 	chartHeight = 190.0
@@ -18,11 +18,10 @@ const (
 	chartBottom = 22.0
 )
 
-// chart is a trend, drawn as SVG by its template: an area of what was open,
-// over bars of what came and what was fixed.
+// chart is a trend, rendered as SVG: an area of open findings over bars of new and fixed ones.
 type chart struct {
 	Points []index.TrendPoint
-	Line   string // path of what was open
+	Line   string // path of the open findings
 	Area   string
 	Bars   []chartBar
 	Rows   []chartTick // levels
@@ -45,7 +44,7 @@ type chartTick struct {
 	Text string
 }
 
-// newChart lays a trend out.
+// newChart computes the layout of a trend.
 func newChart(points []index.TrendPoint) chart {
 	c := chart{Points: points, Width: chartWidth, Height: chartHeight, Floor: chartHeight - chartBottom, Left: chartLeft}
 	most := 1
@@ -84,7 +83,7 @@ func newChart(points []index.TrendPoint) chart {
 	return c
 }
 
-// niceCeiling is a round even number that is at least n.
+// niceCeiling returns the smallest round even number that is at least n.
 func niceCeiling(n int) int {
 	for size := 1; ; size *= 10 {
 		for _, step := range []int{2, 4, 6, 8, 10} {
@@ -95,7 +94,7 @@ func niceCeiling(n int) int {
 	}
 }
 
-// weeks are the ends of n weeks up to now, and the start of the first.
+// weeks returns the start of the first of n weeks up to now, and the end of each.
 func weeks(now time.Time, n int) []time.Time {
 	out := make([]time.Time, n+1)
 	for i := range out {

@@ -18,7 +18,7 @@ import (
 
 const dependenciesPerPage = 100
 
-// dependenciesPage searches dependencies across everything.
+// dependenciesPage is a search for dependencies in all projects.
 type dependenciesPage struct {
 	Rows       []dependencyRow
 	Query      url.Values
@@ -28,25 +28,25 @@ type dependenciesPage struct {
 	Fault      []model.FieldError
 	Unread     []unreadRow
 	Asked      bool
-	Projects   int // distinct ones on this page
+	Projects   int // number of distinct projects on this page
 }
 
 type dependencyRow struct {
 	model.Dependency
 	Project string
-	Users   string                // address of everyone who uses the package
+	Users   string                // address of all projects that use the package
 	Risk    int                   // open vulnerabilities of this version in the project
-	RiskAt  string                // address of those
-	Way     *model.DependencyPath // how it gets in, where one package was asked for
+	RiskAt  string                // address of these vulnerabilities
+	Way     *model.DependencyPath // how it is included; only if one package is selected
 }
 
-// unreadRow is a lockfile that a scanner found and could not read.
+// unreadRow is a lockfile that a scanner found but could not parse.
 type unreadRow struct {
 	component.ScanRow
 	Path string
 }
 
-// listDependencies answers who uses what.
+// listDependencies lists dependencies.
 func listDependencies(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	p := &dependenciesPage{Query: q}
@@ -74,7 +74,7 @@ func listDependencies(req *ui.Request) error {
 	return req.Show(status, ui.Page{Template: "dependencies", Title: "Dependencies", Section: "dependencies", Data: p})
 }
 
-// inForm names faults as the form does.
+// inForm renames fields to their names in the form.
 func inForm(fields []model.FieldError) []model.FieldError {
 	names := map[string]string{"versionLowerBound": "from", "versionUpperBound": "to"}
 	for i, f := range fields {
@@ -133,7 +133,7 @@ func dependencies(ctx context.Context, req *ui.Request, tx *store.Tx, p *depende
 	return err
 }
 
-// ways tells of each user of one package how it gets in.
+// ways reads how each project includes the selected package.
 func (p *dependenciesPage) ways(ctx context.Context, tx *store.Tx) error {
 	if p.Query.Get("exact") == "" || strings.TrimSpace(p.Query.Get("name")) == "" {
 		return nil
@@ -156,7 +156,7 @@ func keysOf(set map[int64]bool) []int64 {
 	return out
 }
 
-// dependencyFilter reads what is searched for.
+// dependencyFilter parses a query.
 func dependencyFilter(ctx context.Context, tx *store.Tx, q url.Values) (model.DependencyFilter, error) {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	f := model.DependencyFilter{Version: get("version"), Lockfile: get("lockfile")}
@@ -189,8 +189,8 @@ type holding struct {
 	ecosystem, name, version string
 }
 
-// risks counts the open vulnerabilities of each dependency on the page: those of
-// its version, in its project, on the primary branch.
+// risks counts the open vulnerabilities of each dependency on the page: those of its version, in
+// its project, on the primary branch.
 func risks(req *ui.Request, p *dependenciesPage) error {
 	view, err := req.Findings()
 	if err != nil || len(p.Rows) == 0 {
@@ -233,7 +233,7 @@ func risks(req *ui.Request, p *dependenciesPage) error {
 	return nil
 }
 
-// unread finds lockfiles whose content nobody knows, for want of a reader.
+// unread reads the lockfiles that no parser supports.
 func unread(ctx context.Context, req *ui.Request, tx *store.Tx, p *dependenciesPage) error {
 	scans, err := tx.ScansWithUnread(ctx, req.Clock().AddDate(0, 0, -7*trendWeeks), 50)
 	if err != nil {

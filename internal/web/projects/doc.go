@@ -1,3 +1,3 @@
-// Package projects has the pages about projects and their contents: the overview, scans, uploads, dependencies,
-// advisories, SBOMs and the first start.
+// Package projects serves the pages about projects and their contents: the overview, scans,
+// uploads, dependencies, advisories, SBOMs and the setup guide.
 package projects

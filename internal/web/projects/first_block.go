@@ -15,26 +15,26 @@ import (
 
 // firstBlockPage previews a condition for the default policies of all products.
 type firstBlockPage struct {
-	Severity string // at least
+	Severity string // minimum severity
 	Rows     []firstBlockRow
 }
 
-// firstBlockRow is what the condition would do in one of the policies.
+// firstBlockRow is the effect of the condition in one policy.
 type firstBlockRow struct {
 	policy.Impact
 	Policy  model.Policy
 	Product ui.Product
 	Set     bool   // the policy has the condition
-	Matches int    // open findings
-	Address string // of these
+	Matches int    // number of open findings that match
+	Address string // address of these findings
 }
 
-// firstCondition is the condition that the step adds.
+// firstCondition returns the condition that the step adds.
 func firstCondition(severity model.Severity) model.PolicyCondition {
 	return model.PolicyCondition{Mode: model.ModeBlock, Severity: severity}
 }
 
-// hasCondition reports whether the policy has the condition, or one for milder findings.
+// hasCondition reports whether the policy has the condition, or one with a lower severity.
 func hasCondition(p model.Policy, severity model.Severity) bool {
 	return slices.ContainsFunc(p.Conditions, func(c model.PolicyCondition) bool {
 		plain := firstCondition(c.Severity)
@@ -43,13 +43,13 @@ func hasCondition(p model.Policy, severity model.Severity) bool {
 	})
 }
 
-// defaultPolicies lists the default policy of each product.
+// defaultPolicies returns the default policy of each product.
 func defaultPolicies(ctx context.Context, tx *store.Tx) ([]model.Policy, error) {
 	policies, err := tx.Policies(ctx)
 	return slices.DeleteFunc(policies, func(p model.Policy) bool { return !p.Default }), err
 }
 
-// askFirstBlock shows what blocking by severity would do.
+// askFirstBlock shows the effect of blocking by severity.
 func askFirstBlock(req *ui.Request) error {
 	severity, err := firstSeverity(req.HTTP.URL.Query().Get("severity"))
 	if err != nil {

@@ -12,52 +12,51 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// startState is how far a deployment is set up: what there is in it, and what its
-// people chose.
+// startState is the progress of a deployment's setup.
 type startState struct {
 	model.FirstStart
-	Scan     model.Scan // the newest that was completed; zero while none was
-	Project  string     // of the scan, or of the one that failed
-	Failed   model.Scan // the newest that failed, while none was completed
-	Blocking int        // rules and conditions that fail builds
-	People   int        // who may sign in
-	Invited  int        // who has not come yet
-	Provider bool       // an identity provider lets people in
+	Scan     model.Scan // the newest completed scan; zero if there is none
+	Project  string     // of the completed or failed scan
+	Failed   model.Scan // the newest failed scan, if none was completed
+	Blocking int        // number of rules and conditions that fail builds
+	People   int        // number of users who may sign in
+	Invited  int        // number of invited users who have not signed in
+	Provider bool       // an identity provider is configured
 
-	// Connections are the code hosts that are connected, and Failing those of them that
-	// refuse. Only administrators see them.
+	// Connections and Failing are the numbers of connected and of failing code hosts. They are only
+	// set for administrators.
 	Connections, Failing int
 }
 
-// startStep is one of the steps, as it stands.
+// startStep is a step of the setup with its state.
 type startStep struct {
-	Code  string // what Said says
-	Count int    // that Said has; 0: none
+	Code  string // identifies the state in tests
+	Count int    // number in Said; 0: none
 	Title string
 	Done  bool
-	Said  string // what was done, or what is missing
-	Link  string // to what was done; empty where there is nothing to see
+	Said  string // describes the state
+	Link  string // address of the result; empty if there is none
 }
 
-// Scanned reports whether something was.
+// Scanned reports whether a scan was completed.
 func (s *startState) Scanned() bool { return s.Scan.ID != 0 }
 
-// Decided reports whether it is known what blocks.
+// Decided reports whether the blocking rules were decided.
 func (s *startState) Decided() bool { return s.Blocking > 0 || s.BlocksNothing }
 
-// Accompanied reports whether others can come in.
+// Accompanied reports whether other users can sign in.
 func (s *startState) Accompanied() bool { return s.People > 1 || s.Provider }
 
 // Complete reports whether all steps are done.
 func (s *startState) Complete() bool { return s.Scanned() && s.Decided() && s.Accompanied() }
 
-// Open reports whether there is a step left for who looks: what blocks and who comes
-// in is for administrators to say.
+// Open reports whether the viewer has steps left. The steps for blocking and for users require an
+// administrator.
 func (s *startState) Open(v ui.Viewer) bool {
 	return !s.Left && !s.Complete() && (v.May(model.RoleAdmin) || !s.Scanned())
 }
 
-// Steps are the steps that who looks has to do with.
+// Steps returns the steps that the viewer can do.
 func (s *startState) Steps(org string, v ui.Viewer) []startStep {
 	scan := startStep{Code: "not-scanned", Title: "Scan something", Done: s.Scanned(), Said: "Waiting for the first scan"}
 	switch {
@@ -97,8 +96,8 @@ func (s *startState) Steps(org string, v ui.Viewer) []startStep {
 	return []startStep{scan, blocks, people}
 }
 
-// loadStartState reads how far the deployment is. Where people know their way, nothing
-// but that is read, unless the steps are asked for all the same.
+// loadStartState reads the progress of the setup. If the guide was dismissed, it reads nothing more
+// unless asked is set.
 func loadStartState(req *ui.Request, asked bool) (s *startState, err error) {
 	s = &startState{Provider: req.SignIn != nil && req.SignIn.Provider != nil}
 	err = req.View(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -130,8 +129,8 @@ func (s *startState) read(ctx context.Context, tx *store.Tx, v ui.Viewer) error 
 	return err
 }
 
-// readScan finds the newest scan that was completed; or, while there is none, that failed:
-// who waits for the first is to see what became of it.
+// readScan reads the newest completed scan or, if there is none, the newest failed one. The failed
+// scan is shown while the user waits for the first completed one.
 func (s *startState) readScan(ctx context.Context, tx *store.Tx) error {
 	for status, into := range map[model.ScanStatus]*model.Scan{model.ScanCompleted: &s.Scan, model.ScanError: &s.Failed} {
 		scans, _, err := tx.Scans(ctx, model.ScanFilter{Statuses: []model.ScanStatus{status}}, store.ScanCursor{}, 1)
@@ -148,7 +147,7 @@ func (s *startState) readScan(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// readPolicies counts what fails builds.
+// readPolicies counts the rules and conditions that fail builds.
 func (s *startState) readPolicies(ctx context.Context, tx *store.Tx) error {
 	counts, err := tx.PolicyRuleCounts(ctx)
 	if err != nil {
@@ -170,19 +169,19 @@ func (s *startState) readPolicies(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// startPage is the page of the first start.
+// startPage is the setup guide.
 type startPage struct {
 	*startState
 	List     []startStep
 	Ways     []setupCommand
-	MadeAs   model.Token // the token that was made just now; zero where none was
-	Made     string      // its text, this once
+	MadeAs   model.Token // the new token; zero if none was just created
+	Made     string      // its secret, shown once
 	MayToken bool
 	MayHosts bool
 	Done     *ui.Message
 }
 
-// openStart shows the steps, whether they are done or not.
+// openStart shows the setup guide.
 func openStart(req *ui.Request) error {
 	s, err := loadStartState(req, true)
 	if err != nil {
@@ -222,7 +221,7 @@ func showStart(req *ui.Request, s *startState) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "start", Title: "Get started", Section: "overview", Data: p})
 }
 
-// startSteps answers the steps alone, to a page that asks how far they are.
+// startSteps renders only the steps, for a page that polls.
 func startSteps(req *ui.Request) error {
 	if !req.Partial() {
 		req.Redirect(req.To(ui.StartPath))
@@ -236,7 +235,7 @@ func startSteps(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "start", Data: p, Part: "startsteps"})
 }
 
-// leaveStart keeps that people here know their way.
+// leaveStart dismisses the setup guide.
 func leaveStart(req *ui.Request) error {
 	if err := chooseStart(req, func(f *model.FirstStart) { f.Left = true }); err != nil {
 		return err
@@ -245,7 +244,7 @@ func leaveStart(req *ui.Request) error {
 	return nil
 }
 
-// blockNothing keeps that nothing shall block for now.
+// blockNothing stores the decision to block nothing.
 func blockNothing(req *ui.Request) error {
 	if err := chooseStart(req, func(f *model.FirstStart) { f.BlocksNothing = true }); err != nil {
 		return err
@@ -265,7 +264,7 @@ func chooseStart(req *ui.Request, choose func(*model.FirstStart)) error {
 	})
 }
 
-// doneStart says what was done before a page was opened, by the word in its address.
+// doneStart contains the notices about completed actions, by the word in the address.
 var doneStart = map[string]string{
 	"blocks-severity": "The conditions are set. They apply from the next build on.",
 	"blocks-nothing":  "Nothing fails a build for now. Policies say it when that shall change.",

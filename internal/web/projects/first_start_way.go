@@ -15,32 +15,32 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// wayFiles are what people copy: what docs/guides/connect-your-ci.md shows, which a test
-// compares, and commands for a terminal.
+// wayFiles contains the snippets that users copy: the examples of docs/guides/connect-your-ci.md,
+// which a test compares, and shell commands.
 //
 //go:embed ways/*
 var wayFiles embed.FS
 
-// exampleServer stands in the files for the server. No file has a token: what is typed stands
-// in the shell's history, and arguments in the list of processes. Commands ask for it.
+// exampleServer is the placeholder for the server's address in the snippets. Snippets contain no
+// token, as shell history and process lists would expose it. Commands prompt for it.
 const exampleServer = "https://redoubt.example"
 
-// setupCommand is one way to a first scan: a tab of the first step.
+// setupCommand describes one method for the first scan: a tab of the first step.
 type setupCommand struct {
 	Key, Label string
 	Chosen     bool
-	Fresh      bool // the token was made for this one
+	Fresh      bool // the new token was created for this method
 	Blocks     []wayBlock
 }
 
-// wayBlock is something to copy, and what to do with it.
+// wayBlock is a snippet to copy, with instructions.
 type wayBlock struct {
 	Note string
 	Text string
 	file string
 }
 
-// ways are the tabs that take a token, in their order. Two more lead to other pages.
+// ways are the tabs that use a token, in display order. Two further tabs link to other pages.
 var ways = []setupCommand{
 	{Key: "terminal", Label: "This computer", Blocks: []wayBlock{
 		{Note: "In a git checkout. It hands in lockfiles, and runs semgrep where that is installed. It asks " +
@@ -63,20 +63,20 @@ var ways = []setupCommand{
 	}},
 }
 
-// startToken is how long a token lives that the first start makes.
+// startToken is the lifetime of a token that the setup guide creates.
 const startToken = 90 * 24 * time.Hour
 
-// tokenName is what a token is called that is made for a way.
+// tokenName returns the name of a token that is created for a method.
 func (w setupCommand) tokenName() string { return w.Label + " (first start)" }
 
-// plainAddress is what shells and YAML take as it is.
+// plainAddress matches addresses that need no quotes in shell and YAML.
 var plainAddress = regexp.MustCompile(`^[A-Za-z0-9_./:@%+-]+$`)
 
-// quotedIn is an address as a file of a kind takes it: a server's may come from a request,
-// with what a shell would run.
+// quotedIn quotes an address for a kind of file. The address may come from a request and contain
+// shell syntax.
 func quotedIn(file, address string) string {
 	switch {
-	case path.Ext(file) == ".groovy": // where it stands within quotes
+	case path.Ext(file) == ".groovy": // the placeholder is inside quotes
 		return strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(address)
 	case plainAddress.MatchString(address):
 		return address
@@ -86,8 +86,8 @@ func quotedIn(file, address string) string {
 	return `'` + strings.ReplaceAll(address, `'`, `''`) + `'`
 }
 
-// startWays are the tabs with the server's address filled in. Chosen is the one that was
-// asked for, or that the token was made for, which is shown now where it is fresh.
+// startWays returns the tabs with the server's address. The chosen tab is the one whose token is
+// fresh, or else the requested one.
 func startWays(base string, fresh bool, from, made string) []setupCommand {
 	out := slices.Clone(ways)
 	for i := range out {
@@ -98,7 +98,7 @@ func startWays(base string, fresh bool, from, made string) []setupCommand {
 		for j := range w.Blocks {
 			text, err := wayFiles.ReadFile("ways/" + w.Blocks[j].file)
 			if err != nil {
-				panic(err) // it is part of the program
+				panic(err) // cannot happen: the file is embedded
 			}
 			w.Blocks[j].Text = strings.ReplaceAll(string(text), exampleServer, quotedIn(w.Blocks[j].file, base))
 		}
@@ -109,8 +109,7 @@ func startWays(base string, fresh bool, from, made string) []setupCommand {
 	return out
 }
 
-// createStartToken makes a token that may hand in scans, with one click, for the way
-// that the form names.
+// createStartToken creates a token for scans, for the method in the form.
 func createStartToken(req *ui.Request, form url.Values) error {
 	at := slices.IndexFunc(ways, func(w setupCommand) bool { return w.Key == form.Get("from") })
 	if at < 0 {

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What people copy from the page is what docs/guides/connect-your-ci.md shows, and that is what
-// the tests of that page run.
+// TestWaysAreThoseOfTheDocs checks that the snippets are those of docs/guides/connect-your-ci.md,
+// which other tests run.
 func TestWaysAreThoseOfTheDocs(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/guides/connect-your-ci.md")
 	if err != nil {
@@ -33,7 +33,8 @@ func TestWaysAreThoseOfTheDocs(t *testing.T) {
 	}
 }
 
-// Each way is whole: the server's address stands in it, and what it needs; a token never.
+// TestWaysAreWhole checks that each method contains the server's address and the required flags,
+// and no token.
 func TestWaysAreWhole(t *testing.T) {
 	scans := regexp.MustCompile(`semgrep"? ci\b`)
 	for _, w := range startWays("https://ours.example:8443", true, "", "") {
@@ -54,8 +55,8 @@ func TestWaysAreWhole(t *testing.T) {
 	}
 }
 
-// TestWaysQuoteTheAddress, which may come from a request: a shell is handed it as one word,
-// and a document holds it as one text.
+// TestWaysQuoteTheAddress checks the quoting of addresses, which may come from a request. A shell
+// reads the address as one word and a document as one string.
 func TestWaysQuoteTheAddress(t *testing.T) {
 	for _, address := range []string{"http://a.example", `http://a';touch${IFS}x;'b`, "http://a$(touch x)b", "http://a`touch x`", `http://a"b c\d`, "http://a#b: c"} {
 		for _, w := range startWays(address, false, "", "") {

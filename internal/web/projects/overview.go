@@ -17,28 +17,28 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// Spans of the overview.
+// Time spans and limits of the overview.
 const (
-	trendWeeks = 13 // where nobody chooses
+	trendWeeks = 13 // default
 	silentDays = 14
 	topRows    = 6
 )
 
-// overviewPage says where a deployment stands.
+// overviewPage is the data of the overview.
 type overviewPage struct {
-	Bare      bool        // there is no project
-	Start     *startState // a step of the first start is left to the viewer; nil where none is
+	Bare      bool        // there are no projects
+	Start     *startState // setup progress if the viewer has steps left; nil otherwise
 	Products  []productSummary
 	Open      int
 	Chart     chart
 	Fix       []index.FixTime
-	Targets   []targetRow // by severity; none where no policy has days
+	Targets   []targetRow // by severity; empty if no policy has due days
 	ByTag     []targetRow
 	Rules     []topRow
 	Projects  []topRow
 	Failing   []failing
-	Managed   []managedRow // projects whose managed scans are wanted, and not in force
-	Unmanaged int          // how many there are of those
+	Managed   []managedRow // projects whose managed scans are enabled but not working
+	Unmanaged int          // total number of these projects
 	Silent    []model.Project
 	SilentAll int
 	Days      int
@@ -47,22 +47,22 @@ type overviewPage struct {
 	Ages      []ageBucket
 	Visit     *sinceVisit
 	Sources   []sourceAge
-	Stale     bool // what is known of vulnerabilities is old
+	Stale     bool // the vulnerability data is stale
 	News      component.News
 }
 
-// OpenAddress is that of what is open.
+// OpenAddress returns the address of the open findings.
 func (s productSummary) OpenAddress() string {
 	return narrowed(s.Address, string(index.FacetStatus), model.StatusOpen.String())
 }
 
-// productSummary is what is open of a product.
+// productSummary counts the open findings of a product.
 type productSummary struct {
 	Product  ui.Product
 	Open     int
 	Address  string
 	Severity []severityCount
-	NotRated severityCount // of the medium ones
+	NotRated severityCount // medium findings without a rating
 	Overdue  severityCount
 }
 
@@ -70,8 +70,8 @@ type severityCount struct {
 	Severity string
 	Count    int
 	Address  string
-	Share    float64 // of the product's open ones, in percent
-	Offset   float64 // of the bars before
+	Share    float64 // of the product's open findings, in percent
+	Offset   float64 // sum of the shares of the previous bars
 }
 
 type topRow struct {
@@ -84,14 +84,14 @@ type failing struct {
 	Project string
 }
 
-// sinceVisit is what happened since the viewer was here last.
+// sinceVisit contains the changes since the viewer's last visit.
 type sinceVisit struct {
 	At         time.Time
 	New, Fixed int
-	Address    string // of what is new
+	Address    string // of the new findings
 }
 
-// overview shows where the deployment stands.
+// overview shows the state of the deployment.
 func overview(req *ui.Request) error {
 	start, err := loadStartState(req, false)
 	if err != nil {
@@ -113,7 +113,7 @@ func overview(req *ui.Request) error {
 		return err
 	}
 	now := req.Clock()
-	ends := weeks(now, 2*scope.Weeks) // the period, and as long before it
+	ends := weeks(now, 2*scope.Weeks) // the period and the one before
 	points := make([]index.TrendPoint, len(ends)-1)
 	var filters []model.FindingFilter
 	for _, product := range scope.products() {
@@ -156,7 +156,7 @@ func sum(into, add []index.TrendPoint) {
 	}
 }
 
-// summarizeProduct counts what is open of a product, and in which rules and projects.
+// summarizeProduct counts the open findings of a product, and its top rules and projects.
 func summarizeProduct(req *ui.Request, view *index.View, p *overviewPage, product ui.Product) error {
 	filter := p.Scope.of(product)
 	filter.Statuses = []model.Status{model.StatusOpen}
@@ -177,7 +177,7 @@ func summarizeProduct(req *ui.Request, view *index.View, p *overviewPage, produc
 		p.Rules = append(p.Rules, topOf(g, narrowed(s.Address, string(index.FacetRule), g.Name)))
 	}
 	for _, g := range answer.Groups[index.ByProject] {
-		address := req.To("/projects/" + ui.Decimal(g.ID)) // which has all products
+		address := req.To("/projects/" + ui.Decimal(g.ID)) // shows all products
 		if p.Scope.Product != "" {
 			address = narrowed(req.To(product.Path), string(index.FacetProject), g.Name)
 		}
@@ -188,7 +188,7 @@ func summarizeProduct(req *ui.Request, view *index.View, p *overviewPage, produc
 	return nil
 }
 
-// severities lays the parts of a bar side by side, worst first.
+// severities computes the parts of a bar, most severe first.
 func (s *productSummary) severities(facets map[index.Facet]index.FacetCounts) {
 	s.Severity = nil
 	offset := 0.0
@@ -212,7 +212,7 @@ func (s *productSummary) severities(facets map[index.Facet]index.FacetCounts) {
 	}
 }
 
-// having returns how many findings have a value of a facet.
+// having returns the number of findings with a value of a facet.
 func having(counts index.FacetCounts, value string) int {
 	for _, c := range counts.Values {
 		if c.Value == value {
@@ -222,7 +222,7 @@ func having(counts index.FacetCounts, value string) int {
 	return 0
 }
 
-// withSeverity narrows the address of findings.
+// withSeverity adds a severity to the address of findings.
 func withSeverity(address string, severity model.Severity) string {
 	return narrowed(address, string(index.FacetSeverity), severity.String())
 }
@@ -236,12 +236,12 @@ func narrowed(address, key, value string) string {
 	return address + sign + key + "=" + url.QueryEscape(value)
 }
 
-// topOf is the row of a group of one product.
+// topOf returns the row of a group of one product.
 func topOf(g index.Group, address string) topRow {
 	row := topRow{Name: g.Name, Address: address}
 	for severity := model.SeverityCritical; severity > 0; severity-- {
 		b := component.Bar{Severity: severity.String(), Count: g.Severity[severity], Address: address}
-		if strings.Contains(address, "?") { // of one product; a project's page has all of them
+		if strings.Contains(address, "?") { // a list of one product; the page of a project has all
 			b.Address = withSeverity(address, severity)
 		}
 		row.Bars = append(row.Bars, b)
@@ -249,7 +249,7 @@ func topOf(g index.Group, address string) topRow {
 	return row
 }
 
-// trim joins the products' rows of one name and keeps the worst.
+// trim merges the products' rows by name and truncates them to the most severe.
 func trim(rows *[]topRow) {
 	byName := map[string]*topRow{}
 	for _, r := range *rows {
@@ -277,7 +277,7 @@ func trim(rows *[]topRow) {
 	*rows = out[:min(len(out), topRows)]
 }
 
-// health reads which projects fail or are silent.
+// health reads the failing and the silent projects.
 func health(req *ui.Request, p *overviewPage, now time.Time) error {
 	return req.View(func(ctx context.Context, tx *store.Tx) (err error) {
 		if p.Silent, p.SilentAll, err = tx.ProjectsWithoutScan(ctx, now.AddDate(0, 0, -silentDays), topRows); err != nil {
@@ -304,15 +304,14 @@ func health(req *ui.Request, p *overviewPage, now time.Time) error {
 	})
 }
 
-// seenCookie remembers two times: when the visit before this one was, and when
-// this one is, in seconds.
+// seenCookie stores the times of the previous and of the current visit, in Unix seconds.
 const seenCookie = "redoubt_seen"
 
-// newVisit is how long somebody must be away for the next look to be a visit.
+// newVisit is the minimum absence before a new visit.
 const newVisit = 30 * time.Minute
 
-// lastVisit tells what happened since the viewer was here last. It is the
-// browser's memory, not the server's.
+// lastVisit returns the changes since the viewer's last visit. The time of the visit is only stored
+// in the browser.
 func lastVisit(req *ui.Request, view *index.View, now time.Time) *sinceVisit {
 	var before, latest int64
 	if c, err := req.HTTP.Cookie(seenCookie); err == nil {

@@ -13,25 +13,24 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// targetRow is how well due dates are kept, of one severity or of projects with one tag.
+// targetRow measures compliance with due dates for one severity, or for the projects with one tag.
 type targetRow struct {
 	index.DueTarget
-	Name, Severity string // of these one
+	Name, Severity string // one of them is set
 	Late           []lateCount
 }
 
-// lateCount is what is overdue of a product.
+// lateCount is the number of overdue findings of a product.
 type lateCount struct {
 	Product ui.Product
 	Count   int
-	Address string // of a list of just these
+	Address string // of a list of these findings
 }
 
-// Reached is the share of what was fixed that was fixed in time, in percent, rounded down:
-// a hundred is all.
+// Reached returns the percentage of fixed findings that were fixed in time, rounded down.
 func (t targetRow) Reached() int { return 100 * t.InTime / max(t.Fixed, 1) }
 
-// add sums up what a product has. Key and value narrow its list to the row.
+// add adds the counts of a product. key and value restrict its list to the row.
 func (t *targetRow) add(list string, p ui.Product, o index.DueTarget, key index.Facet, value string) {
 	t.Fixed, t.InTime, t.Overdue = t.Fixed+o.Fixed, t.InTime+o.InTime, t.Overdue+o.Overdue
 	if o.Overdue > 0 {
@@ -48,8 +47,7 @@ func (t *targetRow) add(list string, p ui.Product, o index.DueTarget, key index.
 	}
 }
 
-// targets are the rows of the overview: by severity, worst first, and by tag, those with
-// the most overdue first.
+// targets returns the rows by severity, most severe first, and by tag, most overdue findings first.
 func targets(req *ui.Request, view *index.View, scope overviewScope, since time.Time) (bySeverity, byTag []targetRow) {
 	var severities [model.SeverityCritical + 1]targetRow
 	tags := map[string]*targetRow{}
@@ -60,7 +58,7 @@ func targets(req *ui.Request, view *index.View, scope overviewScope, since time.
 		}
 		for tag, target := range targets.Tag {
 			if scope.Tag != "" && !strings.EqualFold(tag, scope.Tag) {
-				continue // projects have further tags
+				continue // projects may have further tags
 			}
 			if tags[tag] == nil {
 				tags[tag] = &targetRow{Name: tag}

@@ -14,20 +14,20 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// periods are how many weeks an overview may look back.
+// periods are the available periods of an overview in weeks.
 var periods = []int{4, trendWeeks, 26, 52}
 
-// overviewScope is what an overview is of, as its address says.
+// overviewScope is the scope of an overview, as parsed from its address.
 type overviewScope struct {
 	Weeks                 int
 	Tag, Project, Product string   // empty for all
-	Tags, Projects        []string // to choose from
+	Tags, Projects        []string // options of the form
 }
 
-// maxOffered is how many projects and tags a form offers.
+// maxOffered is the maximum number of projects in a form.
 const maxOffered = 500
 
-// readOverviewScope reads the address.
+// readOverviewScope parses the scope in the address.
 func readOverviewScope(req *ui.Request) (s overviewScope, err error) {
 	q := req.HTTP.URL.Query()
 	s = overviewScope{
@@ -44,7 +44,7 @@ func readOverviewScope(req *ui.Request) (s overviewScope, err error) {
 	return s, nil
 }
 
-// weeksOf reads from an address how many weeks to look back.
+// weeksOf parses the number of weeks in an address.
 func weeksOf(q url.Values) (int, error) {
 	text := q.Get("weeks")
 	if text == "" {
@@ -57,13 +57,13 @@ func weeksOf(q url.Values) (int, error) {
 	return n, nil
 }
 
-// Periods are what may be chosen.
+// Periods returns the available periods in weeks.
 func (overviewScope) Periods() []int { return periods }
 
-// Narrow reports whether the overview leaves projects out.
+// Narrow reports whether the overview excludes projects.
 func (s overviewScope) Narrow() bool { return s.Tag != "" || s.Project != "" }
 
-// products are those that the overview is of.
+// products returns the products of the overview.
 func (s overviewScope) products() []ui.Product {
 	if t, ok := model.ParseIssueType(s.Product); ok {
 		return []ui.Product{ui.ProductOf(t)}
@@ -71,7 +71,7 @@ func (s overviewScope) products() []ui.Product {
 	return ui.Products
 }
 
-// of selects each finding of a product once.
+// of selects each finding of a product in the scope once.
 func (s overviewScope) of(p ui.Product) model.FindingFilter {
 	f := ui.AllFindings(p)
 	if s.Tag != "" {
@@ -83,7 +83,7 @@ func (s overviewScope) of(p ui.Product) model.FindingFilter {
 	return f
 }
 
-// narrow is the address of a list of the scope's findings.
+// narrow restricts the address of a list to the scope's findings.
 func (s overviewScope) narrow(list string) string {
 	list = s.narrowProject(list)
 	if s.Tag != "" {
@@ -92,7 +92,7 @@ func (s overviewScope) narrow(list string) string {
 	return list
 }
 
-// narrowProject is the address of a list of the project's findings, whatever its tags.
+// narrowProject restricts the address of a list to the project's findings, with any tags.
 func (s overviewScope) narrowProject(list string) string {
 	if s.Project != "" {
 		list = narrowed(list, string(index.FacetProject), s.Project)
@@ -100,7 +100,7 @@ func (s overviewScope) narrowProject(list string) string {
 	return list
 }
 
-// fillChoices reads what may be chosen.
+// fillChoices reads the options of the form.
 func fillChoices(req *ui.Request, s *overviewScope) error {
 	return req.View(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Projects(ctx, store.ProjectQuery{Limit: maxOffered})
@@ -115,13 +115,13 @@ func fillChoices(req *ui.Request, s *overviewScope) error {
 	})
 }
 
-// period is what happened in it, beside what happened in as long a time before.
+// period counts the changes in a period and in the one before.
 type period struct {
-	New, Fixed, Net                   int // Net is by how many more are open at its end
+	New, Fixed, Net                   int // Net is the change in the number of open findings
 	NewBefore, FixedBefore, NetBefore int
 }
 
-// periodOf reads points of which the second half are the period.
+// periodOf sums up points. The second half is the period.
 func periodOf(points []index.TrendPoint) (p period) {
 	half := len(points) / 2
 	for i, point := range points {
@@ -135,14 +135,14 @@ func periodOf(points []index.TrendPoint) (p period) {
 	return p
 }
 
-// ageBucket is how many findings are open for so long.
+// ageBucket counts the open findings of an age.
 type ageBucket struct {
 	Label string
 	Count int
-	Share float64 // of all that are open, in percent
+	Share float64 // of all open findings, in percent
 }
 
-// agesOf counts what is open by how long it is there.
+// agesOf counts the open findings by age.
 func agesOf(view *index.View, filters []model.FindingFilter, now time.Time) []ageBucket {
 	buckets := []ageBucket{
 		{Label: "Up to 7 days"},

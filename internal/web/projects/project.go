@@ -16,18 +16,18 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// projectsPerPage is how many projects a page lists.
+// projectsPerPage is the number of projects on a page.
 const projectsPerPage = 100
 
-// projectRow is a project and what is open in it.
+// projectRow is a project with its open findings.
 type projectRow struct {
 	model.Project
-	Bars   []component.Bar // by severity, worst first, all products together
+	Bars   []component.Bar // by severity, most severe first, over all products
 	Open   int
 	Silent bool
 }
 
-// projectsPage lists projects.
+// projectsPage is a list of projects.
 type projectsPage struct {
 	Rows   []projectRow
 	Total  int
@@ -41,7 +41,7 @@ type projectsPage struct {
 	Done   *ui.Message
 }
 
-// listProjects lists projects, the one with the most to lose first.
+// listProjects lists projects, by default those with the most severe findings first.
 func listProjects(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	p := &projectsPage{Query: strings.TrimSpace(q.Get("q")), Tag: q.Get("tag"), Silent: q.Get("silent") != ""}
@@ -90,7 +90,7 @@ func listProjects(req *ui.Request) error {
 	return req.Show(http.StatusOK, ui.Page{Template: "projects", Title: "Projects", Section: "projects", Data: p})
 }
 
-// projectRows reads all projects and counts what is open in each.
+// projectRows reads all projects and counts their open findings.
 func projectRows(req *ui.Request) ([]projectRow, error) {
 	var all []model.Project
 	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -135,7 +135,7 @@ func projectRows(req *ui.Request) ([]projectRow, error) {
 	return rows, nil
 }
 
-// barsOf lays counts by severity out, worst first.
+// barsOf converts counts by severity to bars, most severe first.
 func barsOf(counts [model.SeverityCritical + 1]int) (bars []component.Bar, total int) {
 	for severity := model.SeverityCritical; severity > 0; severity-- {
 		if n := counts[severity]; n > 0 {
@@ -175,7 +175,7 @@ func (p *projectsPage) sort(by string) {
 	})
 }
 
-// moreSevere compares counts by the worst severity first.
+// moreSevere compares counts, starting with the highest severity.
 func moreSevere(a, b []component.Bar) int {
 	for severity := model.SeverityCritical; severity > 0; severity-- {
 		if c := cmp.Compare(countOf(b, severity), countOf(a, severity)); c != 0 {
@@ -194,7 +194,7 @@ func countOf(bars []component.Bar, severity model.Severity) int {
 	return 0
 }
 
-// updateProject changes what people decide about a project.
+// updateProject changes the settings of a project.
 func updateProject(req *ui.Request, form url.Values) error {
 	tags, err := model.NormalTags(strings.Split(form.Get("tags"), ","))
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// projectDeletePage asks whether a project shall go, and says what goes with it.
+// projectDeletePage is the confirmation page for deleting a project, with the effect.
 type projectDeletePage struct {
 	model.Project
 	store.ProjectHolding
 	Fault string
 }
 
-// askDeleteProject counts what would go with a project.
+// askDeleteProject shows the confirmation page for deleting a project.
 func askDeleteProject(req *ui.Request) error {
 	return askDeleteProjectWith(req, http.StatusOK, "")
 }
@@ -36,7 +36,7 @@ func askDeleteProjectWith(req *ui.Request, status int, fault string) error {
 	return req.Show(status, ui.Page{Template: "project_delete", Title: "Delete " + p.Name, Section: "projects", Data: p})
 }
 
-// deleteProject deletes a project for whom it was named by.
+// deleteProject deletes a project if its name was entered.
 func deleteProject(req *ui.Request) error {
 	meant, err := ui.DeleteNamed(req, func(ctx context.Context, tx *store.Tx, id int64) (string, error) {
 		p, err := tx.Project(ctx, id)

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	projectScans = 10               // that its page lists
-	maxBranches  = 20               // likewise
-	readBranches = 10 * maxBranches // of which it lists those that were scanned last
+	projectScans = 10               // maximum number of scans
+	maxBranches  = 20               // maximum number of branches
+	readBranches = 10 * maxBranches // number of branches read, of which the most recently scanned are listed
 )
 
-// projectPage is everything about one project.
+// projectPage is the page of one project.
 type projectPage struct {
 	model.Project
 	Managed    managedRow
@@ -31,31 +31,30 @@ type projectPage struct {
 	Weeks      int
 	Rules      []topRow
 	Refs       []branchRow
-	MoreRefs   bool // there are branches that are not in Refs
+	MoreRefs   bool // Refs does not contain all branches
 	Packages   []packageRisk
-	PackageAll int // how many packages have open findings
+	PackageAll int // number of packages with open findings
 	Scans      []component.ScanRow
 	Lockfiles  []model.LockfileSummary
 	Saved      bool
 	Fault      string
 }
 
-// branchRow is a branch, what is open on it, and the scan of it that came last.
+// branchRow is a branch with its open findings and latest scan.
 type branchRow struct {
 	Ref     string
 	Primary bool
 	Parts   []refPart
-	Scan    *component.ScanRow // nil where no scan of it is kept
+	Scan    *component.ScanRow // nil if there is none
 }
 
-// refPart is what is open of one product.
+// refPart counts the open findings of one product.
 type refPart struct {
 	Product string
 	Open    int
 	Address string
 }
 
-// showProject shows one project.
 func showProject(req *ui.Request) error {
 	return showProjectWith(req, http.StatusOK, "")
 }
@@ -98,7 +97,7 @@ func showProjectWith(req *ui.Request, status int, fault string) error {
 	return req.Show(status, ui.Page{Template: "project", Title: p.Name, Section: "projects", Data: p})
 }
 
-// scansOf reads the newest scans of a project, and the latest of each of its branches.
+// scansOf reads the newest scans of a project, and the latest of each branch.
 func scansOf(
 	ctx context.Context, req *ui.Request, tx *store.Tx, p *projectPage,
 ) (latest []component.ScanRow, err error) {
@@ -116,7 +115,8 @@ func scansOf(
 	return component.ScanRows(ctx, req, tx, scans, names)
 }
 
-// openIn counts what is open in a project: by product, rule, package and branch, and over time.
+// openIn counts the open findings of a project: by product, rule, package and branch, and over
+// time.
 func openIn(req *ui.Request, p *projectPage, latest []component.ScanRow) error {
 	view, err := req.Findings()
 	if err != nil {
@@ -168,7 +168,7 @@ func openIn(req *ui.Request, p *projectPage, latest []component.ScanRow) error {
 	return nil
 }
 
-// rowOf is the row of a branch, made where there is none.
+// rowOf returns the row of a branch and creates it if necessary.
 func rowOf(refs map[string]*branchRow, ref string) *branchRow {
 	if refs[ref] == nil {
 		refs[ref] = &branchRow{Ref: ref}
@@ -176,7 +176,7 @@ func rowOf(refs map[string]*branchRow, ref string) *branchRow {
 	return refs[ref]
 }
 
-// branches lists the primary branch, then those that were scanned last.
+// branches lists the primary branch, then the most recently scanned ones.
 func (p *projectPage) branches(refs map[string]*branchRow, latest []component.ScanRow) {
 	for i := range latest {
 		rowOf(refs, latest[i].Ref).Scan = &latest[i]
@@ -192,7 +192,7 @@ func (p *projectPage) branches(refs map[string]*branchRow, latest []component.Sc
 	p.Refs = p.Refs[:min(len(p.Refs), maxBranches)]
 }
 
-// order puts the primary branch first.
+// order ranks the primary branch above others.
 func (r branchRow) order() int {
 	if r.Primary {
 		return 1
@@ -200,7 +200,7 @@ func (r branchRow) order() int {
 	return 0
 }
 
-// started is when the latest scan did, in microseconds; 0 where none is known.
+// started returns the start of the latest scan in microseconds, or 0.
 func (r branchRow) started() int64 {
 	if r.Scan == nil {
 		return 0

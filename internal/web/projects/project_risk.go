@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// packageFindings is how many findings of a package, the worst of them, say what to
-// upgrade it to.
+// packageFindings is the maximum number of a package's findings, most severe first, from which the
+// upgrade is derived.
 const packageFindings = 50
 
 // packageRisk is a package with open findings in a project.
@@ -19,15 +19,15 @@ type packageRisk struct {
 	topRow
 	Open      int
 	Overdue   int
-	Late      string   // address of those that are overdue
-	Versions  []string // that are installed
-	Fixed     []string // the lowest that is free of all that have a fix, one an ecosystem
-	Unfixed   bool     // some have no fix
+	Late      string   // address of the overdue findings
+	Versions  []string // installed versions
+	Fixed     []string // lowest version that fixes all fixable findings, one per ecosystem
+	Unfixed   bool     // some findings have no fix
 	Malicious bool
 }
 
-// packagesAtRisk describes the worst of the groups by package. The filter selects what is
-// open of the supply chain in the project, which is listed at an address.
+// packagesAtRisk reads the packages with the most severe findings. filter selects the open
+// supply-chain findings of the project, and address is their list.
 func packagesAtRisk(
 	req *ui.Request, view *index.View, p *projectPage, filter model.FindingFilter, groups []index.Group, address string,
 ) error {
@@ -58,7 +58,7 @@ func packagesAtRisk(
 	return nil
 }
 
-// upgrade reads what is installed, and what to upgrade to, from findings of the package.
+// upgrade derives the installed versions and the upgrade from findings of the package.
 func (r *packageRisk) upgrade(found []component.ShownFinding) {
 	highest := map[string]string{} // by ecosystem
 	for _, f := range found {

@@ -9,7 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/component"
 )
 
-// The upgrade of a package is the lowest version that is free of all that have a fix.
+// TestUpgradeOfAPackage checks that the upgrade is the lowest version that fixes all fixable
+// findings.
 func TestUpgradeOfAPackage(t *testing.T) {
 	found := func(ecosystem, installed string, fixes ...string) component.ShownFinding {
 		f := component.ShownFinding{Finding: api.Finding{FoundDependency: &api.FoundDependency{Package: "a", Version: installed, Ecosystem: ecosystem}}}

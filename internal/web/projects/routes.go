@@ -21,7 +21,7 @@ const (
 	writes  = httpx.Writes
 )
 
-// Routes returns the table of the pages about projects, scans and dependencies.
+// Routes returns the routes of the pages about projects, scans and dependencies.
 func Routes() []ui.Route {
 	advisories := &known{}
 	return slices.Concat(startRoutes(), []ui.Route{
@@ -43,7 +43,7 @@ func Routes() []ui.Route {
 	})
 }
 
-// startRoutes are the rows about the first start, and about uploads.
+// startRoutes returns the routes of the setup guide and of uploads.
 func startRoutes() []ui.Route {
 	const start = org + ui.StartPath
 	return []ui.Route{

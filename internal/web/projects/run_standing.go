@@ -8,13 +8,13 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// managedRow is what is in force of a project's managed scans, as pages show it.
+// managedRow is the state of a project's managed scans.
 type managedRow struct {
 	model.RunStatus
 	Project model.Project
 }
 
-// standingWords are standings as people call them, with their tone.
+// standingWords contains the display name and color class of each state.
 var standingWords = map[model.RunStanding][2]string{
 	model.RunsOff: {"Off", "plain"}, model.RunsWithoutConnection: {"Not connected", "warn"},
 	model.RunsWithoutRunner: {"No runner", "warn"},
@@ -22,11 +22,11 @@ var standingWords = map[model.RunStanding][2]string{
 	model.RunsRunning:       {"Running", "accent"}, model.RunsFailing: {"Failing", "bad"},
 }
 
-// Word and Tone are the standing as the page shows it.
+// Word and Tone return the display name and color class of the state.
 func (m managedRow) Word() string { return standingWords[m.Standing][0] }
 func (m managedRow) Tone() string { return standingWords[m.Standing][1] }
 
-// Step is the page below the deployment where what is wrong is mended; empty: nothing is.
+// Step returns the page on which the problem can be fixed; empty if there is no problem.
 func (m managedRow) Step() string {
 	switch m.Standing {
 	case model.RunsWithoutConnection:
@@ -43,12 +43,12 @@ func (m managedRow) Step() string {
 	return ""
 }
 
-// Schedules are what a project can be scanned by.
+// Schedules returns the available schedules.
 func (m managedRow) Schedules() []model.RunEvery {
 	return []model.RunEvery{model.RunWeekly, model.RunDaily, model.RunOnPush, model.RunNever}
 }
 
-// managedOf tells what is in force of projects.
+// managedOf reads the state of managed scans of projects.
 func managedOf(ctx context.Context, req *ui.Request, tx *store.Tx, projects ...model.Project) ([]managedRow, error) {
 	facts, err := tx.RunFactsOf(ctx, projects)
 	rows := make([]managedRow, len(facts))
@@ -58,8 +58,8 @@ func managedOf(ctx context.Context, req *ui.Request, tx *store.Tx, projects ...m
 	return rows, err
 }
 
-// unmanaged lists the projects whose managed scans are wanted and not in force, as many as
-// a card shows, and counts all.
+// unmanaged returns the projects whose managed scans are enabled but not working, at most topRows,
+// and their total number.
 func unmanaged(ctx context.Context, req *ui.Request, tx *store.Tx) (rows []managedRow, all int, err error) {
 	projects, err := tx.ManagedProjects(ctx)
 	if err != nil {

@@ -16,21 +16,20 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// sbomJob is the kind of job that makes bills of materials, as the Web API
-// queues them too.
+// sbomJob is the kind of job that creates SBOMs. The Web API uses the same kind.
 const sbomJob = "sbom"
 
-// sbomPage asks for a bill of materials and lists those made lately.
+// sbomPage is the form for SBOMs, with the recently created ones.
 type sbomPage struct {
 	Jobs     []sbomRow
 	Projects []model.Project
 	Formats  []sbomFormat
 	Running  bool
-	Project  int64 // chosen beforehand
+	Project  int64 // preselected
 	Self     string
 }
 
-// sbomFormat is a document that can be had, as CycloneDX 1.6 in XML.
+// sbomFormat is an available format, such as CycloneDX 1.6 in XML.
 type sbomFormat struct {
 	Value, Label string
 	Default      bool
@@ -38,19 +37,19 @@ type sbomFormat struct {
 
 type sbomRow struct {
 	model.Job
-	Of      string // the project, or everything
+	Of      string // project, or everything
 	Format  string
-	Address string // to download; empty before it is done
+	Address string // download link; empty until the job is done
 }
 
-// formatNames are what people call the formats.
+// formatNames contains the display names of the formats.
 var formatNames = map[model.SBOMFormat]string{
 	model.CycloneDX: "CycloneDX",
 	model.SPDX:      "SPDX",
 	model.OpenVEX:   "OpenVEX",
 }
 
-// sbomFormats lists what sbom can write, newest first.
+// sbomFormats lists the formats of package sbom, newest version first.
 func sbomFormats() []sbomFormat {
 	var out []sbomFormat
 	for _, f := range sbom.Formats() {
@@ -69,7 +68,7 @@ func sbomFormats() []sbomFormat {
 
 func listSBOMs(req *ui.Request) error {
 	p := &sbomPage{Formats: sbomFormats(), Self: req.To("/sbom")}
-	p.Project, _ = strconv.ParseInt(req.HTTP.URL.Query().Get("project"), 10, 64) // none is everything
+	p.Project, _ = strconv.ParseInt(req.HTTP.URL.Query().Get("project"), 10, 64) // 0 selects all projects
 	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
 		if p.Projects, err = tx.Projects(ctx, store.ProjectQuery{}); err != nil {
 			return err
@@ -119,7 +118,7 @@ func newSBOMRow(req *ui.Request, j model.Job, projects []model.Project) sbomRow 
 	return row
 }
 
-// requestSBOM queues the making of one.
+// requestSBOM queues a job that creates an SBOM.
 func requestSBOM(req *ui.Request, form url.Values) error {
 	request, err := sbomRequest(form.Get("format"), form.Get("project"), form.Get("ref"))
 	if err != nil {
@@ -141,7 +140,7 @@ func requestSBOM(req *ui.Request, form url.Values) error {
 	return ui.RedirectAfter(req, err, "/sbom")
 }
 
-// sbomRequest reads the form.
+// sbomRequest parses the form.
 func sbomRequest(format, project, ref string) (model.SBOMRequest, error) {
 	r := model.SBOMRequest{ComponentType: "application"}
 	parts := strings.Split(format, " ")
@@ -162,7 +161,7 @@ func sbomRequest(format, project, ref string) (model.SBOMRequest, error) {
 	return r, sbom.Check(r)
 }
 
-// downloadSBOM hands a finished one out.
+// downloadSBOM writes a finished SBOM.
 func downloadSBOM(req *ui.Request) error {
 	var job model.Job
 	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -184,7 +183,7 @@ func downloadSBOM(req *ui.Request) error {
 	h.Set("Content-Disposition", `attachment; filename="sbom-`+ui.Decimal(job.ID)+extension+`"`)
 	h.Set("Content-Length", strconv.Itoa(len(job.Result)))
 	if req.HTTP.Method != http.MethodHead {
-		_, _ = req.Writer.Write(job.Result) // a lost connection has nobody to tell
+		_, _ = req.Writer.Write(job.Result) // an error means that the client disconnected
 	}
 	return nil
 }

@@ -21,20 +21,20 @@ const (
 	changesPerPage = 100
 )
 
-// scansPage lists scans.
+// scansPage is a list of scans.
 type scansPage struct {
 	Rows    []component.ScanRow
 	Next    string // address; empty on the last page
-	First   string // address, when this is not the first page
+	First   string // address; empty on the first page
 	Query   url.Values
-	Running bool // some of them are under way, so the page looks again soon
-	Newest  bool // it is the first page, where scans that begin show up
+	Running bool // some scans are running, so the page polls
+	Newest  bool // the first page, where new scans appear
 	Self    string
-	Project string // what is searched for in their names; empty for all
-	Nobody  bool   // no project is called so
+	Project string // searched in project names; empty for all
+	Nobody  bool   // no project matches
 }
 
-// listScans lists scans, the latest first.
+// listScans lists scans, latest first.
 func listScans(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	filter, after, err := scanFilter(q)
@@ -87,9 +87,9 @@ func listScans(req *ui.Request) error {
 	})
 }
 
-// projectsCalled finds the project of a name, or of a former one, else all that
-// have the text in their name, in any case. A text is no glob: names may hold
-// whatever globs are written with.
+// projectsCalled returns the project with the current or former name text. If there is none, it
+// returns all projects whose name contains the text, ignoring case. The text is not a glob, as
+// names may contain glob characters.
 func projectsCalled(ctx context.Context, tx *store.Tx, text string) (ids []int64, err error) {
 	project, err := tx.ProjectByName(ctx, text)
 	if err == nil {
@@ -116,7 +116,7 @@ func projectsOf(scans []model.Scan) []int64 {
 	return slices.Compact(ids)
 }
 
-// scanFilter reads what scans are asked for.
+// scanFilter parses a query.
 func scanFilter(q url.Values) (f model.ScanFilter, after store.ScanCursor, err error) {
 	if ref := strings.TrimSpace(q.Get("ref")); ref != "" {
 		f.Ref = model.FullRef(ref)

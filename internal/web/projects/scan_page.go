@@ -14,29 +14,29 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// scanPage accounts for one scan.
+// scanPage is the page of one scan.
 type scanPage struct {
 	component.ScanRecord
 	Counts  []scanCount
-	Show    string // which of the counts is opened; empty for all changes
-	Title   string // of the rows
+	Show    string // selected count; empty for all changes
+	Title   string // heading of the rows
 	Changes []scanChange
 	Pages   ui.Pager
 	Gaps    []gapGroup
-	AllGaps int                 // some may not be listed
-	AnyLeft bool                // some are not
-	Others  []store.SourceCount // what is unresolved by other sources: this scan does not speak for it
-	Own     int                 // unresolved by its own source
-	List    string              // address of what is open on its branch
-	Self    string              // address with what is opened
+	AllGaps int                 // some may be omitted
+	AnyLeft bool                // some are omitted
+	Others  []store.SourceCount // unresolved findings of other sources, which this scan does not affect
+	Own     int                 // unresolved findings of its own source
+	List    string              // address of the open findings on its branch
+	Self    string              // address with the selected count
 }
 
-// scanCount is a number about a scan, and where its rows are.
+// scanCount is a count of a scan, with a link to its rows.
 type scanCount struct {
 	Key     string
 	Word    string
 	Count   int
-	Address string // empty where the rows are not kept
+	Address string // empty if the rows are not stored
 	Current bool
 }
 
@@ -44,14 +44,15 @@ type scanChange struct {
 	store.ScanChange
 	Word string
 	Note string
-	// Unrated: nobody rates the vulnerability, so that medium stands in.
+	// Unrated reports whether the vulnerability has no rating, so that its severity defaults to
+	// medium.
 	Unrated bool
 }
 
-// reportedKey opens all that a scan reported, changed or not.
+// reportedKey selects all findings that a scan reported.
 const reportedKey = "reported"
 
-// changeWords are what a scan may do to a finding, in the order of the page.
+// changeWords contains the labels of a scan's changes, in display order.
 var changeWords = []struct {
 	kind model.FindingEventKind
 	word string
@@ -74,7 +75,7 @@ func changeWord(kind model.FindingEventKind) string {
 	return ""
 }
 
-// showScan shows one scan with what it changed.
+// showScan shows a scan and its changes.
 func showScan(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	bad := &model.InvalidError{}
@@ -112,7 +113,7 @@ func showScan(req *ui.Request) error {
 	})
 }
 
-// rateChanges marks what nobody rates.
+// rateChanges marks changes without a severity rating.
 func rateChanges(req *ui.Request, p *scanPage) error {
 	view, err := req.Findings()
 	if err != nil {
@@ -129,10 +130,10 @@ func rateChanges(req *ui.Request, p *scanPage) error {
 	return err
 }
 
-// read gathers what the scan did, and one page of the rows that are opened.
+// read reads the changes of the scan and one page of the selected rows.
 func (p *scanPage) read(ctx context.Context, tx *store.Tx, page int, base string) error {
 	p.gaps()
-	if p.Runs() { // it changes findings all at once at its end, and its page asks often
+	if p.Runs() { // a running scan has no changes yet, and its page polls often
 		p.count(nil, base)
 		p.opened()
 		return nil
@@ -151,7 +152,7 @@ func (p *scanPage) read(ctx context.Context, tx *store.Tx, page int, base string
 	return err
 }
 
-// readChanges counts what the scan did, and reads one page of the rows that are opened.
+// readChanges counts the changes and reads one page of the selected rows.
 func (p *scanPage) readChanges(ctx context.Context, tx *store.Tx, page int, base string) error {
 	kind := model.FindingEventKind(p.Show)
 	if p.Show == reportedKey {
@@ -177,7 +178,7 @@ func (p *scanPage) readChanges(ctx context.Context, tx *store.Tx, page int, base
 	return nil
 }
 
-// count puts the numbers into the order and the words of the page.
+// count converts the counts to their labels, in display order.
 func (p *scanPage) count(counts map[model.FindingEventKind]int, base string) {
 	add := func(key, word string, n int, opens bool) {
 		c := scanCount{Key: key, Word: word, Count: n, Current: p.Show == key}
@@ -192,7 +193,7 @@ func (p *scanPage) count(counts map[model.FindingEventKind]int, base string) {
 	add(reportedKey, "Reported", p.Scan.Counts.Total(), p.Known && p.Outcome == model.ScanApplied)
 }
 
-// opened says what the rows are of, and returns how many there are.
+// opened sets the heading of the rows and returns their number.
 func (p *scanPage) opened() (total int) {
 	p.Title = "What it changed"
 	for _, c := range p.Counts {
@@ -210,7 +211,7 @@ func (p *scanPage) opened() (total int) {
 	return total
 }
 
-// reported reads a page of what the scan reported.
+// reported reads a page of the reported findings.
 func (p *scanPage) reported(ctx context.Context, tx *store.Tx, page int) ([]store.ScanChange, error) {
 	ids := p.Account.Reported
 	ids = ids[min((page-1)*changesPerPage, len(ids)):min(page*changesPerPage, len(ids))]
@@ -233,15 +234,15 @@ func (p *scanPage) reported(ctx context.Context, tx *store.Tx, page int) ([]stor
 	return out, err
 }
 
-// gapGroup has what a scan did not look at for one reason.
+// gapGroup contains what a scan skipped for one reason.
 type gapGroup struct {
 	Title string
-	Why   string // of all of them
+	Why   string // for the whole group
 	Gaps  []model.ScanGap
 	Open  bool
 }
 
-// gapKinds are the kinds of gaps as the page tells them.
+// gapKinds contains the labels of the kinds of gaps.
 var gapKinds = []struct{ kind, title, why string }{
 	{
 		model.GapLockfile,
@@ -259,7 +260,7 @@ var gapKinds = []struct{ kind, title, why string }{
 	},
 }
 
-// gaps groups what the scan did not look at.
+// gaps groups the gaps of the scan.
 func (p *scanPage) gaps() {
 	list := p.Account.Gaps
 	if !p.Known {
@@ -283,7 +284,7 @@ func (p *scanPage) gaps() {
 	}
 }
 
-// movedFrom says where a finding was before, or nothing.
+// movedFrom describes the previous location of a finding, or returns an empty string.
 func movedFrom(detail string) string {
 	var d struct {
 		From string `json:"from"`

@@ -14,18 +14,18 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// uploadPage is the form, with what was typed.
+// uploadPage is the upload form with its input.
 type uploadPage struct {
 	Said   api.ImportQuery
-	Fault  string   // why nothing was taken
-	Faults []string // each thing that is wrong, where there are several
+	Fault  string   // why the upload was rejected
+	Faults []string // the individual errors, if there are several
 	Known  []string // projects
 }
 
-// knownProjects are how many projects the form proposes.
+// knownProjects is the maximum number of projects that the form suggests.
 const knownProjects = 200
 
-// upload shows the form. The address may fill in project and branch.
+// upload shows the form. The address may contain initial values.
 func upload(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	return showUpload(req, http.StatusOK, &uploadPage{Said: api.ImportQuery{
@@ -54,7 +54,7 @@ func showUpload(req *ui.Request, status int, p *uploadPage) error {
 	})
 }
 
-// takeUpload hands the form on as it comes in, and leads to what was taken of it.
+// takeUpload streams the form to the importer and redirects to the result.
 func takeUpload(req *ui.Request) error {
 	if req.Uploads == nil {
 		return model.ErrUnavailable
@@ -70,7 +70,7 @@ func takeUpload(req *ui.Request) error {
 	case err == nil:
 		req.Redirect(req.To(ui.UploadPath + "/" + key))
 		return nil
-	case errors.Is(err, auth.ErrUnauthenticated): // since the upload began
+	case errors.Is(err, auth.ErrUnauthenticated): // the session ended during the upload
 		req.Lead(ui.SignInAddress(req.To(ui.UploadPath + "?" + typed(said).Encode())))
 		return nil
 	case !errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError:
@@ -90,7 +90,7 @@ func fieldErrors(p *api.Problem) (out []model.FieldError) {
 	return out
 }
 
-// typed is what was typed into the form, to find it there again.
+// typed returns the input of the form as a query.
 func typed(said *api.ImportQuery) url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
@@ -111,7 +111,7 @@ func typed(said *api.ImportQuery) url.Values {
 	return q
 }
 
-// asCaller is the viewer as the Web API knows its callers.
+// asCaller returns the viewer as a caller of the Web API.
 func asCaller(req *ui.Request) (auth.Caller, error) {
 	var me model.Member
 	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -128,38 +128,38 @@ func asCaller(req *ui.Request) (auth.Caller, error) {
 	return auth.ByPerson(req.Viewer.Deployment, me, req.Viewer.Actor(), still), err
 }
 
-// uploadedPage says what became of an upload.
+// uploadedPage is the result of an upload.
 type uploadedPage struct {
 	api.ImportResponse
 	Rows    []uploadedRow
-	Project string // of the first, to upload more
+	Project string // of the first import, for further uploads
 	Ref     string
 }
 
-// uploadedRow is what one source's reports did.
+// uploadedRow is the result of one source's reports.
 type uploadedRow struct {
 	api.Import
-	Said         string         // why nothing changed; empty where it may have
-	ByAdvisories int            // findings of the advisories that changed
-	Lists        []uploadedList // of the project's findings of the branch
+	Said         string         // why nothing changed; empty if findings may have changed
+	ByAdvisories int            // changed findings of the advisories
+	Lists        []uploadedList // lists of the project's findings on the branch
 }
 
-// uploadedList is how many findings of a product were in a report, with the address of
-// all that the branch has.
+// uploadedList counts the findings of a product in a report, with the address of all findings on
+// the branch.
 type uploadedList struct {
 	Product ui.Product
 	Count   int64
 	Address string
 }
 
-// outcomesSaid says why an import changed nothing.
+// outcomesSaid contains the reasons why an import changed nothing.
 var outcomesSaid = map[string]string{
 	"repeat":     "Exactly this was uploaded before: it is recorded as a scan, and no finding changed.",
 	"late":       "A scan that started later counts already: this one is recorded, and changes no finding.",
 	"superseded": "The branch had this commit before and others since: this one is recorded, and changes no finding.",
 }
 
-// uploaded shows what became of an upload.
+// uploaded shows the result of an upload.
 func uploaded(req *ui.Request) error {
 	if req.Uploads == nil {
 		return model.ErrNotFound

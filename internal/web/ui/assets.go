@@ -13,11 +13,11 @@ import (
 //go:embed assets/*.css assets/*.js assets/*.svg
 var assetFiles embed.FS
 
-// assets are the files that pages load. The hash of its content is in the
-// address of each, so browsers keep them for good.
+// assets maps the static files to their addresses. Each address contains a hash of the content, so
+// browsers can cache it indefinitely.
 type assets struct {
 	address map[string]string // by name: /assets/app.0123456789ab.css
-	name    map[string]string // by the last part of the address
+	name    map[string]string // by the last element of the address
 }
 
 func newAssets() (*assets, error) {
@@ -39,7 +39,7 @@ func newAssets() (*assets, error) {
 	return a, nil
 }
 
-// serve answers an asset by its hashed name.
+// serve writes an asset by its hashed name.
 func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	name, ok := a.name[r.PathValue("file")]
 	if !ok {

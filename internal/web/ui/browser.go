@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// browserName is what a browser calls itself, in two words.
+// browserName returns a short name of the browser and its system from a User-Agent header.
 func browserName(agent string) string {
 	find := func(words [][2]string, other string) string {
 		for _, w := range words {

@@ -22,7 +22,7 @@ var (
 	errCrossOrigin  = errors.New("sent by another site")
 )
 
-// fault is what a page says about an error.
+// fault is the content of an error page.
 type fault struct {
 	Status    int
 	Title     string
@@ -31,8 +31,8 @@ type fault struct {
 	RequestID string
 }
 
-// faultOf says to a person what failed, and what to do. Nothing of the inside
-// gets into it.
+// faultOf returns the error page for an error: what failed and what to do. It exposes no internal
+// details.
 func faultOf(err error) fault {
 	var invalid *model.InvalidError
 	var busy *model.BusyError
@@ -81,8 +81,8 @@ func faultOf(err error) fault {
 	}
 }
 
-// faultOfViewer is faultOf for what the person may not do, or has to do first; its
-// status is 0 where it is something else.
+// faultOfViewer is faultOf for missing permissions and for steps that the viewer must complete
+// first. Its Status is 0 for other errors.
 func faultOfViewer(err error) fault {
 	switch {
 	case errors.Is(err, ErrForbidden):
@@ -116,7 +116,7 @@ func faultOfViewer(err error) fault {
 	return fault{}
 }
 
-// AsFilledIn names fields as forms do: body.new_triage_until is until.
+// AsFilledIn renames fields to their names in forms, such as body.new_triage_until to until.
 func AsFilledIn(fields []model.FieldError) []model.FieldError {
 	out := slices.Clone(fields)
 	for i, f := range out {
@@ -126,7 +126,7 @@ func AsFilledIn(fields []model.FieldError) []model.FieldError {
 	return out
 }
 
-// fail answers with a page about an error.
+// fail writes the error page of an error.
 func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err error) {
 	if httpx.HungUp(r, err) {
 		w.WriteHeader(httpx.StatusHungUp)
@@ -153,9 +153,9 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, viewer Viewer, err 
 	}
 }
 
-// ownViewer is who looks at a page below /orgs that is not there, or is not
-// theirs: they see it in the deployment that they have a role in, so that they
-// find out of it. It is nobody where nobody is signed in, and elsewhere.
+// ownViewer returns the viewer for the error page of a path below /orgs that is missing or not
+// accessible. The viewer is placed in a deployment of their own, so that navigation works. It is
+// zero without a session and for other paths.
 func (p *Pages) ownViewer(r *http.Request) Viewer {
 	rest, below := strings.CutPrefix(r.URL.Path, "/orgs/")
 	if !below {

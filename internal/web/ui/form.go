@@ -17,8 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Refusal returns the status and the text of an error in the input or of a conflict; false for
-// other errors.
+// Refusal returns the status and the text of an input error or a conflict, and false for other
+// errors.
 func Refusal(err error) (status int, why string, is bool) {
 	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		return http.StatusBadRequest, invalid.Fields[0].Message, true
@@ -29,7 +29,7 @@ func Refusal(err error) (status int, why string, is bool) {
 	return 0, "", false
 }
 
-// RedirectAfter leads on where something was done.
+// RedirectAfter redirects to a page of the deployment unless err is set, and returns err.
 func RedirectAfter(req *Request, err error, to string) error {
 	if err == nil {
 		req.Redirect(req.To(to))
@@ -37,7 +37,7 @@ func RedirectAfter(req *Request, err error, to string) error {
 	return err
 }
 
-// Lines reads a list that has one entry a line.
+// Lines splits a text into its non-empty lines, without surrounding space.
 func Lines(text string) (out []string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -54,10 +54,11 @@ func (req *Request) IsLocal(address string) bool {
 		!strings.ContainsAny(address, "\\\r\n")
 }
 
-// Decimal writes an id.
+// Decimal formats an id.
 func Decimal(id int64) string { return strconv.FormatInt(id, 10) }
 
-// Number reads a number of an address, 0 where there is none. Text that is no number becomes a field of bad.
+// Number parses a number in a query, 0 if it is missing. An invalid number is added to the fields
+// of bad.
 func Number(q url.Values, name string, bad *model.InvalidError) int {
 	text := q.Get(name)
 	if text == "" {
@@ -70,7 +71,7 @@ func Number(q url.Values, name string, bad *model.InvalidError) int {
 	return int(n)
 }
 
-// InputError is what a form says about an error that whoever filled it in can mend.
+// InputError returns the message of an error that the user can correct in the form.
 func InputError(err error) (string, bool) {
 	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		return (&model.InvalidError{Fields: AsFilledIn(invalid.Fields)}).Error(), true
@@ -81,8 +82,8 @@ func InputError(err error) (string, bool) {
 	return "", false
 }
 
-// DeleteNamed deletes what a page is about if the form has its name, so that nobody hits
-// another one by mistake, and reports whether it has.
+// DeleteNamed deletes an object if the form contains its name, and reports whether it did. Typing
+// the name prevents deleting the wrong object.
 func DeleteNamed(
 	req *Request, nameOf func(context.Context, *store.Tx, int64) (string, error),
 	remove func(*store.Tx, context.Context, int64) error,
@@ -101,13 +102,13 @@ func DeleteNamed(
 	return meant, err
 }
 
-// What a search may have: each word costs a look at all that is searched.
+// Limits of a search. Each word costs one pass over the searched texts.
 const (
 	maxSearch      = 200 // characters
 	maxSearchWords = 16
 )
 
-// searchable refuses what no person searches for.
+// searchable rejects searches that exceed the limits.
 func searchable(text string) error {
 	if utf8.RuneCountInString(text) > maxSearch || len(strings.Fields(text)) > maxSearchWords {
 		return model.Invalid("q", "has at most %d words and %d characters: search for less", maxSearchWords, maxSearch)
@@ -115,7 +116,7 @@ func searchable(text string) error {
 	return nil
 }
 
-// TextualValues refuses what is no text among the values of an address or a form.
+// TextualValues rejects values that are not valid text.
 func TextualValues(place string, values url.Values) error {
 	for name, list := range values {
 		if !httpx.IsText(name) || slices.ContainsFunc(list, func(s string) bool { return !httpx.IsText(s) }) {
@@ -125,7 +126,7 @@ func TextualValues(place string, values url.Values) error {
 	return nil
 }
 
-// WithForm reads the form of a request for a handler.
+// WithForm returns a handler that parses the form of a request and passes it to handle.
 func WithForm(handle func(*Request, url.Values) error) func(*Request) error {
 	return func(req *Request) error {
 		form, err := req.Form()
@@ -136,7 +137,7 @@ func WithForm(handle func(*Request, url.Values) error) func(*Request) error {
 	}
 }
 
-// BaseURL is the address of the server, as browsers know it.
+// BaseURL returns the address of the server, as browsers reach it.
 func (req *Request) BaseURL() string {
 	if found := httpx.OriginOf(req.HTTP); found.Base != "" {
 		return found.Base
@@ -148,7 +149,7 @@ func (req *Request) BaseURL() string {
 	return trust.Origin(req.HTTP).Base
 }
 
-// Form reads a form of bounded size.
+// Form parses the request's form of at most 2 MiB.
 func (req *Request) Form() (url.Values, error) {
 	req.HTTP.Body = http.MaxBytesReader(req.Writer, req.HTTP.Body, 2<<20)
 	if err := req.HTTP.ParseForm(); err != nil {
@@ -157,5 +158,5 @@ func (req *Request) Form() (url.Values, error) {
 	return req.HTTP.PostForm, TextualValues("form", req.HTTP.PostForm)
 }
 
-// Today is the day in UTC, in which decisions end.
+// Today returns the current date in UTC. Decisions expire by UTC dates.
 func (req *Request) Today() string { return req.Clock().UTC().Format(time.DateOnly) }

@@ -8,7 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/httpx"
 )
 
-// TestLinksOfPagesStartAsTheServerFoundOut: pages do not read the Host header again.
+// TestLinksOfPagesStartAsTheServerFoundOut checks that pages use the origin of the request context
+// instead of the Host header.
 func TestLinksOfPagesStartAsTheServerFoundOut(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://evil.example/", nil)
 	r = r.WithContext(httpx.WithOrigin(r.Context(), httpx.Origin{Base: "http://127.0.0.1:8080"}))

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// funcs are what templates may call.
+// funcs returns the functions of templates.
 func (p *Pages) funcs() template.FuncMap {
 	return template.FuncMap{
 		"asset":     func(name string) string { return p.assets.address[name] },
@@ -42,7 +42,7 @@ func (p *Pages) funcs() template.FuncMap {
 	}
 }
 
-// Count writes a number with a thin gap between thousands.
+// Count formats a number with a narrow space between groups of thousands.
 func Count(n int) string {
 	s := strconv.Itoa(n)
 	for at := len(s) - 3; at > 0 && s[at-1] != '-'; at -= 3 {
@@ -51,8 +51,8 @@ func Count(n int) string {
 	return s
 }
 
-// safeURL is an address that scanners gave, when a browser may follow it, else
-// nothing: only the web, never javascript: or a file.
+// safeURL returns an address from a scanner if it is an http or https URL, and an empty string
+// otherwise.
 func safeURL(address string) string {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -61,7 +61,7 @@ func safeURL(address string) string {
 	return u.String()
 }
 
-// Branch is a ref as people call it.
+// Branch returns the short name of a ref.
 func Branch(ref string) string {
 	for _, prefix := range []string{"refs/heads/", "refs/tags/"} {
 		if short, ok := strings.CutPrefix(ref, prefix); ok {
@@ -71,7 +71,7 @@ func Branch(ref string) string {
 	return strings.TrimPrefix(ref, "refs/")
 }
 
-// Ago is how long something is past, in the largest unit that fits.
+// Ago formats an elapsed time in the largest unit that fits.
 func Ago(d time.Duration) string {
 	units := []struct {
 		name string
@@ -91,7 +91,7 @@ func Ago(d time.Duration) string {
 	return "just now"
 }
 
-// Duration is a span of time in the unit that people would say it in.
+// Duration formats a duration in a suitable unit.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -104,7 +104,7 @@ func Duration(d time.Duration) string {
 	return Plural(int(d.Hours()/24), "day")
 }
 
-// Plural is "1 day", "2 days".
+// Plural formats a count with its noun: "1 day", "2 days".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -118,8 +118,8 @@ func Plural(n int, noun string) string {
 	return Count(n) + " " + noun + "s"
 }
 
-// ActorName is what people call an actor, which may be written as text: a user by the
-// name alone, all others by their kind too.
+// ActorName returns the display name of an actor, given as a model.Actor or as text. A user is
+// shown by name, other actors with their kind.
 func ActorName(actor any) string {
 	kind, name, _ := strings.Cut(fmt.Sprint(actor), ":")
 	switch {
@@ -131,7 +131,7 @@ func ActorName(actor any) string {
 	return kind + " " + name
 }
 
-// ReasonWord is what people call a reason to ignore, by its word on the wire.
+// ReasonWord returns the display text of a reason for ignoring, given its API value.
 func ReasonWord(wire string) string {
 	switch wire {
 	case model.NoTime.String():
@@ -142,12 +142,11 @@ func ReasonWord(wire string) string {
 	return Capital(wire)
 }
 
-// shownEnd is how much of the end of a long name is always to be seen.
+// shownEnd is the number of characters that stay visible at the end of a long name.
 const shownEnd = 20
 
-// middle parts a name so that what is too long can be cut in its middle: names
-// of rules and files begin alike and differ at their ends. The end starts at a
-// part of the name where that is near.
+// middle splits a name so that a page can cut it in the middle. Names of rules and files start
+// alike and differ at their ends. The second part starts at a separator if one is near.
 func middle(name string) [2]string {
 	runes := []rune(name)
 	if len(runes) <= shownEnd {
@@ -163,10 +162,10 @@ func middle(name string) [2]string {
 	return [2]string{string(runes[:at]), string(runes[at:])}
 }
 
-// words writes a word of the wire with spaces.
+// words replaces the underscores of an API value with spaces.
 func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
-// percent writes a share from 0 to 1.
+// percent formats a ratio from 0 to 1.
 func percent(share float64) string {
 	digits := 0
 	if share < 0.1 {
@@ -175,7 +174,7 @@ func percent(share float64) string {
 	return strconv.FormatFloat(100*share, 'f', digits, 64) + "\u202f%"
 }
 
-// Capital writes a word of the wire with a capital first letter and spaces.
+// Capital formats an API value with spaces and a capital first letter.
 func Capital(s string) string {
 	if s == "" {
 		return ""
@@ -183,8 +182,7 @@ func Capital(s string) string {
 	return strings.ToUpper(s[:1]) + strings.ReplaceAll(s[1:], "_", " ")
 }
 
-// ShortRule is the last part of a dotted rule name, which scanners build from
-// paths.
+// ShortRule returns the last part of a dotted rule name. Scanners build such names from paths.
 func ShortRule(name string) string {
 	parts := strings.Split(name, ".")
 	return parts[len(parts)-1]

@@ -14,16 +14,15 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Bounds of what is read as Markdown, in bytes. Reading takes time that grows
-// with the square of the length where a text nests without end, so a text is
-// read in stretches; one that is longer than any rule or advisory is shown as
-// it is.
+// Limits of Markdown, in bytes. Parsing time grows with the square of the length for deeply nested
+// text. A text is therefore parsed in parts. A text above maxMarkdown is shown unformatted: rules
+// and advisories are shorter.
 const (
 	maxMarkdown        = 64 << 10
 	maxMarkdownStretch = 8 << 10
 )
 
-// markdownParser reads CommonMark without HTML, which stays text.
+// markdownParser parses CommonMark. HTML is treated as text.
 var markdownParser = parser.NewParser(
 	parser.WithBlockParsers(
 		util.Prioritized(parser.NewSetextHeadingParser(), 100), util.Prioritized(parser.NewThematicBreakParser(), 200),
@@ -40,10 +39,9 @@ var markdownParser = parser.NewParser(
 	parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 )
 
-// markdown renders what rules and advisories say. The text comes from outside,
-// so goldmark only reads it: every tag that is written is spelled out here, all
-// text is escaped, links are those that safeURL lets through, and an image is a
-// link to it.
+// markdown renders the text of rules and advisories. The text is untrusted, so goldmark only parses
+// it. All tags are written here, all text is escaped, and links pass through safeURL. Images are
+// rendered as links.
 func markdown(source string) template.HTML {
 	if len(source) > maxMarkdown {
 		return template.HTML("<pre>" + html.EscapeString(source) + "</pre>") //nolint:gosec // escaped
@@ -57,8 +55,7 @@ func markdown(source string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // only tags of markdownWriter, and escaped text
 }
 
-// stretches cuts a text, at the ends of paragraphs or else of lines where it has
-// them.
+// stretches splits a text into parts, at the ends of paragraphs or lines where possible.
 func stretches(source string) (list []string) {
 	for len(source) > maxMarkdownStretch {
 		cut := strings.LastIndex(source[:maxMarkdownStretch], "\n\n")
@@ -79,10 +76,10 @@ func stretches(source string) (list []string) {
 type markdownWriter struct {
 	source []byte
 	out    *strings.Builder
-	within ast.Node // the link that is open, where another cannot be; nil outside
+	within ast.Node // the open link, as links cannot nest; nil outside of links
 }
 
-// node writes what stands before the children of a node, or behind them.
+// node writes the start or the end of a node.
 func (m *markdownWriter) node(n ast.Node, entering bool) (ast.WalkStatus, error) {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -111,7 +108,7 @@ func (m *markdownWriter) node(n ast.Node, entering bool) (ast.WalkStatus, error)
 	return ast.WalkContinue, nil
 }
 
-// tag is what begins or ends a node that has only a tag, or nothing.
+// tag returns the opening or closing tags of a node, or an empty string.
 func tag(n ast.Node, begins bool) string {
 	var names []string
 	switch n := n.(type) {
@@ -147,7 +144,7 @@ func tag(n ast.Node, begins bool) string {
 	return out
 }
 
-// text writes words, and the ends of lines within a paragraph.
+// text writes a text node and line breaks within a paragraph.
 func (m *markdownWriter) text(n *ast.Text) {
 	value := n.Segment.Value(m.source)
 	if _, code := n.Parent().(*ast.CodeSpan); code {
@@ -160,16 +157,16 @@ func (m *markdownWriter) text(n *ast.Text) {
 	}
 }
 
-// escape writes text as HTML, after what Markdown escapes in it is read.
+// escape resolves Markdown escapes and returns the text as HTML.
 func escape(value []byte) string { return html.EscapeString(unescaped(value)) }
 
-// unescaped reads what Markdown escapes, in text and in the addresses of links.
+// unescaped resolves Markdown escapes in text and link addresses.
 func unescaped(value []byte) string {
 	return html.UnescapeString(string(util.UnescapePunctuations(value)))
 }
 
-// link begins or ends an anchor to another site. Where the address is none that
-// a browser may follow it is shown as it was written.
+// link starts or ends a link to another site. A link with an unsafe address is written as its
+// source text.
 func (m *markdownWriter) link(n ast.Node, address []byte, bracket string, begins bool) {
 	safe := safeURL(unescaped(address))
 	switch {
@@ -186,12 +183,12 @@ func (m *markdownWriter) link(n ast.Node, address []byte, bracket string, begins
 	}
 }
 
-// anchor begins a link to another site.
+// anchor returns the start tag of a link to another site.
 func anchor(safe string) string {
 	return `<a href="` + html.EscapeString(safe) + `" rel="noopener noreferrer nofollow" target="_blank">`
 }
 
-// autoLink writes an address that stands for itself.
+// autoLink writes an automatic link.
 func (m *markdownWriter) autoLink(n *ast.AutoLink) {
 	label := html.EscapeString(string(n.Label(m.source)))
 	safe := safeURL(string(n.URL(m.source)))

@@ -44,7 +44,8 @@ var (
 	anyTag   = regexp.MustCompile(`[<>"]`)
 )
 
-// Whatever a scanner writes, no tag and no attribute gets in but our own.
+// FuzzMarkdown checks that the output contains no tags or attributes other than those of the
+// renderer.
 func FuzzMarkdown(f *testing.F) {
 	for _, seed := range []string{
 		"`<b>`", "[<i>](https://a/<b>)", "[a](https://x\" onclick=alert(1))", "**<x>**", "```\n</pre><script>", "http://a\"b", "- <li>\n- `", "_<_>_", "[[a](https://b)](https://c)", "![<](http://a)[![b](http://c)](http://d)", "> 1. <x>\n> ===", "<http://a\"b> &quot;<", "&lt;b&gt;\\<",
@@ -62,8 +63,8 @@ func FuzzMarkdown(f *testing.F) {
 	})
 }
 
-// What is too long to be read as Markdown is shown as it is, and a long text
-// loses nothing where it is cut.
+// TestLongMarkdown checks that a text above the limit is shown unformatted, and that splitting
+// loses no text.
 func TestLongMarkdown(t *testing.T) {
 	long := strings.Repeat("**<b>** ", maxMarkdown/8+1)
 	if got := string(markdown(long)); got != "<pre>"+strings.ReplaceAll(strings.ReplaceAll(long, "<", "&lt;"), ">", "&gt;")+"</pre>" {

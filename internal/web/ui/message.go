@@ -1,11 +1,10 @@
 package ui
 
-// Message is what a page says about what was just done. Its code is in the
-// address that led to the page and in data-say, for tests and scripts: the
-// wording may change.
+// Message is the notice about a completed action. Its code is part of the page's address and of
+// data-say. Tests and scripts use the code, as the text may change.
 type Message struct{ Code, Text string }
 
-// DoneMessage returns the message of a code, nil where it has none.
+// DoneMessage returns the message of a code, or nil if the code is unknown.
 func DoneMessage(of map[string]string, code string) *Message {
 	text, ok := of[code]
 	if !ok {

@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// NavGroup is a block of the navigation.
+// NavGroup is a group of the navigation.
 type NavGroup struct {
-	Title string // empty for the first
+	Title string // empty for the first group
 	Items []NavItem
 }
 
@@ -17,15 +17,15 @@ type NavGroup struct {
 type NavItem struct {
 	Label   string
 	Path    string // below the deployment
-	Section string // pages with it are below this entry
+	Section string // pages with this section belong to the item
 	least   model.Role
 
 	Address string
 	Current bool
-	Count   int // beside the label, where there is something to count
+	Count   int // shown next to the label if above 0
 }
 
-// navTable is the navigation as an administrator sees it.
+// navTable returns the complete navigation, as an administrator sees it.
 func navTable() []NavGroup {
 	return []NavGroup{
 		{"", []NavItem{
@@ -51,8 +51,8 @@ func navTable() []NavGroup {
 	}
 }
 
-// Navigation is what a viewer sees of the table; waiting is how much waits for them, by
-// section.
+// Navigation returns the part of the navigation that a viewer may see. waiting contains the counts
+// of pending items by section.
 func Navigation(org, section string, v Viewer, waiting map[string]int) []NavGroup {
 	var out []NavGroup
 	for _, g := range navTable() {
@@ -71,8 +71,8 @@ func Navigation(org, section string, v Viewer, waiting map[string]int) []NavGrou
 	return out
 }
 
-// countWaiting is how much waits for the viewer, by section: findings that are theirs, and
-// for who may triage, exceptions that people asked for.
+// countWaiting returns the number of pending items by section: findings assigned to the viewer and,
+// for users with the triager role, exception requests.
 func countWaiting(req *Request) (map[string]int, error) {
 	mine, err := countMine(req)
 	waiting := map[string]int{"mine": mine}
@@ -85,7 +85,7 @@ func countWaiting(req *Request) (map[string]int, error) {
 	})
 }
 
-// settingsNav is the group of the navigation for settings.
+// settingsNav is the settings group of the navigation.
 var settingsNav = NavGroup{"Settings", []NavItem{
 	{Label: "Tokens", Path: "/settings/tokens", Section: "tokens", least: model.RoleViewer},
 	{Label: "Connections", Path: ConnectionsPath, Section: "connections", least: model.RoleAdmin},

@@ -16,14 +16,14 @@ import (
 	"github.com/redoubt/redoubt/internal/httpx"
 )
 
-// onceFor is how long a browser has to load the page that shows a secret.
+// onceFor is the time in which a browser must load the page that shows a secret.
 const onceFor = time.Minute
 
-// minKey is how many bytes the key of the server has at least.
+// minKey is the minimum length of the server's key in bytes.
 const minKey = 16
 
-// newOnce makes what seals the secrets that a browser carries from the form that
-// made them to the page that shows them, under a key of its own.
+// newOnce returns the cipher for secrets that a browser carries from the creating form to the page
+// that shows them. It derives its own key from key.
 func newOnce(key []byte) (cipher.AEAD, error) {
 	if len(key) < minKey {
 		return nil, fmt.Errorf("the key has %d bytes and needs %d", len(key), minKey)
@@ -39,11 +39,10 @@ func newOnce(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// ShowOnce sends the browser on to a page of the deployment, which shows a secret
-// of the thing that was just made. The address says which thing that is; the
-// secret travels in a cookie for that page alone, sealed, so that neither the
-// server, a log nor the history of the browser keeps it, and a reload makes no
-// second one.
+// ShowOnce redirects the browser to a page of the deployment that shows the secret of a new object
+// once. The address contains only the object's id. The secret is sent in an encrypted cookie for
+// that page, so server, logs and browser history never store it. Reloading the page does not create
+// another secret.
 func (req *Request) ShowOnce(path string, id int64, secret string) {
 	until := uint64(req.Clock().Add(onceFor).Unix()) //nolint:gosec // a time after 1970
 	sealed := binary.BigEndian.AppendUint64(nil, until)
@@ -57,10 +56,9 @@ func (req *Request) ShowOnce(path string, id int64, secret string) {
 	req.Redirect(req.To(path) + "?made=" + strconv.FormatInt(id, 10))
 }
 
-// ShownOnce is the secret that the browser brings to the page, and which thing
-// the address says it is of; id is 0 where it says none. The secret is empty when
-// it was shown before, its time is over, or it was made for another viewer, page
-// or thing. The browser forgets it.
+// ShownOnce returns the object id in the address and the secret in the request's cookie, and
+// deletes the cookie. The id is 0 if the address has none. The secret is empty if it was already
+// shown, has expired, or belongs to another viewer, page or object.
 func (req *Request) ShownOnce(path string) (id int64, secret string) {
 	id, err := strconv.ParseInt(req.HTTP.URL.Query().Get("made"), 10, 64)
 	if err != nil || id <= 0 {
@@ -78,7 +76,7 @@ func (req *Request) ShownOnce(path string) (id int64, secret string) {
 	return id, secret
 }
 
-// openOnce opens what a key sealed that is in use, or was a moment ago.
+// openOnce decrypts text that was sealed with a current or recently replaced key.
 func (req *Request) openOnce(sealed, scope []byte) (text []byte, err error) {
 	for _, key := range req.SigningKeys.All() {
 		var once cipher.AEAD
@@ -92,7 +90,7 @@ func (req *Request) openOnce(sealed, scope []byte) (text []byte, err error) {
 	return nil, err
 }
 
-// unseal reads a cookie of ShowOnce.
+// unseal decrypts a cookie of ShowOnce.
 func (req *Request) unseal(value string, scope []byte) (string, error) {
 	sealed, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil {
@@ -110,13 +108,13 @@ func (req *Request) unseal(value string, scope []byte) (string, error) {
 	return string(text[stamp:]), nil
 }
 
-// onceScope is what a sealed secret is bound to: it opens for no other user,
-// deployment, page or thing.
+// onceScope returns the additional data of a sealed secret. It binds the secret to one user,
+// deployment, page and object.
 func (req *Request) onceScope(path string, id int64) []byte {
 	return fmt.Appendf(nil, "%q %d %q %d", req.Viewer.User, req.Viewer.Deployment.ID, path, id)
 }
 
-// setOnce sets the cookie of a thing, or takes it away.
+// setOnce sets or deletes the cookie of an object.
 func (req *Request) setOnce(path string, id int64, value string, seconds int) {
 	http.SetCookie(req.Writer, &http.Cookie{
 		Name: req.onceName(id), Value: value, Path: req.To(path), MaxAge: seconds,
@@ -124,8 +122,9 @@ func (req *Request) setOnce(path string, id int64, value string, seconds int) {
 	})
 }
 
-// onceName has the number of the thing in it, so that two tabs do not take each
-// other's. Browsers refuse the prefix __Host- for a path, so it is the next best.
+// onceName returns the cookie name of an object. It contains the id, so that two tabs do not
+// overwrite each other's cookie. Browsers reject the prefix __Host- for cookies with a path, hence
+// __Secure-.
 func (req *Request) onceName(id int64) string {
 	name := "redoubt-once-" + strconv.FormatInt(id, 10)
 	if req.IsSecure() {
@@ -134,7 +133,7 @@ func (req *Request) onceName(id int64) string {
 	return name
 }
 
-// IsSecure reports whether the browser came by https.
+// IsSecure reports whether the browser uses https.
 func (req *Request) IsSecure() bool {
 	if req.SignIn != nil {
 		return req.SignIn.IsSecure(req.HTTP)

@@ -2,7 +2,8 @@ package ui
 
 import "testing"
 
-// Servers that share a store take each other's cookies, and nobody else's.
+// TestAKeyOpensWhatItSealed checks that servers with the same key can open each other's cookies,
+// and others cannot.
 func TestAKeyOpensWhatItSealed(t *testing.T) {
 	one, _ := newOnce([]byte("0123456789abcdef"))
 	same, _ := newOnce([]byte("0123456789abcdef"))

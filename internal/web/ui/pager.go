@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// PageOf is the page of a list that an address asks for, from 1.
+// PageOf returns the page number in a query, starting at 1.
 func PageOf(q url.Values) (int, error) {
 	bad := &model.InvalidError{}
 	page := max(Number(q, "page", bad), 1)
@@ -16,15 +16,15 @@ func PageOf(q url.Values) (int, error) {
 	return page, nil
 }
 
-// Pager leads through the pages of a list.
+// Pager contains the links between the pages of a list.
 type Pager struct {
 	From, To, Total int
-	Previous, Next  string // addresses; empty at the ends
+	Previous, Next  string // addresses; empty at the first and last page
 	Page, Pages     int
 	Noun            string
 }
 
-// NewPager is the pager of a page, from 1, of a list.
+// NewPager returns the pager for a page of a list. Pages start at 1.
 func NewPager(page, size, total int, address func(int) string) Pager {
 	p := Pager{
 		Page:  page,
@@ -42,5 +42,5 @@ func NewPager(page, size, total int, address func(int) string) Pager {
 	return p
 }
 
-// PerPage is how many rows a page lists.
+// PerPage is the number of rows on a page.
 const PerPage = 50

@@ -2,15 +2,15 @@ package ui
 
 import "github.com/redoubt/redoubt/internal/model"
 
-// PendingStatuses are the statuses of findings that wait for somebody.
+// PendingStatuses are the statuses of findings that need work.
 var PendingStatuses = []model.Status{model.StatusOpen, model.StatusReviewing, model.StatusFixing}
 
-// AssignedToViewer selects what waits for the viewer, each finding once.
+// AssignedToViewer selects the pending findings of the viewer, each once.
 func AssignedToViewer(req *Request, t model.IssueType) model.FindingFilter {
 	return model.FindingFilter{IssueType: t, Dedup: true, Statuses: PendingStatuses, Assignees: []string{req.Viewer.User}}
 }
 
-// countMine is how many findings wait for the viewer, in all products.
+// countMine returns the number of pending findings of the viewer in all products.
 func countMine(req *Request) (n int, err error) {
 	view, err := req.Findings()
 	if err != nil {
@@ -25,10 +25,10 @@ func countMine(req *Request) (n int, err error) {
 // Product is one of the three findings pages.
 type Product struct {
 	Type    model.IssueType
-	Path    string // below the deployment; the command line links to these
+	Path    string // below the deployment; the command line links to these paths
 	Section string
 	Title   string
-	Noun    string // of one finding of it
+	Noun    string // for one finding
 }
 
 // Products are the findings pages, in the order of their issue types.

@@ -8,15 +8,14 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 )
 
-// AgainPath is where who is signed in shows once more who they are.
+// AgainPath is the page on which a signed-in user authenticates again.
 const AgainPath = "/login/again"
 
-// Proven has what matters most done only within auth.ProofFor of the proof that a
-// session began with: whoever finds a browser open, or steals its session, cannot
-// stay for good by it.
+// Proven restricts a sensitive action to auth.ProofFor after the last authentication. A stolen
+// session or an unattended browser therefore cannot be used to gain permanent access.
 func Proven(handle func(*Request) error) func(*Request) error {
 	return func(req *Request) error {
-		if req.SignIn != nil && req.Viewer.User == "" { // a page below no deployment, which has asked nobody yet
+		if req.SignIn != nil && req.Viewer.User == "" { // a page below no deployment, whose viewer is not yet known
 			if me, err := CurrentSession(req); err != nil || me.Session.ID == 0 {
 				return err
 			}
@@ -33,9 +32,9 @@ func Proven(handle func(*Request) error) func(*Request) error {
 	}
 }
 
-// returnURL is the page to go back to afterwards: the one itself that is asked for,
-// or the one that a form was sent from. A form may stand on the answer to another,
-// whose address only takes forms: then it is the nearest page above.
+// returnURL returns the page to open after authentication: the requested page, or the page of the
+// form. If the form was part of a response whose address only accepts POST, it is the nearest page
+// above.
 func returnURL(req *Request) string {
 	if req.HTTP.Method == get {
 		return req.next()
@@ -53,16 +52,16 @@ func returnURL(req *Request) string {
 	return "/"
 }
 
-// isPage reports whether the table has a page at a path.
+// isPage reports whether the route table has a page at a path.
 func (p *Pages) isPage(at string) bool {
 	_, pattern := p.mux.Handler(&http.Request{Method: get, URL: &url.URL{Path: at}})
 	return pattern != "" && pattern != "/"
 }
 
-// proved reports whether the viewer showed lately who they are. Who has nothing to
-// show it with, neither a password nor a provider, came by a link and is not asked.
+// proved reports whether the viewer authenticated recently. Users who have neither a password, a
+// provider nor a second factor sign in by link and always pass.
 func proved(req *Request) (bool, error) {
-	if req.SignIn == nil { // somebody else signs people in
+	if req.SignIn == nil { // authentication happens elsewhere
 		return true, nil
 	}
 	me, err := ViewerSession(req)

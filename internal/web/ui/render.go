@@ -14,8 +14,8 @@ import (
 //go:embed templates/*.html
 var ownTemplates embed.FS
 
-// parse reads the templates of this package and of the areas. Templates whose names begin with an underscore are parts
-// that every page may use; each other file is a page that defines "content".
+// parse parses the templates of this package and of the areas. Templates whose names begin with an
+// underscore are shared by all pages. Each other file is a page that defines "content".
 func (p *Pages) parse(areas ...fs.FS) (map[string]*template.Template, error) {
 	areas = append([]fs.FS{ownTemplates}, areas...)
 	shared := template.New("").Funcs(p.funcs())
@@ -54,29 +54,28 @@ func eachTemplate(
 	return all, nil
 }
 
-// Page is a page to show: which template, and what it is about.
+// Page describes a page to render.
 type Page struct {
 	Template string // file in templates, without .html
-	Title    string // of the window; also the heading where the template does not say another
-	Section  string // key of the entry in the navigation that it belongs to
-	Data     any    // what the template's content is given as .Data
+	Title    string // of the window; also the heading unless the template sets another
+	Section  string // key of the navigation item that the page belongs to
+	Data     any    // passed to the template as .Data
 
-	// Part names a template of the page that is all a script asked for; empty
-	// is the whole content.
+	// Part names the template that a script requested; empty means the whole content.
 	Part string
 }
 
-// layoutData is what templates see.
+// layoutData is the data of the layout template.
 type layoutData struct {
 	Page
 	Viewer  Viewer
-	Org     string // as /orgs/acme: in front of every link
+	Org     string // prefix of every link, such as /orgs/acme
 	Nav     []NavGroup
 	Version string
 	Path    string // of the request, with its query
 }
 
-// Here is the entry of the navigation that the page belongs to; empty for none.
+// Here returns the label of the current navigation item, or an empty string.
 func (d layoutData) Here() string {
 	for _, g := range d.Nav {
 		for _, item := range g.Items {
@@ -88,7 +87,7 @@ func (d layoutData) Here() string {
 	return ""
 }
 
-// Show writes a page: as a whole, or its content alone when a script asks.
+// Show writes a page: the whole page, or only its content for a script's request.
 func (req *Request) Show(status int, s Page) error {
 	t := req.templates[s.Template]
 	if t == nil {
@@ -107,7 +106,7 @@ func (req *Request) Show(status int, s Page) error {
 	f := layoutData{Page: s, Viewer: req.Viewer, Version: req.Version, Path: req.HTTP.URL.RequestURI()}
 	if name == "layout" || req.Viewer.Deployment.ID != 0 {
 		waiting, err := countWaiting(req)
-		if err != nil && req.HTTP.Context().Err() == nil { // the page is worth more than the numbers
+		if err != nil && req.HTTP.Context().Err() == nil { // the page is rendered without counts
 			req.Logger.Warn("what waits for a viewer is not counted", "error", err)
 		}
 		f.Org = req.To("")
@@ -123,7 +122,7 @@ func (req *Request) Show(status int, s Page) error {
 		h.Add("Vary", "HX-Request")
 		req.Writer.WriteHeader(status)
 		if req.HTTP.Method != http.MethodHead {
-			_, _ = req.Writer.Write(buf.Bytes()) // an error means that the client is gone
+			_, _ = req.Writer.Write(buf.Bytes()) // an error means that the client disconnected
 		}
 	}
 	if req.tx != nil {

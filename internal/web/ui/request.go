@@ -14,24 +14,25 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Request is one HTTP request on its way through the pages.
+// Request is an HTTP request for a page.
 type Request struct {
 	*Pages
 	Writer http.ResponseWriter
 	HTTP   *http.Request
-	Viewer Viewer // nobody on pages for anyone
+	Viewer Viewer // zero on public pages
 	PathID int64  // the number {id} in the path
 
 	tx     *store.Tx       // of InOneView; nil outside of it
-	viewed context.Context // of tx
+	viewed context.Context // context of tx
 	send   func()          // writes the page of InOneView
 }
 
-// serve lets those through who may see a page, and turns errors into pages.
+// serve returns the handler of a route. It checks the viewer's permission and renders errors as
+// pages.
 func (p *Pages) serve(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		req := &Request{Pages: p, Writer: w, HTTP: r}
-		if r.Method == http.MethodHead && route.Writes { // GET takes HEAD along, which must change nothing
+		if r.Method == http.MethodHead && route.Writes { // GET routes also match HEAD
 			w.Header().Set("Allow", get)
 			w.WriteHeader(http.StatusMethodNotAllowed)
 			return
@@ -53,8 +54,7 @@ func (p *Pages) serve(route Route) http.Handler {
 	})
 }
 
-// addressed refuses an address that holds what is no text: the store keeps none
-// and is not asked for any.
+// addressed rejects addresses that are not valid text. The store contains only valid text.
 func addressed(r *http.Request) error {
 	if !httpx.IsText(r.URL.Path) {
 		return model.ErrNotFound
@@ -63,8 +63,8 @@ func addressed(r *http.Request) error {
 	return errors.Join(TextualValues("address", values), searchable(values.Get("q")))
 }
 
-// admit finds out who looks. When it has answered already, as by leading to the
-// sign-in, admitted is false.
+// admit determines the viewer. It returns false if it has already written a response, such as a
+// redirect to the sign-in page.
 func (req *Request) admit(route Route) (admitted bool, err error) {
 	if route.Role == Anyone {
 		return true, nil
@@ -95,8 +95,8 @@ func (req *Request) admit(route Route) (admitted bool, err error) {
 	return true, nil
 }
 
-// UnderDeployment is an address below the deployment of a slug, however the address itself
-// spells the deployment.
+// UnderDeployment returns an address with the slug of its deployment, however the address names the
+// deployment.
 func UnderDeployment(u *url.URL, slug string) string {
 	_, below, _ := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/orgs/"), "/")
 	to := strings.TrimSuffix("/orgs/"+slug+"/"+below, "/")
@@ -106,9 +106,8 @@ func UnderDeployment(u *url.URL, slug string) string {
 	return to
 }
 
-// next is the page that somebody wants who has to do something else first; the
-// page around it where a part of one was asked for, and no page where it was no
-// page.
+// next returns the page to open after an intermediate step. For a partial request it is the
+// surrounding page, and for other methods than GET it is "/".
 func (req *Request) next() string {
 	switch {
 	case req.Partial():
@@ -121,8 +120,7 @@ func (req *Request) next() string {
 	return req.HTTP.URL.RequestURI()
 }
 
-// Lead sends people to a page that comes first. A part of a page that is loaded by
-// script has the whole page go there.
+// Lead redirects to an intermediate page. For a partial request, the whole page is redirected.
 func (req *Request) Lead(to string) {
 	if req.Partial() {
 		req.Writer.Header().Set("HX-Redirect", to)
@@ -132,16 +130,16 @@ func (req *Request) Lead(to string) {
 	req.Redirect(to)
 }
 
-// Redirect sends the browser on by GET.
+// Redirect redirects the browser with status 303, which uses GET.
 func (req *Request) Redirect(to string) { http.Redirect(req.Writer, req.HTTP, to, http.StatusSeeOther) }
 
-// Partial reports whether a script asks for a part of a page.
+// Partial reports whether a script requests a part of a page.
 func (req *Request) Partial() bool {
 	return req.HTTP.Header.Get("HX-Request") == "true" && req.HTTP.Header.Get("HX-History-Restore-Request") != "true"
 }
 
-// To is the address of a page of the viewer's deployment, as to("/scans"); the page
-// itself where they look at none.
+// To returns the address of a path in the viewer's deployment, as in To("/scans"). Without a
+// deployment it returns the path.
 func (req *Request) To(path string) string {
 	if req.Viewer.Deployment.ID == 0 {
 		return path
@@ -149,8 +147,8 @@ func (req *Request) To(path string) string {
 	return "/orgs/" + req.Viewer.Deployment.Slug + path
 }
 
-// InOneView runs a handler whose page shows one state of the deployment: all its calls of view read it.
-// The page is sent when the view has ended, so that a slow client does not hold it.
+// InOneView runs a handler whose calls of View all read one state of the deployment. The page is
+// sent after the view has ended, so that slow clients do not delay its end.
 func (req *Request) InOneView(handle func() error) error {
 	err := req.View(func(ctx context.Context, tx *store.Tx) error {
 		req.viewed, req.tx = ctx, tx
@@ -171,17 +169,17 @@ func (req *Request) View(fn func(context.Context, *store.Tx) error) error {
 	return req.Store.View(req.HTTP.Context(), req.Viewer.Deployment.ID, fn)
 }
 
-// Update runs fn in a transaction of the deployment that acts for the viewer.
+// Update runs fn in a transaction of the deployment. The actor is the viewer.
 func (req *Request) Update(fn func(context.Context, *store.Tx) error) error {
 	return req.Store.Update(req.HTTP.Context(), req.Viewer.Deployment.ID, req.Viewer.Actor(), fn)
 }
 
-// Findings returns the deployment's findings, as new as its newest commit.
+// Findings returns the deployment's findings as of its newest commit.
 func (req *Request) Findings() (*index.View, error) {
 	return req.Index.Deployment(req.HTTP.Context(), req.Viewer.Deployment.ID)
 }
 
-// id reads the number in the path; what is not one is not there.
+// id parses the id in the path. An invalid id is model.ErrNotFound.
 func (req *Request) id() (int64, error) {
 	n, err := strconv.ParseInt(req.HTTP.PathValue("id"), 10, 64)
 	if err != nil || n <= 0 {
@@ -190,5 +188,5 @@ func (req *Request) id() (int64, error) {
 	return n, nil
 }
 
-// missing answers every address that the table does not have.
+// missing handles every address without a route.
 func missing(req *Request) error { return model.ErrNotFound }

@@ -7,17 +7,18 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Anyone is the least role of pages for people who are not signed in.
+// Anyone is the role of pages that require no session.
 const Anyone = model.RoleNone
 
-// Route is one page, or one thing to do: a row of the table. {deployment} in a
-// pattern is a slug, an id, or - for the viewer's own.
+// Route is a page or an action: a row of the route table. {deployment} in a pattern is a slug, an
+// id, or "-" for the viewer's own deployment.
 type Route struct {
 	httpx.Route
 	handle func(*Request) error
 }
 
-// Row is a row of a table: the least role, whether the handler writes, and the handler. No page accepts a token.
+// Row returns a route with its minimum role and handler. writes reports whether the handler changes
+// data. Pages accept no tokens.
 func Row(method, pattern string, least model.Role, writes bool, handle func(*Request) error) Route {
 	caller := httpx.Person
 	if least == Anyone {
@@ -26,7 +27,7 @@ func Row(method, pattern string, least model.Role, writes bool, handle func(*Req
 	return Route{httpx.Row(method, pattern, caller, least, writes, httpx.Unbound), handle}
 }
 
-// Org is the start of the patterns of pages that belong to a deployment.
+// Org is the prefix of the patterns of pages that belong to a deployment.
 const Org = "/orgs/{deployment}"
 
 const (

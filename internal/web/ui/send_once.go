@@ -12,13 +12,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// onceText names a form as it is shown: sent twice, by a double click or a reload, it is
-// done once.
+// onceText returns a random name for a rendered form. A form that is sent twice, by a double click
+// or a reload, is executed once.
 func onceText() string { return rand.Text() }
 
-// SendOnce does what a form asks for, unless the actor sent that very form in the last day.
-// One without a name is done each time. The name is kept as the keys of the Web API are, where
-// none of those can be.
+// SendOnce runs do unless the actor sent the form with this name in the last day. A form without a
+// name always runs. Names are stored like the idempotency keys of the Web API, under a prefix that
+// those cannot have.
 func SendOnce(ctx context.Context, tx *store.Tx, name string, do func() error) error {
 	if name == "" {
 		return do()

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// ViewerSession is the session of the viewer.
+// ViewerSession returns the session of the viewer.
 func ViewerSession(req *Request) (auth.SessionInfo, error) {
 	if req.SignIn == nil {
 		return auth.SessionInfo{}, model.ErrNotFound
@@ -23,25 +23,23 @@ func ViewerSession(req *Request) (auth.SessionInfo, error) {
 }
 
 const (
-	// ChoosePath is the page where people with several deployments say which one
-	// they mean.
+	// ChoosePath is the page on which users with several deployments choose one.
 	ChoosePath = "/choose"
-	// ChosenSeconds is how long a browser remembers the choice.
+	// ChosenSeconds is how long a browser remembers the choice, in seconds.
 	ChosenSeconds = 400 * 24 * 3600
 )
 
-// ChosenName is the name of the cookie with the deployment that was chosen last.
+// ChosenName returns the name of the cookie with the last chosen deployment.
 func (s *SignIn) ChosenName(r *http.Request) string { return s.CookieName(r) + "-deployment" }
 
-// chosen is the deployment that somebody means who names none: their only one, or
-// the one that they chose last, in this browser. No role says that they have to
-// choose. It is never the first by some order: whoever makes a deployment could
-// come first.
+// chosen returns the deployment for a request that names none: the user's only one, or the one last
+// chosen in this browser. RoleNone means that the user must choose. There is no default by order: a
+// user who creates a deployment could otherwise become the default.
 func (s *SignIn) chosen(r *http.Request, v auth.SessionInfo) (model.Deployment, model.Role) {
 	if len(v.Memberships) == 1 {
 		return v.Memberships[0].Deployment, v.Memberships[0].Role
 	}
-	// They are asked each time: a scanner that is let into the wrong one reports there.
+	// These pages require a choice each time: a scanner in the wrong deployment would report there.
 	if strings.HasSuffix(r.Pattern, ApprovePath) || strings.HasSuffix(r.Pattern, AuthorizePath) ||
 		strings.HasSuffix(r.Pattern, DevicePath) {
 		return model.Deployment{}, model.RoleNone
@@ -49,7 +47,7 @@ func (s *SignIn) chosen(r *http.Request, v auth.SessionInfo) (model.Deployment, 
 	return s.LastChoice(r, v)
 }
 
-// LastChoice is the deployment that was chosen last, if it is still theirs.
+// LastChoice returns the last chosen deployment, if the user still has a role in it.
 func (s *SignIn) LastChoice(r *http.Request, v auth.SessionInfo) (model.Deployment, model.Role) {
 	cookie, err := r.Cookie(s.ChosenName(r))
 	if err != nil {
@@ -58,8 +56,8 @@ func (s *SignIn) LastChoice(r *http.Request, v auth.SessionInfo) (model.Deployme
 	return v.Role(cookie.Value)
 }
 
-// CurrentSession is the session of who looks at a page that is below no deployment.
-// Nobody is led to the sign-in, and then the session has no id.
+// CurrentSession returns the session for a page below no deployment. Without a session it redirects
+// to the sign-in page and returns a session without id.
 func CurrentSession(req *Request) (auth.SessionInfo, error) {
 	if req.SignIn == nil {
 		return auth.SessionInfo{}, model.ErrNotFound
@@ -72,8 +70,7 @@ func CurrentSession(req *Request) (auth.SessionInfo, error) {
 	return me, err
 }
 
-// leadToInvitations leads who has no role yet to what they are invited to, if
-// anything.
+// leadToInvitations redirects a user without roles to their invitations, if there are any.
 func leadToInvitations(req *Request) (bool, error) {
 	me, err := ViewerSession(req)
 	if err != nil {
@@ -90,7 +87,7 @@ func leadToInvitations(req *Request) (bool, error) {
 	return false, nil
 }
 
-// SignInAddress is the address of the sign-in page, which leads to next.
+// SignInAddress returns the address of the sign-in page that returns to next.
 func SignInAddress(next string) string {
 	if next == "/" {
 		return "/login"
@@ -98,26 +95,26 @@ func SignInAddress(next string) string {
 	return "/login?next=" + url.QueryEscape(next)
 }
 
-// SignIn is what the pages need to let people in themselves.
+// SignIn contains the services for signing in.
 type SignIn struct {
 	Sessions *auth.Sessions
-	// Factors asks for the second factor of who has one.
+	// Factors checks second factors.
 	Factors *auth.SecondFactors
-	// Passkeys signs in by passkeys; nil where browsers have none for the server's
-	// address, or none was told.
+	// Passkeys signs in by passkeys; nil if the server's address is unknown or unsuitable for
+	// passkeys.
 	Passkeys *auth.Passkeys
-	// Provider signs people in elsewhere; nil where none is set up.
+	// Provider signs in by an external identity provider; nil if none is configured.
 	Provider *sso.Provider
-	// Secure is whether browsers reach the server by https alone.
+	// Secure reports whether browsers reach the server only by https.
 	Secure bool
-	// TrustedProxies are the networks whose X-Forwarded headers count.
+	// TrustedProxies are the networks whose X-Forwarded headers are trusted.
 	TrustedProxies []netip.Prefix
 }
 
-// members finds viewers by the cookie of their session.
+// members determines viewers by their session cookie.
 type members struct{ *SignIn }
 
-// Viewer says who sends a request.
+// Viewer returns the sender of a request.
 func (m members) Viewer(r *http.Request) (Viewer, error) {
 	v, err := m.Session(r)
 	if err != nil {
@@ -147,7 +144,7 @@ func (m members) Viewer(r *http.Request) (Viewer, error) {
 	}, nil
 }
 
-// Session finds the session of a request.
+// Session returns the session of a request, or ErrNotSignedIn.
 func (s *SignIn) Session(r *http.Request) (auth.SessionInfo, error) {
 	cookie, err := r.Cookie(s.CookieName(r))
 	if err != nil {
@@ -160,21 +157,20 @@ func (s *SignIn) Session(r *http.Request) (auth.SessionInfo, error) {
 	return v, err
 }
 
-// from is where a request comes from.
 func (s *SignIn) from(r *http.Request) httpx.Origin {
 	return httpx.Trust{Proxies: s.TrustedProxies}.Origin(r)
 }
 
-// IsSecure reports whether the browser came by https.
+// IsSecure reports whether the browser uses https.
 func (s *SignIn) IsSecure(r *http.Request) bool { return s.Secure || s.from(r).Secure }
 
-// Origin is where a request comes from, as sign-in wants it.
+// Origin returns the client address and agent of a request.
 func (s *SignIn) Origin(r *http.Request) auth.Origin {
 	return auth.Origin{Address: s.from(r).Address, Agent: r.UserAgent()}
 }
 
-// CookieName begins with __Host- over https, which browsers take from this very
-// host alone.
+// CookieName returns the name of the session cookie. Over https it has the prefix __Host-, which
+// binds the cookie to this host.
 func (s *SignIn) CookieName(r *http.Request) string {
 	if s.IsSecure(r) {
 		return "__Host-redoubt"
@@ -182,7 +178,7 @@ func (s *SignIn) CookieName(r *http.Request) string {
 	return "redoubt"
 }
 
-// Keep gives the browser the secret of a new session.
+// Keep sets the cookie with the secret of a new session.
 func (s *SignIn) Keep(w http.ResponseWriter, r *http.Request, secret string, seconds int) {
 	http.SetCookie(w, &http.Cookie{
 		Name: s.CookieName(r), Value: secret, Path: "/", MaxAge: seconds,
@@ -190,8 +186,8 @@ func (s *SignIn) Keep(w http.ResponseWriter, r *http.Request, secret string, sec
 	})
 }
 
-// SafeNext is where to go after the sign-in: a page here, never somebody
-// else's, whatever a link says.
+// SafeNext returns next if it is a path of this server, and "/" otherwise. It prevents open
+// redirects.
 func SafeNext(next string) string {
 	u, err := url.Parse(next)
 	bad := func(r rune) bool { return r == '\\' || unicode.IsControl(r) || unicode.IsSpace(r) }

@@ -12,7 +12,7 @@ func FuzzSafeNext(f *testing.F) {
 	}
 	base := &url.URL{Scheme: "https", Host: "redoubt.example"}
 	f.Fuzz(func(t *testing.T, next string) {
-		// As a browser would: it takes \ for / and drops tabs and line breaks.
+		// Browsers replace \ with / and remove tabs and line breaks.
 		read := strings.NewReplacer(`\`, "/", "\t", "", "\n", "", "\r", "").Replace(SafeNext(next))
 		to, err := base.Parse(read)
 		if err != nil || to.Host != base.Host || to.Scheme != base.Scheme || strings.HasPrefix(read, "//") {

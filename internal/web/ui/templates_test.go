@@ -10,7 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// TestAPartOfTheBranchesIsSaidToBeOne where there are too many, or one is too large.
+// TestAPartOfTheBranchesIsSaidToBeOne checks that a page states when branches are missing because
+// there are too many or they are too large.
 func TestAPartOfTheBranchesIsSaidToBeOne(t *testing.T) {
 	all, err := (&Pages{assets: &assets{}}).parse(os.DirFS("../component"), os.DirFS("../policies"))
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Viewer is the person who looks at a page.
+// Viewer is the signed-in user who requests a page.
 type Viewer struct {
-	UserID      int64  // what is theirs alone hangs on it
-	User        string // the name they sign in with; unique
-	DisplayName string // for people; may be empty
+	UserID      int64  // owner of personal data
+	User        string // sign-in name; unique
+	DisplayName string // may be empty
 	Role        model.Role
-	Deployment  model.Deployment // the one that they look at
-	Several     bool             // whether they have a role in others too
+	Deployment  model.Deployment // deployment of the page
+	Several     bool             // the viewer has roles in other deployments
 }
 
-// Name is what the pages call the viewer.
+// Name returns the display name of the viewer, or else the sign-in name.
 func (v Viewer) Name() string {
 	if v.DisplayName != "" {
 		return v.DisplayName
@@ -28,26 +28,25 @@ func (v Viewer) Name() string {
 // May reports whether the viewer's role is at least the given one.
 func (v Viewer) May(least model.Role) bool { return v.Role >= least }
 
-// Actor is the viewer in trails.
+// Actor returns the viewer as the actor of audit entries.
 func (v Viewer) Actor() model.Actor {
 	return model.Actor{Kind: model.ActorUser, ID: v.User, Name: v.Name()}
 }
 
-// Viewers knows who looks.
+// Viewers determines the viewer of a request.
 type Viewers interface {
-	// Viewer says who sends a request. r.PathValue("deployment") is the slug or
-	// id of the deployment asked for; "-" or nothing is the viewer's own
-	// choice, never one that somebody else could make. Nobody signed in is
-	// ErrNotSignedIn; a deployment that the viewer has no role in, or that does
-	// not exist, is model.ErrNotFound.
+	// Viewer returns the sender of a request. r.PathValue("deployment") is the slug or id of the
+	// requested deployment. "-" or an empty value means the viewer's own choice, which other users
+	// cannot influence. Without a session it returns ErrNotSignedIn. It returns model.ErrNotFound
+	// if the deployment does not exist or the viewer has no role in it.
 	Viewer(r *http.Request) (Viewer, error)
 }
 
-// ErrNotSignedIn leads to the sign-in page and from there back.
+// ErrNotSignedIn redirects the browser to the sign-in page and back.
 var ErrNotSignedIn = errors.New("nobody is signed in")
 
-// nobody is who looks where no sign-in is set up.
+// nobody is the Viewers without sign-in.
 type nobody struct{}
 
-// Viewer finds nobody.
+// Viewer always returns ErrNotSignedIn.
 func (nobody) Viewer(*http.Request) (Viewer, error) { return Viewer{}, ErrNotSignedIn }

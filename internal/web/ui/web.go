@@ -20,45 +20,46 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Config is what the pages are made of.
+// Config configures the pages.
 type Config struct {
 	Store  *store.Store
 	Index  *index.Index
 	Clock  func() time.Time
 	Logger *slog.Logger
-	// PublicURL is how others reach the server, without a slash at the end;
-	// empty takes what each request asked for.
+	// PublicURL is the server's public address without a trailing slash. If empty, the address of
+	// each request is used.
 	PublicURL string
 	Version   string
-	// SigningKeys are those that all servers of one store share, of at least 16
-	// bytes. The pages derive their own of them.
+	// SigningKeys are shared by all servers of one store and have at least 16 bytes. The pages
+	// derive their own keys from them.
 	SigningKeys httpx.SigningKeys
-	// SignIn lets people sign in here; nil where somebody else does.
+	// SignIn signs users in; nil if authentication happens elsewhere.
 	SignIn *SignIn
-	// Viewers knows who is signed in; nil asks SignIn.
+	// Viewers determines the viewer of a request; nil uses SignIn.
 	Viewers Viewers
-	// CodeHosts asks code hosts. Nil asks none: no connection is made, changed or tested.
+	// CodeHosts sends requests to code hosts. If nil, connections cannot be created, changed or
+	// tested.
 	CodeHosts CodeHosts
-	// Notifier makes, changes and tries the rules by which people are told. Nil makes none.
+	// Notifier creates, changes and tests notification rules. If nil, rules cannot be created.
 	Notifier *notify.Notifier
-	// Uploads takes in what people hand in. Nil takes nothing.
+	// Uploads imports uploaded files. If nil, uploads are disabled.
 	Uploads func() Uploads
-	// CreatesTickets reports whether this process runs the queue, which creates tickets.
+	// CreatesTickets reports whether this process runs the job queue, which creates tickets.
 	CreatesTickets bool
 }
 
-// Pages answers everything that people look at.
+// Pages serves the HTML pages.
 type Pages struct {
 	Config
 	assets      *assets
 	templates   map[string]*template.Template
 	mux         *http.ServeMux
 	handler     http.Handler
-	CodeLimiter *auth.Limiter // tries of codes that nobody waits under, by user
+	CodeLimiter *auth.Limiter // limits attempts with unknown device codes, by user
 }
 
-// New makes the pages of a table, with the templates of the packages that its handlers are in. It starts nothing:
-// serve Handler.
+// New returns the pages of a route table, with the templates of the packages of its handlers. It
+// starts no goroutines: serve Handler.
 func New(c Config, table []Route, templates ...fs.FS) (*Pages, error) {
 	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil {
 		return nil, errors.New("make the pages: store, index, clock and logger are needed")
@@ -94,17 +95,15 @@ func New(c Config, table []Route, templates ...fs.FS) (*Pages, error) {
 	return p, nil
 }
 
-// Handler answers all pages and what they load. A request's Pattern is that of
-// the page afterwards.
+// Handler serves all pages and assets. It sets the Pattern of a request to that of its page.
 func (p *Pages) Handler() http.Handler { return p.handler }
 
-// ContentPolicy lets a page load what the server itself serves, and nothing
-// inline.
+// ContentPolicy is the content security policy. It allows resources of the server itself, without
+// inline code.
 const ContentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// guard refuses what another site makes a browser send, and says on every
-// answer what a browser may do with it.
+// guard rejects cross-origin requests and sets the security headers of every response.
 func (p *Pages) guard(next http.Handler) (http.Handler, error) {
 	csrf := http.NewCrossOriginProtection()
 	if p.PublicURL != "" {
@@ -121,19 +120,19 @@ func (p *Pages) guard(next http.Handler) (http.Handler, error) {
 		h.Set("Content-Security-Policy", ContentPolicy)
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cache-Control", "no-store") // all but the assets, which say so themselves
+		h.Set("Cache-Control", "no-store") // assets override this header
 		inner.ServeHTTP(w, r)
 	}), nil
 }
 
-// origin is the scheme and host of an address.
+// origin returns the scheme and host of an address.
 func origin(address string) string {
 	scheme, rest, _ := strings.Cut(address, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	return scheme + "://" + host
 }
 
-// serveAll serves every row of the table, the assets, and a page for what is not there.
+// serveAll routes the table, the assets, and an error page for other addresses.
 func (p *Pages) serveAll(table []Route) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, route := range table {
@@ -149,7 +148,8 @@ func (p *Pages) serveAll(table []Route) *http.ServeMux {
 type CodeHosts interface {
 	// PrepareAdd checks a new connection.
 	PrepareAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
-	// PrepareCheck reads the account and the repositories of a connection; asked is the refusal of the host.
+	// PrepareCheck reads the account and the repositories of a connection. asked is the host's
+	// error.
 	PrepareCheck(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
 	// PrepareUpdate checks a changed connection, with its new credential if there is one.
 	PrepareUpdate(
@@ -159,25 +159,25 @@ type CodeHosts interface {
 	PrepareRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
 	// HooksAt returns the address of the webhooks' receiver, or "" if none is configured.
 	HooksAt() string
-	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0.
-	// It returns their number; refused is the refusal of the host. A server without a public
-	// address returns model.ErrConflict.
+	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0. It
+	// returns their number; refused is the host's error. A server without a public address returns
+	// model.ErrConflict.
 	Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error)
 }
 
-// How often one person may try codes that nobody waits under. Of 40 bits, nobody
-// guesses one so.
+// Rate limit of attempts with unknown device codes, per user. A code has 40 bits and cannot be
+// guessed at this rate.
 const (
 	triesPerSecond = 0.1
 	triesAtOnce    = 20
 )
 
-// Uploads takes in what people hand in, as the Web API takes in what programs do.
+// Uploads imports uploaded files as the Web API does.
 type Uploads interface {
-	// TakeUpload reads a form, its fields into said, and takes its files in, all or none.
-	// UploadTaken tells by the key what became of them. What fails is an *api.Problem.
+	// TakeUpload reads the form into said and imports its files, all or none. UploadTaken returns
+	// the result by key. Errors are of type *api.Problem.
 	TakeUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery) (key string, err error)
-	// UploadTaken has no findings, but of each import how many of the advisories changed. It
-	// is model.ErrNotFound of what was not uploaded in the last day.
+	// UploadTaken returns the result without findings, and the number of changed advisories of each
+	// import. It returns model.ErrNotFound unless the upload was in the last day.
 	UploadTaken(ctx context.Context, tx *store.Tx, key string) (taken api.ImportResponse, advised []int, err error)
 }
