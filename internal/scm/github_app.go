@@ -76,7 +76,7 @@ func (t *appTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, err
 	}
 	t.tokens.drop(t.who, token)
-	if again, ok := repeated(r); kept && ok { // the app was reinstalled after the token was created, or the token was revoked
+	if again, ok := repeated(r); kept && ok { // the app was reinstalled, or the token revoked
 		if token, _, err = t.current(r.Context()); err == nil {
 			return t.show(again, token)
 		}

@@ -182,7 +182,7 @@ func (h *gitlabHost) SetStatus(ctx context.Context, r model.Repository, commit s
 		"state": word, "name": s.Context, "target_url": s.URL, "description": s.Text,
 	}, nil)
 	var refused *HostError
-	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && word == "pending" { // the status is already pending
+	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && word == "pending" { // already pending
 		return nil
 	}
 	return err
