@@ -1,10 +1,8 @@
-// Package report reads what scanners and package managers wrote into model.Report.
+// Package report converts files of scanners and package managers to model.Report values, with one
+// reader package per family of formats. It has no storage, HTTP or clock. All input is untrusted:
+// sizes, nesting, strings and paths are limited (see Limits), and secrets are removed
+// (docs/reference/secrets.md).
 //
-// It detects the format of a file, has the package of its family read it, and joins the files of one
-// upload. The packages know formats and nothing else: no store, no HTTP, no clock, no idea what is new
-// or fixed. Every input is hostile: sizes, nesting, strings and paths are bounded (see Limits), and no
-// secret leaves the package (docs/reference/secrets.md).
-//
-// A file that is not whole is an error and gives no report at all, for half a report would close
-// findings that the other half holds. One bad item of a whole file is a model.Refusal.
+// An incomplete file is an error without any report, because a partial report would close the
+// missing findings. A single invalid item is a model.Refusal.
 package report
