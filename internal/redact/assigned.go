@@ -108,8 +108,8 @@ func (a *assigned) inQuotes(at int) (Span, bool) {
 	return Span{}, false
 }
 
-// signLength returns the length of the sign at the start of a text: :=, =>, ==, ===, !=, !==, = or
-// :.
+// signLength returns the length of the sign at the start of a text, or 0. The signs are :=, =>, ==,
+// ===, !=, !==, = and :.
 func signLength(s string) int {
 	for _, sign := range []string{":=", "=>", "===", "==", "!==", "!=", "=", ":"} {
 		if strings.HasPrefix(s, sign) {

@@ -37,8 +37,8 @@ func newSpans(next func(*assigned) (Span, bool), s string) (out []Span) {
 	}
 }
 
-// FuzzAssigned checks that assigned matches the same values as the regular expressions, and that
-// shapeMarks finds the same marks as strings.Contains.
+// FuzzAssigned checks that assigned matches the same values as the regular expressions. It also
+// checks that shapeMarks finds the same marks as strings.Contains.
 func FuzzAssigned(f *testing.F) {
 	for _, s := range assignments() {
 		f.Add(s)

@@ -18,9 +18,9 @@ const Mark = "[REDACTED]"
 // minValue is the minimum length of a secret, in bytes. Shorter values are too common.
 const minValue = 8
 
-// Finder replaces credentials with Mark. It detects them by their format and by the name that they
-// are assigned to, never by entropy alone, so that hashes, ids and images are preserved. It runs in
-// linear time.
+// Finder replaces credentials with Mark. It detects them by their format and by the name they are
+// assigned to. It never uses entropy alone, so that hashes, ids and images are preserved. It runs
+// in linear time.
 type Finder struct {
 	// Found is called with each random value that is replaced. It is not called for values made of
 	// words, which may occur in other texts without being secrets. It may be nil.

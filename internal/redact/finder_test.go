@@ -134,7 +134,7 @@ func FuzzText(f *testing.F) {
 }
 
 // TestNamesStayEqual checks that Name replaces each kind of credential with a keyed hash of fixed
-// length, and that equal names stay equal.
+// length. Equal names must stay equal.
 func TestNamesStayEqual(t *testing.T) {
 	mine, other := Finder{Key: []byte("k")}, Finder{Key: []byte("another")}
 	for name, draw := range kinds {

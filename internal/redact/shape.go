@@ -159,7 +159,7 @@ func (h shape) replace(s string, with func(secret string) string) string {
 // signedInAs matches a long user name without a password in a URL. Code hosts accept a token there.
 var signedInAs = shape{"://", regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://([^\s/:@"'<>]{16,})@[0-9A-Za-z\[]`), nil}
 
-// inQuery matches a value in the query or fragment of a URL that is assigned to a name of a secret.
+// inQuery matches a value in the query or fragment of a URL whose key is a name of a secret.
 var inQuery = shape{"=", regexp.MustCompile(`(?i)[?&#;]` + `[a-z0-9_.-]*` + names + `=([^\s&#;"'<>]{8,})`), nil}
 
 // MayHold reports whether a text contains the mark of any shape. It is fast.

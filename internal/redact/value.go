@@ -45,8 +45,8 @@ func IsSecretValue(s string) bool {
 	return entropy(s) >= 2.5
 }
 
-// IsRandom reports whether a value is too random to be written by hand: long, with letters of both
-// cases and digits, or many hexadecimal digits.
+// IsRandom reports whether a value is too random to be written by hand. It is long, and has letters
+// of both cases and digits, or many hexadecimal digits.
 func IsRandom(s string) bool {
 	if len(s) < 16 || !IsSecretValue(s) || entropy(s) < 3 {
 		return false
@@ -70,7 +70,7 @@ func IsRandom(s string) bool {
 }
 
 // isMixed reports whether a value consists of letters whose case changes more often than in
-// names such as camelCase: at least 20 letters, every third with another case than the one before.
+// camelCase. It has at least 20 letters, and the case changes at every third letter on average.
 func isMixed(s string) bool {
 	changes, upper := 0, false
 	for i, c := range s {

@@ -49,8 +49,8 @@ func newWordSet(words ...string) *wordSet {
 // rarestFirst lists the letters of English by ascending frequency.
 const rarestFirst = "zqjxkvbywgpfmucdlhrsnioate"
 
-// rarestPair returns the position of the rarest byte pair of a word, among those at an even
-// distance from a position.
+// rarestPair returns the position of the rarest byte pair of a word. The position is at an even
+// distance from from.
 func rarestPair(word string, from int) (at int) {
 	weight := func(c byte) int { return 2 + strings.IndexByte(rarestFirst, c) } // 1 for all but lowercase letters
 	least := 0

@@ -93,7 +93,7 @@ func TestSourceInfo(t *testing.T) {
 	for info, want := range map[string]string{
 		"acquired package info from rust cargo manifest: /rust/Cargo.lock, /x":               "rust/Cargo.lock:0 cargo p 1 unknown",
 		"ecosystem: cargo; transitivity: direct; lockfile: rust/Cargo.lock#L7":               "rust/Cargo.lock:7 cargo p 1 direct",
-		"ecosystem: cargo; transitivity: direct; lockfiles: rust/Cargo.lock":                 "x.spdx.json:0 cargo p 1 direct", // an older form
+		"ecosystem: cargo; transitivity: direct; lockfiles: rust/Cargo.lock":                 "x.spdx.json:0 cargo p 1 direct", // older form
 		"made by hand; transitivity: direct; see: rust/Cargo.lock":                           "x.spdx.json:0 cargo p 1 unknown",
 		"transitivity: transitive; lockfile: a%2C b%3B c%25/Cargo.lock, ../Cargo.lock, ; ; ": "a, b; c%/Cargo.lock:0 cargo p 1 transitive",
 	} {

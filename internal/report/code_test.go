@@ -9,7 +9,7 @@ import (
 )
 
 // TestLongCodeIsKnownAsAWhole checks that truncated code is distinguished by a hash of the whole
-// code, independent of its layout, in every format with code.
+// code. The hash is independent of the layout.
 func TestLongCodeIsKnownAsAWhole(t *testing.T) {
 	for name, document := range map[string]string{
 		"sarif":  `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"bandit","rules":[{"id":"r"}]}},"results":[{"ruleId":"r","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.py"},"region":{"startLine":1,"snippet":{"text":%q}}}}]}]}]}`,

@@ -104,10 +104,14 @@ func (s seen) foreignOf() error {
 	return nil
 }
 
-// sign is a set of members that identifies a format. "a" is a member at the top level, "a.b" a
-// member of an object, "a[].b" a member of objects in a list, "a.*.b" a member one level deeper,
-// and "a.b=c" a member with that string as its value. If the document is a list, the top level is
-// each of its objects.
+// sign is a set of members that identifies a format. If the document is a list, the top level is
+// each of its objects. The notation is:
+//
+//   - "a": a member at the top level
+//   - "a.b": a member of an object
+//   - "a[].b": a member of objects in a list
+//   - "a.*.b": a member one level deeper
+//   - "a.b=c": a member whose value is that string
 type sign []string
 
 // seen is the set of a document's members that occur in any sign.

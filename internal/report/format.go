@@ -78,7 +78,7 @@ func Detect(name string, head []byte) (format.Format, error) {
 	case foreign != nil:
 		return "", foreign
 	case string(bytes.TrimRight(trimmed, " \t\r\n")) == "[]":
-		return format.GitleaksJSON, nil // gitleaks without findings; all other list formats have elements
+		return format.GitleaksJSON, nil // gitleaks without findings; other formats are never an empty list
 	case len(trimmed) == 0:
 		return "", errors.New("the file is empty; " + howToName())
 	}
@@ -163,8 +163,8 @@ func detectJSON(head []byte) (format.Format, error) {
 	return "", nil
 }
 
-// key is a member of an object. depth is the number of enclosing objects, listed reports whether
-// the innermost is an element of a list, and value is empty unless it is a string.
+// key is a member of an object. depth is the number of enclosing objects, and listed reports
+// whether the innermost is an element of a list. value is empty unless it is a string.
 type key struct {
 	depth       int
 	listed      bool

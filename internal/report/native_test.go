@@ -27,7 +27,7 @@ func readData(t *testing.T, name string) *model.Report {
 	return readOne(t, filepath.Base(name), string(data))
 }
 
-// TestGitleaksAsSARIF checks that both formats of a scan result in the same findings, so that they
+// TestGitleaksAsSARIF checks that both formats of a scan result in the same findings. Findings must
 // persist if the format is changed.
 func TestGitleaksAsSARIF(t *testing.T) {
 	for _, name := range []string{"real/gitleaks-history", "real/gitleaks-redacted"} {
@@ -114,8 +114,8 @@ func TestNativeSecretsAreGone(t *testing.T) {
 	}
 }
 
-// TestStreamsEnd checks that streams truncated within a message are errors, and that an empty file
-// of a given format is a scan without findings.
+// TestStreamsEnd checks that streams truncated within a message are errors. An empty file of a
+// given format is a scan without findings.
 func TestStreamsEnd(t *testing.T) {
 	for _, text := range []string{`{"DetectorName":"A"}` + "\n" + `{"Det`, `{"DetectorName":"A"}]`, `{"DetectorName":"A"}}`, `{"DetectorName":"A"} x`} {
 		if _, err := Read(strings.NewReader(text), format.Options{Format: format.TruffleHogJSON}); err == nil {
@@ -156,8 +156,8 @@ func TestNativeNoResults(t *testing.T) {
 	}
 }
 
-// TestBrakemanErrors checks that a file with an error is skipped, and that an error without a file
-// marks the run as failed.
+// TestBrakemanErrors checks that a file with an error is skipped. An error without a file marks the
+// run as failed.
 func TestBrakemanErrors(t *testing.T) {
 	report := func(err string) *model.Report {
 		return readOne(t, "x", `{"scan_info":{"brakeman_version":"7.1.0","app_path":"/app"},"warnings":[],"errors":[{"error":"`+err+`"}]}`)

@@ -14,8 +14,8 @@ import (
 
 // Reading reads the files of one upload. The zero Reading is ready to use.
 //
-// Files share their knowledge of secrets (docs/reference/secrets.md): a secret in one file is
-// removed from all, and a rule that one file declares as a rule for secrets is one in all files.
+// Files share their knowledge of secrets (docs/reference/secrets.md). A secret in one file is
+// removed from all. A rule that one file declares as a rule for secrets is one in all files.
 // Reports are therefore available only after all files are read. The options of all files must have
 // the same key.
 type Reading struct {
@@ -103,8 +103,8 @@ func (r *Reading) Reports(known func(tool, rule string) bool) []*model.Report {
 }
 
 // Clean ends the reading and removes secrets. It is the slow part of an upload and needs no
-// transaction. known reports whether a rule of a tool, by its exact name, is for secrets, in
-// addition to those that the files declare; it may be nil. Repeated calls return the same result.
+// transaction. The function known reports whether a rule of a tool is for secrets, in addition to
+// the declared ones. It may be nil. Repeated calls return the same result.
 func (r *Reading) Clean(known func(tool, rule string) bool) *Cleaned {
 	if r.cleaned != nil {
 		return r.cleaned

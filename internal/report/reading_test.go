@@ -127,7 +127,7 @@ func TestRulesKnownLaterAreTheSame(t *testing.T) {
 				semgrepWith(
 					matchOn("acme.silent", line, secret, 1, 7), matchOn("acme.bound", line, secret, 1, 1), matchOn("acme.loose", line, secret, 1, 1),
 					matchOn("acme.untold", line, secret, 1, 1), matchOn("acme.bound", "login(x)", "x", 2, 1), matchOn("acme.loose", "login(x)", "x", 2, 1),
-					matchOn("acme.bound", "login(key)", secret, 3, 1), // as of a rule that matches the assignment of the key
+					matchOn("acme.bound", "login(key)", secret, 3, 1), // matches the key's assignment
 				),
 				fmt.Sprintf(`{"skipped_rules":[],"results":[{"check_id":"acme.other","path":"b.py","start":{"line":1,"col":1},"end":{"line":1,"col":9},"extra":{"metadata":{},"message":%q,"lines":"x"}}]}`, "of "+secret),
 			} {
@@ -179,8 +179,8 @@ func matchOn(rule, line, value string, at, column int) string {
 		"metavars":{"$F":{"abstract_content":"login"},"$X":{"abstract_content":%q}},"lines":%q}}`, rule, at, column, at, len(line), value, line)
 }
 
-// TestCodeThatWasRedactedHasAKeyedHash checks that a secret in redacted code has a keyed hash,
-// because the client may have hashed the line before redaction.
+// TestCodeThatWasRedactedHasAKeyedHash checks that a secret in redacted code has a keyed hash. The
+// client may have hashed the line before redaction.
 func TestCodeThatWasRedactedHasAKeyedHash(t *testing.T) {
 	reading, err := ReadCIResults(strings.NewReader(`{"findings":[{"check_id":"silent","path":"a.py","line":1,"match_based_id":"m_0","hashes":{"code_hash":"c"},"metadata":{}}]}`), format.Options{Key: testKey})
 	if err != nil {

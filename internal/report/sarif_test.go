@@ -266,8 +266,8 @@ func TestSARIFRoots(t *testing.T) {
 	}
 }
 
-// TestSARIFLinks checks that links to related locations are removed from messages, and that similar
-// code is preserved as in other formats.
+// TestSARIFLinks checks that links to related locations are removed from messages. Similar code is
+// preserved, as in other formats.
 func TestSARIFLinks(t *testing.T) {
 	for related, want := range map[string]string{
 		``:                               "eval of h[0](1), a [value](2)",

@@ -145,8 +145,8 @@ func BenchmarkReadTexts(b *testing.B) {
 	b.ReportMetric(times[1].Seconds()/times[2].Seconds(), "x-valid")
 }
 
-// TestBlankingGrowsWithTheText checks that redaction takes linear time for malicious items, with
-// very many strings in code and quotation marks in the message.
+// TestBlankingGrowsWithTheText checks that redaction takes linear time for malicious items. The
+// code has very many strings, and the message very many quotation marks.
 func TestBlankingGrowsWithTheText(t *testing.T) {
 	var literals strings.Builder
 	for i := range 300_000 {

@@ -216,7 +216,7 @@ func recordedTexts(t *testing.T) func(name string) []byte {
 }
 
 // TestReportHasTheIDsOfItsUpload checks that the report of the recorded run has the ids of its
-// upload, whether the report contains fingerprints or not.
+// upload. The report is read with and without fingerprints.
 func TestReportHasTheIDsOfItsUpload(t *testing.T) {
 	data, err := os.ReadFile("testdata/captures/full.json")
 	if err != nil {
@@ -289,7 +289,7 @@ func TestMutedMatchIsCounted(t *testing.T) {
 	for numbers, want := range map[string][]string{
 		"0 1": {semgrep.SyntacticID("r", "a.py", "x == x", 0), semgrep.SyntacticID("r", "a.py", "x == x", 1)},
 		"1 2": {semgrep.SyntacticID("r", "a.py", "x == x", 1), semgrep.SyntacticID("r", "a.py", "x == x", 2)},
-		"2 0": {semgrep.SyntacticID("r", "a.py", "x == x", 0), semgrep.SyntacticID("r", "a.py", "x == x", 1)}, // an order that the scanner does not write
+		"2 0": {semgrep.SyntacticID("r", "a.py", "x == x", 0), semgrep.SyntacticID("r", "a.py", "x == x", 1)}, // invalid order
 	} {
 		first, second, _ := strings.Cut(numbers, " ")
 		r := readOne(t, "x", `{"skipped_rules":[],"results":[`+result("1", first)+","+result("2", second)+`]}`)

@@ -152,8 +152,8 @@ func TestCodeOfAnotherEncoding(t *testing.T) {
 	}
 }
 
-// TestCheckoutGivesNoMoreThanThereIsRoomFor checks that many results with the same long line are
-// limited to the code that a report of that length could contain.
+// TestCheckoutGivesNoMoreThanThereIsRoomFor checks that the code of many results with the same long
+// line is limited. The limit is that of a report of the same length.
 func TestCheckoutGivesNoMoreThanThereIsRoomFor(t *testing.T) {
 	const results = 5000
 	one := `{"check_id":"r","path":"a.js","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":3,"offset":2},"extra":{"message":"m","severity":"ERROR","metadata":{},"lines":"requires login"}}`

@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// algorithm is a hash function with its names in the formats; a name is empty if the format does
+// algorithm is a hash function with its names in the formats. A name is empty if the format does
 // not support it.
 type algorithm struct {
 	cyclonedx, spdx string

@@ -8,8 +8,8 @@ import (
 // maxVersion is the maximum length of a version in the schemas, in characters.
 const maxVersion = 1024
 
-// singleLine returns untrusted text as a single line of valid UTF-8, without control characters,
-// which are invalid in XML, and without surrounding space.
+// singleLine returns untrusted text as a single line of valid UTF-8 without surrounding space. It
+// removes control characters, which are invalid in XML.
 func singleLine(s string) string {
 	return strings.TrimSpace(strings.Map(oneLine, strings.ToValidUTF8(s, "\uFFFD")))
 }

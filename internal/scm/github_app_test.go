@@ -78,8 +78,8 @@ func TestAppsShowTheirInstallationsToken(t *testing.T) {
 	}
 }
 
-// githubApp is a GitHub server that creates tokens for the installation of an app, accepts only the
-// newest, and records its responses.
+// githubApp is a GitHub server that creates tokens for the installation of an app. It accepts only
+// the newest token and records its responses.
 type githubApp struct {
 	*httptest.Server
 	credential model.HostCredential
@@ -206,8 +206,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// TestARightThatIsGivenIsUsed checks that a rejected request renews a cached token, because a token
-// has the permissions of the app at its creation. A new token is not renewed again at once.
+// TestARightThatIsGivenIsUsed checks that a rejected request renews a cached token. A token has the
+// permissions of the app at its creation. A new token is not renewed again at once.
 func TestARightThatIsGivenIsUsed(t *testing.T) {
 	g := newGitHubApp(t)
 	c := config(loopback)

@@ -20,7 +20,7 @@ type Reach struct {
 	Flag      string         // flag that allows more addresses, for error messages; --connect-to if empty
 }
 
-// never lists addresses that are always forbidden unless Reach.Also contains them: metadata
+// never lists addresses that are forbidden unless Reach.Also contains them. These are metadata
 // services of clouds, and addresses that do not belong to a single machine.
 var never = []netip.Prefix{
 	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("fe80::/10"),

@@ -11,8 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
-// conversations are the responses of each kind of host about the same comments: ours on a line, a
-// reply to it, an edited one by a bot on another line, and one on the whole change request.
+// conversations are the responses of each kind of host about the same comments. They are our
+// comment on a line, a reply to it, an edited one by a bot on another line, and one on the whole
+// change request.
 var conversations = map[model.HostKind]map[string]string{
 	model.HostGitea: {
 		"GET /api/v1/repos/acme/payments/issues/9/comments": `[{"id":21,"body":"whole","user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]`,
@@ -41,8 +42,8 @@ var conversations = map[model.HostKind]map[string]string{
 	},
 }
 
-// TestWhatRepliesAnswer checks that all hosts report the threads, edits and bots of comments, and
-// that replies are in the thread of the comment.
+// TestWhatRepliesAnswer checks that all hosts report the threads, edits and bots of comments. A
+// reply must be in the thread of its comment.
 func TestWhatRepliesAnswer(t *testing.T) {
 	answers := map[model.HostKind][2]string{
 		model.HostGitea:  {`POST /api/v1/repos/acme/payments/pulls/9/reviews {"comments":[{"path":"a.go","body":"done","new_position":4}],"commit_id":"` + head + `","event":"COMMENT"}`, `POST /api/v1/repos/acme/payments/issues/9/comments {"body":"done"}`},
@@ -85,8 +86,8 @@ func TestWhatRepliesAnswer(t *testing.T) {
 	}
 }
 
-// TestWhatWasEdited checks that a comment changed within a second of its creation, or resolved
-// later, counts as edited where the host cannot distinguish them.
+// TestWhatWasEdited checks which updates count as edits. Some hosts need a tolerance of a second,
+// and resolving a comment counts as an edit.
 func TestWhatWasEdited(t *testing.T) {
 	list := map[model.HostKind]string{
 		model.HostGitea:  `[{"id":1,"user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]`,

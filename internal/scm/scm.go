@@ -32,8 +32,8 @@ type Host interface {
 	SetStatus(ctx context.Context, r model.Repository, commit string, s Status) error
 	// Comments returns the comments of a change request, including those on lines.
 	Comments(ctx context.Context, r model.Repository, number int64) ([]Comment, error)
-	// AddComment adds a comment, on a line of the head if c has one, and returns it with the host's
-	// ids. A line that is not part of the change is model.ErrConflict.
+	// AddComment adds a comment and returns it with the host's ids. If c has a line, it is on that
+	// line of the head. A line that is not part of the change is model.ErrConflict.
 	AddComment(ctx context.Context, r model.Repository, at model.ChangeRequest, c Comment) (Comment, error)
 	// Reply replies to a comment returned by Comments, in its thread if the host supports threads.
 	Reply(ctx context.Context, r model.Repository, at model.ChangeRequest, to Comment, body string) error

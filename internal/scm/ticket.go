@@ -20,8 +20,8 @@ type Tracker interface {
 	Host
 	// CreateTicket creates an issue.
 	CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error)
-	// FindTicket returns the issue that contains a marker, among the newest issues changed since a
-	// time, and whether it was found. A missing project is an error.
+	// FindTicket returns the issue that contains a marker, and whether it was found. It searches
+	// the newest issues changed since a time. A missing project is an error.
 	FindTicket(ctx context.Context, project, marker string, since time.Time) (t Ticket, found bool, err error)
 	// Ticket returns an issue by its number, or by its key at Jira.
 	Ticket(ctx context.Context, project, key string) (Ticket, error)

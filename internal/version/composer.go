@@ -5,9 +5,9 @@ import (
 	"regexp"
 )
 
-// Composer's Semver accepts two formats of a release, matched in lower case: up to four numbers, or
-// a date of at least six digits. Both end with the stability. Branches (dev-main, 1.x-dev) are
-// unordered.
+// Composer's Semver accepts two formats of a release, matched in lower case. These are up to four
+// numbers, or a date of at least six digits. Both end with the stability. Branches (dev-main,
+// 1.x-dev) are unordered.
 const composerStability = `[._-]?(?:(stable|beta|b|rc|alpha|a|patch|pl|p)((?:[.-]?\d+)*)?)?([.-]?dev)?(?:\+\S+)?$`
 
 var (
@@ -16,7 +16,7 @@ var (
 	nonDigits       = regexp.MustCompile(`\D+`)
 )
 
-// The words are ordered relative to the end of a release as in PHP's version_compare: a patch of a
+// The words are ordered relative to the end of a release as in PHP's version_compare. A patch of a
 // release is greater than the release.
 const (
 	composerDev = iota + 1

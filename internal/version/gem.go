@@ -9,7 +9,7 @@ import (
 // gemRuns matches the segments of a gem's version: runs of digits or of letters.
 var gemRuns = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
 
-// gem is the version of a Ruby gem, as segments without insignificant zeros: those at the end and
+// gem is the version of a Ruby gem as segments. It omits insignificant zeros: those at the end and
 // those before the first word.
 type gem []string
 

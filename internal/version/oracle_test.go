@@ -47,9 +47,8 @@ func answers(t *testing.T, name string) []answer {
 }
 
 // inACircle is the reason for the deviations from Maven listed in disagreements. Maven orders a
-// word before any list, even if the word is greater than the release (sp) or the list less than it
-// (alpha), so that 1-alpha < 1 < 1.sp.1 < 1-alpha. Our total order first compares both with the
-// release.
+// word before any list, whatever their relation to the release. The result is cyclic: 1-alpha < 1 <
+// 1.sp.1 < 1-alpha. Our total order first compares both with the release.
 const inACircle = "Maven's own order runs in a circle here"
 
 // disagreements lists the pairs in which our order intentionally differs, with the reason.

@@ -15,10 +15,10 @@ type Order struct {
 	scheme scheme
 }
 
-// OrderOf returns the order of an ecosystem, named as in package URLs, OSV or scanners, ignoring
-// case: npm, PyPI, gomod, Debian:12. An unknown ecosystem has the natural order: runs of digits
-// compare as numbers, all else compares as text, separators are ignored, and a version is less than
-// its extensions.
+// OrderOf returns the order of an ecosystem, such as npm, PyPI, gomod or Debian:12. Names are those
+// of package URLs, OSV or scanners, ignoring case. An unknown ecosystem has the natural order. Runs
+// of digits compare as numbers, all else compares as text, and separators are ignored. A version is
+// less than its extensions.
 func OrderOf(ecosystem string) Order {
 	return Order{schemeOf(ecosystem)}
 }

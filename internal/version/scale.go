@@ -3,10 +3,10 @@ package version
 import "slices"
 
 // Scale sorts versions and returns a function that returns the place of any version among them. The
-// place is 2i+1 if the version equals the i-th lowest, counted from 0, and 2i if it is less than
-// that and greater than the previous one. Places compare as Compare does if at least one of the two
-// versions is on the scale. An invalid version has place 0 and ok is false. Each version on the
-// scale is parsed once. The function is safe for concurrent use.
+// place of the i-th lowest version, counted from 0, is 2i+1. A version between it and the previous
+// one has place 2i. Places compare as Compare does if at least one of the two versions is on the
+// scale. An invalid version has place 0 and ok is false. Each version on the scale is parsed once.
+// The function is safe for concurrent use.
 func (o Order) Scale(versions []string) func(version string) (place int, ok bool) {
 	return newScale(o.parse, versions).place
 }

@@ -178,8 +178,8 @@ func (p *part) dependency(at partPlace) model.Dependency {
 }
 
 // spelling returns the name of a part, given the name in its package URL. Package URLs of Go
-// modules are in lower case although case is significant, so the part's own name is used if it
-// differs only in case.
+// modules are in lower case although case is significant. If the part's own name differs only in
+// case, it is used.
 func (p *part) spelling(ecosystem, name string) string {
 	if own := read.Text(p.name).Name(); ecosystem == "gomod" && name == strings.ToLower(name) &&
 		strings.EqualFold(own, name) {
@@ -221,9 +221,9 @@ func (b *bom) inheritLockfiles() {
 	}
 }
 
-// classify sets the transitivity of parts that the project's own parts reach. These are the subject
-// of the BOM, parts that represent lockfiles, and modules of the project, which no part requires
-// and which have no package URL with a version.
+// classify sets the transitivity of parts that the project's own parts reach. The own parts are the
+// subject of the BOM, parts that represent lockfiles, and modules of the project. A module is not
+// required by other parts and has no package URL with a version.
 func (b *bom) classify() {
 	var own []string
 	ofRoot := map[string]bool{}

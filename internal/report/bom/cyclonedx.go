@@ -247,8 +247,8 @@ func cdxSupplier(who *cdx.OrganizationalEntity) string {
 	return ""
 }
 
-// locationOf returns the file in which a component was found: a property of syft, Trivy or cdxgen,
-// or a lockfile in the occurrences.
+// locationOf returns the file in which a component was found. It is in a property of syft, Trivy or
+// cdxgen, or a lockfile in the occurrences.
 func locationOf(v *cdx.Component) string {
 	for _, p := range list(v.Properties) {
 		switch p.Name {

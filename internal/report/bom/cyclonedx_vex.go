@@ -51,10 +51,10 @@ func (x *cycloneDXVEX) metadata(m *cdx.Metadata) {
 // number without scheme, because documents may refer to those in other files.
 type packagesByRef map[string]*part
 
-// standsAlone reports whether the BOM is a VEX document: it has analyses, and lists no packages
+// standsAlone reports whether the BOM is a VEX document. It has analyses, and lists no packages
 // except those that vulnerabilities affect. A document is an SBOM if it contains dependencies,
-// other packages, or vulnerabilities without analysis, or if Redoubt wrote it with packages
-// (docs/reference/sbom.md).
+// other packages, or vulnerabilities without analysis. So is a document with packages that Redoubt
+// wrote (docs/reference/sbom.md).
 func (c *cycloneDX) standsAlone() bool {
 	if c.isOurs() && len(c.parts) > 0 {
 		return false
@@ -245,8 +245,8 @@ func (c *cycloneDX) affected(s model.VEXStatement, a cdx.Affects) (_ model.VEXSt
 	return s, ""
 }
 
-// resolve resolves a reference: within the document, as a BOM-Link to another document of the
-// upload, or as a package URL.
+// resolve resolves a reference. It refers to the document itself, to another document of the upload
+// (BOM-Link), or is a package URL.
 func (c *cycloneDX) resolve(ref string) (name string, byRef map[string]*part, pkg model.VEXPackage, isPURL bool) {
 	byRef = c.byRef
 	if rest, ok := strings.CutPrefix(ref, "urn:cdx:"); ok {

@@ -124,8 +124,8 @@ func shownID(v *cdx.Vulnerability) string {
 	return read.Text(v.ID).Name()
 }
 
-// severityOfRatings returns the severity of the CVSS 4 score, else of CVSS 3, else the word of any
-// rating, or 0 (docs/reference/advisories.md).
+// severityOfRatings returns the severity of a vulnerability's ratings, or 0. It prefers the score
+// of CVSS 4, then that of CVSS 3, then any rating's word (docs/reference/advisories.md).
 func severityOfRatings(ratings []cdx.VulnerabilityRating) model.Severity {
 	for _, method := range []cdx.ScoringMethod{
 		cdx.ScoringMethodCVSSv4, cdx.ScoringMethodCVSSv31, cdx.ScoringMethodCVSSv3,

@@ -115,8 +115,8 @@ func (s *spdx) creators(list read.Texts) {
 	}
 }
 
-// toolVersion matches the start of the version in the name of a tool: a number with parts, or with
-// a leading v, as in name-1.2.3-rc1 and name-v1.2-5-gabcdef.
+// toolVersion matches the start of the version in the name of a tool. The version has several parts
+// or a leading v, as in name-1.2.3-rc1 and name-v1.2-5-gabcdef.
 var toolVersion = regexp.MustCompile(`-(?:v[0-9]|[0-9]+\.[0-9])`)
 
 // splitTool splits the name and version of a tool, which SPDX joins with a hyphen. The name is part

@@ -1,3 +1,3 @@
-// Package format contains the shared code of all readers: options and limits, token streams, errors
-// with positions, repository paths, severities, and code of findings.
+// Package format contains the shared code of all readers. It defines options and limits, token
+// streams, errors with positions, repository paths, severities, and code of findings.
 package format

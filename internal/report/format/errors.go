@@ -71,8 +71,8 @@ func NewFileError(o Options, offset int64, err error) error {
 	return out
 }
 
-// IsNamesake reports whether a file cannot be read because it only shares its name with a lockfile
-// and belongs to another tool.
+// IsNamesake reports whether a file only shares its name with a lockfile and belongs to another
+// tool.
 func IsNamesake(err error) bool { return read.IsNamesake(err) }
 
 func advice(err error) string {

@@ -9,8 +9,8 @@ import (
 
 // An upload may use 64 MiB of memory plus 40 times its decompressed bytes. Of the 64 MiB, 24 are
 // reserved for memory that does not depend on its size, such as the database's page cache. Decoded
-// data is copied when it is cleaned and stored, and garbage collection doubles the heap, so that
-// the process grows by up to peak times the sizes counted here.
+// data is copied when it is cleaned and stored, and garbage collection doubles the heap. The
+// process therefore grows by up to peak times the sizes counted here.
 const (
 	perByte = 40
 	free    = 40 << 20

@@ -12,8 +12,8 @@ type Time read.Text
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *Time) UnmarshalJSON(b []byte) error { return (*read.Text)(t).UnmarshalJSON(b) }
 
-// Time returns the time in UTC, or the zero time if it is invalid or outside of the years 1 to
-// 9999.
+// Time returns the time in UTC. It returns the zero time for invalid times and those outside of the
+// years 1 to 9999.
 func (t Time) Time() time.Time {
 	at, err := time.Parse(time.RFC3339, string(t))
 	if at = at.UTC(); err != nil || at.Year() < 1 || at.Year() > 9999 {

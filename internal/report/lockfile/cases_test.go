@@ -1,7 +1,7 @@
 package lockfile_test
 
-// lockfileCases has an entry for each kind of lockfile: files of a project without dependencies,
-// and similar texts that are invalid.
+// lockfileCases has an entry for each kind of lockfile. It contains files of a project without
+// dependencies, and similar texts that are invalid.
 var lockfileCases = []struct {
 	name  string
 	empty []string

@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readConanLock reads conan.lock: lists of references in Conan 2, and in Conan 1 a graph whose
+// readConanLock reads conan.lock. Conan 2 has lists of references, and Conan 1 has a graph whose
 // first node is the project.
 func readConanLock(l *lock) error {
 	w := newObjectWalker(l.Data)

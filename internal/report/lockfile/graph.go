@@ -63,9 +63,9 @@ func (p *Packages) edges() [][2]int {
 	return slices.Compact(edges)
 }
 
-// trace sets the package through which each dependency is included, on a shortest path from a
-// direct dependency, and the number of packages that require it. If transitivity is unknown, paths
-// start at packages that no other package requires.
+// trace sets Via and Requirers of each dependency. Via is the previous package on a shortest path
+// from a direct dependency. If transitivity is unknown, paths start at packages that no other
+// package requires.
 func (p *Packages) trace(asks [][2]int) {
 	first := make([]int, len(p.deps)+1) // index of the first edge of each package in asks
 	for _, a := range asks {

@@ -102,8 +102,8 @@ func (m *mavenFiles) parentOf(p *pomFile) *pomFile {
 	return parent
 }
 
-// managed returns the version of a package that a file, its parents, or their imported bills of
-// materials define, or "".
+// managed returns the version that a file or its parents define for a package, or "". It includes
+// their imported bills of materials.
 func (m *mavenFiles) managed(p *pomFile, name string) string {
 	return m.managedBelow(p, name, map[*pomFile]bool{}, 0)
 }
@@ -208,8 +208,9 @@ func (p *pomFile) fillAt(depth int, s string) string {
 	return filled
 }
 
-// value returns the value of a property with nested references replaced, or a reference to the
-// property if it is unset. Values are cached, because nested references can grow exponentially.
+// value returns the value of a property with nested references replaced. If the property is not
+// set, it returns a reference to it. Values are cached, because nested references can grow
+// exponentially.
 func (p *pomFile) value(depth int, name string) string {
 	if value, ok := p.values[name]; ok {
 		return value

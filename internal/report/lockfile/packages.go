@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// Packages collects the packages of a lockfile, or of a file in a bill of materials, without
-// duplicates, and the requirements between them.
+// Packages collects the distinct packages of a lockfile, or of a file in a bill of materials. It
+// includes the requirements between them.
 type Packages struct {
 	ecosystem   string // default ecosystem
 	limit       int    // maximum number of packages; full is set if there are more

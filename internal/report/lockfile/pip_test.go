@@ -155,8 +155,8 @@ func TestPipFollowsSoManyLines(t *testing.T) {
 	}
 }
 
-// TestAnUnreadableRequirementsFile checks that a truncated or too large file does not affect the
-// files that refer to it or that it refers to.
+// TestAnUnreadableRequirementsFile checks that a truncated or too large file does not affect other
+// files. Some of them refer to it, or it refers to them.
 func TestAnUnreadableRequirementsFile(t *testing.T) {
 	var reading report.Reading
 	add := func(name, text string, limits report.Limits) error {

@@ -29,8 +29,8 @@ func (l *lock) toml(v any) error {
 	return nil
 }
 
-// tomlDepth returns the nesting depth of brackets outside of strings and comments, or the number of
-// dots between separators if that is greater.
+// tomlDepth returns the nesting depth of brackets outside of strings and comments. If there are
+// more dots between two separators, it returns their number.
 func tomlDepth(data []byte) int {
 	depth, dots, deepest := 0, 0, 0
 	for i := 0; i < len(data); i++ {
@@ -56,8 +56,8 @@ func tomlDepth(data []byte) int {
 	return deepest
 }
 
-// skipTOMLString returns the index of the last byte of the string at i, or the end of the line if a
-// single-quoted string is not closed.
+// skipTOMLString returns the index of the last byte of the string that begins at i. A string on one
+// line ends at the end of the line at the latest.
 func skipTOMLString(data []byte, i int) int {
 	quote := data[i]
 	triple := i+2 < len(data) && data[i+1] == quote && data[i+2] == quote

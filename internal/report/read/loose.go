@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// The types in this file accept the variations of tools: numbers as strings, integers with a
-// fraction, a single string instead of a list, and null. Decoding never fails; an invalid value
-// results in the zero value.
+// The types in this file accept the variations of tools, such as numbers as strings or a single
+// string instead of a list. Decoding never fails; an invalid value results in the zero value.
 
 // Text is a string. Numbers and booleans are converted.
 type Text string

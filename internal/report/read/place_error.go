@@ -43,7 +43,7 @@ func NotA(what, format string, args ...any) error {
 	return &FormatError{reason: OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is no " + what}
 }
 
-// Namesake is NotA for a file name that several tools use, and a file without the members that the
+// Namesake is NotA for a file name that several tools use. The file lacks the members that the
 // expected tool always writes.
 func Namesake(what, format string, args ...any) error {
 	return &FormatError{Namesake: true, reason: OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is no " + what}

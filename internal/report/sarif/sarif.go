@@ -279,8 +279,8 @@ func (r *sarifRun) products() model.Products {
 	return p
 }
 
-// categoryOf returns the category in an automation id: the part before the last slash, which is
-// followed by the id of the run. It is empty if there is no slash.
+// categoryOf returns the category in an automation id, which is the part before the last slash. The
+// part after it identifies the run. The category is empty if there is no slash.
 func categoryOf(id string) string {
 	last := strings.LastIndexByte(id, '/')
 	if last < 0 {

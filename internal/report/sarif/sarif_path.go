@@ -13,8 +13,8 @@ import (
 // repositoryBases are the names that tools use for the base of the repository.
 var repositoryBases = []string{"%SRCROOT%", "SRCROOT", "ROOTPATH", "REPOROOT", "PROJECTROOT", "%PROJECTROOT%"}
 
-// findRoots adds the folders of the repository: bases with one of the usual names, otherwise all
-// absolute bases, and the working directories.
+// findRoots adds the folders of the repository. These are the bases with one of the usual names, or
+// else all absolute bases, and the working directories.
 func (r *sarifRun) findRoots() {
 	named := false
 	for _, name := range repositoryBases {

@@ -61,8 +61,8 @@ func (r *sarifRun) convert(res *sarifResult) {
 	r.rep.Results = append(r.rep.Results, out)
 }
 
-// isFinding returns false for results that passed or were not evaluated, and for those that are
-// absent compared to a baseline.
+// isFinding reports whether a result is a finding. Results that passed or were not evaluated are
+// not, nor are those absent compared to a baseline.
 func (res *sarifResult) isFinding() bool {
 	switch res.Kind {
 	case "pass", "open", "informational", "notApplicable":

@@ -49,9 +49,9 @@ func (r *sarifRun) describeRules() {
 	}
 }
 
-// ruleOf returns the rule of a result, by all references of the standard: a component with an index
-// or id; an id, including hierarchical ids such as CA1000/1; or an index. A rule that the report
-// does not describe has only a name. The name is empty if there is no reference.
+// ruleOf returns the rule of a result by any reference of the standard. It may be a component with
+// an index or id, an id, or an index. Ids may be hierarchical, such as CA1000/1. A rule that the
+// report does not describe has only a name. The name is empty if there is no reference.
 func (r *sarifRun) ruleOf(res *sarifResult) *madeRule {
 	id, index := res.RuleID, res.RuleIndex
 	scope, ids := r.components[0], r.byID

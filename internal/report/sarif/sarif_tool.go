@@ -32,8 +32,7 @@ type traits struct {
 	failedFile *regexp.Regexp
 }
 
-// semgrepFailure matches the text of semgrep's errors, such as "Syntax error at line a/b.py:3" or
-// "Timeout when running r on a/b.py".
+// semgrepFailure matches the text of semgrep's errors, such as "Timeout when running r on a/b.py".
 var semgrepFailure = regexp.MustCompile(`(?:at line|when running \S+ on(?: file)?) ([^\s:]+)`)
 
 // syntaxError is semgrep's name of syntax errors in a whole file or a part of it.

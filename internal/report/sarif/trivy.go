@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// trivyDependency parses the package in a message of Trivy's SARIF, with lines such as "Package:
-// x", "Installed Version: 1" and "Fixed Version: 2, 3". No other member contains it. The ecosystem
-// is that of the lockfile's name.
+// trivyDependency parses the package in a message of Trivy's SARIF, which no other member contains.
+// It has lines such as "Package: x", "Installed Version: 1" and "Fixed Version: 2, 3". The
+// ecosystem is that of the lockfile's name.
 func trivyDependency(rule *model.Rule, message, file string) *model.Vulnerable {
 	d := &model.Vulnerable{
 		Ecosystem: lockfile.Ecosystem(file), Lockfile: file, Vulnerability: rule.Name,

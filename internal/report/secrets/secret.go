@@ -164,8 +164,8 @@ func pieces(s string) iter.Seq[string] {
 	}
 }
 
-// Suspect registers a part of a match that may be the secret: longer than most words, and with a
-// digit or character that words do not contain.
+// Suspect registers a part of a match that may be the secret. It ignores short parts and those
+// without a digit or character that words do not contain.
 func (r *Redactor) Suspect(part string) {
 	part = read.OneLine(part, len(part))
 	if len(part) < MinSecretPart || !strings.ContainsFunc(part, redact.IsUnlikeWords) || redact.IsPlaceholder(part) {

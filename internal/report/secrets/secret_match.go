@@ -32,8 +32,8 @@ func Hide(res *model.Result, match *model.SecretMatch) {
 	res.CodeNumber = 0
 }
 
-// hideHash replaces the scanner's hash of code that contained a secret with a keyed hash, by which
-// moved code is found. It removes values computed from the code, because the secret could be
+// hideHash replaces the scanner's hash of code that contained a secret with a keyed hash. Moved
+// code is found by that hash. It removes values computed from the code, because the secret could be
 // guessed from unkeyed hashes.
 func (r *Redactor) hideHash(res *model.Result) {
 	if res.CodeKey == (model.Digest{}) {

@@ -17,8 +17,8 @@ type RuleTraits struct {
 	Category, Technology, Tags read.Texts
 }
 
-// IsSecret reports whether a rule is for secrets, by its words or by a segment of its name, as in
-// generic.secrets.security.x. A declared product takes precedence.
+// IsSecret reports whether a rule is for secrets, by its words or by a segment of its name. An
+// example is generic.secrets.security.x. A declared product takes precedence.
 func (t *RuleTraits) IsSecret() bool {
 	if t.Product != "" {
 		return strings.EqualFold(string(t.Product), "secrets")

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// Blank redacts secrets in the texts of all results and VEX documents, because results of any rule
-// may quote one (docs/reference/secrets.md). It detects them by their format and by the name they
+// Blank redacts secrets in the texts of all results and VEX documents. Results of any rule may
+// quote a secret (docs/reference/secrets.md). It detects them by their format and by the name they
 // are assigned to, never by entropy alone: hashes, ids and images are preserved.
 func (r *Redactor) Blank(reports []*model.Report) {
 	for _, rep := range reports {

@@ -16,10 +16,9 @@ import (
 	"golang.org/x/crypto/blake2b"
 )
 
-// The identities of Semgrep's findings are computed as the scanner does, so that reports without
-// ids match those that contain them. The hashes are computed from the text of a Python tuple.
-// Secrets have no ids, because they could be guessed from unkeyed hashes
-// (docs/reference/secrets.md).
+// The identities of Semgrep's findings are computed as the scanner does. Reports without ids then
+// match those that contain them. The hashes are computed from the text of a Python tuple. Secrets
+// have no ids, because they could be guessed from unkeyed hashes (docs/reference/secrets.md).
 
 // SyntacticID returns the scanner's syntactic_id. It is the MurmurHash3 (x64, 128 bits, seed 0) of
 // the rule, the path, the code and the ordinal among equal ones.
@@ -33,8 +32,8 @@ func SyntacticID(rule, path, context string, index int) string {
 	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
 }
 
-// MatchBasedID returns the scanner's match_based_id, a hash of the rule, the path and the rule's
-// formula with the values of its metavariables.
+// MatchBasedID returns the scanner's match_based_id. It is a hash of the rule, the path and the
+// rule's formula with the values of its metavariables.
 func MatchBasedID(rule, path, formula string, index int) string {
 	sum := blake2b.Sum512([]byte("(" + pyRepr(formula) + ", PosixPath(" + pyRepr(path) + "), " + pyRepr(rule) + ")"))
 	return hex.EncodeToString(sum[:]) + "_" + strconv.Itoa(index)
@@ -64,7 +63,7 @@ func SyntacticContext(lines string) string {
 		lines = newlines.Replace(lines)
 	}
 	first, rest, _ := strings.Cut(lines, "\n")
-	if strings.Contains(strings.ToLower(first), " no") { // a fast check, because the regular expression is slow and most lines have no such comment
+	if strings.Contains(strings.ToLower(first), " no") { // a fast check before the slow regular expression
 		first = nosem.ReplaceAllString(first, "")
 	}
 	first = strings.TrimRightFunc(first, pySpace) + "\n"
@@ -193,8 +192,8 @@ const (
 	MaxFormula  = 256 << 10 // bytes, with values inserted
 )
 
-// Bind replaces metavariables in a formula with their values, longest names first, and names of
-// equal length in the order of the report. ok is false if a limit is exceeded.
+// Bind replaces metavariables in a formula with their values. Longer names are replaced first, and
+// names of equal length in the order of the report. ok is false if a limit is exceeded.
 func Bind(formula string, metavars []Metavar) (bound string, ok bool) {
 	if len(metavars) > maxMetavars {
 		return "", false

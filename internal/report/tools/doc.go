@@ -1,3 +1,3 @@
-// Package tools reads the native JSON formats of gitleaks, Trivy, Grype, TruffleHog, govulncheck,
-// npm audit, pip-audit, osv-scanner, Brakeman and GitLab's analyzers.
+// Package tools reads the native JSON formats of scanners such as gitleaks, Trivy, Grype, npm audit
+// and GitLab's analyzers.
 package tools

@@ -140,7 +140,7 @@ func (g *govulncheck) flow(trace []govulncheckFrame) []model.FlowStep {
 	for i := len(trace) - 1; i >= 0 && len(steps) < read.MaxList; i-- {
 		frame := trace[i]
 		path, err := g.checkout.Path(string(frame.Position.File))
-		if err != nil || frame.Function == "" || frame.Version != "" { // a file of another module is not in the repository
+		if err != nil || frame.Function == "" || frame.Version != "" { // code of another module
 			continue
 		}
 		name := strings.TrimPrefix(string(frame.Receiver)+"."+string(frame.Function), ".")

@@ -103,7 +103,7 @@ func (n *native) Take(res model.Result, rule model.Rule, path string) *model.Res
 		return nil
 	}
 	if n.image != "" {
-		if path = strings.TrimLeft(path, "/"); strings.HasPrefix(path, n.image) { // a finding in the configuration of the image
+		if path = strings.TrimLeft(path, "/"); strings.HasPrefix(path, n.image) { // in the image's configuration
 			path = n.file
 		}
 	}
