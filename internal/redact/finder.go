@@ -1,6 +1,6 @@
 // Package redact removes credentials from texts. It recognizes the formats of common
 // credentials, values assigned to names such as password, and values that the caller lists.
-// Every text from outside is redacted before it is stored.
+// All external text is redacted before it is stored.
 package redact
 
 import (

@@ -226,8 +226,8 @@ func isProOnly(engine json.RawMessage) bool {
 	return bytes.Contains(engine, []byte(`"PRO`))
 }
 
-// ServedRule returns the rule of a product in a text that scanners are served. The error is that of
-// SemgrepRule.
+// ServedRule returns the rule in a text that scanners receive, with the given product. The error is
+// that of SemgrepRule.
 func ServedRule(text []byte, product model.IssueType) (model.Rule, error) {
 	content, err := SemgrepRule(text)
 	if err != nil {
