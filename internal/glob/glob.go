@@ -1,8 +1,5 @@
-// Package glob tells which paths of a repository the globs of policies and
-// exceptions fit.
-//
-// It is pure: globs and a path in, an answer out. How a glob is written, and
-// which ones will do, model.PathGlobs says.
+// Package glob matches paths of a repository with the globs of policies and exceptions.
+// model.PathGlobs defines the syntax of globs.
 package glob
 
 import (
@@ -11,8 +8,8 @@ import (
 	"sync"
 )
 
-// Match reports whether a path, relative to the top of the repository, fits one
-// of the globs. One that model.PathGlobs.Check refuses may fit nothing.
+// Match reports whether a path matches one of the globs. The path is relative to the root of the
+// repository. A glob that model.PathGlobs.Check rejects may match no path.
 func Match(globs []string, path string) bool {
 	for _, glob := range globs {
 		if e := expression(glob); e != nil && e.MatchString(path) {
@@ -22,7 +19,7 @@ func Match(globs []string, path string) bool {
 	return false
 }
 
-var expressions sync.Map // by glob: *regexp.Regexp; policies have few
+var expressions sync.Map // compiled globs: string to *regexp.Regexp; policies have few
 
 func expression(glob string) *regexp.Regexp {
 	if known, ok := expressions.Load(glob); ok {
@@ -36,7 +33,7 @@ func expression(glob string) *regexp.Regexp {
 	return e
 }
 
-// pattern writes a glob as a regular expression on whole paths.
+// pattern converts a glob to a regular expression that matches whole paths.
 func pattern(glob string) string {
 	body := strings.Trim(glob, "/")
 	var b strings.Builder
@@ -68,7 +65,7 @@ func pattern(glob string) string {
 	return b.String()
 }
 
-// unreadable is no set of characters, so that what has it is no expression.
+// unreadable is an invalid set of characters: a pattern that contains it does not compile.
 const unreadable = "z-a"
 
 func writeSegment(b *strings.Builder, segment string) {
@@ -86,7 +83,7 @@ func writeSegment(b *strings.Builder, segment string) {
 				if strings.HasPrefix(set, "!") {
 					set = "^" + set[1:]
 				}
-				if set == "^" { // it leaves nothing out; its bracket would be in the set, which another one would end
+				if set == "^" { // in a regular expression the bracket of [^] is a member of the set
 					set = unreadable
 				}
 				b.WriteString("[" + strings.ReplaceAll(set, "[", `\[`) + "]")

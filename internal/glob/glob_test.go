@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestMatchLeavesOutWhatTheScannerDoes compares with what the real scanner
-// left out.
+// TestMatchLeavesOutWhatTheScannerDoes compares Match with the recorded exclusions of the real
+// scanner.
 func TestMatchLeavesOutWhatTheScannerDoes(t *testing.T) {
 	text, err := os.ReadFile("testdata/path_globs.tsv")
 	if err != nil {
@@ -43,7 +43,7 @@ func TestMatchLeavesOutWhatTheScannerDoes(t *testing.T) {
 	}
 }
 
-// Whatever a glob is, what fits a folder fits all that is in it.
+// TestMatchFitsWhatIsBelow checks that a glob that matches a folder matches every path in it.
 func TestMatchFitsWhatIsBelow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[ab*?/\[\]!-]{1,8}`)
@@ -58,7 +58,8 @@ func TestMatchFitsWhatIsBelow(t *testing.T) {
 	})
 }
 
-// A set that leaves nothing out is none, also where a later bracket would end it.
+// TestSetsThatLeaveNothingOut checks that a negated empty set is rejected, even if another bracket
+// follows.
 func TestSetsThatLeaveNothingOut(t *testing.T) {
 	for _, glob := range []string{"[!]", "[!]*", "a[^]]", "[^]b/[a]"} {
 		if err := (model.PathGlobs{glob}).Check(); err == nil || expression(glob) != nil {
@@ -67,7 +68,8 @@ func TestSetsThatLeaveNothingOut(t *testing.T) {
 	}
 }
 
-// What model.PathGlobs allows is what can be read, brackets above all.
+// TestWhatPathGlobsAllowCanBeRead checks that model.PathGlobs accepts exactly the globs whose
+// brackets compile.
 func TestWhatPathGlobsAllowCanBeRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		glob := rapid.StringMatching(`[ab\[\]!^ä/*-]{1,10}`).Draw(t, "glob")

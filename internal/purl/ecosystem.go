@@ -7,15 +7,14 @@ import (
 	"github.com/package-url/packageurl-go"
 )
 
-// ecosystem says what one is called, and how its packages are written as
-// package URLs.
+// ecosystem defines the name of an ecosystem and how its packages are written as package URLs.
 type ecosystem struct {
-	name      string // the one that it goes by here; its own when empty
-	kind      string // the type of package URLs
-	namespace string // of packages that bring none, as a distribution's name
-	separator string // between namespace and name; / when empty
-	group     bool   // bills of materials show the namespace apart from the name
-	lower     bool   // names are the same in upper and lower case
+	name      string // canonical name; empty: the name as given
+	kind      string // type of package URLs
+	namespace string // default namespace, such as the name of a distribution
+	separator string // between namespace and name; / if empty
+	group     bool   // bills of materials list the namespace separately from the name
+	lower     bool   // names are case-insensitive
 }
 
 var (
@@ -30,8 +29,8 @@ var (
 	actions  = ecosystem{name: "github", kind: "githubactions", lower: true}
 )
 
-// ecosystems knows them by what reports, package URLs and OSV call them, in
-// lower case. Others are called as they call themselves.
+// ecosystems maps the names in reports, package URLs and OSV, in lower case, to ecosystems. Others
+// use their own name.
 var ecosystems = map[string]ecosystem{
 	"go": golang, "golang": golang, "gomod": golang,
 	"crates.io": cargo, "cargo": cargo,
@@ -48,18 +47,18 @@ var ecosystems = map[string]ecosystem{
 	"debian":  {kind: packageurl.TypeDebian, namespace: "debian", lower: true},
 	"ubuntu":  {kind: packageurl.TypeDebian, namespace: "ubuntu", lower: true},
 	"red hat": {kind: packageurl.TypeRPM, namespace: "redhat"},
-	// As OSV writes them; the specification of package URLs does not list the type.
+	// OSV uses this type; the package URL specification does not list it.
 	"bioconductor": {kind: "bioconductor"},
 	"alpine":       {kind: packageurl.TypeApk, namespace: "alpine", lower: true},
 }
 
-// ofType are the names of ecosystems whose package URLs are of another type.
-// Other types, as deb or github, are their own ecosystem.
+// ofType maps types of package URLs to the ecosystem's name, where the two differ. Other types,
+// such as deb or github, are their own ecosystem.
 var ofType = map[string]string{golang.kind: golang.name, swift.kind: swift.name, hex.kind: hex.name}
 
-// ecosystemOf finds an ecosystem: that of the table, or the type of package
-// URLs that has its name, which the specification may know or not. A release
-// behind a colon, as in Debian:12, does not matter.
+// ecosystemOf returns the ecosystem of a name, from the table or as a type of package URLs. The
+// type is unknown if the specification does not list it. A release after a colon, as in Debian:12,
+// is ignored.
 func ecosystemOf(name string) (e ecosystem, known bool) {
 	name, _, _ = strings.Cut(name, ":")
 	name = strings.ToLower(strings.TrimSpace(name))
@@ -70,7 +69,7 @@ func ecosystemOf(name string) (e ecosystem, known bool) {
 	return ecosystem{kind: name}, known
 }
 
-// split parts a package's name into namespace and name.
+// split splits the name of a package into namespace and name.
 func (e ecosystem) split(name string) (namespace, rest string) {
 	if i := strings.LastIndex(name, cmp.Or(e.separator, "/")); i > 0 && i < len(name)-1 {
 		return name[:i], name[i+1:]
@@ -78,8 +77,8 @@ func (e ecosystem) split(name string) (namespace, rest string) {
 	return e.namespace, name
 }
 
-// Group parts a name into the two that bills of materials show apart; group is
-// empty where they show one.
+// Group splits a name into the group and name that bills of materials list separately. group is
+// empty if the ecosystem has none.
 func Group(ecosystem, name string) (group, rest string) {
 	if e, _ := ecosystemOf(ecosystem); e.group {
 		return e.split(name)
@@ -87,8 +86,8 @@ func Group(ecosystem, name string) (group, rest string) {
 	return "", name
 }
 
-// Separator is what stands between namespace and name of a package of an
-// ecosystem: a slash but for that of Maven.
+// Separator returns the separator between the namespace and name of an ecosystem's packages: a
+// colon for Maven, else a slash.
 func Separator(ecosystem string) string {
 	e, _ := ecosystemOf(ecosystem)
 	return cmp.Or(e.separator, "/")

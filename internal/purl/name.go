@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Ecosystem returns the one name of an ecosystem, whoever spells it. The registry
-// that OSV puts behind a colon, as in Packagist:https://packages.drupal.org/8, is no
-// part of it, since lockfiles name packages alike wherever they come from; the
-// release of a distribution is.
+// Ecosystem returns the canonical name of an ecosystem for any spelling. It removes the registry
+// that OSV adds after a colon, as in Packagist:https://packages.drupal.org/8, since lockfiles name
+// packages independently of their registry. It preserves the release of a distribution.
 func Ecosystem(name string) string {
 	lower := strings.ToLower(strings.TrimSpace(name))
 	if base, _, cut := strings.Cut(lower, ":"); cut {
@@ -20,25 +19,24 @@ func Ecosystem(name string) string {
 	return cmp.Or(ecosystems[lower].name, lower)
 }
 
-// IsEcosystem reports whether a name is one that package URLs, OSV or the
-// package managers of developers give an ecosystem, whoever spells it.
+// IsEcosystem reports whether a name, in any spelling, is an ecosystem of package URLs, OSV or a
+// package manager.
 func IsEcosystem(name string) bool {
 	_, known := ecosystemOf(name)
 	return known || others[Ecosystem(name)]
 }
 
-// others are ecosystems that scanners name and package URLs do not.
+// others lists ecosystems of scanners that package URLs do not have.
 var others = map[string]bool{"julia": true, "luarocks": true, "nimble": true, "no_package_manager": true, "opam": true}
 
-// Key names a package so that all spellings of it are equal: its
-// ecosystem, a slash, and its name as the ecosystem compares names.
+// Key returns the key of a package, which is the same for all spellings of its name. It consists of
+// the ecosystem, a slash, and the name as the ecosystem compares names.
 func Key(ecosystem, name string) string {
 	ecosystem = Ecosystem(ecosystem)
 	return ecosystem + "/" + normalPackage(ecosystem, strings.TrimSpace(name))
 }
 
-// VEXKey names a package as Key does, but for the case of Go's modules,
-// which package URLs lose.
+// VEXKey returns Key, in lower case for Go modules: package URLs do not preserve their case.
 func VEXKey(ecosystem, name string) string {
 	key := Key(ecosystem, name)
 	if strings.HasPrefix(key, "gomod/") {
@@ -47,8 +45,8 @@ func VEXKey(ecosystem, name string) string {
 	return key
 }
 
-// normalPackage spells a name as the ecosystem compares it. Where the ecosystem
-// tells case apart, or forbids it, the name stays.
+// normalPackage returns a name as the ecosystem compares it. It preserves the name where case is
+// significant, or where uppercase is invalid.
 func normalPackage(ecosystem, name string) string {
 	switch ecosystem {
 	case "pypi": // PEP 503
@@ -67,13 +65,11 @@ func normalPackage(ecosystem, name string) string {
 	return name
 }
 
-// goRelease is a release of Go before the final one, as 1.22rc1, which records
-// spell 1.22-rc.1.
+// goRelease matches a pre-release of Go, such as 1.22rc1, which advisories write as 1.22-rc.1.
 var goRelease = regexp.MustCompile(`^(\d+\.\d+(?:\.\d+)?)(alpha|beta|rc)(\d+)$`)
 
-// Version spells a version of a package, named by its key, as advisories
-// do: Go's own releases are go1.22 where they are listed as a package, and
-// modules carry a v.
+// Version returns a version as advisories write it, without the prefixes of Go; key is the
+// package's Key. Inventories write releases of Go as go1.22 and module versions as v1.2.3.
 func Version(key, version string) string {
 	switch {
 	case key == "gomod/stdlib" || key == "gomod/toolchain":
@@ -84,8 +80,8 @@ func Version(key, version string) string {
 	return version
 }
 
-// PyPIName is a name as the index compares it: lower case, runs of . _ - are
-// one hyphen (PEP 503).
+// PyPIName returns a name as PyPI compares it: in lower case, with runs of . _ - as one hyphen (PEP
+// 503).
 func PyPIName(name string) string {
 	name = strings.TrimSpace(name)
 	if strings.ContainsAny(name, "-_.") {

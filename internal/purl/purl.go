@@ -1,8 +1,5 @@
-// Package purl writes and reads package URLs, and knows how each ecosystem spells
-// the names of its packages.
-//
-// It is pure: names in, names out. What a package is, and which one a finding is
-// about, is for those who ask.
+// Package purl writes and parses package URLs, and normalizes package names by the rules of their
+// ecosystem.
 package purl
 
 import (
@@ -14,9 +11,8 @@ import (
 	"github.com/package-url/packageurl-go"
 )
 
-// Of makes the package URL of a package, its version as it is spelt, or "" if
-// it cannot have one. A type that the specification does not know is the
-// ecosystem's name.
+// Of returns the package URL of a package, with its version unchanged, or "" if it cannot have one.
+// The type is the ecosystem's name if the specification has no type for it.
 func Of(ecosystem, name, version string) string {
 	e, _ := ecosystemOf(ecosystem)
 	p := packageurl.PackageURL{Type: e.kind, Version: version}
@@ -27,9 +23,8 @@ func Of(ecosystem, name, version string) string {
 	return p.ToString()
 }
 
-// Make writes the canonical package URL of a package version, of no type but
-// those that the specification knows: generic is that of all others. It is
-// empty for a package without a name.
+// Make returns the canonical package URL of a package version, with a type that the specification
+// lists. All other ecosystems have the type generic. It is empty for a package without a name.
 func Make(ecosystem, name, version string) string {
 	e, known := ecosystemOf(ecosystem)
 	if !known {
@@ -47,8 +42,7 @@ func Make(ecosystem, name, version string) string {
 	return text
 }
 
-// Parse returns ecosystem, name and version of a package URL, spelt as the
-// ecosystem spells them.
+// Parse returns the ecosystem, name and version of a package URL, in the spelling of the ecosystem.
 func Parse(s string) (ecosystem, name, version string, ok bool) {
 	p, err := packageurl.FromString(s)
 	if err != nil {
@@ -65,8 +59,8 @@ func Parse(s string) (ecosystem, name, version string, ok bool) {
 	return ecosystem, name, p.Version, true
 }
 
-// goPath spells a module path as the URL does: URLs are compared in lower
-// case, module paths are not.
+// goPath returns a module path in the case of the URL. The library lowercases it, but module paths
+// are case-sensitive.
 func goPath(purl, lower string) string {
 	_, spelt, _ := strings.Cut(purl, "/")
 	spelt, _, _ = strings.Cut(spelt, "?")
@@ -80,7 +74,7 @@ func goPath(purl, lower string) string {
 	return lower
 }
 
-// With makes a package URL that needs a qualifier to be whole.
+// With returns a package URL with a qualifier that it requires, or "" if it is invalid.
 func With(kind, name, version, key, value string) string {
 	p := packageurl.NewPackageURL(kind, "", name, version, packageurl.Qualifiers{{Key: key, Value: value}}, "")
 	if p.Normalize() != nil {
@@ -91,8 +85,7 @@ func With(kind, name, version, key, value string) string {
 
 var bareGoVersion = regexp.MustCompile(`^\d+\.\d+\.\d+`)
 
-// Canonical returns the canonical form of a package URL that others wrote, or
-// nothing when it is none.
+// Canonical returns the canonical form of a package URL, or "" if it is invalid.
 func Canonical(s string) string {
 	p, err := packageurl.FromString(s)
 	if err != nil {
@@ -102,10 +95,9 @@ func Canonical(s string) string {
 	return text
 }
 
-// Canonicalize writes a package URL by the rules of its type, and by two that
-// the specification leaves open and everybody who writes them follows: runs of
-// -, _ and . in Python names are one - (PEP 503), and versions of Go modules
-// begin with v, as the modules' own do. It is false for what cannot be one.
+// Canonicalize writes a package URL by the rules of its type and two common conventions. Runs of -,
+// _ and . in Python names become one hyphen (PEP 503), and versions of Go modules begin with v. ok
+// is false if the package URL is invalid.
 func Canonicalize(p packageurl.PackageURL) (text string, ok bool) {
 	switch p.Type {
 	case packageurl.TypePyPi:
@@ -125,8 +117,8 @@ func Canonicalize(p packageurl.PackageURL) (text string, ok bool) {
 	return again.String(), true
 }
 
-// Bare leaves out qualifiers and subpath: the package version alone, by
-// which a finding names it.
+// Bare returns a package URL without qualifiers and subpath, which is how findings identify package
+// versions.
 func Bare(purl string) string {
 	bare, _, _ := strings.Cut(purl, "#")
 	bare, _, _ = strings.Cut(bare, "?")

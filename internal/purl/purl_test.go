@@ -20,7 +20,7 @@ func TestMake(t *testing.T) {
 		{"nuget", "Newtonsoft.Json", "13.0.3", "pkg:nuget/Newtonsoft.Json@13.0.3"},
 		{"mix", "phoenix", "1.7.0", "pkg:hex/phoenix@1.7.0"},
 		{"swiftpm", "github.com/apple/swift-log", "1.5.3", "pkg:swift/github.com/apple/swift-log@1.5.3"},
-		{"swiftpm", "swift-log", "1.5.3", "pkg:generic/swift-log@1.5.3"}, // a Swift URL needs a namespace
+		{"swiftpm", "swift-log", "1.5.3", "pkg:generic/swift-log@1.5.3"}, // a Swift URL requires a namespace
 		{"Debian:12", "curl", "7.88.1-10+deb12u5", "pkg:deb/debian/curl@7.88.1-10%2Bdeb12u5"},
 		{"deb", "debian/curl", "1", "pkg:deb/debian/curl@1"},
 		{"GitHub Actions", "Actions/Checkout", "v4", "pkg:githubactions/actions/checkout@v4"},

@@ -5,29 +5,28 @@ import (
 	"unicode/utf8"
 )
 
-// assigned goes once through a text for values that are given to a name for secrets.
-// It goes by the signs that give values, which are rare, and looks back from each for
-// a name: reports are full of words as token and session that are given nothing. Every
-// run of a text is passed a bounded number of times, whatever it holds.
+// assigned finds values that are assigned to names of secrets, in linear time. It searches for
+// assignment signs, which are rare, and then checks for a name before each sign. Words such as
+// token and session are frequent in reports and mostly have no value.
 //
-// It finds what these expressions do, in names (in quotes) and in settings (without),
-// with NAME for a name, which the tests hold it to:
+// It matches the same values as these regular expressions, with which the tests compare it. The
+// first is for quoted values, the second for unquoted values, as in settings:
 //
 //	(?i) NAME ["'\])]* (?:\s*:\s*[a-z]+|\s+string)? \s* (?::=|=>|===?|!==?|=|:) \s* [bru]?
-//		(?:"([^"\n]*)"|'([^'\n]*)'|`([^`\n]*)`)
+//	  (?:"([^"\n]*)"|'([^'\n]*)'|`([^`\n]*)`)
 //	(?im) NAME (?: \s* [=:] \s* VALUE [ \t]* (?:$|[;,]) | = VALUE [ \t] )
 //
-// where VALUE is ([^\s"'`,;(){}\[\]<>$]{16,}).
+// NAME is the constant names, and VALUE is ([^\s"'`,;(){}\[\]<>$]{16,}).
 type assigned struct {
 	s    string
-	end  int // of the last value and what closes it
-	next int // where to look for the next sign
-	// Where the next of each sign is, if it is not before next.
+	end  int // end of the last match, including its closing characters
+	next int // start of the search for the next sign
+	// Positions of the next = and :, valid unless they are before next.
 	equals, colon int
-	dead          int // a value without quotes that begins before here does not end as one
+	dead          int // an unquoted value that starts before this position does not match
 }
 
-// sign finds the next = or :, or the end of the text.
+// sign returns the position of the next = or :, or the length of the text.
 func (a *assigned) sign() int {
 	a.equals, a.colon = a.from(a.equals, '='), a.from(a.colon, ':')
 	at := min(a.equals, a.colon)
@@ -35,7 +34,8 @@ func (a *assigned) sign() int {
 	return at
 }
 
-// from finds a sign from next on, which may be where it was known to be.
+// from returns the position of a sign at or after next. It reuses a known position that is still
+// valid.
 func (a *assigned) from(known int, sign byte) int {
 	if known >= a.next && a.next > 0 {
 		return known
@@ -46,13 +46,13 @@ func (a *assigned) from(known int, sign byte) int {
 	return len(a.s)
 }
 
-// found ends a match at a place.
+// found ends a match at a position and returns its value.
 func (a *assigned) found(value Span, end int) (Span, bool) {
 	a.end, a.next = end, end
 	return value, true
 }
 
-// quoted finds the next value in quotes; false is the end.
+// quoted returns the next quoted value. It returns false at the end of the text.
 func (a *assigned) quoted() (Span, bool) {
 	for at := a.sign(); at < len(a.s); at = a.sign() {
 		op := at
@@ -87,7 +87,7 @@ func (a *assigned) quoted() (Span, bool) {
 	return Span{}, false
 }
 
-// inQuotes reads a sign that gives or compares, and the string behind it.
+// inQuotes parses an assignment or comparison sign at a position, and the quoted string after it.
 func (a *assigned) inQuotes(at int) (Span, bool) {
 	n := signLength(a.s[at:])
 	if n == 0 {
@@ -108,7 +108,8 @@ func (a *assigned) inQuotes(at int) (Span, bool) {
 	return Span{}, false
 }
 
-// signLength is the length of :=, =>, ==, ===, !=, !==, = or : at the beginning of a text.
+// signLength returns the length of the sign at the start of a text, or 0. The signs are :=, =>, ==,
+// ===, !=, !==, = and :.
 func signLength(s string) int {
 	for _, sign := range []string{":=", "=>", "===", "==", "!==", "!=", "=", ":"} {
 		if strings.HasPrefix(s, sign) {
@@ -118,10 +119,10 @@ func signLength(s string) int {
 	return 0
 }
 
-// shortestBare is the length, in characters, of the shortest value that is one without quotes.
+// shortestBare is the minimum length of an unquoted value, in characters.
 const shortestBare = 16
 
-// bare finds the next value without quotes, as settings have them; false is the end.
+// bare returns the next unquoted value. It returns false at the end of the text.
 func (a *assigned) bare() (Span, bool) {
 	for at := a.sign(); at < len(a.s); at = a.sign() {
 		named := skipSpaceBack(a.s, at)
@@ -161,12 +162,12 @@ func (a *assigned) bare() (Span, bool) {
 	return Span{}, false
 }
 
-// keyOf are the words that make a name for secrets of a key.
+// keyOf lists the words that form a name for a secret together with key, such as api_key.
 var keyOf = []string{
 	"api", "access", "secret", "private", "auth", "signing", "encryption", "master", "account", "storage", "app", "client",
 }
 
-// nameBefore tells whether a text ends in a word for a secret, and where that begins.
+// nameBefore reports whether a text ends in a name for a secret, and where the name starts.
 func nameBefore(s string) (start int, ok bool) {
 	if s == "" {
 		return 0, false
@@ -196,7 +197,7 @@ func nameBefore(s string) (start int, ok bool) {
 	return 0, false
 }
 
-// keyBefore is nameBefore for api_key and the like.
+// keyBefore is nameBefore for names that end in key, such as api_key.
 func keyBefore(s string) (start int, ok bool) {
 	i, ok := cutWordBack(s, "key")
 	if !ok {
@@ -213,14 +214,15 @@ func keyBefore(s string) (start int, ok bool) {
 	return 0, false
 }
 
-// Two characters beyond ASCII are other cases of letters in it.
+// Two characters outside ASCII match letters when case is ignored.
 const (
-	longS       = "\u017f" // of s
-	kelvin      = "\u212a" // of k
+	longS       = "\u017f" // matches s
+	kelvin      = "\u212a" // matches k
 	lastOfLongS = 0xbf
 )
 
-// cutWordBack cuts a word of small letters off the end of a text in any case, and returns where it begins.
+// cutWordBack removes a lowercase word from the end of a text, ignoring case, and returns its
+// start.
 func cutWordBack(s, word string) (start int, ok bool) {
 	i := len(s)
 	for k := len(word) - 1; k >= 0; k-- {
@@ -238,7 +240,7 @@ func cutWordBack(s, word string) (start int, ok bool) {
 	return i, true
 }
 
-// skipLetters passes over letters of ASCII, in any case.
+// skipLetters returns the position after a run of letters that match [a-z] when case is ignored.
 func skipLetters(s string, i int) int {
 	for i < len(s) {
 		switch c := s[i] | 0x20; {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What assigned and wordSet are held to: the expressions that they stand for.
+// These are the regular expressions that assigned replaces.
 var (
 	oldQuoted = regexp.MustCompile(`(?i)` + names + `["'\])]*(?:\s*:\s*[a-z]+|\s+string)?\s*(?::=|=>|===?|!==?|=|:)\s*[bru]?` +
 		"(?:\"([^\"\n]*)\"|'([^'\n]*)'|`([^`\n]*)`)")
@@ -37,7 +37,8 @@ func newSpans(next func(*assigned) (Span, bool), s string) (out []Span) {
 	}
 }
 
-// FuzzAssigned finds the same values as the expressions do.
+// FuzzAssigned checks that assigned matches the same values as the regular expressions. It also
+// checks that shapeMarks finds the same marks as strings.Contains.
 func FuzzAssigned(f *testing.F) {
 	for _, s := range assignments() {
 		f.Add(s)
@@ -64,8 +65,8 @@ func FuzzAssigned(f *testing.F) {
 	})
 }
 
-// TestAssignedFindsWhatTheExpressionsDo tries all that is put together of the parts
-// that they tell apart, in random order.
+// TestAssignedFindsWhatTheExpressionsDo compares assigned with the regular expressions on random
+// combinations of the parts that they distinguish.
 func TestAssignedFindsWhatTheExpressionsDo(t *testing.T) {
 	parts := []string{
 		"password", "PASSWD", "passphrase", "pwd", "secret", "Token", "credential", "credentials", "authorization", "api", "access", "auth", "app", "client", "key", "KEY",
@@ -96,8 +97,8 @@ func assignments() []string {
 	}
 }
 
-// TestTextGrowsWithTheText reads values in values, which were made to be compared with
-// themselves: one after the other would take minutes.
+// TestTextGrowsWithTheText checks that repeated assignments take linear time. In quadratic time the
+// test would run for minutes.
 func TestTextGrowsWithTheText(t *testing.T) {
 	for _, part := range []string{"token=", "token='", "token : ", "key ", `"`, "secret=a(", "password:\n"} {
 		s := strings.Repeat(part, 1<<20/len(part)) + "("

@@ -1,6 +1,6 @@
 // Package redact removes credentials from texts. It recognizes the formats of common
 // credentials, values assigned to names such as password, and values that the caller lists.
-// Every text from outside is redacted before it is stored.
+// All external text is redacted before it is stored.
 package redact
 
 import (
@@ -12,29 +12,29 @@ import (
 	"strings"
 )
 
-// Mark stands where a credential was.
+// Mark replaces a redacted credential.
 const Mark = "[REDACTED]"
 
-// minValue is the length, in bytes, below which a value is too common to be a secret.
+// minValue is the minimum length of a secret, in bytes. Shorter values are too common.
 const minValue = 8
 
-// Finder replaces what looks like a credential by Mark. It decides by the format of a value
-// and the name that it is assigned to, never by entropy alone, so that hashes, ids and images
-// stay. It takes linear time.
+// Finder replaces credentials with Mark. It detects them by their format and by the name they are
+// assigned to. It never uses entropy alone, so that hashes, ids and images are preserved. It runs
+// in linear time.
 type Finder struct {
-	// Found is called with each random value that is replaced. Words are left out: they may
-	// stand in other texts without being a secret. It may be nil.
+	// Found is called with each random value that is replaced. It is not called for values made of
+	// words, which may occur in other texts without being secrets. It may be nil.
 	Found func(secret string)
-	// KeepLines keeps the number of lines: a credential of several lines becomes as many marks.
+	// KeepLines preserves the number of lines: a credential of several lines becomes as many marks.
 	KeepLines bool
-	// Key is the key under which Name hashes. Without one, Name puts Mark.
+	// Key is the HMAC key of Name. If it is empty, Name inserts Mark.
 	Key []byte
 }
 
 // Text redacts a text with the zero Finder.
 func Text(s string) string { return Finder{}.Text(s) }
 
-// Text redacts code, messages and notes.
+// Text redacts code, messages and notes. It ignores Key.
 func (f Finder) Text(s string) string {
 	if len(s) < minValue {
 		return s
@@ -43,9 +43,9 @@ func (f Finder) Text(s string) string {
 	return Joined(f.assigned(f.shapes(s)))
 }
 
-// Name redacts a name, path, ref or version, which has no assignments but may be an address. A
-// keyed hash of fixed length replaces each credential, so that equal names stay equal and
-// different ones differ. Where an escaped name holds one, the result is not escaped.
+// Name redacts a name, path, ref or version, which may be a URL but contains no assignments. It
+// replaces each credential with a keyed hash of fixed length, so that equal names stay equal and
+// different names differ. If a URL-escaped name contains a credential, the result is not escaped.
 func (f Finder) Name(s string) string {
 	s = f.name(s)
 	if !strings.ContainsAny(s, "%+") {
@@ -88,7 +88,7 @@ func (f Finder) found(secret string) {
 	}
 }
 
-// shapes takes out of a text what has the shape of a credential.
+// shapes redacts values that have the format of a credential.
 func (f Finder) shapes(s string) string {
 	held := shapeMarks.in(s)
 	for rest := held; rest != 0; rest &= rest - 1 {
@@ -118,7 +118,7 @@ func (f Finder) shapes(s string) string {
 	})
 }
 
-// mark stands where a secret was, on as many lines where lines are to stay.
+// mark returns the replacement of a secret. With KeepLines it has as many lines as the secret.
 func (f Finder) mark(secret string) string {
 	if len(f.Key) > 0 {
 		mac := hmac.New(sha256.New, f.Key)
@@ -131,13 +131,13 @@ func (f Finder) mark(secret string) string {
 	return Mark + strings.Repeat("\n"+Mark, strings.Count(secret, "\n"))
 }
 
-// assigned takes values out of a text that are given to a name for secrets.
+// assigned redacts values that are assigned to names of secrets.
 func (f Finder) assigned(s string) string {
 	s = f.values(s, (*assigned).quoted, IsSecretValue)
 	return f.values(s, (*assigned).bare, IsRandom)
 }
 
-// values replaces the assigned values that are secrets.
+// values redacts the values that next returns and isSecret accepts.
 func (f Finder) values(s string, next func(*assigned) (Span, bool), isSecret func(string) bool) string {
 	var cuts []Span
 	for a := (&assigned{s: s}); ; {
@@ -155,11 +155,10 @@ func (f Finder) values(s string, next func(*assigned) (Span, bool), isSecret fun
 	}
 }
 
-// Span is a part of a text, in bytes.
+// Span is a byte range of a text.
 type Span struct{ From, To int }
 
-// Cut puts marks in the place of parts of a text, in the order of where they begin; they may
-// overlap.
+// Cut replaces spans of a text with marks. The spans are sorted by start and may overlap.
 func Cut(s string, spans []Span) string {
 	if len(spans) == 0 {
 		return s
@@ -177,7 +176,7 @@ func Cut(s string, spans []Span) string {
 	return b.String()
 }
 
-// Joined makes one mark of those that follow each other.
+// Joined merges adjacent marks into one.
 func Joined(s string) string {
 	for strings.Contains(s, Mark+Mark) {
 		s = strings.ReplaceAll(s, Mark+Mark, Mark)

@@ -16,8 +16,8 @@ const (
 	alnum       = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 )
 
-// drawn makes a credential of random characters. Its fixed parts are put together here, so
-// that no scanner of this repository finds one in it.
+// drawn generates a credential of random characters. Its fixed parts are concatenated at run time,
+// so that secret scanners do not report this repository.
 type drawn func(random func(alphabet string, n int) string) (before, secret, after string)
 
 func alone(of func(r func(string, int) string) string) drawn {
@@ -70,7 +70,7 @@ var kinds = map[string]drawn{
 	},
 }
 
-// TestKindsAreTakenOut draws credentials where any text may quote them.
+// TestKindsAreTakenOut checks that credentials of all kinds are redacted in different contexts.
 func TestKindsAreTakenOut(t *testing.T) {
 	for name, draw := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestKindsAreTakenOut(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoSecretStays has what looks alike.
+// TestWhatIsNoSecretStays checks that texts similar to credentials are preserved.
 func TestWhatIsNoSecretStays(t *testing.T) {
 	for _, s := range []string{
 		"the bearer token authentication scheme", "Bearer authentication-required", "basic authentication", "use Basic auth", "Set-Cookie: name=value; Secure",
@@ -109,15 +109,16 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	}
 }
 
-// TestLettersOfBothCasesAreAValue: a value of letters alone is a secret where its case
-// changes as in no word.
+// TestLettersOfBothCasesAreAValue checks that a value of letters alone is a secret if its case
+// changes more often than in words.
 func TestLettersOfBothCasesAreAValue(t *testing.T) {
 	if got := Text(`client_secret="DDpSBQTWnVrxUBNIvxqXLsJh"`); got != `client_secret="`+Mark+`"` {
 		t.Error(got)
 	}
 }
 
-// FuzzText: taking out twice is taking out once, of logs too.
+// FuzzText checks that redaction of arbitrary text does not panic and that its result has a bounded
+// length.
 func FuzzText(f *testing.F) {
 	for _, s := range assignments() {
 		f.Add(s)
@@ -132,13 +133,13 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestNamesStayEqual: a keyed hash of fixed length replaces each kind in names, and equal names
-// stay equal.
+// TestNamesStayEqual checks that Name replaces each kind of credential with a keyed hash of fixed
+// length. Equal names must stay equal.
 func TestNamesStayEqual(t *testing.T) {
 	mine, other := Finder{Key: []byte("k")}, Finder{Key: []byte("another")}
 	for name, draw := range kinds {
 		if name == "given in a sentence" {
-			continue // a name assigns nothing
+			continue // names have no assignments
 		}
 		rapid.Check(t, func(rt *rapid.T) {
 			random := func(alphabet string, n int) string {

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Known replaces known values in texts; where several begin at one place, the longest. It
-// needs a few dozen bytes of memory for each value. A strings.Replacer can need two kilobytes
-// for a value, and an upload may contain a million.
+// Known replaces known values in texts. At each position the longest value matches. It uses a few
+// dozen bytes of memory per value, where strings.Replacer can use two kilobytes: an upload may
+// contain a million values.
 type Known struct {
 	sorted  []string
-	shorter []int32  // by place: the longest other phrase that one begins with; -1 for none
-	head    int      // bytes of the beginnings that are looked up; no phrase is shorter
-	begins  []uint64 // a bit for the hash of each beginning, and few others
-	shift   uint     // what a hash is shifted by to number its bit
+	shorter []int32  // index of the longest other phrase that is a prefix of this one; -1 if none
+	head    int      // bytes of a phrase that are hashed; at most the length of the shortest phrase
+	begins  []uint64 // Bloom filter: a bit for the hash of each phrase's first bytes
+	shift   uint     // shift that maps a hash to the number of its bit
 }
 
-// longestHead is the most that is looked up of the beginning of a phrase, in bytes.
+// longestHead is the maximum number of bytes of a phrase that are hashed.
 const longestHead = 6
 
-// NewKnown makes one of the phrases in sets, which are not empty.
+// NewKnown returns a Known of the phrases in sets. The phrases must not be empty.
 func NewKnown(sets ...map[string]bool) *Known {
 	p := &Known{head: longestHead}
 	for _, set := range sets {
@@ -30,7 +30,7 @@ func NewKnown(sets ...map[string]bool) *Known {
 	slices.Sort(p.sorted)
 	p.sorted = slices.Compact(p.sorted)
 	p.shorter = make([]int32, len(p.sorted))
-	var around []int32 // the phrases that the last one begins with, and itself
+	var around []int32 // indexes of the current phrase and of the phrases that are its prefixes
 	for i, phrase := range p.sorted {
 		for len(around) > 0 && !strings.HasPrefix(phrase, p.sorted[around[len(around)-1]]) {
 			around = around[:len(around)-1]
@@ -58,15 +58,15 @@ func NewKnown(sets ...map[string]bool) *Known {
 	return p
 }
 
-// roll moves a key of the last bytes on by one.
+// roll adds a byte to a key of the last head bytes.
 func (p *Known) roll(key uint64, c byte) uint64 {
 	return key>>8 | uint64(c)<<(8*(p.head-1))
 }
 
-// bit is the place of a key's bit, by Fibonacci's hash.
+// bit returns the number of a key's bit, by Fibonacci hashing.
 func (p *Known) bit(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> p.shift }
 
-// next finds the first phrase in a text from a place on.
+// next returns the first phrase in a text at or after a position.
 func (p *Known) next(s string, from int) (at Span, ok bool) {
 	if len(p.sorted) == 0 {
 		return Span{}, false
@@ -87,8 +87,8 @@ func (p *Known) next(s string, from int) (at Span, ok bool) {
 	return Span{}, false
 }
 
-// at is the length of the longest phrase that a text begins with; 0 for none. It is
-// among those that the last phrase not behind the text begins with.
+// at returns the length of the longest phrase that is a prefix of a text, or 0. That phrase is a
+// prefix of the last phrase that is not greater than the text, or is that phrase.
 func (p *Known) at(s string) int {
 	i := sort.Search(len(p.sorted), func(i int) bool { return p.sorted[i] > s }) - 1
 	if i < 0 {
@@ -105,13 +105,13 @@ func (p *Known) at(s string) int {
 	return 0
 }
 
-// In reports whether a text holds any of the phrases.
+// In reports whether a text contains any of the phrases.
 func (p *Known) In(s string) bool {
 	_, found := p.next(s, 0)
 	return found
 }
 
-// Redact puts a mark in the place of each phrase.
+// Redact replaces each phrase in a text with Mark.
 func (p *Known) Redact(s string) string {
 	var cuts []Span
 	for from := 0; ; {

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPhrasesReplaceAsAReplacerDoes compares with strings.NewReplacer, which takes the
-// longest of several where it is told them first.
+// TestPhrasesReplaceAsAReplacerDoes compares Known with strings.NewReplacer, which prefers the
+// longest phrase if the phrases are sorted by descending length.
 func TestPhrasesReplaceAsAReplacerDoes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		set := map[string]bool{}

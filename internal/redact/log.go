@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// loose matches more than Finder does; the text of the groups stays. Too much is better than
-// too little in a log, which no identity of a finding depends on.
+// loose matches more than Finder does. False positives are acceptable in logs, because no finding
+// identity depends on them. The groups are preserved.
 var loose = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)[0-9a-z+/=._~-]{6,}`),
 	regexp.MustCompile(`(://)[^/\s@]+(@)`),
@@ -20,9 +20,9 @@ var loose = []*regexp.Regexp{
 	regexp.MustCompile(`()\b[0-9a-fA-F]{64}\b`),
 }
 
-// Log redacts logs and error messages: as Text does, and also every repetition of a value
-// that Text replaced, every value assigned to a name for secrets, and shortened credentials.
-// It keeps the lines.
+// Log redacts logs and error messages more strictly than Text does. It also redacts every
+// repetition of a value that Text replaced, every value assigned to a name of a secret, and
+// shortened credentials. It preserves lines.
 func Log(s string) string {
 	found := map[string]bool{}
 	s = Finder{KeepLines: true, Found: func(secret string) {

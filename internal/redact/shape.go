@@ -10,19 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// shape is a form that a kind of credential has by its maker's design, so that
-// it is known wherever it stands. The expression's last group is the secret
-// where it has one, else all of the match is. Every match holds the mark, which
-// is much quicker to look for.
+// shape is the format of a kind of credential as its issuer defines it. The secret is the last
+// group of the expression, or else the whole match. Every match contains mark, for which a search
+// is much faster.
 type shape struct {
 	mark string
 	*regexp.Regexp
-	is func(secret string) bool // nil: all that match
+	is func(secret string) bool // further check of a secret; nil accepts all matches
 }
 
-// shapes are written from what the makers publish of their credentials.
+// shapes follow the formats that the issuers publish.
 var shapes = compileShapes(map[string]string{
-	// Clouds
+	// Cloud providers
 	"AKIA":        `\b(?:AKIA)[A-Z0-9]{16}\b`,
 	"ASIA":        `\b(?:ASIA)[A-Z0-9]{16}\b`,
 	"AIza":        `\bAIza[0-9A-Za-z_-]{35}`,
@@ -37,7 +36,7 @@ var shapes = compileShapes(map[string]string{
 	"rdc_": `\brdc_[0-9a-z]+_[0-9a-z_]{16,}`,
 	"rdr_": `\brdr_[0-9a-z]+_[0-9a-z_]{16,}`,
 	"rdd_": `\brdd_[0-9a-z]+_[0-9a-z_]{16,}`,
-	// Code hosts, registries
+	// Code hosts and registries
 	"ghp_":        `\bghp_[0-9A-Za-z]{36,255}\b`,
 	"gho_":        `\bgho_[0-9A-Za-z]{36,255}\b`,
 	"ghu_":        `\bghu_[0-9A-Za-z]{36,255}\b`,
@@ -68,7 +67,7 @@ var shapes = compileShapes(map[string]string{
 	"AGE-SECRET-KEY-": `\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b`,
 	"PRIVATE KEY":     `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:(.*?))(?:-----END|\z)`,
 }, map[string]spoken{
-	// Where words around a value say what it is
+	// Values identified by the words around them
 	"earer ":   {`(?i)\bbearer\s+([0-9a-z+/=._~-]{16,})`, IsSecretValue},
 	"asic ":    {`(?i)\bbasic\s+([0-9a-z+/]{8,}={0,2})`, isBasic},
 	"ookie: ":  {`(?i)\bcookie:[ \t]+([^\s=;"'<>]+=[^\s;"'<>]*(?:;[ \t]?[^\s=;"'<>]+=[^\s;"'<>]*)*)`, isCookie},
@@ -83,7 +82,7 @@ var shapes = compileShapes(map[string]string{
 	"ature=":   {`(?i)[?&](?:x-amz-|x-goog-)?signature=([0-9a-z%+/=_-]{16,})`, nil},
 })
 
-// spoken is a shape that is known by the words around the value; is checks the value.
+// spoken is a shape identified by the words around the value; is checks the value.
 type spoken struct {
 	text string
 	is   func(value string) bool
@@ -123,13 +122,12 @@ func compileShapes(of map[string]string, said map[string]spoken) []shape {
 	return out
 }
 
-// userInfo is the password in an address.
-// Paths keep one of its slashes.
+// userInfo matches the password in a URL. Paths preserve only one of the two slashes.
 var userInfo = shape{
 	":/", regexp.MustCompile(`\b[a-z][a-z0-9+.-]*:/{1,2}[^\s/:@"'<>]*:([^\s/@"'<>]+)@[0-9A-Za-z\[]`), nil,
 }
 
-// shapeMarks finds the marks of shapes, and that of userInfo behind them.
+// shapeMarks finds the marks of shapes, and that of userInfo as its last word.
 var shapeMarks = func() *wordSet {
 	words := make([]string, 0, len(shapes)+1)
 	for _, shape := range shapes {
@@ -138,13 +136,13 @@ var shapeMarks = func() *wordSet {
 	return newWordSet(append(words, userInfo.mark)...)
 }()
 
-// replace puts another text in the place of each secret.
+// replace replaces each secret with the result of with.
 func (h shape) replace(s string, with func(secret string) string) string {
 	var b strings.Builder
 	last := 0
 	for _, at := range h.FindAllStringSubmatchIndex(s, -1) {
 		from, to := at[len(at)-2], at[len(at)-1]
-		if from < last { // no secret in it, as in the armour of a key alone
+		if from < last { // an empty secret, as in the header of a key without its body
 			continue
 		}
 		b.WriteString(s[last:from])
@@ -158,11 +156,10 @@ func (h shape) replace(s string, with func(secret string) string) string {
 	return b.String()
 }
 
-// signedInAs is who signs in at an address without a password, as hosts of code
-// have it done with a token.
+// signedInAs matches a long user name without a password in a URL. Code hosts accept a token there.
 var signedInAs = shape{"://", regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://([^\s/:@"'<>]{16,})@[0-9A-Za-z\[]`), nil}
 
-// inQuery is a value of an address's query or fragment that is given to a name for secrets.
+// inQuery matches a value in the query or fragment of a URL whose key is a name of a secret.
 var inQuery = shape{"=", regexp.MustCompile(`(?i)[?&#;]` + `[a-z0-9_.-]*` + names + `=([^\s&#;"'<>]{8,})`), nil}
 
 // MayHold reports whether a text contains the mark of any shape. It is fast.

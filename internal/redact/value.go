@@ -7,31 +7,31 @@ import (
 	"unicode"
 )
 
-// names end in a word for a secret, and stand before a value in quotes or, as in
-// settings, without any: see assigned.
+// names matches the end of a name for a secret. It precedes a quoted or unquoted value; see
+// assigned.
 const names = `(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|authorization|` +
 	`(?:api|access|secret|private|auth|signing|encryption|master|account|storage|app|client)[_.-]?key)`
 
-// authScheme is how the value of a header for authorization begins.
+// authScheme matches the scheme at the start of the value of an Authorization header.
 var authScheme = regexp.MustCompile(`^(?i:basic|bearer|token) +`)
 
 var (
 	constantName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$`)
-	// joinedWords are names of things, as oauth2-token or prod/db.password.
+	// joinedWords matches names of resources, such as oauth2-token or prod/db.password.
 	joinedWords = regexp.MustCompile(`^/?[A-Za-z]+\d{0,2}(?:[-_./:]+[A-Za-z]+\d{0,2})+/?$`)
-	// stand-ins are what people write where a secret is to come.
+	// standIn matches text that people write in place of a secret.
 	standIn = regexp.MustCompile(`(?i)example|change[-_]?me|placeholder|your[-_]|xxxx|dummy|\*{3}|\.{3}|redacted`)
 )
 
-// IsTemplate tells whether a value is filled in later, as ${PASSWORD} is.
+// IsTemplate reports whether a value is a template that is filled in later, such as ${PASSWORD}.
 func IsTemplate(s string) bool {
 	return strings.HasPrefix(s, "$") || strings.ContainsAny(s, "<>") ||
 		strings.Contains(s, "%s") || strings.Contains(s, "%(") || strings.Contains(s, "${") || strings.Contains(s, "$(") ||
 		strings.Contains(s, "{") && strings.Contains(s, "}")
 }
 
-// IsSecretValue judges a value that is given to a name for secrets. It is none
-// if it is short, made of words, the name of something, or filled in later.
+// IsSecretValue reports whether a value assigned to a name of a secret is a secret. It rejects
+// values that are short, consist of words, name a resource, or are templates.
 func IsSecretValue(s string) bool {
 	switch {
 	case len(s) < minValue, len(s) > 1<<12, strings.ContainsFunc(s, unicode.IsSpace),
@@ -45,8 +45,8 @@ func IsSecretValue(s string) bool {
 	return entropy(s) >= 2.5
 }
 
-// IsRandom judges a value that nobody would write by hand: long, and of letters
-// in both cases and digits, or of many hexadecimal digits.
+// IsRandom reports whether a value is too random to be written by hand. It is long, and has letters
+// of both cases and digits, or many hexadecimal digits.
 func IsRandom(s string) bool {
 	if len(s) < 16 || !IsSecretValue(s) || entropy(s) < 3 {
 		return false
@@ -70,7 +70,7 @@ func IsRandom(s string) bool {
 }
 
 // isMixed reports whether a value consists of letters whose case changes more often than in
-// names such as camelCase: at least 20 letters, every third with another case than the one before.
+// camelCase. It has at least 20 letters, and the case changes at every third letter on average.
 func isMixed(s string) bool {
 	changes, upper := 0, false
 	for i, c := range s {
@@ -85,7 +85,7 @@ func isMixed(s string) bool {
 	return len(s) >= 20 && 3*changes >= len(s)
 }
 
-// entropy is that of the bytes of a text, in bits a byte.
+// entropy returns the Shannon entropy of a text, in bits per byte.
 func entropy(s string) (bits float64) {
 	var count [256]float64
 	for i := range len(s) {
@@ -100,13 +100,13 @@ func entropy(s string) (bits float64) {
 	return bits
 }
 
-// IsUnlikeWords reports whether a character is one that words and paths do not have.
+// IsUnlikeWords reports whether a character does not occur in words and paths.
 func IsUnlikeWords(c rune) bool {
 	return !unicode.IsLetter(c) && !strings.ContainsRune(" ._-/:", c)
 }
 
-// placeholder is what stands for a secret and gives nothing away.
+// placeholder matches a replacement of a secret that does not reveal it.
 var placeholder = regexp.MustCompile(`^(?i:\[?\**(redacted)?\**\]?|redacted-[0-9a-f]{16}|requires login)$`)
 
-// IsPlaceholder reports whether a text stands for a secret and gives nothing away.
+// IsPlaceholder reports whether a text is the replacement of a secret and does not reveal it.
 func IsPlaceholder(s string) bool { return placeholder.MatchString(s) }

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// wordSet finds which of up to 64 words a text holds, in one pass over it whatever the
-// words are. It looks at every second pair of bytes: a word of three bytes or more has
-// two pairs of which one is among them wherever the word stands. Those were chosen that
-// texts hold least, so that few of a text's pairs are one, and there the word is compared.
+// wordSet finds which of up to 64 words a text contains, in one pass. It tests only every second
+// byte pair: a word of three bytes or more has two pairs of which one is tested at any position.
+// The pairs chosen for each word are the rarest in texts, so that few positions need a comparison
+// with the word.
 type wordSet struct {
-	pairs  [1 << 16 / 64]uint64 // a bit for each pair that was chosen
+	pairs  [1 << 16 / 64]uint64 // a bit for each chosen pair
 	probes [256][]probe         // by the second byte of the pair
-	short  []shortWord          // those of two bytes
+	short  []shortWord          // words of two bytes
 }
 
-// probe is a word to look for where a pair was found.
+// probe is a word to compare at a pair that was found.
 type probe struct {
-	first byte // of the pair
-	at    int  // of the pair in the word
+	first byte // first byte of the pair
+	at    int  // position of the pair in the word
 	word  string
-	bit   uint64 // of the word's place
+	bit   uint64 // bit of the word's index
 }
 
 type shortWord struct {
@@ -28,7 +28,7 @@ type shortWord struct {
 	bit  uint64
 }
 
-// newWordSet makes a set of words of two bytes and more.
+// newWordSet returns a set of words of at least two bytes.
 func newWordSet(words ...string) *wordSet {
 	w := &wordSet{}
 	for place, word := range words {
@@ -46,13 +46,13 @@ func newWordSet(words ...string) *wordSet {
 	return w
 }
 
-// rarestFirst are the letters of English, from the one that texts hold least.
+// rarestFirst lists the letters of English by ascending frequency.
 const rarestFirst = "zqjxkvbywgpfmucdlhrsnioate"
 
-// rarestPair is where a word has the pair of bytes that texts hold least, an even
-// number of bytes from a place.
+// rarestPair returns the position of the rarest byte pair of a word. The position is at an even
+// distance from from.
 func rarestPair(word string, from int) (at int) {
-	weight := func(c byte) int { return 2 + strings.IndexByte(rarestFirst, c) } // 1 of what is no small letter
+	weight := func(c byte) int { return 2 + strings.IndexByte(rarestFirst, c) } // 1 for all but lowercase letters
 	least := 0
 	for i := from; i+1 < len(word); i += 2 {
 		if both := weight(word[i]) * weight(word[i+1]); least == 0 || both < least {
@@ -62,7 +62,7 @@ func rarestPair(word string, from int) (at int) {
 	return at
 }
 
-// in returns the words that a text holds, a bit for the place of each.
+// in returns the words that a text contains, as a bit for the index of each.
 func (w *wordSet) in(s string) (found uint64) {
 	for _, short := range w.short {
 		if strings.Contains(s, short.word) {
@@ -72,7 +72,7 @@ func (w *wordSet) in(s string) (found uint64) {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
 		eight := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56 // which is one load
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56 // compiles to one load
 		a, b, c, d := uint16(eight), uint16(eight>>16), uint16(eight>>32), uint16(eight>>48) //nolint:gosec // its parts
 		if (w.pairs[a/64]>>(a%64)|w.pairs[b/64]>>(b%64)|w.pairs[c/64]>>(c%64)|w.pairs[d/64]>>(d%64))&1 != 0 {
 			for at := i; at < i+8; at += 2 {
@@ -86,7 +86,7 @@ func (w *wordSet) in(s string) (found uint64) {
 	return found
 }
 
-// around returns the words that have the pair at a place of a text where it stands.
+// around returns the words that occur in a text with their pair at a position.
 func (w *wordSet) around(s string, at int) (found uint64) {
 	for _, p := range w.probes[s[at+1]] {
 		if p.first == s[at] && at >= p.at && strings.HasPrefix(s[at-p.at:], p.word) {

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 
-// bigSARIF is a report of so many results, some 480 bytes each.
+// bigSARIF returns a report with a number of results of some 480 bytes each.
 func bigSARIF(results int) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"CodeQL","rules":[`)
@@ -34,8 +34,7 @@ func bigSARIF(results int) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkSARIF reads 50,000 results. Compare ns/result with that of
-// BenchmarkValid, the least that any reader of the same bytes does.
+// BenchmarkSARIF reads 50,000 results. BenchmarkValid is the lower limit of ns/result.
 func BenchmarkSARIF(b *testing.B) {
 	benchmarkResults(b, func(data []byte, results int) error {
 		reports, err := Read(bytes.NewReader(data), format.Options{Name: "x.sarif"})
@@ -46,7 +45,7 @@ func BenchmarkSARIF(b *testing.B) {
 	})
 }
 
-// BenchmarkValid only looks whether the same bytes are JSON.
+// BenchmarkValid validates the JSON that BenchmarkSARIF reads.
 func BenchmarkValid(b *testing.B) {
 	benchmarkResults(b, func(data []byte, _ int) error {
 		if !json.Valid(data) {
@@ -69,9 +68,8 @@ func benchmarkResults(b *testing.B, read func(data []byte, results int) error) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/results, "ns/result")
 }
 
-// BenchmarkCIResultsGrowth reads results of a scan that renamed, skipped and
-// searched ten times as many files as another one, and compares the two: reading
-// them grows with what is uploaded, so ten times as long, and twenty is the limit.
+// BenchmarkCIResultsGrowth compares uploads with many renamed, skipped and searched files, one ten
+// times as large as the other. Linear time is ten times as long; the limit is twenty.
 func BenchmarkCIResultsGrowth(b *testing.B) {
 	const few = 2_000
 	small, large := renamedFiles(few), renamedFiles(10*few)
@@ -87,7 +85,7 @@ func BenchmarkCIResultsGrowth(b *testing.B) {
 		}
 		return took
 	}
-	ofSmall, ofLarge := time.Hour, time.Hour // the shortest, which least else disturbed
+	ofSmall, ofLarge := time.Hour, time.Hour // the minimum, which is the least disturbed
 	for b.Loop() {
 		ofSmall = min(ofSmall, read(small, few))
 		ofLarge = min(ofLarge, read(large, 10*few))
@@ -97,8 +95,8 @@ func BenchmarkCIResultsGrowth(b *testing.B) {
 	b.ReportMetric(growth/20, "x-limit")
 }
 
-// renamedFiles are results that skipped so many files, all of them renamed, of
-// which the second half have been searched under their old name.
+// renamedFiles returns results with a number of skipped files, all of which were renamed. Half of
+// the old names were searched.
 func renamedFiles(count int) []byte {
 	list := func(from int) []byte {
 		var paths []string

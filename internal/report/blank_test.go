@@ -17,7 +17,7 @@ const (
 	github   = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 )
 
-// key is a private key of several lines, of which a snippet may hold some.
+// key is a private key of several lines, of which a snippet may contain a part.
 var key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn\nygWyF8PbnGy0AHB7MhgwMbRvI0MBZhp\n-----END RSA PRIVATE KEY-----"
 
 func TestBlank(t *testing.T) {
@@ -36,7 +36,7 @@ func TestBlank(t *testing.T) {
 	}
 }
 
-// TestBlankKnowsOtherFiles: what one file or report tells is taken out of all.
+// TestBlankKnowsOtherFiles checks that a secret in one file or report is removed from all.
 func TestBlankKnowsOtherFiles(t *testing.T) {
 	reading := &report.Reading{}
 	leaks := `[{"RuleID":"generic","Description":"d","StartLine":1,"EndLine":1,"Match":"x","Secret":"swordfish-nine","File":"a.env","Commit":"","Fingerprint":"f"}]`
@@ -52,7 +52,7 @@ func TestBlankKnowsOtherFiles(t *testing.T) {
 	}
 }
 
-// TestBlankKeepsLines holds for any text, however odd.
+// TestBlankKeepsLines checks that the number of lines is preserved for any text.
 func TestBlankKeepsLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{"\n", "\r\n", key, github, "password = \"" + password + "\"", "-----BEGIN PRIVATE KEY-----", "x", "\"", "https://u:" + password + "@h.example/"})).Draw(t, "parts")

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 
-// inventoriesOf reads a document and lists lockfile, package and transitivity.
+// inventoriesOf reads a document and returns lockfile, package and transitivity of each dependency.
 func inventoriesOf(t *testing.T, name, text string) (list []string) {
 	t.Helper()
 	reports, err := Read(strings.NewReader(text), format.Options{Name: name})
@@ -35,13 +35,13 @@ func componentWith(properties ...string) string {
 func property(name, value string) string {
 	text, err := json.Marshal(map[string]string{"name": "redoubt:" + name, "value": value})
 	if err != nil {
-		panic(err) // no string is refused
+		panic(err) // unreachable: strings are always valid
 	}
 	return string(text)
 }
 
-// Whoever writes our notes into a document of theirs says no more than they could
-// with a lockfile of that name.
+// TestNotesOfOthers checks that notes in a foreign document have no more effect than a lockfile of
+// that name.
 func TestNotesOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -62,8 +62,9 @@ func TestNotesOfOthers(t *testing.T) {
 	}
 }
 
-// An SBOM that Redoubt wrote is inventory: its vulnerabilities and their analyses are
-// skipped, and a package without a lockfile is one that only a finding knows.
+// TestAnSBOMOfOurs checks that only the inventory of an SBOM written by Redoubt is imported.
+// Vulnerabilities and analyses are skipped, and a package without a lockfile is known only from a
+// finding.
 func TestAnSBOMOfOurs(t *testing.T) {
 	const said = `"vulnerabilities":[{"id":"CVE-1","analysis":{"state":"not_affected"},"affects":[{"ref":"p"}]},{"id":"CVE-2","affects":[{"ref":"p"}]}]`
 	for name, c := range map[string]struct{ text, want string }{
@@ -87,12 +88,12 @@ func TestAnSBOMOfOurs(t *testing.T) {
 	}
 }
 
-// The text of others in sourceInfo is theirs: only syft's names a file at its end.
+// TestSourceInfo checks that only syft's sourceInfo and our notes are parsed.
 func TestSourceInfo(t *testing.T) {
 	for info, want := range map[string]string{
 		"acquired package info from rust cargo manifest: /rust/Cargo.lock, /x":               "rust/Cargo.lock:0 cargo p 1 unknown",
 		"ecosystem: cargo; transitivity: direct; lockfile: rust/Cargo.lock#L7":               "rust/Cargo.lock:7 cargo p 1 direct",
-		"ecosystem: cargo; transitivity: direct; lockfiles: rust/Cargo.lock":                 "x.spdx.json:0 cargo p 1 direct", // as it was written once
+		"ecosystem: cargo; transitivity: direct; lockfiles: rust/Cargo.lock":                 "x.spdx.json:0 cargo p 1 direct", // older form
 		"made by hand; transitivity: direct; see: rust/Cargo.lock":                           "x.spdx.json:0 cargo p 1 unknown",
 		"transitivity: transitive; lockfile: a%2C b%3B c%25/Cargo.lock, ../Cargo.lock, ; ; ": "a, b; c%/Cargo.lock:0 cargo p 1 transitive",
 	} {
@@ -104,8 +105,8 @@ func TestSourceInfo(t *testing.T) {
 	}
 }
 
-// A document of few words that names places and edges by the million is read in
-// bounded time and space.
+// TestNotesThatMultiply checks that a short document with millions of places and edges is read
+// within limits.
 func TestNotesThatMultiply(t *testing.T) {
 	const packages, lockfiles, limit = 60, 60, 7_000
 	var properties, components, needs, edges, affects []string

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// readText reads a text as a file of that name.
+// readText reads a text as a file with a name.
 func readText(t testing.TB, name, text string) []*model.Report {
 	t.Helper()
 	reports, err := Read(bytes.NewReader([]byte(text)), format.Options{Name: name, Key: testKey})
@@ -22,7 +22,7 @@ func readText(t testing.TB, name, text string) []*model.Report {
 	return reports
 }
 
-// readOne reads a text that holds one report.
+// readOne reads a text with one report.
 func readOne(t testing.TB, name, text string) *model.Report {
 	t.Helper()
 	reports := readText(t, name, text)

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 
-// TestLongCodeIsKnownAsAWhole: what is cut off long code is not kept, and tells it from
-// other code all the same, whatever its layout, in every format that tells code.
+// TestLongCodeIsKnownAsAWhole checks that truncated code is distinguished by a hash of the whole
+// code. The hash is independent of the layout.
 func TestLongCodeIsKnownAsAWhole(t *testing.T) {
 	for name, document := range map[string]string{
 		"sarif":  `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"bandit","rules":[{"id":"r"}]}},"results":[{"ruleId":"r","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.py"},"region":{"startLine":1,"snippet":{"text":%q}}}}]}]}]}`,

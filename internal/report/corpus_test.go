@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// ordinaryTexts are the messages, help and code of real reports, and the messages of
-// our own rules.
+// ordinaryTexts returns the messages, help and code of real reports, and the messages of our own
+// rules.
 func ordinaryTexts(tb testing.TB) []string {
 	tb.Helper()
 	var texts []string
@@ -48,7 +48,7 @@ func ordinaryTexts(tb testing.TB) []string {
 	return texts
 }
 
-// appendTexts gathers the members text of a document.
+// appendTexts appends the members named text of a document.
 func appendTexts(texts []string, v any) []string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -66,8 +66,7 @@ func appendTexts(texts []string, v any) []string {
 	return texts
 }
 
-// speakingOfSecrets puts a word that names a secret, or stands beside one, in the
-// place of each tenth word of texts.
+// speakingOfSecrets replaces each tenth word of texts with a word about secrets.
 func speakingOfSecrets(texts []string) []string {
 	words := []string{"token", "session", "cookie", "password", "secret", "api_key", "tokens", "credentials"}
 	out, n := make([]string, len(texts)), 0

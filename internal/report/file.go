@@ -8,16 +8,15 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// file is what one file of an upload holds.
+// file is the content of one file of an upload.
 type file struct {
-	name    string // as Options.Name; may be empty
+	name    string // Options.Name; may be empty
 	reports []*model.Report
 }
 
-// join makes one upload of several files: a report for each source in them,
-// whatever files it came in, since a request is one scan by each source
-// (docs/reference/uploads.md). What was refused is told with the name of its file where
-// there is more than one.
+// join merges the reports of several files into one report per source, independent of files
+// (docs/reference/uploads.md). Refused items are prefixed with the name of their file if there are
+// several files.
 func join(files []file) []*model.Report {
 	var all []*model.Report
 	for _, f := range files {
@@ -33,13 +32,13 @@ func join(files []file) []*model.Report {
 	return mergeSources(all)
 }
 
-// stream is what reports have in common that are of one source.
+// stream identifies the source of a report.
 type stream struct{ tool, category, image string }
 
 func streamOf(r *model.Report) stream { return stream{r.Tool, r.Category, r.Image} }
 
-// mergeSources makes one report of those that share tool, category and image: two
-// full reports of one source would close each other's findings.
+// mergeSources merges reports with the same tool, category and image. Two full reports of one
+// source would close each other's findings.
 func mergeSources(reports []*model.Report) []*model.Report {
 	first := make(map[stream]*model.Report, len(reports))
 	merged := reports[:0]
@@ -55,8 +54,8 @@ func mergeSources(reports []*model.Report) []*model.Report {
 	return merged
 }
 
-// merge adds b to a. What only one of them tells to have been looked at, the
-// two together do not tell.
+// merge adds b to a. The merged report contains a list of searched paths or executed rules only if
+// both reports do.
 func merge(a, b *model.Report) {
 	if !b.StartedAt.IsZero() && (a.StartedAt.IsZero() || b.StartedAt.Before(a.StartedAt)) {
 		a.StartedAt = b.StartedAt
@@ -82,7 +81,7 @@ func merge(a, b *model.Report) {
 	a.RefuseAll(b.Refusals)
 }
 
-// mergeVEX adds documents: what SBOMs of one source say is one.
+// mergeVEX appends documents. Documents without a name, which are from SBOMs, are merged into one.
 func mergeVEX(a, b []model.VEXDocument) []model.VEXDocument {
 	for _, d := range b {
 		i := slices.IndexFunc(a, func(have model.VEXDocument) bool { return have.Name == "" })

@@ -37,7 +37,8 @@ func TestJoinOfOneFileTellsItemsAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestJoinKeepsWhatOnePartCouldNotParse: neither part looked at it all.
+// TestJoinKeepsWhatOnePartCouldNotParse checks that lines that one part could not parse are
+// unparsed in the joined report.
 func TestJoinKeepsWhatOnePartCouldNotParse(t *testing.T) {
 	part := func(path string, spans ...model.Span) model.PartialFile {
 		return model.PartialFile{Path: path, Spans: spans}
@@ -55,7 +56,7 @@ func TestJoinKeepsWhatOnePartCouldNotParse(t *testing.T) {
 	}
 }
 
-// TestTooManySpansSkipTheirFile, in one file or in all.
+// TestTooManySpansSkipTheirFile checks the limits of spans per file and per report.
 func TestTooManySpansSkipTheirFile(t *testing.T) {
 	file := func(path string, spans int) model.PartialFile {
 		f := model.PartialFile{Path: path}

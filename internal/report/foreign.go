@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// ForeignError says that a file has a format that is recognized and not read.
+// ForeignError is the error for a file of a known but unsupported format.
 type ForeignError struct {
-	Format  string // and mostly the tool, as "Clair JSON"
-	Instead string // what to import in its place; empty when not known
+	Format  string // usually with the tool, such as "Clair JSON"
+	Instead string // what to import instead; empty if unknown
 }
 
-// Error names the format and what to import instead.
+// Error implements error.
 func (e *ForeignError) Error() string {
 	text := "the format of this file is not read: it is " + e.Format
 	if e.Instead != "" {
@@ -21,22 +21,22 @@ func (e *ForeignError) Error() string {
 	return text
 }
 
-// foreign is a format that is not read, and the members that only it has (see sign).
+// foreign is an unsupported format, with the members that identify it (see sign).
 type foreign struct {
 	format, instead string
 	signs           []sign
 }
 
-// harborReport begins the member that an answer of Harbor's own interface has.
+// harborReport is the prefix of a member in responses of Harbor's API.
 const harborReport = "application/vnd.scanner.adapter.vuln.report.harbor+json; version=1."
 
-// What to import in place of reports that are not read.
+// Alternatives to unsupported reports.
 const (
 	insteadImage    = "scan the image with Trivy or Grype, and import their JSON"
 	insteadLockfile = "import the lockfile itself: the advisories say what is vulnerable in it"
 )
 
-// foreigners lists the formats that are recognized and not read.
+// foreigners lists the known but unsupported formats.
 var foreigners = []foreign{
 	{"Snyk JSON", "run snyk test --sarif (snyk iac test --sarif for infrastructure)", []sign{
 		{"vulnerabilities", "ok"},
@@ -94,7 +94,7 @@ var foreigners = []foreign{
 	}},
 }
 
-// foreignOf is the error for a document of a format that is not read, or nil.
+// foreignOf returns the error for a document of an unsupported format, or nil.
 func (s seen) foreignOf() error {
 	for _, f := range foreigners {
 		if slices.ContainsFunc(f.signs, s.has) {
@@ -104,20 +104,24 @@ func (s seen) foreignOf() error {
 	return nil
 }
 
-// sign is a set of members of a document that only one format has together: "a" is one
-// at the top, "a.b" one of the object in it, "a[].b" one of the objects in its list,
-// "a.*.b" one further below, and "a.b=c" one whose value is that string. In a list at
-// the top, the top is each object.
+// sign is a set of members that identifies a format. If the document is a list, the top level is
+// each of its objects. The notation is:
+//
+//   - "a": a member at the top level
+//   - "a.b": a member of an object
+//   - "a[].b": a member of objects in a list
+//   - "a.*.b": a member one level deeper
+//   - "a.b=c": a member whose value is that string
 type sign []string
 
-// seen are those members of a document that any sign has.
+// seen is the set of a document's members that occur in any sign.
 type seen map[string]bool
 
 func (s seen) has(all sign) bool {
 	return !slices.ContainsFunc(all, func(member string) bool { return !s[member] })
 }
 
-// wanted are the members of all signs.
+// wanted contains the members of all signs.
 var wanted = func() seen {
 	all := seen{}
 	add := func(signs []sign) {
@@ -134,11 +138,11 @@ var wanted = func() seen {
 	return all
 }()
 
-// maxSignValue bounds the strings that signs may compare.
+// maxSignValue is the maximum length of compared strings.
 const maxSignValue = 64
 
-// look goes through the members of a document, which may end anywhere. It returns
-// those that signs have, and the address of the document's schema or context.
+// look returns the members of a document that occur in signs, and the address of its schema or
+// context. The document may be truncated.
 func look(keys iter.Seq[key]) (members seen, address string) {
 	members = seen{}
 	var path [3]string

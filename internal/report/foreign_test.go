@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// TestForeignReports: reports of tools whose formats are not read are errors that name
-// the format, whatever members they share with formats that are, and with nothing in them.
+// TestForeignReports checks that unsupported reports are errors with the name of their format. They
+// may be empty or share members with supported formats.
 func TestForeignReports(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"ok":true,"vulnerabilities":[],"dependencyCount":3}`:                                                                        "Snyk",
@@ -44,8 +44,8 @@ func TestForeignReports(t *testing.T) {
 	}
 }
 
-// TestUnknownReports: what could be of any tool is of none, and the error says how to
-// name the format.
+// TestUnknownReports checks that ambiguous reports are errors that explain how to specify the
+// format.
 func TestUnknownReports(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `null`, ``, ` `, `[{}]`, `[[]]`, `{"vulnerabilities":null}`, `{"vulnerabilities":[]}`, `{"vulnerabilities":{}}`, `{"matches":[]}`,
@@ -59,8 +59,7 @@ func TestUnknownReports(t *testing.T) {
 	}
 }
 
-// TestEmptyReports: a report of a format that is read and that has no items is a scan
-// that found nothing.
+// TestEmptyReports checks that a supported report without items is a scan without findings.
 func TestEmptyReports(t *testing.T) {
 	for text, want := range map[string]string{
 		"[]":   "gitleaks",
@@ -73,7 +72,7 @@ func TestEmptyReports(t *testing.T) {
 		`{"actions":[],"advisories":{},"muted":[],"metadata":{}}`:                                    "npm-audit",
 		`{"advisories":{},"metadata":{"vulnerabilities":{"low":0}}}`:                                 "npm-audit",
 		`{"type":"auditSummary","data":{"vulnerabilities":{}}}`:                                      "npm-audit",
-		// Names of packages are members, whatever they are called.
+		// Package names are members with arbitrary names.
 		`{"auditReportVersion":2,"vulnerabilities":{"semver":{"name":"semver","via":[]},"found":{"via":[]},"list":{"via":[]},"upgradePath":{"via":[]}}}`: "npm-audit",
 		`{"dependencies":[{"name":"a","skip_reason":"not on PyPI"},{"name":"b","version":"1","vulns":[]}],"fixes":[]}`:                                   "pip-audit",
 		`{"runs":[{"tool":{"driver":{"name":"x"}},"results":[],"externalPropertyFileReferences":{"taxonomies":[{"guid":"a"}]}}]}`:                        "x",
@@ -92,8 +91,7 @@ func TestEmptyReports(t *testing.T) {
 	}
 }
 
-// TestAllRefused: a report of which each item is refused is an error, in one file or
-// among others, and one of which any item is read is not.
+// TestAllRefused checks that a report is an error if all its items are refused.
 func TestAllRefused(t *testing.T) {
 	item := `{"id":"1","identifiers":[],"location":{}}`
 	good := `{"id":"2","identifiers":[{"type":"a","name":"a","value":"a"}],"location":{"file":"a.py"}}`
@@ -117,8 +115,8 @@ func TestAllRefused(t *testing.T) {
 	}
 }
 
-// TestReportsWithMuchBeforeTheirResults: the members that only a format has may come
-// after more than the beginning of a report.
+// TestReportsWithMuchBeforeTheirResults checks that the identifying members may follow after much
+// other data.
 func TestReportsWithMuchBeforeTheirResults(t *testing.T) {
 	const (
 		grypeMatch   = `{"vulnerability":{"id":"CVE-1"},"matchDetails":[],"artifact":{"name":"a","version":"1","type":"npm"}}`
@@ -136,8 +134,8 @@ func TestReportsWithMuchBeforeTheirResults(t *testing.T) {
 	}
 }
 
-// TestRunsOfOneSource: a run of which nothing can be read is an error unless another run
-// of its source in the file has results, as compilers write one for each project.
+// TestRunsOfOneSource checks that a run without valid results is an error, unless another run of
+// the same source has results. Compilers write one run per project.
 func TestRunsOfOneSource(t *testing.T) {
 	run := func(tool, location string) string {
 		return `{"tool":{"driver":{"name":"` + tool + `"}},"results":[{"ruleId":"a","message":{"text":"m"}` + location + `}]}`

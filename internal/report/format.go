@@ -13,15 +13,15 @@ import (
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
-// FormatInfo describes a format to people.
+// FormatInfo describes a format to users.
 type FormatInfo struct {
 	Format format.Format
-	Title  string   // as "SARIF 2.1.0"
-	From   string   // what writes it
-	Names  []string // file names; only lockfiles go by name
+	Title  string   // such as "SARIF 2.1.0"
+	From   string   // programs that write it
+	Names  []string // file names; only for lockfiles
 }
 
-// Formats lists everything that Read understands.
+// Formats returns all formats that Read supports.
 func Formats() []FormatInfo {
 	return []FormatInfo{
 		{Format: format.SemgrepJSON, Title: "Semgrep JSON", From: "semgrep --json, opengrep --json"},
@@ -54,9 +54,9 @@ func Formats() []FormatInfo {
 	}
 }
 
-// Detect returns the format of a file by its beginning (64 KiB are plenty), and
-// where that says nothing, by its name. The error is a *ForeignError for a format that
-// is recognized and not read; else it says how to name the format.
+// Detect returns the format of a file from its first bytes, or else from its name. 64 KiB are
+// sufficient. The error is a *ForeignError for a known but unsupported format, and otherwise
+// explains how to specify the format.
 func Detect(name string, head []byte) (format.Format, error) {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	isLockfile := lockfile.Is(name)
@@ -78,14 +78,14 @@ func Detect(name string, head []byte) (format.Format, error) {
 	case foreign != nil:
 		return "", foreign
 	case string(bytes.TrimRight(trimmed, " \t\r\n")) == "[]":
-		return format.GitleaksJSON, nil // of a run that found nothing; no other format here is a list that may be empty
+		return format.GitleaksJSON, nil // gitleaks without findings; other formats are never an empty list
 	case len(trimmed) == 0:
 		return "", errors.New("the file is empty; " + howToName())
 	}
 	return "", errors.New("the format of this file is not known; " + howToName())
 }
 
-// howToName says what to do about a file whose format is not known.
+// howToName returns the advice for a file of an unknown format.
 func howToName() string {
 	var names []string
 	for _, f := range Formats() {
@@ -95,14 +95,14 @@ func howToName() string {
 		strings.Join(names, ", ") + " (lockfiles are known by their names, as package-lock.json)"
 }
 
-// marked is a format and the signs of it.
+// marked is a format with its signs.
 type marked struct {
 	format format.Format
 	signs  []sign
 }
 
-// marks lists the JSON formats that are read, by members that only they have.
-// Lockfiles hold names of packages as members, so a word alone would not do.
+// marks lists the supported JSON formats with the members that identify them. Lockfiles contain
+// package names as members, so a common word is not sufficient.
 var marks = []marked{
 	{format.SARIF, []sign{{"runs"}}},
 	{format.CycloneDXJSON, []sign{{"bomFormat"}}},
@@ -112,7 +112,7 @@ var marks = []marked{
 		{"engine_requested"},
 		{"skipped_rules"},
 		{"results[].check_id"},
-		{"paths.scanned"}, // all that older versions tell without results
+		{"paths.scanned"}, // older versions without results
 		{"results", "errors[].level", "errors[].type"},
 	}},
 	{format.GitleaksJSON, []sign{{"RuleID"}}},
@@ -122,7 +122,7 @@ var marks = []marked{
 		{"scan.analyzer"},
 		{"scan.type", "version", "vulnerabilities"},
 		{"vulnerabilities[].identifiers", "vulnerabilities[].location"},
-		{"remediations", "vulnerabilities"}, // before there was a scan
+		{"remediations", "vulnerabilities"}, // older versions without scan
 	}},
 	{format.GrypeJSON, []sign{
 		{"matches[].matchDetails"},
@@ -139,14 +139,14 @@ var marks = []marked{
 		{"advisories.*.module_name"}, // npm 6, pnpm, Yarn 2 and 3
 		{"data.advisory"},
 		{"type=auditAdvisory"},
-		{"type=auditSummary"},            // a line of Yarn 1
-		{"children.Vulnerable Versions"}, // of Yarn 4
+		{"type=auditSummary"},            // Yarn 1
+		{"children.Vulnerable Versions"}, // Yarn 4
 	}},
 	{format.BrakemanJSON, []sign{{"scan_info.brakeman_version"}}},
 }
 
-// detectJSON looks at the members of a document. A format that is not read counts
-// first: it may have members that look like those of one that is.
+// detectJSON identifies a JSON document by its members. Unsupported formats take precedence,
+// because they may have members of a supported one.
 func detectJSON(head []byte) (format.Format, error) {
 	members, address := look(keys(json.NewDecoder(bytes.NewReader(head))))
 	if err := members.foreignOf(); err != nil {
@@ -163,15 +163,15 @@ func detectJSON(head []byte) (format.Format, error) {
 	return "", nil
 }
 
-// key is a member of an object: how many objects it is in, whether the innermost is an
-// element of a list, its name, and its value if that is a string.
+// key is a member of an object. depth is the number of enclosing objects, and listed reports
+// whether the innermost is an element of a list. value is empty unless it is a string.
 type key struct {
 	depth       int
 	listed      bool
 	name, value string
 }
 
-// keys goes through the members of a document up to its end or first fault.
+// keys iterates over the members of a document up to its end or the first error.
 func keys(dec *json.Decoder) iter.Seq[key] {
 	return func(yield func(key) bool) {
 		var open []bool // true for objects
@@ -179,7 +179,7 @@ func keys(dec *json.Decoder) iter.Seq[key] {
 		for {
 			token, err := dec.Token()
 			if err != nil {
-				if named { // its value goes on beyond the head
+				if named { // the head ends before the value
 					yield(key{depth, isListed(open), name, ""})
 				}
 				return
@@ -214,14 +214,13 @@ func keys(dec *json.Decoder) iter.Seq[key] {
 	}
 }
 
-// isListed reports whether the innermost of the open objects and lists is an object
-// in a list.
+// isListed reports whether the innermost object is an element of a list.
 func isListed(open []bool) bool {
 	n := len(open)
 	return n > 1 && open[n-1] && !open[n-2]
 }
 
-// schemas tells documents by the address of their schema or context.
+// schemas returns the format of a schema or context address.
 func schemas(address string) format.Format {
 	address = strings.ToLower(address)
 	switch {
@@ -237,7 +236,7 @@ func schemas(address string) format.Format {
 	return ""
 }
 
-// detectXML looks at the first element.
+// detectXML identifies an XML document by its root element.
 func detectXML(head []byte) format.Format {
 	dec := xml.NewDecoder(bytes.NewReader(head))
 	for {

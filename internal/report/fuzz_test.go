@@ -11,10 +11,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// small are limits under which a fuzzer finds the edges.
+// small are low limits, so that fuzzing reaches them.
 var small = format.Limits{Input: 1 << 20, Document: 1 << 20, Item: 64 << 10, Items: 1000}
 
-// seed adds the files of testdata that are of one format.
+// seed adds the files of testdata with a format.
 func seed(f *testing.F, as format.Format) {
 	f.Helper()
 	for _, name := range inputs(f) {
@@ -28,8 +28,8 @@ func seed(f *testing.F, as format.Format) {
 	}
 }
 
-// fuzzFormat reads anything as one format: it never panics, and what it takes
-// keeps the promises of every report. A report cut short is never taken.
+// fuzzFormat reads arbitrary data as one format. It must not panic, and reports must satisfy their
+// invariants. Truncated reports must be errors.
 func fuzzFormat(f *testing.F, as format.Format) {
 	f.Helper()
 	seed(f, as)
@@ -69,7 +69,7 @@ func FuzzCycloneDXJSON(f *testing.F) { fuzzFormat(f, format.CycloneDXJSON) }
 func FuzzCycloneDXXML(f *testing.F)  { fuzzFormat(f, format.CycloneDXXML) }
 func FuzzSPDX(f *testing.F)          { fuzzFormat(f, format.SPDXJSON) }
 
-// FuzzDetect never panics, and what it finds there is a reader for.
+// FuzzDetect checks that Detect does not panic and that each detected format has a reader.
 func FuzzDetect(f *testing.F) {
 	for _, folder := range []string{"testdata", "lockfile/testdata"} {
 		for _, name := range reporttest.Inputs(f, folder) {

@@ -14,20 +14,19 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// testKey is the key of secrets in all tests.
+// testKey is the key of secret hashes in all tests.
 var testKey = []byte("a key of the tests")
 
-// roots tell where the repository lay, of reports that do not.
+// roots are the roots of reports that do not contain one.
 var roots = map[string]string{"real/eslint.sarif": "/builds/acme/web-shop"}
 
-// inputs lists the report files of testdata, by their path in it.
+// inputs returns the paths of the report files in testdata.
 func inputs(t testing.TB) []string {
 	t.Helper()
 	return reporttest.Inputs(t, "testdata")
 }
 
-// TestGolden reads each file of testdata and compares all of the report, or
-// the error, with a golden file.
+// TestGolden compares the reports or errors of the files in testdata with golden files.
 func TestGolden(t *testing.T) {
 	for _, name := range inputs(t) {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 
-// someImageID names an image by its id, as docker build -q prints it.
+// someImageID is the id of an image, as docker build -q prints it.
 var someImageID = "sha256:" + strings.Repeat("0a", 32)
 
 func TestImageNames(t *testing.T) {
@@ -33,7 +33,7 @@ func TestImageNames(t *testing.T) {
 	}
 }
 
-// TestPlacesInImages reads what is found in files of an image.
+// TestPlacesInImages checks the paths of findings in files of an image.
 func TestPlacesInImages(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -78,8 +78,8 @@ func TestPlacesInImages(t *testing.T) {
 	}
 }
 
-// TestTheRootOfAFileSystemIsNoBase reads what Trivy writes without a folder: its paths are
-// relative to what it scanned.
+// TestTheRootOfAFileSystemIsNoBase checks Trivy's SARIF without a folder, in which paths are
+// relative to the scanned folder.
 func TestTheRootOfAFileSystemIsNoBase(t *testing.T) {
 	reports, err := Read(strings.NewReader(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"Trivy"}},"originalUriBaseIds":{"ROOTPATH":{"uri":"file:///"}},
 		"results":[{"ruleId":"x","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"web/Dockerfile","uriBaseId":"ROOTPATH"}}}]}]}]}`), format.Options{Name: "report.sarif"})

@@ -2,19 +2,19 @@ package report
 
 import "github.com/redoubt/redoubt/internal/report/format"
 
-// Options say what is known of a file. See format.Options.
+// Options describe a file to read. See format.Options.
 type Options = format.Options
 
-// Limits bound what one file may hold. See format.Limits.
+// Limits restrict the content of one file. See format.Limits.
 type Limits = format.Limits
 
-// Format is a kind of file. See format.Format.
+// Format is a file format. See format.Format.
 type Format = format.Format
 
-// FileError says why a file as a whole cannot be read. See format.FileError.
+// FileError is the error for a file that cannot be read. See format.FileError.
 type FileError = format.FileError
 
-// Formats that callers name. Package format has them all.
+// Formats that callers use. Package format defines all of them.
 const (
 	SemgrepJSON   = format.SemgrepJSON
 	GitleaksJSON  = format.GitleaksJSON

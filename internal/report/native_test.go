@@ -27,8 +27,8 @@ func readData(t *testing.T, name string) *model.Report {
 	return readOne(t, filepath.Base(name), string(data))
 }
 
-// TestGitleaksAsSARIF: the same scan says the same in both formats, so that
-// findings survive a change from one to the other.
+// TestGitleaksAsSARIF checks that both formats of a scan result in the same findings. Findings must
+// persist if the format is changed.
 func TestGitleaksAsSARIF(t *testing.T) {
 	for _, name := range []string{"real/gitleaks-history", "real/gitleaks-redacted"} {
 		native, sarif := readData(t, name+".json"), readData(t, name+".sarif")
@@ -57,8 +57,8 @@ func TestGitleaksAsSARIF(t *testing.T) {
 	}
 }
 
-// TestNPMAuditOthers: what an audit writes that went wrong, or was cut off, is
-// an error and not a report without findings.
+// TestNPMAuditOthers checks that failed or truncated audits are errors, and not reports without
+// findings.
 func TestNPMAuditOthers(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"error":{"code":"ENOLOCK","summary":"This command requires an existing lockfile."}}`: "the audit failed: ENOLOCK This command",
@@ -75,7 +75,7 @@ func TestNPMAuditOthers(t *testing.T) {
 	}
 }
 
-// TestOneSecretOfManyTools: a secret has one keyed hash, whoever tells it.
+// TestOneSecretOfManyTools checks that a secret has the same keyed hash in reports of all tools.
 func TestOneSecretOfManyTools(t *testing.T) {
 	hashes := map[model.Digest][]string{}
 	for _, name := range []string{"real/gitleaks-history.json", "native/trufflehog.jsonl", "native/gl-secret-detection-report.json"} {
@@ -95,8 +95,7 @@ func TestOneSecretOfManyTools(t *testing.T) {
 	}
 }
 
-// TestNativeSecretsAreGone: no part of a raw secret is in a report, whatever
-// member held it.
+// TestNativeSecretsAreGone checks that secrets are removed from all members of a report.
 func TestNativeSecretsAreGone(t *testing.T) {
 	const secret = "fakeK7pl3s8Zq2vN5xR1"
 	for name, file := range map[string]string{
@@ -115,8 +114,8 @@ func TestNativeSecretsAreGone(t *testing.T) {
 	}
 }
 
-// TestStreamsEnd: what is cut within a message is no report; an empty file is a
-// scan that found nothing, if it is said to be one.
+// TestStreamsEnd checks that streams truncated within a message are errors. An empty file of a
+// given format is a scan without findings.
 func TestStreamsEnd(t *testing.T) {
 	for _, text := range []string{`{"DetectorName":"A"}` + "\n" + `{"Det`, `{"DetectorName":"A"}]`, `{"DetectorName":"A"}}`, `{"DetectorName":"A"} x`} {
 		if _, err := Read(strings.NewReader(text), format.Options{Format: format.TruffleHogJSON}); err == nil {
@@ -134,7 +133,7 @@ func TestStreamsEnd(t *testing.T) {
 	}
 }
 
-// TestNativeNoResults: a scan that found nothing tells for which product.
+// TestNativeNoResults checks the products of scans without findings.
 func TestNativeNoResults(t *testing.T) {
 	for _, test := range []struct {
 		as   format.Format
@@ -157,8 +156,8 @@ func TestNativeNoResults(t *testing.T) {
 	}
 }
 
-// TestBrakemanErrors: a file that could not be parsed was not looked at; an error that names
-// none may be about any of them.
+// TestBrakemanErrors checks that a file with an error is skipped. An error without a file marks the
+// run as failed.
 func TestBrakemanErrors(t *testing.T) {
 	report := func(err string) *model.Report {
 		return readOne(t, "x", `{"scan_info":{"brakeman_version":"7.1.0","app_path":"/app"},"warnings":[],"errors":[{"error":"`+err+`"}]}`)
@@ -178,7 +177,7 @@ func TestBrakemanErrors(t *testing.T) {
 	}
 }
 
-// TestEcosystemOf: scanners' words for ecosystems.
+// TestEcosystemOf checks the scanners' names of ecosystems.
 func TestEcosystemOf(t *testing.T) {
 	for _, test := range []struct{ kind, lockfile, want string }{
 		{"npm", "", "npm"},
@@ -197,7 +196,7 @@ func TestEcosystemOf(t *testing.T) {
 	}
 }
 
-// TestGitLabFixes reads versions out of sentences.
+// TestGitLabFixes checks the parsing of versions in sentences.
 func TestGitLabFixes(t *testing.T) {
 	for solution, want := range map[string]string{
 		"Upgrade to version 1.2.3 or above.":                     "1.2.3",
@@ -217,8 +216,7 @@ func TestGitLabFixes(t *testing.T) {
 	}
 }
 
-// TestTrivyOrder: packages tell of vulnerabilities whether they come before or
-// after them.
+// TestTrivyOrder checks that packages may precede or follow vulnerabilities.
 func TestTrivyOrder(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "native", "trivy.json"))
 	if err != nil {

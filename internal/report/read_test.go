@@ -23,11 +23,11 @@ func TestDetect(t *testing.T) {
 	tests := []struct {
 		name, head string
 		want       format.Format
-		hint       string // in the error, when there is no format
+		hint       string // text in the error if there is no format
 	}{
 		{"x", `{"version":"2.1.0","runs":[{"tool":`, format.SARIF, ""},
 		{"x", `{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","versi`, format.SARIF, ""},
-		{"package-lock.json", `{"runs":[]}`, format.SARIF, ""}, // content beats the name
+		{"package-lock.json", `{"runs":[]}`, format.SARIF, ""}, // content takes precedence over the name
 		{"x", "\ufeff \n{\"results\":[{\"check_id\":\"a\"", format.SemgrepJSON, ""},
 		{"x", `{"errors":[],"results":[],"skipped_rules":[]}`, format.SemgrepJSON, ""},
 		{"x", `{"version":"1.0","results":[],"errors":[],"paths":{"scanned":[]},"interfile_languages_used":[]}`, format.SemgrepJSON, ""},
@@ -83,8 +83,7 @@ func TestFormatsNameEveryReader(t *testing.T) {
 	}
 }
 
-// wholeFiles are the files of testdata that can be read, lockfiles included, by
-// name.
+// wholeFiles returns the valid files of testdata, including lockfiles, by name.
 func wholeFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -102,8 +101,8 @@ func wholeFiles(t *testing.T) map[string][]byte {
 	return files
 }
 
-// TestTruncated cuts every report at many places: none of them is taken. A
-// lockfile in a line format cannot show that it was cut.
+// TestTruncated checks that truncated reports are errors. Lockfiles in a line format are excluded,
+// because truncation cannot be detected.
 func TestTruncated(t *testing.T) {
 	for name, data := range wholeFiles(t) {
 		as, err := Detect(name, data)
@@ -125,8 +124,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestReaders: however the bytes come, in gzip, one by one, with a byte order
-// mark, the report is the same.
+// TestReaders checks that compression, short reads and byte order marks do not change the report.
 func TestReaders(t *testing.T) {
 	for name, data := range wholeFiles(t) {
 		if len(data) > 20<<10 {
@@ -218,7 +216,7 @@ func TestDocumentLimit(t *testing.T) {
 	}
 }
 
-// TestDeep: what nests deep is refused at once, in every format.
+// TestDeep checks that deeply nested input is rejected quickly in every format.
 func TestDeep(t *testing.T) {
 	const n = 1 << 20
 	deep := func(begin, again, end string) string { return begin + strings.Repeat(again, n) + end }
@@ -240,8 +238,7 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestLongStrings: strings are cut, paths and lists bounded, and nothing
-// fails.
+// TestLongStrings checks that strings are truncated and long paths refused.
 func TestLongStrings(t *testing.T) {
 	long := strings.Repeat("é", read.MaxBlock)
 	r := readOne(t, "x", `{"results":[{"check_id":"`+long+`","path":"a.py","extra":{"message":"`+long+`","lines":"`+long+`","metadata":{}}},
@@ -273,8 +270,8 @@ func TestNameOutsideTheRepository(t *testing.T) {
 	}
 }
 
-// TestMerge: runs of one tool and category are one report, which knows where
-// it looked only if all of them do.
+// TestMerge checks that runs of one tool and category become one report. It contains searched paths
+// only if all of the runs do.
 func TestMerge(t *testing.T) {
 	run := func(tool, rest string) string {
 		return `{"tool":{"driver":{"name":"` + tool + `"}},"results":[{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":"a"}}}]}]` + rest + `}`

@@ -14,19 +14,19 @@ import (
 
 // Reading reads the files of one upload. The zero Reading is ready to use.
 //
-// Its files share what they know of secrets (docs/reference/secrets.md): one that any of
-// them tells is taken out of all, and a rule that any of them calls one for
-// secrets is one in all, whichever came first. So a reading gives nothing out
-// before all of it is read. All of its options must have the same key.
+// Files share their knowledge of secrets (docs/reference/secrets.md). A secret in one file is
+// removed from all. A rule that one file declares as a rule for secrets is one in all files.
+// Reports are therefore available only after all files are read. The options of all files must have
+// the same key.
 type Reading struct {
 	room    format.Budget
 	secrets *secrets.Redactor
 	files   []file
-	cleaned *Cleaned // once it ended
+	cleaned *Cleaned // set by Clean
 }
 
-// Add reads one file, gzipped or not. The error is a *FileError; there is none
-// for single bad items, which the reports list as refused.
+// Add reads one file, which may be compressed with gzip. The error is a *FileError. Single invalid
+// items are not errors; the reports list them as refused.
 func (r *Reading) Add(src io.Reader, o format.Options) error {
 	o.Secrets, o.Budget = r.redactor(o.Key), &r.room
 	known := r.secrets.Known()
@@ -42,8 +42,8 @@ func (r *Reading) Add(src io.Reader, o format.Options) error {
 	return nil
 }
 
-// MarkComplete notes that the lockfiles read are all that there are, so that there is a
-// statement where there is none.
+// MarkComplete declares that no lockfiles exist other than those that were read, by adding an empty
+// report.
 func (r *Reading) MarkComplete() {
 	r.redactor(nil)
 	r.files = append(r.files, file{reports: []*model.Report{{
@@ -51,9 +51,8 @@ func (r *Reading) MarkComplete() {
 	}}})
 }
 
-// Unread notes that a lockfile is there but could not be read, so that what was
-// known of it stays in force, and returns its path in the repository. It returns
-// false for what is no lockfile by its name, which says nothing.
+// Unread records a lockfile that exists but could not be read, so that its known packages are
+// preserved. It returns its path in the repository, or false if the name is not that of a lockfile.
 func (r *Reading) Unread(o format.Options, reason string) (name string, ok bool) {
 	if !lockfile.Is(o.Name) && !included(r.redactor(o.Key), o) {
 		return "", false
@@ -69,7 +68,7 @@ func (r *Reading) Unread(o format.Options, reason string) (name string, ok bool)
 	return name, true
 }
 
-// included reports whether a requirements file that was read refers to this one.
+// included reports whether a requirements file refers to the file.
 func included(r *secrets.Redactor, o format.Options) bool {
 	return r != nil && r.Locks.Includes(format.FileInRepository(o))
 }
@@ -81,9 +80,8 @@ func (r *Reading) redactor(key []byte) *secrets.Redactor {
 	return r.secrets
 }
 
-// RestoreReading is the reading of a report that another one gave out, and that
-// was kept until more is known of its rules. Declared is what that one's Declared
-// said.
+// RestoreReading returns the reading of a stored report of an earlier reading. declared is the
+// result of the earlier Cleaned.Declared.
 func RestoreReading(key []byte, rep *model.Report, declared []string) *Reading {
 	r := &Reading{files: []file{{reports: []*model.Report{rep}}}}
 	secrets := r.redactor(key)
@@ -99,15 +97,14 @@ func RestoreReading(key []byte, rep *model.Report, declared []string) *Reading {
 	return r
 }
 
-// Reports is what Clean reads, for whoever asks no store.
+// Reports returns the reports of Clean, for callers without a store.
 func (r *Reading) Reports(known func(tool, rule string) bool) []*model.Report {
 	return r.Clean(known).Reports(nil)
 }
 
-// Clean ends the reading and frees what was read of secrets: the work of an upload
-// that takes long, and needs no transaction. Known tells which rules of a tool are for
-// secrets beyond those that the files call so, by their exact name; it may be nil.
-// Asked again it returns the same.
+// Clean ends the reading and removes secrets. It is the slow part of an upload and needs no
+// transaction. The function known reports whether a rule of a tool is for secrets, in addition to
+// the declared ones. It may be nil. Repeated calls return the same result.
 func (r *Reading) Clean(known func(tool, rule string) bool) *Cleaned {
 	if r.cleaned != nil {
 		return r.cleaned
@@ -134,20 +131,18 @@ func (r *Reading) Clean(known func(tool, rule string) bool) *Cleaned {
 		finish()
 	}
 	r.cleaned = &Cleaned{secrets, join(r.files)}
-	r.files = nil // what was joined is kept once
+	r.files = nil // free the memory: the reports are merged
 	return r.cleaned
 }
 
-// Cleaned is an upload that was read to its end and freed of secrets, by what was
-// known at the time.
+// Cleaned is a complete upload without the secrets that were known when Clean was called.
 type Cleaned struct {
 	secrets *secrets.Redactor
 	reports []*model.Report
 }
 
-// Reports returns a report for each source in the files, mostly one, and no two of
-// the same tool, category and image. Results of rules that are known by now to look for
-// secrets become some. Known may be nil.
+// Reports returns one report for each tool, category and image. Results of rules that known now
+// reports as rules for secrets are converted to secrets. known may be nil.
 func (c *Cleaned) Reports(known func(tool, rule string) bool) []*model.Report {
 	if revealed := c.secrets.Reveal(c.reports, known); revealed {
 		for _, rep := range c.reports {
@@ -159,8 +154,8 @@ func (c *Cleaned) Reports(known func(tool, rule string) bool) []*model.Report {
 	return c.reports
 }
 
-// Declared names the rules that say themselves which product they are of, which
-// ends all guessing.
+// Declared returns the names of rules that declare their product themselves, so that it is not
+// guessed.
 func (c *Cleaned) Declared() []string {
 	names := []string{}
 	for _, rep := range c.reports {
@@ -173,17 +168,16 @@ func (c *Cleaned) Declared() []string {
 	return read.Distinct(names)
 }
 
-// Blanker knows the secrets that the files of the reading told.
+// Blanker returns a Blanker with the secrets of the files.
 func (r *Reading) Blanker() *secrets.Blanker { return secrets.NewBlanker(r.redactor(nil)) }
 
-// ReadCIResults reads what `semgrep ci` posts as its results: its own finding
-// objects, which hold identities and hashes and never code. The token that older
-// versions send along is passed over unread.
+// ReadCIResults reads the findings that `semgrep ci` posts. They contain ids and hashes but no
+// code. The token that older versions send is discarded.
 //
-// A secret is not in the upload, and the scanner's ids and hashes of it are
-// unkeyed, so they could be guessed: kept is only its code_hash under the
-// server's key, which identifies it as long as its line stays. A report of
-// Semgrep's has the line, and so gives the same identity (docs/explanation/identity.md).
+// The upload does not contain secrets, and the scanner's ids and hashes of them are unkeyed and
+// could be guessed. Only a hash of code_hash with the server's key is stored, which identifies a
+// secret as long as its line is unchanged. A Semgrep report contains the line and results in the
+// same identity (docs/explanation/identity.md).
 func ReadCIResults(r io.Reader, o format.Options) (*Reading, error) {
 	var one Reading
 	o.Secrets = one.redactor(o.Key)

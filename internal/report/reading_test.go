@@ -15,9 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// TestFilesOfOneUploadShareWhatTheyKnow reads a file that tells a secret, and
-// one that tells a rule for secrets, beside one that knows of neither, in both
-// orders.
+// TestFilesOfOneUploadShareWhatTheyKnow checks that secrets and rules for secrets in one file apply
+// to other files, independent of their order.
 func TestFilesOfOneUploadShareWhatTheyKnow(t *testing.T) {
 	const secret, other = "correct-horse-battery", "staple-correct-horse"
 	files := []struct{ name, text string }{
@@ -55,8 +54,8 @@ func TestFilesOfOneUploadShareWhatTheyKnow(t *testing.T) {
 	}
 }
 
-// TestSecretsOnOneLineAreTold apart by their order on it, which both the JSON
-// and the upload of a scan tell; a line that comes again is the same secret.
+// TestSecretsOnOneLineAreToldApart checks that several secrets in one line differ by their order,
+// in JSON and in uploads. A repeated line has the same secret.
 func TestSecretsOnOneLineAreToldApart(t *testing.T) {
 	const line = `a, b = 'hunter2-one', 'hunter2-two'`
 	at := func(column, number int) string {
@@ -86,8 +85,8 @@ func TestSecretsOnOneLineAreToldApart(t *testing.T) {
 	}
 }
 
-// TestAReportThatWaitedIsReadAgain finds more in it when more is known, but for
-// rules that said what they are.
+// TestAReportThatWaitedIsReadAgain checks that a restored report uses new knowledge about rules,
+// except for rules that declare their product.
 func TestAReportThatWaitedIsReadAgain(t *testing.T) {
 	reading, err := ReadCIResults(strings.NewReader(`{"findings":[
 		{"check_id":"silent","path":"a.py","line":1,"message":"the key is correct-horse","match_based_id":"m_0","hashes":{"code_hash":"c"},"metadata":{}},
@@ -113,10 +112,9 @@ func TestAReportThatWaitedIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestRulesKnownLaterAreTheSame reads an upload of a rule that is known to look for
-// secrets once it is cleaned, as one that was known before: the upload says the same,
-// also where the lines held what looked like a secret anyhow. Other rules matched the
-// lines, of which the ids are computed, and lines beside them.
+// TestRulesKnownLaterAreTheSame checks that results are equal whether a rule is known as a rule for
+// secrets before or after Clean. Other rules match the same lines and adjacent ones, with computed
+// ids.
 func TestRulesKnownLaterAreTheSame(t *testing.T) {
 	known := func(_, rule string) bool { return rule == "acme.silent" }
 	texts := map[string][]byte{"acme.bound": []byte(`{"id":"acme.bound","pattern":"$F($X)"}`), "acme.loose": []byte(`{"id":"acme.loose","pattern":"login(...)"}`)}
@@ -129,7 +127,7 @@ func TestRulesKnownLaterAreTheSame(t *testing.T) {
 				semgrepWith(
 					matchOn("acme.silent", line, secret, 1, 7), matchOn("acme.bound", line, secret, 1, 1), matchOn("acme.loose", line, secret, 1, 1),
 					matchOn("acme.untold", line, secret, 1, 1), matchOn("acme.bound", "login(x)", "x", 2, 1), matchOn("acme.loose", "login(x)", "x", 2, 1),
-					matchOn("acme.bound", "login(key)", secret, 3, 1), // as of a rule that looks at where the key is set
+					matchOn("acme.bound", "login(key)", secret, 3, 1), // matches the key's assignment
 				),
 				fmt.Sprintf(`{"skipped_rules":[],"results":[{"check_id":"acme.other","path":"b.py","start":{"line":1,"col":1},"end":{"line":1,"col":9},"extra":{"metadata":{},"message":%q,"lines":"x"}}]}`, "of "+secret),
 			} {
@@ -148,7 +146,7 @@ func TestRulesKnownLaterAreTheSame(t *testing.T) {
 		if after != reporttest.Dump(later.Reports(known)) {
 			t.Errorf("%s: asked again, the reading says something else", secret)
 		}
-		for i := range before[0].Results { // what was blanked before has no value to hash
+		for i := range before[0].Results { // code redacted before has no value to hash
 			if match := before[0].Results[i].Secret; match != nil && strings.HasPrefix(secret, "gh") {
 				match.Value = model.Digest{}
 			}
@@ -170,20 +168,19 @@ func TestRulesKnownLaterAreTheSame(t *testing.T) {
 	}
 }
 
-// semgrepWith is a report of Semgrep's with results.
+// semgrepWith returns a Semgrep report with results.
 func semgrepWith(results ...string) string {
 	return `{"version":"1.100.0","errors":[],"paths":{"scanned":["a.py"]},"results":[` + strings.Join(results, ",") + `]}`
 }
 
-// matchOn is a result whose metavariables stand for "login" and for a value, and that
-// nobody computed an id of.
+// matchOn returns a result without ids whose metavariables have the values "login" and value.
 func matchOn(rule, line, value string, at, column int) string {
 	return fmt.Sprintf(`{"check_id":%q,"path":"a.py","start":{"line":%d,"col":%d},"end":{"line":%d,"col":%d},"extra":{"severity":"ERROR","message":"found","metadata":{},
 		"metavars":{"$F":{"abstract_content":"login"},"$X":{"abstract_content":%q}},"lines":%q}}`, rule, at, column, at, len(line), value, line)
 }
 
-// TestCodeThatWasRedactedHasAKeyedHash: whoever took a secret out of a line may have hashed
-// the line before, so that a secret is known by no hash of it without a key.
+// TestCodeThatWasRedactedHasAKeyedHash checks that a secret in redacted code has a keyed hash. The
+// client may have hashed the line before redaction.
 func TestCodeThatWasRedactedHasAKeyedHash(t *testing.T) {
 	reading, err := ReadCIResults(strings.NewReader(`{"findings":[{"check_id":"silent","path":"a.py","line":1,"match_based_id":"m_0","hashes":{"code_hash":"c"},"metadata":{}}]}`), format.Options{Key: testKey})
 	if err != nil {

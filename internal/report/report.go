@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/vex"
 )
 
-// Read reads one file that is all of its upload, and nothing is known of its
-// rules: see Reading, which is for all else.
+// Read reads an upload of one file without further knowledge of its rules. See Reading for other
+// uploads.
 func Read(r io.Reader, o format.Options) ([]*model.Report, error) {
 	var one Reading
 	if err := one.Add(r, o); err != nil {
@@ -24,8 +24,7 @@ func Read(r io.Reader, o format.Options) ([]*model.Report, error) {
 	return one.Reports(nil), nil
 }
 
-// readFile reads a file into a report for each run in it, with all the secrets
-// that it holds.
+// readFile reads a file and returns a report for each run, including secrets.
 func readFile(r io.Reader, o format.Options) ([]*model.Report, error) {
 	o.Limits = o.Limits.OrDefault()
 	if o.Budget == nil {
@@ -64,10 +63,10 @@ func readFile(r io.Reader, o format.Options) ([]*model.Report, error) {
 	return reports, nil
 }
 
-// allRefused is the error for a file of whose source no item could be read. What VEX
-// documents say is known once all files are read: ingest.Apply refuses those.
+// allRefused returns an error if all items of a source were refused. VEX documents are excluded:
+// ingest.Apply checks them after all files are read.
 func allRefused(reports []*model.Report) error {
-	says := map[stream]bool{} // something
+	says := map[stream]bool{} // sources with at least one item
 	for _, rep := range reports {
 		says[streamOf(rep)] = says[streamOf(rep)] || rep.AllRefused() == ""
 	}
@@ -79,7 +78,7 @@ func allRefused(reports []*model.Report) error {
 	return nil
 }
 
-// reader reads one format to its end.
+// reader reads a file of one format to its end.
 type reader func(in *format.Input, o format.Options) ([]*model.Report, error)
 
 var readers = map[format.Format]reader{

@@ -12,9 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
-// TestUploadsOfSmallestItems hands in many of the smallest item of each list, a
-// megabyte or two that would build hundreds, and wants it refused for what it
-// builds.
+// TestUploadsOfSmallestItems checks that small uploads with many minimal items are rejected because
+// of the memory they would need.
 func TestUploadsOfSmallestItems(t *testing.T) {
 	const many = 400_000
 	list := func(head, item, tail string) string {
@@ -47,7 +46,7 @@ func TestUploadsOfSmallestItems(t *testing.T) {
 	}
 }
 
-// TestAdviceOnSize: whoever hands in parts of what was too large keeps all of them.
+// TestAdviceOnSize checks that parts uploaded according to the advice do not replace each other.
 func TestAdviceOnSize(t *testing.T) {
 	list := func(head, item string) string { return head + item + strings.Repeat(","+item, 400_000) + `]}` }
 	for name, c := range map[string]struct{ text, advice string }{
@@ -62,7 +61,7 @@ func TestAdviceOnSize(t *testing.T) {
 	}
 }
 
-// TestFilesShareTheRoom refuses in later files what fits in the first alone.
+// TestFilesShareTheRoom checks that the memory limit applies to all files of an upload together.
 func TestFilesShareTheRoom(t *testing.T) {
 	const item = `{"ruleId":"a","analysisTarget":{"uri":"b"}}`
 	text := `{"runs":[{"results":[` + item + strings.Repeat(","+item, 15_000) + `]}]}`
@@ -84,7 +83,7 @@ func TestFilesShareTheRoom(t *testing.T) {
 	}
 }
 
-// TestEmptyResultsAreNotKept refuses at once what names no rule.
+// TestEmptyResultsAreNotKept checks that results without a rule are refused immediately.
 func TestEmptyResultsAreNotKept(t *testing.T) {
 	text := `{"runs":[{"results":[{"ruleId":"a","analysisTarget":{"uri":"b"}}` + strings.Repeat(`,{}`, 20_001) + `]}]}`
 	reports, err := Read(strings.NewReader(text), format.Options{Name: "x.sarif"})
@@ -93,7 +92,7 @@ func TestEmptyResultsAreNotKept(t *testing.T) {
 	}
 }
 
-// TestDeepComponents reads a tree of components to a depth that tools write.
+// TestDeepComponents checks the limit of nested components.
 func TestDeepComponents(t *testing.T) {
 	const deep = 500
 	text := `{"bomFormat":"CycloneDX","specVersion":"1.5","components":[` + strings.Repeat(`{"type":"library","name":"a","version":"1","components":[`, deep) +
@@ -107,8 +106,8 @@ func TestDeepComponents(t *testing.T) {
 	}
 }
 
-// TestMetavariablesThatStandForOthers reads matches whose metavariables stand for many
-// of the next one: put into the rule's formula they would be some 10^18 bytes.
+// TestMetavariablesThatStandForOthers checks that nested metavariables are limited. Without a limit
+// their formula would have about 10^18 bytes.
 func TestMetavariablesThatStandForOthers(t *testing.T) {
 	var metavars strings.Builder
 	name := "$LONGNAME"
@@ -131,8 +130,8 @@ func TestMetavariablesThatStandForOthers(t *testing.T) {
 	}
 }
 
-// TestTextsThatManyResultsShare tells one long text for many results, each of which
-// would be stored with it.
+// TestTextsThatManyResultsShare checks that long texts shared by many results count for each,
+// because each result stores a copy.
 func TestTextsThatManyResultsShare(t *testing.T) {
 	text := strings.Repeat("x", 60<<10)
 	for name, test := range map[string]struct {

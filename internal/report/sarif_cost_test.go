@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// manyOf joins so many items, each made with its number where it has a place for one.
+// manyOf joins n items and replaces # with the number of each.
 func manyOf(n int, item string) string {
 	list := make([]string, n)
 	for i := range list {
@@ -20,9 +20,8 @@ func manyOf(n int, item string) string {
 	return strings.Join(list, ",")
 }
 
-// TestResultsThatNameMuchInFewBytes reads reports whose results refer to large parts
-// of them in a few bytes each. For each result anew that would take minutes or
-// gigabytes.
+// TestResultsThatNameMuchInFewBytes checks that results with short references to large parts of a
+// report are processed within limits.
 func TestResultsThatNameMuchInFewBytes(t *testing.T) {
 	text := "See [this](1). " + strings.Repeat("x", read.MaxBlock/2)
 	rule := `"tool":{"driver":{"name":"x","rules":[{"id":"r","messageStrings":{"m":{"text":"` + text + `{0}"}}}]}}`

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// sarifOne reads a run of one result of one rule.
+// sarifOne reads a run with one result of one rule.
 func sarifOne(t *testing.T, driver, rule, result string) model.Result {
 	t.Helper()
 	r := readOne(t, "x.sarif", fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":%q,"rules":[{"id":"r"%s}]}},"results":[{"ruleId":"r",
@@ -37,7 +37,7 @@ func TestSARIFSeverity(t *testing.T) {
 		{"x", "", `,"level":"warning"`, model.SeverityMedium},
 		{"x", "", `,"level":"note"`, model.SeverityLow},
 		{"x", "", `,"level":"none"`, model.SeverityLow},
-		{"x", "", `,"level":"fatal"`, model.SeverityMedium}, // no such level
+		{"x", "", `,"level":"fatal"`, model.SeverityMedium}, // invalid level
 		{"x", level("error"), "", model.SeverityHigh},
 		{"x", level("error"), `,"level":"note"`, model.SeverityLow},
 		{"x", score("9.0") + level("note"), `,"level":"note"`, model.SeverityCritical},
@@ -47,7 +47,7 @@ func TestSARIFSeverity(t *testing.T) {
 		{"x", score("4"), "", model.SeverityMedium},
 		{"x", score("3.9"), `,"level":"error"`, model.SeverityLow},
 		{"x", score("0"), `,"level":"error"`, model.SeverityLow},
-		{"x", score("11"), `,"level":"error"`, model.SeverityHigh}, // no such score
+		{"x", score("11"), `,"level":"error"`, model.SeverityHigh}, // invalid score
 		{"x", score("NaN"), `,"level":"error"`, model.SeverityHigh},
 		{"x", `,"properties":{"security-severity":9.8}`, "", model.SeverityCritical},
 		{"x", score("2"), `,"properties":{"security-severity":"9.9"}`, model.SeverityCritical},
@@ -72,7 +72,7 @@ func TestSARIFConfidence(t *testing.T) {
 		{"x", `,"properties":{"precision":"very-high"}`, "", model.ConfidenceHigh},
 		{"x", `,"properties":{"precision":"low"}`, "", model.ConfidenceLow},
 		{"Semgrep PRO", `,"properties":{"precision":"very-high","tags":["LOW CONFIDENCE"]}`, "", model.ConfidenceLow},
-		{"Semgrep PRO", `,"properties":{"precision":"very-high"}`, "", model.ConfidenceMedium}, // it always says so
+		{"Semgrep PRO", `,"properties":{"precision":"very-high"}`, "", model.ConfidenceMedium}, // constant in Semgrep
 		{"Bandit", `,"properties":{"precision":"high"}`, `,"properties":{"issue_confidence":"LOW"}`, model.ConfidenceLow},
 	}
 	for _, test := range tests {
@@ -180,7 +180,7 @@ func TestSARIFTags(t *testing.T) {
 	}
 }
 
-// TestSARIFOrder: a run says the same whatever the order of its members.
+// TestSARIFOrder checks that the order of a run's members does not matter.
 func TestSARIFOrder(t *testing.T) {
 	members := []string{
 		`"tool":{"driver":{"name":"x","rules":[{"id":"a"},{"id":"b","properties":{"security-severity":"9.5"}}]}}`,
@@ -207,8 +207,8 @@ func TestSARIFOrder(t *testing.T) {
 	}
 }
 
-// TestSARIFFailsByFile: ESLint calls a run a failure when one file does not
-// parse. The others were looked at all the same.
+// TestSARIFFailsByFile checks that ESLint's failure for one file does not fail the run: the other
+// files were scanned.
 func TestSARIFFailsByFile(t *testing.T) {
 	const broken = `{"level":"error","locations":[{"physicalLocation":{"artifactLocation":{"uri":"broken.js"}}}]}`
 	const comment = `{"level":"warning","locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.js"}}}]}`
@@ -254,7 +254,7 @@ func TestSARIFRoots(t *testing.T) {
 		if err == nil {
 			got = reports[0].Results[0].Path
 		}
-		if i == 5 { // a circle ends somewhere, inside
+		if i == 5 { // a cycle must end at a path inside of the repository
 			if !reporttest.IsInside(got) {
 				t.Errorf("a circle of bases gave %q", got)
 			}
@@ -266,8 +266,8 @@ func TestSARIFRoots(t *testing.T) {
 	}
 }
 
-// TestSARIFLinks: links to related locations are taken out of a message, and code that
-// looks like one stays, as in other formats of the scanner.
+// TestSARIFLinks checks that links to related locations are removed from messages. Similar code is
+// preserved, as in other formats.
 func TestSARIFLinks(t *testing.T) {
 	for related, want := range map[string]string{
 		``:                               "eval of h[0](1), a [value](2)",

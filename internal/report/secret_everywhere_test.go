@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// samples are one small file of each format and lockfile.
+// samples returns one small file of each format and lockfile.
 func samples(t *testing.T) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
@@ -47,8 +47,8 @@ func samples(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestNoStringOfAnyFormatKeepsACredential puts an address with a password into each
-// string of each format, one after the other: reports and errors hold it nowhere.
+// TestNoStringOfAnyFormatKeepsACredential inserts an address with a password into each string of
+// each format. Neither reports nor errors may contain it.
 func TestNoStringOfAnyFormatKeepsACredential(t *testing.T) {
 	for name, doc := range samples(t) {
 		copies := reporttest.MarkedWords(doc)
@@ -79,7 +79,7 @@ func TestNoStringOfAnyFormatKeepsACredential(t *testing.T) {
 	}
 }
 
-// everything is all that a value holds, as JSON, with what JSON leaves out.
+// everything returns all content of a value as JSON.
 func everything(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -88,7 +88,7 @@ func everything(v any) string {
 	return string(data)
 }
 
-// TestNoStringOfSemgrepCIKeepsACredential does the same with what the scanner posts.
+// TestNoStringOfSemgrepCIKeepsACredential does the same for the uploads of `semgrep ci`.
 func TestNoStringOfSemgrepCIKeepsACredential(t *testing.T) {
 	const results = `{"findings":[{"check_id":"a","path":"a.py","line":1,"column":1,"end_line":1,"end_column":2,"message":"m","severity":2,"index":0,"commit_date":"1",
 		"syntactic_id":"s","match_based_id":"m","hashes":{"start_line_hash":"a","end_line_hash":"b","code_hash":"c","pattern_hash":"d"},

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// addresses are those that packages come from, with a secret in each.
+// addresses maps addresses of packages to the secret in each.
 var addresses = map[string]string{
 	"git+https://" + github + "@github.com/acme/left.git#v1":                    github,
 	"https://ci:" + password + "@pkg.example.com/left-1.0.0.tgz":                password,
@@ -21,8 +21,8 @@ var addresses = map[string]string{
 	"git+ssh://git:npm_0123456789abcdefghijABCDEFGHIJ012345@host.example/left":  "npm_0123456789abcdefghijABCDEFGHIJ012345",
 }
 
-// carriers are files that keep an address, URL, or escaped, ESCAPED, in what they say
-// of a package.
+// carriers are files with an address of a package: URL is replaced with it, ESCAPED with its
+// escaped form.
 var carriers = map[string]string{
 	"package-lock.json":         `{"lockfileVersion":1,"dependencies":{"left":{"version":"URL","requires":{"b":"1"}},"b":{"version":"1.0.0"}}}`,
 	"npm-shrinkwrap.json":       `{"lockfileVersion":3,"packages":{"":{"dependencies":{"left":"URL"}},"node_modules/left":{"version":"URL","resolved":"URL"}}}`,
@@ -54,8 +54,8 @@ func cycloneDXOf(component string) string {
 		"vulnerabilities":[{"id":"CVE-2026-1","affects":[{"ref":"a"}]}]}`
 }
 
-// TestInventoriesHoldNoCredentials puts addresses with a secret into each place of
-// lockfiles and bills of materials that may keep one.
+// TestInventoriesHoldNoCredentials inserts addresses with a secret into lockfiles and bills of
+// materials.
 func TestInventoriesHoldNoCredentials(t *testing.T) {
 	for file, text := range carriers {
 		t.Run(file, func(t *testing.T) {
@@ -88,7 +88,8 @@ func TestInventoriesHoldNoCredentials(t *testing.T) {
 	}
 }
 
-// TestInventoriesKeepWhatIsNoSecret has versions and addresses stay as they are.
+// TestInventoriesKeepWhatIsNoSecret checks that versions and addresses without secrets are
+// unchanged.
 func TestInventoriesKeepWhatIsNoSecret(t *testing.T) {
 	for _, version := range []string{
 		"git+ssh://git@github.com/acme/left.git#0123456789abcdef0123456789abcdef01234567", "1.0.0-0.20230101000000-0123456789ab",
@@ -113,8 +114,8 @@ func TestInventoriesKeepWhatIsNoSecret(t *testing.T) {
 	}
 }
 
-// TestInventoriesAreScrubbed takes a secret that another file tells out of suppliers
-// and the paths of lockfiles.
+// TestInventoriesAreScrubbed checks that a secret in another file is removed from suppliers and
+// paths of lockfiles.
 func TestInventoriesAreScrubbed(t *testing.T) {
 	const secret = "swordfish-nine"
 	reading := &report.Reading{}

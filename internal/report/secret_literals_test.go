@@ -31,8 +31,8 @@ func oldBlankLiterals(res *model.Result) {
 	}
 }
 
-// FuzzLiterals takes at least what was taken by replacing one string after the other,
-// and where strings do not run into each other, the same.
+// FuzzLiterals checks that BlankLiterals removes at least as much as oldBlankLiterals, and the same
+// if strings do not overlap.
 func FuzzLiterals(f *testing.F) {
 	f.Add(`x('letmein', "it's")`, `found 'letmein' and "it's" and 'letmein'`, `y = 'other'`)
 	f.Add(`"a'b'c'd'e'f"`, `quotes 'a'b'c'd'e'f' and 'g'`, "")
@@ -72,9 +72,8 @@ func FuzzLiterals(f *testing.F) {
 	})
 }
 
-// BenchmarkBlankText blanks the texts of real reports, as they are and with words for
-// secrets in the place of each tenth word, in turns with
-// what only looks whether the same bytes are JSON.
+// BenchmarkBlankText redacts the texts of real reports, with and without inserted words about
+// secrets. It alternates with json.Valid of the same bytes.
 func BenchmarkBlankText(b *testing.B) {
 	texts := ordinaryTexts(b)
 	for name, texts := range map[string][]string{"ordinary": texts, "of secrets": speakingOfSecrets(texts)} {
@@ -102,7 +101,7 @@ func BenchmarkBlankText(b *testing.B) {
 	}
 }
 
-// semgrepOf is a report of so many results that say what texts do.
+// semgrepOf returns a report with a number of results that contain texts.
 func semgrepOf(texts []string, results int) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"version":"1.180.0","skipped_rules":[],"results":[`)
@@ -119,9 +118,8 @@ func semgrepOf(texts []string, results int) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkReadTexts reads reports with texts as scanners write them, and with words
-// for secrets in the place of each tenth word, to their end: x-ordinary is how many
-// times as long the latter take, and x-valid how many times as long as json.Valid.
+// BenchmarkReadTexts reads reports with and without inserted words about secrets. x-ordinary is the
+// ratio of both times, and x-valid the ratio to json.Valid.
 func BenchmarkReadTexts(b *testing.B) {
 	const results = 5_000
 	texts := ordinaryTexts(b)
@@ -147,9 +145,8 @@ func BenchmarkReadTexts(b *testing.B) {
 	b.ReportMetric(times[1].Seconds()/times[2].Seconds(), "x-valid")
 }
 
-// TestBlankingGrowsWithTheText reads items that were made to be compared with
-// themselves: as many strings as fit beside a message of the greatest length, and
-// values in values. One after the other would take minutes.
+// TestBlankingGrowsWithTheText checks that redaction takes linear time for malicious items. The
+// code has very many strings, and the message very many quotation marks.
 func TestBlankingGrowsWithTheText(t *testing.T) {
 	var literals strings.Builder
 	for i := range 300_000 {

@@ -10,7 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// TestWhichRulesLookForSecrets sorts rules of formats that do not tell.
+// TestWhichRulesLookForSecrets checks how rules for secrets are recognized in formats that do not
+// mark them.
 func TestWhichRulesLookForSecrets(t *testing.T) {
 	known := func(tool, name string) bool { return tool == "semgrep" && name == "acme.tokens" }
 	for _, test := range []struct {
@@ -53,7 +54,7 @@ func TestWhichRulesLookForSecrets(t *testing.T) {
 	}
 }
 
-// TestSARIFTellsSecretsApartAsJSONDoes imports one secret in both formats.
+// TestSARIFTellsSecretsApartAsJSONDoes checks that a secret has the same hash in both formats.
 func TestSARIFTellsSecretsApartAsJSONDoes(t *testing.T) {
 	const rule = "generic.secrets.x"
 	var hashes []model.Digest
@@ -69,7 +70,7 @@ func TestSARIFTellsSecretsApartAsJSONDoes(t *testing.T) {
 	}
 }
 
-// semgrepWithLine is a result that matches what comes after "key = ".
+// semgrepWithLine returns a report with one result that matches the text after "key = ".
 func semgrepWithLine(rule, metadata, secret string) string {
 	return fmt.Sprintf(`{"version":"1.100.0","errors":[],"paths":{"scanned":["a.py"]},"results":[{"check_id":%q,"path":"a.py",
 		"start":{"line":1,"col":7},"end":{"line":1,"col":%d},
@@ -84,7 +85,7 @@ func sarifWithLine(rule, properties, secret string) string {
 		rule, properties, rule, secret, 7+len(secret), secret)
 }
 
-// TestBanditQuotesNoPassword reads its rules for passwords in code.
+// TestBanditQuotesNoPassword checks Bandit's rules for passwords in code.
 func TestBanditQuotesNoPassword(t *testing.T) {
 	for _, test := range []struct{ name, rule, value, code, want string }{
 		{"a string", "B105", "hunter2", `p = 'hunter2'`, `p = '[REDACTED]'`},

@@ -16,17 +16,17 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// TestNoSecretSurvives puts a secret wherever a report of a secrets scanner may
-// hold it, and looks for it in every string of what is read.
+// TestNoSecretSurvives inserts a secret into all members of a report that may contain one, and
+// checks that it is removed.
 func TestNoSecretSurvives(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9+/=_!$%^&*-]{8,40}[0-9]`).Draw(rt, "secret")
 		switch rapid.IntRange(0, 4).Draw(rt, "kind") {
-		case 2: // longer than what is looked for in one piece
+		case 2: // longer than a piece
 			secret = strings.Repeat(secret, 8<<10/len(secret))
 		case 0: // several lines
 			secret = "-----BEGIN KEY-----\n" + secret + strings.Repeat("A", secrets.MinSecretLine) + "\n" + secret + "\n-----END KEY-----"
-		case 1: // characters that are escaped or cleaned away
+		case 1: // characters that are escaped or removed
 			secret = secret[:4] + "\"\\\t\u00e9\x01" + secret[4:]
 		}
 		driver := rapid.SampledFrom([]string{"gitleaks", "trufflehog", "Some Secretlint"}).Draw(rt, "driver")
@@ -73,8 +73,8 @@ func assertGone(t *testing.T, rt *rapid.T, name, file, secret string) {
 	})
 }
 
-// TestNoSecretSurvivesACut puts a secret where a limit of a text or name cuts
-// through it: no part of it that is worth a guess may stay.
+// TestNoSecretSurvivesACut checks that no significant part of a secret remains if it is truncated
+// by a limit.
 func TestNoSecretSurvivesACut(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9]{20,300}`).Draw(rt, "secret")
@@ -109,8 +109,8 @@ func TestNoSecretSurvivesACut(t *testing.T) {
 	})
 }
 
-// TestNoSecretSurvivesInAPath: paths are unescaped and cleaned, and quoted where
-// they are refused.
+// TestNoSecretSurvivesInAPath checks secrets in paths, which are unescaped and cleaned, and quoted
+// in refusals.
 func TestNoSecretSurvivesInAPath(t *testing.T) {
 	const secret = `p%40ss//w0rd\x"Zz%41`
 	file := fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[
@@ -129,8 +129,8 @@ func TestNoSecretSurvivesInAPath(t *testing.T) {
 	}
 }
 
-// TestSearchForSecretsIsBounded: many secrets that begin alike, and a text that
-// nearly is each of them at each of its bytes.
+// TestSearchForSecretsIsBounded checks that the phrases to search have a limited length. Otherwise
+// many secrets with a common prefix make the search slow.
 func TestSearchForSecretsIsBounded(t *testing.T) {
 	r := secrets.NewRedactor(nil)
 	for n := secrets.MinSecret; n < 1000; n++ {
@@ -141,11 +141,11 @@ func TestSearchForSecretsIsBounded(t *testing.T) {
 			t.Fatalf("a piece of %d bytes is looked for", len(piece))
 		}
 	}
-	r.Remember(strings.Repeat("%80", secrets.MaxPiece)) // not UTF-8 once it is unescaped
+	r.Remember(strings.Repeat("%80", secrets.MaxPiece)) // not UTF-8 after unescaping
 }
 
-// sarifWithSecret holds the secret in its snippet, and in all else that ends in
-// a report.
+// sarifWithSecret returns a report with the secret in its snippet and in all members that a report
+// stores.
 func sarifWithSecret(driver, secret string) string {
 	q := func(format string) string {
 		b, _ := json.Marshal(fmt.Sprintf(format, secret))
@@ -201,8 +201,8 @@ func TestSecretHash(t *testing.T) {
 	}
 }
 
-// TestCommonWordsStay: a match whose text is more than the secret does not
-// tear holes into paths, names and other findings.
+// TestCommonWordsStay checks that words in a match do not remove parts of paths, names and other
+// findings.
 func TestCommonWordsStay(t *testing.T) {
 	r := readOne(t, "x", `{"skipped_rules":[],"results":[
 		{"check_id":"s","path":"a.py","start":{"line":1,"col":1},"end":{"line":1,"col":60},"extra":{"metadata":{"product":"secrets"},

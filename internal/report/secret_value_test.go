@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// shaped makes credentials of known shapes out of random bytes. They are put
-// together here, so that no scanner of this repository finds one in it.
+// shaped generates credentials in known formats. Their fixed parts are concatenated at run time, so
+// that secret scanners do not report this repository.
 var shaped = map[string]func(random func(alphabet string, n int) string) string{
 	"AWS":          func(r func(string, int) string) string { return "AK" + "IA" + r(upperDigits, 16) },
 	"GitHub":       func(r func(string, int) string) string { return "gh" + "p_" + r(alnum, 36) },
@@ -41,8 +41,8 @@ const (
 	alnum       = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 )
 
-// TestCredentialsOfKnownShapesAreBlanked draws them where any rule may quote
-// them: they go from every text of every finding, which stays one of code.
+// TestCredentialsOfKnownShapesAreBlanked checks that credentials in known formats are redacted in
+// the texts of any finding, which remains a code finding.
 func TestCredentialsOfKnownShapesAreBlanked(t *testing.T) {
 	for name, draw := range shaped {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestCredentialsOfKnownShapesAreBlanked(t *testing.T) {
 	}
 }
 
-// TestWhatIsTakenForASecret has texts with their secret between « and ».
+// TestWhatIsTakenForASecret checks texts in which the secret is between « and ».
 func TestWhatIsTakenForASecret(t *testing.T) {
 	for _, marked := range []string{
 		`password = "«S3cret-Pass»"`, `DB_PASSWORD: '«hunter2hunter2»'`, `{"api_key": "«a81c9e02f7»"}`, `headers["Authorization"] = "Bearer «k3y.0123456789abc»"`,
@@ -100,8 +100,8 @@ func unmark(marked string) (text, want string) {
 	return strings.NewReplacer("«", "", "»", "").Replace(marked), b.String()
 }
 
-// TestWhatIsNoSecretStays has what looks alike, and what code says of secrets
-// without holding one.
+// TestWhatIsNoSecretStays checks that similar texts, and code about secrets without a secret, are
+// unchanged.
 func TestWhatIsNoSecretStays(t *testing.T) {
 	for _, s := range []string{
 		`password = os.getenv("DB_PASSWORD_1")`, `password = config["db_password_2"]`, `token_url = "https://idp.test/oauth2/token"`, `password = ""`,
@@ -121,7 +121,8 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	}
 }
 
-// TestNoHashIdOrImageIsASecret draws them, where no name calls them a secret.
+// TestNoHashIdOrImageIsASecret checks random hashes, ids and images that are not assigned to a name
+// of a secret.
 func TestNoHashIdOrImageIsASecret(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		bytes := rapid.SliceOfN(rapid.Byte(), 16, 64).Draw(rt, "bytes")
@@ -139,8 +140,8 @@ func TestNoHashIdOrImageIsASecret(t *testing.T) {
 	})
 }
 
-// TestBlankingTwiceChangesNothing: what was kept is read again, as of a scan
-// that waits.
+// TestBlankingTwiceChangesNothing checks that redaction is idempotent, because stored scans are
+// read again.
 func TestBlankingTwiceChangesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{
@@ -154,8 +155,8 @@ func TestBlankingTwiceChangesNothing(t *testing.T) {
 	})
 }
 
-// TestPrivateKeysAreBlanked takes the key and leaves its armour, also where its
-// end is not in the snippet.
+// TestPrivateKeysAreBlanked checks that a key is redacted and its header preserved, even if the
+// snippet lacks its end.
 func TestPrivateKeysAreBlanked(t *testing.T) {
 	const begin, end = "-----BEGIN RSA PRIVATE " + "KEY-----", "-----END RSA PRIVATE KEY-----"
 	body := "\nMIIEpAIBAAKCAQEAx5Z2n0\nq8y7GZ1c2v3b4n5m6\n"
@@ -166,8 +167,8 @@ func TestPrivateKeysAreBlanked(t *testing.T) {
 	}
 }
 
-// TestRulesAboutSecretsInCodeQuoteNone: their strings are suspect, however
-// simple, and go from code, message and data flow.
+// TestRulesAboutSecretsInCodeQuoteNone checks that the strings of rules about hardcoded secrets are
+// removed from code, message and data flow.
 func TestRulesAboutSecretsInCodeQuoteNone(t *testing.T) {
 	file := func(rule, message string) string {
 		return fmt.Sprintf(`{"skipped_rules":[],"results":[{"check_id":%q,"path":"a.py","start":{"line":1,"col":1},"end":{"line":1,"col":40},"extra":{"metadata":{},

@@ -51,7 +51,7 @@ func TestReadCIResults(t *testing.T) {
 	}
 }
 
-// TestOlderResults tells of dependencies with the results, and of renamed files.
+// TestOlderResults checks results of older versions, which contain dependencies, and renamed files.
 func TestOlderResults(t *testing.T) {
 	rep := readCI(t, `{"findings":[],"ignores":[],"searched_paths":["new.py","again.py"],"skipped_paths":["old.py","again.py","c.py"],"renamed_paths":["old.py","again.py"],"rule_ids":[],
 		"dependencies":{"yarn.lock":[{"package":"lodash","version":"4.17.20","ecosystem":"npm","transitivity":"direct"}],"go.mod":[]}}`, testKey)
@@ -142,7 +142,7 @@ func FuzzReadCI(f *testing.F) {
 	})
 }
 
-// An upload tells what is muted; only plain JSON may leave it out.
+// TestUploadHidesNothing checks that uploads contain muted results, which only plain JSON may omit.
 func TestUploadHidesNothing(t *testing.T) {
 	if rep := readCI(t, `{"findings":[],"ignores":[],"searched_paths":[],"rule_ids":[]}`, nil); rep.HidesMuted {
 		t.Errorf("the upload hides what is muted: %+v", rep)

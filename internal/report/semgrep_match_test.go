@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
-// idCase is one match as the scanner's functions take it.
+// idCase is a match as input of the scanner's functions.
 type idCase struct {
 	Name     string         `json:"name"`
 	Path     string         `json:"path"`
@@ -27,7 +27,7 @@ type idCase struct {
 	Metavars [][2]string    `json:"metavars"`
 }
 
-// ids are what the scanner computes for a match.
+// ids are the ids that the scanner computes for a match.
 type ids struct {
 	Context      string `json:"context"`
 	SyntacticID  string `json:"syntactic_id"`
@@ -57,7 +57,7 @@ func (c idCase) ours(t *testing.T) ids {
 	}
 }
 
-// caseMaker draws cases that hold what makes Python's text differ from others.
+// caseMaker generates cases with the peculiarities of Python's text functions.
 type caseMaker struct{ *rand.Rand }
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
@@ -121,7 +121,8 @@ func (m caseMaker) draw() idCase {
 	return c
 }
 
-// Random matches get the ids that the real scanner's own functions make.
+// TestSemgrepIDsAgainstTheScanner compares ids of random matches with those of the real scanner's
+// functions.
 func TestSemgrepIDsAgainstTheScanner(t *testing.T) {
 	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
 	if semgrep == "" {
@@ -159,7 +160,7 @@ func TestSemgrepIDsAgainstTheScanner(t *testing.T) {
 	}
 }
 
-// upload is what the recorded run uploaded, by rule, file and line.
+// upload returns the findings that the recorded run uploaded, by rule, file and line.
 func upload(t *testing.T) map[string]ids {
 	t.Helper()
 	var recorded struct {
@@ -198,7 +199,7 @@ func readJSON(t *testing.T, name string, v any) {
 	}
 }
 
-// recordedTexts are the rules of the recorded run, as the server stores them.
+// recordedTexts returns the rules of the recorded run as the server stores them.
 func recordedTexts(t *testing.T) func(name string) []byte {
 	t.Helper()
 	var served struct{ Rules []json.RawMessage }
@@ -214,8 +215,8 @@ func recordedTexts(t *testing.T) func(name string) []byte {
 	return func(name string) []byte { return texts[name] }
 }
 
-// The report of the recorded run has the ids that the same run uploaded: the
-// scanner's own where it tells them, ours where it is made to keep silent.
+// TestReportHasTheIDsOfItsUpload checks that the report of the recorded run has the ids of its
+// upload. The report is read with and without fingerprints.
 func TestReportHasTheIDsOfItsUpload(t *testing.T) {
 	data, err := os.ReadFile("testdata/captures/full.json")
 	if err != nil {
@@ -260,7 +261,8 @@ func TestReportHasTheIDsOfItsUpload(t *testing.T) {
 	}
 }
 
-// Another text of a rule than the one that ran says nothing of its pattern.
+// TestOtherTextOfTheRuleSaysNothing checks that a different text of a rule does not define the
+// pattern hash.
 func TestOtherTextOfTheRuleSaysNothing(t *testing.T) {
 	data, err := os.ReadFile("testdata/captures/full.json")
 	if err != nil {
@@ -278,7 +280,7 @@ func TestOtherTextOfTheRuleSaysNothing(t *testing.T) {
 	}
 }
 
-// A match that a comment mutes is not in the report, but was counted.
+// TestMutedMatchIsCounted checks that muted matches, which the report omits, are counted.
 func TestMutedMatchIsCounted(t *testing.T) {
 	result := func(line, number string) string {
 		return `{"check_id":"r","path":"a.py","start":{"line":` + line + `,"col":1},"end":{"line":` + line + `,"col":7},
@@ -287,7 +289,7 @@ func TestMutedMatchIsCounted(t *testing.T) {
 	for numbers, want := range map[string][]string{
 		"0 1": {semgrep.SyntacticID("r", "a.py", "x == x", 0), semgrep.SyntacticID("r", "a.py", "x == x", 1)},
 		"1 2": {semgrep.SyntacticID("r", "a.py", "x == x", 1), semgrep.SyntacticID("r", "a.py", "x == x", 2)},
-		"2 0": {semgrep.SyntacticID("r", "a.py", "x == x", 0), semgrep.SyntacticID("r", "a.py", "x == x", 1)}, // in no order that the scanner would make
+		"2 0": {semgrep.SyntacticID("r", "a.py", "x == x", 0), semgrep.SyntacticID("r", "a.py", "x == x", 1)}, // invalid order
 	} {
 		first, second, _ := strings.Cut(numbers, " ")
 		r := readOne(t, "x", `{"skipped_rules":[],"results":[`+result("1", first)+","+result("2", second)+`]}`)
@@ -298,8 +300,8 @@ func TestMutedMatchIsCounted(t *testing.T) {
 	}
 }
 
-// Among other code of one formula group the number behind a match_based_id is the
-// order in the file, and says nothing of how often the code is there.
+// TestOtherCodeOfTheGroupIsNotCounted checks that the number in a match_based_id is ignored if the
+// formula group contains other code.
 func TestOtherCodeOfTheGroupIsNotCounted(t *testing.T) {
 	result := func(line, code, number string) string {
 		return `{"check_id":"r","path":"a.py","start":{"line":` + line + `,"col":1},"end":{"line":` + line + `,"col":7},

@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
-// TestCodeOfTheCheckout cuts the lines of matches out of the file that was scanned, and
-// nothing out of one that is another by now.
+// TestCodeOfTheCheckout checks that the lines of matches are read from the scanned file, unless the
+// file was changed.
 func TestCodeOfTheCheckout(t *testing.T) {
 	const text = "one\n  eval(a);\r\nö = eval(\n  b)\nlast"
 	at := func(line, col, offset int) string {
@@ -62,7 +62,7 @@ func TestCodeOfTheCheckout(t *testing.T) {
 	}
 }
 
-// TestCheckoutIsReadOnce reads each file once, and no more of them than there is room for.
+// TestCheckoutIsReadOnce checks that each file is read once, up to the limit.
 func TestCheckoutIsReadOnce(t *testing.T) {
 	var results []string
 	for i := range 30 {
@@ -73,7 +73,7 @@ func TestCheckoutIsReadOnce(t *testing.T) {
 		reads++
 		return strings.Repeat("x", semgrep.MaxSources/10)
 	}, Unlooked: func(path, why string) { left[path] = why }})
-	if err != nil || reads != 10 { // the last one fills it
+	if err != nil || reads != 10 { // the last one reaches the limit
 		t.Fatalf("%d files were read, %v", reads, err)
 	}
 	told := 0
@@ -90,8 +90,7 @@ func TestCheckoutIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestPlacesInLongLines finds places by bytes and by characters wherever they are in a
-// file of long lines, as walking there would.
+// TestPlacesInLongLines checks positions in bytes and characters in a file with long lines.
 func TestPlacesInLongLines(t *testing.T) {
 	var text strings.Builder
 	for i := range 9000 {
@@ -131,8 +130,8 @@ func widthAt(text string, at int) int {
 	return size
 }
 
-// TestCodeOfAnotherEncoding cuts lines out of files that are no UTF-8, as the scanner reads
-// them.
+// TestCodeOfAnotherEncoding checks that lines of files in other encodings are decoded as the
+// scanner does.
 func TestCodeOfAnotherEncoding(t *testing.T) {
 	for text, want := range map[string]string{
 		"// h\xe9\xe8lo\n/* \xe9\xe8 */ eval(b);\n":             "/* \uFFFD\uFFFD */ eval(b);",
@@ -153,8 +152,8 @@ func TestCodeOfAnotherEncoding(t *testing.T) {
 	}
 }
 
-// TestCheckoutGivesNoMoreThanThereIsRoomFor has very many results without code in one long
-// line: its code is made once, and given to as many as a report could have told it of.
+// TestCheckoutGivesNoMoreThanThereIsRoomFor checks that the code of many results with the same long
+// line is limited. The limit is that of a report of the same length.
 func TestCheckoutGivesNoMoreThanThereIsRoomFor(t *testing.T) {
 	const results = 5000
 	one := `{"check_id":"r","path":"a.js","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":3,"offset":2},"extra":{"message":"m","severity":"ERROR","metadata":{},"lines":"requires login"}}`

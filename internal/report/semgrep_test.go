@@ -11,10 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
-// TestSemgrepCodeHash: the hash is what the scanner itself uploads, as far as
-// the recorded upload of the same run is at hand.
+// TestSemgrepCodeHash compares the hash with the recorded upload of the same run.
 func TestSemgrepCodeHash(t *testing.T) {
-	// From the recorded upload of the run that wrote captures/full.json.
+	// From the recorded upload of the run of captures/full.json.
 	want := map[string]string{
 		"sca-probe": "b03321d82cea4ada79ef4921888416c36acfe0789d1424ed208aab9f4f645bf3",
 	}
@@ -55,7 +54,7 @@ func TestSemgrepCodeHashIgnoresLayout(t *testing.T) {
 	}
 }
 
-// semgrepOne reads a report of one result.
+// semgrepOne reads a report with one result.
 func semgrepOne(t *testing.T, severity, metadata, extra string) model.Result {
 	t.Helper()
 	r := readOne(t, "x", fmt.Sprintf(`{"skipped_rules":[],"results":[{"check_id":"r","path":"a.py","extra":{"severity":%q,"metadata":%s%s}}]}`,
@@ -142,8 +141,7 @@ func TestSemgrepFailed(t *testing.T) {
 	}
 }
 
-// TestSemgrepOneRulePerContent: results of equal metadata share a rule, others
-// under the same name do not.
+// TestSemgrepOneRulePerContent checks that only results with equal metadata share a rule.
 func TestSemgrepOneRulePerContent(t *testing.T) {
 	result := func(metadata string) string {
 		return `{"check_id":"r","path":"a.py","extra":{"severity":"INFO","metadata":` + metadata + `}}`

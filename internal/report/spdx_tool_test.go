@@ -7,7 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 
-// The source of a bill of materials is its tool, whichever build of that wrote it.
+// TestAToolIsNamedWithoutItsVersion checks that the source of a bill of materials is its tool,
+// independent of the tool's version.
 func TestAToolIsNamedWithoutItsVersion(t *testing.T) {
 	for creator, want := range map[string][2]string{
 		"redoubt":                        {"redoubt", ""},

@@ -8,7 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 
-// What a report does not rate counts as medium and is known to be unrated.
+// TestUnratedVulnerabilities checks that unrated vulnerabilities have medium severity and are
+// marked as unrated.
 func TestUnratedVulnerabilities(t *testing.T) {
 	cyclonedx := func(ratings string) string {
 		return `{"bomFormat":"CycloneDX","specVersion":"1.5","version":1,"components":[{"type":"library","bom-ref":"a","name":"left-pad","version":"1.0.0","purl":"pkg:npm/left-pad@1.0.0"}],

@@ -13,14 +13,14 @@ import (
 	"github.com/redoubt/redoubt/internal/report/vex"
 )
 
-// openVEXOf has one statement about products, with a text.
+// openVEXOf returns a document with one statement about products, with a text.
 func openVEXOf(products []string, impact string) string {
 	return `{"@context":"https://openvex.dev/ns/v0.2.0","@id":"urn:d","author":"a","version":1,"statements":[{"vulnerability":{"name":"CVE-1"},
 		"status":"not_affected","impact_statement":"` + impact + `","products":[` + strings.Join(products, ",") + `]}]}`
 }
 
-// cycloneDXOf has one analysis of what is affected. With a component it is an
-// SBOM, else it stands alone.
+// cycloneDXOf returns a document with one analysis. With components it is an SBOM, otherwise a VEX
+// document.
 func cycloneDXOf(components string, ids, refs []string, detail string) string {
 	var references, affects []string
 	for _, id := range ids {
@@ -50,7 +50,7 @@ func repeated(n int, list ...string) (all []string) {
 	return all
 }
 
-// TestVEXTimesThatNoAnswerCanHold: years of five digits, or before the first, are no times.
+// TestVEXTimesThatNoAnswerCanHold checks that times outside of the years 1 to 9999 are ignored.
 func TestVEXTimesThatNoAnswerCanHold(t *testing.T) {
 	for _, at := range []string{"9999-12-31T23:59:59-14:00", "0000-06-01T00:00:00Z", "0001-01-01T00:00:00+14:00"} {
 		text := strings.Replace(openVEXOf([]string{`"pkg:npm/p"`}, "x"), `"version":1`, `"version":1,"timestamp":"`+at+`"`, 1)
@@ -86,8 +86,8 @@ func TestVEXSaidTwiceIsSaidOnce(t *testing.T) {
 	}
 }
 
-// TestVEXThatSaysTooMuch: a text of 64 KiB told of a thousand products is the
-// limit.
+// TestVEXThatSaysTooMuch checks the limit, which is reached by a text of 64 KiB about a thousand
+// products.
 func TestVEXThatSaysTooMuch(t *testing.T) {
 	long := strings.Repeat("x ", read.MaxBlock/2-1)
 	for name, text := range map[string]string{
@@ -131,7 +131,8 @@ func TestNamesOfAVulnerabilityAreBounded(t *testing.T) {
 	}
 }
 
-// TestNoSecretStaysInVEX: docs/reference/secrets.md holds for what VEX says too.
+// TestNoSecretStaysInVEX checks that secrets are removed from VEX documents
+// (docs/reference/secrets.md).
 func TestNoSecretStaysInVEX(t *testing.T) {
 	secret := "gh" + "p_" + strings.Repeat("a1B2c3", 6)
 	own := `"status_notes":"Redoubt triage: ignored, false_positive. see ` + secret + `",`
@@ -153,8 +154,8 @@ func TestNoSecretStaysInVEX(t *testing.T) {
 	}
 }
 
-// A document that lists only what it speaks of is no SBOM: its components are in the
-// inventory already, of which it says nothing.
+// TestWhatMakesADocumentAVEX checks that a document is not an SBOM if it lists only the components
+// it makes statements about.
 func TestWhatMakesADocumentAVEX(t *testing.T) {
 	const (
 		libQ    = `{"type":"library","bom-ref":"q","name":"q","version":"1","purl":"pkg:npm/q@1"}`

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// large is a project of n components, a tenth of them vulnerable.
+// large returns a project of n components, a tenth of them vulnerable.
 func large(n int) Content {
 	c := sample()
 	p := &c.Projects[0]
@@ -34,8 +34,8 @@ func large(n int) Content {
 	return c
 }
 
-// BenchmarkWrite compares with encoding the finished structs: what no way of
-// writing through the library could be faster than.
+// BenchmarkWrite compares Write with json.Marshal of the finished structs, which is the lower limit
+// for any use of the library.
 func BenchmarkWrite(b *testing.B) {
 	c := large(10_000)
 	r := request("cyclonedx 1.5 json")
@@ -60,8 +60,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkEdges compares an export that names who asks for whom with one of the same
-// components that does not.
+// BenchmarkEdges compares exports with and without dependency edges.
 func BenchmarkEdges(b *testing.B) {
 	for _, n := range []int{3_000, 50_000} {
 		with := Content{Serial: sample().Serial, Projects: []Project{npmProject(n)}}
@@ -82,8 +81,8 @@ func BenchmarkEdges(b *testing.B) {
 	}
 }
 
-// BenchmarkDense writes and reads 3,000 components of which each asks for ever more
-// others: what a round trip takes grows with the edges, and no faster.
+// BenchmarkDense writes and reads 3,000 components with increasing numbers of edges. The time of a
+// round trip must be linear in the edges.
 func BenchmarkDense(b *testing.B) {
 	for _, each := range []int{0, 100, 400} {
 		p := npmProject(3_000)
@@ -119,7 +118,8 @@ func BenchmarkDense(b *testing.B) {
 	}
 }
 
-// A large export allocates in proportion to what it writes.
+// TestMemoryOfALargeExport checks that the memory allocated is proportional to the size of the
+// document.
 func TestMemoryOfALargeExport(t *testing.T) {
 	for output, n := range map[string]int{"cyclonedx 1.6 json": 50_000, "cyclonedx 1.6 xml": 10_000, "spdx 2.3 json": 10_000} {
 		c := large(n)

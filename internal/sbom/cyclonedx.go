@@ -11,15 +11,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// cdxVersions are the versions of CycloneDX that Write knows.
+// cdxVersions are the versions of CycloneDX that Write supports.
 var cdxVersions = map[string]cdx.SpecVersion{
 	"1.4": cdx.SpecVersion1_4,
 	"1.5": cdx.SpecVersion1_5,
 	"1.6": cdx.SpecVersion1_6,
 }
 
-// since15 are the component types that CycloneDX 1.4 lacks, with what comes
-// closest there.
+// since15 maps the component types that CycloneDX 1.4 lacks to the closest type it has.
 var since15 = map[string]cdx.ComponentType{
 	"platform":               cdx.ComponentTypeApplication,
 	"device-driver":          cdx.ComponentTypeFirmware,
@@ -34,8 +33,8 @@ func cdxType(r model.SBOMRequest) cdx.ComponentType {
 	return cdx.ComponentType(r.ComponentType)
 }
 
-// writeCycloneDX builds the document for its version from the start: the
-// library's own conversion copies the whole of it.
+// writeCycloneDX writes a document built for the requested version. Conversion by the library would
+// copy the whole document.
 func writeCycloneDX(w io.Writer, r model.SBOMRequest, c Content, doc document) (mediaType string, err error) {
 	bom := cycloneDX(r, c, doc)
 	format, name := cdx.BOMFileFormatJSON, "json"
@@ -75,7 +74,7 @@ func cycloneDX(r model.SBOMRequest, c Content, doc document) *cdx.BOM {
 	}
 }
 
-// nonEmpty leaves empty lists out of the document.
+// nonEmpty returns nil for an empty list, so that the document omits it.
 func nonEmpty[T any](list []T) *[]T {
 	if len(list) == 0 {
 		return nil
@@ -99,7 +98,7 @@ func cdxMetadata(r model.SBOMRequest, c Content, root part) *cdx.Metadata {
 	}
 }
 
-// cdxTools names us: as a component, or in 1.4 as what came before that.
+// cdxTools returns the metadata of Redoubt: a component, or in 1.4 the older tool element.
 func cdxTools(format, version string) *cdx.ToolsChoice {
 	if format == "1.4" {
 		//lint:ignore SA1019 deprecated since 1.5, and all that 1.4 has
@@ -166,8 +165,8 @@ func cdxComponent(c *component) cdx.Component {
 	return out
 }
 
-// cdxLicenses writes ids and names as a list. An expression stands alone, so
-// with one among them all are joined; one beside a mere name becomes a name.
+// cdxLicenses returns ids and names as a list. An expression must be the only element: if there is
+// one, all licenses are joined into an expression, unless one is a mere name.
 func cdxLicenses(licenses []license) *cdx.Licenses {
 	if len(licenses) == 0 {
 		return nil
@@ -185,8 +184,8 @@ func cdxLicenses(licenses []license) *cdx.Licenses {
 	return &list
 }
 
-// cdxDependencies writes the edges that are known. A component that asks for
-// nothing stands there empty; one of which that is not told does not.
+// cdxDependencies returns the known edges. A component that requires nothing has an empty entry; a
+// component with unknown requirements has none.
 func cdxDependencies(doc document) *[]cdx.Dependency {
 	list := make([]cdx.Dependency, 0, 1+len(doc.parts)+len(doc.components))
 	for _, p := range append([]part{doc.root}, doc.parts...) {
@@ -201,7 +200,7 @@ func cdxDependencies(doc document) *[]cdx.Dependency {
 	return &list
 }
 
-// cdxCompositions names what may ask for more than the document tells.
+// cdxCompositions lists the components whose requirements may be incomplete.
 func cdxCompositions(doc document) *[]cdx.Composition {
 	var unknown []cdx.BOMReference
 	for _, p := range append([]part{doc.root}, doc.parts...) {

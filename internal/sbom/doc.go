@@ -1,41 +1,36 @@
-// Package sbom writes bills of materials: what projects depend on, and the
-// supply-chain findings about it, as CycloneDX or SPDX documents
-// (docs/reference/sbom.md); and what was decided about those findings alone, as OpenVEX.
+// Package sbom writes bills of materials of projects as CycloneDX or SPDX documents, and triage
+// decisions as OpenVEX (docs/reference/sbom.md). Equal content results in equal bytes, independent
+// of its order. The package depends on storage only through the Store interface of Export.
 //
-// It is pure but for the storage that Export declares: Content goes in, a
-// document comes out, and the same content gives the same bytes whatever its
-// order. It knows neither HTTP nor jobs, and reads no report.
+// The formats leave these decisions open:
 //
-// What the formats leave open is decided here:
-//
-//   - Components are merged by package URL. One that no scanner named is made
-//     from ecosystem, name and version; an ecosystem without a type of its own
-//     becomes pkg:generic.
-//   - The root (of an export of a whole deployment: the project) depends on what
-//     it asks for itself, and components on what a lockfile says that they ask
-//     for. Where no lockfile tells, that is said: in CycloneDX such a component
-//     stands outside of the graph, in a composition that is unknown; in SPDX it
-//     depends on NOASSERTION. One that asks for nothing stands in the graph
-//     without edges, or depends on NONE. So does the root where some of its
-//     packages may be its own or others'. Nothing claims to be complete.
-//   - A component is merged over lockfiles, and so are its edges: what any of
-//     them says holds for all. Its properties name the lockfiles, so that an
-//     import restores the inventory; see model.SBOMNote.
-//   - A supplier is told where a bill of materials told it. Nobody's name is made
-//     of a scope, a group or a host: SPDX says NOASSERTION, CycloneDX nothing.
-//   - Several licences of one package all hold: they are listed, or joined
-//     with AND where the document takes a single expression. What is no SPDX
-//     licence stays as the name it came with.
-//   - A vulnerability is listed once per verdict. An open finding carries no
-//     analysis. Reviewing is in_triage. Fixing is exploitable, and answered by
-//     an update where one is known; but where the scanner says that no code
-//     gets there, no verdict is claimed. Ignored is what its comment and reason
-//     say (model.VEXOf): a risk that is accepted claims nothing, and will not
-//     be fixed. The status_notes of OpenVEX tell exactly what was decided, for
-//     another Redoubt that reads it; an SBOM is inventory and moves no decision.
-//   - OpenVEX speaks of the projects as products, with the packages as their
-//     subcomponents. A document of its kind needs something to say.
-//   - CycloneDX 1.4 lacks four component types: platform becomes application,
-//     device-driver becomes firmware, machine-learning-model and data become
-//     file.
+//   - Components are merged by package URL. If a scanner reported none, it is built from
+//     ecosystem, name and version; an ecosystem without a type becomes pkg:generic.
+//   - The root (in an export of a deployment: the project) depends on its direct dependencies.
+//     Components depend on their requirements in the lockfile.
+//   - If no lockfile contains a component's requirements, they are unknown. CycloneDX omits the
+//     component from the graph and lists it in a composition with aggregate unknown. SPDX has a
+//     dependency on NOASSERTION.
+//   - A component without requirements has no edges in CycloneDX and depends on NONE in SPDX.
+//   - The root is unknown as well if some packages may be direct or transitive. No document claims
+//     to be complete.
+//   - Components and their edges are merged over all lockfiles. Properties name the lockfiles, so
+//     that an import restores the inventory; see model.SBOMNote.
+//   - The supplier is the one in an imported bill of materials. It is never derived from a scope,
+//     group or host: SPDX has NOASSERTION, and CycloneDX omits it.
+//   - Several licenses of a package all apply. They are listed, or joined with AND where the
+//     document requires a single expression. A license that is not in SPDX's list retains its
+//     name.
+//   - A vulnerability is listed once per verdict. Open findings have no analysis. Reviewing is
+//     in_triage.
+//   - Fixing is exploitable, with the response update if a fixed version is known. If the code is
+//     unreachable, the state is omitted.
+//   - Ignored findings have the verdict of their comment and reason (model.VEXOf). An accepted
+//     risk has no state and the response will_not_fix.
+//   - The status_notes of OpenVEX contain the exact triage for an import by another instance of
+//     Redoubt. Decisions are not imported from SBOMs.
+//   - OpenVEX lists projects as products, and packages as their subcomponents. An OpenVEX document
+//     requires at least one statement.
+//   - CycloneDX 1.4 lacks four component types. Platform becomes application, and device-driver
+//     becomes firmware. Machine-learning-model and data become file.
 package sbom

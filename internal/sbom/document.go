@@ -11,27 +11,27 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
-// document is a Content without doubles, sorted, and with every text fit for
-// JSON and XML: what the formats have in common.
+// document is a Content without duplicates, sorted, and with texts that are valid in JSON and XML.
+// All formats are written from it.
 type document struct {
 	root            part
-	parts           []part // the projects of a deployment; none in an export of one project
+	parts           []part // projects of a deployment; none in an export of one project
 	components      []*component
 	vulnerabilities []*vulnerability
 }
 
-// part is a piece of software that components belong to.
+// part is a project or deployment, which contains components.
 type part struct {
 	ref     string
 	name    string
-	version string // commit, or else branch; empty of a deployment
+	version string // commit, or else branch; empty for a deployment
 	branch  string
 	url     string
-	uses    []string // refs of the components that it asks for itself, or of the parts of a deployment
-	open    bool     // it may ask for more of them: of some that is not told
+	uses    []string // refs of its direct components, or of the parts of a deployment
+	open    bool     // whether it may have more direct components
 }
 
-// component is one package version, wherever it was found.
+// component is one package version in all lockfiles.
 type component struct {
 	ref       string // unique in the document
 	purl      string // empty for a package without a name
@@ -41,36 +41,36 @@ type component struct {
 	licenses  []license
 	hashes    []hash
 	supplier  string
-	direct    model.Transitivity // the closest of all places
+	direct    model.Transitivity // the most direct of all occurrences
 	ecosystem []string
-	places    []place  // the lockfiles that hold it
-	needs     []string // refs of what it asks for
-	known     bool     // what it asks for is told
-	order     int      // among the components
+	places    []place  // lockfiles that contain it
+	needs     []string // refs of the components that it requires
+	known     bool     // whether its requirements are known
+	order     int      // index among the components
 }
 
-// rootRef names what the document is about.
+// rootRef is the ref of the subject of the document.
 const rootRef = "root"
 
-// builder gathers a document.
+// builder builds a document.
 type builder struct {
 	components      map[string]*component
 	vulnerabilities map[string]*vulnerability
 	deployment      bool
 	edges           []edge
-	told            map[string]bool // lockfiles that tell of edges
+	told            map[string]bool // lockfiles that contain edges
 }
 
-// scope is the project that a builder is at.
+// scope is the project that a builder processes.
 type scope struct {
 	ref  string
 	name string
-	uses map[string]bool     // refs of the components that it asks for itself
-	held map[string][]string // refs of those that lockfiles hold, by purl.Bare
-	open bool                // of some it is not told whether it asks for them itself
+	uses map[string]bool     // refs of its direct components
+	held map[string][]string // refs of the components in lockfiles, by purl.Bare
+	open bool                // whether a component may be direct or transitive
 }
 
-// build turns a content into a document; of one project unless deployment is set.
+// build converts a content of one project, or of a whole deployment, to a document.
 func build(c Content, deployment bool) document {
 	b := builder{
 		components:      map[string]*component{},
@@ -102,8 +102,7 @@ func orUnnamed(name string) string {
 	return name
 }
 
-// project gathers a project's dependencies first, so that its findings see
-// them all.
+// project adds a project. Dependencies are added before findings, which refer to them.
 func (b *builder) project(p Project) part {
 	at := &scope{ref: rootRef, name: orUnnamed(singleLine(p.Name)), uses: map[string]bool{}, held: map[string][]string{}}
 	if b.deployment {
@@ -129,8 +128,8 @@ func (b *builder) project(p Project) part {
 	}
 }
 
-// use notes that the project holds a component: what it asks for itself is an edge,
-// what others ask for is none of its own.
+// use records that the project contains a component: a direct component becomes an edge, a
+// transitive one does not.
 func (at *scope) use(c *component, t model.Transitivity) {
 	switch t {
 	case model.Direct:
@@ -141,7 +140,7 @@ func (at *scope) use(c *component, t model.Transitivity) {
 	}
 }
 
-// component finds the component of a package version, or adds it.
+// component returns the component of a package version, and adds it if it is new.
 func (b *builder) component(d model.Dependency) *component {
 	name, version := singleLine(d.Name), singleLine(d.Version)
 	address := cmp.Or(purl.Canonical(singleLine(d.PURL)), purl.Make(singleLine(d.Ecosystem), name, version))
@@ -158,8 +157,8 @@ func (b *builder) component(d model.Dependency) *component {
 	return c
 }
 
-// addName names the component. Where one package URL came under several names,
-// the first in order stands, whatever came first.
+// addName sets the name of the component. If a package URL has several names, the smallest is used,
+// independent of their order.
 func (c *component) addName(ecosystem, name, version string) {
 	group, name := purl.Group(singleLine(ecosystem), name)
 	name = orUnnamed(name)
@@ -169,7 +168,7 @@ func (c *component) addName(ecosystem, name, version string) {
 	}
 }
 
-// addOccurrence adds what one place tells.
+// addOccurrence merges an occurrence into the component.
 func (c *component) addOccurrence(d model.Dependency, lockfile string) {
 	for _, text := range d.Licenses {
 		if l, ok := readLicense(text); ok {
@@ -191,7 +190,8 @@ func (c *component) addOccurrence(d model.Dependency, lockfile string) {
 	}
 }
 
-// place is a lockfile's path, which among several projects begins with its own.
+// place returns the path of a lockfile. In an export of several projects it begins with the
+// project's name.
 func (b *builder) place(at *scope, lockfile string) string {
 	lockfile = singleLine(lockfile)
 	if lockfile == "" || !b.deployment {

@@ -11,36 +11,34 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Store is what Export reads: one state of one deployment.
+// Store is the storage that Export reads. It is a consistent snapshot of one deployment.
 type Store interface {
 	Deployment() model.Deployment
-	// Project finds a project by id; an unknown one is model.ErrNotFound.
+	// Project returns a project by id. An unknown id is model.ErrNotFound.
 	Project(ctx context.Context, id int64) (model.Project, error)
-	// VisibleProjects lists the projects that the globs allow.
+	// VisibleProjects returns the projects that the globs allow.
 	VisibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]model.Project, error)
-	// DependencyGraph lists what is in force on a ref, and which of it ask for which.
+	// DependencyGraph returns the current dependencies at a ref and the edges between them.
 	DependencyGraph(ctx context.Context, projectID int64, ref string) ([]model.Dependency, []model.DependencyEdge, error)
-	// InventoryCommit is the commit that the newest inventory of a ref is of;
-	// empty when unknown.
+	// InventoryCommit returns the commit of the newest inventory of a ref, or "".
 	InventoryCommit(ctx context.Context, projectID int64, ref string) (string, error)
-	// SupplyChainFindings hands over the unresolved supply-chain findings of a
-	// ref, ignored ones too, each with its rule and its lineage.
+	// SupplyChainFindings passes the unresolved supply-chain findings of a ref to take, including
+	// ignored ones, each with its rule and lineage.
 	SupplyChainFindings(
 		ctx context.Context, projectID int64, ref string, take func(model.IndexedFinding, model.Rule, model.Lineage) error,
 	) error
 }
 
-// Options are what an export cannot know by itself.
+// Options are the metadata of an export.
 type Options struct {
 	Created time.Time
 	Tool    string // version of Redoubt; may be empty
-	Serial  string // urn:uuid:…; a new one when empty
+	Serial  string // urn:uuid:…; generated if empty
 }
 
-// Export collects what the request asks for and writes it. A project that is
-// not there or that the requester may not see is model.ErrNotFound, a request
-// that Check refuses a model.InvalidError: another try mends neither. Other
-// errors are the store's.
+// Export collects the content of a request and writes it. A project that is missing or not visible
+// to the requester is model.ErrNotFound, and a request that Check rejects is a model.InvalidError.
+// Other errors are those of the store.
 func Export(ctx context.Context, s Store, r model.SBOMRequest, o Options) (result []byte, mediaType string, err error) {
 	if err := Check(r); err != nil {
 		return nil, "", err
@@ -72,7 +70,7 @@ func deploymentName(d model.Deployment) string {
 	return d.Slug
 }
 
-// requested finds the projects of an export, among those its requester may see.
+// requested returns the projects of an export that are visible to the requester.
 func requested(ctx context.Context, s Store, r model.SBOMRequest) ([]model.Project, error) {
 	if r.ProjectID == 0 {
 		return s.VisibleProjects(ctx, r.Visible)
@@ -84,7 +82,7 @@ func requested(ctx context.Context, s Store, r model.SBOMRequest) ([]model.Proje
 	return []model.Project{p}, err
 }
 
-// collect reads one project on the ref asked for, or its primary branch.
+// collect reads a project at a ref, or at its primary branch if ref is empty.
 func collect(ctx context.Context, s Store, p model.Project, ref string) (out Project, err error) {
 	if ref == "" {
 		ref = p.Primary()
@@ -106,7 +104,7 @@ func collect(ctx context.Context, s Store, p model.Project, ref string) (out Pro
 	})
 }
 
-// vulnerabilityOf reads the parts of a finding that a document tells.
+// vulnerabilityOf converts a finding to a Vulnerability.
 func vulnerabilityOf(f model.IndexedFinding, rule model.Rule, l model.Lineage) (Vulnerability, error) {
 	v := Vulnerability{
 		ID: f.RuleName, Triage: model.VEXTriage{State: l.Triage.State, Reason: l.Triage.Reason, Comment: l.Triage.Comment},
@@ -139,13 +137,13 @@ func vulnerabilityOf(f model.IndexedFinding, rule model.Rule, l model.Lineage) (
 	if found.Package != "" {
 		v.Package = found.Package
 	}
-	if body.Usage == nil { // else the path is that of the code that uses it
+	if body.Usage == nil { // otherwise the path is that of the code that uses the package
 		v.Lockfile = f.Path
 	}
 	return v, nil
 }
 
-// newSerial makes a random UUID (RFC 9562, version 4).
+// newSerial returns a random UUID (RFC 9562, version 4).
 func newSerial() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// memory is a store of two projects; what is asked of it is noted.
+// memory is a store of two projects that records the refs requested from it.
 type memory struct {
 	projects map[int64]model.Project
 	findings []model.IndexedFinding

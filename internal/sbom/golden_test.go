@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// sample is a project with something of everything.
+// sample returns a project that covers all members.
 func sample() Content {
 	score := model.EPSS{Score: 0.97, Percentile: 0.999}
 	return Content{
@@ -42,7 +42,7 @@ func sample() Content {
 				{ID: 5, Lockfile: "requirements.txt", Ecosystem: "pypi", Name: "Zope.Interface", Version: "6.2", Transitivity: model.TransitivityUnknown, Licenses: []string{"ZPL 2.1, see file", "MIT"}},
 				{ID: 6, Lockfile: "pom.xml", Ecosystem: "maven", Name: "org.apache.logging.log4j:log4j-core", Version: "2.14.1", Transitivity: model.Direct, PURL: "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1?type=jar", Licenses: []string{"Apache-2.0 OR LicenseRef-acme"}},
 				{ID: 7, Lockfile: "vendor.txt", Ecosystem: "in-house", Name: "parser", Version: "3", Transitivity: model.Direct},
-				// Both of web's packages are in admin too, where the one does not ask for the other.
+				// In admin, @babel/core does not require lodash and requires semver.
 				{ID: 8, Lockfile: "web/package-lock.json", Ecosystem: "npm", Name: "semver", Version: "6.3.1", Transitivity: model.Transitive, Line: 40},
 				{ID: 9, Lockfile: "admin/package-lock.json", Ecosystem: "npm", Name: "@babel/core", Version: "7.24.0", Transitivity: model.Transitive},
 				{ID: 10, Lockfile: "admin/package-lock.json", Ecosystem: "npm", Name: "semver", Version: "6.3.1", Transitivity: model.Transitive},
@@ -129,8 +129,8 @@ func TestGoldenDeployment(t *testing.T) {
 	}
 }
 
-// golden compares a document with the file, a line to a member so that people
-// can read the difference.
+// golden compares a document with a golden file. The file has one member per line for readable
+// differences.
 func golden(t *testing.T, name string, doc []byte) {
 	t.Helper()
 	name, format := name[:strings.LastIndex(name, "-")], name[strings.LastIndex(name, "-")+1:]

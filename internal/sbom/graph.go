@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// place is where a component is listed.
+// place is an occurrence of a component.
 type place struct {
-	lockfile string // as acme/payments:go.sum where there are several projects
-	line     int    // 0 when unknown
+	lockfile string // such as acme/payments:go.sum in an export of several projects
+	line     int    // 0 if unknown
 }
 
-// edge says that a component asks for another.
+// edge is a requirement of one component for another.
 type edge struct{ from, to *component }
 
-// relate notes which dependencies of a project ask for which. by are its
-// components by the dependencies' ids.
+// relate adds the edges between the dependencies of a project. by maps ids of dependencies to
+// components.
 func (b *builder) relate(at *scope, p Project, by map[int64]*component) {
 	lockfile := make(map[int64]string, len(p.Dependencies))
 	for _, d := range p.Dependencies {
@@ -33,7 +33,7 @@ func (b *builder) relate(at *scope, p Project, by map[int64]*component) {
 	}
 }
 
-// sortPlaces orders the places of a component, one for each lockfile: the first line counts.
+// sortPlaces sorts the places of a component and removes all but the first line of each lockfile.
 func (c *component) sortPlaces() {
 	slices.SortFunc(c.places, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.lockfile, b.lockfile), cmp.Compare(a.line, b.line))
@@ -41,8 +41,8 @@ func (c *component) sortPlaces() {
 	c.places = slices.CompactFunc(c.places, func(a, b place) bool { return a.lockfile == b.lockfile })
 }
 
-// connect gives components, in their order, what they ask for. What one asks for
-// is known when one of its lockfiles tells of edges at all.
+// connect sets the requirements of components, which must be sorted. Requirements are known if one
+// of the component's lockfiles contains any edges.
 func (b *builder) connect(components []*component) {
 	for i, c := range components {
 		c.order = i

@@ -8,14 +8,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// algorithm is a hash function as the formats name it; empty where a format
-// does not have it.
+// algorithm is a hash function with its names in the formats. A name is empty if the format does
+// not support it.
 type algorithm struct {
 	cyclonedx, spdx string
-	digits          int // of the hash, in hex
+	digits          int // length of the hash, in hexadecimal digits
 }
 
-// algorithms knows hash functions by name in upper case, without - and _.
+// algorithms maps names in upper case, without - and _, to hash functions.
 var algorithms = map[string]algorithm{
 	"MD5":        {"MD5", "MD5", 32},
 	"SHA1":       {"SHA-1", "SHA1", 40},
@@ -32,7 +32,7 @@ var algorithms = map[string]algorithm{
 	"BLAKE3":     {"BLAKE3", "BLAKE3", 64},
 }
 
-// hash is a checksum that a document may hold.
+// hash is a valid checksum of a package.
 type hash struct {
 	algorithm
 	hex string // lower case, of the algorithm's length
@@ -40,7 +40,7 @@ type hash struct {
 
 var withoutDashes = strings.NewReplacer("-", "", "_", "")
 
-// validHash drops unknown algorithms and what is not of their length.
+// validHash returns false for unknown algorithms and hashes of the wrong length.
 func validHash(h model.Hash) (hash, bool) {
 	a, known := algorithms[withoutDashes.Replace(strings.ToUpper(h.Algorithm))]
 	if !known || len(h.Hex) != a.digits || !isHex(h.Hex) {

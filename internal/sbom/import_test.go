@@ -12,9 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// TestExportsAreImportedAsTheSamePackages: what Redoubt writes of a package, it
-// reads as that package again, Go modules in their own case above all, which the
-// specification of package URLs has in lower case.
+// TestExportsAreImportedAsTheSamePackages checks that an import of an exported package restores its
+// name. Go modules are critical, because package URLs have their names in lower case.
 func TestExportsAreImportedAsTheSamePackages(t *testing.T) {
 	packages := []model.LockedPackage{
 		{Ecosystem: "cargo", Name: "serde_json", Version: "1.0.100"},

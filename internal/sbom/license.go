@@ -11,14 +11,14 @@ import (
 	"sync"
 )
 
-// spdxSchema is the list of SPDX licences and exceptions that a CycloneDX
-// license.id must be one of.
+// spdxSchema is the list of SPDX licenses and exceptions, one of which each license.id of CycloneDX
+// must be.
 //
 //go:embed spdx.schema.json
 var spdxSchema []byte
 
-// licenseIDs maps identifiers in lower case to their spelling: they are the
-// same in upper and lower case (SPDX 2.3, annex D.2).
+// licenseIDs maps identifiers in lower case to their spelling, since they are case-insensitive
+// (SPDX 2.3, annex D.2).
 var licenseIDs = sync.OnceValue(func() map[string]string {
 	var list struct{ Enum []string }
 	if err := json.Unmarshal(spdxSchema, &list); err != nil {
@@ -31,16 +31,15 @@ var licenseIDs = sync.OnceValue(func() map[string]string {
 	return ids
 })
 
-// license is what one licence text of a package turned out to be: exactly one
-// member is set.
+// license is a parsed license of a package. Exactly one member is set.
 type license struct {
 	id         string // on the SPDX list
 	expression string // of several such ids, or a LicenseRef
-	name       string // anything else
+	name       string // any other text
 }
 
-// readLicense sorts a text into what the formats tell apart. Texts that say
-// that nobody knows are none.
+// readLicense parses the text of a license. It returns false for texts that state an unknown
+// license.
 func readLicense(s string) (license, bool) {
 	s = singleLine(s)
 	switch strings.ToUpper(s) {
@@ -67,20 +66,20 @@ func sortLicenses(licenses []license) []license {
 	return slices.Compact(licenses)
 }
 
-// allOf joins expressions into one that asks for all of them.
+// allOf joins expressions with AND.
 func allOf(terms []string) string {
 	if len(terms) == 1 {
 		return terms[0]
 	}
 	joined, ok := readExpression("(" + strings.Join(terms, ") AND (") + ")")
-	if !ok { // too long together: correct, only with more parentheses
+	if !ok { // too long for the parser: valid, but with redundant parentheses
 		return "(" + strings.Join(terms, ") AND (") + ")"
 	}
 	return joined
 }
 
-// maxExpression bounds a licence expression, in bytes, and with it how deep
-// its parentheses nest.
+// maxExpression is the maximum length of a license expression, in bytes. It also limits the nesting
+// of parentheses.
 const maxExpression = 4096
 
 var (
@@ -88,9 +87,8 @@ var (
 	licenseRef      = regexp.MustCompile(`^LicenseRef-[A-Za-z0-9.-]+$`)
 )
 
-// readExpression reads an SPDX licence expression (SPDX 2.3, annex D) and
-// writes it with no more parentheses than it needs. All its identifiers must
-// be known.
+// readExpression parses an SPDX license expression (SPDX 2.3, annex D) and returns it without
+// redundant parentheses. It returns false if an identifier is unknown.
 func readExpression(s string) (string, bool) {
 	if len(s) > maxExpression {
 		return "", false
@@ -103,7 +101,7 @@ func readExpression(s string) (string, bool) {
 	return e.text, true
 }
 
-// expression is a part that was read; a choice is bracketed within an AND.
+// expression is a parsed expression. A choice requires parentheses within an AND.
 type expression struct {
 	text   string
 	choice bool
@@ -129,7 +127,7 @@ func (p *expressionParser) next() string {
 	return t
 }
 
-// choice reads alternatives, of which one is enough.
+// choice parses terms joined with OR.
 func (p *expressionParser) choice() (expression, bool) {
 	e, ok := p.conjunction()
 	for ok && p.take("OR") {
@@ -140,7 +138,7 @@ func (p *expressionParser) choice() (expression, bool) {
 	return e, ok
 }
 
-// conjunction reads terms that all hold.
+// conjunction parses terms joined with AND.
 func (p *expressionParser) conjunction() (expression, bool) {
 	e, ok := p.term()
 	for ok && p.take("AND") {
@@ -158,7 +156,7 @@ func (e expression) bracketed() string {
 	return e.text
 }
 
-// term reads a parenthesis, or a licence with the exception that follows it.
+// term parses an expression in parentheses, or a license with an optional exception.
 func (p *expressionParser) term() (expression, bool) {
 	if p.take("(") {
 		inner, ok := p.choice()
@@ -172,8 +170,8 @@ func (p *expressionParser) term() (expression, bool) {
 	return expression{text: id + " WITH " + exception}, known
 }
 
-// expressionID spells a licence of an expression. A + behind it means any
-// later version.
+// expressionID returns the spelling of a license in an expression. A trailing + means any later
+// version.
 func expressionID(token string) (string, bool) {
 	if licenseRef.MatchString(token) {
 		return token, true

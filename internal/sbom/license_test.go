@@ -16,7 +16,7 @@ func TestReadLicense(t *testing.T) {
 		{"MIT", license{id: "MIT"}},
 		{" apache-2.0 ", license{id: "Apache-2.0"}},
 		{"((ISC))", license{id: "ISC"}},
-		{"GPL-2.0+", license{id: "GPL-2.0+"}}, // listed as such
+		{"GPL-2.0+", license{id: "GPL-2.0+"}}, // on the list with the +
 		{"MPL-2.0+", license{expression: "MPL-2.0+"}},
 		{"(mit or Apache-2.0)", license{expression: "MIT OR Apache-2.0"}},
 		{"MIT AND (ISC OR (0BSD AND Zlib))", license{expression: "MIT AND (ISC OR 0BSD AND Zlib)"}},
@@ -46,7 +46,8 @@ func TestReadLicense(t *testing.T) {
 	}
 }
 
-// The list is embedded: one that does not parse would panic at the first licence.
+// TestLicenseList checks that the embedded list can be parsed: otherwise the first license would
+// cause a panic.
 func TestLicenseList(t *testing.T) {
 	if n := len(licenseIDs()); n < 600 {
 		t.Errorf("the embedded list names %d licences", n)
@@ -58,8 +59,8 @@ func TestSeveralLicenses(t *testing.T) {
 		name       string
 		in         []string
 		ids, names []string
-		expression string // CycloneDX
-		declared   string // SPDX
+		expression string // in CycloneDX
+		declared   string // in SPDX
 	}{
 		{name: "none", declared: "NOASSERTION"},
 		{name: "ids are a list", in: []string{"MIT", "ISC"}, ids: []string{"ISC", "MIT"}, declared: "ISC AND MIT"},

@@ -8,11 +8,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// note is what a component carries for another Redoubt that reads it, and for
-// whoever looks: a property in CycloneDX, a part of sourceInfo in SPDX.
+// note is a property of a component in CycloneDX, or a part of sourceInfo in SPDX. Imports by
+// Redoubt read it.
 type note struct{ name, value string }
 
-// notes tell of a component what the formats have no place for.
+// notes returns the data of a component that the formats have no member for.
 func (c *component) notes() []note {
 	var list []note
 	add := func(name, value string) { list = append(list, note{name, value}) }
@@ -26,10 +26,10 @@ func (c *component) notes() []note {
 	return list
 }
 
-// lineInAddress is what a path must not end with, lest it is taken for a line.
+// lineInAddress matches the end of a path that could be mistaken for a line number.
 var lineInAddress = regexp.MustCompile(`#L[0-9]+$`)
 
-// address is the lockfile, with the line behind it where that is known.
+// address returns the lockfile, followed by the line number if that is known.
 func (p place) address() string {
 	if p.line == 0 && !lineInAddress.MatchString(p.lockfile) {
 		return p.lockfile
@@ -37,10 +37,10 @@ func (p place) address() string {
 	return p.lockfile + "#L" + strconv.Itoa(p.line)
 }
 
-// inSourceInfo escapes what parts the notes of SPDX.
+// inSourceInfo escapes the separators of notes in SPDX.
 var inSourceInfo = strings.NewReplacer("%", "%25", ",", "%2C", ";", "%3B")
 
-// sourceInfo writes notes as one line: "transitivity: direct; lockfile: a, b".
+// sourceInfo joins notes into one line: "transitivity: direct; lockfile: a, b".
 func sourceInfo(notes []note) string {
 	var b strings.Builder
 	for i, n := range notes {

@@ -38,7 +38,7 @@ type openVEXStatement struct {
 	Status        string           `json:"status"`
 	StatusNotes   string           `json:"status_notes"`
 	Justification string           `json:"justification,omitempty"`
-	Impact        string           `json:"impact_statement,omitempty"` // never beside a justification
+	Impact        string           `json:"impact_statement,omitempty"` // not together with a justification
 	Action        string           `json:"action_statement,omitempty"`
 }
 
@@ -51,8 +51,8 @@ type openVEXComponent struct {
 	ID string `json:"@id"`
 }
 
-// writeOpenVEX writes what was decided about the findings. Where that is
-// nothing there is no document, which is a model.InvalidError.
+// writeOpenVEX writes the triage decisions on the findings. If there are none, it returns a
+// model.InvalidError.
 func writeOpenVEX(w io.Writer, r model.SBOMRequest, c Content) (mediaType string, err error) {
 	doc := openVEX{
 		Context: "https://openvex.dev/ns/v0.2.0", ID: openVEXID(r, c),
@@ -77,8 +77,8 @@ func writeOpenVEX(w io.Writer, r model.SBOMRequest, c Content) (mediaType string
 	return "application/json", nil
 }
 
-// openVEXID names the document by what it is about, so that a later one, whose
-// version is its time, takes its place.
+// openVEXID returns the id of a document, derived from its subject. A later document has the same
+// id and a higher version, its creation time, and so replaces it.
 func openVEXID(r model.SBOMRequest, c Content) string {
 	parts := []string{"urn:redoubt:vex", url.PathEscape(orUnnamed(singleLine(c.Deployment)))}
 	if r.ProjectID != 0 {
@@ -90,8 +90,7 @@ func openVEXID(r model.SBOMRequest, c Content) string {
 	return strings.Join(parts, ":")
 }
 
-// openVEXStatements makes a statement for each vulnerability and verdict of a
-// project.
+// openVEXStatements returns one statement for each vulnerability and verdict of a project.
 func openVEXStatements(p Project) (list []openVEXStatement) {
 	type subject struct{ id, label string }
 	found := map[subject]*vulnerability{}
@@ -132,8 +131,8 @@ func openVEXStatements(p Project) (list []openVEXStatement) {
 	return list
 }
 
-// openVEXStatementOf says what a verdict does in the words of OpenVEX. What it
-// has no word for is affected, with what is done about it.
+// openVEXStatementOf converts a verdict to an OpenVEX statement. A verdict without a corresponding
+// status becomes affected, with an action statement.
 func openVEXStatementOf(v *vulnerability) (s openVEXStatement) {
 	said := v.verdict.said
 	s.Vulnerability.ID, s.Vulnerability.Name = v.sourceURL, v.id
@@ -156,7 +155,7 @@ func openVEXStatementOf(v *vulnerability) (s openVEXStatement) {
 	return s
 }
 
-// ownNote tells a triage in a form that a Redoubt reads again.
+// ownNote returns a triage as text that Redoubt can parse.
 func ownNote(t *model.VEXTriage) string {
 	note := "Redoubt triage: " + t.State.String()
 	if t.Reason != 0 {
@@ -169,7 +168,7 @@ func ownNote(t *model.VEXTriage) string {
 	return note
 }
 
-// unexplained stands where nobody said why.
+// unexplained returns a default explanation for a triage without a comment.
 func unexplained(said model.VEXStatement) string {
 	t := said.Own
 	switch {
@@ -197,8 +196,8 @@ func unexplained(said model.VEXStatement) string {
 	return "It is not to be fixed."
 }
 
-// productURL names a project as a package URL: its repository where the host is
-// one that package URLs know.
+// productURL returns the package URL of a project. It refers to the repository if package URLs have
+// a type for its host.
 func productURL(p Project) string {
 	kind := packageurl.TypeGeneric
 	if u, err := url.Parse(p.URL); err == nil {

@@ -23,7 +23,8 @@ func TestAnyContentIsValidJSON(t *testing.T) {
 	}
 }
 
-// One run of xmllint takes them all: reading the schema is what takes long.
+// TestAnyContentIsValidXML checks all documents in one run of xmllint, because loading the schema
+// is slow.
 func TestAnyContentIsValidXML(t *testing.T) {
 	for _, output := range xmlOutputs {
 		t.Run(output, func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// Every reference of a CycloneDX document leads somewhere.
+// TestReferencesLeadSomewhere checks that refs are unique and every reference has a target.
 func TestReferencesLeadSomewhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		deployment := rapid.Bool().Draw(t, "whole deployment")

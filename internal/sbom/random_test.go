@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// hostile are texts that break who does not escape or check.
+// hostile lists texts that break code without escaping or validation.
 var hostile = []string{
 	"", " ", "\x00", "\xff\xfe", "\ufffe\uffff", "a\tb\nc\r\nd", `"'&<>]]>`, "<script>alert(1)</script>", "<!--", "{{7*7}}", "../..", "/", "//",
 	":", "@", "@/", "?", "#", "%", "%zz", "a%2Fb", "a b", "É", "\u202eevil", "\u2028", "😀", "\x1b[31m", "-", ".", "..", "0",
@@ -53,7 +53,7 @@ var dependencies = rapid.Custom(func(t *rapid.T) model.Dependency {
 	}
 })
 
-// edges between the dependencies of a project, and some that lead nowhere.
+// edges generates edges between the dependencies of a project, some with unknown ids.
 var edges = rapid.Custom(func(t *rapid.T) model.DependencyEdge {
 	return model.DependencyEdge{From: rapid.Int64Range(1, 6).Draw(t, "from"), To: rapid.Int64Range(1, 6).Draw(t, "to")}
 })
@@ -79,7 +79,7 @@ var triages = rapid.Custom(func(t *rapid.T) model.VEXTriage {
 	return v
 })
 
-// findings draws findings, half of them about one of the dependencies.
+// findings generates findings, half of them about one of the dependencies.
 func findings(known []model.Dependency) *rapid.Generator[Vulnerability] {
 	return rapid.Custom(func(t *rapid.T) Vulnerability {
 		v := Vulnerability{
@@ -103,7 +103,7 @@ func findings(known []model.Dependency) *rapid.Generator[Vulnerability] {
 	})
 }
 
-// contents draws what may be exported; of one project when single is set.
+// contents generates contents, of one project if single is set.
 func contents(single bool) *rapid.Generator[Content] {
 	return rapid.Custom(func(t *rapid.T) Content {
 		c := sample()
@@ -135,7 +135,7 @@ var suppliers = rapid.Custom(func(t *rapid.T) (s model.SBOMSupplier) {
 	return s
 })
 
-// requests draws a request for an output that Check takes.
+// requests generates valid requests for an output.
 func requests(output string) *rapid.Generator[model.SBOMRequest] {
 	return rapid.Custom(func(t *rapid.T) model.SBOMRequest {
 		r := request(output)
@@ -151,7 +151,7 @@ func requests(output string) *rapid.Generator[model.SBOMRequest] {
 	})
 }
 
-// shuffled puts everything in a content that has no order into another one.
+// shuffled returns a content with its unordered lists in random order.
 func shuffled(c Content, seed uint64) Content {
 	random := rand.New(rand.NewPCG(seed, seed))
 	c.Projects = shuffle(random, c.Projects)

@@ -9,14 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Format is a family of documents that Write knows.
+// Format is a document format that Write supports.
 type Format struct {
 	Name     model.SBOMFormat
-	Versions []string // oldest first, as 1.5
-	XML      bool     // written as XML too, not only as JSON
+	Versions []string // oldest first, such as 1.5
+	XML      bool     // whether XML is supported in addition to JSON
 }
 
-// Formats lists what can be exported (docs/reference/sbom.md).
+// Formats returns the supported formats (docs/reference/sbom.md).
 func Formats() []Format {
 	return []Format{
 		{Name: model.CycloneDX, Versions: []string{"1.4", "1.5", "1.6"}, XML: true},
@@ -25,7 +25,7 @@ func Formats() []Format {
 	}
 }
 
-// ComponentTypes lists what the described software may be, in CycloneDX's words.
+// ComponentTypes returns the valid types of the described software, in CycloneDX's words.
 func ComponentTypes() []string {
 	return []string{
 		"application", "framework", "library", "container", "platform", "operating-system", "device",
@@ -33,10 +33,8 @@ func ComponentTypes() []string {
 	}
 }
 
-// Check reports whether a document can be written as requested: that the
-// version is one of the format's, the output one that it has, and the supplier
-// something that the schemas take. All faults are named at once, in a
-// model.InvalidError, with the locations of the contract's request body.
+// Check validates a request: version, output format, component type and supplier. It returns all
+// errors in one model.InvalidError, with the locations in the request body of the API.
 func Check(r model.SBOMRequest) error {
 	var faults []model.FieldError
 	fault := func(location, message string, value any) {
@@ -74,33 +72,31 @@ func checkFormat(r model.SBOMRequest, fault func(location, message string, value
 	}
 }
 
-// isEmail takes a bare address, in the plain form that schemas know.
+// isEmail reports whether s is a plain address, without a name, that the schemas accept.
 func isEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	return err == nil && a.Name == "" && a.Address == s && singleLine(s) == s && !strings.ContainsAny(s, "\" <>")
 }
 
-// webAddress returns the canonical form of an absolute http or https URL, or
-// nothing for any other text.
+// webAddress returns the canonical form of an absolute http or https URL, or "".
 func webAddress(s string) string {
 	u, err := url.Parse(singleLine(s))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !plainHost(u.Host) {
 		return ""
 	}
-	u.User = nil // nobody's password goes into a document
+	u.User = nil // passwords are removed
 	u.RawQuery = escapeQuery(u.RawQuery)
 	return u.String()
 }
 
-// plainHost takes names, addresses and ports, and no character that a URI
-// would not hold unescaped.
+// plainHost reports whether a host consists of characters that a URI may contain unescaped.
 func plainHost(host string) bool {
 	return host != "" && !strings.ContainsFunc(host, func(r rune) bool {
 		return !isLetterOrDigit(r) && !strings.ContainsRune(".-_:", r)
 	})
 }
 
-// escapeQuery escapes what a URI may not hold and leaves escapes alone.
+// escapeQuery escapes invalid characters and preserves existing escapes.
 func escapeQuery(query string) string {
 	var b strings.Builder
 	for i := range len(query) {
@@ -114,7 +110,7 @@ func escapeQuery(query string) string {
 	return b.String()
 }
 
-// escapeAt reports whether a percent sign begins an escape.
+// escapeAt reports whether a percent-encoded byte begins at i.
 func escapeAt(s string, i int) bool {
 	return s[i] == '%' && i+2 < len(s) && isHex(s[i+1:i+3])
 }

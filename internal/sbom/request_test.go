@@ -114,7 +114,7 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
-// CycloneDX 1.4 does not have all types.
+// TestComponentTypesOf14 checks the replacements of types that CycloneDX 1.4 lacks.
 func TestComponentTypesOf14(t *testing.T) {
 	changed := map[string]string{"platform": "application", "device-driver": "firmware", "machine-learning-model": "file", "data": "file"}
 	for _, kind := range ComponentTypes() {

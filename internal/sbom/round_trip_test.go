@@ -16,12 +16,11 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// billOutputs are the documents that come back, without the versions between.
+// billOutputs are the formats that can be imported, without the versions in between.
 var billOutputs = []string{"cyclonedx 1.4 xml", "cyclonedx 1.6 json", "spdx 2.3 json"}
 
-// merged is what an import of the written project restores: a package has the closest
-// transitivity of all lockfiles in each of them, and an edge of one lockfile holds in all
-// that have both ends.
+// merged returns the expected import of an exported project. A package has its most direct
+// transitivity in every lockfile, and an edge applies to every lockfile that contains both ends.
 func merged(p Project) Project {
 	type pkg struct{ ecosystem, name, version string }
 	of := func(d model.Dependency) pkg { return pkg{d.Ecosystem, d.Name, d.Version} }
@@ -47,8 +46,7 @@ func merged(p Project) Project {
 	return out
 }
 
-// heldBy tells of each dependency by lockfile and name what has to come back, and whom
-// it asks for.
+// heldBy describes each dependency that an import must restore, with its requirements.
 func heldBy(dependencies []model.Dependency, edges []model.DependencyEdge) map[string]string {
 	name := func(d model.Dependency) string {
 		return d.Lockfile + ": " + d.Ecosystem + " " + d.Name + "@" + d.Version
@@ -69,7 +67,7 @@ func heldBy(dependencies []model.Dependency, edges []model.DependencyEdge) map[s
 	return held
 }
 
-// comeBack reads a document that was written of a project, as what it says of lockfiles.
+// comeBack imports a document and returns its dependencies as a project.
 func comeBack(t rapid.TB, output string, doc []byte) Project {
 	t.Helper()
 	reports, err := report.Read(bytes.NewReader(doc), report.Options{Name: "bom"})
@@ -95,8 +93,8 @@ func comeBack(t rapid.TB, output string, doc []byte) Project {
 	return p
 }
 
-// checkRoundTrip writes a project, reads that, and writes what an import of it restores
-// again, which must be the document of what was read.
+// checkRoundTrip exports a project, imports the document, and exports the result. Both documents
+// must be equal.
 func checkRoundTrip(t rapid.TB, p Project) {
 	t.Helper()
 	restored := merged(p)
@@ -115,8 +113,8 @@ func checkRoundTrip(t rapid.TB, p Project) {
 	}
 }
 
-// projects draws a project of a few packages in several lockfiles: the same ones in
-// more than one, several versions of a name, edges in circles, names of all kinds.
+// projects generates a project with few packages in several lockfiles. It covers shared packages,
+// several versions, cycles and unusual names.
 var projects = rapid.Custom(func(t *rapid.T) Project {
 	p := Project{Name: "acme/web", Ref: "refs/heads/main"}
 	seen := map[string]int64{}
@@ -153,9 +151,8 @@ var projects = rapid.Custom(func(t *rapid.T) Project {
 	return p
 })
 
-// TestProjectsOfADeploymentAreNoPackages reads what was written of several projects:
-// one that nothing is known to be asked for, one with a package of its own, and one
-// that holds nothing.
+// TestProjectsOfADeploymentAreNoPackages checks that an import of a deployment does not contain its
+// projects as packages.
 func TestProjectsOfADeploymentAreNoPackages(t *testing.T) {
 	of := func(name string, list ...model.Dependency) Project {
 		return Project{Name: name, Ref: "refs/heads/main", Dependencies: list}
@@ -183,9 +180,8 @@ func TestWhatIsWrittenComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkRoundTrip(t, projects.Draw(t, "project")) })
 }
 
-// npmProject is a project whose graph has the shape of npm's: few direct packages, of
-// the others most are asked for by one or two and some by hundreds, a tenth there in
-// two versions, and circles.
+// npmProject returns a project whose graph has the shape of npm's. It has few direct packages and
+// cycles, a tenth of the packages occur in two versions, and some are required by hundreds.
 func npmProject(n int) Project {
 	random := rand.New(rand.NewPCG(1, uint64(n)))
 	p := Project{Name: "acme/web", Ref: "refs/heads/main"}

@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// request asks for one of the formats, as "cyclonedx 1.5 xml".
+// request returns the request for a format such as "cyclonedx 1.5 xml".
 func request(name string) model.SBOMRequest {
 	words := strings.Fields(name)
 	r := model.SBOMRequest{Format: model.CycloneDX, Version: words[1], XML: words[2] == "xml", ProjectID: 7, ComponentType: "application"}
@@ -37,7 +37,7 @@ var (
 
 const schemas = "testdata/schemas"
 
-// schemaFiles are the official JSON schemas by the address they have.
+// schemaFiles maps the addresses of the official JSON schemas to files.
 var schemaFiles = map[string]string{
 	"http://cyclonedx.org/schema/bom-1.4.schema.json":  schemas + "/bom-1.4.schema.json",
 	"http://cyclonedx.org/schema/bom-1.5.schema.json":  schemas + "/bom-1.5.schema.json",
@@ -50,7 +50,7 @@ var schemaFiles = map[string]string{
 
 const openVEXSchema = "https://github.com/openvex/spec/openvex_json_schema_0.2.0.json"
 
-// compiled holds the schemas by the output they are for.
+// compiled returns the schemas by output.
 var compiled = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.RegisterFormat(&jsonschema.Format{Name: "idn-email", Validate: func(v any) error {
@@ -92,7 +92,7 @@ var compiled = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 	return out, nil
 })
 
-// checkJSON says what the official schema has against a document.
+// checkJSON validates a document against the official schema.
 func checkJSON(output string, doc []byte) error {
 	all, err := compiled()
 	if err != nil {
@@ -105,7 +105,7 @@ func checkJSON(output string, doc []byte) error {
 	return all[output].Validate(value)
 }
 
-// checkXML has xmllint hold documents against the official schema.
+// checkXML validates documents against the official schema with xmllint.
 func checkXML(t *testing.T, output string, docs ...[]byte) {
 	t.Helper()
 	xmllint, err := exec.LookPath("xmllint")
@@ -145,7 +145,7 @@ func write(t interface {
 	return buf.Bytes()
 }
 
-// The validators must refuse what is wrong, or they prove nothing.
+// TestValidatorsRefuse checks that the validators reject invalid documents.
 func TestValidatorsRefuse(t *testing.T) {
 	for _, output := range jsonOutputs {
 		if err := checkJSON(output, []byte(`{"bomFormat":"Cyclone","specVersion":"1.5","version":1}`)); err == nil {

@@ -20,8 +20,8 @@ import (
 
 const noAssertion = "NOASSERTION"
 
-// spdxPurposes maps the component types; others are OTHER. The underscore is
-// the JSON schema's.
+// spdxPurposes maps component types to purposes; other types are OTHER. The JSON schema requires
+// the underscore.
 var spdxPurposes = map[string]string{
 	"application": "APPLICATION", "framework": "FRAMEWORK", "library": "LIBRARY", "container": "CONTAINER",
 	"operating-system": "OPERATING_SYSTEM", "device": "DEVICE", "device-driver": "FIRMWARE", "firmware": "FIRMWARE",
@@ -80,7 +80,7 @@ func spdxCreation(c Content) *v2_3.CreationInfo {
 	}
 }
 
-// spdxSupplier names the organisation, or else the person to be reached.
+// spdxSupplier returns the organization, or else the contact person.
 func spdxSupplier(s model.SBOMSupplier) *common.Supplier {
 	kind, name := "Organization", singleLine(s.Name)
 	if name == "" {
@@ -97,8 +97,7 @@ func spdxSupplier(s model.SBOMSupplier) *common.Supplier {
 
 var notInSPDXID = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// spdxID makes an identifier of a ref: something to read, and a digest that
-// keeps it unique.
+// spdxID returns an identifier for a ref: a readable part, and a digest that makes it unique.
 func spdxID(ref string) common.ElementID {
 	sum := sha256.Sum256([]byte(ref))
 	text := strings.Trim(notInSPDXID.ReplaceAllString(ref, "-"), "-")
@@ -142,10 +141,10 @@ func spdxPackage(
 	return p
 }
 
-// personal begins the name of a supplier that is a person.
+// personal is the prefix of a supplier that is a person.
 const personal = "Person: "
 
-// spdxSupplierOf names who gives a package out, or says that nobody knows.
+// spdxSupplierOf returns the supplier of a package, or NOASSERTION.
 func spdxSupplierOf(c *component) *common.Supplier {
 	person, isPerson := strings.CutPrefix(c.supplier, personal)
 	switch {
@@ -157,14 +156,14 @@ func spdxSupplierOf(c *component) *common.Supplier {
 	return &common.Supplier{SupplierType: "Organization", Supplier: c.supplier}
 }
 
-// spdxAdvisories collects the pages of the vulnerabilities by the ref of what
-// they affect. One that is explained nowhere has nothing to refer to.
+// spdxAdvisories returns the pages of vulnerabilities by the ref of the affected component. A
+// vulnerability without pages is omitted.
 func spdxAdvisories(vulnerabilities []*vulnerability) map[string][]*v2_3.PackageExternalReference {
 	type page struct{ ref, address string }
 	seen, refs := map[page]bool{}, map[string][]*v2_3.PackageExternalReference{}
 	for _, v := range vulnerabilities {
 		if v.verdict.suppressed() {
-			continue // SPDX 2.3 cannot say why
+			continue // SPDX 2.3 has no member for the reason
 		}
 		comment := v.id
 		if s := v.severity.String(); s != "" {
@@ -186,14 +185,14 @@ func spdxAdvisories(vulnerabilities []*vulnerability) map[string][]*v2_3.Package
 	return refs
 }
 
-// spdxRelationships writes the edges that are known: NONE where a package asks for
-// nothing, NOASSERTION where that is not told.
+// spdxRelationships returns the known edges. A package that requires nothing depends on NONE, and
+// one with unknown requirements on NOASSERTION.
 func spdxRelationships(doc document) []*v2_3.Relationship {
 	var list []*v2_3.Relationship
 	relate := func(from common.DocElementID, kind string, to common.DocElementID, comment string) {
 		list = append(list, &v2_3.Relationship{RefA: from, Relationship: kind, RefB: to, RelationshipComment: comment})
 	}
-	ids := map[string]common.ElementID{} // each is made once, and stands in many edges
+	ids := map[string]common.ElementID{} // cached, since each id is used in many edges
 	element := func(ref string) common.DocElementID {
 		id, made := ids[ref]
 		if !made {
@@ -227,11 +226,10 @@ func spdxRelationships(doc document) []*v2_3.Relationship {
 	return list
 }
 
-// extractedLicenses are those that SPDX does not list, by the reference that
-// stands for them in expressions.
+// extractedLicenses maps references in expressions to the licenses that SPDX does not list.
 type extractedLicenses map[string]string
 
-// declared writes the licences of a package as one expression.
+// declared returns the licenses of a package as one expression.
 func (x extractedLicenses) declared(licenses []license) string {
 	terms := make([]string, 0, len(licenses))
 	for _, l := range licenses {

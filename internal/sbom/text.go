@@ -5,16 +5,16 @@ import (
 	"unicode"
 )
 
-// maxVersion is the longest version that the schemas take, in characters.
+// maxVersion is the maximum length of a version in the schemas, in characters.
 const maxVersion = 1024
 
-// singleLine makes a single line of a text that others wrote: valid UTF-8 without
-// control characters, which XML could not hold, and without space around it.
+// singleLine returns untrusted text as a single line of valid UTF-8 without surrounding space. It
+// removes control characters, which are invalid in XML.
 func singleLine(s string) string {
 	return strings.TrimSpace(strings.Map(oneLine, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
-// multiLine is singleLine for longer texts, which keep their line breaks and tabs.
+// multiLine is singleLine for longer texts. It preserves line breaks and tabs.
 func multiLine(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -35,7 +35,7 @@ func oneLine(r rune) rune {
 	return r
 }
 
-// versionText is line for versions, cut to what the schemas take.
+// versionText is singleLine for versions. It truncates to the maximum length of the schemas.
 func versionText(s string) string {
 	s = singleLine(s)
 	if len(s) <= maxVersion {

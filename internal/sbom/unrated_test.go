@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// A document rates no vulnerability that nobody rates.
+// TestUnratedHasNoSeverity checks that an unrated finding has no severity in the document.
 func TestUnratedHasNoSeverity(t *testing.T) {
 	for unrated, want := range map[bool]model.Severity{true: 0, false: model.SeverityMedium} {
 		body, err := model.Body{SCABody: &model.SCABody{Unrated: unrated}}.Members()

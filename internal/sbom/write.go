@@ -10,9 +10,9 @@ import (
 
 var serialPattern = regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// Write writes the document that was asked for and returns its media type. A
-// request that Check refuses is a model.InvalidError; other errors are the
-// writer's, or say that the content does not fit the request.
+// Write writes the document of a request and returns its media type. A request that Check rejects
+// is a model.InvalidError. Other errors are those of w, or report that the content does not match
+// the request.
 func Write(w io.Writer, r model.SBOMRequest, c Content) (mediaType string, err error) {
 	if err := Check(r); err != nil {
 		return "", err

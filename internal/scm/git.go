@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// gitHost is one remote of git, which can be asked for its branches and no more.
+// gitHost is a plain git remote. It supports only reading branches.
 type gitHost struct {
 	reach      Reach
 	remote     string
@@ -29,14 +29,14 @@ func newGit(c Config, to model.Connection, credential model.HostCredential) *git
 	return &gitHost{c.Reach, to.BaseURL, credential}
 }
 
-// Who implements Host: git tells nobody who they are. It is an error where the remote
-// cannot be read.
+// Who implements Host. Git has no accounts, so it returns a name derived from the credential. It
+// returns an error if the remote cannot be read.
 func (h *gitHost) Who(ctx context.Context) (Account, error) {
 	_, err := h.head(ctx)
 	return Account{Login: cmp.Or(h.credential.Username, string(h.credential.Kind), "anybody")}, err
 }
 
-// Repositories implements Host: there is one.
+// Repositories implements Host. It returns one repository.
 func (h *gitHost) Repositories(ctx context.Context, take func([]model.Repository) error) error {
 	r, err := h.Repository(ctx, "")
 	if err != nil {
@@ -45,7 +45,7 @@ func (h *gitHost) Repositories(ctx context.Context, take func([]model.Repository
 	return take([]model.Repository{r})
 }
 
-// Repository implements Host. Its id is its address, which is all that git knows it by.
+// Repository implements Host. The id of the repository is its URL.
 func (h *gitHost) Repository(ctx context.Context, _ string) (model.Repository, error) {
 	head, err := h.head(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (h *gitHost) Repository(ctx context.Context, _ string) (model.Repository, e
 		return model.Repository{}, err
 	}
 	name := strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
-	if u.Scheme == "file" { // where it lies on the machine is no part of its name
+	if u.Scheme == "file" { // the name does not include the path of the parent directories
 		name = filepath.Base(filepath.Dir(name)) + "/" + filepath.Base(name)
 	}
 	if !strings.Contains(name, "/") {
@@ -70,7 +70,7 @@ func (h *gitHost) Repository(ctx context.Context, _ string) (model.Repository, e
 	return r, nil
 }
 
-// head asks the remote for its default branch; empty: it has none.
+// head returns the default branch of the remote, or "" if it has none.
 func (h *gitHost) head(ctx context.Context) (string, error) {
 	told, err := h.ask(ctx, "HEAD")
 	for line := range strings.Lines(told) {
@@ -93,7 +93,7 @@ func (h *gitHost) Branch(ctx context.Context, _ model.Repository, name string) (
 	return "", cmp.Or(err, fmt.Errorf("branch %.100q: %w", name, model.ErrNotFound))
 }
 
-// ask asks the remote for a ref.
+// ask runs git ls-remote for a ref and returns the lines of that ref.
 func (h *gitHost) ask(ctx context.Context, ref string) (told string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
@@ -122,8 +122,8 @@ func (h *gitHost) ask(ctx context.Context, ref string) (told string, err error) 
 	return out.kept.String(), nil
 }
 
-// refLines keeps what git ls-remote says of one ref: it lists all whose names end so, of
-// which there may be any number.
+// refLines stores the lines of git ls-remote for one ref. The command lists every ref that ends
+// with the name, so their number is unlimited.
 type refLines struct {
 	ref        string
 	line, kept bounded
@@ -132,7 +132,7 @@ type refLines struct {
 // Write implements io.Writer.
 func (l *refLines) Write(p []byte) (int, error) {
 	for part := range bytes.Lines(p) {
-		_, _ = l.line.Write(part) // bounded: what is longer is no ref of ours
+		_, _ = l.line.Write(part) // bounded: a longer line is never the ref's
 		if !bytes.HasSuffix(part, []byte("\n")) {
 			continue
 		}
@@ -144,7 +144,7 @@ func (l *refLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// bounded keeps the first part of what a program says.
+// bounded stores the first 64 KiB of a program's output.
 type bounded struct{ bytes.Buffer }
 
 // Write implements io.Writer.
@@ -155,9 +155,9 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// environment has git ask nobody, run nothing and go nowhere but to the remote's own
-// address. Credentials are in it, or in a file of home, and never among the arguments,
-// which everybody on the machine can read.
+// environment returns the environment of git. It prevents prompts, hooks, redirects and connections
+// to addresses other than the resolved one. Credentials are in the environment or in files in home,
+// never in the arguments, which every user of the machine can read.
 func (h *gitHost) environment(ctx context.Context, home string) ([]string, error) {
 	u, err := url.Parse(h.remote)
 	if err != nil {
@@ -207,7 +207,8 @@ func (h *gitHost) environment(ctx context.Context, home string) ([]string, error
 	return env, nil
 }
 
-// sshCommand is ssh with the connection's key alone, to a host whose key is known.
+// sshCommand returns an ssh command that uses only the connection's key and accepts only its known
+// hosts.
 func (h *gitHost) sshCommand(home string, u *url.URL, address string) (string, error) {
 	key, known := filepath.Join(home, "key"), filepath.Join(home, "known_hosts")
 	for path, text := range map[string]string{
@@ -229,10 +230,10 @@ func (h *gitHost) sshCommand(home string, u *url.URL, address string) (string, e
 	}, " "), nil
 }
 
-// quoted is a word of a shell.
+// quoted returns a quoted shell word.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// What follows is what git alone cannot do.
+// The remaining methods are not supported by plain git.
 
 // ChangeRequests implements Host.
 func (h *gitHost) ChangeRequests(context.Context, model.Repository) ([]model.ChangeRequest, error) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestARefIsFoundAmongAnyNumber: whoever may push can make branches whose names end so.
+// TestARefIsFoundAmongAnyNumber checks that a ref is found among many refs whose names end with it.
+// Any user with push access can create those.
 func TestARefIsFoundAmongAnyNumber(t *testing.T) {
 	const commit = "0123456789012345678901234567890123456789"
 	var told strings.Builder

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// remote serves a repository over HTTP to who shows a password.
+// remote serves a repository over HTTP with basic authentication.
 func remote(t *testing.T) (address string) {
 	t.Helper()
 	git, err := exec.LookPath("git")
@@ -102,7 +102,8 @@ func TestKeysAreShownToTheirHostAlone(t *testing.T) {
 	}
 }
 
-// TestFoldersAreNoRemotes but of a server that is told so, which names them by their end.
+// TestFoldersAreNoRemotes checks that a folder is a valid remote only if Config.Local is set. The
+// repository's name is the end of the path.
 func TestFoldersAreNoRemotes(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// giteaHost is Gitea, or Forgejo, which has its API. Its pages may be shorter than we
-// ask for, so lists are read until one is empty.
+// giteaHost is Gitea, or Forgejo, which has the same API. Its pages may be shorter than requested,
+// so lists are read until a page is empty.
 type giteaHost struct {
 	base string
 	api  rest
@@ -26,7 +26,7 @@ func newGitea(c Config, to model.Connection, credential model.HostCredential) *g
 	}}
 }
 
-// What Gitea answers, as far as we read it.
+// These types contain the members of Gitea's responses that are used.
 type (
 	giteaUser struct {
 		ID    int64  `json:"id"`
@@ -169,7 +169,7 @@ func (h *giteaHost) ChangeRequest(ctx context.Context, r model.Repository, numbe
 	return goodChange(p.change())
 }
 
-// statusWord is what Gitea and GitHub call what became of a commit.
+// statusWord maps states to the words of Gitea and GitHub.
 var statusWord = map[StatusState]string{
 	StatusPending: "pending",
 	StatusSuccess: "success",
@@ -184,8 +184,8 @@ func (h *giteaHost) SetStatus(ctx context.Context, r model.Repository, commit st
 	}, nil)
 }
 
-// comment is one of Gitea as all hosts have them. What is on one line is one conversation
-// there, whichever review it is part of.
+// comment converts a comment of Gitea. All comments on a line are one thread, even if they belong
+// to different reviews.
 func (c giteaComment) comment() Comment {
 	out := Comment{
 		ID: strconv.FormatInt(c.ID, 10), Author: c.User.Login, AuthorID: idText(c.User.ID),
@@ -198,7 +198,7 @@ func (c giteaComment) comment() Comment {
 	return out
 }
 
-// Comments implements Host. Those on lines belong to reviews.
+// Comments implements Host. Comments on lines belong to reviews.
 func (h *giteaHost) Comments(ctx context.Context, r model.Repository, number int64) (out []Comment, err error) {
 	take := func(path string) error {
 		var list []giteaComment
@@ -208,7 +208,7 @@ func (h *giteaHost) Comments(ctx context.Context, r model.Repository, number int
 		}
 		return err
 	}
-	if err := take(giteaAt(r, "issues", number, "comments")); err != nil { // which has no pages
+	if err := take(giteaAt(r, "issues", number, "comments")); err != nil { // this list has no pages
 		return nil, err
 	}
 	return out, listed(ctx, h.api, func(n int) string {
@@ -227,8 +227,8 @@ func (h *giteaHost) Comments(ctx context.Context, r model.Repository, number int
 		})
 }
 
-// AddComment implements Host. One on a line is a review of its own, which does not tell
-// the comment's id.
+// AddComment implements Host. A comment on a line is a review, whose response does not contain the
+// comment's id.
 func (h *giteaHost) AddComment(
 	ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment,
 ) (Comment, error) {
@@ -251,7 +251,7 @@ func (h *giteaHost) AddComment(
 	return c, err
 }
 
-// review writes on a line.
+// review adds a comment on a line.
 func (h *giteaHost) review(
 	ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment,
 ) (made giteaReview, err error) {
@@ -265,8 +265,8 @@ func (h *giteaHost) review(
 	}, &made)
 }
 
-// Reply implements Host: on the line, which is the same conversation, or beside it where
-// the line is no part of the change any more.
+// Reply implements Host. It replies on the same line, which is the same thread. If the line is no
+// longer part of the change, it adds a comment to the change request.
 func (h *giteaHost) Reply(
 	ctx context.Context, r model.Repository, on model.ChangeRequest, to Comment, body string,
 ) error {
@@ -285,14 +285,14 @@ func (h *giteaHost) EditComment(ctx context.Context, r model.Repository, _ int64
 	return h.api.ask(ctx, http.MethodPatch, giteaAt(r, "issues", "comments", c.ID), map[string]string{"body": c.Body}, nil)
 }
 
-// ResolveComment implements Host. Older ones have no such operation.
+// ResolveComment implements Host. Older versions do not support it.
 func (h *giteaHost) ResolveComment(ctx context.Context, r model.Repository, _ int64, c Comment) error {
 	return unsupportedWhereMissing(
 		h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", "comments", c.ID, "resolve"), nil, nil),
 	)
 }
 
-// Permission implements Host. It is asked under the name that the repository has now.
+// Permission implements Host. It requests the current name of the repository first.
 func (h *giteaHost) Permission(ctx context.Context, r model.Repository, login string) (Permission, Account, error) {
 	now, err := h.Repository(ctx, r.HostID)
 	if err != nil {
@@ -313,7 +313,7 @@ func (h *giteaHost) User(ctx context.Context, login string) (Account, error) {
 	return u.account(), err
 }
 
-// permissions are the names that hosts give them.
+// permissions maps the hosts' names of permissions.
 var permissions = map[string]Permission{
 	"read":  MayRead,
 	"write": MayWrite,
@@ -321,7 +321,7 @@ var permissions = map[string]Permission{
 	"owner": MayAdminister,
 }
 
-// giteaEvents are what a webhook has to tell.
+// giteaEvents are the events that a webhook must send.
 var giteaEvents = []string{
 	"push", "pull_request", "pull_request_sync", "issue_comment", "pull_request_comment", "repository",
 }

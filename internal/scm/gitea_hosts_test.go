@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/hosttest"
 )
 
-// TestHostsGitea says and asks everything of a real Gitea.
+// TestHostsGitea calls every operation on a real Gitea.
 func TestHostsGitea(t *testing.T) {
 	g := hosttest.StartGitea(t)
 	ada := g.User(t, "ada")
@@ -121,7 +121,7 @@ func TestHostsGitea(t *testing.T) {
 	}
 }
 
-// answersReachTheirThread has ada answer our comment on a line, and ours her.
+// answersReachTheirThread checks the threads of replies to comments on lines, by both users.
 func answersReachTheirThread(t *testing.T, g *hosttest.Gitea, ours, adas scm.Host, r model.Repository, c model.ChangeRequest) {
 	t.Helper()
 	ctx := t.Context()
@@ -146,7 +146,7 @@ func answersReachTheirThread(t *testing.T, g *hosttest.Gitea, ours, adas scm.Hos
 			t.Errorf("our answer is %+v", n)
 		}
 	}
-	time.Sleep(3 * time.Second) // Gitea tells seconds
+	time.Sleep(3 * time.Second) // Gitea's times have a resolution of a second
 	g.Call(t, http.MethodPatch, "/repos/acme/payments/issues/comments/"+list[2].ID, map[string]string{"body": "/redoubt reopen"}, nil)
 	if now, err = ours.Comments(ctx, r, c.Number); err != nil {
 		t.Fatal(err)
@@ -156,13 +156,13 @@ func answersReachTheirThread(t *testing.T, g *hosttest.Gitea, ours, adas scm.Hos
 			t.Errorf("edited by another, it is %+v", n)
 		}
 	}
-	if changed, err := ours.ChangeRequest(ctx, r, c.Number); err != nil || !changed.UpdatedAt.After(c.UpdatedAt) { // by which polling tells that there are answers
+	if changed, err := ours.ChangeRequest(ctx, r, c.Number); err != nil || !changed.UpdatedAt.After(c.UpdatedAt) { // polling detects new replies by this time
 		t.Errorf("the change request is of %v, was of %v, %v", changed.UpdatedAt, c.UpdatedAt, err)
 	}
 }
 
-// keepsTickets creates an issue for real, finds it by its marker, and reads that somebody
-// closed it.
+// keepsTickets creates a real issue, finds it by its marker, and reads its state after it is
+// closed.
 func keepsTickets(t *testing.T, g *hosttest.Gitea, h scm.Host) {
 	t.Helper()
 	tracker, is := h.(scm.Tracker)

@@ -16,10 +16,10 @@ import (
 type githubHost struct {
 	base string
 	api  *github.Client
-	app  bool // an installation, which is nobody and lists its own repositories
+	app  bool // authenticated as an installation of an app, which has no user and its own list of repositories
 }
 
-// githubAPI is where the API of a GitHub is.
+// githubAPI returns the base URL of the API of a GitHub instance.
 func githubAPI(base string) string {
 	if u, err := url.Parse(base); err == nil && u.Hostname() == "github.com" {
 		return "https://api.github.com/"
@@ -56,7 +56,7 @@ func newGitHub(c Config, to model.Connection, credential model.HostCredential) (
 	return &githubHost{to.BaseURL, g, credential.Kind == model.CredentialApp}, nil
 }
 
-// Who implements Host. An app is who its comments are by.
+// Who implements Host. The account of an app is the bot user that writes its comments.
 func (h *githubHost) Who(ctx context.Context) (Account, error) {
 	if h.app {
 		var app github.App
@@ -100,7 +100,7 @@ func (h *githubHost) Repositories(ctx context.Context, take func([]model.Reposit
 	})
 }
 
-// turned asks for page after page.
+// turned requests the pages of a list in order.
 func turned(ask func(github.ListOptions) (*github.Response, error)) error {
 	for n := 1; n != 0; {
 		if n > maxPages {
@@ -110,7 +110,7 @@ func turned(ask func(github.ListOptions) (*github.Response, error)) error {
 		if err != nil {
 			return explained(err)
 		}
-		if answer.NextPage != 0 && answer.NextPage <= n { // the host says that the next page is one before
+		if answer.NextPage != 0 && answer.NextPage <= n { // the host's next page is not after the current one
 			return nil
 		}
 		n = answer.NextPage
@@ -177,7 +177,7 @@ func (h *githubHost) ChangeRequests(ctx context.Context, r model.Repository) (ou
 	})
 }
 
-// enough is an answer that no page follows, where there is enough.
+// enough marks a response as the last page if is is true.
 func enough(answer *github.Response, is bool) *github.Response {
 	if is && answer != nil {
 		answer.NextPage = 0
@@ -297,12 +297,12 @@ func (h *githubHost) EditComment(ctx context.Context, r model.Repository, _ int6
 	return explained(err)
 }
 
-// ResolveComment implements Host: only the other API of GitHub could.
+// ResolveComment implements Host. Only GitHub's GraphQL API supports it.
 func (h *githubHost) ResolveComment(context.Context, model.Repository, int64, Comment) error {
 	return ErrUnsupported
 }
 
-// Permission implements Host. It is asked under the name that the repository has now.
+// Permission implements Host. It requests the current name of the repository first.
 func (h *githubHost) Permission(ctx context.Context, r model.Repository, login string) (Permission, Account, error) {
 	now, err := h.Repository(ctx, r.HostID)
 	if err != nil {
@@ -315,7 +315,7 @@ func (h *githubHost) Permission(ctx context.Context, r model.Repository, login s
 
 // User implements Host.
 func (h *githubHost) User(ctx context.Context, login string) (Account, error) {
-	if login == "" { // which would be our own account
+	if login == "" { // an empty login would return the account itself
 		return Account{}, model.ErrNotFound
 	}
 	u, _, err := h.api.Users.Get(ctx, url.PathEscape(login))
@@ -326,7 +326,7 @@ func githubAccount(u *github.User) Account {
 	return Account{idText(u.GetID()), model.Line(u.GetLogin())}
 }
 
-// githubEvents are what a webhook has to tell.
+// githubEvents are the events that a webhook must send.
 var githubEvents = []string{"push", "pull_request", "issue_comment", "pull_request_review_comment", "repository"}
 
 // Hooks implements Host.

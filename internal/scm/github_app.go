@@ -24,7 +24,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// appKey reads the private key of a GitHub App.
+// appKey parses the private key of a GitHub App.
 func appKey(text string) (*rsa.PrivateKey, error) {
 	wrong := model.Invalid(
 		"credential.secret", "this is no private key of a GitHub App: paste the .pem file that GitHub made",
@@ -44,8 +44,8 @@ func appKey(text string) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// appTransport shows the token of an app's installation, which lasts an hour, and
-// fetches another in time; questions about the app itself show the app.
+// appTransport authenticates requests with the token of an app's installation and renews it before
+// it expires. Requests about the app itself use a JSON Web Token of the app.
 type appTransport struct {
 	base              http.RoundTripper
 	key               *rsa.PrivateKey
@@ -55,7 +55,7 @@ type appTransport struct {
 	who               asker
 	tokens            *Tokens
 
-	mu sync.Mutex // so that of those who wait for a token one makes it
+	mu sync.Mutex // ensures that concurrent requests create one token
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -76,7 +76,7 @@ func (t *appTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, err
 	}
 	t.tokens.drop(t.who, token)
-	if again, ok := repeated(r); kept && ok { // the app was installed anew since the token was made, or it was revoked
+	if again, ok := repeated(r); kept && ok { // the app was reinstalled, or the token revoked
 		if token, _, err = t.current(r.Context()); err == nil {
 			return t.show(again, token)
 		}
@@ -84,14 +84,14 @@ func (t *appTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// show asks with a token.
+// show sends a request with a token.
 func (t *appTransport) show(r *http.Request, token string) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+token)
 	return t.base.RoundTrip(r)
 }
 
-// repeated is a request that was sent before, if it can be sent again.
+// repeated returns a copy of a request to send again. ok is false if its body cannot be read again.
 func repeated(r *http.Request) (again *http.Request, ok bool) {
 	again = r.Clone(r.Context())
 	if r.Body == nil {
@@ -105,13 +105,13 @@ func repeated(r *http.Request) (again *http.Request, ok bool) {
 	return again, err == nil
 }
 
-// unknownTo reports whether a host does not take what it was shown.
+// unknownTo reports whether a host rejected the credential.
 func unknownTo(err error) bool {
 	no, is := errors.AsType[*HostError](err)
 	return is && no.Status == http.StatusUnauthorized
 }
 
-// proof says who the app is: a JSON Web Token, for some minutes.
+// proof returns a JSON Web Token that authenticates the app for eight minutes.
 func (t *appTransport) proof() (string, error) {
 	now := t.clock()
 	claims, err := json.Marshal(map[string]any{
@@ -129,7 +129,7 @@ func (t *appTransport) proof() (string, error) {
 	return text + "." + base64.RawURLEncoding.EncodeToString(signed), err
 }
 
-// current is the installation's token, and whether it was kept from before.
+// current returns the installation's token and whether it was cached.
 func (t *appTransport) current(ctx context.Context) (token string, kept bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,14 +143,14 @@ func (t *appTransport) current(ctx context.Context) (token string, kept bool, er
 	return token, false, err
 }
 
-// narrow bounds what a token of an installation may do.
+// narrow restricts the repositories and permissions of an installation token.
 type narrow struct {
 	RepositoryIDs []int64           `json:"repository_ids"`
 	Permissions   map[string]string `json:"permissions"`
 }
 
-// make has the host make a token of the installation; nil gives it all that the
-// installation may.
+// make creates a token of the installation. If only is nil, the token has all permissions of the
+// installation.
 func (t *appTransport) make(ctx context.Context, only *narrow) (token string, until time.Time, err error) {
 	proof, err := t.proof()
 	if err != nil {
@@ -190,8 +190,8 @@ func (t *appTransport) make(ctx context.Context, only *narrow) (token string, un
 	return made.Token, made.ExpiresAt, err
 }
 
-// CloneToken has GitHub make a token with which git may read one repository, and nothing
-// else, for an hour. It is for connections by an app.
+// CloneToken creates a token that can only read the contents of one repository, for an hour. The
+// connection must use a GitHub App.
 func (c Config) CloneToken(
 	ctx context.Context, at model.Connection, credential model.HostCredential, r model.Repository,
 ) (string, error) {

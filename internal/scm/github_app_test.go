@@ -78,14 +78,14 @@ func TestAppsShowTheirInstallationsToken(t *testing.T) {
 	}
 }
 
-// githubApp is a GitHub that makes tokens for the installation of an app, takes the newest
-// alone, and notes how it answered.
+// githubApp is a GitHub server that creates tokens for the installation of an app. It accepts only
+// the newest token and records its responses.
 type githubApp struct {
 	*httptest.Server
 	credential model.HostCredential
 	now        time.Time
 	made       int
-	revoked    bool // the newest token
+	revoked    bool // whether the newest token is revoked
 	answers    []string
 }
 
@@ -123,8 +123,8 @@ func (g *githubApp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestRoundsOfAnAppShareItsToken until shortly before it ends, and what the host told: by
-// whichever token.
+// TestRoundsOfAnAppShareItsToken checks that an app's requests share one token until shortly before
+// it expires. They also share cached responses, independently of the token.
 func TestRoundsOfAnAppShareItsToken(t *testing.T) {
 	g := newGitHubApp(t)
 	c := config(loopback)
@@ -140,7 +140,7 @@ func TestRoundsOfAnAppShareItsToken(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	other := newGitHubApp(t).credential // of the same ids, by somebody who has another key
+	other := newGitHubApp(t).credential // same ids, different key
 	for _, step := range []struct {
 		what    string
 		do      func()
@@ -164,7 +164,8 @@ func TestRoundsOfAnAppShareItsToken(t *testing.T) {
 	}
 }
 
-// TestATokenThatIsRefusedAtOnceIsNotMadeAgain: the answer is the host's.
+// TestATokenThatIsRefusedAtOnceIsNotMadeAgain checks that the host's error is returned if it
+// rejects a new token.
 func TestATokenThatIsRefusedAtOnceIsNotMadeAgain(t *testing.T) {
 	g := newGitHubApp(t)
 	c := config(loopback)
@@ -189,7 +190,7 @@ func TestATokenThatIsRefusedAtOnceIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// signed reports whether the key's owner made a JSON Web Token.
+// signed reports whether a JSON Web Token is signed with the key.
 func signed(key *rsa.PrivateKey, token string) bool {
 	text, signature, found := cutLast(token, ".")
 	raw, err := base64.RawURLEncoding.DecodeString(signature)
@@ -205,13 +206,13 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// TestARightThatIsGivenIsUsed: a token may do what the app could when it was made, so one that
-// is kept is made anew where the host refuses something, and not with each refusal.
+// TestARightThatIsGivenIsUsed checks that a rejected request renews a cached token. A token has the
+// permissions of the app at its creation. A new token is not renewed again at once.
 func TestARightThatIsGivenIsUsed(t *testing.T) {
 	g := newGitHubApp(t)
 	c := config(loopback)
 	c.Clock, c.Tokens = func() time.Time { return g.now }, scm.NewTokens()
-	made, granted := 0, 1000 // the first token that may
+	made, granted := 0, 1000 // the number of the first token with the permission
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			made++

@@ -13,8 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// gitlabHost is GitLab, whose projects are our repositories and whose merge requests
-// are our change requests.
+// gitlabHost is GitLab. Its projects are repositories, and its merge requests are change requests.
 type gitlabHost struct {
 	base string
 	api  rest
@@ -26,7 +25,7 @@ func newGitLab(c Config, to model.Connection, credential model.HostCredential) *
 	}}
 }
 
-// What GitLab answers, as far as we read it.
+// These types contain the members of GitLab's responses that are used.
 type (
 	gitlabUser struct {
 		ID       int64  `json:"id"`
@@ -94,7 +93,7 @@ func (p gitlabProject) repository() model.Repository {
 	}
 }
 
-// Repositories implements Host: of all projects, those that the account is a member of.
+// Repositories implements Host. It lists the projects that the account is a member of.
 func (h *gitlabHost) Repositories(ctx context.Context, take func([]model.Repository) error) error {
 	return listed(ctx, h.api, func(n int) string {
 		return "/projects" + page(n, "membership", "true", "order_by", "id", "per_page", strconv.Itoa(perPage))
@@ -170,8 +169,8 @@ func (h *gitlabHost) ChangeRequest(ctx context.Context, r model.Repository, numb
 	return goodChange(m.change())
 }
 
-// SetStatus implements Host. GitLab knows no error apart from failure, and refuses to
-// say the same twice.
+// SetStatus implements Host. GitLab has no error state separate from failure, and rejects a
+// repeated pending state.
 func (h *gitlabHost) SetStatus(ctx context.Context, r model.Repository, commit string, s Status) error {
 	word := map[StatusState]string{
 		StatusPending: "pending",
@@ -183,13 +182,13 @@ func (h *gitlabHost) SetStatus(ctx context.Context, r model.Repository, commit s
 		"state": word, "name": s.Context, "target_url": s.URL, "description": s.Text,
 	}, nil)
 	var refused *HostError
-	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && word == "pending" { // it is pending already
+	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && word == "pending" { // already pending
 		return nil
 	}
 	return err
 }
 
-// Comments implements Host: the first note of each discussion, and answers to it.
+// Comments implements Host. It returns the notes of all discussions, except those of the system.
 func (h *gitlabHost) Comments(ctx context.Context, r model.Repository, number int64) (out []Comment, err error) {
 	return out, listed(ctx, h.api, func(n int) string {
 		return gitlabAt(r, "merge_requests", number, "discussions") + page(n, "per_page", strconv.Itoa(perPage))
@@ -214,10 +213,10 @@ func (h *gitlabHost) Comments(ctx context.Context, r model.Repository, number in
 	})
 }
 
-// gitlabBot is how GitLab names the users of projects' and groups' tokens.
+// gitlabBot matches the names of the users of project and group tokens.
 var gitlabBot = regexp.MustCompile(`^(project|group)_[0-9]+_bot`)
 
-// AddComment implements Host. Each begins a discussion.
+// AddComment implements Host. Each comment starts a discussion.
 func (h *gitlabHost) AddComment(
 	ctx context.Context, r model.Repository, to model.ChangeRequest, c Comment,
 ) (Comment, error) {
@@ -265,7 +264,7 @@ func (h *gitlabHost) ResolveComment(ctx context.Context, r model.Repository, num
 	}, nil)
 }
 
-// Levels of access at GitLab.
+// Access levels of GitLab.
 const (
 	gitlabReporter   = 20
 	gitlabDeveloper  = 30
@@ -331,7 +330,7 @@ func (h *gitlabHost) Hooks(ctx context.Context, r model.Repository) (out []Hook,
 	})
 }
 
-// lackingGitlab names what a webhook does not tell of.
+// lackingGitlab returns the names of the events that a webhook does not send.
 func lackingGitlab(pushes, merges, notes bool) string {
 	var lacks []string
 	for _, event := range []struct {

@@ -18,7 +18,7 @@ import (
 
 const head = "1111111111111111111111111111111111111111"
 
-// played is a host that answers as its makers publish it, and notes what it was asked.
+// played is a server with the published responses of a host. It records requests.
 type played struct {
 	answers map[string]string // by method and path
 	asked   []string
@@ -58,7 +58,7 @@ func quoted(s string) string {
 
 var hostile = quoted("pay\x1b[31m\nments")
 
-// hosts are what each kind answers about the same things.
+// hosts are the responses of each kind of host about the same repository.
 var hosts = map[model.HostKind]map[string]string{
 	model.HostGitea: {
 		"GET /api/v1/user": `{"id":7,"login":"bot"}`,
@@ -72,7 +72,7 @@ var hosts = map[model.HostKind]map[string]string{
 		"GET /api/v1/repos/acme/payments/issues/9/comments":               `[{"id":21,"body":"whole","user":{"login":"bot"}}]`,
 		"GET /api/v1/repos/acme/payments/pulls/9/reviews":                 `[{"id":31,"comments_count":1},{"id":32}]`,
 		"GET /api/v1/repos/acme/payments/pulls/9/reviews/31/comments":     `[{"id":22,"body":"line","user":{"login":"bot"},"path":"a.go","position":4}]`,
-		"GET /api/v1/repos/acme/payments/collaborators/ada/permission":    `{"permission":"admin","user":{"id":99,"login":"ada"}}`, // of who took the name
+		"GET /api/v1/repos/acme/payments/collaborators/ada/permission":    `{"permission":"admin","user":{"id":99,"login":"ada"}}`, // of the repository that has this name now
 		"GET /api/v1/repos/acme/renamed/collaborators/ada/permission":     `{"permission":"write","user":{"id":50,"login":"ada"}}`,
 		"GET /api/v1/users/ada":                                           `{"id":50,"login":"ada"}`,
 		"GET /api/v1/repos/acme/payments/collaborators/..%2Fx/permission": `{"permission":"admin"}`,
@@ -95,7 +95,7 @@ var hosts = map[model.HostKind]map[string]string{
 		"GET /api/v3/repos/acme/payments/pulls/9":                      `{"number":9,"state":"closed","merged":true,"head":{"sha":"` + head + `"},"base":{"repo":{"id":3}}}`,
 		"GET /api/v3/repos/acme/payments/issues/9/comments":            `[{"id":21,"body":"whole","user":{"login":"bot"}}]`,
 		"GET /api/v3/repos/acme/payments/pulls/9/comments":             `[{"id":22,"body":"line","user":{"login":"bot"},"path":"a.go","line":4}]`,
-		"GET /api/v3/repos/acme/payments/collaborators/ada/permission": `{"permission":"admin","user":{"id":99,"login":"ada"}}`, // of who took the name
+		"GET /api/v3/repos/acme/payments/collaborators/ada/permission": `{"permission":"admin","user":{"id":99,"login":"ada"}}`, // of the repository that has this name now
 		"GET /api/v3/repos/acme/renamed/collaborators/ada/permission":  `{"permission":"write","user":{"id":50,"login":"ada"}}`,
 		"GET /api/v3/users/ada":                                        `{"id":50,"login":"ada"}`,
 		"POST /api/v3/repos/acme/payments/statuses/" + head:            `{}`,
@@ -126,7 +126,7 @@ var hosts = map[model.HostKind]map[string]string{
 	},
 }
 
-// lacks are the events that somebody unticked in the first webhook of each host.
+// lacks are the events that are disabled in the first webhook of each host.
 var lacks = map[model.HostKind]string{
 	model.HostGitea: "issue_comment, repository", model.HostGitHub: "issue_comment, repository", model.HostGitLab: "merge_requests_events, note_events",
 }
@@ -190,7 +190,7 @@ func TestHostsTellTheSame(t *testing.T) {
 	}
 }
 
-// writes has a host told everything that one can be told.
+// writes calls every operation that writes to a host.
 func writes(t *testing.T, h scm.Host, r model.Repository, c model.ChangeRequest, line scm.Comment) {
 	t.Helper()
 	ctx := t.Context()
@@ -227,7 +227,8 @@ func equal[T any](t *testing.T, what string, err error, got, want T) {
 	}
 }
 
-// TestANameThatAnotherRepositoryTook: what is there now is none of what is meant.
+// TestANameThatAnotherRepositoryTook checks that a repository that reuses a name is not mistaken
+// for the original one.
 func TestANameThatAnotherRepositoryTook(t *testing.T) {
 	for _, kind := range []model.HostKind{model.HostGitea, model.HostGitHub} {
 		t.Run(kind.String(), func(t *testing.T) {

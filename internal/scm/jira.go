@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// jiraHost is Jira Cloud, or Jira Data Center, which takes an older version of the API
-// and its own markup. It keeps issues and no code.
+// jiraHost is Jira Cloud or Jira Data Center. Data Center has an older version of the API and its
+// own markup. Jira has issues but no repositories.
 type jiraHost struct {
 	noCode
 	base string
@@ -31,7 +31,7 @@ func newJira(c Config, to model.Connection, credential model.HostCredential) *ji
 	}
 }
 
-// version is that of the API which the host takes: 3 is of Cloud alone.
+// version returns the version of the API: 3 for Cloud, 2 for Data Center.
 func (h *jiraHost) version(ctx context.Context) (string, error) {
 	var server struct {
 		Type string `json:"deploymentType"`
@@ -46,8 +46,8 @@ func (h *jiraHost) version(ctx context.Context) (string, error) {
 // Who implements Host.
 func (h *jiraHost) Who(ctx context.Context) (Account, error) {
 	var u struct {
-		AccountID string `json:"accountId"` // of Cloud
-		Key       string `json:"key"`       // of Data Center
+		AccountID string `json:"accountId"` // Cloud
+		Key       string `json:"key"`       // Data Center
 		Name      string `json:"displayName"`
 	}
 	if err := h.api.ask(ctx, http.MethodGet, "/2/myself", nil, &u); err != nil {
@@ -56,7 +56,7 @@ func (h *jiraHost) Who(ctx context.Context) (Account, error) {
 	return Account{u.AccountID + u.Key, model.Line(u.Name)}, nil
 }
 
-// CreateTicket implements Tracker. The marker is a label, which can be searched for.
+// CreateTicket implements Tracker. The marker is a label, for which FindTicket searches.
 func (h *jiraHost) CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error) {
 	version, err := h.version(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (h *jiraHost) ticket(key string, closed bool) (Ticket, error) {
 	return t, nil
 }
 
-// jiraIssue is what Jira tells of an issue, as far as we read it.
+// jiraIssue contains the members of an issue that are used.
 type jiraIssue struct {
 	Key    string `json:"key"`
 	Fields struct {
@@ -100,8 +100,7 @@ type jiraIssue struct {
 
 func (i jiraIssue) closed() bool { return i.Fields.Status.Category.Key == "done" }
 
-// FindTicket implements Tracker. A marker is a word that only we know, so the time is not
-// needed.
+// FindTicket implements Tracker. It ignores the time, because markers are unique.
 func (h *jiraHost) FindTicket(
 	ctx context.Context, project, marker string, _ time.Time,
 ) (t Ticket, there bool, err error) {
@@ -136,8 +135,8 @@ func (h *jiraHost) Ticket(ctx context.Context, _, key string) (Ticket, error) {
 	return h.ticket(i.Key, i.closed())
 }
 
-// node is one of the Atlassian Document Format, in which Cloud has texts. Nothing in a
-// text is markup there.
+// node is a node of the Atlassian Document Format, which Cloud requires. Its text is not
+// interpreted as markup.
 type node map[string]any
 
 func adf(parts []Part) node {
@@ -169,11 +168,10 @@ func adf(parts []Part) node {
 	return node{"type": "doc", "version": 1, "content": content}
 }
 
-// wikiMarkup is what Jira's own markup may obey.
+// wikiMarkup lists the characters with a meaning in Jira's markup.
 const wikiMarkup = `\{}[]()*_-+^~?|!@#:&`
 
-// wiki writes parts in Jira's own markup, in which each character that means something is
-// escaped.
+// wiki writes parts in Jira's markup and escapes their text.
 func wiki(parts []Part) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -204,7 +202,7 @@ func wikiText(s string) string {
 	return b.String()
 }
 
-// noCode answers for a host that has no repositories what is asked of those that do.
+// noCode implements the operations of Host that require repositories. They return errors.
 type noCode struct{}
 
 var errNoCode = errors.Join(ErrUnsupported, errors.New("it keeps issues and no code"))

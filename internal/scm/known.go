@@ -15,41 +15,41 @@ import (
 	"time"
 )
 
-// Bounds of what is kept of hosts' answers, in bytes: of all, and of one answer.
+// Limits of the cached responses, in bytes: of all responses, and of one.
 const (
 	maxKnown       = 16 << 20
 	maxKnownAnswer = 512 << 10
 )
 
-// Known keeps answers of hosts that carry an ETag, so that a question put again costs a host
-// little: GitHub counts no answer that says that nothing changed. Nothing is answered without
-// asking. Who has the most of the room makes room, so that nobody loses a fair share of it to
-// others. It is safe for concurrent use.
+// Known caches responses that have an ETag. Every request is still sent, but with the ETag:
+// GitHub's rate limit does not count responses without changes. If the cache is full, entries of
+// its largest user are removed, so that others retain a fair share. It is safe for concurrent use.
 type Known struct {
 	mu   sync.Mutex
 	by   map[asker]*knownBy
-	size int // bytes of all
+	size int // total bytes
 }
 
-// knownBy is what one who asks was answered.
+// knownBy is the cache of one asker.
 type knownBy struct {
-	of     map[[sha256.Size]byte]*list.Element // by question
-	newest *list.List                          // of knownAnswer; what was asked for last is at the front
+	of     map[[sha256.Size]byte]*list.Element // by request
+	newest *list.List                          // of knownAnswer; the most recently used is at the front
 	size   int                                 // bytes
-	asked  time.Time                           // when anything was asked last
+	asked  time.Time                           // time of the last request
 }
 
-// knownAnswer is one that is kept.
+// knownAnswer is a cached response.
 type knownAnswer struct {
 	question [sha256.Size]byte
 	header   http.Header
 	body     []byte
 }
 
-// NewKnown makes one that knows nothing.
+// NewKnown returns an empty Known.
 func NewKnown() *Known { return &Known{by: map[asker]*knownBy{}} }
 
-// asked has a transport, by which one asks, ask whether answers that are known still hold.
+// asked returns a transport that revalidates cached responses of one asker. A nil Known returns
+// base.
 func (k *Known) asked(base http.RoundTripper, who asker, clock func() time.Time) http.RoundTripper {
 	if k == nil {
 		return base
@@ -57,10 +57,10 @@ func (k *Known) asked(base http.RoundTripper, who asker, clock func() time.Time)
 	return conditional{base, k, who, clock}
 }
 
-// shown are the headers in which a credential is.
+// shown are the headers that contain credentials.
 var shown = map[string]bool{"Authorization": true, "Private-Token": true}
 
-// conditional is a transport that asks with the ETag of what is known.
+// conditional is a transport that sends the ETags of cached responses.
 type conditional struct {
 	base  http.RoundTripper
 	known *Known
@@ -92,7 +92,8 @@ func (c conditional) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.keep(question, r.URL, answer)
 }
 
-// keep reads an answer that may be kept. One that is too long goes on as it comes.
+// keep caches a response if it is at most maxKnownAnswer bytes long. A longer response is passed on
+// without buffering the rest.
 func (c conditional) keep(question [sha256.Size]byte, asked *url.URL, answer *http.Response) (*http.Response, error) {
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxKnownAnswer+1))
 	if err != nil {
@@ -109,8 +110,9 @@ func (c conditional) keep(question [sha256.Size]byte, asked *url.URL, answer *ht
 	return answer, nil
 }
 
-// mayGoOn reports whether an answer is a full page of a list, and the last: GitHub tells in a
-// header that there is another by now, and says of the page itself that it did not change.
+// mayGoOn reports whether a response is a full page and the last of a list. Such a response is not
+// cached: GitHub announces a further page only in a header, and reports the page itself as
+// unchanged.
 func mayGoOn(asked *url.URL, header http.Header, body []byte) bool {
 	size, err := strconv.Atoi(asked.Query().Get("per_page"))
 	if err != nil || strings.Contains(header.Get("Link"), `rel="next"`) {
@@ -132,17 +134,18 @@ func mayGoOn(asked *url.URL, header http.Header, body []byte) bool {
 	return false
 }
 
-// questionOf tells questions of one who asks apart, and not by what is shown: an app shows
-// another token each hour.
+// questionOf returns a hash of a request without its credential, because the token of an app
+// changes every hour.
 func questionOf(r *http.Request) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n", r.URL)
-	_ = r.Header.WriteSubset(h, shown) // sorted; a hash takes everything
+	_ = r.Header.WriteSubset(h, shown) // WriteSubset writes the headers in sorted order; writing to a hash never fails
 	h.Sum(sum[:0])
 	return sum
 }
 
-// find returns the answer to a question that somebody asks now, nil where none is known.
+// find returns the cached response to a request, or nil, and sets the time of the asker's last
+// request.
 func (k *Known) find(who asker, question [sha256.Size]byte, now time.Time) *knownAnswer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -159,8 +162,8 @@ func (k *Known) find(who asker, question [sha256.Size]byte, now time.Time) *know
 	return at.Value.(*knownAnswer)
 }
 
-// put keeps an answer that somebody was given now. Of who has the most by then, those that were
-// not asked for longest make room.
+// put caches a response. If the cache is full, it removes the least recently used entries of the
+// largest user.
 func (k *Known) put(who asker, a *knownAnswer, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -194,7 +197,7 @@ func (k *Known) drop(of *knownBy, at *list.Element) {
 	k.size -= a.weight()
 }
 
-// forget drops what is known of those who asked nothing since a time.
+// forget removes the responses of askers without a request since a time.
 func (k *Known) forget(before time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -206,7 +209,7 @@ func (k *Known) forget(before time.Time) {
 	}
 }
 
-// weight is about how many bytes an answer takes; headers are bounded by the transport.
+// weight returns the approximate size of a response in bytes. The transport limits headers.
 func (a *knownAnswer) weight() int {
 	n := len(a.body) + 512
 	for name, values := range a.header {
@@ -217,8 +220,7 @@ func (a *knownAnswer) weight() int {
 	return n
 }
 
-// response is the answer as if the host had told it again, with what it told anew (RFC 9111
-// §4.3.4).
+// response returns the cached response with the headers of the new one (RFC 9111, section 4.3.4).
 func (a *knownAnswer) response(r *http.Request, anew http.Header) *http.Response {
 	header := a.header.Clone()
 	for name, values := range anew {

@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
-// TestHostsAreAskedWhatChanged: an answer that has an ETag is asked for again with it, by who
-// got it and nobody else.
+// TestHostsAreAskedWhatChanged checks that requests contain the ETag of the cached response of the
+// same credential.
 func TestHostsAreAskedWhatChanged(t *testing.T) {
 	tag, title := `"1"`, "first"
 	var answers []string
@@ -50,8 +50,8 @@ func TestHostsAreAskedWhatChanged(t *testing.T) {
 	equal(t, "how it was answered", nil, strings.Join(answers, " "), "told unchanged told told")
 }
 
-// TestAPageThatComesIsNotHidden: GitHub tells of a further page in a header, and says that the
-// page before it did not change.
+// TestAPageThatComesIsNotHidden checks that a new page of a list is read. GitHub announces it only
+// in a header and reports the page before it as unchanged.
 func TestAPageThatComesIsNotHidden(t *testing.T) {
 	const page = 50
 	requests := page
@@ -62,7 +62,7 @@ func TestAPageThatComesIsNotHidden(t *testing.T) {
 		} else if requests > page {
 			w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=2>; rel="next"`, r.Host, r.URL.Path))
 		}
-		tag := fmt.Sprintf(`"%d %d"`, first, size) // of the body alone
+		tag := fmt.Sprintf(`"%d %d"`, first, size) // of the body, without the headers
 		if w.Header().Set("ETag", tag); r.Header.Get("If-None-Match") == tag {
 			w.WriteHeader(http.StatusNotModified)
 			return
@@ -86,7 +86,8 @@ func TestAPageThatComesIsNotHidden(t *testing.T) {
 	}
 }
 
-// TestALargeConnectionLeavesOthersTheirShare of what is kept: its own oldest answers make room.
+// TestALargeConnectionLeavesOthersTheirShare checks that a connection that fills the cache replaces
+// its own oldest responses.
 func TestALargeConnectionLeavesOthersTheirShare(t *testing.T) {
 	answers := map[string]string{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -134,7 +135,7 @@ func TestALargeConnectionLeavesOthersTheirShare(t *testing.T) {
 	equal(t, "its oldest then", nil, ask("large", 2*most+8), "told")
 }
 
-// TestLongAnswersAreNotKept: they are read whole all the same.
+// TestLongAnswersAreNotKept checks that long responses are returned in full but not cached.
 func TestLongAnswersAreNotKept(t *testing.T) {
 	asked := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

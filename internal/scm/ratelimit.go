@@ -26,8 +26,8 @@ func (w *RateLimits) forget(before time.Time) {
 	maps.DeleteFunc(w.until, func(_ asker, until time.Time) bool { return until.Before(before) })
 }
 
-// limited is a transport that sends no request before the time a host asked for. It returns a
-// model.BusyError, as for the host's own response. The wait starts with that response.
+// limited is a transport that rejects requests with a model.BusyError until the end of the wait
+// that the host requested. The wait starts with the host's response.
 type limited struct {
 	base  http.RoundTripper
 	rates *RateLimits

@@ -11,13 +11,13 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
-// TestRateLimits checks that a credential's requests stop for the time of the host's response,
-// and that other credentials are not affected.
+// TestRateLimits checks that a credential's requests stop for the time of the host's response.
+// Other credentials must not be affected.
 func TestRateLimits(t *testing.T) {
 	now, asked := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++
-		now = now.Add(2 * time.Minute) // for so long it takes to answer
+		now = now.Add(2 * time.Minute) // the duration of the response
 		w.Header().Set("Retry-After", "60")
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))

@@ -12,17 +12,16 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Reach says which addresses of the network hosts may have: who adds a connection
-// chooses what the server asks, and must not read through it what only the server
-// reaches.
+// Reach defines the network addresses that hosts may have. Users who add connections choose the
+// target of requests, and must not use them to read internal services.
 type Reach struct {
-	NoPrivate bool           // only addresses that everybody reaches
-	Also      []netip.Prefix // these too, whatever they are
-	Flag      string         // by which whoever runs the server allows more; --connect-to where it is empty
+	NoPrivate bool           // only public addresses
+	Also      []netip.Prefix // additional allowed addresses, of any kind
+	Flag      string         // flag that allows more addresses, for error messages; --connect-to if empty
 }
 
-// never are addresses that serve a machine about itself, as clouds have them, and those
-// that are no single machine's.
+// never lists addresses that are forbidden unless Reach.Also contains them. These are metadata
+// services of clouds, and addresses that do not belong to a single machine.
 var never = []netip.Prefix{
 	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("fe80::/10"),
 	netip.MustParsePrefix("fd00:ec2::254/128"),
@@ -31,8 +30,8 @@ var never = []netip.Prefix{
 	netip.MustParsePrefix("192.0.0.192/32"), netip.MustParsePrefix("168.63.129.16/32"),
 }
 
-// embedding are prefixes whose addresses hold one of IPv4, from a byte on: that is where
-// a translator or a tunnel takes what is sent there.
+// embedding lists the IPv6 prefixes whose addresses contain an IPv4 address, and its position in
+// bytes. Translators and tunnels send packets to that address.
 var embedding = []struct {
 	prefix netip.Prefix
 	from   int
@@ -42,7 +41,7 @@ var embedding = []struct {
 	{netip.MustParsePrefix("::/96"), 12},
 }
 
-// embedded is the address of IPv4 that one of IPv6 stands for; itself where there is none.
+// embedded returns the IPv4 address that an IPv6 address contains, or else the address itself.
 func embedded(a netip.Addr) netip.Addr {
 	if a == netip.IPv6Unspecified() || a == netip.IPv6Loopback() {
 		return a
@@ -56,8 +55,8 @@ func embedded(a netip.Addr) netip.Addr {
 	return a
 }
 
-// shared are addresses that are private for our purpose: what providers share among
-// their customers, what is for measurements, and what sites had before fd00::/8.
+// shared lists further prefixes that count as private: carrier-grade NAT, benchmarks, and the
+// deprecated site-local addresses.
 var shared = []netip.Prefix{
 	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("fec0::/10"),
 }
@@ -75,20 +74,20 @@ func (r Reach) Allows(a netip.Addr) bool {
 	return !r.NoPrivate || !a.IsPrivate() && !slices.ContainsFunc(shared, within)
 }
 
-// unreachableError says that an address is one that no host may have.
+// unreachableError reports that an address is forbidden for hosts.
 type unreachableError struct{ host, flag string }
 
-// Forbidden tells callers that another try would not help.
+// Forbidden marks the error as permanent: callers do not retry.
 func (e unreachableError) Forbidden() bool { return true }
 
-// Error says what to do.
+// Error implements error.
 func (e unreachableError) Error() string {
 	return fmt.Sprintf("%.80s is an address that this server asks nobody at; whoever runs the server may allow it with %s",
 		model.Line(e.host), cmp.Or(e.flag, "--connect-to"))
 }
 
-// Dial connects to addresses that hosts may have: each is looked at when it is known,
-// so that a name which changes what it means gets nowhere.
+// Dial connects to an allowed address. It checks the resolved address, so that a changed DNS record
+// cannot circumvent the check.
 func (r Reach) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: askFor, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
@@ -100,8 +99,8 @@ func (r Reach) Dial(ctx context.Context, network, address string) (net.Conn, err
 	return d.DialContext(ctx, network, address)
 }
 
-// Resolve finds an address of a name that a host may have, for programs that connect by
-// themselves.
+// Resolve returns an address of a name, for programs that connect themselves. It returns an error
+// if any address of the name is forbidden.
 func (r Reach) Resolve(ctx context.Context, name string) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		if !r.Allows(a) {
@@ -114,7 +113,7 @@ func (r Reach) Resolve(ctx context.Context, name string) (netip.Addr, error) {
 		return netip.Addr{}, fmt.Errorf("find the host: %w: %w", model.ErrUnavailable, err)
 	}
 	for _, a := range found {
-		if !r.Allows(a) { // as Dial: one bad address is one too many
+		if !r.Allows(a) { // consistent with Dial: a single forbidden address is an error
 			return netip.Addr{}, unreachableError{name, r.Flag}
 		}
 	}

@@ -66,7 +66,7 @@ func config(reach scm.Reach) scm.Config {
 
 var loopback = scm.Reach{Also: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
-// opened is a host of a kind at an address.
+// opened returns a host of a kind at an address.
 func opened(t testing.TB, reach scm.Reach, kind model.HostKind, address string) scm.Host {
 	t.Helper()
 	h, err := config(reach).Open(model.Connection{Kind: kind, BaseURL: address}, model.HostCredential{Kind: model.CredentialToken, Secret: "t0ken"})

@@ -11,8 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
-// conversations are what each kind of host tells of the same: our comment on a line, an
-// answer to it, an edited one of a program on another line, and one of the whole.
+// conversations are the responses of each kind of host about the same comments. They are our
+// comment on a line, a reply to it, an edited one by a bot on another line, and one on the whole
+// change request.
 var conversations = map[model.HostKind]map[string]string{
 	model.HostGitea: {
 		"GET /api/v1/repos/acme/payments/issues/9/comments": `[{"id":21,"body":"whole","user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}]`,
@@ -41,8 +42,8 @@ var conversations = map[model.HostKind]map[string]string{
 	},
 }
 
-// TestWhatRepliesAnswer: all hosts tell which comment another one answers, who changed what
-// they wrote, and which are by programs; and an answer comes below what it answers.
+// TestWhatRepliesAnswer checks that all hosts report the threads, edits and bots of comments. A
+// reply must be in the thread of its comment.
 func TestWhatRepliesAnswer(t *testing.T) {
 	answers := map[model.HostKind][2]string{
 		model.HostGitea:  {`POST /api/v1/repos/acme/payments/pulls/9/reviews {"comments":[{"path":"a.go","body":"done","new_position":4}],"commit_id":"` + head + `","event":"COMMENT"}`, `POST /api/v1/repos/acme/payments/issues/9/comments {"body":"done"}`},
@@ -71,7 +72,7 @@ func TestWhatRepliesAnswer(t *testing.T) {
 			if answer.AuthorID != "50" || !answer.At.Equal(time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)) {
 				t.Errorf("the answer is by %q at %s", answer.AuthorID, answer.At)
 			}
-			if answer.Bot || other.Bot != (kind != model.HostGitea) { // which tells of no programs
+			if answer.Bot || other.Bot != (kind != model.HostGitea) { // Gitea does not report bots
 				t.Errorf("programs are %v, %v", answer.Bot, other.Bot)
 			}
 			at := model.ChangeRequest{Number: 9, HeadCommit: head}
@@ -85,8 +86,8 @@ func TestWhatRepliesAnswer(t *testing.T) {
 	}
 }
 
-// TestWhatWasEdited: a comment that somebody changed within a second, or before it was
-// resolved, is another than its author wrote all the same.
+// TestWhatWasEdited checks which updates count as edits. Some hosts need a tolerance of a second,
+// and resolving a comment counts as an edit.
 func TestWhatWasEdited(t *testing.T) {
 	list := map[model.HostKind]string{
 		model.HostGitea:  `[{"id":1,"user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]`,
@@ -100,7 +101,7 @@ func TestWhatWasEdited(t *testing.T) {
 	}
 	for _, c := range []struct {
 		times string
-		of    []model.HostKind // for whom it was edited
+		of    []model.HostKind // hosts at which it counts as edited
 	}{
 		{`"updated_at":"2026-01-01T00:00:00Z"`, nil},
 		{`"updated_at":"2026-01-01T00:00:01Z"`, []model.HostKind{model.HostGitHub}},
@@ -118,7 +119,8 @@ func TestWhatWasEdited(t *testing.T) {
 	}
 }
 
-// TestAnAnswerToALineThatIsGone comes beside it, where the host answers on lines.
+// TestAnAnswerToALineThatIsGone checks that a reply to a removed line is added to the change
+// request.
 func TestAnAnswerToALineThatIsGone(t *testing.T) {
 	p, base := play(t, map[string]string{"POST /api/v1/repos/acme/payments/issues/9/comments": `{"id":25}`})
 	h := opened(t, loopback, model.HostGitea, base)

@@ -15,15 +15,15 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// rest asks an API that speaks JSON.
+// rest is a client of a JSON API.
 type rest struct {
-	base   string // of the API, without a slash at its end
+	base   string // base URL of the API, without a trailing slash
 	http   *http.Client
-	header http.Header // what each question shows: the credential
+	header http.Header // sent with each request: the credential
 }
 
-// at is a path of the API: its parts are escaped, so that none of them, which others
-// name, leads elsewhere.
+// at joins escaped parts to a path of the API. Escaping ensures that no part, which users may
+// choose, changes the path.
 func at(parts ...any) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -38,7 +38,7 @@ func at(parts ...any) string {
 	return b.String()
 }
 
-// page asks for a part of a list.
+// page returns the query of a page of a list.
 func page(n int, more ...string) string {
 	q := url.Values{"page": {strconv.Itoa(n)}}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -47,7 +47,7 @@ func page(n int, more ...string) string {
 	return "?" + q.Encode()
 }
 
-// ask puts a question, and reads the answer into what into points at; nil reads none.
+// ask sends a request and decodes the response into into, unless that is nil.
 func (r rest) ask(ctx context.Context, method, path string, body, into any) error {
 	var sent io.Reader
 	if body != nil {
@@ -80,8 +80,8 @@ func (r rest) ask(ctx context.Context, method, path string, body, into any) erro
 	return explained(err)
 }
 
-// listed asks for a list page by page, until one is not full, and hands each over; take
-// says whether it wants more.
+// listed requests a list page by page until a page is empty. take receives each page and returns
+// whether to continue.
 func listed[T any](
 	ctx context.Context, r rest, path func(page int) string, take func([]T) (more bool, err error),
 ) error {

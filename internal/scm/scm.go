@@ -1,9 +1,6 @@
-// Package scm speaks with code hosts: who a connection is there, which repositories it
-// sees, what change requests are told.
-//
-// Its border: it knows the nouns, one host at a time and its HTTP API. The types of the
-// hosts' own clients end here. It knows no store; what is kept, and when a host is asked,
-// is decided by who calls.
+// Package scm provides clients for code hosts: accounts, repositories, change requests, comments,
+// statuses and webhooks. It converts the types of the hosts' own clients to those of package model.
+// It has no storage, and its callers decide when to send requests.
 package scm
 
 import (
@@ -15,99 +12,98 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Host is a code host, as one connection knows it. Its errors are HostError,
-// model.BusyError, or wrap model.ErrUnavailable where another try may help; what a
-// host cannot do is ErrUnsupported. It is safe for concurrent use.
+// Host is a connection to a code host. Errors are a HostError or a model.BusyError, or wrap
+// model.ErrUnavailable if a retry may succeed. Unsupported operations return ErrUnsupported. It is
+// safe for concurrent use.
 type Host interface {
-	// Who is the account that the connection has there.
+	// Who returns the account of the connection.
 	Who(ctx context.Context) (Account, error)
-	// Repositories hands over all that the account sees, page by page.
+	// Repositories passes all repositories that the account can access to take, page by page.
 	Repositories(ctx context.Context, take func([]model.Repository) error) error
-	// Repository finds one by the host's own id.
+	// Repository returns a repository by the host's id.
 	Repository(ctx context.Context, hostID string) (model.Repository, error)
-	// Branch is the newest commit of a branch; one that is not there is model.ErrNotFound.
+	// Branch returns the newest commit of a branch, or model.ErrNotFound.
 	Branch(ctx context.Context, r model.Repository, name string) (commit string, err error)
-	// ChangeRequests lists the open ones of a repository.
+	// ChangeRequests returns the open change requests of a repository.
 	ChangeRequests(ctx context.Context, r model.Repository) ([]model.ChangeRequest, error)
-	// ChangeRequest finds one by its number.
+	// ChangeRequest returns a change request by its number.
 	ChangeRequest(ctx context.Context, r model.Repository, number int64) (model.ChangeRequest, error)
-	// SetStatus says beside a commit what became of it; the newest of a context counts.
+	// SetStatus sets the status of a commit; the newest status of a context counts.
 	SetStatus(ctx context.Context, r model.Repository, commit string, s Status) error
-	// Comments lists those of a change request, on lines and not.
+	// Comments returns the comments of a change request, including those on lines.
 	Comments(ctx context.Context, r model.Repository, number int64) ([]Comment, error)
-	// AddComment writes one, and returns it with the host's ids: on a line of the head
-	// where it names one. A line that is no part of the change is model.ErrConflict.
+	// AddComment adds a comment and returns it with the host's ids. If c has a line, it is on that
+	// line of the head. A line that is not part of the change is model.ErrConflict.
 	AddComment(ctx context.Context, r model.Repository, at model.ChangeRequest, c Comment) (Comment, error)
-	// Reply answers a comment of Comments, in its thread where the host has those.
+	// Reply replies to a comment returned by Comments, in its thread if the host supports threads.
 	Reply(ctx context.Context, r model.Repository, at model.ChangeRequest, to Comment, body string) error
-	// EditComment gives one of the account's own another text.
+	// EditComment replaces the text of a comment of the account.
 	EditComment(ctx context.Context, r model.Repository, number int64, c Comment) error
-	// ResolveComment folds a comment on a line away, as settled.
+	// ResolveComment marks a comment on a line as resolved.
 	ResolveComment(ctx context.Context, r model.Repository, number int64, c Comment) error
-	// Permission says what somebody may do in a repository, and who has that login now.
+	// Permission returns the permission of a login in a repository, and the account that has the
+	// login now.
 	Permission(ctx context.Context, r model.Repository, login string) (Permission, Account, error)
-	// User finds who has a login now. Nobody is model.ErrNotFound.
+	// User returns the account that has a login now, or model.ErrNotFound.
 	User(ctx context.Context, login string) (Account, error)
-	// Hooks lists the webhooks of a repository; what else the host may tell others by is
-	// not among them.
+	// Hooks returns the webhooks of a repository, without other integrations of the host.
 	Hooks(ctx context.Context, r model.Repository) ([]Hook, error)
-	// AddHook has the host tell an address of pushes, change requests and comments, and
-	// returns the host's id of that.
+	// AddHook creates a webhook for pushes, change requests and comments, and returns its id.
 	AddHook(ctx context.Context, r model.Repository, address, secret string) (string, error)
-	// RemoveHook ends that; one that is gone already is no error.
+	// RemoveHook deletes a webhook. A missing webhook is not an error.
 	RemoveHook(ctx context.Context, r model.Repository, id string) error
 }
 
 // Hook is a webhook at a host.
 type Hook struct {
-	ID      string // the host's
-	Address string // that it tells
-	Off     bool   // it tells nothing for now
-	Lacks   string // the events that AddHook has a host tell and this one does not, as the host calls them; empty: none
+	ID      string // the host's id
+	Address string // target URL
+	Off     bool   // whether it is disabled
+	Lacks   string // events of AddHook that it does not send, by the host's names; empty: none
 }
 
-// Account is somebody at a host: who a connection is there, or who wrote.
+// Account is a user or bot at a host.
 type Account struct {
-	ID    string // the host's; a login may be another's later, an id never
+	ID    string // the host's id; a login may be reassigned, an id is permanent
 	Login string
 }
 
-// StatusState is what is said of a commit.
+// StatusState is the state of a commit status.
 type StatusState uint8
 
-// States of a commit.
+// States of a commit status.
 const (
 	StatusPending StatusState = iota + 1
 	StatusSuccess
 	StatusFailure // findings block
-	StatusError   // nobody can say, for the scan failed
+	StatusError   // unknown because the scan failed
 )
 
-// Status is what is said beside a commit.
+// Status is a commit status.
 type Status struct {
 	State   StatusState
-	Context string // who says it
-	Text    string // a line
-	URL     string // of what there is to read
+	Context string // name of the status
+	Text    string // one line
+	URL     string // page with details
 }
 
-// Comment is a text at a change request.
+// Comment is a comment on a change request.
 type Comment struct {
-	ID       string // the host's
-	Thread   string // what it is part of, the same of all that answer each other; empty: of the whole
-	Author   string // the login
-	AuthorID string // the host's id of the author; empty: it tells none
+	ID       string // the host's id
+	Thread   string // id of the thread; empty for a comment on the whole change request
+	Author   string // login
+	AuthorID string // the host's id of the author; empty if unknown
 	Body     string
-	Path     string // of a comment on a line; empty: of the whole
-	Line     int    // of the head
+	Path     string // file of a comment on a line; empty for the whole change request
+	Line     int    // line in the head
 	Resolved bool
-	Bot      bool      // a program wrote it, as far as the host tells
-	Edited   bool      // the text is another than the author wrote first; others than the author may do that
-	At       time.Time // when it was written
+	Bot      bool      // written by a bot, if the host reports that
+	Edited   bool      // whether the text was changed since its creation, possibly by other users
+	At       time.Time // time of creation
 }
 
-// Key tells a comment from all others of its change request: some hosts count those on
-// lines by themselves.
+// Key returns an id that is unique in the change request: some hosts number comments on lines
+// separately.
 func (c Comment) Key() string {
 	if c.Path != "" {
 		return "line:" + c.ID
@@ -115,19 +111,19 @@ func (c Comment) Key() string {
 	return c.ID
 }
 
-// bothTimes is how long some hosts take from one time of a new comment to the other.
+// bothTimes is the maximum difference between the two times of a new comment at some hosts.
 const bothTimes = time.Second
 
-// rewritten reports whether a text was changed after it was written. That it was resolved is
-// a change to some hosts, too: nobody can tell, so it counts.
+// rewritten reports whether a comment was changed after its creation. Some hosts also update the
+// time when a comment is resolved; that counts as a change.
 func rewritten(created, updated time.Time, within time.Duration) bool {
 	return updated.Sub(created) > within
 }
 
-// Permission is what somebody may do in a repository.
+// Permission is a permission in a repository.
 type Permission uint8
 
-// Permissions, least first.
+// Permissions in ascending order.
 const (
 	MayNothing Permission = iota
 	MayRead
@@ -135,27 +131,25 @@ const (
 	MayAdminister
 )
 
-// ErrUnsupported means that a host cannot do what was asked.
+// ErrUnsupported means that a host does not support an operation.
 var ErrUnsupported = errors.New("the host cannot do that")
 
-// Config is what hosts are asked with.
+// Config configures the clients of hosts.
 type Config struct {
-	Reach Reach            // which addresses they may have
+	Reach Reach            // addresses that hosts may have
 	Clock func() time.Time // required
-	Name  string           // of this program, as hosts log it
-	// Known has what hosts told before, so that they need not tell it again. Nil: nothing is
-	// kept.
+	Name  string           // name of this program, sent as the user agent
+	// Known caches responses. If nil, nothing is cached.
 	Known *Known
-	// Tokens has what is shown for apps, until it ends. Nil: each host that is opened makes its
-	// own.
+	// Tokens caches the tokens of apps until they expire. If nil, each opened host creates its own.
 	Tokens *Tokens
-	// RateLimits delays requests to hosts that asked to wait. Nil sends them.
+	// RateLimits delays requests after a host requested a wait. If nil, requests are always sent.
 	RateLimits *RateLimits
-	// Local lets remotes of git be folders of this machine, as file:///srv/x.git.
+	// Local allows git remotes in local folders, such as file:///srv/x.git.
 	Local bool
 }
 
-// bounds of what hosts tell.
+// Limits of hosts' responses.
 const (
 	perPage     = 50
 	maxPages    = model.MaxRepositories / perPage
@@ -165,8 +159,8 @@ const (
 	maxOpen     = 500 // change requests
 )
 
-// Forget drops what is kept in memory for connections by which nothing was asked since a time,
-// as those that are gone.
+// Forget removes the cached data of connections without a request since a time, such as removed
+// connections.
 func (c Config) Forget(before time.Time) {
 	if c.Known != nil {
 		c.Known.forget(before)
@@ -179,7 +173,7 @@ func (c Config) Forget(before time.Time) {
 	}
 }
 
-// Open returns the host of a connection, which nobody has asked anything yet.
+// Open returns the host of a connection. It sends no request.
 func (c Config) Open(at model.Connection, credential model.HostCredential) (Host, error) {
 	if local := c.Local && at.Kind == model.HostGit && strings.HasPrefix(at.BaseURL, "file:///"); !local {
 		if err := model.CheckHostURL(at.Kind, at.BaseURL); err != nil {

@@ -14,52 +14,52 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Tracker is a host that keeps issues. Project is a repository's full name, or a key of
-// Jira. Its errors are those of Host.
+// Tracker is a host with issues. A project is the full name of a repository or a key of a Jira
+// project. Errors are as for Host.
 type Tracker interface {
 	Host
-	// CreateTicket writes an issue.
+	// CreateTicket creates an issue.
 	CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error)
-	// FindTicket finds the issue that has a marker, among the newest that were written or
-	// changed since a time, and says whether there is one. A project that is not there is an
-	// error: nobody knows then.
+	// FindTicket returns the issue that contains a marker, and whether it was found. It searches
+	// the newest issues changed since a time. A missing project is an error.
 	FindTicket(ctx context.Context, project, marker string, since time.Time) (t Ticket, found bool, err error)
-	// Ticket finds an issue by its number, or by its key at Jira.
+	// Ticket returns an issue by its number, or by its key at Jira.
 	Ticket(ctx context.Context, project, key string) (Ticket, error)
 }
 
-// Ticket is an issue, as its tracker tells of it.
+// Ticket is an issue.
 type Ticket struct {
-	Key    string // its number, or its key at Jira
-	Slug   string // what people call it
+	Key    string // number, or key at Jira
+	Slug   string // displayed name
 	URL    string
 	Closed bool
 }
 
-// Draft is an issue to write.
+// Draft is an issue to create.
 type Draft struct {
-	Title    string // a line
-	Markdown string // with the marker in it, for hosts that take it
-	Parts    []Part // the same for Jira
-	Marker   string // a word
+	Title    string // one line
+	Markdown string // text that contains the marker, for hosts with Markdown
+	Parts    []Part // the same text for Jira
+	Marker   string // one word
 	Labels   []string
-	Type     string // of Jira
+	Type     string // type of the issue at Jira
 }
 
-// Part is a paragraph: a name in front, and a text that others may have written. Code is
-// shown as such; a text with a URL is a link.
+// Part is a paragraph: a label, and a text that may be untrusted. Text with Code set is displayed
+// as code, and text with a URL is a link.
 type Part struct {
 	Name, Text, URL string
 	Code            bool
 }
 
-// maxSearched is how many issues are looked through for a marker, on how many pages.
+// maxSearched is the number of issues in which a marker is searched, and maxSearchedPages the
+// number of pages.
 const (
 	maxSearched      = 500
 	maxSearchedPages = 10
 )
 
-// issue is what Gitea and GitLab tell of one, as far as we read it.
+// issue contains the members of an issue of Gitea or GitLab that are used.
 type issue struct {
 	Number      int64  `json:"number"` // Gitea
 	IID         int64  `json:"iid"`    // GitLab
@@ -70,7 +70,7 @@ type issue struct {
 	Description string `json:"description"`
 }
 
-// goodTicket refuses an issue whose address no page may link to.
+// goodTicket returns a ticket, or an error if its URL is not a valid link.
 func goodTicket(project string, number int64, address string, closed bool) (Ticket, error) {
 	t := Ticket{Key: strconv.FormatInt(number, 10), Slug: fmt.Sprint(project, "#", number), URL: address, Closed: closed}
 	if _, err := model.ParseTicketURL(address); err != nil || number <= 0 {
@@ -81,8 +81,8 @@ func goodTicket(project string, number int64, address string, closed bool) (Tick
 
 func repositoryAt(project string) model.Repository { return model.Repository{FullName: project} }
 
-// CreateTicket implements Tracker. Labels that the repository does not have are left out:
-// to make them is more than the account may be allowed.
+// CreateTicket implements Tracker. It omits labels that the repository does not have, because the
+// account may lack the permission to create them.
 func (h *giteaHost) CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error) {
 	r := repositoryAt(project)
 	ids := []int64{}
@@ -127,7 +127,7 @@ func (h *giteaHost) FindTicket(ctx context.Context, project, marker string, sinc
 	})
 }
 
-// marked looks through pages of issues for one with a marker.
+// marked searches pages of issues for a marker.
 func marked(
 	ctx context.Context, api rest, marker string, path func(int) string, read func(issue) (Ticket, error),
 ) (found Ticket, there bool, err error) {
@@ -155,8 +155,8 @@ func (h *giteaHost) Ticket(ctx context.Context, project, key string) (Ticket, er
 	return goodTicket(project, i.Number, i.HTMLURL, i.State == "closed")
 }
 
-// CreateTicket implements Tracker. It is confidential: a project that everybody reads
-// tells its members alone.
+// CreateTicket implements Tracker. The issue is confidential, so that only members of a public
+// project can read it.
 func (h *gitlabHost) CreateTicket(ctx context.Context, project string, d Draft) (Ticket, error) {
 	body := map[string]any{
 		"title":        d.Title,
@@ -192,8 +192,8 @@ func githubTicket(project string, i *github.Issue) (Ticket, error) {
 	return goodTicket(project, int64(i.GetNumber()), i.GetHTMLURL(), i.GetState() == "closed")
 }
 
-// githubPath are owner and name of a repository in a path: a ticket's project may have come
-// from a link that somebody wrote.
+// githubPath returns the escaped owner and name of a repository. The project of a ticket may be
+// from a link that a user entered.
 func githubPath(project string) (owner, name string) {
 	owner, name = ownerAndName(repositoryAt(project))
 	return strings.TrimPrefix(at(owner), "/"), strings.TrimPrefix(at(name), "/")
@@ -214,7 +214,8 @@ func (h *githubHost) CreateTicket(ctx context.Context, project string, d Draft) 
 	return githubTicket(project, made)
 }
 
-// FindTicket implements Tracker. The list is of what there is; GitHub's search lags behind.
+// FindTicket implements Tracker. It reads the list of issues, because GitHub's search index is
+// updated with a delay.
 func (h *githubHost) FindTicket(
 	ctx context.Context, project, marker string, since time.Time,
 ) (found Ticket, there bool, err error) {

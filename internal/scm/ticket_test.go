@@ -15,14 +15,14 @@ import (
 
 const marker = "redoubt-abc"
 
-// trackers are what each kind answers about the same issue.
+// trackers are the responses of each kind of tracker about the same issue.
 var trackers = map[string]struct {
 	kind    model.HostKind
 	answers map[string]string
 	project string
 	slug    string
-	path    string // of the issue's page; empty: as the host says
-	written string // what creating it sends
+	path    string // path of the issue's page; empty: as the host returns it
+	written string // request that creates it
 }{
 	"gitea": {model.HostGitea, map[string]string{
 		"GET /api/v1/repos/acme/app/labels":   `[{"id":4,"name":"security"},{"id":5,"name":"other"}]`,
@@ -93,7 +93,7 @@ func TestTrackersKeepTickets(t *testing.T) {
 			if _, there, err := h.FindTicket(t.Context(), "acme/gone", marker, time.Now()); there || err == nil {
 				t.Errorf("in a project that is not there: %v, %v", there, err)
 			}
-			for _, odd := range []string{"acme/..", "acme/app?x=", "acme/app#", "../app"} { // as links may name it
+			for _, odd := range []string{"acme/..", "acme/app?x=", "acme/app#", "../app"} { // as in links that users enter
 				if got, err := h.Ticket(t.Context(), odd, made.Key); err == nil {
 					t.Errorf("the project %s is %+v", odd, got)
 				}
@@ -102,7 +102,7 @@ func TestTrackersKeepTickets(t *testing.T) {
 	}
 }
 
-// TestTicketsWithoutAnAddress are answers that no page may show.
+// TestTicketsWithoutAnAddress checks that issues with an invalid URL or number are rejected.
 func TestTicketsWithoutAnAddress(t *testing.T) {
 	for _, c := range []struct {
 		kind model.HostKind
@@ -124,7 +124,7 @@ func TestTicketsWithoutAnAddress(t *testing.T) {
 	}
 }
 
-// TestJiraTextIsNoMarkup sends what scanners and attackers write.
+// TestJiraTextIsNoMarkup checks that markup in untrusted text is escaped.
 func TestJiraTextIsNoMarkup(t *testing.T) {
 	evil := "[~admin] {noformat} !http://evil.example/x.png! [x|http://evil.example] *b* \\ {{code}} @ada h1. #1"
 	for _, version := range []string{"Server", "Cloud"} {
@@ -177,7 +177,7 @@ func TestJiraCredentials(t *testing.T) {
 	}
 }
 
-// Jira says what is wrong by field, where others have one text.
+// TestReasonsOfJira checks that Jira's errors per field are included in the error message.
 func TestReasonsOfJira(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"errorMessages":["No project."],"errors":{"summary":"It is too long.","labels":"Not on the screen."}}`: "No project. labels: Not on the screen. summary: It is too long.",

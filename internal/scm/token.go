@@ -11,26 +11,25 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// asker tells those who ask a host apart: by the account that a connection has there, and what
-// proves it. It stays when a token that is made of that is another; what is shown cannot be
-// read from it.
+// asker identifies the sender of requests by a hash of the connection's account and its credential.
+// It does not change when a new token is created from the credential, and does not reveal it.
 type asker [sha256.Size]byte
 
-// askerOf is who asks by a connection.
+// askerOf returns the asker of a connection.
 func askerOf(c model.Connection, shown model.HostCredential) asker {
 	return sha256.Sum256(fmt.Appendf(nil, "%d %q %q %q %q %d %d",
 		c.Kind, c.BaseURL, shown.Kind, shown.Username, shown.Secret, shown.AppID, shown.InstallationID))
 }
 
-// A token is shown until so long before it ends, and for so long at most: GitHub's last as long.
+// Lifetime of a cached token. GitHub's tokens expire after an hour.
 const (
 	tokenSpare = 5 * time.Minute
 	tokenMost  = time.Hour
-	tokenFresh = time.Minute // one that is younger lacks no right that was given since
+	tokenFresh = time.Minute // a younger token has the current permissions
 )
 
-// Tokens keeps what hosts made for the installations of apps to show, so that not each round
-// of questions begins with another. It is safe for concurrent use.
+// Tokens caches the tokens of app installations, so that they are not created for each round of
+// requests. It is safe for concurrent use.
 type Tokens struct {
 	mu sync.Mutex
 	of map[asker]madeToken
@@ -39,14 +38,14 @@ type Tokens struct {
 type madeToken struct {
 	text  string
 	made  time.Time
-	until time.Time // when another is to be made
-	asked time.Time // when it was looked for last
+	until time.Time // time after which it is replaced
+	asked time.Time // time of the last use
 }
 
-// NewTokens makes one that has none.
+// NewTokens returns an empty Tokens.
 func NewTokens() *Tokens { return &Tokens{of: map[asker]madeToken{}} }
 
-// find returns the token of an installation, if it is in force for a while yet.
+// find returns the token of an installation, and whether it is still valid.
 func (k *Tokens) find(who asker, now time.Time) (text string, is bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -58,7 +57,7 @@ func (k *Tokens) find(who asker, now time.Time) (text string, is bool) {
 	return t.text, is && now.Before(t.until)
 }
 
-// put keeps a token that ends at a time, and forgets those that are over.
+// put caches a token that expires at a time, and removes expired tokens.
 func (k *Tokens) put(who asker, text string, now, ends time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +72,7 @@ func (k *Tokens) put(who asker, text string, now, ends time.Time) {
 	k.of[who] = madeToken{text, now, ends.Add(-tokenSpare), now}
 }
 
-// forget drops those of who asked nothing since a time.
+// forget removes the tokens of askers without a request since a time.
 func (k *Tokens) forget(before time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -84,8 +83,9 @@ func (k *Tokens) forget(before time.Time) {
 	}
 }
 
-// lacks reports whether a host refused what a token may not do that was made a while ago: the
-// app may have been given the right since, and tokens have what was theirs when they were made.
+// lacks reports whether a rejected request may succeed with a new token. Tokens have the
+// permissions of the app at their creation, so an older token may lack a permission that was
+// granted later.
 func (k *Tokens) lacks(who asker, text string, refused error, now time.Time) bool {
 	no, is := errors.AsType[*HostError](refused)
 	if !is || no.Status != http.StatusForbidden {
@@ -97,7 +97,7 @@ func (k *Tokens) lacks(who asker, text string, refused error, now time.Time) boo
 	return t.text == text && now.Sub(t.made) >= tokenFresh
 }
 
-// drop forgets a token that the host takes no more, unless there is another by now.
+// drop removes a rejected token, unless it was already replaced.
 func (k *Tokens) drop(who asker, text string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// onlyGood refuses a repository whose name will not do.
+// onlyGood returns an error if the name of a repository is invalid.
 func onlyGood(base string, r model.Repository) (model.Repository, error) {
 	r, fine := cleaned(base, r)
 	if !fine {
@@ -20,11 +20,11 @@ func onlyGood(base string, r model.Repository) (model.Repository, error) {
 	return r, nil
 }
 
-// commitID is how hosts name a commit.
+// commitID matches the id of a commit.
 var commitID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// sameRepository refuses what a host told of another repository than was meant: hosts that
-// are asked by name may find another there, once the one that had it moved away.
+// sameRepository returns an error if a response is about another repository. A host that is queried
+// by name may return another repository after a rename.
 func sameRepository(r model.Repository, hostID int64) error {
 	if strconv.FormatInt(hostID, 10) == r.HostID {
 		return nil
@@ -33,7 +33,7 @@ func sameRepository(r model.Repository, hostID int64) error {
 		model.Line(r.FullName), model.ErrNotFound)
 }
 
-// idText is an id of a host as text; empty where the host told none.
+// idText returns the host's id as text, or "" if it is missing.
 func idText(id int64) string {
 	if id <= 0 {
 		return ""
@@ -41,7 +41,7 @@ func idText(id int64) string {
 	return strconv.FormatInt(id, 10)
 }
 
-// goodCommit refuses what is no commit.
+// goodCommit returns an error if commit is not the id of a commit.
 func goodCommit(commit string) (string, error) {
 	if !commitID.MatchString(commit) {
 		return "", fmt.Errorf("the host names no commit of the branch: %w", model.ErrUnavailable)
@@ -49,8 +49,8 @@ func goodCommit(commit string) (string, error) {
 	return commit, nil
 }
 
-// goodChange refuses a change request that names no commit, and bounds what others
-// wrote.
+// goodChange returns an error if a change request has no number or head commit. It limits the
+// length of untrusted texts.
 func goodChange(c model.ChangeRequest) (model.ChangeRequest, error) {
 	if c.Number <= 0 || !commitID.MatchString(c.HeadCommit) {
 		return c, fmt.Errorf("the host names no commit of the change request: %w", model.ErrNotFound)
@@ -67,7 +67,7 @@ func goodChange(c model.ChangeRequest) (model.ChangeRequest, error) {
 	return c, nil
 }
 
-// appendGood adds a change request, where it names a commit.
+// appendGood appends a change request if it is valid.
 func appendGood(list []model.ChangeRequest, c model.ChangeRequest) []model.ChangeRequest {
 	if c, err := goodChange(c); err == nil {
 		list = append(list, c)
@@ -75,8 +75,8 @@ func appendGood(list []model.ChangeRequest, c model.ChangeRequest) []model.Chang
 	return list
 }
 
-// unsupportedWhereMissing says of an operation that the host does not know that it
-// cannot do it.
+// unsupportedWhereMissing converts the error of an operation that the host does not have to
+// ErrUnsupported.
 func unsupportedWhereMissing(err error) error {
 	var refused *HostError
 	if errors.As(err, &refused) &&
@@ -86,7 +86,7 @@ func unsupportedWhereMissing(err error) error {
 	return err
 }
 
-// unlessGone forgives that what is to be removed is not there.
+// unlessGone ignores the error that the object to delete does not exist.
 func unlessGone(err error) error {
 	if errors.Is(err, model.ErrNotFound) {
 		return nil
@@ -94,7 +94,7 @@ func unlessGone(err error) error {
 	return err
 }
 
-// good are the repositories of a page that will do.
+// good returns the valid repositories of a page.
 func good[T any](base string, list []T, read func(T) model.Repository) []model.Repository {
 	out := make([]model.Repository, 0, len(list))
 	for _, r := range list {

@@ -16,13 +16,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// HostError is what a host answered that it would not do.
+// HostError is an error response of a host.
 type HostError struct {
-	Status int    // of HTTP
-	Text   string // the host's own, a line; may be empty
+	Status int    // HTTP status
+	Text   string // message of the host, one line; may be empty
 }
 
-// Error says what the host means, for people.
+// Error implements error.
 func (e *HostError) Error() string {
 	text := map[int]string{
 		http.StatusUnauthorized: "the host does not take the credential: it was revoked, has expired or is another host's",
@@ -38,7 +38,7 @@ func (e *HostError) Error() string {
 	return text
 }
 
-// Unwrap tells what callers tell apart.
+// Unwrap returns the error of package model that the status corresponds to, or nil.
 func (e *HostError) Unwrap() error {
 	switch {
 	case e.Status == http.StatusNotFound || e.Status == http.StatusGone:
@@ -51,15 +51,15 @@ func (e *HostError) Unwrap() error {
 	return nil
 }
 
-// transport asks a host: only where hosts may be, with bounds, and with an error of this
-// package for each answer that is none, so that no client reads what hosts say of errors.
+// transport restricts and limits requests to hosts. It returns an error of this package for each
+// error response, so that the hosts' clients do not parse them.
 type transport struct {
 	base  http.RoundTripper
 	clock func() time.Time
 	name  string
 }
 
-// client asks for who shows one credential.
+// client returns an HTTP client for requests with one credential.
 func (c Config) client(who asker) *http.Client {
 	base := &http.Transport{
 		DialContext:            c.Reach.Dial,
@@ -76,8 +76,8 @@ func (c Config) client(who asker) *http.Client {
 	return &http.Client{Transport: asks, Timeout: 2 * askFor, CheckRedirect: sameHost}
 }
 
-// sameHost follows a repository to its new name, and nobody to another host, who would
-// be shown the credential.
+// sameHost follows redirects of renamed repositories on the same host only, because another host
+// would receive the credential.
 func sameHost(next *http.Request, before []*http.Request) error {
 	if first := before[0].URL; next.URL.Host != first.Host || next.URL.Scheme != first.Scheme || len(before) > 3 {
 		return &HostError{
@@ -104,7 +104,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// refusal reads an answer that is none.
+// refusal returns the error of an error response.
 func (t *transport) refusal(answer *http.Response) error {
 	limited := answer.StatusCode == http.StatusTooManyRequests ||
 		answer.StatusCode == http.StatusForbidden &&
@@ -112,11 +112,11 @@ func (t *transport) refusal(answer *http.Response) error {
 	if limited {
 		return &model.BusyError{Text: "the host asks to wait", Wait: t.waitOf(answer.Header)}
 	}
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // what came of it is enough
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // a partial message is sufficient
 	return &HostError{answer.StatusCode, reasonIn(text)}
 }
 
-// waitOf is how long a host wants to be left alone: a second at least, an hour at most.
+// waitOf returns the wait that a host requests, between a second and an hour.
 func (t *transport) waitOf(h http.Header) time.Duration {
 	wait := time.Minute
 	if s, err := strconv.Atoi(h.Get("Retry-After")); err == nil {
@@ -129,13 +129,13 @@ func (t *transport) waitOf(h http.Header) time.Duration {
 	return min(max(wait, time.Second), time.Hour)
 }
 
-// reasonIn is what a host says in the words of its API, where it does.
+// reasonIn returns the message of an error response, or "".
 func reasonIn(text []byte) string {
 	var said struct {
 		Message  any             `json:"message"`
 		Error    string          `json:"error"`
-		Messages []string        `json:"errorMessages"` // of Jira
-		Errors   json.RawMessage `json:"errors"`        // of Jira: by field; others have lists there
+		Messages []string        `json:"errorMessages"` // Jira
+		Errors   json.RawMessage `json:"errors"`        // Jira: messages by field; a list at other hosts
 	}
 	if json.Unmarshal(text, &said) != nil {
 		return ""
@@ -150,7 +150,7 @@ func reasonIn(text []byte) string {
 	return model.Shorten(model.Line(reason), 200)
 }
 
-// jiraReason puts together what Jira says of a request and of its fields.
+// jiraReason joins Jira's messages about a request and about its fields.
 func jiraReason(messages []string, errors json.RawMessage) string {
 	var fields map[string]string
 	if json.Unmarshal(errors, &fields) != nil {
@@ -162,7 +162,7 @@ func jiraReason(messages []string, errors json.RawMessage) string {
 	return strings.Join(messages, " ")
 }
 
-// boundedBody fails on an answer that does not end.
+// boundedBody returns an error after a limit of bytes.
 type boundedBody struct {
 	io.ReadCloser
 	left int64
@@ -178,7 +178,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// explained is an error of a host's client as one of this package.
+// explained converts an error of a host's client to an error of this package.
 func explained(err error) error {
 	var host *HostError
 	var busy *model.BusyError
@@ -200,15 +200,15 @@ func explained(err error) error {
 		model.Shorten(model.Line(err.Error()), 300), model.ErrUnavailable)
 }
 
-// ownerAndName are the parts of a repository's name that hosts ask for.
+// ownerAndName splits the name of a repository into owner and name.
 func ownerAndName(r model.Repository) (owner, name string) {
 	owner, name, _ = strings.Cut(r.FullName, "/")
 	return owner, name
 }
 
-// cleaned is a repository as a host tells of it, with what others may have written in
-// it bounded: names end up in pages, terminals and paths. Where it is fetched from is not
-// the host's to say: git would show the credential there.
+// cleaned returns a repository with limited texts, because names are used in pages, terminals and
+// paths. It returns false if the repository is invalid. The clone URL is built from the
+// connection's address, since git would send the credential to the host's own value.
 func cleaned(base string, r model.Repository) (model.Repository, bool) {
 	for _, s := range []*string{&r.FullName, &r.DefaultBranch, &r.WebURL, &r.HostID} {
 		if *s = model.Line(*s); len(*s) > 1000 {

@@ -8,26 +8,25 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Vault seals what connections show to their hosts. What was sealed for one connection
-// does not open for another, nor for another address: who writes to the database alone
-// cannot have it sent elsewhere. It is safe for concurrent use.
+// Vault encrypts the credentials of connections. A sealed secret is bound to its connection and
+// address, so that write access to the database is not sufficient to send it elsewhere. It is safe
+// for concurrent use.
 type Vault struct{ sealer cipher.AEAD }
 
-// NewVault makes a vault of what encrypts, and makes its nonces itself.
+// NewVault returns a vault that encrypts with sealer, which must generate nonces itself.
 func NewVault(sealer cipher.AEAD) *Vault { return &Vault{sealer} }
 
-// bound is what a sealed secret of a connection is bound to.
+// bound returns the additional data that a sealed secret is bound to.
 func bound(deploymentID int64, c model.Connection, what string) []byte {
 	return fmt.Appendf(nil, "deployment %d, connection %d, %s, %s %s", deploymentID, c.ID, what, c.Kind, c.BaseURL)
 }
 
-// boundBefore is what it was bound to until the address was added. What is sealed with
-// the address does not open by it.
+// boundBefore returns the additional data without the address. Older secrets are bound to it.
 func boundBefore(deploymentID int64, c model.Connection, what string) []byte {
 	return fmt.Appendf(nil, "deployment %d, connection %d, %s", deploymentID, c.ID, what)
 }
 
-// open opens what is sealed for a connection.
+// open decrypts a sealed secret of a connection.
 func (v *Vault) open(deploymentID int64, c model.Connection, sealed []byte, what string) ([]byte, error) {
 	text, err := v.sealer.Open(nil, nil, sealed, bound(deploymentID, c, what))
 	if err != nil {
@@ -36,13 +35,13 @@ func (v *Vault) open(deploymentID int64, c model.Connection, sealed []byte, what
 	return text, err
 }
 
-// What a connection keeps sealed.
+// Kinds of sealed secrets.
 const (
 	ofHost    = "credential"
 	ofWebhook = "webhook secret"
 )
 
-// Seal seals the credential of a connection, whose id, kind and address are given.
+// Seal encrypts the credential of a connection. The id, kind and address of c must be set.
 func (v *Vault) Seal(deploymentID int64, c model.Connection, credential model.HostCredential) ([]byte, error) {
 	text, err := json.Marshal(credential)
 	if err != nil {
@@ -51,7 +50,8 @@ func (v *Vault) Seal(deploymentID int64, c model.Connection, credential model.Ho
 	return v.sealer.Seal(nil, nil, text, bound(deploymentID, c, ofHost)), nil
 }
 
-// Open opens the credential of a connection; one that has none is the zero credential.
+// Open decrypts the credential of a connection. It returns the zero credential if the connection
+// has none.
 func (v *Vault) Open(deploymentID int64, c model.Connection) (found model.HostCredential, err error) {
 	if len(c.Credential) == 0 {
 		return found, nil
@@ -66,12 +66,12 @@ func (v *Vault) Open(deploymentID int64, c model.Connection) (found model.HostCr
 	return found, nil
 }
 
-// SealWebhook seals the secret that the host of a connection signs its webhooks with.
+// SealWebhook encrypts the secret with which a host signs webhooks.
 func (v *Vault) SealWebhook(deploymentID int64, c model.Connection, secret string) []byte {
 	return v.sealer.Seal(nil, nil, []byte(secret), bound(deploymentID, c, ofWebhook))
 }
 
-// OpenWebhook opens the secret that a host signs its webhooks with.
+// OpenWebhook decrypts the secret with which a host signs webhooks.
 func (v *Vault) OpenWebhook(deploymentID int64, c model.Connection) (string, error) {
 	text, err := v.open(deploymentID, c, c.WebhookSecret, ofWebhook)
 	if err != nil {
@@ -80,8 +80,8 @@ func (v *Vault) OpenWebhook(deploymentID int64, c model.Connection) (string, err
 	return string(text), nil
 }
 
-// unreadable says what to do about a secret that does not open. It says nothing of why:
-// that would be bytes.
+// unreadable returns the error for a secret that cannot be decrypted, with the steps to fix it. The
+// underlying error is omitted because it does not help.
 func unreadable(c model.Connection) error {
 	return fmt.Errorf("what is kept of the connection %s cannot be read with the keys of this server: put the key file "+
 		"from the backup in its place, or give the connection its credential again", c.Name)

@@ -66,8 +66,8 @@ func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
 	}
 }
 
-// What was sealed before addresses were bound opens still: an update takes no
-// connection away.
+// TestWhatWasSealedBeforeAddressesWereBoundOpens checks that secrets without a bound address can be
+// decrypted.
 func TestWhatWasSealedBeforeAddressesWereBoundOpens(t *testing.T) {
 	sealer, err := keyring.New(time.Unix(0, 0)).Sealer("connections")
 	if err != nil {

@@ -15,30 +15,30 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// EventKind is what a host tells of.
+// EventKind is the kind of an event.
 type EventKind uint8
 
 // Kinds of events.
 const (
-	EventOther      EventKind = iota // nothing that we act on
-	EventPush                        // a branch has another head
-	EventChange                      // a change request is new, has another head, or ended
-	EventRepository                  // one is new, renamed, archived or gone
-	EventComment                     // somebody wrote at a change request
+	EventOther      EventKind = iota // ignored
+	EventPush                        // the head of a branch changed
+	EventChange                      // a change request was opened, updated or closed
+	EventRepository                  // a repository was created, renamed, archived or deleted
+	EventComment                     // a comment on a change request was added
 )
 
-// Event is what a webhook tells, as far as we act on it. What it says of a change
-// request is asked of the host: a webhook only says when.
+// Event is the content of a webhook that is used. Details of change requests are requested from the
+// host: a webhook is only the trigger.
 type Event struct {
 	Kind       EventKind
-	Name       string // the host's own for it
+	Name       string // the host's name of the event
 	Repository string // the host's id; empty: none
 	Branch     string // of EventPush, without refs/heads/
-	Commit     string // of EventPush, empty: the branch is gone; of EventChange its head, empty: it names none
+	Commit     string // of EventPush, empty if the branch was deleted; of EventChange the head, empty if missing
 	Number     int64  // of EventChange and EventComment
 }
 
-// lacking names the events that a webhook is to tell and does not.
+// lacking returns the wanted events that a webhook does not send.
 func lacking(wanted, told []string) string {
 	var lacks []string
 	for _, event := range wanted {
@@ -49,10 +49,11 @@ func lacking(wanted, told []string) string {
 	return strings.Join(lacks, ", ")
 }
 
-// ErrSignature means that a webhook is not by who knows the connection's secret.
+// ErrSignature means that the signature of a webhook is invalid.
 var ErrSignature = errors.New("the signature of the webhook does not fit")
 
-// ReadWebhook takes a webhook apart, once its signature holds; else it is ErrSignature.
+// ReadWebhook verifies the signature of a webhook and parses it. An invalid signature is
+// ErrSignature.
 func ReadWebhook(kind model.HostKind, secret string, header http.Header, body []byte) (Event, error) {
 	if secret == "" || !signatureHolds(kind, secret, header, body) {
 		return Event{}, ErrSignature
@@ -69,8 +70,8 @@ func ReadWebhook(kind model.HostKind, secret string, header http.Header, body []
 	return e, nil
 }
 
-// MayBeSigned says whether the headers of a webhook have what a signature looks like, so
-// that its body is worth reading. A host that shows the secret itself has shown it then.
+// MayBeSigned reports whether the headers of a webhook have a well-formed signature, so that its
+// body is worth reading. For GitLab, which sends the secret itself, it compares the secret.
 func MayBeSigned(kind model.HostKind, secret string, header http.Header) bool {
 	if kind == model.HostGitLab {
 		return subtle.ConstantTimeCompare([]byte(secret), []byte(header.Get("X-Gitlab-Token"))) == 1
@@ -79,7 +80,7 @@ func MayBeSigned(kind model.HostKind, secret string, header http.Header) bool {
 	return err == nil && len(sum) == sha256.Size
 }
 
-// signature is the sum that a host sends along, in hexadecimal digits; empty for none.
+// signature returns the signature of a webhook in hexadecimal digits, or "".
 func signature(kind model.HostKind, header http.Header) string {
 	switch kind {
 	case model.HostGitea:
@@ -93,7 +94,7 @@ func signature(kind model.HostKind, header http.Header) string {
 	return ""
 }
 
-// signatureHolds compares in the same time whatever differs.
+// signatureHolds verifies a signature in constant time.
 func signatureHolds(kind model.HostKind, secret string, header http.Header, body []byte) bool {
 	if kind == model.HostGitLab {
 		return MayBeSigned(kind, secret, header)
@@ -103,8 +104,8 @@ func signatureHolds(kind model.HostKind, secret string, header http.Header, body
 	return hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(signature(kind, header)))
 }
 
-// payload is what hosts send, of all of them together: they use other names for other
-// things, and the same for the same.
+// payload combines the webhook bodies of all hosts. The hosts use the same names for the same
+// values, and different names for different ones.
 type payload struct {
 	Ref        string `json:"ref"`
 	After      string `json:"after"`
@@ -125,7 +126,7 @@ type payload struct {
 	Comment struct {
 		Body *string `json:"body"`
 	} `json:"comment"`
-	// GitLab's.
+	// GitLab
 	ProjectID  json.Number `json:"project_id"`
 	Attributes *struct {
 		IID  int64   `json:"iid"`
@@ -173,7 +174,7 @@ func (p payload) into(e *Event) {
 	}
 }
 
-// commitOf is a commit that a host names; empty where it is none.
+// commitOf returns the id of a commit, or "" if it is invalid.
 func commitOf(told string) string {
 	if !commitID.MatchString(told) || strings.Trim(told, "0") == "" {
 		return ""
@@ -181,11 +182,11 @@ func commitOf(told string) string {
 	return told
 }
 
-// command is what a comment holds that asks us for something.
+// command is the text that marks a comment as a command.
 const command = "/redoubt"
 
-// comment is of a change request, or else of what is nothing to us: an issue, a commit, or
-// one that asks us for nothing. Gitea tells no text of those on lines.
+// comment sets the event of a comment if it is on a change request and contains a command. Gitea
+// does not send the text of comments on lines, which are always accepted.
 func (p payload) comment(e *Event) {
 	text := p.Comment.Body
 	if p.Attributes != nil && p.Attributes.Note != nil {

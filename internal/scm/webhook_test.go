@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
-// signedBy is the headers of a webhook of a kind of host.
+// signedBy returns the headers of a signed webhook.
 func signedBy(kind model.HostKind, secret, event, body string) http.Header {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(body))
@@ -34,7 +34,7 @@ func signedBy(kind model.HostKind, secret, event, body string) http.Header {
 }
 
 func TestWhatWebhooksTell(t *testing.T) {
-	longBranch := strings.Repeat("b", 500) // as long as one may be
+	longBranch := strings.Repeat("b", 500) // the maximum length
 	for _, c := range []struct {
 		kind        model.HostKind
 		event, body string
@@ -91,7 +91,7 @@ func TestSignaturesOfWebhooks(t *testing.T) {
 				t.Errorf("%s at %s: %v", what, kind, err)
 			}
 		}
-		if kind != model.HostGitLab { // whose signature is of no body
+		if kind != model.HostGitLab { // GitLab's signature does not depend on the body
 			if _, err := scm.ReadWebhook(kind, "s3cret", signedBy(kind, "s3cret", "push", body), []byte(body+" ")); !errors.Is(err, scm.ErrSignature) {
 				t.Errorf("another body at %s: %v", kind, err)
 			}

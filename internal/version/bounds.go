@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Range is what a pair of bounds lets through. The zero Range lets everything
-// through, what is not a version included.
+// Range is a range of versions between two bounds. The zero Range contains every text, including
+// invalid versions.
 type Range struct {
 	bounds []bound
 }
@@ -17,12 +17,13 @@ type bound struct {
 	version  string
 }
 
-// operators in an order in which none hides a longer one.
+// operators are ordered so that no operator precedes a longer one that it is a prefix of.
 var operators = []string{">=", "<=", "==", ">", "<", "="}
 
-// ParseRange reads a lower and an upper bound; empty ones do not bound. Both
-// are inclusive unless an operator in front says otherwise: >= > <= < = ==, on
-// either side (docs/reference/dependencies.md). What is no version, such as ^1.2 or 1.x, is an error.
+// ParseRange parses a lower and an upper bound; an empty bound is unlimited. Both bounds are
+// inclusive unless they begin with another operator: >= > <= < = ==, on either side
+// (docs/reference/dependencies.md). A bound that is not a version, such as ^1.2 or 1.x, is an
+// error.
 func ParseRange(lower, upper string) (Range, error) {
 	var r Range
 	for _, side := range []struct{ text, operator string }{{lower, ">="}, {upper, "<="}} {
@@ -64,9 +65,8 @@ func parseBound(text, operator string) (bound, error) {
 	return bound{operator, rest}, nil
 }
 
-// In returns the test of whether a version of the ecosystem lies within the
-// range. What is not a version there lies within no bounds, and nothing lies
-// within bounds that are no versions there.
+// In returns a function that reports whether a version of the ecosystem is within the range. It
+// returns false if the version, or a bound, is invalid in that ecosystem.
 func (r Range) In(ecosystem string) func(version string) bool {
 	order := OrderOf(ecosystem)
 	limits := make([]parsed, len(r.bounds))
@@ -89,7 +89,8 @@ func (r Range) In(ecosystem string) func(version string) bool {
 	}
 }
 
-// admits reports whether a version that compares so with the bound's passes.
+// admits reports whether a version satisfies the bound. sign is the comparison of the version with
+// the bound.
 func (b bound) admits(sign int) bool {
 	switch b.operator {
 	case ">=":

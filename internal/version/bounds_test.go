@@ -53,7 +53,7 @@ func TestParseRangeRefusesWhatIsNoBound(t *testing.T) {
 	}
 }
 
-// A range holds what its bounds, taken singly, both let through.
+// TestRangeAgreesWithCompare checks that a range contains the versions that satisfy both bounds.
 func TestRangeAgreesWithCompare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ecosystem := rapid.SampledFrom(ecosystems()).Draw(t, "ecosystem")

@@ -5,9 +5,9 @@ import (
 	"regexp"
 )
 
-// The two ways in which Composer's Semver writes a release, in lower case:
-// up to four numbers, or a date of six digits or more. Both end in how stable
-// it is. Branches (dev-main, 1.x-dev) have no order.
+// Composer's Semver accepts two formats of a release, matched in lower case. These are up to four
+// numbers, or a date of at least six digits. Both end with the stability. Branches (dev-main,
+// 1.x-dev) are unordered.
 const composerStability = `[._-]?(?:(stable|beta|b|rc|alpha|a|patch|pl|p)((?:[.-]?\d+)*)?)?([.-]?dev)?(?:\+\S+)?$`
 
 var (
@@ -16,8 +16,8 @@ var (
 	nonDigits       = regexp.MustCompile(`\D+`)
 )
 
-// Words lie around the end of a release as PHP's version_compare has them: what
-// is said to be a patch of it comes after it.
+// The words are ordered relative to the end of a release as in PHP's version_compare. A patch of a
+// release is greater than the release.
 const (
 	composerDev = iota + 1
 	composerAlpha
@@ -32,21 +32,21 @@ var composerWords = map[string]int{
 	"patch": composerPatch, "pl": composerPatch, "p": composerPatch,
 }
 
-// composerPart is a number or, without digits, a word.
+// composerPart is a number, or a word if digits is empty.
 type composerPart struct {
 	digits string
 	word   int
 }
 
-// composer is a release of a PHP package. Build metadata does not count.
+// composer is a release of a PHP package. Build metadata is ignored.
 type composer []composerPart
 
-// parseComposer reads a release in lower case, or reports that s is none.
+// parseComposer parses a release in lower case. It returns false if s is not a release.
 func parseComposer(s string) (composer, bool) {
 	var v composer
 	var stability []string
 	if found := composerNumbers.FindStringSubmatch(s); found != nil {
-		for _, digits := range found[1:5] { // what is left out is 0
+		for _, digits := range found[1:5] { // an omitted number is 0
 			v = append(v, composerPart{digits: number("0" + digits)})
 		}
 		stability = found[5:]
@@ -85,7 +85,7 @@ func (v composer) compare(other parsed) int {
 	return 0
 }
 
-// at returns a part, or the end.
+// at returns a part, or composerEnd after the last part.
 func (v composer) at(i int) composerPart {
 	if i < len(v) {
 		return v[i]
@@ -93,8 +93,8 @@ func (v composer) at(i int) composerPart {
 	return composerPart{word: composerEnd}
 }
 
-// compareComposerParts orders two parts. A number comes after all words but a
-// patch, and after the end.
+// compareComposerParts compares two parts. A number is greater than the end and than all words
+// except composerPatch.
 func compareComposerParts(a, b composerPart) int {
 	switch {
 	case a.digits != "" && b.digits != "":
@@ -107,7 +107,7 @@ func compareComposerParts(a, b composerPart) int {
 	return cmp.Compare(a.weight(), b.weight())
 }
 
-// weight is where a part lies among words.
+// weight returns the order of a part among the words.
 func (p composerPart) weight() int {
 	if p.digits != "" {
 		return composerEnd

@@ -5,21 +5,20 @@ import (
 	"strings"
 )
 
-// scheme is how an ecosystem writes and orders its versions. The zero scheme
-// is the natural order.
+// scheme defines how an ecosystem writes and orders versions. The zero scheme is the natural order.
 type scheme struct {
-	osv   string         // the ecosystem's name in OSV, which semantic knows
-	shape *regexp.Regexp // what looks like a version; nil with the natural order and Composer's
+	osv   string         // name of the ecosystem in OSV, as the semantic package expects it
+	shape *regexp.Regexp // matches valid versions; nil for the natural order and Composer
 }
 
-// Shapes of versions, each as strict as its ecosystem's own definition.
+// The patterns of versions are as strict as the definition of each ecosystem.
 var (
 	semverShape = regexp.MustCompile(`^v?\d+(\.\d+){0,2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 	nugetShape  = regexp.MustCompile(`^v?\d+(\.\d+){0,3}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-	// pypiShape is appendix B of PEP 440, matched in lower case.
+	// pypiShape is from appendix B of PEP 440 and is matched in lower case.
 	pypiShape = regexp.MustCompile(`^v?(\d+!)?\d+(\.\d+)*([-_.]?(a|b|c|rc|alpha|beta|pre|preview)[-_.]?\d*)?` +
 		`(-\d+|[-_.]?(post|rev|r)[-_.]?\d*)?([-_.]?dev[-_.]?\d*)?(\+[a-z0-9]+([-_.][a-z0-9]+)*)?$`)
-	// mavenShape leaves out what Maven takes for a version without a number in it.
+	// mavenShape excludes versions without a digit, which Maven accepts.
 	mavenShape  = regexp.MustCompile(`^[0-9A-Za-z._+-]*\d[0-9A-Za-z._+-]*$`)
 	gemShape    = regexp.MustCompile(`^\d+(\.[0-9A-Za-z]+)*(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 	debianShape = regexp.MustCompile(`^(\d+:)?\d[0-9A-Za-z.+~-]*$`)
@@ -31,7 +30,7 @@ var (
 	hackageShape = regexp.MustCompile(`^\d+(\.\d+)*$`)
 )
 
-// schemes knows ecosystems by the names of package URLs, of scanners and of
+// schemes maps ecosystems to their schemes. The keys are the names in package URLs, scanners and
 // OSV, in lower case.
 var schemes = map[string]scheme{
 	"npm":         {"npm", semverShape},
@@ -65,13 +64,12 @@ var schemes = map[string]scheme{
 	"apk":         {"Alpine", alpineShape},
 	"alpine":      {"Alpine", alpineShape},
 	"cran":        {"CRAN", cranShape},
-	// Its packages are R's too, and count their versions as CRAN's do.
+	// Bioconductor distributes R packages, which use CRAN's version order.
 	"bioconductor": {"CRAN", cranShape},
 	"hackage":      {"Hackage", hackageShape},
 }
 
-// schemeOf finds the scheme of an ecosystem. A release behind a colon, as in
-// Debian:12, does not matter.
+// schemeOf returns the scheme of an ecosystem. It ignores a release after a colon, as in Debian:12.
 func schemeOf(ecosystem string) scheme {
 	name, _, _ := strings.Cut(ecosystem, ":")
 	return schemes[strings.ToLower(name)]

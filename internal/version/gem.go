@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// gemRuns finds the segments of a gem's version: runs of digits or of letters.
+// gemRuns matches the segments of a gem's version: runs of digits or of letters.
 var gemRuns = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
 
-// gem is a version of a Ruby gem: segments without the zeros that do not count,
-// those at the end and those before the first word.
+// gem is the version of a Ruby gem as segments. It omits insignificant zeros: those at the end and
+// those before the first word.
 type gem []string
 
-// parseGem reads what has gemShape. A hyphen begins a pre-release.
+// parseGem parses a version that matches gemShape. A hyphen begins a pre-release.
 func parseGem(s string) gem {
 	segments := gemRuns.FindAllString(strings.ReplaceAll(s, "-", ".pre."), -1)
 	for i, segment := range segments {
@@ -29,7 +29,7 @@ func parseGem(s string) gem {
 	return append(slices.Clip(release), withoutZeros(segments[word:])...)
 }
 
-// withoutZeros leaves out the zeros at the end.
+// withoutZeros removes trailing zeros.
 func withoutZeros(segments []string) []string {
 	for len(segments) > 0 && segments[len(segments)-1] == "0" {
 		segments = segments[:len(segments)-1]
@@ -47,7 +47,7 @@ func (v gem) compare(other parsed) int {
 	return 0
 }
 
-// at returns a segment; behind the last one there are zeros.
+// at returns a segment, or 0 after the last segment.
 func (v gem) at(i int) string {
 	if i < len(v) {
 		return v[i]
@@ -55,8 +55,8 @@ func (v gem) at(i int) string {
 	return "0"
 }
 
-// compareGemSegments compares numbers by value and words by their bytes; a word
-// comes before any number.
+// compareGemSegments compares numbers by value and words by their bytes. A word is less than any
+// number.
 func compareGemSegments(a, b string) int {
 	switch aNumeric, bNumeric := isNumeric(a), isNumeric(b); {
 	case aNumeric && bNumeric:

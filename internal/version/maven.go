@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// mavenItem is a number, a word, or a list that a hyphen or a step between
-// letters and digits opens. The order of the kinds is that of their values.
+// mavenItem is a number, a word or a list. A hyphen, or a change between letters and digits, begins
+// a list. The kinds are in ascending order.
 type mavenItem struct {
 	kind   int
 	number string // digits without leading zeros
@@ -21,18 +21,18 @@ const (
 	mavenNumber
 )
 
-// mavenVersion is a list of items as Maven's own library nests them, without
-// those at the ends of lists that say nothing.
+// mavenVersion is a list of items, nested as in Maven's own library, without insignificant items at
+// the ends of lists.
 type mavenVersion struct {
 	items []mavenItem
 }
 
-// parseMaven reads any text: there is none that Maven refuses.
+// parseMaven parses any text: Maven accepts all texts as versions.
 func parseMaven(s string) *mavenVersion {
 	root := &mavenVersion{}
 	reader := mavenReader{list: root, lists: []*mavenVersion{root}}
 	s = strings.ToLower(s)
-	for start := 0; start < len(s); { // nothing after the last separator is no item
+	for start := 0; start < len(s); { // text after the last separator may be empty
 		end := start
 		for end < len(s) && s[end] != '.' && s[end] != '-' {
 			end++
@@ -50,8 +50,8 @@ func parseMaven(s string) *mavenVersion {
 }
 
 type mavenReader struct {
-	list  *mavenVersion   // the innermost
-	lists []*mavenVersion // all, the outer before the inner
+	list  *mavenVersion   // the innermost list
+	lists []*mavenVersion // all lists, outer before inner
 }
 
 func (r *mavenReader) open() {
@@ -66,8 +66,8 @@ func (r *mavenReader) openUnlessEmpty() {
 	}
 }
 
-// segment reads what stands between two separators: 1, rc, rc1, 1rc. A word
-// before a number, or at the very end, opens a list even after a dot.
+// segment parses the text between two separators, such as 1, rc, rc1 or 1rc. A word before a
+// number, or at the end of the version, begins a list even after a dot.
 func (r *mavenReader) segment(s string, last bool) {
 	if s == "" {
 		s = "0"
@@ -119,7 +119,7 @@ func mavenAlias(word string, beforeNumber bool) string {
 	return word
 }
 
-// trim drops what equals nothing from the end, and from before lists at the end.
+// trim removes items equal to an absent item from the end, and from before lists at the end.
 func (v *mavenVersion) trim() {
 	for i, item := range slices.Backward(v.items) {
 		switch {
@@ -131,8 +131,8 @@ func (v *mavenVersion) trim() {
 	}
 }
 
-// mavenWords come in this order, the empty one being the release itself; all
-// other words come after them.
+// mavenWords are the qualifiers in ascending order; the empty one is the release itself. All other
+// words follow them.
 var mavenWords = []string{"alpha", "beta", "milestone", "rc", "snapshot", "", "sp"}
 
 func mavenRank(word string) int {
@@ -142,7 +142,7 @@ func mavenRank(word string) int {
 	return len(mavenWords)
 }
 
-// sign compares the item with nothing.
+// sign compares the item with an absent item.
 func (m mavenItem) sign() int {
 	switch m.kind {
 	case mavenNumber:
@@ -153,7 +153,7 @@ func (m mavenItem) sign() int {
 	return mavenSign(m.list.items)
 }
 
-// mavenSign compares a list, or the rest of one, with nothing.
+// mavenSign compares a list of items with an absent item.
 func mavenSign(items []mavenItem) int {
 	for _, item := range items {
 		if sign := item.sign(); sign != 0 {
@@ -167,7 +167,8 @@ func (v *mavenVersion) compare(other parsed) int {
 	a, b := v.items, other.(*mavenVersion).items
 	for i := range min(len(a), len(b)) {
 		if a[i].kind != b[i].kind {
-			// Maven compares the kinds alone and so runs in circles: 1-alpha < 1 < 1.sp.1 < 1-alpha.
+			// Comparing only the kinds, as Maven does, is not transitive: 1-alpha < 1 < 1.sp.1 <
+			// 1-alpha.
 			return cmp.Or(cmp.Compare(mavenSign(a[i:]), mavenSign(b[i:])), cmp.Compare(a[i].kind, b[i].kind))
 		}
 		if sign := a[i].compare(b[i]); sign != 0 {
@@ -178,7 +179,7 @@ func (v *mavenVersion) compare(other parsed) int {
 	return cmp.Compare(mavenSign(a[shorter:]), mavenSign(b[shorter:]))
 }
 
-// compare compares items of one kind.
+// compare compares items of the same kind.
 func (m mavenItem) compare(n mavenItem) int {
 	switch m.kind {
 	case mavenNumber:

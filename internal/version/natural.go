@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// looksNatural tells versions of unknown ecosystems from words and addresses:
-// a version holds a digit and neither space nor a character of URLs or ranges.
+// looksNatural reports whether a text may be a version of an unknown ecosystem. A version contains
+// a digit and no space or character of URLs or ranges.
 func looksNatural(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && !strings.ContainsAny(s, " \t\r\n/\\<>=*|,;@#?&")
 }
 
-// natural is a version of an unknown ecosystem, in its parts.
+// natural is a version of an unknown ecosystem, split into parts.
 type natural []string
 
 func (n natural) compare(other parsed) int { return compareNatural(n, other.(natural)) }
 
-// naturalParts splits a version into runs of digits, without leading zeros, and
-// runs of letters and everything else that is not a separator, in lower case.
-// A v before the first digit is dropped.
+// naturalParts splits a version into runs of digits, without leading zeros, and runs of other
+// characters. Separators are removed, and so is a v before the first digit. The parts are in lower
+// case.
 func naturalParts(s string) []string {
 	s = strings.ToLower(s)
 	if len(s) > 1 && s[0] == 'v' && isDigit(s[1]) {
@@ -47,8 +47,8 @@ func naturalParts(s string) []string {
 	return parts
 }
 
-// compareNatural compares part by part: numbers by value, words by their
-// bytes, a word before a number; what ends first comes first.
+// compareNatural compares versions part by part: numbers by value, and words by their bytes. A word
+// is less than a number, and a version is less than its extensions.
 func compareNatural(a, b []string) int {
 	for i := range min(len(a), len(b)) {
 		numeric := isDigit(a[i][0])
@@ -69,8 +69,7 @@ func compareNatural(a, b []string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// compareDigits compares numbers of any length by value. They have no leading
-// zeros: the longer is greater.
+// compareDigits compares numbers of any length by value. They must not have leading zeros.
 func compareDigits(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// answer is how an ecosystem's own library compares two versions.
+// answer is the comparison of two versions by the ecosystem's own library.
 type answer struct {
 	a, b string
 	sign int
 }
 
-// answers reads what scripts/versions wrote down.
+// answers reads the results that scripts/versions recorded.
 func answers(t *testing.T, name string) []answer {
 	t.Helper()
 	file, err := os.Open("testdata/" + name + ".tsv.gz")
@@ -46,13 +46,12 @@ func answers(t *testing.T, name string) []answer {
 	return all
 }
 
-// inACircle is why Maven is not followed in the pairs of mavenCircles: it lets
-// a word come before any list, whether the word means more than the release
-// (sp) or the list less (alpha), so that 1-alpha < 1 < 1.sp.1 < 1-alpha. Our
-// order is a total one and asks first which side of the release each lies on.
+// inACircle is the reason for the deviations from Maven listed in disagreements. Maven orders a
+// word before any list, whatever their relation to the release. The result is cyclic: 1-alpha < 1 <
+// 1.sp.1 < 1-alpha. Our total order first compares both with the release.
 const inACircle = "Maven's own order runs in a circle here"
 
-// disagreements are the pairs in which we knowingly differ, with the reason.
+// disagreements lists the pairs in which our order intentionally differs, with the reason.
 var disagreements = map[string]map[[2]string]string{
 	"maven": {
 		{"99.v.GA.a11", "99.v.GA.1844674407370955161511"}:                     inACircle,
@@ -92,18 +91,18 @@ func TestOrderIsTheEcosystems(t *testing.T) {
 	}
 }
 
-// The rules of NuGet's documentation on package versioning.
+// TestNuGetRules checks the rules of NuGet's documentation on package versioning.
 func TestNuGetRules(t *testing.T) {
 	tests := []struct {
 		a, b string
 		want int
 	}{
 		{"1.0", "1.0.0.0", 0},
-		{"1.00.0.1", "1.0.0.01", 0}, // leading zeros do not count
+		{"1.00.0.1", "1.0.0.01", 0}, // leading zeros are ignored
 		{"1.0.0-RC.1", "1.0.0-rc.1", 0},
 		{"1.0.0+a", "1.0.0+b", 0},
-		{"1.0.1-rc.10", "1.0.1-rc.2", 1}, // numbers behind dots are numbers
-		{"1.0.1-rc10", "1.0.1-rc2", -1},  // within a word they are text
+		{"1.0.1-rc.10", "1.0.1-rc.2", 1}, // digits between dots are compared as numbers
+		{"1.0.1-rc10", "1.0.1-rc2", -1},  // digits within a word are compared as text
 		{"1.0.1-zzz", "1.0.1", -1},
 		{"1.0.0.1-beta", "1.0.0", 1},
 		{"1.0.1-alpha", "1.0.1-alpha.1", -1},
@@ -118,7 +117,7 @@ func TestNuGetRules(t *testing.T) {
 	}
 }
 
-// garbage is what files of strangers hold in place of a version.
+// garbage lists invalid versions as they occur in uploaded files.
 var garbage = []string{
 	"", " ", ".", "-", "+", "v", "not a version", "1..2", "1-", "-1", "1.0-", "1.0-.", "1.0+", "1!", "!1", "1:", "\x00", "\xff\xfe",
 	"١.٢", "1.0\n", "1.0\t2", "${version}", "~> 1", "*", "1.x", "1e400", "0x10", strings.Repeat("9", maxLength),

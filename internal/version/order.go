@@ -6,34 +6,33 @@ import (
 	"github.com/google/osv-scalibr/semantic"
 )
 
-// maxLength bounds what is read as a version, in bytes: the orders compare
-// numbers of any length, and versions come from files of strangers.
+// maxLength is the maximum length of a version, in bytes. Versions come from untrusted files, and
+// the orders compare numbers of any length.
 const maxLength = 256
 
-// Order compares the versions of one ecosystem. Make it with OrderOf.
+// Order compares the versions of one ecosystem. OrderOf returns one.
 type Order struct {
 	scheme scheme
 }
 
-// OrderOf returns the order of an ecosystem, named as in package URLs, OSV or
-// by scanners, in any case: npm, PyPI, gomod, Debian:12. One that is not known
-// has the natural order: runs of digits compare as numbers, everything else as
-// text, separators do not count, and a version comes before its extensions.
+// OrderOf returns the order of an ecosystem, such as npm, PyPI, gomod or Debian:12. Names are those
+// of package URLs, OSV or scanners, ignoring case. An unknown ecosystem has the natural order. Runs
+// of digits compare as numbers, all else compares as text, and separators are ignored. A version is
+// less than its extensions.
 func OrderOf(ecosystem string) Order {
 	return Order{schemeOf(ecosystem)}
 }
 
-// IsVersion reports whether s is a version of the ecosystem: not a branch, a
-// URL, a range or empty. Only versions lie within bounds.
+// IsVersion reports whether s is a valid version of the ecosystem. Branches, URLs, ranges and empty
+// texts are invalid. Only valid versions are within bounds.
 func (o Order) IsVersion(s string) bool {
 	_, ok := o.parse(s)
 	return ok
 }
 
-// Compare returns -1, 0 or 1 as a comes before b, is equal to it, or comes
-// after it. It is a total order of all strings, in which spellings of the same
-// version are equal: what is not a version comes before all versions and is
-// ordered naturally among itself.
+// Compare returns -1, 0 or 1 if a is less than, equal to or greater than b. It is a total order of
+// all strings in which spellings of the same version are equal. Invalid versions are less than all
+// valid ones and are ordered naturally.
 func (o Order) Compare(a, b string) int {
 	left, isLeft := o.parse(a)
 	right, isRight := o.parse(b)
@@ -48,13 +47,12 @@ func (o Order) Compare(a, b string) int {
 	return compareNatural(naturalParts(a), naturalParts(b))
 }
 
-// parsed is a version read once, ready to be compared with others of its
-// ecosystem.
+// parsed is a parsed version that can be compared with others of its ecosystem.
 type parsed interface {
 	compare(other parsed) int
 }
 
-// parse reads a version, or reports that s is none.
+// parse parses a version. It returns false if s is not a version of the ecosystem.
 func (o Order) parse(s string) (parsed, bool) {
 	if len(s) > maxLength {
 		return nil, false
@@ -66,7 +64,7 @@ func (o Order) parse(s string) (parsed, bool) {
 		return natural(naturalParts(s)), looksNatural(s)
 	}
 	switch o.scheme.osv {
-	case "PyPI", "NuGet": // which do not look at case
+	case "PyPI", "NuGet": // these ignore case
 		s = strings.ToLower(s)
 	}
 	if !o.scheme.shape.MatchString(s) {
@@ -77,7 +75,7 @@ func (o Order) parse(s string) (parsed, bool) {
 		return parseMaven(s), true
 	case o.scheme.osv == "RubyGems":
 		return parseGem(s), true
-	// where build metadata counts
+	// Ecosystems that ignore build metadata.
 	case o.scheme.shape == nugetShape, o.scheme.shape == semverShape && o.scheme.osv != "Pub":
 		return parseSemver(s), true
 	}
@@ -85,7 +83,7 @@ func (o Order) parse(s string) (parsed, bool) {
 	return known{v}, err == nil
 }
 
-// known is a version that the library reads and orders.
+// known is a version that the semantic package parses and compares.
 type known struct {
 	version semantic.Version
 }
@@ -93,7 +91,7 @@ type known struct {
 func (k known) compare(other parsed) int {
 	sign, err := k.version.Compare(other.(known).version)
 	if err != nil {
-		return 0 // cannot be: both are of one ecosystem
+		return 0 // unreachable: both are of one ecosystem
 	}
 	return max(-1, min(1, sign))
 }

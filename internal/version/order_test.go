@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ladders are versions in ascending order; those joined by a space are equal.
+// ladders lists versions in ascending order. Versions joined by a space are equal.
 var ladders = map[string][]string{
 	"npm":      {"0.9.0", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0 v1.0.0 1.0.0+build.5", "1.2.0", "1.10.0"},
 	"PyPI":     {"1.0.dev1", "1.0a1", "1.0b2.dev1", "1.0b2", "1.0rc1 1.0c1 1.0.RC1", "1.0 1.0.0 v1.0", "1.0.post1 1.0-1", "1.1", "1.10", "2!0.1"},
@@ -23,7 +23,7 @@ var ladders = map[string][]string{
 	"apk":      {"1.0_alpha1", "1.0_rc1", "1.0", "1.0-r1", "1.0_p1", "1.0b"},
 	"hackage":  {"1.0", "1.0.1", "1.2", "1.10"},
 	"cran":     {"1.0", "1.0.1 1.0-1", "1.2", "1.10"},
-	"opam":     {"1", "1.rc 1.RC", "1.2", "1.2.3 v1.2.3 V1.2.3 1-2-3 1.02.3", "1.10"}, // natural
+	"opam":     {"1", "1.rc 1.RC", "1.2", "1.2.3 v1.2.3 V1.2.3 1-2-3 1.02.3", "1.10"}, // natural order
 }
 
 func TestCompareLadders(t *testing.T) {
@@ -73,8 +73,8 @@ func TestIsVersion(t *testing.T) {
 	}
 }
 
-// anyVersion draws versions and near misses, from an alphabet small enough for
-// equal and adjacent ones to meet.
+// anyVersion generates versions and similar texts. Its alphabet is small, so that equal and
+// adjacent versions are frequent.
 func anyVersion() *rapid.Generator[string] {
 	number := rapid.SampledFrom([]string{"0", "1", "2", "10", "01"})
 	glue := rapid.SampledFrom([]string{".", ".", ".", "-", "_", "+", "~", "", "^", ":", "!"})
@@ -114,8 +114,8 @@ func TestCompareIsATotalOrder(t *testing.T) {
 	}
 }
 
-// checkTotalOrder holds every three of the versions to reflexivity, antisymmetry and
-// transitivity, equality included.
+// checkTotalOrder checks reflexivity, antisymmetry and transitivity, including equality, for every
+// three of the versions.
 func checkTotalOrder(t *rapid.T, order Order, versions []string) {
 	for _, a := range versions {
 		if got := order.Compare(a, a); got != 0 {
@@ -154,7 +154,7 @@ func FuzzCompare(f *testing.F) {
 	})
 }
 
-// TestVersionsAreBounded: what is as long as may be is read, one sign more is not.
+// TestVersionsAreBounded checks that a version of maxLength bytes is valid and a longer one is not.
 func TestVersionsAreBounded(t *testing.T) {
 	for length, want := range map[int]bool{maxLength: true, maxLength + 1: false} {
 		if got := OrderOf("npm").IsVersion("1.0." + strings.Repeat("9", length-4)); got != want {

@@ -2,21 +2,20 @@ package version
 
 import "slices"
 
-// Scale parses versions, each distinct one once, sorts them once, and returns
-// where any version stands among them: 2i+1 if it is a spelling of the i-th
-// lowest, counted from 0, and 2i if it lies below that and above the one before.
-// Places compare as Compare does wherever one of the two is on the scale. What
-// is not a version there has place 0 and is not ok. The function is safe for
-// concurrent use; it parses only what was not handed to Scale.
+// Scale sorts versions and returns a function that returns the place of any version among them. The
+// place of the i-th lowest version, counted from 0, is 2i+1. A version between it and the previous
+// one has place 2i. Places compare as Compare does if at least one of the two versions is on the
+// scale. An invalid version has place 0 and ok is false. Each version on the scale is parsed once.
+// The function is safe for concurrent use.
 func (o Order) Scale(versions []string) func(version string) (place int, ok bool) {
 	return newScale(o.parse, versions).place
 }
 
-// scale is a sorted list of versions, of those with several spellings one each.
+// scale is a sorted list of versions without duplicates.
 type scale struct {
 	parse  func(string) (parsed, bool)
 	sorted []parsed
-	places map[string]int // of what it was made of; 0 where that is no version
+	places map[string]int // places of the versions passed to newScale; 0 if invalid
 }
 
 func newScale(parse func(string) (parsed, bool), versions []string) *scale {

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestScaleAgreesWithCompare holds places to Compare: they differ as it says
-// wherever one of two versions is on the scale.
+// TestScaleAgreesWithCompare checks that places compare as Compare does if at least one of two
+// versions is on the scale.
 func TestScaleAgreesWithCompare(t *testing.T) {
 	ecosystems := []string{"npm", "pypi", "maven", "gem", "composer", "nuget", "gomod", "debian", "unknown"}
 	text := rapid.StringMatching(`v?(0|1|2|10)(\.(0|1|00|10)){0,2}(-?(rc|alpha|beta|dev|x)\.?[01]?)?|main|\*||[0-9.ab-]{0,5}`)
@@ -33,7 +33,7 @@ func TestScaleAgreesWithCompare(t *testing.T) {
 	})
 }
 
-// counted is a number as a version whose comparisons are counted.
+// counted is a number as a version that counts its comparisons.
 type counted struct {
 	number int
 	times  *int

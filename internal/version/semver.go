@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// semver is a semantic version; numbers that are left out are 0, and build
-// metadata does not count (Semantic Versioning 2.0.0, items 10 and 11). NuGet
-// has a fourth number.
+// semver is a semantic version. Omitted numbers are 0, and build metadata is ignored (Semantic
+// Versioning 2.0.0, items 10 and 11). NuGet has a fourth number.
 type semver struct {
 	numbers    [4]string
-	prerelease []string // nil of a release
+	prerelease []string // nil for a release
 }
 
-// parseSemver reads what has semverShape or nugetShape.
+// parseSemver parses a version that matches semverShape or nugetShape.
 func parseSemver(s string) semver {
 	s, _, _ = strings.Cut(strings.TrimPrefix(s, "v"), "+")
 	core, prerelease, isPrerelease := strings.Cut(s, "-")
@@ -35,7 +34,7 @@ func (v semver) compare(other parsed) int {
 		}
 	}
 	if v.prerelease == nil || w.prerelease == nil {
-		return cmp.Compare(len(w.prerelease), len(v.prerelease)) // a release comes after its pre-releases
+		return cmp.Compare(len(w.prerelease), len(v.prerelease)) // a release is greater than its pre-releases
 	}
 	for i := range min(len(v.prerelease), len(w.prerelease)) {
 		if sign := compareIdentifiers(v.prerelease[i], w.prerelease[i]); sign != 0 {
@@ -45,8 +44,8 @@ func (v semver) compare(other parsed) int {
 	return cmp.Compare(len(v.prerelease), len(w.prerelease))
 }
 
-// compareIdentifiers compares numbers by value, words by their bytes, and a
-// number before a word. A hyphen is a letter: -1 is a word.
+// compareIdentifiers compares numbers by value and words by their bytes. A number is less than a
+// word. A hyphen is a letter: -1 is a word.
 func compareIdentifiers(a, b string) int {
 	switch aNumeric, bNumeric := isNumeric(a), isNumeric(b); {
 	case aNumeric && bNumeric:
@@ -59,5 +58,5 @@ func compareIdentifiers(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// isNumeric reports whether s is nothing but digits.
+// isNumeric reports whether s consists of digits and is not empty.
 func isNumeric(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -19,7 +19,7 @@ func TestName(t *testing.T) {
 			"CWE-89: Improper Neutralization of Special Elements used in an SQL Command ('SQL Injection')",
 		}},
 		{[]string{"CWE-79", "CWE-079"}, []string{xss}},
-		{[]string{"CWE-310"}, []string{"CWE-310: Cryptographic Issues"}}, // a category, which advisories name all the same
+		{[]string{"CWE-310"}, []string{"CWE-310: Cryptographic Issues"}}, // a category, which advisories use as well
 		{[]string{"CWE-9999999"}, []string{"CWE-9999999"}},
 		{[]string{"NVD-CWE-noinfo", "weak", ""}, []string{"NVD-CWE-noinfo", "weak", ""}},
 	}
@@ -30,8 +30,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// MITRE's licence asks every copy to hold its copyright and the licence; the
-// list must be whole.
+// TestWeaknessList checks that the list is complete and contains MITRE's copyright and license, as
+// the license requires.
 func TestWeaknessList(t *testing.T) {
 	for _, line := range []string{"The MITRE Corporation", "non-exclusive, royalty-free license", "version 4."} {
 		if !strings.Contains(catalogue, line) {

@@ -1,6 +1,6 @@
-// Package weblink makes the addresses under which people read code at its host. It turns the address that git
-// clones into the one of the repository's page, without credentials, and adds a file and a line. It asks no host:
-// which software one runs is guessed by its name.
+// Package weblink builds web addresses of repositories, files and lines at code hosts from clone
+// addresses. It removes credentials, sends no requests, and guesses the software of a host from its
+// name.
 package weblink
 
 import (
@@ -9,18 +9,16 @@ import (
 	"strings"
 )
 
-// Links makes addresses of lines at a project's code host. The zero Links knows
-// no host and makes none.
+// Links builds web addresses of lines in a repository. The zero Links returns empty addresses.
 type Links struct {
-	base     string // web address of the repository, without a slash at its end
+	base     string // web address of the repository, without a trailing slash
 	host     string
-	revision string // commit, or branch; escaped
+	revision string // commit or branch, escaped
 	branch   bool
 }
 
-// New returns the links into a repository at a commit or, where none is
-// known, at the branch that ref names. An address that is not http or https
-// gives the zero Links.
+// New returns the links into a repository at a commit or, if commit is empty, at the branch of ref.
+// It returns the zero Links if URL cannot convert the repository's address.
 func New(repository, commit, ref string) Links {
 	base := URL(repository)
 	u, err := url.Parse(base)
@@ -37,9 +35,9 @@ func New(repository, commit, ref string) Links {
 // Repository returns the address of the repository's page. It is empty for the zero Links.
 func (l Links) Repository() string { return l.base }
 
-// Line returns the address of a line, 1-based; 0 is the file as a whole. It is
-// empty where the repository or what of it was scanned is unknown. Hosts that
-// are not known are taken for GitHub's style, which most of them understand.
+// Line returns the address of a line, 1-based; 0 is the whole file. It is empty if the repository,
+// the revision or the path is unknown. Unknown hosts use GitHub's format, which most of them
+// support.
 func (l Links) Line(path string, line int) string {
 	if l.base == "" || l.revision == "" || path == "" {
 		return ""
@@ -69,7 +67,7 @@ func (l Links) azure(path string, line int) string {
 	return address
 }
 
-// kind is the host's word for what the revision is.
+// kind returns the host's word for the kind of the revision.
 func (l Links) kind(commit, branch string) string {
 	if l.branch {
 		return branch
@@ -77,7 +75,7 @@ func (l Links) kind(commit, branch string) string {
 	return commit
 }
 
-// query is the revision as a parameter.
+// query returns the revision as a query parameter.
 func (l Links) query() string {
 	plain, err := url.PathUnescape(l.revision)
 	if err != nil {
@@ -97,7 +95,7 @@ const (
 	gitea
 )
 
-// styleOf guesses the software of a host by its name.
+// styleOf guesses the software of a host from its name.
 func styleOf(host string) hostStyle {
 	switch {
 	case strings.Contains(host, "gitlab"):
@@ -121,7 +119,7 @@ func fragment(prefix string, line int) string {
 	return prefix + strconv.Itoa(line)
 }
 
-// escapePath escapes each segment.
+// escapePath escapes each segment of a path.
 func escapePath(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {

@@ -5,10 +5,8 @@ import (
 	"strings"
 )
 
-// URL returns the address under which people read a repository, from one
-// that git clones: https for ssh, and neither credentials, the default port nor the
-// .git suffix.
-// It is empty for anything else.
+// URL returns the web address of a repository from its clone address. It replaces ssh with https
+// and removes credentials, the default port and the .git suffix. It is empty for any other address.
 func URL(repository string) string {
 	u, err := url.Parse(withScheme(strings.TrimSpace(repository)))
 	if err != nil || u.Hostname() == "" {
@@ -17,7 +15,7 @@ func URL(repository string) string {
 	switch u.Scheme {
 	case "http", "https":
 	case "ssh", "git", "git+ssh":
-		u.Scheme, u.Host = "https", u.Hostname() // the port is not the web's
+		u.Scheme, u.Host = "https", u.Hostname() // the port is that of ssh
 	default:
 		return ""
 	}
@@ -29,10 +27,10 @@ func URL(repository string) string {
 	return u.String()
 }
 
-// defaultPorts are the ports that an address need not name, by scheme.
+// defaultPorts are the default ports by scheme.
 var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
 
-// withScheme writes out the short form of ssh: user@host:path.
+// withScheme expands the short form of ssh addresses: user@host:path.
 func withScheme(repository string) string {
 	user, rest, ok := strings.Cut(repository, "@")
 	if !ok || strings.ContainsAny(user, "/:") {
@@ -45,7 +43,7 @@ func withScheme(repository string) string {
 	return "ssh://" + host + "/" + strings.TrimPrefix(path, "/")
 }
 
-// browsable turns the paths of hosts that serve git elsewhere than their pages.
+// browsable converts the clone paths of hosts whose pages have other paths.
 func browsable(host, path string) (string, string) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	switch {

@@ -13,44 +13,43 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// bom is a bill of materials, whatever its format: packages, and which of them
-// need which.
+// bom is a bill of materials in any format: packages and their dependencies.
 type bom struct {
 	rep      *model.Report
 	room     *format.Budget
-	built    func(bytes int) error // of Options
+	built    func(bytes int) error // see format.Options
 	limit    int
-	file     string          // the BOM itself, for packages that tell no lockfile
-	checkout format.Checkout // to clean paths with
+	file     string          // the BOM file, for packages without a lockfile
+	checkout format.Checkout // for cleaning paths
 	parts    []*part
 	byRef    map[string]*part
-	needs    map[string][]string // references by reference
-	needed   map[string]bool     // references that some other part needs
+	needs    map[string][]string // dependencies, by reference
+	needed   map[string]bool     // references that another part requires
 	asked    int                 // lookups for edges
 	found    int                 // lookups for vulnerabilities
-	root     string              // reference to what the BOM describes; empty when not told
+	root     string              // reference to the subject of the BOM; empty if unknown
 }
 
-// part is one entry of a bill of materials.
+// part is an entry of a bill of materials.
 type part struct {
 	ref      string
-	name     string // as the document has it, with its group
+	name     string // as in the document, with its group
 	version  string
 	purl     string
-	location string // a file that the tool found it in; empty when not told
-	listsOwn bool   // stands for a lockfile, as Trivy writes them
-	software bool   // an application, which may be what the BOM is about
+	location string // file in which the tool found it; empty if unknown
+	listsOwn bool   // represents a lockfile, as in Trivy's documents
+	software bool   // an application, which may be the subject of the BOM
 	image    bool   // a container image
-	skip     bool   // a file, an operating system, the subject itself
+	skip     bool   // a file, an operating system, or the subject itself
 	licenses []string
 	hashes   []model.Hash
 	supplier string
 	noted    noted
-	unheld   bool // in a document of Redoubt's: only a finding knows it, so it is in no inventory
+	unheld   bool // in a document of Redoubt: known only from a finding, so it is in no inventory
 
-	lockfile     string // the file that its inventory is of, unless places are noted
+	lockfile     string // lockfile of its inventory, unless places are noted
 	transitivity model.Transitivity
-	places       []partPlace // by lockfile; at least one once all is read
+	places       []partPlace // by lockfile; at least one after finish
 }
 
 func newBOM(o format.Options, tool string) *bom {
@@ -61,7 +60,7 @@ func newBOM(o format.Options, tool string) *bom {
 	}
 }
 
-// tool notes who made the BOM; the format's name stays where it is not told.
+// tool sets the tool that created the BOM. If name is unknown, the name of the format is retained.
 func (b *bom) tool(name, version string) {
 	if name = strings.ToLower(strings.Join(strings.Fields(read.Text(name).Name()), "-")); name != "" && name != "unknown" {
 		b.rep.Tool, b.rep.ToolVersion = name, read.Text(version).Name()
@@ -87,8 +86,7 @@ func (b *bom) refuse(item, format string, args ...any) {
 	b.rep.Refuse(model.Refusal{Item: item, Reason: model.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
 }
 
-// finish makes inventories of the parts, one for each lockfile, in the order
-// in which they come.
+// finish builds an inventory for each lockfile, in the order of the parts.
 func (b *bom) finish() error {
 	if b.room.Err != nil {
 		return b.room.Err
@@ -135,8 +133,8 @@ func (b *bom) finish() error {
 	return nil
 }
 
-// ask notes the edges between parts, in each lockfile that holds both ends. Ways beyond what may be looked up stay
-// unknown.
+// ask adds the edges between parts to each lockfile that contains both ends. Edges beyond the limit
+// of lookups are omitted.
 func (b *bom) ask(locks map[string]*lockfile.Packages) {
 	for _, p := range b.parts {
 		for _, to := range b.needs[p.ref] {
@@ -156,8 +154,8 @@ func (b *bom) ask(locks map[string]*lockfile.Packages) {
 	}
 }
 
-// dependency spells a part as its ecosystem does. Without a package URL the
-// ecosystem is that of the lockfile, else generic.
+// dependency returns the dependency of a part in the spelling of its ecosystem. Without a package
+// URL the ecosystem is that of the lockfile, else generic.
 func (p *part) dependency(at partPlace) model.Dependency {
 	d := model.Dependency{
 		Name: p.name, Version: p.version, PURL: read.Text(p.purl).Name(), Transitivity: at.transitivity, Line: at.line,
@@ -179,9 +177,9 @@ func (p *part) dependency(at partPlace) model.Dependency {
 	return d
 }
 
-// spelling is the name of a part whose package URL has that one. The
-// specification has URLs of Go modules in lower case, which tell case apart: the
-// part's own name then says how the module is spelt.
+// spelling returns the name of a part, given the name in its package URL. Package URLs of Go
+// modules are in lower case although case is significant. If the part's own name differs only in
+// case, it is used.
 func (p *part) spelling(ecosystem, name string) string {
 	if own := read.Text(p.name).Name(); ecosystem == "gomod" && name == strings.ToLower(name) &&
 		strings.EqualFold(own, name) {
@@ -190,7 +188,7 @@ func (p *part) spelling(ecosystem, name string) string {
 	return name
 }
 
-// lockfileOf is the file that a tool names, if it is a lockfile, else the BOM.
+// lockfileOf returns the file of a part if it is a lockfile, else the BOM file.
 func (b *bom) lockfileOf(p *part) string {
 	location := p.location
 	if p.listsOwn {
@@ -207,10 +205,10 @@ func (b *bom) lockfileOf(p *part) string {
 	return b.file
 }
 
-// inheritLockfiles gives the parts below one that stands for a lockfile that
-// lockfile, unless they have one of their own.
+// inheritLockfiles sets the lockfile of the parts that a lockfile part requires, unless they have
+// their own.
 func (b *bom) inheritLockfiles() {
-	seen := map[string]bool{} // by any of them: the first one has a part
+	seen := map[string]bool{} // shared by all owners: the first owner takes precedence
 	for _, owner := range b.parts {
 		if !owner.listsOwn {
 			continue
@@ -223,11 +221,9 @@ func (b *bom) inheritLockfiles() {
 	}
 }
 
-// classify tells direct parts from transitive ones, as far as the project's
-// own parts are known: what the BOM describes, parts that stand for a
-// lockfile, and modules of the project, which nothing needs and which were
-// never published: they have no package URL with a version. Parts that none of
-// these reaches are unknown.
+// classify sets the transitivity of parts that the project's own parts reach. The own parts are the
+// subject of the BOM, parts that represent lockfiles, and modules of the project. A module is not
+// required by other parts and has no package URL with a version.
 func (b *bom) classify() {
 	var own []string
 	ofRoot := map[string]bool{}
@@ -259,17 +255,17 @@ func (b *bom) isOwn(p *part, ofRoot bool) bool {
 	return !ok || version == ""
 }
 
-// isProject reports whether a part is a project of a document of Redoubt's, which
-// has one for each project of a deployment and notes on all packages.
+// isProject reports whether a part is a project in a document of Redoubt. Such a document contains
+// the projects of a deployment, and notes on all packages.
 func (b *bom) isProject(p *part) bool {
 	return b.isOurs() && p.software && p.purl == "" && !p.isNoted()
 }
 
-// isOurs reports whether Redoubt wrote the document, by the tool that it names.
+// isOurs reports whether Redoubt created the document.
 func (b *bom) isOurs() bool { return b.rep.Tool == model.SBOMTool }
 
-// walk visits each part that the given ones need and that was not seen yet,
-// nearest first, with the number of steps to it.
+// walk visits each unseen part reachable from the given references, nearest first, with its
+// distance.
 func (b *bom) walk(from []string, seen map[string]bool, visit func(p *part, depth int)) {
 	for _, ref := range from {
 		seen[ref] = true
@@ -292,17 +288,17 @@ func (b *bom) walk(from []string, seen map[string]bool, visit func(p *part, dept
 	}
 }
 
-// nothing are the words for no licence or supplier, or an unknown one.
+// nothing lists the values for an absent or unknown license or supplier.
 var nothing = []string{"", "NOASSERTION", "NONE", "UNKNOWN"}
 
-// licensesOf drops words that are no licence.
+// licensesOf removes values that are not licenses.
 func licensesOf(list ...string) []string {
 	return slices.DeleteFunc(read.Texts(list).Names(), func(s string) bool {
 		return slices.Contains(nothing, strings.ToUpper(s))
 	})
 }
 
-// supplierOf drops words for an unknown supplier.
+// supplierOf returns "" for an unknown supplier.
 func supplierOf(s string) string {
 	if s = read.Text(s).Name(); slices.Contains(nothing, strings.ToUpper(s)) {
 		return ""
@@ -310,7 +306,7 @@ func supplierOf(s string) string {
 	return s
 }
 
-// RealVersion is "" for what tools write when they know none.
+// RealVersion returns "" for the values that tools use for an unknown version.
 func RealVersion(s string) string {
 	switch strings.ToUpper(strings.TrimSpace(s)) {
 	case "UNKNOWN", "NOASSERTION", "UNSPECIFIED":
@@ -319,7 +315,7 @@ func RealVersion(s string) string {
 	return s
 }
 
-// archiveHash spells an algorithm in one way: SHA256, sha-256 are SHA-256.
+// archiveHash normalizes the name of an algorithm: SHA-256 for SHA256 and sha-256.
 func archiveHash(algorithm, sum string) (model.Hash, bool) {
 	algorithm = strings.ToUpper(read.Text(algorithm).Name())
 	if rest, ok := strings.CutPrefix(algorithm, "SHA"); ok && !strings.HasPrefix(rest, "-") &&

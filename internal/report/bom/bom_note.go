@@ -12,23 +12,21 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// LookupsPerItem bounds how often places are looked at for edges, and as often for
-// vulnerabilities, of which a document names many with few words: so often for each
-// item that it may have.
+// LookupsPerItem is the maximum number of lookups for edges, and for vulnerabilities, per item of
+// the limit. A short document can name many of them.
 const LookupsPerItem = 4
 
-// spend counts lookups, and reports whether there may be as many.
+// spend counts lookups and reports whether they are within the limit.
 func (b *bom) spend(count *int, n int) bool {
 	*count += n
 	return *count <= LookupsPerItem*b.limit
 }
 
-// noted is what a bill of materials that Redoubt wrote tells of a component
-// (docs/reference/sbom.md). Others may hold the same: what it says is no more than whoever
-// sends a document can say anyway, and it is cleaned and bounded as that is.
+// noted contains the notes that Redoubt writes to components (docs/reference/sbom.md). Documents
+// from other sources may contain notes, so they are cleaned and limited like all other data.
 type noted struct {
 	ecosystems   []string
-	transitivity model.Transitivity // 0 when not told
+	transitivity model.Transitivity // 0 if unknown
 	places       []notedPlace
 }
 
@@ -37,8 +35,7 @@ type notedPlace struct {
 	line     int
 }
 
-// note takes a property of a component, or a part of its sourceInfo; names that
-// are none of ours are passed over.
+// note adds a property of a component, or a part of its sourceInfo. Unknown names are ignored.
 func (b *bom) note(p *part, name, value string) {
 	n := &p.noted
 	switch name {
@@ -58,7 +55,7 @@ func (b *bom) note(p *part, name, value string) {
 
 var lineBehindPath = regexp.MustCompile(`^(.*)#L([0-9]{1,9})$`)
 
-// cutLine parts web/yarn.lock#L12 into path and line.
+// cutLine splits a text such as web/yarn.lock#L12 into path and line.
 func cutLine(s string) (file string, line int) {
 	match := lineBehindPath.FindStringSubmatch(s)
 	if match == nil {
@@ -68,11 +65,11 @@ func cutLine(s string) (file string, line int) {
 	return match[1], line
 }
 
-// outOfSourceInfo undoes what the writer escapes.
+// outOfSourceInfo reverses the escaping of the export.
 var outOfSourceInfo = strings.NewReplacer("%25", "%", "%2C", ",", "%3B", ";")
 
-// noteSourceInfo reads what Redoubt writes into SPDX's sourceInfo, as
-// "ecosystem: npm; transitivity: direct; lockfile: a, b"; other texts hold none of it.
+// noteSourceInfo parses the notes in SPDX's sourceInfo, such as "ecosystem: npm; transitivity:
+// direct; lockfile: a, b". It ignores other texts.
 func (b *bom) noteSourceInfo(p *part, info string) {
 	if !strings.HasPrefix(info, "ecosystem: ") && !strings.HasPrefix(info, "transitivity: ") {
 		return
@@ -85,21 +82,20 @@ func (b *bom) noteSourceInfo(p *part, info string) {
 	}
 }
 
-// isNoted reports whether a document of Redoubt's tells of the part.
+// isNoted reports whether the part has notes of Redoubt.
 func (p *part) isNoted() bool {
 	return len(p.noted.places) > 0 || p.noted.transitivity != 0
 }
 
-// partPlace is where a part stands.
+// partPlace is an occurrence of a part.
 type partPlace struct {
 	lockfile     string
 	line         int
 	transitivity model.Transitivity
 }
 
-// settlePlaces tells the places of a part: those that a document of Redoubt's notes,
-// else the one lockfile that was found for it. Each lockfile counts once. A document that
-// Redoubt wrote (ours) names no lockfile of a package that only a finding knows.
+// settlePlaces sets the places of a part: those in notes, or else its lockfile, without duplicates.
+// If ours is set, a part without noted places is known only from a finding.
 func (p *part) settlePlaces(ours bool) {
 	p.transitivity = cmp.Or(p.noted.transitivity, p.transitivity)
 	for _, at := range p.noted.places {
@@ -120,8 +116,8 @@ func (p *part) holds(lockfile string) bool {
 	return found && !p.unheld && !p.skip && !p.listsOwn
 }
 
-// notedPackage is the package as Redoubt had it, where the notes and the package URL
-// agree on it: URLs lose case, and ecosystems that their specification does not know.
+// notedPackage returns the package in the notes if it matches the package URL. Package URLs do not
+// preserve case, or ecosystems unknown to their specification.
 func (p *part) notedPackage() (d model.Dependency, ok bool) {
 	address := purl.Bare(purl.Canonical(p.purl))
 	for _, ecosystem := range p.noted.ecosystems {

@@ -18,25 +18,24 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// cycloneDX gathers a CycloneDX BOM of either encoding. Components that are no
-// packages (files, operating systems, devices and so on) are passed over.
+// cycloneDX reads a CycloneDX BOM in JSON or XML. Components that are not packages, such as files
+// and operating systems, are ignored.
 type cycloneDX struct {
 	*bom
 	vulnerabilities []cdx.Vulnerability
-	items           []string // of vulnerabilities
+	items           []string // items of vulnerabilities
 	vex             cycloneDXVEX
-	related         bool // it tells which components need which, if none
+	related         bool // whether the document contains dependencies
 }
 
-// cycloneDXVersions are those that are understood.
+// cycloneDXVersions are the supported versions.
 var cycloneDXVersions = []string{"1.2", "1.3", "1.4", "1.5", "1.6", "1.7"}
 
 func newCycloneDX(o format.Options) *cycloneDX {
 	return &cycloneDX{bom: newBOM(o, "cyclonedx"), vex: cycloneDXVEX{options: o}}
 }
 
-// ReadCycloneDXJSON streams the components, so that one that cannot be read is
-// refused alone.
+// ReadCycloneDXJSON streams the components, so that a single invalid one can be refused.
 func ReadCycloneDXJSON(in *format.Input, o format.Options) ([]*model.Report, error) {
 	c := newCycloneDX(o)
 	w := in.Walker()
@@ -75,7 +74,7 @@ func ReadCycloneDXJSON(in *format.Input, o format.Options) ([]*model.Report, err
 	return c.report(string(version))
 }
 
-// each returns an element function that decodes and passes on, or refuses.
+// each returns an element function that decodes a value and calls take, or refuses the item.
 func each[T any](w *format.Walker, b *bom, take func(item string, v *T)) func(item string) error {
 	return func(item string) error {
 		var v T
@@ -120,7 +119,7 @@ func ReadCycloneDXXML(in *format.Input, o format.Options) ([]*model.Report, erro
 	return c.report(doc.XMLNS[strings.LastIndexByte(doc.XMLNS, '/')+1:])
 }
 
-// decodeXML decodes a whole document, with nothing after it.
+// decodeXML decodes a document and returns an error if more elements follow.
 func decodeXML(data []byte, v any) error {
 	dec := xml.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(v); err != nil {
@@ -137,7 +136,7 @@ func decodeXML(data []byte, v any) error {
 	}
 }
 
-// list follows a pointer to a slice, which is nil for none.
+// list returns the slice that a pointer refers to, or nil.
 func list[T any](p *[]T) []T {
 	if p == nil {
 		return nil
@@ -145,7 +144,7 @@ func list[T any](p *[]T) []T {
 	return *p
 }
 
-// report makes the report when all is read.
+// report builds the report after the document is read.
 func (c *cycloneDX) report(version string) ([]*model.Report, error) {
 	if !slices.Contains(cycloneDXVersions, version) {
 		return nil, fmt.Errorf("CycloneDX %q is not understood; write one of %s",
@@ -158,7 +157,7 @@ func (c *cycloneDX) report(version string) ([]*model.Report, error) {
 		return []*model.Report{c.document()}, nil
 	}
 	c.offer()
-	if c.isOurs() { // it is inventory: findings come from scanners and advisories, decisions from VEX documents
+	if c.isOurs() { // inventory only: findings are from scanners and advisories, decisions from VEX documents
 		c.rep.SkippedVulnerabilities = len(c.vulnerabilities)
 		return []*model.Report{c.rep}, nil
 	}
@@ -193,8 +192,8 @@ func (c *cycloneDX) metadata(m *cdx.Metadata) {
 	}
 }
 
-// MaxComponentDepth is how deep components may stand inside of others. Tools write
-// two or three levels; each more makes the place of all below it longer.
+// MaxComponentDepth is the maximum nesting of components. Tools use two or three levels, and each
+// level makes the locations of nested components longer.
 const MaxComponentDepth = 64
 
 func (c *cycloneDX) component(item string, v *cdx.Component) {
@@ -232,7 +231,7 @@ func (c *cycloneDX) component(item string, v *cdx.Component) {
 	}
 }
 
-// cdxSupplier names an organisation, or else a person as SPDX does.
+// cdxSupplier returns an organization, or else a person in the notation of SPDX.
 func cdxSupplier(who *cdx.OrganizationalEntity) string {
 	if who == nil {
 		return ""
@@ -248,8 +247,8 @@ func cdxSupplier(who *cdx.OrganizationalEntity) string {
 	return ""
 }
 
-// locationOf is the file that a component was found in: a property of syft,
-// Trivy or cdxgen, or a lockfile among the occurrences.
+// locationOf returns the file in which a component was found. It is in a property of syft, Trivy or
+// cdxgen, or a lockfile in the occurrences.
 func locationOf(v *cdx.Component) string {
 	for _, p := range list(v.Properties) {
 		switch p.Name {

@@ -17,14 +17,14 @@ import (
 	"github.com/redoubt/redoubt/internal/report/vex"
 )
 
-// cycloneDXVEX is what a BOM tells of itself as a VEX document.
+// cycloneDXVEX contains the data of a BOM that a VEX document requires.
 type cycloneDXVEX struct {
 	options format.Options
 	serial  read.Text
 	version read.Number
 	author  string
-	product []string // names of what the BOM describes
-	told    int      // affected parts
+	product []string // names of the subject of the BOM
+	told    int      // number of affected parts
 }
 
 func (x *cycloneDXVEX) metadata(m *cdx.Metadata) {
@@ -47,14 +47,14 @@ func (x *cycloneDXVEX) metadata(m *cdx.Metadata) {
 	}
 }
 
-// packagesByRef are the packages of a BOM by reference. The BOMs of an upload share theirs by serial
-// number without its scheme: a document refers to those of other files.
+// packagesByRef maps references to packages of a BOM. The BOMs of an upload are stored by serial
+// number without scheme, because documents may refer to those in other files.
 type packagesByRef map[string]*part
 
-// standsAlone reports whether the BOM is a VEX document: it says something of
-// vulnerabilities, and lists no packages or only those that it speaks of. An SBOM is
-// what tells which packages need which, what lists others too, and what leaves a
-// vulnerability without an analysis, and what Redoubt wrote with packages (docs/reference/sbom.md).
+// standsAlone reports whether the BOM is a VEX document. It has analyses, and lists no packages
+// except those that vulnerabilities affect. A document is an SBOM if it contains dependencies,
+// other packages, or vulnerabilities without analysis. So is a document with packages that Redoubt
+// wrote (docs/reference/sbom.md).
 func (c *cycloneDX) standsAlone() bool {
 	if c.isOurs() && len(c.parts) > 0 {
 		return false
@@ -83,8 +83,8 @@ func (c *cycloneDX) standsAlone() bool {
 	})
 }
 
-// document makes the report of a BOM that stands alone. What its references
-// mean is known when all files of the upload are read.
+// document returns the report of a VEX document. Its references are resolved after all files of the
+// upload are read.
 func (c *cycloneDX) document() *model.Report {
 	rep := vex.VexReport(c.vex.options, model.VEXDocument{
 		Name: c.vex.serial.Name(), Format: "CycloneDX", Author: c.vex.author,
@@ -95,21 +95,21 @@ func (c *cycloneDX) document() *model.Report {
 		var err error
 		c.rep = rep
 		if rep.VEX[0].Statements, err = c.statements(); err != nil {
-			rep.VEX = nil // the one that is held stays
+			rep.VEX = nil // the stored document is retained
 			c.refuse("vulnerabilities", "%s", err)
 		}
 	})
 	return rep
 }
 
-// offer lets other documents of the upload refer to the components of an SBOM.
+// offer makes the components of an SBOM available to other documents of the upload.
 func (c *cycloneDX) offer() {
 	if serial := bomLink(c.vex.serial.Name()); serial != "" {
 		c.vex.options.Secrets.Boms[serial] = packagesByRef(c.byRef)
 	}
 }
 
-// analyses adds what an SBOM says of the vulnerabilities in it.
+// analyses adds the analyses of an SBOM's vulnerabilities.
 func (c *cycloneDX) analyses() error {
 	statements, err := c.statements()
 	if len(statements) > 0 {
@@ -121,8 +121,8 @@ func (c *cycloneDX) analyses() error {
 	return err
 }
 
-// statements reads the analyses of the vulnerabilities. The error is for a
-// document that says too much.
+// statements converts the analyses of the vulnerabilities. It returns an error if a limit is
+// exceeded.
 func (c *cycloneDX) statements() ([]model.VEXStatement, error) {
 	open := c.open()
 	var said vex.Statements
@@ -140,7 +140,7 @@ func (c *cycloneDX) statements() ([]model.VEXStatement, error) {
 			c.refuse(item, "%s", misfit)
 			continue
 		}
-		seen := map[string]bool{} // what is told twice counts once
+		seen := map[string]bool{} // duplicates are ignored
 		for j, a := range list(v.Affects) {
 			place := fmt.Sprintf("%s.affects[%d]", item, j)
 			one, misfit := c.affected(s, a)
@@ -168,7 +168,7 @@ func (c *cycloneDX) statements() ([]model.VEXStatement, error) {
 	return said.List, nil
 }
 
-// open has the vulnerabilities and components about which nothing is said.
+// open returns the vulnerabilities and components without an analysis.
 func (c *cycloneDX) open() map[[2]string]bool {
 	open := map[[2]string]bool{}
 	for i := range c.vulnerabilities {
@@ -181,14 +181,14 @@ func (c *cycloneDX) open() map[[2]string]bool {
 	return open
 }
 
-// cycloneDXStates are the statuses of the states that an analysis has.
+// cycloneDXStates maps the states of an analysis to statuses.
 var cycloneDXStates = map[cdx.ImpactAnalysisState]model.VEXStatus{
 	cdx.IASResolved: model.VEXFixed, cdx.IASResolvedWithPedigree: model.VEXFixed, cdx.IASExploitable: model.VEXAffected,
 	cdx.IASInTriage:      model.VEXUnderInvestigation,
 	cdx.IASFalsePositive: model.VEXFalsePositive, cdx.IASNotAffected: model.VEXNotAffected,
 }
 
-// analysis reads what is said of a vulnerability, or tells why it cannot.
+// analysis sets the status of a statement from an analysis, or returns why it is invalid.
 func (c *cycloneDX) analysis(s *model.VEXStatement, v *cdx.Vulnerability) (misfit string) {
 	a := v.Analysis
 	s.Status, s.Detail = cycloneDXStates[a.State], strings.TrimSpace(read.Text(a.Detail).Block())
@@ -207,12 +207,12 @@ func (c *cycloneDX) analysis(s *model.VEXStatement, v *cdx.Vulnerability) (misfi
 	return ""
 }
 
-// affected adds what is affected to a statement, or tells why it cannot.
+// affected adds the affected component to a statement, or returns why it is invalid.
 func (c *cycloneDX) affected(s model.VEXStatement, a cdx.Affects) (_ model.VEXStatement, misfit string) {
 	ref, byRef, pkg, found := c.resolve(a.Ref)
 	switch p := byRef[ref]; {
 	case found:
-	case p != nil && p.skip: // software that holds packages
+	case p != nil && p.skip: // software that contains packages
 		s.Product = append(read.Texts{p.purl, p.name}.Names(), read.Text(ref).Name())
 	case p != nil:
 		d := p.dependency(p.places[0])
@@ -245,8 +245,8 @@ func (c *cycloneDX) affected(s model.VEXStatement, a cdx.Affects) (_ model.VEXSt
 	return s, ""
 }
 
-// resolve follows a reference: within the document, as a BOM-Link to another of
-// the upload, or as the package URL that many tools use.
+// resolve resolves a reference. It refers to the document itself, to another document of the upload
+// (BOM-Link), or is a package URL.
 func (c *cycloneDX) resolve(ref string) (name string, byRef map[string]*part, pkg model.VEXPackage, isPURL bool) {
 	byRef = c.byRef
 	if rest, ok := strings.CutPrefix(ref, "urn:cdx:"); ok {
@@ -265,7 +265,7 @@ func (c *cycloneDX) resolve(ref string) (name string, byRef map[string]*part, pk
 	return ref, byRef, pkg, isPURL
 }
 
-// bomLink is a serial number as BOM-Links have it.
+// bomLink returns the serial number in the form of BOM-Links.
 func bomLink(serial string) string {
 	rest, ok := strings.CutPrefix(strings.ToLower(serial), "urn:uuid:")
 	if !ok {

@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// results makes a finding for each component that a vulnerability affects. What
-// its analysis says is a statement of its own.
+// results creates a finding for each component that a vulnerability affects. Its analysis becomes a
+// separate statement.
 func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 	if read.Text(v.ID).Name() == "" {
 		c.refuse(item, "it has no id")
@@ -28,9 +28,9 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 	used := false
 	for i, a := range list(v.Affects) {
 		place := fmt.Sprintf("%s.affects[%d]", item, i)
-		p := c.byRef[a.Ref[strings.LastIndexByte(a.Ref, '#')+1:]] // urn:cdx:serial/version#ref is allowed too
+		p := c.byRef[a.Ref[strings.LastIndexByte(a.Ref, '#')+1:]] // urn:cdx:serial/version#ref is valid as well
 		if p == nil {
-			if v.Analysis == nil { // else what it says is followed on its own, and refused there
+			if v.Analysis == nil { // otherwise the statement is refused separately
 				c.refuse(place, "the BOM has no component %q", read.Text(a.Ref).Name())
 			}
 			continue
@@ -46,7 +46,7 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 				Severity: rule.Severity, Confidence: rule.Confidence,
 				Dependency: vulnerableOf(v, p, at, versions[:min(len(versions), read.MaxList)]),
 			}
-			if c.room.Build(format.WeightOfResult(&res), c.built); c.room.Err != nil { // which ends the reading
+			if c.room.Build(format.WeightOfResult(&res), c.built); c.room.Err != nil { // the error ends the reading
 				return
 			}
 			c.rep.Results = append(c.rep.Results, res)
@@ -82,7 +82,7 @@ func vulnerabilityRule(v *cdx.Vulnerability) *model.Rule {
 	return r
 }
 
-// vulnerableOf is the component that is affected.
+// vulnerableOf returns the affected component.
 func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.AffectedVersions) *model.Vulnerable {
 	d := p.dependency(at)
 	out := &model.Vulnerable{
@@ -108,10 +108,11 @@ func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.Af
 	return out
 }
 
-// upgradeTo is how Trivy recommends: "Upgrade lodash to version 4.17.21".
+// upgradeTo matches Trivy's recommendations: "Upgrade lodash to version 4.17.21".
 var upgradeTo = regexp.MustCompile(`(?i)^upgrade \S+ to versions? ([0-9A-Za-z][^;\s]*(?:, [^;\s]+)*)`)
 
-// shownID is the CVE among the vulnerability's ids, else its own (docs/reference/advisories.md).
+// shownID returns the CVE among the vulnerability's ids, or else its own id
+// (docs/reference/advisories.md).
 func shownID(v *cdx.Vulnerability) string {
 	if !strings.HasPrefix(v.ID, "CVE-") {
 		for _, r := range list(v.References) {
@@ -123,8 +124,8 @@ func shownID(v *cdx.Vulnerability) string {
 	return read.Text(v.ID).Name()
 }
 
-// severityOfRatings follows docs/reference/advisories.md: the score of CVSS 4, else of 3,
-// else the word of any rating, else 0.
+// severityOfRatings returns the severity of a vulnerability's ratings, or 0. It prefers the score
+// of CVSS 4, then that of CVSS 3, then any rating's word (docs/reference/advisories.md).
 func severityOfRatings(ratings []cdx.VulnerabilityRating) model.Severity {
 	for _, method := range []cdx.ScoringMethod{
 		cdx.ScoringMethodCVSSv4, cdx.ScoringMethodCVSSv31, cdx.ScoringMethodCVSSv3,

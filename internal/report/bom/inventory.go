@@ -9,14 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// ReadLockfile makes an inventory of one lockfile.
+// ReadLockfile returns the inventory of one lockfile.
 func ReadLockfile(in *format.Input, o format.Options) ([]*model.Report, error) {
 	data, err := in.All()
 	if err != nil {
 		return nil, err
 	}
-	// The decoded document is garbage before its packages are stored, so it does not count
-	// beside them.
+	// The decoded document is freed before its packages are stored, so both are not counted
+	// together.
 	in.Build(-format.WeightOfMarks(data))
 	size := format.LockedSize
 	if lockfile.IsRequirements(o.Name) {

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// spdxPackage is one of packages. Only what is needed is read, so that a
-// mistake in any other member does not cost the package.
+// spdxPackage is an entry of packages. Only required members are decoded, so that errors in other
+// members do not affect the package.
 type spdxPackage struct {
 	ID         read.Text `json:"SPDXID"`
 	Name       read.Text `json:"name"`
@@ -41,7 +41,7 @@ type spdxRelationship struct {
 // ReadSPDX reads SPDX 2.x JSON, package by package.
 func ReadSPDX(in *format.Input, o format.Options) ([]*model.Report, error) {
 	s := &spdx{bom: newBOM(o, "spdx")}
-	s.rep.RulesRun = []string{} // it has no place for vulnerabilities, so it says of none that it is gone
+	s.rep.RulesRun = []string{} // the format has no vulnerabilities, so missing ones are not fixed
 	w := in.Walker()
 	version := read.Text("")
 	err := w.Object("", func(name string) error {
@@ -88,8 +88,8 @@ type spdx struct {
 	described []string
 }
 
-// describe leaves out what the document describes, which is the project, if it
-// holds other packages.
+// describe excludes the subject of the document, which is the project, if the document contains
+// other packages.
 func (s *spdx) describe() {
 	for _, ref := range s.described {
 		p := s.byRef[ref]
@@ -103,7 +103,7 @@ func (s *spdx) describe() {
 	}
 }
 
-// creators finds the tool among "Tool: syft-1.2.0", "Organization: …".
+// creators sets the tool from entries such as "Tool: syft-1.2.0".
 func (s *spdx) creators(list read.Texts) {
 	for _, creator := range list {
 		tool, ok := strings.CutPrefix(creator, "Tool: ")
@@ -115,13 +115,13 @@ func (s *spdx) creators(list read.Texts) {
 	}
 }
 
-// toolVersion is where the version begins in a tool's name: a number with parts or a v in
-// front, whatever follows it, as in name-1.2.3-rc1 and name-v1.2-5-gabcdef.
+// toolVersion matches the start of the version in the name of a tool. The version has several parts
+// or a leading v, as in name-1.2.3-rc1 and name-v1.2-5-gabcdef.
 var toolVersion = regexp.MustCompile(`-(?:v[0-9]|[0-9]+\.[0-9])`)
 
-// splitTool takes name and version of a tool apart, which SPDX joins with a hyphen. The
-// name is part of the source (docs/reference/findings.md) and must not change with the version. We
-// write our own name, then whatever version the build has.
+// splitTool splits the name and version of a tool, which SPDX joins with a hyphen. The name is part
+// of the source (docs/reference/findings.md) and must not change with the version. After Redoubt's
+// own name any version is valid.
 func splitTool(tool string) (name, version string) {
 	if version, ours := strings.CutPrefix(tool, model.SBOMTool+"-"); ours {
 		return model.SBOMTool, version
@@ -167,8 +167,8 @@ func (s *spdx) pkg(_ string, v *spdxPackage) {
 	s.Add(p)
 }
 
-// sourceFile is the file at the end of syft's "acquired package info from rust
-// cargo manifest: /Cargo.lock, /x".
+// sourceFile returns the lockfile in syft's "acquired package info from rust cargo manifest:
+// /Cargo.lock, /x".
 func sourceFile(info string) string {
 	origin, files, _ := strings.Cut(info, ": ")
 	if !strings.HasPrefix(origin, "acquired package info from ") {
@@ -185,7 +185,7 @@ func sourceFile(info string) string {
 func (s *spdx) relationship(_ string, r *spdxRelationship) {
 	from, to := string(r.From), string(r.To)
 	switch {
-	case to == "NONE" || to == "NOASSERTION": // it needs nothing, or nobody knows what
+	case to == "NONE" || to == "NOASSERTION": // it requires nothing, or its requirements are unknown
 	case r.Type == "DESCRIBES":
 		s.described = append(s.described, to)
 	case r.Type == "DESCRIBED_BY":

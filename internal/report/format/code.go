@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// CodeOf returns what is kept of code that a report tells and, where that may not be all,
-// a hash of all of it, whatever its layout: what is cut off tells findings apart as well.
+// CodeOf returns the truncated code of a report. If code may be truncated, hash is a hash of the
+// whole code without its layout, so that findings differ by the rest as well.
 func CodeOf(told read.Text) (code, hash string) {
 	code = told.Block()
 	if len(code) > read.MaxBlock-utf8.UTFMax {
@@ -19,7 +19,7 @@ func CodeOf(told read.Text) (code, hash string) {
 	return code, hash
 }
 
-// CodeHash is the scanner's code_hash.
+// CodeHash returns the scanner's code_hash.
 func CodeHash(context string) string {
 	sum := sha256.Sum256([]byte(context))
 	return hex.EncodeToString(sum[:])

@@ -1,3 +1,3 @@
-// Package format is what the readers of all formats share: the options and limits of a file, its input as a stream of
-// tokens, errors with a place and advice, paths of the repository, severities, and code of findings.
+// Package format contains the shared code of all readers. It defines options and limits, token
+// streams, errors with positions, repository paths, severities, and code of findings.
 package format

@@ -12,18 +12,17 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// FileError says that a file as a whole cannot be taken, where, why and what
-// to do about it.
+// FileError is the error for a file that cannot be read, with its position and advice.
 type FileError struct {
-	Name   string // of the file; empty when not known
-	Format Format // empty when it was not recognised
-	Where  string // the member at fault, as runs[0].results[17]; empty when not known
-	Offset int64  // of the fault, in bytes of the inflated file; negative when not known
-	Advice string // what to do next; may be empty
+	Name   string // of the file; empty if unknown
+	Format Format // empty if it was not recognized
+	Where  string // invalid member, such as runs[0].results[17]; empty if unknown
+	Offset int64  // position of the error, in bytes of the decompressed file; negative if unknown
+	Advice string // next step for the user; may be empty
 	Err    error
 }
 
-// Error returns one sentence for a person.
+// Error returns one sentence for users.
 func (e *FileError) Error() string {
 	if e.Name == "" {
 		return e.Reason()
@@ -31,8 +30,7 @@ func (e *FileError) Error() string {
 	return e.Name + ": " + e.Reason()
 }
 
-// Reason returns the sentence without the file's name, for where that stands
-// beside it.
+// Reason returns the sentence of Error without the name of the file.
 func (e *FileError) Reason() string {
 	var b strings.Builder
 	if e.Format != "" {
@@ -51,13 +49,13 @@ func (e *FileError) Reason() string {
 	return b.String()
 }
 
-// Unwrap returns the cause: model.ErrTooLarge for a file over a limit.
+// Unwrap returns the cause: model.ErrTooLarge if a limit is exceeded.
 func (e *FileError) Unwrap() error { return e.Err }
 
 // ErrUTF16 is the error for text in UTF-16.
 var ErrUTF16 = errors.New("the file is UTF-16, not UTF-8")
 
-// NewFileError completes an error with what is known of the file.
+// NewFileError adds the known properties of the file to an error.
 func NewFileError(o Options, offset int64, err error) error {
 	out := &FileError{Name: read.Text(o.Name).Name(), Format: o.Format, Offset: offset, Err: err}
 	if f := (*read.PlaceError)(nil); errors.As(err, &f) {
@@ -73,8 +71,8 @@ func NewFileError(o Options, offset int64, err error) error {
 	return out
 }
 
-// IsNamesake reports whether a file cannot be read as it only shares its name with a
-// lockfile: several tools use the name, and it has nothing of the lockfile's.
+// IsNamesake reports whether a file only shares its name with a lockfile and belongs to another
+// tool.
 func IsNamesake(err error) bool { return read.IsNamesake(err) }
 
 func advice(err error) string {
@@ -92,8 +90,8 @@ func advice(err error) string {
 	return ""
 }
 
-// adviceOnSize says how to hand in what is too large for one upload: a part that looks as
-// the one before would take its place.
+// adviceOnSize explains how to split a file that is too large. Parts with the same source would
+// replace each other.
 func adviceOnSize(f Format) string {
 	const none = "nothing was taken from it: "
 	switch f {
@@ -105,7 +103,7 @@ func adviceOnSize(f Format) string {
 	return none + "scan with fewer rules or folders at a time, and hand in each report with a category of its own"
 }
 
-// cleanedError is an error whose text held a secret.
+// cleanedError is an error whose text contained a secret.
 type cleanedError struct {
 	text string
 	err  error
@@ -115,7 +113,7 @@ func (e *cleanedError) Error() string { return e.text }
 
 func (e *cleanedError) Unwrap() error { return e.err }
 
-// CleanError takes secrets out of what an error quotes of a file.
+// CleanError removes secrets from the parts of an error that quote the file.
 func CleanError(r *secrets.Redactor, err error) error {
 	of := (*FileError)(nil)
 	if !errors.As(err, &of) {

@@ -13,15 +13,14 @@ var (
 	imageID  = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 )
 
-// ImageName returns the name of a container image without its tag and digest, and an
-// empty string for what is no name. The name is spelled as the report spells it. The id of an
-// image is its name where it has no other.
+// ImageName returns the name of a container image without its tag and digest, in the spelling of
+// the report. It returns the id of an image unchanged, and "" for an invalid name.
 func ImageName(reference string) string {
 	if imageID.MatchString(reference) {
 		return reference
 	}
 	name, _, _ := strings.Cut(read.Text(reference).Name(), "@")
-	name = imageTag.ReplaceAllString(name, "") // the port of a registry precedes a slash
+	name = imageTag.ReplaceAllString(name, "") // the port of a registry is followed by a slash
 	var anywhere Checkout
 	name, err := anywhere.Path(strings.TrimLeft(name, "/"))
 	if err != nil {
@@ -30,12 +29,12 @@ func ImageName(reference string) string {
 	return name
 }
 
-// imageScheme matches references with the scheme by which Grype and syft find an image.
+// imageScheme matches references with a scheme of Grype and syft.
 var imageScheme = regexp.MustCompile(
 	`^(docker|podman|containerd|registry|docker-archive|oci-archive|oci-dir|oci-registry|singularity):(.*[:/].*)$`,
 )
 
-// ImageOfInput is imageName of what users name to Grype, which may begin with a scheme.
+// ImageOfInput returns ImageName of Grype's input, which may begin with a scheme.
 func ImageOfInput(input string) string {
 	if m := imageScheme.FindStringSubmatch(input); m != nil {
 		input = m[2]
@@ -43,11 +42,11 @@ func ImageOfInput(input string) string {
 	return ImageName(input)
 }
 
-// InImage returns the place of a file in an image, as docker cp writes it.
+// InImage returns the path of a file in an image, in the notation of docker cp.
 func InImage(image, file string) string { return image + ":/" + strings.TrimLeft(file, "/") }
 
-// ScopeToImage makes the image the place of all results of a report: what lies in the report
-// itself lies in the image, and files become files of the image.
+// ScopeToImage sets the image as the location of all results of a report. Results in the report
+// file itself are located in the image, and other paths become files of the image.
 func ScopeToImage(rep *model.Report, image, reportFile string) {
 	if image == "" {
 		return

@@ -14,20 +14,20 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// headSize is how much of a file Detect gets to see.
+// headSize is the number of bytes that Detect receives.
 const headSize = 64 << 10
 
-// Input is an opened file: inflated, bounded, without a byte order mark.
+// Input is an opened file: decompressed, limited, and without a byte order mark.
 type Input struct {
 	*bufio.Reader
 	meter  *meter
 	Limits Limits
 	Budget *Budget
-	built  func(bytes int) error // nil for none
-	mark   int64                 // bytes of the byte order mark
+	built  func(bytes int) error // may be nil
+	mark   int64                 // length of the byte order mark
 }
 
-// Open looks for gzip and byte order marks and puts the limits in place.
+// Open opens a file. It decompresses gzip, removes byte order marks and enforces the limits.
 func Open(r io.Reader, o Options) (*Input, error) {
 	limits := o.Limits
 	raw := bufio.NewReader(r)
@@ -51,12 +51,12 @@ func Open(r io.Reader, o Options) (*Input, error) {
 		if !lockfile.IsRequirements(o.Name) {
 			return nil, ErrUTF16
 		}
-		return in, in.decodeUTF16() // pip reads it
+		return in, in.decodeUTF16() // pip supports it
 	}
 	return in, nil
 }
 
-// decodeUTF16 replaces the rest of the input by its UTF-8.
+// decodeUTF16 converts the rest of the input to UTF-8.
 func (in *Input) decodeUTF16() error {
 	data, err := in.All()
 	if err != nil {
@@ -66,7 +66,7 @@ func (in *Input) decodeUTF16() error {
 	return nil
 }
 
-// Head returns the beginning of the file without reading past it.
+// Head returns the beginning of the file without consuming it.
 func (in *Input) Head() ([]byte, error) {
 	head, err := in.Peek(headSize)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -75,7 +75,7 @@ func (in *Input) Head() ([]byte, error) {
 	return head, nil
 }
 
-// All returns the whole file, which must keep within the document limit.
+// All returns the whole file. A file that exceeds the document limit is an error.
 func (in *Input) All() ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in, in.Limits.Document+1))
 	if err != nil {
@@ -88,45 +88,43 @@ func (in *Input) All() ([]byte, error) {
 	return data, in.Budget.Err
 }
 
-// WeightOfMarks is about what a document builds that is decoded whole: each line,
-// member and element a value, each component of a bill of materials a large one.
+// WeightOfMarks estimates the memory of a document that is decoded as a whole. Each line, member
+// and element is a value, and each component of a bill of materials is a large value.
 func WeightOfMarks(data []byte) int {
 	n := markSize * (bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte(",")) + bytes.Count(data, []byte("{")) +
 		bytes.Count(data, []byte("<")))
 	return n + PartSize*(bytes.Count(data, []byte("<component"))+bytes.Count(data, []byte("<vulnerability")))
 }
 
-// TooLarge is the error for what is over a limit of so many bytes.
+// TooLarge returns the error for data over a limit in bytes.
 func TooLarge(what string, limit int64) error {
 	return fmt.Errorf("%s is %w (limit %d bytes)", what, model.ErrTooLarge, limit)
 }
 
-// TooMany is the error for a list that is over its limit.
+// TooMany returns the error for a list over its limit.
 func TooMany(what string, limit int) error {
 	return fmt.Errorf("%s: the list is %w (limit %d)", what, model.ErrTooLarge, limit)
 }
 
-// meter stops a reader that gives more than it may: over the whole file, and
-// over one item of it.
+// meter is a reader that limits the size of the whole file, and of one item.
 type meter struct {
 	r         io.Reader
 	left      int64
 	limit     int64
-	item      int64                 // bytes left for the item
+	item      int64                 // remaining bytes of the item
 	itemLimit int64                 // 0 for none
-	values    int                   // left for the item, by its commas
-	take      func(bytes int) error // nil for none
+	values    int                   // remaining values of the item, counted by commas
+	take      func(bytes int) error // may be nil
 	room      *Budget
-	watch     *secrets.AddressWatch // nil for none
-	err       error                 // that ended it before its time
+	watch     *secrets.AddressWatch // may be nil
+	err       error                 // error that ended the input early
 }
 
-// maxValues bounds the values of one item, each of which may be some hundred bytes
-// once it is decoded.
+// maxValues is the maximum number of values of one item. Each may need some hundred bytes after
+// decoding.
 const maxValues = 400_000
 
-// allow bounds what may be read until the next call, on top of what is
-// buffered already.
+// allow sets the limit of bytes until the next call, in addition to buffered bytes.
 func (m *meter) allow(limit int64) {
 	m.item, m.itemLimit, m.values = limit, limit, maxValues
 }
@@ -161,7 +159,7 @@ func (m *meter) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// gzipReader says in words what is wrong with a gzip stream.
+// gzipReader adds an explanation to errors of a gzip stream.
 type gzipReader struct{ r *gzip.Reader }
 
 // Read implements io.Reader.

@@ -1,9 +1,9 @@
 package format
 
-// Format is a kind of file that Read understands.
+// Format is a file format that Read supports.
 type Format string
 
-// Formats of files.
+// Supported file formats.
 const (
 	SemgrepJSON     Format = "semgrep-json"
 	SARIF           Format = "sarif"

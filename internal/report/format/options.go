@@ -4,60 +4,57 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// Options tell Read about a file. The zero value reads any format with the
-// default limits and hashes no secrets.
+// Options describe a file to read. The zero value detects the format, uses the default limits and
+// does not hash secrets.
 type Options struct {
-	// Name is the file's name, a path in the repository where it is one: it
-	// names lockfiles and stands in messages. Absolute names lose their folder.
+	// Name is the name of the file, or its path in the repository. It identifies lockfiles and is
+	// part of messages. An absolute name is reduced to its base name.
 	Name string
-	// Format is what to read the file as; empty detects it.
+	// Format is the format of the file. It is detected if empty.
 	Format Format
-	// Category makes a source of its own of the same tool (docs/reference/findings.md). It
-	// beats the category that a report names itself.
+	// Category separates several sources of the same tool (docs/reference/findings.md). It
+	// overrides the category in the report.
 	Category string
-	// Root is the folder of the checkout on the machine that scanned. Absolute
-	// paths below it become paths of the repository; those below roots that
-	// the report itself tells do so anyway.
+	// Root is the folder of the checkout on the scanning machine. Absolute paths below it become
+	// paths of the repository, as do those below roots in the report.
 	Root string
-	// Key is the server's key for hashes of secrets (docs/reference/secrets.md). Without
-	// one no secret is hashed, and equal ones cannot be told from others.
+	// Key is the server's key for hashes of secrets (docs/reference/secrets.md). If it is empty,
+	// secrets are not hashed, and equal secrets are not recognized.
 	Key []byte
-	// RuleText returns a rule of that exact name as Semgrep has it, in JSON, or
-	// nil. With it, ids that Semgrep's JSON lacks are computed where it tells
-	// what goes into them (docs/explanation/identity.md). It may be nil.
+	// RuleText returns a Semgrep rule of an exact name as JSON, or nil. It is used to compute ids
+	// that Semgrep's JSON omits (docs/explanation/identity.md). It may be nil.
 	RuleText func(name string) []byte
-	// Source returns a file of the checkout that was scanned, or nothing. With it the code
-	// of matches is taken from there that Semgrep's JSON does not tell, as long as the file
-	// is as it was. It may be nil.
+	// Source returns a file of the scanned checkout, or "". It provides the code of matches that
+	// Semgrep's JSON omits, if the file is unchanged. It may be nil.
 	Source func(path string) string
-	// Unlooked is told of files that Source has and that no code of matches is taken from,
-	// and why. It may be nil.
+	// Unlooked is called with files of Source that provide no code of matches, and the reason. It
+	// may be nil.
 	Unlooked func(path, why string)
-	// Limits bound the file; zero members take their default.
+	// Limits restrict the file. Zero members have default values.
 	Limits Limits
-	// Take is told of each part that is read, in bytes after inflating, and ends
-	// the reading by an error; it bounds several files together. It may be nil.
+	// Take is called with the number of decompressed bytes of each part that is read. Its error
+	// ends the reading. It can limit several files together. It may be nil.
 	Take func(bytes int) error
-	// Built is told of the memory that is built of what was read, in bytes as
-	// estimated, and ends the reading by an error. It may be nil.
+	// Built is called with the estimated memory of decoded data, in bytes. Its error ends the
+	// reading. It may be nil.
 	Built func(bytes int) error
 
 	Budget  *Budget           // of the Reading
 	Secrets *secrets.Redactor // of the Reading
 }
 
-// Limits bound what one file may hold. Over a limit the file is an error that
-// wraps model.ErrTooLarge. Strings have fixed limits, beyond which they are
-// cut: messages and code 64 KiB, names 1 KiB; paths over 4 KiB are refused.
-// Values nest 10,000 deep at most in JSON, XML and YAML, 32 deep in TOML.
+// Limits restrict the content of one file. A file over a limit is an error that wraps
+// model.ErrTooLarge. Strings are truncated at fixed limits: messages and code at 64 KiB, names at 1
+// KiB. Paths over 4 KiB are refused. Values nest at most 10,000 levels in JSON, XML and YAML, and
+// 32 in TOML.
 type Limits struct {
-	Input    int64 // bytes of the file after inflating, 1 GiB by default
-	Document int64 // bytes of a file that is read whole (BOMs, lockfiles), 64 MiB by default; 16 MiB for YAML
+	Input    int64 // bytes of the decompressed file, 1 GiB by default
+	Document int64 // bytes of a file that is read as a whole (BOMs, lockfiles), 64 MiB by default; 16 MiB for YAML
 	Item     int64 // bytes of one result, rule or other member of a streamed file, 8 MiB by default
 	Items    int   // results, rules, paths or dependencies of one file, each; 1,000,000 by default
 }
 
-// OrDefault replaces zero members by their defaults.
+// OrDefault replaces zero members with their default values.
 func (l Limits) OrDefault() Limits {
 	return Limits{
 		Input:    positive(l.Input, 1<<30),

@@ -7,15 +7,14 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// Bounds of the spans that are kept of files parsed in part. A file with more
-// counts as skipped.
+// Limits of the spans of partially parsed files. A file with more spans counts as skipped.
 const (
 	MaxFileSpans = read.MaxList
 	MaxSpans     = 100 * MaxFileSpans // of a report
 )
 
-// SettlePartial has each file parsed in part named once, with all of its spans. One
-// that was skipped besides, as for another rule, or that has too many, is only skipped.
+// SettlePartial merges the spans of each partially parsed file. A file that is also skipped, or has
+// too many spans, is only listed as skipped.
 func SettlePartial(rep *model.Report) {
 	if len(rep.Partial) == 0 {
 		return

@@ -13,27 +13,26 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// Checkout knows where the repository lay when it was scanned, and turns the
-// paths of a report into paths of the repository.
+// Checkout converts the paths of a report to paths of the repository.
 type Checkout struct {
-	roots []string              // absolute, clean, with a slash at the end; longest first
-	known map[pathAsTold]string // paths that were resolved: results of one file stand together
+	roots []string              // absolute, clean, with a trailing slash; longest first
+	known map[pathAsTold]string // resolved paths, cached because the results of a file are consecutive
 }
 
-// pathAsTold is a path as a report has it.
+// pathAsTold is a path as it is in the report.
 type pathAsTold struct {
 	raw   string
 	isURI bool
 }
 
-// MaxPaths bounds the paths that are remembered at once.
+// MaxPaths is the maximum number of cached paths.
 const MaxPaths = 1000
 
-// maxRoots bounds the roots of a report, each of which every absolute path is held to.
+// maxRoots is the maximum number of roots, each of which is compared with every absolute path.
 const maxRoots = 100
 
-// AddRoot makes a folder, given as a path or as a file URI, a root. What is
-// not absolute, or is the root of the file system, is no root.
+// AddRoot adds a root, given as a path or file URI. A relative path and the root of the file system
+// are ignored.
 func (c *Checkout) AddRoot(folder string) {
 	folder, err := Slashed(folder, strings.HasPrefix(folder, "file:"))
 	if err != nil || !path.IsAbs(folder) || path.Clean(folder) == "/" || len(c.roots) == maxRoots {
@@ -44,11 +43,11 @@ func (c *Checkout) AddRoot(folder string) {
 	slices.SortFunc(c.roots, func(a, b string) int { return len(b) - len(a) })
 }
 
-// Path returns a plain path as a path of the repository.
+// Path converts a plain path to a path of the repository.
 func (c *Checkout) Path(raw string) (string, error) { return c.resolve(raw, false) }
 
-// resolve does the same, for a URI or URI reference too. The results of one file
-// share its path, which takes memory once.
+// resolve converts a path, or a URI or URI reference, to a path of the repository. Cached paths
+// share memory.
 func (c *Checkout) resolve(raw string, isURI bool) (string, error) {
 	as := pathAsTold{raw, isURI}
 	if p, ok := c.known[as]; ok {
@@ -90,7 +89,7 @@ func (c *Checkout) inRepository(raw string, isURI bool) (string, error) {
 	return p, nil
 }
 
-// below takes the root off an absolute path.
+// below removes the root from an absolute path.
 func (c *Checkout) below(p string) (string, error) {
 	for _, root := range c.roots {
 		if rest, ok := strings.CutPrefix(p, root); ok && rest != "" {
@@ -106,12 +105,12 @@ var (
 	drive  = regexp.MustCompile(`^/?[A-Za-z]:(/|$)`)
 )
 
-// maxSpelling is the length, in bytes, above which no spelling of a path is looked at:
-// escapes take three bytes for one, and a root may stand before it.
+// maxSpelling is the maximum length of an original path, in bytes. A percent-encoded byte has three
+// bytes, and a root may precede the path.
 const maxSpelling = 4 * read.MaxPath
 
-// Slashed undoes the spellings of a path: file URIs, percent-encoding,
-// backslashes, drive letters (C:\x becomes /c:/x).
+// Slashed normalizes a path: file URIs, percent-encoding, backslashes and drive letters (C:\x
+// becomes /c:/x).
 func Slashed(raw string, isURI bool) (string, error) {
 	if len(raw) > maxSpelling {
 		return "", fmt.Errorf("its path is longer than %d bytes", read.MaxPath)
@@ -134,22 +133,22 @@ func Slashed(raw string, isURI bool) (string, error) {
 	return p, nil
 }
 
-// filePath returns the path of a file URI, with a slash in front; other
-// references are returned as they are.
+// filePath returns the path of a file URI, with a leading slash. It returns other references
+// unchanged.
 func filePath(uri string) string {
 	if len(uri) < len("file:/") || !strings.EqualFold(uri[:len("file:")], "file:") {
 		return uri
 	}
 	rest := uri[len("file:"):]
 	if authority, ok := strings.CutPrefix(rest, "//"); ok {
-		_, p, _ := strings.Cut(authority, "/") // the host, mostly empty, is dropped
+		_, p, _ := strings.Cut(authority, "/") // the host, usually empty, is dropped
 		return "/" + p
 	}
 	return rest
 }
 
-// FileInRepository is the path of the file that is read, or its mere name when
-// it lies elsewhere.
+// FileInRepository returns the repository path of the file that is read, or its base name if it is
+// elsewhere.
 func FileInRepository(o Options) string {
 	var c Checkout
 	c.AddRoot(o.Root)
@@ -159,7 +158,7 @@ func FileInRepository(o Options) string {
 	return read.Base(read.Text(o.Name).Name())
 }
 
-// Both joins two lists without duplicates. It is nil if one of them is.
+// Both joins two lists without duplicates. It is nil if one of them is nil.
 func Both(a, b []string) []string {
 	if a == nil || b == nil {
 		return nil
@@ -167,7 +166,7 @@ func Both(a, b []string) []string {
 	return read.Distinct(append(a, b...))
 }
 
-// Minus returns the list without those in another one.
+// Minus returns the elements of list that are not in others. It reuses the memory of list.
 func Minus(list, others []string) []string {
 	drop := make(map[string]bool, len(others))
 	for _, s := range others {

@@ -14,11 +14,11 @@ func TestPaths(t *testing.T) {
 	c := &Checkout{}
 	c.AddRoot("/builds/acme/pay")
 	c.AddRoot(`D:\build\pay`)
-	c.AddRoot("/") // is no root
+	c.AddRoot("/") // not a root
 	tests := []struct {
 		raw   string
 		isURI bool
-		want  string // empty when refused
+		want  string // empty if refused
 	}{
 		{raw: "a/b.py", want: "a/b.py"},
 		{raw: "./a/b.py", want: "a/b.py"},
@@ -59,8 +59,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestPathsStayInside: whatever comes in, a path that comes out is clean,
-// relative and inside of the repository.
+// TestPathsStayInside checks that resolved paths are clean, relative and inside of the repository.
 func TestPathsStayInside(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"..", ".", "/", `\`, "a", "b c", "%2e", "%2f", "%5c", "file://", "c:", "\x00", "\u202e", "é", "%zz"})
 	rapid.Check(t, func(t *rapid.T) {

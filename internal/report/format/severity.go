@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// severityWords are the words of all tools. Semgrep's are INFO, WARNING, ERROR
-// and, newer, the four names (docs/reference/findings.md); SARIF's are note, warning, error.
+// severityWords maps the words of all tools. Semgrep uses INFO, WARNING, ERROR and, in newer
+// versions, the four names (docs/reference/findings.md); SARIF uses note, warning and error.
 var severityWords = map[string]model.Severity{
 	"critical": model.SeverityCritical,
 	"high":     model.SeverityHigh, "error": model.SeverityHigh, "important": model.SeverityHigh,
@@ -17,12 +17,12 @@ var severityWords = map[string]model.Severity{
 	"negligible": model.SeverityLow, "experiment": model.SeverityLow, "inventory": model.SeverityLow,
 }
 
-// SeverityOf reads a word, whatever its case; 0 when it says nothing.
+// SeverityOf returns the severity of a word, ignoring case, or 0 if it is unknown.
 func SeverityOf(word string) model.Severity {
 	return severityWords[strings.ToLower(strings.TrimSpace(word))]
 }
 
-// SeverityOfNumber reads a score spelt out; 0 when it is none.
+// SeverityOfNumber returns the severity of a score between 0 and 10, or 0 if it is invalid.
 func SeverityOfNumber(s string) model.Severity {
 	score, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || !(score >= 0 && score <= 10) {
@@ -31,7 +31,7 @@ func SeverityOfNumber(s string) model.Severity {
 	return model.SeverityOfScore(score)
 }
 
-// ConfidenceOf reads a word; 0 when it says nothing.
+// ConfidenceOf returns the confidence of a word, or 0 if it is unknown.
 func ConfidenceOf(word string) model.Confidence {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "high", "very-high":

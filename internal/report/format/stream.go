@@ -11,20 +11,18 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// Walker goes through a JSON document item by item, so that only one item is
-// in memory at a time.
-// Walker returns a reader of the tokens of the document.
+// Walker reads a JSON document item by item, so that only one item is in memory at a time.
 type Walker struct {
 	dec *json.Decoder
 	In  *Input
 }
 
-// Walker returns a reader of the tokens of the document.
+// Walker returns a Walker of the document.
 func (in *Input) Walker() *Walker {
 	return &Walker{dec: json.NewDecoder(in), In: in}
 }
 
-// Fault places a decoder's error.
+// Fault adds the position to an error of the decoder.
 func (w *Walker) Fault(where string, err error) error {
 	if f := (*read.PlaceError)(nil); err == nil || errors.As(err, &f) {
 		return err
@@ -32,7 +30,7 @@ func (w *Walker) Fault(where string, err error) error {
 	return &read.PlaceError{Where: where, Offset: w.offset(), Err: err}
 }
 
-// offset is how far the decoder came in the file, in bytes.
+// offset returns the decoder's position in the file, in bytes.
 func (w *Walker) offset() int64 { return w.dec.InputOffset() }
 
 // token reads the next token within the limit of an item.
@@ -45,8 +43,8 @@ func (w *Walker) token(where string) (json.Token, error) {
 	return token, w.Fault(where, err)
 }
 
-// Object calls member for each member of the object that comes next; member
-// must consume the value. Null is an object without members.
+// Object reads an object and calls member for each member. member must consume the value. Null is
+// an object without members.
 func (w *Walker) Object(where string, member func(name string) error) error {
 	some, err := w.begin(where, '{', "an object")
 	if err != nil || !some {
@@ -57,12 +55,12 @@ func (w *Walker) Object(where string, member func(name string) error) error {
 		if err != nil {
 			return err
 		}
-		return member(name.(string)) // the decoder lets nothing else be a key
+		return member(name.(string)) // the decoder accepts only strings as keys
 	})
 }
 
-// Array calls element for each element of the array that comes next; element
-// must consume the value. Null is an array without elements.
+// Array reads an array and calls element for each element. element must consume the value. Null is
+// an array without elements.
 func (w *Walker) Array(where string, element func(item string) error) error {
 	some, err := w.begin(where, '[', "a list")
 	if err != nil || !some {
@@ -82,7 +80,7 @@ func (w *Walker) Array(where string, element func(item string) error) error {
 	})
 }
 
-// begin enters the object or array that comes next; null is none.
+// begin reads the start of an object or array. some is false for null.
 func (w *Walker) begin(where string, opening json.Delim, kind string) (some bool, err error) {
 	start, err := w.token(where)
 	if err != nil || start == nil {
@@ -94,7 +92,7 @@ func (w *Walker) begin(where string, opening json.Delim, kind string) (some bool
 	return true, nil
 }
 
-// rest repeats step up to the end of the object or array.
+// rest calls step up to the end of the object or array.
 func (w *Walker) rest(where string, step func() error) error {
 	for w.dec.More() {
 		if err := step(); err != nil {
@@ -105,16 +103,14 @@ func (w *Walker) rest(where string, step func() error) error {
 	return err
 }
 
-// Decode reads the next value into v. A value that does not fit is no error:
-// what fits is in v, and misfit says what does not.
-//
-// It counts the value as memory that is kept; parse is for one that is not.
+// Decode reads the next value into v and adds it to the budget. A value of another type is not an
+// error: v contains the valid part, and misfit describes the rest.
 func (w *Walker) Decode(where string, v any) (misfit string, err error) {
 	w.In.Build(SizeOf(v))
 	return w.Parse(where, v)
 }
 
-// Parse decodes a value. A value of another type is a misfit, which is no error.
+// Parse decodes a value like Decode, but without adding the size of v to the budget.
 func (w *Walker) Parse(where string, v any) (misfit string, err error) {
 	w.In.meter.allow(w.In.Limits.Item)
 	begun := w.dec.InputOffset()
@@ -126,7 +122,7 @@ func (w *Walker) Parse(where string, v any) (misfit string, err error) {
 	return MisfitOf(err), nil
 }
 
-// MisfitOf says what does not fit of a value whose JSON is sound; "" for nil.
+// MisfitOf describes a decoding error of valid JSON. It returns "" for nil.
 func MisfitOf(err error) string {
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -135,21 +131,21 @@ func MisfitOf(err error) string {
 	case errors.As(err, &wrong):
 		return fmt.Sprintf("%s is a %s, which does not fit", cmp.Or(wrong.Field, "it"), wrong.Value)
 	}
-	return read.OneLine(err.Error(), read.MaxName) // of a type that decodes itself
+	return read.OneLine(err.Error(), read.MaxName) // from a type with its own UnmarshalJSON
 }
 
-// isBroken tells whether the document cannot be read on after an error.
+// isBroken reports whether reading cannot continue after an error.
 func (w *Walker) isBroken(err error) bool {
 	var syntax *json.SyntaxError
 	return errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		w.In.meter.err != nil && errors.Is(err, w.In.meter.err)
 }
 
-// maxDepth is how deep JSON may nest where it is passed over; where it is
-// decoded, encoding/json has the same bound.
+// maxDepth is the maximum nesting of skipped JSON. encoding/json has the same limit for decoded
+// JSON.
 const maxDepth = 10_000
 
-// Skip passes over the next value without holding it in memory.
+// Skip skips the next value without storing it.
 func (w *Walker) Skip(where string) error {
 	for depth := 0; ; {
 		if depth > maxDepth {
@@ -171,7 +167,7 @@ func (w *Walker) Skip(where string) error {
 	}
 }
 
-// End makes sure that nothing follows the document.
+// End returns an error if more data follows the document.
 func (w *Walker) End() error {
 	_, err := w.dec.Token()
 	switch {
@@ -186,7 +182,7 @@ func (w *Walker) End() error {
 	return w.Fault("", err)
 }
 
-// Strings reads a list of strings, item by item.
+// Strings reads a list of strings and calls add for each that is not empty.
 func (w *Walker) Strings(where string, add func(s string)) error {
 	return w.Array(where, func(item string) error {
 		var s read.Text
@@ -200,9 +196,9 @@ func (w *Walker) Strings(where string, add func(s string)) error {
 	})
 }
 
-// Lines calls element for each of the objects that follow each other up to the
-// end of the file; element must consume it. Nothing else may stand there, for
-// of a number, as an example, a cut could not be seen.
+// Lines reads consecutive objects up to the end of the file and calls element for each. element
+// must consume the object. Other values are errors, because a truncated number, for example, cannot
+// be detected.
 func (w *Walker) Lines(where string, element func(item string) error) error {
 	for i := 0; ; i++ {
 		item := where + "[" + strconv.Itoa(i) + "]"

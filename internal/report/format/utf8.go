@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// AsUTF8 reads bytes as Semgrep does: what is no UTF-8 becomes a replacement character
-// for each beginning of a character that breaks off, and for each other byte.
+// AsUTF8 converts bytes to UTF-8 as Semgrep does. Each truncated character and each other invalid
+// byte becomes a replacement character.
 func AsUTF8(raw string) string {
 	if utf8.ValidString(raw) {
 		return raw
@@ -23,10 +23,10 @@ func AsUTF8(raw string) string {
 	return out.String()
 }
 
-// brokenOff is how many bytes at the front of text, which begins with no character, are
-// the beginning of one; at least 1.
+// brokenOff returns the number of bytes at the start of s that form a truncated character, at least
+// 1. s must not begin with a valid character.
 func brokenOff(s string) int {
-	size, low, high := 1, byte(0x80), byte(0xBF) // of the character, and of its second byte
+	size, low, high := 1, byte(0x80), byte(0xBF) // size of the character, and bounds of its second byte
 	switch first := s[0]; {
 	case first >= 0xC2 && first <= 0xDF:
 		size = 2

@@ -2,8 +2,7 @@ package format
 
 import "testing"
 
-// TestAsUTF8 holds how bytes are read to what semgrep 1.180.0 prints of them where somebody
-// is logged in.
+// TestAsUTF8 checks the decoding against the output of semgrep 1.180.0 with a login.
 func TestAsUTF8(t *testing.T) {
 	for raw, want := range map[string]string{
 		"":                         "",

@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readPackageResolved reads Package.resolved of versions 1 to 3. A package is
-// named by its repository, github.com/apple/swift-nio, as package URLs and
-// advisories do. A pin of a branch or revision has no version.
+// readPackageResolved reads Package.resolved of versions 1 to 3. The name of a package is its
+// repository, such as github.com/apple/swift-nio, as in package URLs and advisories. A pin to a
+// branch or revision has no version.
 func readPackageResolved(l *lock) error {
 	w := newObjectWalker(l.Data)
 	hasPins := false
@@ -60,7 +60,7 @@ func (l *lock) pin(raw []byte, offset int) {
 	l.Add(model.Dependency{Name: name, Version: string(p.State.Version), Line: l.lineAt(offset + max(at, 0))})
 }
 
-// repositoryName is an address without scheme, user and .git.
+// repositoryName returns an address without scheme, user and .git.
 func repositoryName(address string) string {
 	_, name, ok := strings.Cut(address, "://")
 	if !ok {
@@ -77,8 +77,8 @@ func repositoryName(address string) string {
 
 var pod = regexp.MustCompile(`^([^\s/]+)\S*(?: \((?:[=~<>! ]*)([^),]+).*\))?`)
 
-// readPodfileLock reads Podfile.lock. Subspecs count as their pod. Pods from
-// folders are the project's own.
+// readPodfileLock reads Podfile.lock. Subspecs count as their pod, and pods in local folders are
+// omitted.
 func readPodfileLock(l *lock) error {
 	root, err := l.yaml()
 	if err != nil {
@@ -108,7 +108,7 @@ func readPodfileLock(l *lock) error {
 	for _, n := range list.Content {
 		var needs []*yaml.Node
 		if n.Kind == yaml.MappingNode && len(n.Content) > 1 {
-			n, needs = n.Content[0], n.Content[1].Content // a pod with what it depends on
+			n, needs = n.Content[0], n.Content[1].Content // a pod with its dependencies
 		}
 		m := pod.FindStringSubmatch(scalar(n))
 		if m == nil || own[m[1]] {

@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readMavenInstall reads what rules_jvm_external pins for Bazel: artifacts with
-// their version, or in the first format a list of coordinates.
+// readMavenInstall reads the lockfile of rules_jvm_external for Bazel. It contains artifacts with
+// their version or, in the first format, a list of coordinates.
 func readMavenInstall(l *lock) error {
 	w := newObjectWalker(l.Data)
 	isPinned := false
@@ -53,7 +53,7 @@ func (l *lock) bazelArtifact(w *objectWalker) func(name string, offset int) erro
 	}
 }
 
-// bazelCoordinates takes group:artifact[:packaging[:classifier]]:version.
+// bazelCoordinates adds a package with coordinates group:artifact[:packaging[:classifier]]:version.
 func (l *lock) bazelCoordinates(raw []byte, offset int) {
 	var p struct {
 		Coordinates read.Text `json:"coord"`

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readBunLock reads bun.lock, the text form: JSON with comments and trailing
-// commas. Packages are lists of name@version, registry, details, integrity.
+// readBunLock reads bun.lock, which is JSON with comments and trailing commas. A package is a list
+// of name@version, registry, details and integrity.
 func readBunLock(l *lock) error {
 	w := newObjectWalker(plainJSON(l.Data))
 	direct := map[string]bool{}
@@ -56,7 +56,7 @@ func readBunLock(l *lock) error {
 	return w.end()
 }
 
-// markBunDirect notes the keys under which what a workspace asks for is.
+// markBunDirect marks the keys of the packages that a workspace requires.
 func markBunDirect(direct map[string]bool, folder string, p npmPackage) {
 	for _, wanted := range []map[string]npmLoose{
 		p.Dependencies, p.DevDependencies, p.OptionalDependencies, p.PeerDependencies,
@@ -70,8 +70,8 @@ func markBunDirect(direct map[string]bool, folder string, p npmPackage) {
 	}
 }
 
-// bunAsks lists what a package asks for: of its fields, the details are the one
-// that is an object.
+// bunAsks returns the names of the packages that a package requires. The details are the field that
+// is an object.
 func bunAsks(fields []json.RawMessage) []string {
 	for _, field := range fields {
 		if len(field) > 0 && field[0] == '{' {
@@ -97,10 +97,10 @@ func bunDependency(fields []json.RawMessage) (model.Dependency, bool) {
 	return model.Dependency{Name: name, Version: version, Hashes: integrityHashes(string(integrity))}, true
 }
 
-// plainJSON blanks comments and trailing commas out; nothing moves.
+// plainJSON replaces comments and trailing commas with spaces, so that offsets are preserved.
 func plainJSON(data []byte) []byte {
 	out := []byte(string(data))
-	comma := -1 // of the last comma, if only space came after it
+	comma := -1 // position of the last comma if only space follows it; otherwise -1
 	for i := 0; i < len(out); i++ {
 		switch c := out[i]; {
 		case c == '"':
@@ -126,8 +126,8 @@ func plainJSON(data []byte) []byte {
 	return out
 }
 
-// blankComment overwrites the comment at i, but for line ends, and returns the
-// index of its last byte.
+// blankComment replaces the comment at i with spaces, except line ends, and returns the index of
+// its last byte.
 func blankComment(out []byte, i int) int {
 	block := out[i+1] == '*'
 	out[i], out[i+1] = ' ', ' '

@@ -1,13 +1,12 @@
 package lockfile_test
 
-// lockfileCases has a row for each kind of lockfile: what its tool writes for
-// a project without dependencies, and texts that are close to it and no whole
-// lockfile.
+// lockfileCases has an entry for each kind of lockfile. It contains files of a project without
+// dependencies, and similar texts that are invalid.
 var lockfileCases = []struct {
 	name  string
 	empty []string
 	bad   []string
-	cut   bool // a file that was cut off is told, wherever the cut is
+	cut   bool // whether truncation at any position is detected
 }{
 	{
 		"package-lock.json",

@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readConanLock reads conan.lock of Conan 2, lists of references, and of
-// Conan 1, a graph whose first node is the project.
+// readConanLock reads conan.lock. Conan 2 has lists of references, and Conan 1 has a graph whose
+// first node is the project.
 func readConanLock(l *lock) error {
 	w := newObjectWalker(l.Data)
 	var version read.Text
@@ -38,7 +38,7 @@ func readConanLock(l *lock) error {
 	switch {
 	case err != nil:
 		return err
-	// without dependencies it may be all there is
+	// A file without dependencies may contain only the version.
 	case !strings.HasPrefix(string(version), "0.") || !lists && len(has) > 1:
 		return read.NotA("conan.lock", "it lacks a version 0.x, or requires and graph_lock")
 	}
@@ -46,7 +46,7 @@ func readConanLock(l *lock) error {
 }
 
 func (l *lock) conanGraph(w *objectWalker) error {
-	var direct map[string]bool // nil where the project does not tell
+	var direct map[string]bool // nil if the project has no requirements member
 	return w.object(func(id string, offset int) error {
 		var node struct {
 			Reference read.Text  `json:"ref"`
@@ -72,7 +72,7 @@ func (l *lock) conanGraph(w *objectWalker) error {
 	})
 }
 
-// conan takes a reference: name/version@user/channel#revision%time.
+// conan adds a package with a reference name/version@user/channel#revision%time.
 func (l *lock) conan(reference string, offset int, t model.Transitivity, keys ...string) {
 	reference, _, _ = strings.Cut(reference, "#")
 	reference, _, _ = strings.Cut(reference, "@")

@@ -19,9 +19,9 @@ var condaPinned = regexp.MustCompile(
 	`^(?:[^\s:]+::?)?([A-Za-z0-9_][A-Za-z0-9_.-]*)\s*==?\s*([A-Za-z0-9_.!+-]+)(?:=\S+)?$`,
 )
 
-// readCondaEnvironment reads environment.yml, as conda env export writes it:
-// name=version=build. What names no version, or several, is a wish and left
-// out. Packages of PyPI stand in a list of their own.
+// readCondaEnvironment reads environment.yml as written by conda env export, with entries
+// name=version=build. Entries without a version, or with several, are omitted. Packages of PyPI are
+// in a nested list.
 func readCondaEnvironment(l *lock) error {
 	documents, err := l.documents()
 	if err != nil {
@@ -43,7 +43,7 @@ func readCondaEnvironment(l *lock) error {
 			l.Add(model.Dependency{Name: strings.ToLower(m[1]), Version: m[2], Line: entry.Line})
 		}
 		for _, pip := range elements(child(entry, "pip")) {
-			text, _, _ := strings.Cut(scalar(pip), ";") // what follows limits where it applies
+			text, _, _ := strings.Cut(scalar(pip), ";") // remove the environment marker
 			if m := requirement.FindStringSubmatch(text); m != nil && pinnedVersion(m[2]) != "" {
 				l.Add(model.Dependency{Ecosystem: "pypi", Name: purl.PyPIName(m[1]), Version: pinnedVersion(m[2]), Line: pip.Line})
 			}
@@ -56,7 +56,7 @@ func isCondaEnvironment(root *yaml.Node) bool {
 	return child(root, "channels") != nil || child(root, "dependencies") != nil
 }
 
-// elements lists the elements of a sequence; other nodes have none.
+// elements returns the elements of a sequence, and none for other nodes.
 func elements(n *yaml.Node) []*yaml.Node {
 	if n == nil || n.Kind != yaml.SequenceNode {
 		return nil
@@ -64,8 +64,7 @@ func elements(n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// readCondaLock reads conda-lock.yml, which lists packages of conda and of
-// PyPI for each platform.
+// readCondaLock reads conda-lock.yml, which lists packages of conda and PyPI for each platform.
 func readCondaLock(l *lock) error {
 	root, err := l.yaml()
 	if err != nil {
@@ -91,7 +90,7 @@ func readCondaLock(l *lock) error {
 	return nil
 }
 
-// sums lists checksums in hexadecimal digits, by algorithm.
+// sums returns the valid hexadecimal checksums, sorted by algorithm.
 func sums(byAlgorithm map[string]string) []model.Hash {
 	var out []model.Hash
 	for _, algorithm := range slices.Sorted(maps.Keys(byAlgorithm)) {
@@ -104,14 +103,14 @@ func sums(byAlgorithm map[string]string) []model.Hash {
 
 var condaFile = regexp.MustCompile(`^(.+)-([^-]+)-[^-]+?(?:\.conda|\.tar\.bz2)$`)
 
-// condaSource is how pixi.lock names what is built from source, from version 7 on:
-// name[digest] @ place.
+// condaSource matches a package that is built from source in pixi.lock of version 7 and later:
+// name[digest] @ location.
 var condaSource = regexp.MustCompile(`^(\S+?)(?:\[[^\]]*\])? @ (\S.*)$`)
 
-// readPixiLock reads pixi.lock. Packages of conda are named by their file, as
-// name-version-build.conda, or in older locks by members; those of folders are
-// part of the repository. What is built from another repository is of no channel,
-// so what is known of a package of its name does not hold for it: it is refused.
+// readPixiLock reads pixi.lock. Packages of conda are identified by their file name, such as
+// name-version-build.conda, or by members in older versions. Packages in local folders are part of
+// the repository and omitted. Packages built from another repository are refused, because
+// advisories about a package of that name in a channel do not apply.
 func readPixiLock(l *lock) error {
 	root, err := l.yaml()
 	if err != nil {

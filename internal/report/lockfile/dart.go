@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readPubspecLock reads pubspec.lock. Packages of the SDK and of folders have
-// no version of their own.
+// readPubspecLock reads pubspec.lock. Packages of the SDK and of local folders are omitted because
+// they have no version.
 func readPubspecLock(l *lock) error {
 	root, err := l.yaml()
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// denoLock is a deno.lock as it is read, of any format.
+// denoLock is the state of reading a deno.lock of any format.
 type denoLock struct {
 	*lock
 	w         *objectWalker
 	has       map[string]bool
-	resolved  map[string]string // what a specifier became: a version, or in older formats name@version
+	resolved  map[string]string // by specifier: a version, or name@version in older formats
 	wanted    map[string]bool   // specifiers of the project
 	found     []model.Dependency
 	workspace bool
 }
 
-// readDenoLock reads deno.lock: packages of npm and JSR. Files of addresses
-// have no version: they are counted. What the project asked for is told where it has a file of
-// settings, as deno.json.
+// readDenoLock reads the packages of npm and JSR in deno.lock. Remote modules have no version and
+// are refused with their number. Direct packages are known if the project has a configuration file
+// such as deno.json.
 func readDenoLock(l *lock) error {
 	r := &denoLock{
 		lock:     l,
@@ -54,8 +54,8 @@ func readDenoLock(l *lock) error {
 	return r.w.end()
 }
 
-// member reads one of the top. Format 3 has packages around npm and jsr,
-// format 2 has npm around specifiers and packages.
+// member reads a member at the top level. Format 3 has npm and jsr within packages, and format 2
+// has specifiers and packages within npm.
 func (r *denoLock) member(name string, _ int) error {
 	switch r.has[name] = true; name {
 	case "packages":
@@ -108,7 +108,7 @@ func (r *denoLock) entry(ecosystem, key string, offset int) error {
 	}
 	err := r.w.decode(&p)
 	name, version := splitResolution(key)
-	version, _, _ = strings.Cut(version, "_") // peers follow
+	version, _, _ = strings.Cut(version, "_") // peer dependencies follow
 	d := model.Dependency{Ecosystem: ecosystem, Name: name, Version: version, Line: r.lineAt(offset)}
 	if d.Hashes = integrityHashes(string(p.Integrity)); read.IsHex(string(p.Integrity)) && len(p.Integrity) == 64 {
 		d.Hashes = sums(map[string]string{"SHA-256": string(p.Integrity)})
@@ -117,7 +117,7 @@ func (r *denoLock) entry(ecosystem, key string, offset int) error {
 	return err
 }
 
-// settings reads what the workspace and its members ask for.
+// settings reads the requirements of the workspace and its members.
 func (r *denoLock) settings(name string, _ int) error {
 	switch name {
 	case "dependencies":

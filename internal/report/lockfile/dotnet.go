@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readNuGetLock reads packages.lock.json: packages by target framework, which
-// tell how they came. Other projects of the solution are left out.
+// readNuGetLock reads packages.lock.json, which lists direct and transitive packages by target
+// framework. Other projects of the solution are omitted.
 func readNuGetLock(l *lock) error {
 	w := newObjectWalker(l.Data)
 	has := map[string]bool{}
@@ -59,11 +59,11 @@ func (l *lock) nuget(w *objectWalker) func(name string, offset int) error {
 	}
 }
 
-// readPackagesConfig reads packages.config, which lists all packages of a
-// project and not which of them it asked for.
+// readPackagesConfig reads packages.config. It lists all packages of a project without their
+// transitivity.
 func readPackagesConfig(l *lock) error {
 	dec := l.xml()
-	isRead := false // the root element
+	isRead := false // whether the root element was read
 	for depth := 0; ; {
 		token, err := dec.Token()
 		if errors.Is(err, io.EOF) && isRead {
@@ -97,8 +97,8 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// readDepsJSON reads what a build writes beside an assembly: its libraries.
-// What projects need is direct.
+// readDepsJSON reads the deps.json file that a build writes for an assembly. Packages that a
+// project requires are direct.
 func readDepsJSON(l *lock) error {
 	w := newObjectWalker(l.Data)
 	has := map[string]bool{}

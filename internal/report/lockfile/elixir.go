@@ -14,8 +14,8 @@ var (
 	mixSHA256 = regexp.MustCompile(`"([0-9a-f]{64})"`)
 )
 
-// readMixLock reads mix.lock, an Elixir term with an entry on each line. What
-// is direct is in mix.exs. The last checksum of an entry is the archive's.
+// readMixLock reads mix.lock, an Elixir term with one entry per line. Direct packages are only in
+// mix.exs. The last checksum of an entry is that of the archive.
 func readMixLock(l *lock) error {
 	opened, closed := false, false
 	for number, line := range l.numbered {

@@ -14,9 +14,8 @@ var (
 	rebarSum     = regexp.MustCompile(`\{<<"([^"]+)">>,\s*<<"([0-9A-Fa-f]{64})">>\}`)
 )
 
-// readRebarLock reads rebar.lock, an Erlang term that tells how deep a package
-// lies: what is at the top is direct. The second list of checksums is that of
-// the archives.
+// readRebarLock reads rebar.lock, an Erlang term with the depth of each package. Packages at depth
+// 0 are direct. The second list of checksums contains those of the archives.
 func readRebarLock(l *lock) error {
 	source := strings.TrimSpace(string(l.Data))
 	list, rest, versioned := strings.Cut(source, "}.")
@@ -51,8 +50,7 @@ func readRebarLock(l *lock) error {
 	return nil
 }
 
-// readGleamManifest reads manifest.toml of Gleam. What the project asks for
-// stands in requirements.
+// readGleamManifest reads Gleam's manifest.toml. Its requirements are the direct packages.
 func readGleamManifest(l *lock) error {
 	var manifest struct {
 		Packages []struct {
@@ -92,7 +90,7 @@ func readGleamManifest(l *lock) error {
 
 var inlineName = regexp.MustCompile(`^\s*\{\s*name\s*=`)
 
-// inlineNames returns the lines of inline tables that begin with a name.
+// inlineNames returns the lines of inline tables that begin with name.
 func (l *lock) inlineNames() []int {
 	var lines []int
 	for number, line := range l.numbered {

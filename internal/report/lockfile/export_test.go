@@ -2,13 +2,13 @@ package lockfile
 
 import "reflect"
 
-// Kind is a row of the table of formats, for tests.
+// Kind is an entry of formats for tests.
 type Kind struct {
 	Name, Ecosystem string
-	Reader          uintptr // equal for rows that one function reads
+	Reader          uintptr // equal for entries with the same function
 }
 
-// Kinds is the table of formats, for tests.
+// Kinds returns formats for tests.
 func Kinds() (kinds []Kind) {
 	for i := range formats {
 		kinds = append(kinds, kindOf(&formats[i]))
@@ -16,7 +16,7 @@ func Kinds() (kinds []Kind) {
 	return kinds
 }
 
-// KindOf finds the row of a file's name, or nil, for tests.
+// KindOf returns the entry of a file name for tests, or nil.
 func KindOf(name string) *Kind {
 	f := formatOf(name)
 	if f == nil {
@@ -30,11 +30,11 @@ func kindOf(f *format) Kind {
 	return Kind{f.name, f.ecosystem, reflect.ValueOf(f.read).Pointer()}
 }
 
-// GoStdlib is the name of Go's own library, for tests.
+// GoStdlib is the name of Go's standard library for tests.
 const GoStdlib = goStdlib
 
-// MaxPipSteps and PipSteps are how far requirements files are followed, for tests.
+// MaxPipSteps is the limit of PipSteps for tests.
 const MaxPipSteps = maxPipSteps
 
-// PipSteps is how many lines Resolve looked at.
+// PipSteps returns the number of lines that Resolve processed.
 func (u *Upload) PipSteps() int { return u.pip.steps }

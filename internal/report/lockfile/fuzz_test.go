@@ -12,10 +12,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// small are limits under which a fuzzer finds the edges.
+// small are low limits, so that fuzzing reaches them.
 var small = report.Limits{Input: 1 << 20, Document: 1 << 20, Item: 64 << 10, Items: 1000}
 
-// FuzzLockfile reads anything as any kind of lockfile.
+// FuzzLockfile reads arbitrary data as each kind of lockfile.
 func FuzzLockfile(f *testing.F) {
 	names := lockfile.Names()
 	for i, name := range names {

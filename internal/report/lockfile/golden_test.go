@@ -15,13 +15,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// inputs lists the files of testdata, by their path in it.
+// inputs returns the paths of the files in testdata.
 func inputs(t testing.TB) []string {
 	t.Helper()
 	return reporttest.Inputs(t, "testdata")
 }
 
-// readOne reads a text as a file of that name, which is all of its upload.
+// readOne reads a file that is the only one of its upload.
 func readOne(t testing.TB, name, text string) *model.Report {
 	t.Helper()
 	reports, err := report.Read(strings.NewReader(text), report.Options{Name: name})
@@ -35,8 +35,7 @@ func readOne(t testing.TB, name, text string) *model.Report {
 	return reports[0]
 }
 
-// TestGolden reads each file of testdata and compares all of the report, or
-// the error, with a golden file.
+// TestGolden compares the reports or errors of the files in testdata with golden files.
 func TestGolden(t *testing.T) {
 	for _, name := range inputs(t) {
 		t.Run(name, func(t *testing.T) {

@@ -9,13 +9,12 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// goStdlib is Go's own library, as advisories name it.
+// goStdlib is the name of Go's standard library in advisories.
 const goStdlib = "stdlib"
 
-// readGoMod reads go.mod: what is required, direct unless marked as indirect.
-// Replaced modules are listed as what they are replaced with; those replaced
-// with a folder are left out, for they are part of the repository. The release
-// of Go that it asks for is the version of Go's own library.
+// readGoMod reads go.mod. Requirements are direct unless they are marked as indirect. Replaced
+// modules are listed as their replacement; those replaced by a local folder are omitted. The
+// required release of Go is the version of the standard library.
 func readGoMod(l *lock) error {
 	m := goMod{lock: l, replaced: map[[2]string]goModule{}}
 	for number, line := range l.numbered {
@@ -29,7 +28,7 @@ func readGoMod(l *lock) error {
 	case !m.isModule:
 		return read.NotA("go.mod", "it has no module line")
 	}
-	if m.stdlib.Version != "" { // there is none without a line of go
+	if m.stdlib.Version != "" { // set if there is a go or toolchain line
 		l.Add(m.stdlib)
 	}
 	for _, d := range m.required {
@@ -41,7 +40,7 @@ func readGoMod(l *lock) error {
 			d.Name, d.Version = to.path, to.version
 		}
 		if ok && d.Version == "" {
-			continue // a folder
+			continue // a local folder
 		}
 		l.Add(d)
 	}
@@ -53,13 +52,13 @@ type goModule struct{ path, version string }
 type goMod struct {
 	*lock
 	isModule bool
-	block    string // the directive whose parentheses are open
+	block    string // directive of the open parenthesis
 	stdlib   model.Dependency
 	required []model.Dependency
 	replaced map[[2]string]goModule
 }
 
-// goDirectives are those that a go.mod may have.
+// goDirectives lists the valid directives of go.mod.
 var goDirectives = map[string]bool{
 	"module": true, "go": true, "toolchain": true, "godebug": true,
 	"require": true, "exclude": true, "replace": true, "retract": true,
@@ -105,8 +104,8 @@ func (m *goMod) line(number int, line string) error {
 
 var goRelease = regexp.MustCompile(`^(?:go)?(\d+\.\d+(?:\.\d+)?(?:(?:alpha|beta|rc)\d+)?)(?:-.*)?$`)
 
-// release reads "go 1.22.1" or "toolchain go1.22.3", which is never older and
-// beats it. A toolchain may be called default, which is no release.
+// release reads a line such as "go 1.22.1" or "toolchain go1.22.3". A toolchain is never older than
+// the go line and takes precedence. The toolchain default is not a release.
 func (m *goMod) release(number int, directive string, words []string) {
 	if len(words) != 1 || m.stdlib.Version != "" && directive == "go" {
 		return
@@ -116,8 +115,8 @@ func (m *goMod) release(number int, directive string, words []string) {
 	}
 }
 
-// UnknownPackages is what a list of the modules of a lockfile cannot tell that was
-// not made by reading the lockfile here.
+// UnknownPackages returns the packages that other tools' inventories of a lockfile lack but this
+// package adds.
 func UnknownPackages(lockfile string) []string {
 	if read.Base(lockfile) == "go.mod" {
 		return []string{goStdlib}
@@ -155,7 +154,7 @@ func (m *goMod) replace(words []string) {
 	}
 }
 
-// goWords splits a line; words may be quoted.
+// goWords splits a line into words, which may be quoted.
 func goWords(line string) []string {
 	words := strings.Fields(line)
 	for i, w := range words {

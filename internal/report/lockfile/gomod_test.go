@@ -7,8 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
-// TestGoStdlib: the release of Go that a module asks for is the version of the
-// library that it is built with.
+// TestGoStdlib checks that the required release of Go is the version of the standard library.
 func TestGoStdlib(t *testing.T) {
 	for text, want := range map[string]string{
 		"module a\n":                                                   "",

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readGradleVerification reads gradle/verification-metadata.xml: a component
-// for each version that was ever checked, with the checksums of its files.
+// readGradleVerification reads gradle/verification-metadata.xml. It has a component for each
+// version that was ever verified, with the checksums of its files.
 func readGradleVerification(l *lock) error {
 	dec := l.xml()
 	isRead, depth := false, 0
@@ -38,7 +38,7 @@ func readGradleVerification(l *lock) error {
 				line, _ := dec.InputPos()
 				current = model.Dependency{Version: attribute(t, "version"), Line: line}
 				if group, name := attribute(t, "group"), attribute(t, "name"); group != "" && name != "" {
-					current.Name = group + ":" + name // without one of them it is not added
+					current.Name = group + ":" + name // a component without a name is not added
 				}
 			case depth == 5 && strings.HasPrefix(t.Name.Local, "sha") && read.IsHex(attribute(t, "value")) &&
 				len(current.Hashes) < read.MaxList:
@@ -56,8 +56,8 @@ func readGradleVerification(l *lock) error {
 	}
 }
 
-// readGradleCatalog reads libs.versions.toml: libraries that the project's
-// build files may use, so all of them direct. A range is no version.
+// readGradleCatalog reads the libraries in libs.versions.toml. All of them are direct, because
+// build files may use them. Libraries with a version range are refused.
 func readGradleCatalog(l *lock) error {
 	var catalog struct {
 		Versions  map[string]any
@@ -87,7 +87,7 @@ func readGradleCatalog(l *lock) error {
 	return nil
 }
 
-// catalogEntry returns module and version of a library in any of its forms.
+// catalogEntry returns the module and version of a library in any notation.
 func catalogEntry(entry any, versions map[string]any) (module, version string) {
 	if short, ok := entry.(string); ok {
 		parts := strings.SplitN(short, ":", 3)
@@ -110,7 +110,7 @@ func catalogEntry(entry any, versions map[string]any) (module, version string) {
 	return module, richVersion(told)
 }
 
-// richVersion is a version, or of a rich one what is chosen first.
+// richVersion returns a version, or the preferred one of a rich version.
 func richVersion(told any) string {
 	if version, ok := told.(string); ok {
 		return version
@@ -126,7 +126,7 @@ func richVersion(told any) string {
 
 var tomlKey = regexp.MustCompile(`^\s*["']?([A-Za-z0-9_.-]+?)["']?\s*=`)
 
-// keyLines returns the lines of the keys below a header.
+// keyLines returns the lines of the keys in a table.
 func (l *lock) keyLines(header string) map[string]int {
 	lines := map[string]int{}
 	inside := false

@@ -8,28 +8,26 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// maxAsks bounds which packages of a lockfile are said to ask for which; what
-// is beyond is not followed, so some ways stay unknown.
+// maxAsks is the maximum number of requirements between the packages of a lockfile. Further
+// requirements are ignored.
 const maxAsks = 2_000_000
 
-// graph says which packages of a lockfile ask for which, by the keys under which
-// the kind of lockfile knows them. Keys that nothing stands under are passed
-// over: a package of another platform, or the project itself.
+// graph contains the requirements between the packages of a lockfile, by the keys that the format
+// uses. Keys without a package are ignored: they refer to packages of other platforms or to the
+// project itself.
 type graph struct {
-	nodes map[string]int // 1 + index in packages.deps
+	nodes map[string]int // 1 + index in Packages.deps
 	asks  [][2]string    // from, to
 }
 
-// Inventory is what was taken, as the statement about a lockfile: each package with
-// the way by which it gets in.
+// Inventory returns the packages as the inventory of a lockfile, with Via and Requirers set.
 func (p *Packages) Inventory(lockfile string) model.Inventory {
 	edges := p.edges()
 	p.trace(edges)
 	return model.Inventory{Lockfile: lockfile, Dependencies: p.deps, Edges: edges}
 }
 
-// Node takes a dependency, as add does, and knows it by keys from then on. A key
-// that stands for one already keeps it.
+// Node adds a dependency and registers keys for it. A key that is already registered is unchanged.
 func (p *Packages) Node(d model.Dependency, keys ...string) {
 	i := p.Add(d)
 	if i < 0 {
@@ -45,14 +43,14 @@ func (p *Packages) Node(d model.Dependency, keys ...string) {
 	}
 }
 
-// AddEdge notes that one package asks for another.
+// AddEdge records that one package requires another.
 func (p *Packages) AddEdge(from, to string) {
 	if len(p.graph.asks) < maxAsks {
 		p.graph.asks = append(p.graph.asks, [2]string{from, to})
 	}
 }
 
-// edges are which of the packages ask for which, each once, in order; nil for none.
+// edges returns the distinct requirements between packages as sorted pairs of indexes, or nil.
 func (p *Packages) edges() [][2]int {
 	var edges [][2]int
 	for _, a := range p.graph.asks {
@@ -65,12 +63,11 @@ func (p *Packages) edges() [][2]int {
 	return slices.Compact(edges)
 }
 
-// trace tells each dependency through which other one it gets in, on a shortest
-// way from what the project asks for itself, and how many ask for it. Where a
-// lockfile does not tell what the project asks for, ways begin at what nothing
-// else asks for.
+// trace sets Via and Requirers of each dependency. Via is the previous package on a shortest path
+// from a direct dependency. If transitivity is unknown, paths start at packages that no other
+// package requires.
 func (p *Packages) trace(asks [][2]int) {
-	first := make([]int, len(p.deps)+1) // of each package's in asks
+	first := make([]int, len(p.deps)+1) // index of the first edge of each package in asks
 	for _, a := range asks {
 		first[a[0]+1]++
 		p.deps[a[1]].Requirers++
@@ -106,9 +103,8 @@ func (p *Packages) trace(asks [][2]int) {
 	}
 }
 
-// askNear notes that the package in a folder, as node_modules/a, asks for
-// another by name, which lies in a folder of its own, or in one of a folder
-// above, the nearest that there is (the way in which Node.js looks).
+// askNear records that the package in a folder such as node_modules/a requires another by name. The
+// package is the nearest one in the folder or a parent folder, as Node.js resolves modules.
 func (p *Packages) askNear(folder, between, name string) {
 	for at := folder; ; {
 		key := name

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
-// inventoriesOf reads a file by its name.
+// inventoriesOf returns the inventories of a file.
 func inventoriesOf(t testing.TB, name string, data []byte) []model.Inventory {
 	t.Helper()
 	reports, err := report.Read(strings.NewReader(string(data)), report.Options{Name: name, Key: []byte("a key of the tests")})
@@ -29,7 +29,8 @@ func inventoriesOf(t testing.TB, name string, data []byte) []model.Inventory {
 	return out
 }
 
-// way follows a dependency to what brings it in: the names from the top.
+// way returns the names on the path from a direct dependency to d, and the first dependency of the
+// path.
 func way(inventory model.Inventory, d model.Dependency) (names []string, top model.Dependency) {
 	byName := map[model.LockedPackage]model.Dependency{}
 	for _, other := range inventory.Dependencies {
@@ -45,10 +46,10 @@ func way(inventory model.Inventory, d model.Dependency) (names []string, top mod
 	return append([]string{"a circle"}, names...), d
 }
 
-// Every lockfile that tells its graph tells how each transitive package gets in;
-// ways end at what the project asks for, and never run in circles.
+// TestEveryTransitivePackageHasAWay checks that transitive packages have an acyclic path from a
+// direct package, for all formats with a graph.
 func TestEveryTransitivePackageHasAWay(t *testing.T) {
-	for name, share := range map[string]float64{ // of transitive packages that have one
+	for name, share := range map[string]float64{ // share of transitive packages that have a path
 		"npm-v1/package-lock.json": 1, "npm-v2/package-lock.json": 1, "npm-v3/package-lock.json": 1, "yarn-berry/yarn.lock": 1, "yarn-classic/yarn.lock": 1,
 		"pnpm/pnpm-lock.yaml": 1, "uv/uv.lock": 1, "poetry/poetry.lock": 1, "cargo/Cargo.lock": 1, "bundler/Gemfile.lock": 1, "composer/composer.lock": 1,
 		"maven-tree/maven_dep_tree.txt": 1, "pip/requirements.txt": 1,
@@ -83,7 +84,7 @@ func TestEveryTransitivePackageHasAWay(t *testing.T) {
 	}
 }
 
-// ways lists "top > … > package +others" of all that came through another.
+// ways returns "top > … > package +others" for all packages with a path.
 func ways(inventories []model.Inventory) (out []string) {
 	for _, inventory := range inventories {
 		for _, d := range inventory.Dependencies {
@@ -105,7 +106,7 @@ func TestWaysOfEachFormat(t *testing.T) {
 		text string
 		want []string
 	}{
-		"package-lock.json": { // the nearest of two versions is meant
+		"package-lock.json": { // the nearest of two versions is used
 			`{"lockfileVersion":3,"packages":{"":{"dependencies":{"a":"1","b":"1"}},"node_modules/a":{"version":"1.0.0","dependencies":{"c":"2"}},
 			"node_modules/a/node_modules/c":{"version":"2.0.0","dependencies":{"d":"1"}},"node_modules/b":{"version":"1.0.0","dependencies":{"c":"1"}},
 			"node_modules/c":{"version":"1.0.0","dependencies":{"d":"1"}},"node_modules/d":{"version":"1.0.0","peerDependencies":{"a":"1"}}}}`,
@@ -167,8 +168,7 @@ func TestWaysOfEachFormat(t *testing.T) {
 	}
 }
 
-// A way is as short as any: no package is further from the project than one more
-// than what asks for it.
+// TestWaysAreShortest checks that paths are shortest paths.
 func TestWaysAreShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "packages")

@@ -16,8 +16,8 @@ var (
 	cabalPinned = regexp.MustCompile(`^(?:any\.)?([A-Za-z0-9-]+)\s*==\s*([0-9.]+)$`)
 )
 
-// readCabalFreeze reads cabal.project.freeze: constraints, of which those on
-// flags tell no version. Packages of the compiler are in it too.
+// readCabalFreeze reads cabal.project.freeze. It consists of constraints, of which those on flags
+// contain no version. It includes packages of the compiler.
 func readCabalFreeze(l *lock) error {
 	field := ""
 	has := map[string]bool{}
@@ -49,8 +49,7 @@ func readCabalFreeze(l *lock) error {
 
 var stackPackage = regexp.MustCompile(`^([A-Za-z0-9-]+)-([0-9]+(?:\.[0-9]+)*)(?:@.*)?$`)
 
-// readStackLock reads stack.yaml.lock: the packages beside those of the
-// snapshot, which it names but does not list.
+// readStackLock reads stack.yaml.lock. It lists the packages that are not in the snapshot.
 func readStackLock(l *lock) error {
 	root, err := l.yaml()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
-// inventoryRow is what one reader of lockfiles is seen to read out of testdata.
+// inventoryRow describes the data that a reader returns for the files in testdata.
 type inventoryRow struct {
 	names                      []string
 	ecosystem                  string
@@ -21,7 +21,7 @@ type inventoryRow struct {
 	line, direct, license, sum bool
 }
 
-// inventoryRows reads the lockfiles of testdata, by reader.
+// inventoryRows reads the lockfiles in testdata and returns a row for each reader.
 func inventoryRows(t *testing.T) []*inventoryRow {
 	t.Helper()
 	var rows []*inventoryRow
@@ -59,8 +59,8 @@ func inventoryRows(t *testing.T) []*inventoryRow {
 	return rows
 }
 
-// TestInventoryBesideOthers compares the table of docs/reference/osv-scalibr.md with the
-// names that are read.
+// TestInventoryBesideOthers checks that the table in docs/reference/osv-scalibr.md matches the
+// supported file names.
 func TestInventoryBesideOthers(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "osv-scalibr.md"))
 	if err != nil {
@@ -94,7 +94,7 @@ func TestInventoryBesideOthers(t *testing.T) {
 	}
 }
 
-// backquoted lists the names between backquotes.
+// backquoted returns the texts between backquotes.
 func backquoted(cell string) (names []string) {
 	for i, part := range strings.Split(cell, "`") {
 		if i%2 == 1 {
@@ -104,8 +104,8 @@ func backquoted(cell string) (names []string) {
 	return names
 }
 
-// TestInventoryTable holds the table of docs/reference/lockfiles.md against what the
-// readers read; -update writes it.
+// TestInventoryTable checks that the table in docs/reference/lockfiles.md matches the readers. With
+// -update it writes the table.
 func TestInventoryTable(t *testing.T) {
 	yes := map[bool]string{true: "yes", false: "–"}
 	var b strings.Builder

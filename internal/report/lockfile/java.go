@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readGradleLock reads gradle.lockfile: group:artifact:version=configurations.
-// It does not tell what is direct. Its last line tells the configurations
-// without dependencies, if only that there are none.
+// readGradleLock reads gradle.lockfile, with lines group:artifact:version=configurations. It does
+// not contain the transitivity. The last line lists the configurations without dependencies and is
+// always present.
 func readGradleLock(l *lock) error {
 	whole := false
 	for number, line := range l.numbered {
@@ -45,12 +45,11 @@ var (
 	mavenLog      = regexp.MustCompile(`^\[(?:INFO|WARNING|DEBUG)\]`)
 )
 
-// readMavenTree reads the output of mvn dependency:tree, of one project or of
-// several one after the other. The first line is the project,
-// group:artifact:type:version; what is one step below it is direct.
+// readMavenTree reads the output of mvn dependency:tree for one or more projects. The first line of
+// a project is group:artifact:type:version. Packages one level below it are direct.
 func readMavenTree(l *lock) error {
 	isTree := false
-	var above []string // keys of the packages on the way down to the line
+	var above []string // keys of the packages on the path to the line
 	for number, line := range l.numbered {
 		m := mavenTreeLine.FindStringSubmatch(line)
 		switch {
@@ -83,18 +82,18 @@ func readMavenTree(l *lock) error {
 	return nil
 }
 
-// pomFile is a pom.xml as it is written.
+// pomFile is a parsed pom.xml.
 type pomFile struct {
 	*lock
 	properties, managed map[string]string // versions of managed are by group:artifact, as written
-	profileProperties   map[string]string // of profiles, used where nothing else sets them
+	profileProperties   map[string]string // of profiles; used only if the file does not set them elsewhere
 	profileManaged      map[string]string
-	imports             []pomDependency // bills of materials
+	imports             []pomDependency // imported bills of materials
 	wanted              []pomDependency
-	relativePath        string // of the parent
+	relativePath        string // path of the parent
 	keyed               map[string]string
-	values              map[string]string // of properties; see value
-	lineage             []*pomFile        // itself, its parent and so on, as far as they are in the upload
+	values              map[string]string // cache of property values; see value
+	lineage             []*pomFile        // the file, its parent and so on, as far as they are in the upload
 }
 
 type pomDependency struct {
@@ -102,8 +101,8 @@ type pomDependency struct {
 	line                            int
 }
 
-// readPOM reads a pom.xml. Its dependencies, all of them direct, are known once all files of
-// the upload are read.
+// readPOM reads a pom.xml. All dependencies are direct. Their versions are resolved after all files
+// of the upload are read.
 func readPOM(l *lock) error {
 	p := &pomFile{
 		lock: l, properties: map[string]string{}, managed: map[string]string{},
@@ -116,16 +115,15 @@ func readPOM(l *lock) error {
 		l.full = true
 		return nil
 	}
-	l.Data = nil // all of it is read
+	l.Data = nil // free the memory: the file is parsed
 	l.upload.maven.add(p)
 	return nil
 }
 
-// maxPOMDepth is how deep elements may nest; plugins have their own below
-// configuration.
+// maxPOMDepth is the maximum nesting of elements. The configuration of plugins may nest deeply.
 const maxPOMDepth = 100
 
-// parse gathers texts by the path of their element.
+// parse calls element for each element, with its path and text.
 func (p *pomFile) parse() error {
 	dec := p.xml()
 	var path []string
@@ -168,8 +166,8 @@ func (p *pomFile) parse() error {
 	}
 }
 
-// whole makes sure that it was a project of Maven: other tools have documents
-// with a root of that name.
+// whole returns an error unless the file is a Maven project. Other tools use documents with the
+// same root element.
 func (p *pomFile) whole() error {
 	if p.properties["project.artifactId"] == "" {
 		return read.NotA("pom.xml", "its project has no artifactId")
@@ -177,13 +175,13 @@ func (p *pomFile) whole() error {
 	return nil
 }
 
-// element takes what a closing element held.
+// element processes the text of an element at its end.
 func (p *pomFile) element(path []string, value string, current *pomDependency) {
 	name := path[len(path)-1]
 	parents := strings.TrimPrefix(strings.Join(path[:len(path)-1], "/"), "project")
 	properties, managed := p.properties, p.managed
 	if inside, ok := strings.CutPrefix(parents, "/profiles/profile"); ok {
-		if parents = inside; inside == "" { // its id, for example
+		if parents = inside; inside == "" { // for example the id of the profile
 			return
 		}
 		properties, managed = p.profileProperties, p.profileManaged
@@ -211,8 +209,8 @@ func (p *pomFile) element(path []string, value string, current *pomDependency) {
 	}
 }
 
-// coordinate makes ${project.version} and its like known; without its own, a
-// project has the parent's.
+// coordinate sets properties such as ${project.version}. A project without a coordinate inherits
+// its parent's.
 func (p *pomFile) coordinate(parents, name, value string) {
 	if parents == "/parent" {
 		p.properties["project.parent."+name] = value

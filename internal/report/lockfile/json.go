@@ -9,8 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// objectWalker goes through a JSON text that is in memory, and knows where
-// members begin.
+// objectWalker reads JSON in memory and reports the offsets of members.
 type objectWalker struct {
 	dec *json.Decoder
 }
@@ -19,8 +18,8 @@ func newObjectWalker(data []byte) *objectWalker {
 	return &objectWalker{json.NewDecoder(bytes.NewReader(data))}
 }
 
-// object calls member, which must consume the value, for each member of the
-// object that comes next, with the offset of its name.
+// object reads an object and calls member for each member, with the offset of its name. member must
+// consume the value. Null is an empty object.
 func (w *objectWalker) object(member func(name string, offset int) error) error {
 	start, err := w.dec.Token()
 	if err != nil {
@@ -46,7 +45,7 @@ func (w *objectWalker) object(member func(name string, offset int) error) error 
 	return w.fault(err)
 }
 
-// decode decodes what fits of the next value.
+// decode decodes the next value and ignores members of other types.
 func (w *objectWalker) decode(v any) error {
 	raw, err := w.raw()
 	if err == nil {
@@ -61,8 +60,8 @@ func (w *objectWalker) raw() (json.RawMessage, error) {
 	return raw, w.fault(err)
 }
 
-// number reports whether the next value is a number, as versions of formats
-// are where those of packages are strings.
+// number reports whether the next value is a number. The version of a format is a number in files
+// where versions of packages are strings.
 func (w *objectWalker) number() (bool, error) {
 	raw, err := w.raw()
 	return len(raw) > 0 && raw[0] >= '0' && raw[0] <= '9', err
@@ -73,7 +72,7 @@ func (w *objectWalker) skip() error {
 	return err
 }
 
-// end makes sure that nothing follows.
+// end returns an error if more data follows.
 func (w *objectWalker) end() error {
 	if _, err := w.dec.Token(); !errors.Is(err, io.EOF) {
 		return w.fault(read.ErrTrailing)
@@ -88,8 +87,7 @@ func (w *objectWalker) fault(err error) error {
 	return &read.PlaceError{Offset: w.dec.InputOffset(), Err: err}
 }
 
-// array calls element for each element of the array that comes next, with its
-// text and the offset of that.
+// array reads an array and calls element for each element, with its text and offset.
 func (w *objectWalker) array(element func(raw []byte, offset int)) error {
 	start, err := w.dec.Token()
 	if err != nil || start == nil {

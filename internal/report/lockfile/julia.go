@@ -13,11 +13,12 @@ import (
 
 var juliaEntry = regexp.MustCompile(`^\[\[(?:deps\.)?"?([A-Za-z0-9_]+)"?\]\]\s*$`)
 
-// juliaHeader begins a manifest, and is all of it in the first format without packages.
+// juliaHeader is the first line of a manifest. In the first format without packages it is the whole
+// manifest.
 const juliaHeader = "# This file is machine-generated"
 
-// readJuliaManifest reads Manifest.toml of either format. Packages of Julia
-// itself have no version, nor have those of folders.
+// readJuliaManifest reads Manifest.toml of either format. Packages of the standard library and in
+// local folders have no version.
 func readJuliaManifest(l *lock) error {
 	var manifest map[string]any
 	if err := l.toml(&manifest); err != nil {
@@ -47,7 +48,7 @@ func readJuliaManifest(l *lock) error {
 			switch {
 			case uuid == "":
 				withoutID = name
-			case entry["path"] != nil: // the project's own
+			case entry["path"] != nil: // a package in a local folder
 			case version == "":
 				unversioned++
 			default:

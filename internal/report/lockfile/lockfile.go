@@ -13,21 +13,21 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// format is one kind of lockfile.
+// format is a kind of lockfile.
 type format struct {
-	name      string // as path.Match reads it, of the file's base name
+	name      string // pattern of path.Match for the base name of the file
 	ecosystem string
 	read      func(l *lock) error
 }
 
-// formats maps file names to readers. The first match counts.
+// formats maps file names to readers. The first match is used.
 var formats []format
 
 func init() {
 	formats = []format{
 		{"package-lock.json", "npm", readPackageLock},
 		{"npm-shrinkwrap.json", "npm", readPackageLock},
-		{"deno.lock", "npm", readDenoLock}, // packages of JSR are their own ecosystem
+		{"deno.lock", "npm", readDenoLock}, // packages of JSR have their own ecosystem
 		{"yarn.lock", "npm", readYarnLock},
 		{"pnpm-lock.yaml", "npm", readPnpmLock},
 		{"bun.lock", "npm", readBunLock},
@@ -36,7 +36,7 @@ func init() {
 		{"Pipfile.lock", "pypi", readPipfileLock},
 		{"poetry.lock", "pypi", readPoetryLock},
 		{"uv.lock", "pypi", readUVLock},
-		{"pdm.lock", "pypi", readPoetryLock}, // the same shape
+		{"pdm.lock", "pypi", readPoetryLock}, // the same format
 		{"pylock.toml", "pypi", readPylock},
 		{"pylock.*.toml", "pypi", readPylock},
 		{"environment.yml", "conda", readCondaEnvironment},
@@ -69,7 +69,7 @@ func init() {
 		{"Podfile.lock", "cocoapods", readPodfileLock},
 		{"mix.lock", "mix", readMixLock},
 		{"rebar.lock", "mix", readRebarLock},
-		{"manifest.toml", "mix", readGleamManifest}, // in small letters
+		{"manifest.toml", "mix", readGleamManifest}, // in lower case
 		{"conan.lock", "conan", readConanLock},
 		{"renv.lock", "cran", readRenvLock},
 		{"cabal.project.freeze", "hackage", readCabalFreeze},
@@ -83,11 +83,11 @@ func init() {
 	}
 }
 
-// Is reports whether a file of this name or path is read as a lockfile.
+// Is reports whether a name or path is that of a lockfile.
 func Is(name string) bool { return formatOf(name) != nil }
 
-// Ecosystem is the one of the packages of a lockfile of this name or path,
-// unless they tell another; empty for what is no lockfile.
+// Ecosystem returns the default ecosystem of the packages of a lockfile with a name or path. It is
+// empty if the file is not a lockfile.
 func Ecosystem(name string) string {
 	if kind := formatOf(name); kind != nil {
 		return kind.ecosystem
@@ -95,7 +95,7 @@ func Ecosystem(name string) string {
 	return ""
 }
 
-// formatOf finds the kind of a lockfile by its name or path, or nil.
+// formatOf returns the format of a name or path, or nil.
 func formatOf(name string) *format {
 	name = read.Base(name)
 	for i, kind := range formats {
@@ -106,12 +106,11 @@ func formatOf(name string) *format {
 	return nil
 }
 
-// sharedNames are those that other tools give to files of theirs, for which readers
-// return a Namesake.
+// sharedNames are names that other tools use for different files. Their readers return a Namesake
+// error for those.
 var sharedNames = []string{"manifest.toml", "Manifest.toml", "environment.yml", "environment.yaml"}
 
-// IsNamesake reports whether a file only shares its name with a lockfile: it is another
-// tool's, and no lockfile that is broken.
+// IsNamesake reports whether a file shares its name with a lockfile but belongs to another tool.
 func IsNamesake(name string, data []byte) bool {
 	if !slices.Contains(sharedNames, read.Base(name)) {
 		return false
@@ -120,7 +119,7 @@ func IsNamesake(name string, data []byte) bool {
 	return read.IsNamesake(err)
 }
 
-// Names lists the names that are understood.
+// Names returns the supported file names and patterns.
 func Names() []string {
 	var names []string
 	for _, kind := range formats {
@@ -129,36 +128,36 @@ func Names() []string {
 	return read.Distinct(names)
 }
 
-// Tool is the tool of reports that are a lockfile alone.
+// Tool is the tool of lockfile reports.
 const Tool = model.ToolLockfile
 
 // File is a lockfile to read.
 type File struct {
-	Name  string // of the file, a path where it is one: it says which reader is asked
-	Path  string // in the repository, or a mere name: under it the inventory stands
-	Data  []byte // all of it
-	Limit int    // packages that it may hold
+	Name  string // name or path of the file, which determines the reader
+	Path  string // path in the repository, or a mere name: the name of the inventory
+	Data  []byte // the whole file
+	Limit int    // maximum number of packages
 }
 
-// Upload reads the lockfiles of one upload, of which some refer to others. The
-// zero Upload is ready to use.
+// Upload reads the lockfiles of one upload, some of which refer to others. The zero Upload is ready
+// to use.
 type Upload struct {
 	pip   pipFiles
 	maven mavenFiles
 }
 
-// Includes reports whether a requirements file that was read refers to the file
-// of that path in the repository, which makes it one too, whatever its name.
+// Includes reports whether a requirements file refers to the file with a path in the repository.
+// Such a file is a requirements file too, whatever its name.
 func (u *Upload) Includes(path string) bool {
 	_, known := u.pip.known[path]
 	return known
 }
 
-// Read makes a report of the inventory of one lockfile, of no category yet. Resolve
-// completes it, once all files are read.
+// Read returns a report with the inventory of one lockfile. Resolve completes it after all files
+// are read.
 //
-// The error is a *read.PlaceError where the place is known, a *read.FormatError for a
-// file that is none of its name, and wraps model.ErrTooLarge over a limit.
+// The error is a *read.PlaceError if its position is known and a *read.FormatError if the file does
+// not have the format of its name. It wraps model.ErrTooLarge if a limit is exceeded.
 func (u *Upload) Read(f File) (*model.Report, error) {
 	kind := formatOf(f.Name)
 	if kind == nil && u.Includes(f.Path) {
@@ -189,15 +188,15 @@ func (u *Upload) Read(f File) (*model.Report, error) {
 	return l.rep, nil
 }
 
-// Resolve completes what was read by what only all files together say: which
-// versions pip's constraints mean, and those that parents and imports of Maven set.
+// Resolve completes the reports with versions that other files of the upload define: pip's
+// constraints, and Maven's parents and imports.
 func (u *Upload) Resolve() {
 	u.pip.resolve()
 	u.maven.resolve()
 }
 
-// plain makes sure that the file is text. XML says itself how it is encoded;
-// comments in requirements may be in any encoding.
+// plain returns an error if the file is not text. XML declares its encoding, and comments in
+// requirements files may have any encoding.
 func (l *lock) plain() error {
 	name := read.Base(l.Name)
 	if strings.HasSuffix(name, ".xml") || strings.HasSuffix(name, "proj") || strings.HasSuffix(name, ".props") {
@@ -217,22 +216,22 @@ func (l *lock) plain() error {
 	return nil
 }
 
-// lock is a lockfile as it is read.
+// lock is a lockfile that is being read.
 type lock struct {
 	Packages
 	File
 	upload *Upload
 	rep    *model.Report
-	breaks []int // offsets of line ends, once a line is asked for
+	breaks []int // offsets of line ends, computed on first use
 }
 
-// refuse notes an entry that names no version, or none that can be read.
+// refuse adds a refusal for an entry without a valid version.
 func (l *lock) refuse(item, format string, args ...any) {
 	reason := read.OneLine(fmt.Sprintf(format, args...), read.MaxName)
 	l.rep.Refuse(model.Refusal{Item: read.OneLine(item, read.MaxName), Reason: reason})
 }
 
-// lineAt returns the line of a byte, from 1.
+// lineAt returns the line number of an offset, 1-based.
 func (l *lock) lineAt(offset int) int {
 	if l.breaks == nil {
 		l.breaks = []int{}
@@ -245,7 +244,7 @@ func (l *lock) lineAt(offset int) int {
 	return 1 + sort.SearchInts(l.breaks, offset)
 }
 
-// numbered goes through the lines of the file, without their ends.
+// numbered iterates over the lines of the file, without line ends.
 func (l *lock) numbered(yield func(number int, line string) bool) {
 	number := 0
 	for line := range bytes.Lines(l.Data) {

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// notLockfiles are texts that no package manager writes.
+// notLockfiles returns texts that no package manager writes.
 func notLockfiles() map[string]string {
 	noise := make([]byte, 4096)
 	source := rand.NewChaCha8([32]byte{1})
@@ -35,7 +35,7 @@ func notLockfiles() map[string]string {
 	}
 }
 
-// readsAs tells how many dependencies a text has as that lockfile, or the error.
+// readsAs returns the number of dependencies in a text, or the error.
 func readsAs(t *testing.T, name, text string) (int, error) {
 	t.Helper()
 	reports, err := report.Read(strings.NewReader(text), report.Options{Name: name, Format: report.Lockfile})
@@ -50,8 +50,7 @@ func readsAs(t *testing.T, name, text string) (int, error) {
 	return len(reports[0].Inventories[0].Dependencies), nil
 }
 
-// TestLockfilesEmpty: what a tool writes for a project without dependencies is
-// a full statement that there are none.
+// TestLockfilesEmpty checks that a lockfile without dependencies results in an empty inventory.
 func TestLockfilesEmpty(t *testing.T) {
 	covered := map[string]bool{}
 	for _, c := range lockfileCases {
@@ -69,8 +68,8 @@ func TestLockfilesEmpty(t *testing.T) {
 	}
 }
 
-// TestLockfilesOfOthers: what is no lockfile of that name is an error, and not
-// a statement that there are no dependencies (docs/reference/lockfiles.md).
+// TestLockfilesOfOthers checks that other files with the name of a lockfile are an error, and not
+// an empty inventory (docs/reference/lockfiles.md).
 func TestLockfilesOfOthers(t *testing.T) {
 	for _, c := range lockfileCases {
 		for what, text := range notLockfiles() {
@@ -96,8 +95,8 @@ func TestLockfilesOfOthers(t *testing.T) {
 	}
 }
 
-// TestLockfilesCut cuts lockfiles at every byte. Where the format lets it be
-// told, a cut file is an error or still has all dependencies.
+// TestLockfilesCut truncates lockfiles at every position. If the format allows detection, the
+// result is an error or all dependencies.
 func TestLockfilesCut(t *testing.T) {
 	cuts := 500 // of each file
 	if testing.Short() {
@@ -109,7 +108,7 @@ func TestLockfilesCut(t *testing.T) {
 	}
 	for _, name := range inputs(t) {
 		if kind := lockfile.KindOf(name); kind == nil || !whole[kind.Name] || strings.Contains(name, "made/pnpm6") || strings.Contains(name, "made/pnpm5") || strings.Contains(name, "made/pnpm12") {
-			continue // pnpm 8 may write the first line alone, pnpm 12 the first document; the other is no whole graph
+			continue // a valid prefix in pnpm 8 and 12; an incomplete graph in pnpm5
 		}
 		data, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
@@ -129,8 +128,8 @@ func TestLockfilesCut(t *testing.T) {
 	}
 }
 
-// TestLockfilesGraph: entries that others need and that are gone with the
-// end of the file are missed, where files hold whole graphs.
+// TestLockfilesGraph checks that missing entries at the end of a file are detected if the file
+// contains the whole graph.
 func TestLockfilesGraph(t *testing.T) {
 	for _, name := range []string{"real/cargo/Cargo.lock", "real/uv/uv.lock"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
@@ -145,8 +144,7 @@ func TestLockfilesGraph(t *testing.T) {
 	}
 }
 
-// TestLockfilesEdited: what people and odd versions of tools do to a lockfile
-// does not make it another file.
+// TestLockfilesEdited checks that edited lockfiles and those of unusual versions are accepted.
 func TestLockfilesEdited(t *testing.T) {
 	for name, text := range map[string]string{
 		"gradle.lockfile": " # io.grpc:grpc-api:1.21.1=classpath\n org.springframework:spring-asm:3.1.3.RELEASE=classpath, runtimeClasspath\nempty=\n",

@@ -14,8 +14,7 @@ var (
 	luaEntry = regexp.MustCompile(`^\s*(?:\["([^"]+)"\]|([A-Za-z_][A-Za-z0-9_]*))\s*=\s*"([^"]+)",?\s*$`)
 )
 
-// readLuaRocksLock reads luarocks.lock, as luarocks writes it: a table with a
-// line for each rock.
+// readLuaRocksLock reads luarocks.lock, a table with a line for each rock.
 func readLuaRocksLock(l *lock) error {
 	depth := 0
 	began, ended := false, false

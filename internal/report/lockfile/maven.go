@@ -10,20 +10,20 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// mavenFiles are the pom.xml files of an upload. Parents and imported bills of materials
-// among them set versions, as they do for Maven; nothing is fetched.
+// mavenFiles are the pom.xml files of an upload. Parents and imported bills of materials among them
+// define versions. No files are downloaded.
 type mavenFiles struct {
 	byPath map[string]*pomFile
 	byName map[string][]*pomFile // by group:artifact
 	order  []*pomFile
-	steps  int // taken by resolve: files looked at for a version
+	steps  int // files that resolve visited
 }
 
 const (
-	maxMavenDepth  = 20      // of parents, of imports within imports, and of properties in properties
-	maxMavenSteps  = 2 << 20 // after which versions of other files stay unknown
-	maxMavenValues = 2000    // of properties that one file refers to
-	stepBytes      = 16      // of a text to fill that count as a step
+	maxMavenDepth  = 20      // of parents, nested imports and nested properties
+	maxMavenSteps  = 2 << 20 // limit of steps; further versions from other files remain unknown
+	maxMavenValues = 2000    // properties that one file refers to
+	stepBytes      = 16      // bytes of text per step when properties are replaced
 	maxMavenText   = 256     // bytes
 )
 
@@ -36,7 +36,7 @@ func (m *mavenFiles) add(p *pomFile) {
 	m.byName[p.name()] = append(m.byName[p.name()], p)
 }
 
-// resolve finds the versions of all dependencies, and refuses those without one.
+// resolve sets the versions of all dependencies, and refuses those without one.
 func (m *mavenFiles) resolve() {
 	for _, p := range m.order {
 		p.lineage, p.values = m.lineageOf(p), nil
@@ -75,7 +75,7 @@ func (m *mavenFiles) depend(p *pomFile, d pomDependency) {
 	}
 }
 
-// lineageOf returns the file, its parent in the upload, the parent of that and so on.
+// lineageOf returns the file and its ancestors in the upload, starting with the file.
 func (m *mavenFiles) lineageOf(p *pomFile) []*pomFile {
 	lineage := []*pomFile{p}
 	for p = m.parentOf(p); p != nil && len(lineage) <= maxMavenDepth && !slices.Contains(lineage, p); p = m.parentOf(p) {
@@ -84,8 +84,8 @@ func (m *mavenFiles) lineageOf(p *pomFile) []*pomFile {
 	return lineage
 }
 
-// parentOf returns the file at the relative path of the parent if it has the coordinates of
-// the parent, or nil.
+// parentOf returns the file at the relative path of the parent if it has the parent's coordinates,
+// or nil.
 func (m *mavenFiles) parentOf(p *pomFile) *pomFile {
 	if p.relativePath == "" || p.properties["project.parent.artifactId"] == "" {
 		return nil
@@ -102,8 +102,8 @@ func (m *mavenFiles) parentOf(p *pomFile) *pomFile {
 	return parent
 }
 
-// managed returns the version that a file or its parents set for a package, or that a bill of
-// materials sets that one of them imports; an empty string for none.
+// managed returns the version that a file or its parents define for a package, or "". It includes
+// their imported bills of materials.
 func (m *mavenFiles) managed(p *pomFile, name string) string {
 	return m.managedBelow(p, name, map[*pomFile]bool{}, 0)
 }
@@ -135,8 +135,8 @@ func (m *mavenFiles) managedBelow(p *pomFile, name string, seen map[*pomFile]boo
 	return ""
 }
 
-// imported returns the file of the upload with these coordinates, or nil if there is none or
-// there are several.
+// imported returns the file of the upload with the given coordinates. It returns nil if there is
+// none, or more than one.
 func (m *mavenFiles) imported(name, version string) *pomFile {
 	var found *pomFile
 	for _, p := range m.byName[name] {
@@ -152,20 +152,19 @@ func (m *mavenFiles) imported(name, version string) *pomFile {
 	return found
 }
 
-// name returns group:artifact, by what the file itself says.
+// name returns group:artifact as the file defines it.
 func (p *pomFile) name() string {
 	return p.properties["project.groupId"] + ":" + p.properties["project.artifactId"]
 }
 
-// mayBe reports whether the file may be of a version; versions with properties that are not
-// known may be any.
+// mayBe reports whether the file may have a version. Unknown versions match any version.
 func (p *pomFile) mayBe(version string) bool {
 	own := p.value(0, "project.version")
 	return own == version || own == "" || version == "" || strings.Contains(own+version, "${")
 }
 
-// property returns what the file or its parents set; their profiles come last, since it is
-// not known which are active.
+// property returns a value that the file or its parents set. Properties of profiles have the lowest
+// priority, because the active profiles are unknown.
 func (p *pomFile) property(name string) (value string, ok bool) {
 	lineage := p.lineage
 	if lineage == nil {
@@ -186,8 +185,8 @@ func (p *pomFile) property(name string) (value string, ok bool) {
 
 var pomProperty = regexp.MustCompile(`\$\{([^${}]+)\}`)
 
-// fill replaces references to properties by their values. A text that would grow beyond
-// maxMavenText stays as it is.
+// fill replaces references to properties with their values. It returns the text unchanged if the
+// result is longer than maxMavenText.
 func (p *pomFile) fill(s string) string { return p.fillAt(0, s) }
 
 func (p *pomFile) fillAt(depth int, s string) string {
@@ -209,8 +208,9 @@ func (p *pomFile) fillAt(depth int, s string) string {
 	return filled
 }
 
-// value returns the value of a property with the properties in it replaced, or a reference
-// to the property where it has none. Each is computed once: values may multiply.
+// value returns the value of a property with nested references replaced. If the property is not
+// set, it returns a reference to it. Values are cached, because nested references can grow
+// exponentially.
 func (p *pomFile) value(depth int, name string) string {
 	if value, ok := p.values[name]; ok {
 		return value
@@ -223,7 +223,7 @@ func (p *pomFile) value(depth int, name string) string {
 	if p.values == nil {
 		p.values = map[string]string{}
 	}
-	p.values[name] = reference // within itself
+	p.values[name] = reference // value of references to the property within itself
 	value = p.fillAt(depth+1, value)
 	p.values[name] = value
 	return value

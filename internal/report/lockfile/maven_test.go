@@ -10,7 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// readPOMs reads files of one upload, by their paths, and returns the dependencies of one.
+// readPOMs reads files of one upload by their paths, and returns the dependencies of the file named
+// of.
 func readPOMs(t *testing.T, files map[string]string, of string) (out []string) {
 	t.Helper()
 	var reading report.Reading
@@ -50,7 +51,7 @@ const (
 	managesPackage = "<groupId>a</groupId><artifactId>b</artifactId><version>${v}</version>"
 )
 
-// TestMavenFilesReferToEachOther resolves versions across files in many shapes.
+// TestMavenFilesReferToEachOther checks the resolution of versions across files.
 func TestMavenFilesReferToEachOther(t *testing.T) {
 	chain := func(n int) map[string]string {
 		files := map[string]string{"m0/pom.xml": parentAt("../m1", "m1") + wantsPackage}
@@ -95,8 +96,8 @@ func TestMavenFilesReferToEachOther(t *testing.T) {
 	}
 }
 
-// TestMavenPropertiesOfProperties resolves values that grow with each property in them, and
-// measures the work by the memory that is allocated, which a value of 1 KiB bounds.
+// TestMavenPropertiesOfProperties checks that exponentially growing values do not use excessive
+// memory.
 func TestMavenPropertiesOfProperties(t *testing.T) {
 	const packages = 1000
 	var properties, wanted strings.Builder

@@ -12,16 +12,15 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// msbuildFile is a project file, or one of versions for several projects.
+// msbuildFile is a project file, or a file with versions for several projects.
 type msbuildFile struct {
 	*lock
 	properties map[string]string
 	wanted     []model.Dependency
 }
 
-// readMSBuild reads what a project of .NET asks for, all of it direct: the
-// version written down is the one that NuGet takes. Without a version it is
-// written in Directory.Packages.props.
+// readMSBuild reads the packages that a .NET project requires. All are direct, and NuGet uses the
+// specified version. Packages without a version have it in Directory.Packages.props.
 func readMSBuild(l *lock) error {
 	m := &msbuildFile{lock: l, properties: map[string]string{}}
 	if err := m.parse(); err != nil {
@@ -56,7 +55,7 @@ var (
 	msbuildItems    = map[string]bool{"PackageReference": true, "PackageVersion": true, "GlobalPackageReference": true}
 )
 
-// parse gathers properties and references.
+// parse collects properties and references.
 func (m *msbuildFile) parse() error {
 	dec := m.xml()
 	var path []string
@@ -102,7 +101,7 @@ func (m *msbuildFile) reference(t xml.StartElement, line int) {
 	})
 }
 
-// element takes what a closing element held.
+// element processes the text of an element at its end.
 func (m *msbuildFile) element(path []string, value string) {
 	if len(path) < 2 {
 		return

@@ -5,7 +5,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readNimbleLock reads nimble.lock, which does not tell what is direct.
+// readNimbleLock reads nimble.lock, which does not contain the transitivity.
 func readNimbleLock(l *lock) error {
 	w := newObjectWalker(l.Data)
 	has := map[string]bool{}

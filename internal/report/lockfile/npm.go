@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// npmPackage is one entry of a package-lock, of all versions of the format.
+// npmPackage is an entry of package-lock.json in any version of the format.
 type npmPackage struct {
 	Name                 read.Text           `json:"name"`
 	Version              read.Text           `json:"version"`
@@ -28,16 +28,15 @@ type npmPackage struct {
 	PeerDependencies     map[string]npmLoose `json:"peerDependencies"`
 }
 
-// npmLoose keeps only that there is a value.
+// npmLoose discards a value, so that only its key is used.
 type npmLoose struct{}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (npmLoose) UnmarshalJSON([]byte) error { return nil }
 
-// readPackageLock reads package-lock.json and npm-shrinkwrap.json of versions
-// 1 to 3. Versions 2 and 3 list packages by folder, the project itself and its
-// workspaces among them, which say what is direct; version 1 nests
-// dependencies and does not tell.
+// readPackageLock reads package-lock.json and npm-shrinkwrap.json of versions 1 to 3. Versions 2
+// and 3 list packages by folder, including the project and its workspaces, whose requirements are
+// direct. Version 1 nests dependencies and does not contain the transitivity.
 func readPackageLock(l *lock) error {
 	r := &packageLock{lock: l, objectWalker: newObjectWalker(l.Data), direct: map[string]bool{}}
 	if err := r.document(); err != nil {
@@ -61,19 +60,19 @@ func readPackageLock(l *lock) error {
 type packageLock struct {
 	*lock
 	*objectWalker
-	version     read.Text // of the format; none before npm 5
+	version     read.Text // version of the format; empty before npm 5
 	hasPackages bool
-	direct      map[string]bool // folders of packages that the project asks for itself
+	direct      map[string]bool // folders of direct packages
 	entries     []npmEntry
 	nested      []npmEntry
-	depth       int    // of nested, as it is read
-	within      string // the folder of what nested is in
+	depth       int    // current depth of nested
+	within      string // folder that contains the current nested entry
 }
 
 type npmEntry struct {
 	folder string
 	dep    model.Dependency
-	asks   []string // names of packages that it asks for
+	asks   []string // names of required packages
 }
 
 func (r *packageLock) document() error {
@@ -98,7 +97,7 @@ func (r *packageLock) document() error {
 	return r.end()
 }
 
-// packageEntry reads a member of packages: a folder and what is in it.
+// packageEntry reads a member of packages: a folder and its package.
 func (r *packageLock) packageEntry(folder string, offset int) error {
 	var p npmPackage
 	if err := r.decode(&p); err != nil {
@@ -106,7 +105,7 @@ func (r *packageLock) packageEntry(folder string, offset int) error {
 	}
 	module := strings.LastIndex(folder, "node_modules/")
 	if module < 0 {
-		r.project(folder, p) // the project or a workspace of it
+		r.project(folder, p) // the project or one of its workspaces
 		return nil
 	}
 	if p.Link {
@@ -117,7 +116,7 @@ func (r *packageLock) packageEntry(folder string, offset int) error {
 	return nil
 }
 
-// asks lists what a package asks for when it is installed by another.
+// asks returns the names of the packages that a package requires when another package installs it.
 func (p npmPackage) asks() (names []string) {
 	for _, wanted := range []map[string]npmLoose{p.Dependencies, p.OptionalDependencies, p.PeerDependencies} {
 		names = append(names, slices.Sorted(maps.Keys(wanted))...)
@@ -125,8 +124,8 @@ func (p npmPackage) asks() (names []string) {
 	return names
 }
 
-// project notes what a project or workspace asks for, where npm puts it: in
-// the node_modules of its own folder or of one above.
+// project marks the requirements of a project or workspace as direct. npm installs them in the
+// node_modules of its folder or of a parent folder.
 func (r *packageLock) project(folder string, p npmPackage) {
 	for _, wanted := range []map[string]npmLoose{
 		p.Dependencies, p.DevDependencies, p.OptionalDependencies, p.PeerDependencies,
@@ -140,10 +139,10 @@ func (r *packageLock) project(folder string, p npmPackage) {
 	}
 }
 
-// maxNesting is how deep dependencies of version 1 may nest in each other.
+// maxNesting is the maximum nesting of dependencies in version 1.
 const maxNesting = 1000
 
-// nestedEntry reads a member of dependencies, with those inside of it.
+// nestedEntry reads a member of dependencies and the members nested in it.
 func (r *packageLock) nestedEntry(name string, offset int) error {
 	if r.depth++; r.depth > maxNesting {
 		return fmt.Errorf("dependencies nest more than %d levels deep", maxNesting)
@@ -163,7 +162,7 @@ func (r *packageLock) nestedEntry(name string, offset int) error {
 			return r.decode(&p.Integrity)
 		case "dependencies":
 			return r.object(r.nestedEntry)
-		case "requires": // a list of ranges by name; at the top only that there are such lists
+		case "requires": // ranges by name; at the top level a boolean
 			var raw json.RawMessage
 			err := r.decode(&raw)
 			read.Loosely(raw, &p.Dependencies)
@@ -176,8 +175,8 @@ func (r *packageLock) nestedEntry(name string, offset int) error {
 	return err
 }
 
-// dependency makes one of an entry. An alias is listed under the name of what
-// it stands for; versions of git and file dependencies are their addresses.
+// dependency returns the dependency of an entry. An alias has the name of its target. The version
+// of a git or file dependency is its address.
 func (r *packageLock) dependency(name string, p npmPackage, offset int) model.Dependency {
 	version := string(p.Version)
 	if alias, ok := strings.CutPrefix(version, "npm:"); ok {
@@ -191,8 +190,7 @@ func (r *packageLock) dependency(name string, p npmPackage, offset int) model.De
 	}
 }
 
-// npmLicenses reads the forms that licences have had: a string, an object with
-// a type, a list of either.
+// npmLicenses parses a license in any form: a string, an object with a type, or a list of these.
 func npmLicenses(raws ...json.RawMessage) []string {
 	var out []string
 	for _, raw := range raws {
@@ -215,7 +213,7 @@ func npmLicenses(raws ...json.RawMessage) []string {
 	return out
 }
 
-// integrityHashes reads subresource integrity: algorithms and base64 sums.
+// integrityHashes parses a Subresource Integrity value.
 func integrityHashes(integrity string) []model.Hash {
 	var out []model.Hash
 	for field := range strings.FieldsSeq(integrity) {

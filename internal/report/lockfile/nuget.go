@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readAssetsJSON reads project.assets.json, which a restore writes: libraries,
-// and what the project asked for by framework.
+// readAssetsJSON reads project.assets.json, which a restore writes. It contains libraries, and the
+// direct requirements by framework.
 func readAssetsJSON(l *lock) error {
 	w := newObjectWalker(l.Data)
 	has := map[string]bool{}
@@ -62,7 +62,7 @@ func readAssetsJSON(l *lock) error {
 	return w.end()
 }
 
-// base64SHA512 is a checksum as NuGet spells it.
+// base64SHA512 parses a checksum in NuGet's encoding.
 func base64SHA512(s string) []model.Hash {
 	sum, err := base64.StdEncoding.DecodeString(s)
 	if err != nil || len(sum) != 64 {
@@ -79,9 +79,9 @@ var (
 	paketPackage = regexp.MustCompile(`^ {4}([A-Za-z0-9_.-]+) \(([^()\s]+)\)(?: .*)?$`)
 )
 
-// readPaketLock reads paket.lock: packages at four spaces, what they need at
-// six. What is direct is in paket.dependencies. Files of GitHub, gists and
-// addresses are packages of no registry: they are refused one by one.
+// readPaketLock reads paket.lock: packages are indented by four spaces, their requirements by six.
+// Direct packages are only in paket.dependencies. Files from GitHub, gists and URLs do not belong
+// to a registry and are refused.
 func readPaketLock(l *lock) error {
 	section, isPaket := "", false
 	for number, line := range l.numbered {
@@ -101,7 +101,7 @@ func readPaketLock(l *lock) error {
 			return read.NotA("paket.lock", "line %d is neither a remote nor a package and its version", number)
 		}
 	}
-	if !isPaket && len(bytes.TrimSpace(l.Data)) > 0 { // Paket writes nothing for no packages
+	if !isPaket && len(bytes.TrimSpace(l.Data)) > 0 { // Paket writes an empty file for no packages
 		return read.NotA("paket.lock", "it has no section of it")
 	}
 	return nil

@@ -13,8 +13,7 @@ var (
 	opamPackage = regexp.MustCompile(`"([A-Za-z0-9_+-]+)"\s*\{\s*=\s*"([^"\s]+)"[^}]*\}`)
 )
 
-// readOpamLocked reads NAME.opam.locked: depends of opam lock, each package
-// with one version.
+// readOpamLocked reads NAME.opam.locked, in which opam lock lists each package with one version.
 func readOpamLocked(l *lock) error {
 	field, open := "", false
 	has := map[string]bool{}

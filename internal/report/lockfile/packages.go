@@ -9,28 +9,26 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// Packages are the packages of one lockfile, or of one file in a bill of
-// materials, as they are read: each version once, and which asks for which.
+// Packages collects the distinct packages of a lockfile, or of a file in a bill of materials. It
+// includes the requirements between them.
 type Packages struct {
-	ecosystem   string // of those that have none of their own
-	limit       int    // that is taken; full tells of more
+	ecosystem   string // default ecosystem
+	limit       int    // maximum number of packages; full is set if there are more
 	full        bool
 	deps        []model.Dependency
 	seen        map[[3]string]int // index in deps by ecosystem, name, version
 	graph       graph
-	unversioned []model.Dependency // that were to be added, each name once
+	unversioned []model.Dependency // packages without a version, without consecutive duplicates
 }
 
-// NewPackages is empty, and takes so many packages at most.
+// NewPackages returns an empty Packages with a limit.
 func NewPackages(limit int) *Packages { return &Packages{limit: limit} }
 
-// Full reports whether there were more packages than may be taken.
+// Full reports whether packages were dropped because of the limit.
 func (p *Packages) Full() bool { return p.full }
 
-// Add takes a dependency. The same version again counts once: as direct if it
-// is ever said to be, on the first line that names it.
-//
-// It returns the index in deps, -1 for what is not taken.
+// Add adds a dependency and returns its index in deps, or -1 if it was not added. A duplicate is
+// merged: it is direct if any occurrence is, and has the line of the first.
 func (p *Packages) Add(d model.Dependency) int {
 	d.Ecosystem = cmp.Or(d.Ecosystem, p.ecosystem)
 	d.Name, d.Version = read.Text(d.Name).Name(), read.Text(d.Version).Name()
@@ -50,7 +48,7 @@ func (p *Packages) Add(d model.Dependency) int {
 	if d.PURL == "" {
 		d.PURL = purl.Of(d.Ecosystem, d.Name, d.Version)
 	}
-	d.Version = version // the URL has the other spelling
+	d.Version = version // the URL has the original spelling
 	key := [3]string{d.Ecosystem, d.Name, d.Version}
 	if i, ok := p.seen[key]; ok {
 		if d.Transitivity == model.Direct {
@@ -70,11 +68,11 @@ func (p *Packages) Add(d model.Dependency) int {
 	return len(p.deps) - 1
 }
 
-// Unversioned are those that were to be added and have no version, each name once
-// where it stands several times in a row.
+// Unversioned returns the packages that were not added because they have no version, without
+// consecutive duplicates.
 func (p *Packages) Unversioned() []model.Dependency { return p.unversioned }
 
-// noteUnversioned keeps what is told, unless there is more of it than packages may be.
+// noteUnversioned stores a package without a version, up to the limit.
 func (p *Packages) noteUnversioned(d model.Dependency) {
 	same := func(other model.Dependency) bool { return other.Name == d.Name }
 	if n := len(p.unversioned); n < p.limit && (n == 0 || !same(p.unversioned[n-1])) {
@@ -82,8 +80,8 @@ func (p *Packages) noteUnversioned(d model.Dependency) {
 	}
 }
 
-// SpellVersion is a version as scanners and advisories spell it: those of Go modules
-// have no v in front there, though they do in go.mod and package URLs.
+// SpellVersion returns a version as scanners and advisories write it: without the leading v of Go
+// modules.
 func SpellVersion(ecosystem, version string) string {
 	if ecosystem == "gomod" {
 		return strings.TrimPrefix(version, "v")
@@ -91,8 +89,8 @@ func SpellVersion(ecosystem, version string) string {
 	return version
 }
 
-// TransitivityOf is direct or transitive where the file tells which packages
-// the project asked for itself, else unknown.
+// TransitivityOf returns direct or transitive if the file contains that information, otherwise
+// unknown.
 func TransitivityOf(told, direct bool) model.Transitivity {
 	switch {
 	case !told:

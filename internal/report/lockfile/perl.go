@@ -10,8 +10,8 @@ import (
 
 var cpanDistribution = regexp.MustCompile(`^  ([A-Za-z0-9_.+-]+?)-(v?[0-9][0-9A-Za-z._]*(?:-TRIAL)?)$`)
 
-// readCPANSnapshot reads cpanfile.snapshot of Carton: distributions at two
-// spaces, what is known of them further in.
+// readCPANSnapshot reads Carton's cpanfile.snapshot. Distributions are indented by two spaces,
+// their details further.
 func readCPANSnapshot(l *lock) error {
 	listed := false
 	for number, line := range l.numbered {

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readComposerLock reads composer.lock. What is direct is in composer.json.
+// readComposerLock reads composer.lock. Direct packages are only in composer.json.
 func readComposerLock(l *lock) error {
 	w := newObjectWalker(l.Data)
 	has := map[string]bool{}

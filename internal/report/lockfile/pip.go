@@ -12,28 +12,25 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// pipFiles are the requirements files of an upload and how they refer to each
-// other. A file that one read before it includes is one of them, whatever its
-// name.
+// pipFiles are the requirements files of an upload and their references to each other. A file that
+// an earlier one includes is a requirements file, whatever its name.
 //
-// What -r includes is part of what includes it. What -c names only says which
-// version is meant where a requirement says none: a pin that nothing asks for is
-// no dependency.
+// A file included with -r is part of the including file. A file referenced with -c only defines
+// versions of requirements without one: a pin that no requirement uses is not a dependency.
 type pipFiles struct {
 	byPath map[string]*pipFile
 	order  []*pipFile
-	known  map[string]bool // paths that were referred to; true of those that are included
-	steps  int             // that resolve took: lines looked at
+	known  map[string]bool // referenced paths; true if included
+	steps  int             // lines that resolve processed
 }
 
-// maxPipSteps is how many lines resolve looks at before it begins with no
-// further file. Each file has those that it reaches looked at once, so that a
-// few megabytes of files that all refer to the same ones would ask for hours.
-// A thousand files that include a thousand requirements and pins each need a
-// half of it.
+// maxPipSteps is the number of lines after which resolve processes no further file. Each file
+// processes all files that it reaches once, so that a few megabytes of mutual references would take
+// hours. A thousand files that include a thousand requirements and pins each need half of the
+// limit.
 const maxPipSteps = 4 << 20
 
-// pipPin is the version that a file pins a package to.
+// pipPin is the pinned version of a package.
 type pipPin struct {
 	version string
 	line    int
@@ -44,10 +41,10 @@ type pipPin struct {
 type pipFile struct {
 	lock   *lock
 	path   string
-	named  bool // a lockfile by its name
+	named  bool // whether its name is that of a lockfile
 	refers []pipReference
 	wants  []pipWant         // requirements without a version
-	pins   map[string]pipPin // by name, the first
+	pins   map[string]pipPin // first pin by name
 }
 
 // pipReference is a line that refers to another file.
@@ -55,11 +52,11 @@ type pipReference struct {
 	line       int
 	constraint bool
 	text       string // as written
-	path       string // in the repository; empty where there is none
-	fault      string // why there is none
+	path       string // in the repository; empty if invalid
+	fault      string // reason why the path is empty
 }
 
-// pipWant is a requirement that says no version.
+// pipWant is a requirement without a version.
 type pipWant struct {
 	name, text string
 	line       int
@@ -71,12 +68,11 @@ var (
 	pipAddress = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`)
 )
 
-// pipReferenceOf reads a line that refers to another file, as one of a file in
-// a folder of the repository.
+// pipReferenceOf parses a line that refers to another file; relative paths are resolved in folder.
 func pipReferenceOf(folder, line string, number int) (r pipReference, ok bool) {
 	m := pipOption.FindStringSubmatch(line)
 	if m == nil || strings.HasPrefix(m[1], "--") && strings.HasPrefix(line[len(m[1]):], m[2]) {
-		return r, false // as --requirements
+		return r, false // such as --requirements
 	}
 	r = pipReference{line: number, constraint: strings.HasPrefix(strings.TrimLeft(m[1], "-"), "c"), text: line}
 	name := strings.Trim(strings.TrimSpace(m[2]), `"'`)
@@ -96,9 +92,9 @@ func pipReferenceOf(folder, line string, number int) (r pipReference, ok bool) {
 	return r, true
 }
 
-// PipReferences lists the paths in the repository that a requirements file with
-// a path there refers to, by -r and -c: who has the checkout at hand reads them
-// too, behind the file. Addresses and what is outside are left out.
+// PipReferences returns the paths in the repository that a requirements file refers to by -r and
+// -c. A client with a checkout uploads them after the file. URLs and paths outside of the
+// repository are omitted.
 func PipReferences(name string, data []byte) (paths []string) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(string(read.FromUTF16(data))) {
@@ -111,17 +107,16 @@ func PipReferences(name string, data []byte) (paths []string) {
 	return paths
 }
 
-// IsRequirements reports whether a file of this name or path is read as a
-// requirements file of pip.
+// IsRequirements reports whether a name or path is that of a requirements file of pip.
 func IsRequirements(name string) bool {
 	name = read.Base(name)
 	return strings.HasSuffix(name, ".txt") && Ecosystem(name) == "pypi"
 }
 
-// pipKind is how a file is read that a requirements file refers to.
+// pipKind is the format of a file that a requirements file refers to.
 var pipKind = format{ecosystem: "pypi", read: readRequirements}
 
-// add notes a requirements file of the upload.
+// add registers a requirements file of the upload.
 func (p *pipFiles) add(l *lock) *pipFile {
 	if p.byPath == nil {
 		p.byPath, p.known = map[string]*pipFile{}, map[string]bool{}
@@ -132,7 +127,7 @@ func (p *pipFiles) add(l *lock) *pipFile {
 	return f
 }
 
-// drop forgets a file that proved to be none: it wants and pins nothing.
+// drop removes a file that could not be read.
 func (p *pipFiles) drop(l *lock) {
 	p.order = slices.DeleteFunc(p.order, func(f *pipFile) bool {
 		if f.lock == l && p.byPath[f.path] == f {
@@ -142,7 +137,7 @@ func (p *pipFiles) drop(l *lock) {
 	})
 }
 
-// refer notes what the file refers to.
+// refer records a reference of a file.
 func (p *pipFiles) refer(f *pipFile, r pipReference) {
 	f.refers = append(f.refers, r)
 	if r.path != "" {
@@ -150,12 +145,12 @@ func (p *pipFiles) refer(f *pipFile, r pipReference) {
 	}
 }
 
-// resolve says, once all files are read, which versions are meant where a
-// constraint says it, and refuses what is still without one.
+// resolve sets the versions that constraints define after all files are read. It refuses
+// requirements that still have no version.
 func (p *pipFiles) resolve() {
 	for _, f := range p.order {
 		if !f.named && !p.known[f.path] {
-			// A file of constraints alone asks for nothing.
+			// A file that is only used with -c requires no packages.
 			f.wants, f.lock.deps, f.lock.seen = nil, nil, nil
 		}
 	}
@@ -189,8 +184,8 @@ func (p *pipFiles) resolve() {
 	}
 }
 
-// meet finds the versions that the constraints of a file tell of what it and
-// the files in it want: of several constraints, the first one's.
+// meet sets the versions of the requirements that root reaches. If several constraints define one,
+// the first is used.
 func (p *pipFiles) meet(root *pipFile) {
 	files, constraints := p.reach(root)
 	files = slices.DeleteFunc(files, func(f *pipFile) bool { return len(f.wants) == 0 })
@@ -219,14 +214,14 @@ func (p *pipFiles) meet(root *pipFile) {
 	}
 }
 
-// lineItem reads what refuse was given.
+// lineItem returns the line number in the item of a refusal.
 func lineItem(item string) (line int) {
-	_, _ = fmt.Sscanf(item, "line %d", &line) // what is no line goes first
+	_, _ = fmt.Sscanf(item, "line %d", &line) // items without a line are first
 	return line
 }
 
-// reach follows -r from a file, itself included, and collects what these files
-// and those of constraints name by -c; of a constraint, -r is one too.
+// reach returns the files reachable from root by -r, including root, and the constraints reachable
+// by -c. Files included by a constraint are constraints.
 func (p *pipFiles) reach(root *pipFile) (files, constraints []*pipFile) {
 	seen := map[[2]any]bool{}
 	var walk func(f *pipFile, constraint bool)

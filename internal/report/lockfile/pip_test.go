@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/lockfile"
 )
 
-// readAll reads files of one upload in their order, and lists dependencies as
-// path:line name version, and what was refused.
+// readAll reads the files of one upload in order. It returns dependencies as path:line name
+// version, and refusals.
 func readAll(t *testing.T, files *txtar.Archive) (deps, refused []string) {
 	t.Helper()
 	var reading report.Reading
@@ -92,7 +92,7 @@ func TestPipIncludes(t *testing.T) {
 	}
 }
 
-// TestPipReferences: whoever has the checkout reads what these name.
+// TestPipReferences checks the paths that a client with a checkout uploads.
 func TestPipReferences(t *testing.T) {
 	text := "-r base.txt\r\n  -c ../constraints.txt # why\n--requirement=x/y.txt\n-rbase.txt\n--requirements no.txt\n--require-hashes\n-r https://e.example/r.txt\n-r ../../out.txt\n# -r no.txt\nflask==1 -r\n"
 	got := lockfile.PipReferences("sub/requirements.txt", []byte(text))
@@ -101,7 +101,8 @@ func TestPipReferences(t *testing.T) {
 	}
 }
 
-// TestPipIncludesNeedTheirIncluder: nothing else tells what a file of any name is.
+// TestPipIncludesNeedTheirIncluder checks that a file with any name is a lockfile only if a
+// requirements file includes it.
 func TestPipIncludesNeedTheirIncluder(t *testing.T) {
 	var reading report.Reading
 	if err := reading.Add(strings.NewReader("flask==3.0.0\n"), report.Options{Name: "base.txt"}); err == nil {
@@ -118,9 +119,8 @@ func TestPipIncludesNeedTheirIncluder(t *testing.T) {
 	}
 }
 
-// TestPipFollowsSoManyLines: a few kilobytes of files that all refer to the same
-// ones take no more than the bound and one file's share of it, and what was not
-// followed any more is refused.
+// TestPipFollowsSoManyLines checks that mutual references are limited, and that unprocessed
+// requirements are refused.
 func TestPipFollowsSoManyLines(t *testing.T) {
 	const files, lines = 1500, 2000
 	var upload lockfile.Upload
@@ -155,8 +155,8 @@ func TestPipFollowsSoManyLines(t *testing.T) {
 	}
 }
 
-// TestAnUnreadableRequirementsFile holds that one that is cut off, or holds too
-// much, leaves what refers to it and what it refers to as they are.
+// TestAnUnreadableRequirementsFile checks that a truncated or too large file does not affect other
+// files. Some of them refer to it, or it refers to them.
 func TestAnUnreadableRequirementsFile(t *testing.T) {
 	var reading report.Reading
 	add := func(name, text string, limits report.Limits) error {

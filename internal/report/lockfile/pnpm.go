@@ -11,12 +11,11 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readPnpmLock reads pnpm-lock.yaml of versions 5 to 9. Packages are under
-// keys like /name/1.0.0_peers (5), /name@1.0.0(peers) (6) and name@1.0.0 (9);
-// those that an importer asks for are direct.
+// readPnpmLock reads pnpm-lock.yaml of versions 5 to 9. Keys of packages are /name/1.0.0_peers (5),
+// /name@1.0.0(peers) (6) or name@1.0.0 (9). Packages that an importer requires are direct.
 //
-// From pnpm 11 on a document with the packages that pnpm installs for itself may
-// precede that of the project, which is empty where the project has no packages.
+// Since pnpm 11 a document with pnpm's own packages may precede the project's document. The latter
+// is empty if the project has no packages.
 func readPnpmLock(l *lock) error {
 	documents, err := l.documents()
 	if err != nil {
@@ -40,7 +39,7 @@ func readPnpmLock(l *lock) error {
 	return nil
 }
 
-// isPnpmTools reports whether a document lists packages that pnpm installs for itself.
+// isPnpmTools reports whether a document lists the packages that pnpm installs for itself.
 func isPnpmTools(root *yaml.Node) bool {
 	for _, importer := range pairs(child(root, "importers")) {
 		if child(importer.value, "configDependencies") != nil || child(importer.value, "packageManagerDependencies") != nil {
@@ -70,12 +69,12 @@ func readPnpmDocument(l *lock, root *yaml.Node) error {
 		name, version := splitPnpmKey(entry.key.Value, old)
 		isDirect := direct[[2]string{name, version}]
 		key := name + "@" + version
-		if told := scalar(child(entry.value, "name")); told != "" { // packages from elsewhere than a registry
+		if told := scalar(child(entry.value, "name")); told != "" { // a package that is not from a registry
 			name, version = told, scalar(child(entry.value, "version"))
 			isDirect, key = direct[[2]string{name, version}], name+"@"+version
-		} else if of, address := splitPnpmAddress(entry.key.Value); of != "" && name == "" { // from version 9 on
+		} else if of, address := splitPnpmAddress(entry.key.Value); of != "" && name == "" { // version 9 and later
 			if scalar(child(child(entry.value, "resolution"), "type")) == "directory" {
-				continue // of the repository
+				continue // a folder of the repository
 			}
 			name, version = of, scalar(child(entry.value, "version"))
 			isDirect, key = direct[[2]string{name, address}], name+"@"+address
@@ -90,7 +89,7 @@ func readPnpmDocument(l *lock, root *yaml.Node) error {
 		}, key)
 		addPnpmEdges(l, key, entry.value, old)
 	}
-	for _, entry := range pairs(child(root, "snapshots")) { // from version 9 on
+	for _, entry := range pairs(child(root, "snapshots")) { // version 9 and later
 		name, version := splitPnpmKey(entry.key.Value, old)
 		if name == "" {
 			name, version = splitPnpmAddress(entry.key.Value)
@@ -100,8 +99,8 @@ func readPnpmDocument(l *lock, root *yaml.Node) error {
 	return nil
 }
 
-// splitPnpmAddress splits the key of a package from elsewhere than a registry,
-// name@https://codeload.github.com/… or name@file:…; other keys give nothing.
+// splitPnpmAddress splits the key of a package that is not from a registry, such as
+// name@https://codeload.github.com/… or name@file:…. It returns empty texts for other keys.
 func splitPnpmAddress(key string) (name, address string) {
 	key, _, _ = strings.Cut(key, "(")
 	if name, address = splitResolution(key); !strings.Contains(address, ":") {
@@ -110,9 +109,8 @@ func splitPnpmAddress(key string) (name, address string) {
 	return name, address
 }
 
-// wholePnpm makes sure that what is asked for is there, as pnpm does: what the
-// importers and packages need has an entry, and from version 9 on each entry
-// has a second one, further down.
+// wholePnpm returns an error if an entry is missing. All requirements of importers and packages
+// have an entry, and since version 9 each entry has a second one in snapshots.
 func wholePnpm(root *yaml.Node, importers []pair) error {
 	before, between := "", "@"
 	users := importers
@@ -129,7 +127,7 @@ func wholePnpm(root *yaml.Node, importers []pair) error {
 	case strings.HasPrefix(version, "6"):
 		before = "/"
 		users = append(slices.Clip(users), pairs(child(root, "packages"))...)
-	case strings.HasPrefix(version, "9"): // what packages need is in their second entries
+	case strings.HasPrefix(version, "9"): // the requirements of packages are in snapshots
 	default:
 		return nil
 	}
@@ -152,8 +150,8 @@ func wholePnpm(root *yaml.Node, importers []pair) error {
 	return nil
 }
 
-// wholeSpecifiers tells whether a project of version 5 says what it wants, and
-// where it wants something, what it got.
+// wholeSpecifiers reports whether a project of version 5 has specifiers and, if they are not empty,
+// dependencies.
 func wholeSpecifiers(root *yaml.Node) bool {
 	specifiers := child(root, "specifiers")
 	if specifiers == nil || specifiers.Kind != yaml.MappingNode {
@@ -163,9 +161,8 @@ func wholeSpecifiers(root *yaml.Node) bool {
 		child(root, "optionalDependencies") != nil
 }
 
-// missingPnpm returns the key of a package of a registry that is needed and
-// not listed, or nothing. A list that is begun and has nothing misses it all.
-// What is optional may be left out.
+// missingPnpm returns the key of a required package that is not listed, or "". Optional packages
+// may be missing. A list without entries counts as incomplete.
 func missingPnpm(user *yaml.Node, listed map[string]bool, before, between string) string {
 	if user != nil && user.Kind != yaml.MappingNode {
 		return "all of an importer"
@@ -180,7 +177,7 @@ func missingPnpm(user *yaml.Node, listed map[string]bool, before, between string
 		}
 		for _, d := range pairs(wanted) {
 			version := cmp.Or(scalar(d.value), scalar(child(d.value, "version")))
-			if before == "" { // keys tell no peers from version 9 on
+			if before == "" { // since version 9 keys do not contain peers
 				version, _, _ = strings.Cut(version, "(")
 			}
 			key := before + d.key.Value + between + version
@@ -208,7 +205,7 @@ func markPnpmDirect(direct map[[2]string]bool, importer *yaml.Node, old bool) {
 	}
 }
 
-// pnpmTarget is the name and version of what is asked for under a name.
+// pnpmTarget returns the name and version of a requirement.
 func pnpmTarget(name, version string, old bool) (string, string) {
 	if n, v := splitPnpmKey(version, old); v != "" { // an alias: the key of the package
 		name, version = n, v
@@ -220,7 +217,7 @@ func pnpmTarget(name, version string, old bool) (string, string) {
 	return name, version
 }
 
-// addPnpmEdges notes what an entry of packages or snapshots asks for.
+// addPnpmEdges adds the requirements of an entry of packages or snapshots.
 func addPnpmEdges(l *lock, from string, entry *yaml.Node, old bool) {
 	for _, list := range []string{"dependencies", "optionalDependencies"} {
 		for _, d := range pairs(child(entry, list)) {
@@ -230,8 +227,8 @@ func addPnpmEdges(l *lock, from string, entry *yaml.Node, old bool) {
 	}
 }
 
-// splitPnpmKey splits a key into name and version; the version is empty when
-// it is no key of a package of a registry.
+// splitPnpmKey splits a key into name and version. It returns empty texts if the key is not one of
+// a registry's package.
 func splitPnpmKey(key string, old bool) (name, version string) {
 	key, hasSlash := strings.CutPrefix(key, "/")
 	key, _, _ = strings.Cut(key, "(")

@@ -28,15 +28,14 @@ var (
 	viaRoot     = regexp.MustCompile(`(?:^|\s)(?:-r\s+\S+|\S+\s*\(pyproject\.toml\)|\S+\s*\(setup\.(?:py|cfg)\))`)
 )
 
-// readRequirements reads requirements files. Only pinned requirements tell a
-// version; others are refused with the reason, unless a constraint does. What -r
-// and -c refer to is read as files of the same upload, see pipFiles; other
-// options are passed over.
+// readRequirements reads requirements files. Only pinned requirements have a version; others are
+// refused with a reason unless a constraint defines the version. Files referenced with -r and -c
+// are part of the same upload, see pipFiles; other options are ignored.
 //
-// pip-compile and uv say in comments what each line came via, which makes
-// direct and transitive known; without such comments they are not.
+// Comments of pip-compile and uv name the origin of each line. Only files with these comments
+// contain the transitivity.
 //
-// One odd line is refused; a file of which most lines are odd is something else.
+// A single unknown line is refused. A file with mostly unknown lines is an error.
 func readRequirements(l *lock) error {
 	r := requirements{lock: l, pip: l.upload.pip.add(l)}
 	for number, line := range l.numbered {
@@ -58,22 +57,22 @@ func readRequirements(l *lock) error {
 	return nil
 }
 
-// requirements joins the physical lines of a requirement with its hashes and
-// the comments that follow it.
+// requirements joins the physical lines of a requirement with its hashes and the comments that
+// follow it.
 type requirements struct {
 	*lock
 	pip       *pipFile
 	number    int
 	logical   strings.Builder
 	continues bool
-	current   string // the name of the last requirement, for its comments
+	current   string // name of the last requirement, for its comments
 	inVia     bool
 	annotated bool
 	direct    map[string]bool
 
-	understood   int // requirements, options and addresses, pinned or not
-	strange      int // what is none of them
-	firstStrange int // the line of the first
+	understood   int // requirements, options and URLs, pinned or not
+	strange      int // other lines
+	firstStrange int // line number of the first
 }
 
 func (r *requirements) line(number int, line string) {
@@ -95,8 +94,7 @@ func (r *requirements) line(number int, line string) {
 	r.logical.WriteString(strings.TrimSuffix(stripped, `\`) + " ")
 }
 
-// comment reads "via -r requirements.in", "via flask", and lists of these on
-// the lines that follow.
+// comment parses "via -r requirements.in", "via flask", and lists of these on the following lines.
 func (r *requirements) comment(note string) {
 	note = strings.TrimSpace(note)
 	if via, ok := strings.CutPrefix(note, "via"); ok {
@@ -116,7 +114,7 @@ func (r *requirements) comment(note string) {
 	}
 }
 
-// flush takes the requirement that is complete.
+// flush processes a complete requirement.
 func (r *requirements) flush() {
 	line := strings.TrimSpace(r.logical.String())
 	r.logical.Reset()
@@ -142,7 +140,7 @@ func (r *requirements) flush() {
 		hashes = append(hashes, model.Hash{Algorithm: read.HashName(m[1]), Hex: strings.ToLower(m[2])})
 	}
 	line, _, _ = strings.Cut(line, " --")
-	line, _, _ = strings.Cut(line, ";") // what follows says where it applies
+	line, _, _ = strings.Cut(line, ";") // remove the environment marker
 	line = strings.TrimSpace(line)
 	m := requirement.FindStringSubmatch(line)
 	switch {
@@ -170,7 +168,7 @@ func (r *requirements) flush() {
 	r.pin(purl.PyPIName(m[1]), version, hashes)
 }
 
-// pinnedVersion returns the one version that a list of constraints pins, or an empty string.
+// pinnedVersion returns the single version that a list of constraints pins, or "".
 func pinnedVersion(constraints string) (version string) {
 	constraints = strings.TrimSpace(constraints)
 	if inside, ok := strings.CutPrefix(constraints, "("); ok {
@@ -189,8 +187,8 @@ func pinnedVersion(constraints string) (version string) {
 	return version
 }
 
-// archive adds the package of an address, by the file name of a wheel or source archive. An
-// empty name is that of the file.
+// archive adds the package of a URL, with the version in the file name of the wheel or source
+// archive. If name is empty, the name is from the file name as well.
 func (r *requirements) archive(line, name, where string, hashes []model.Hash) {
 	where, _, _ = strings.Cut(where, "#")
 	where, _, _ = strings.Cut(where, "?")
@@ -223,7 +221,7 @@ func (r *requirements) unpinned(line, why string) {
 	r.refuse(fmt.Sprintf("line %d", r.number), "%s: %s", strings.TrimSpace(line), why)
 }
 
-// prefixedHash reads "sha256:0123…".
+// prefixedHash parses "sha256:0123…".
 func prefixedHash(s string) (model.Hash, bool) {
 	algorithm, sum, ok := strings.Cut(strings.TrimSpace(s), ":")
 	if !ok || !read.IsHex(sum) {
@@ -232,7 +230,7 @@ func prefixedHash(s string) (model.Hash, bool) {
 	return model.Hash{Algorithm: read.HashName(read.Text(algorithm).Name()), Hex: strings.ToLower(sum)}, true
 }
 
-// prefixedHashes reads a list of "sha256:0123…".
+// prefixedHashes parses a list of "sha256:0123…".
 func prefixedHashes(list []string) []model.Hash {
 	var out []model.Hash
 	for _, s := range list[:min(len(list), read.MaxList)] {
@@ -243,8 +241,7 @@ func prefixedHashes(list []string) []model.Hash {
 	return out
 }
 
-// readPipfileLock reads Pipfile.lock, which holds direct and transitive
-// packages without telling them apart.
+// readPipfileLock reads Pipfile.lock, which does not contain the transitivity.
 func readPipfileLock(l *lock) error {
 	w := newObjectWalker(l.Data)
 	has := map[string]bool{}
@@ -282,8 +279,7 @@ func readPipfileLock(l *lock) error {
 	return w.end()
 }
 
-// readPoetryLock reads poetry.lock. Which packages are direct is in
-// pyproject.toml, not here.
+// readPoetryLock reads poetry.lock and pdm.lock. Direct packages are only in pyproject.toml.
 func readPoetryLock(l *lock) error {
 	var file struct {
 		Packages []struct {
@@ -295,7 +291,7 @@ func readPoetryLock(l *lock) error {
 		Metadata struct {
 			Poetry  string                             `toml:"content-hash"`
 			PDM     string                             `toml:"content_hash"`
-			Version string                             `toml:"lock_version"` // of PDM too
+			Version string                             `toml:"lock_version"` // PDM writes it too
 			Files   map[string][]struct{ Hash string } // before Poetry 1.5
 		}
 	}
@@ -332,7 +328,7 @@ func readPoetryLock(l *lock) error {
 	return nil
 }
 
-// askedNames are the packages that an entry of poetry.lock or pdm.lock asks for.
+// askedNames returns the packages that an entry of poetry.lock or pdm.lock requires.
 func askedNames(dependencies any) (names []string) {
 	switch list := dependencies.(type) {
 	case map[string]any:

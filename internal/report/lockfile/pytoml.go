@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// uvLock is a uv.lock.
+// uvLock is a uv.lock file.
 type uvLock struct {
 	Version  int
 	Requires string `toml:"requires-python"`
@@ -25,8 +25,8 @@ type uvLock struct {
 
 type uvFile struct{ Hash string }
 
-// readUVLock reads uv.lock. Packages from the project's own folders are left
-// out, and what they ask for is direct.
+// readUVLock reads uv.lock. Packages in local folders are omitted, and their requirements are
+// direct.
 func readUVLock(l *lock) error {
 	var lockfile uvLock
 	if err := l.toml(&lockfile); err != nil {
@@ -45,7 +45,7 @@ func readUVLock(l *lock) error {
 			return read.CutOff("package %d lacks its name or source", i+1)
 		}
 		for _, d := range p.Dependencies {
-			if !listed[d.Name] { // uv writes whole graphs only
+			if !listed[d.Name] { // uv writes complete graphs only
 				return read.CutOff("%s needs %s, which is not listed", p.Name, d.Name)
 			}
 		}
@@ -75,7 +75,7 @@ func readUVLock(l *lock) error {
 	return nil
 }
 
-// isOwnFolder reports whether a package of uv.lock is in a folder of the project.
+// isOwnFolder reports whether a package of uv.lock is in a local folder.
 func isOwnFolder(source map[string]any) bool {
 	for _, kind := range []string{"virtual", "editable", "directory"} {
 		if _, is := source[kind]; is {
@@ -85,24 +85,24 @@ func isOwnFolder(source map[string]any) bool {
 	return false
 }
 
-// uvNeeds is what a package of uv.lock asks for.
+// uvNeeds are the requirements of a package in uv.lock.
 type uvNeeds struct {
 	Dependencies []uvReference
 	Optional     map[string][]uvReference `toml:"optional-dependencies"`
 	Dev          map[string][]uvReference `toml:"dev-dependencies"`
 }
 
-// uvReference has a version where there are several of the name.
+// uvReference has a version if several packages have the name.
 type uvReference struct{ Name, Version string }
 
-// ask notes what a package asks for.
+// ask adds the requirements of a package.
 func (n uvNeeds) ask(l *lock, from string) {
 	for _, to := range n.all() {
 		l.AddEdge(from, strings.TrimSpace(purl.PyPIName(to.Name)+" "+to.Version))
 	}
 }
 
-// all lists them, those of groups too.
+// all returns all requirements, including those of groups.
 func (n uvNeeds) all() []uvReference {
 	wanted := slices.Clip(n.Dependencies)
 	for _, group := range []map[string][]uvReference{n.Optional, n.Dev} {
@@ -113,7 +113,7 @@ func (n uvNeeds) all() []uvReference {
 	return wanted
 }
 
-// readPylock reads pylock.toml (PEP 751), which does not tell what is direct.
+// readPylock reads pylock.toml (PEP 751), which does not contain the transitivity.
 func readPylock(l *lock) error {
 	type file struct{ Hashes map[string]string }
 	var lockfile struct {
@@ -148,7 +148,7 @@ func readPylock(l *lock) error {
 		switch {
 		case d.Version != "":
 			l.Add(d)
-		case p.Directory == nil: // a folder is the project's own
+		case p.Directory == nil: // packages in local folders are omitted
 			l.refuse(d.Name, "it has no version: it is of a repository or an address")
 		}
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readRenvLock reads renv.lock: all packages of an R project's library, which
-// does not tell which of them it asked for. Those of Bioconductor are an ecosystem
-// of their own, as OSV has it.
+// readRenvLock reads renv.lock, which lists all packages of an R project's library without their
+// transitivity. Packages of Bioconductor have their own ecosystem, as in OSV.
 func readRenvLock(l *lock) error {
 	w := newObjectWalker(l.Data)
 	has := map[string]bool{}

@@ -13,17 +13,16 @@ var (
 	gemNeeds  = regexp.MustCompile(`^      (\S+)`)
 	gemWanted = regexp.MustCompile(`^  ([^\s!]+)`)
 
-	// Bundler passes over sections that it does not know, which newer ones write.
+	// Bundler ignores unknown sections, which newer versions write.
 	gemSection = regexp.MustCompile(`^[A-Z]+(?: [A-Z]+)*$`)
 )
 
-// gemsOf are the sections of what is no folder of the project, plugins of Bundler
-// among them.
+// gemsOf are the sections with gems that are not in local folders, including plugins of Bundler.
 var gemsOf = map[string]bool{"GEM": true, "GIT": true, "PLUGIN SOURCE": true}
 
-// readGemfileLock reads Gemfile.lock. Gems below PATH are the project's own;
-// those below DEPENDENCIES are direct. A platform after the version, as
-// 1.13.0-x86_64-linux, is dropped: gem versions hold no hyphen.
+// readGemfileLock reads Gemfile.lock. Gems in PATH are local and omitted; those in DEPENDENCIES are
+// direct. A platform after the version, as in 1.13.0-x86_64-linux, is removed: versions of gems
+// contain no hyphen.
 func readGemfileLock(l *lock) error {
 	section := ""
 	has := map[string]bool{} // sections

@@ -7,14 +7,14 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readCargoLock reads Cargo.lock. Packages without a source are the project's
-// own crates: they are left out, and what they depend on is direct.
+// readCargoLock reads Cargo.lock. Packages without a source are the project's crates: they are
+// omitted, and their dependencies are direct.
 func readCargoLock(l *lock) error {
 	var file struct {
-		Version  int // of the format; none before 3
+		Version  int // version of the format; 0 before 3
 		Root     *cargoPackage
 		Packages []cargoPackage `toml:"package"`
-		Metadata map[string]any // before version 2 of the format: checksums
+		Metadata map[string]any // checksums, before version 2 of the format
 	}
 	if err := l.toml(&file); err != nil {
 		return err
@@ -27,7 +27,7 @@ func readCargoLock(l *lock) error {
 	for _, p := range file.Packages {
 		versions[p.Name] = append(versions[p.Name], p.Version)
 	}
-	if file.Root != nil { // before version 1 of the format, the project
+	if file.Root != nil { // the project, before version 1 of the format
 		versions[file.Root.Name] = append(versions[file.Root.Name], file.Root.Version)
 	}
 	if err := wholeCargo(file.Packages, versions); err != nil {
@@ -63,7 +63,7 @@ func readCargoLock(l *lock) error {
 	return nil
 }
 
-// wholeCargo makes sure that all is listed that a package needs, as Cargo does.
+// wholeCargo returns an error if a required package is not listed, as Cargo does.
 func wholeCargo(packages []cargoPackage, versions map[string][]string) error {
 	for i, p := range packages {
 		if p.Name == "" || p.Version == "" {
@@ -80,11 +80,11 @@ func wholeCargo(packages []cargoPackage, versions map[string][]string) error {
 
 type cargoPackage struct {
 	Name, Version, Source, Checksum string
-	Dependencies                    []string // name, or name and version, or those and source
+	Dependencies                    []string // name, or name and version, or name, version and source
 }
 
-// markDirect notes what a crate of the project depends on. A name without a
-// version is only written where there is one version of it.
+// markDirect marks the dependencies of a crate of the project as direct. A name without a version
+// has only one version.
 func (p cargoPackage) markDirect(direct map[[2]string]bool, versions map[string][]string) {
 	for _, d := range p.Dependencies {
 		words := strings.Fields(d)

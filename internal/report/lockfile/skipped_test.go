@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
-// TestNothingIsSkippedSilently holds that what a lockfile lists is taken or
-// refused with a reason, but for what is the repository's own.
+// TestNothingIsSkippedSilently checks that each listed package is added or refused with a reason,
+// except those of the repository itself.
 func TestNothingIsSkippedSilently(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, text    string

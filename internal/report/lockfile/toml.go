@@ -10,12 +10,11 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// maxTOMLDepth is how deep arrays, inline tables and dotted keys may nest.
-// Lockfiles need four levels; the decoder knows no bound, and takes minutes
-// over a key of some thousand parts.
+// maxTOMLDepth is the maximum nesting of arrays, inline tables and dotted keys. Lockfiles need four
+// levels. The decoder has no limit and takes minutes for a key of a thousand parts.
 const maxTOMLDepth = 32
 
-// toml decodes the file, which must be TOML of the shape of v.
+// toml decodes the file into v.
 func (l *lock) toml(v any) error {
 	if tomlDepth(l.Data) > maxTOMLDepth {
 		return fmt.Errorf("it nests more than %d levels deep, which no lockfile does", maxTOMLDepth)
@@ -30,8 +29,8 @@ func (l *lock) toml(v any) error {
 	return nil
 }
 
-// tomlDepth returns how deep brackets outside of strings and comments nest, or
-// how many dots there are in a line if that is more.
+// tomlDepth returns the nesting depth of brackets outside of strings and comments. If there are
+// more dots between two separators, it returns their number.
 func tomlDepth(data []byte) int {
 	depth, dots, deepest := 0, 0, 0
 	for i := 0; i < len(data); i++ {
@@ -57,8 +56,8 @@ func tomlDepth(data []byte) int {
 	return deepest
 }
 
-// skipTOMLString returns the index of the last byte of the string that begins
-// at i: up to the same quotes, or for a single quote to the end of the line.
+// skipTOMLString returns the index of the last byte of the string that begins at i. A string on one
+// line ends at the end of the line at the latest.
 func skipTOMLString(data []byte, i int) int {
 	quote := data[i]
 	triple := i+2 < len(data) && data[i+1] == quote && data[i+2] == quote
@@ -78,8 +77,7 @@ func skipTOMLString(data []byte, i int) int {
 	return i
 }
 
-// nameLines returns the line of each entry's name: the entries are those with
-// the header, in order.
+// nameLines returns the line of the name in each entry with the header, in order.
 func (l *lock) nameLines(header string) []int {
 	var lines []int
 	waiting := false
@@ -104,8 +102,7 @@ func isTOMLKey(line, key string) bool {
 	return ok && strings.HasPrefix(strings.TrimLeft(rest, " \t"), "=")
 }
 
-// lineOf returns the i-th line, or 0 when there are not so many: then a header
-// was written in a way that nameLines does not know.
+// lineOf returns the i-th line. It returns 0 if nameLines did not recognize all headers.
 func lineOf(lines []int, i int) int {
 	if i >= len(lines) {
 		return 0

@@ -16,8 +16,8 @@ func (l *lock) xml() *xml.Decoder {
 	return dec
 }
 
-// charset reads the encodings of one byte that build tools write beside UTF-8,
-// all as Latin-1: where they differ, in a few signs, no name has any.
+// charset decodes single-byte encodings of build tools, all as Latin-1. They differ only in few
+// characters that names do not contain.
 func charset(name string, in io.Reader) (io.Reader, error) {
 	switch strings.ToLower(name) {
 	case "iso-8859-1", "iso8859-1", "latin1", "iso-8859-15", "windows-1252", "cp1252", "us-ascii", "ascii":
@@ -26,10 +26,10 @@ func charset(name string, in io.Reader) (io.Reader, error) {
 	return nil, fmt.Errorf("its encoding %q is not known; write UTF-8", name)
 }
 
-// latin1 turns ISO 8859-1 into UTF-8.
+// latin1 converts ISO 8859-1 to UTF-8.
 type latin1 struct {
 	in   *bufio.Reader
-	rest []byte // of a character that did not fit
+	rest []byte // rest of a character that did not fit
 }
 
 // Read implements io.Reader.

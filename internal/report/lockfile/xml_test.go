@@ -7,8 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// TestLockfileEncodings: XML says itself how it is encoded, and build tools
-// write more than UTF-8.
+// TestLockfileEncodings checks the encodings of XML that build tools use.
 func TestLockfileEncodings(t *testing.T) {
 	const pom = `<?xml version="1.0" encoding="%"?><project><artifactId>b</artifactId><dependencies><dependency>` +
 		"<!-- gr\xfc\xdfe --><groupId>a</groupId><artifactId>caf\xe9</artifactId><version>1</version></dependency></dependencies></project>"

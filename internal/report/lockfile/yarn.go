@@ -15,8 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// readYarnLock reads yarn.lock, of Yarn 1 and, where it has __metadata, of
-// later ones.
+// readYarnLock reads yarn.lock of Yarn 1, or of later versions if it contains __metadata.
 func readYarnLock(l *lock) error {
 	if bytes.Contains(l.Data, []byte("\n__metadata:")) || bytes.HasPrefix(l.Data, []byte("__metadata:")) {
 		return readYarnBerry(l)
@@ -24,9 +23,9 @@ func readYarnLock(l *lock) error {
 	return readYarnClassic(l)
 }
 
-// readYarnClassic reads the format of Yarn 1: entries under the descriptors
-// that they satisfy. It does not tell what is direct. An empty file marks the root of a
-// project without packages.
+// readYarnClassic reads the format of Yarn 1, in which entries have the descriptors that they
+// satisfy as keys. It does not contain the transitivity. An empty file is a project without
+// packages.
 func readYarnClassic(l *lock) error {
 	var current model.Dependency
 	var keys []string // descriptors of the current entry
@@ -80,11 +79,11 @@ func readYarnClassic(l *lock) error {
 	return nil
 }
 
-// yarnAlias matches a package, with its range or without; other texts are ranges.
+// yarnAlias matches a package with or without a range, but not a range alone.
 var yarnAlias = regexp.MustCompile(`^(?:@[^/@]+/[^@]+|[A-Za-z][^@]*)$|.@`)
 
-// splitDescriptor splits name@range; a scope begins with @. An alias,
-// name@npm:other@range or name@npm:other, is the other package.
+// splitDescriptor splits name@range; a scope begins with @. It returns the target of an alias such
+// as name@npm:other@range or name@npm:other.
 func splitDescriptor(s string) (name, wanted string) {
 	i := strings.IndexByte(s[min(1, len(s)):], '@')
 	if i < 0 {
@@ -97,8 +96,8 @@ func splitDescriptor(s string) (name, wanted string) {
 	return name, wanted
 }
 
-// readYarnBerry reads the format of Yarn 2 and later, which is YAML. Workspaces
-// are the project's own; what they ask for is direct.
+// readYarnBerry reads the format of Yarn 2 and later, which is YAML. Workspaces are omitted, and
+// their dependencies are direct.
 func readYarnBerry(l *lock) error {
 	root, err := l.yaml()
 	if err != nil {
@@ -152,8 +151,8 @@ func splitResolution(s string) (name, reference string) {
 	return s[:i+1], s[i+2:]
 }
 
-// maxYAML is how large a YAML lockfile may be, for its tree takes many times
-// the room of its text.
+// maxYAML is the maximum size of a YAML lockfile, because the parsed tree needs a multiple of its
+// memory.
 const maxYAML = 16 << 20
 
 // maxDocuments limits the YAML documents of one file; pnpm writes two.
@@ -168,7 +167,7 @@ func (l *lock) yaml() (*yaml.Node, error) {
 	return l.only(documents)
 }
 
-// only returns the root mapping of the one document that is not empty.
+// only returns the root mapping of the only document that is not empty.
 func (l *lock) only(documents []*yaml.Node) (*yaml.Node, error) {
 	documents = slices.DeleteFunc(slices.Clone(documents), isEmptyYAML)
 	switch {
@@ -183,8 +182,8 @@ func (l *lock) only(documents []*yaml.Node) (*yaml.Node, error) {
 
 var errNoMapping = errors.New("a mapping was expected at the top of the file")
 
-// documents parses the file and returns the root of each YAML document: a mapping, or null
-// for an empty document.
+// documents parses the file and returns the root of each YAML document: a mapping, or null for an
+// empty document.
 func (l *lock) documents() ([]*yaml.Node, error) {
 	if len(l.Data) > maxYAML {
 		return nil, fmt.Errorf("the YAML file is %w (limit %d bytes)", model.ErrTooLarge, maxYAML)
@@ -208,14 +207,14 @@ func (l *lock) documents() ([]*yaml.Node, error) {
 	}
 }
 
-// isEmptyYAML reports whether a document has nothing but comments.
+// isEmptyYAML reports whether a document is empty or contains only comments.
 func isEmptyYAML(root *yaml.Node) bool { return root.Kind == yaml.ScalarNode && root.Tag == "!!null" }
 
 // pair is a member of a mapping.
 type pair struct{ key, value *yaml.Node }
 
-// pairs lists the members of a mapping; other nodes have none. Aliases are not
-// followed: lockfiles have none, and hostile files have many.
+// pairs returns the members of a mapping, and none for other nodes. Aliases are ignored: lockfiles
+// do not use them, and malicious files could use them to exhaust memory.
 func pairs(n *yaml.Node) []pair {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -240,7 +239,7 @@ func child(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// scalar returns the text of a scalar; "" for other nodes.
+// scalar returns the text of a scalar, or "" for other nodes.
 func scalar(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// HashName spells an algorithm as bills of materials do: sha256 is SHA-256.
+// HashName returns the name of an algorithm as in bills of materials: SHA-256 for sha256.
 func HashName(algorithm string) string {
 	algorithm = strings.ToLower(algorithm)
 	switch {

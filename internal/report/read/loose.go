@@ -9,11 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// The types here take what tools vary in: numbers as strings, whole numbers
-// with a fraction, a string for a list of one, null for absent. None of them
-// ever fails to decode; what makes no sense is left empty.
+// The types in this file accept the variations of tools, such as numbers as strings or a single
+// string instead of a list. Decoding never fails; an invalid value results in the zero value.
 
-// Text is a string, or a number or boolean spelt out.
+// Text is a string. Numbers and booleans are converted.
 type Text string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -32,17 +31,17 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Unquote decodes a valid JSON string, quickly when nothing is escaped.
+// Unquote decodes a valid JSON string. It is fast if the string has no escapes.
 func Unquote(b []byte) string {
 	if inner := b[1 : len(b)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return string(inner)
 	}
 	var s string
-	_ = json.Unmarshal(b, &s) // the decoder has seen it to be valid
+	_ = json.Unmarshal(b, &s) // the decoder has validated it
 	return s
 }
 
-// Number is a whole number that is not negative; 0 is unknown.
+// Number is a non-negative integer; 0 is unknown.
 type Number int
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -72,7 +71,7 @@ func (f *Boolean) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Texts is a list of strings, or a single one.
+// Texts is a list of strings, or a single string.
 type Texts []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -89,7 +88,7 @@ func (l *Texts) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	var list []Text
-	_ = json.Unmarshal(b, &list) // text takes any element
+	_ = json.Unmarshal(b, &list) // Text accepts any element
 	*l = make(Texts, 0, len(list))
 	for _, t := range list {
 		if t != "" {
@@ -107,9 +106,9 @@ func (l Texts) First() string {
 	return l[0]
 }
 
-// Loosely decodes a value that is valid JSON and keeps what fits of it.
+// Loosely decodes valid JSON and ignores members of another type.
 func Loosely(b []byte, v any) {
 	if len(b) > 0 {
-		_ = json.Unmarshal(b, v) // a member of another type stays empty
+		_ = json.Unmarshal(b, v) // a member of another type is not set
 	}
 }

@@ -12,16 +12,15 @@ import (
 const (
 	MaxBlock = 64 << 10 // messages and code
 	MaxName  = 1 << 10  // names, ids, addresses
-	MaxPath  = 4 << 10  // paths, which are refused and not cut
+	MaxPath  = 4 << 10  // paths, which are refused instead of truncated
 	MaxList  = 1000     // strings in a list of a rule, steps of a data flow
 )
 
-// Name returns the string as one line of a bounded length, without control
-// characters.
+// Name returns the string as one line, without control characters, truncated to MaxName.
 func (t Text) Name() string { return OneLine(string(t), MaxName) }
 
-// Link returns the string if it is an address that a browser may be sent to, and
-// nothing otherwise: whoever shows it as a link runs no script of the report's.
+// Link returns the string if it is an http or https URL, and otherwise "". Links in pages must not
+// run scripts from a report.
 func (t Text) Link() string {
 	address := t.Name()
 	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -30,24 +29,23 @@ func (t Text) Link() string {
 	return address
 }
 
-// Block returns the string as text of a bounded length: lines and tabs stay,
-// other control characters go.
+// Block returns the string without control characters except line ends and tabs, truncated to
+// MaxBlock.
 func (t Text) Block() string { return MultiLine(string(t), MaxBlock) }
 
-// OneLine returns a string without control characters, space around it, and what
-// is beyond so many bytes.
+// OneLine returns a string without control characters and surrounding space, truncated to a limit
+// in bytes.
 func OneLine(s string, limit int) string {
 	return cut(strings.TrimSpace(WithoutControls(s, "")), limit)
 }
 
-// MultiLine returns a string without control characters but line ends and tabs,
-// and without what is beyond so many bytes.
+// MultiLine returns a string without control characters except line ends and tabs, truncated to a
+// limit in bytes.
 func MultiLine(s string, limit int) string {
 	return cut(WithoutControls(s, "\n\t"), limit)
 }
 
-// WithoutControls drops control characters, but for those to keep, and makes
-// the rest valid UTF-8.
+// WithoutControls removes control characters except those in keep, and replaces invalid UTF-8.
 func WithoutControls(s, keep string) string {
 	if isPlain(s, keep) {
 		return s
@@ -65,8 +63,8 @@ func WithoutControls(s, keep string) string {
 	}, s)
 }
 
-// isPlain tells of ASCII without control characters, which most texts are, in a
-// fraction of the time that decoding them takes.
+// isPlain reports whether a string is ASCII without control characters. It is much faster than
+// decoding, and most texts are plain.
 func isPlain(s, keep string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7f || c < ' ' && strings.IndexByte(keep, c) < 0 {
@@ -76,7 +74,7 @@ func isPlain(s, keep string) bool {
 	return true
 }
 
-// cut shortens a text to a number of bytes, between characters.
+// cut truncates a text to a number of bytes, at the boundary of a character.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -87,7 +85,7 @@ func cut(s string, limit int) string {
 	return strings.Clone(s[:limit])
 }
 
-// Names cleans a list of names and drops repeats and empty ones.
+// Names returns the cleaned names without duplicates and empty names, at most MaxList.
 func (l Texts) Names() []string {
 	var out []string
 	for _, s := range l[:min(len(l), MaxList)] {
@@ -98,7 +96,7 @@ func (l Texts) Names() []string {
 	return Distinct(out)
 }
 
-// Distinct drops repeats and keeps the order; the list is changed in place.
+// Distinct removes duplicates in place and preserves the order.
 func Distinct[T comparable](list []T) []T {
 	seen := make(map[T]bool, len(list))
 	out := list[:0]
@@ -111,7 +109,7 @@ func Distinct[T comparable](list []T) []T {
 	return out
 }
 
-// Base returns the last element of a name, with either kind of slash.
+// Base returns the last element of a path with slashes or backslashes.
 func Base(name string) string {
 	return path.Base(strings.ReplaceAll(name, `\`, "/"))
 }

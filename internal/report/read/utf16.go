@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// FromUTF16 returns a UTF-16 text with a byte order mark as UTF-8, and other texts as they are.
+// FromUTF16 converts UTF-16 with a byte order mark to UTF-8. It returns other text unchanged.
 func FromUTF16(text []byte) []byte {
 	var order binary.ByteOrder
 	switch {

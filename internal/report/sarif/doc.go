@@ -1,2 +1,2 @@
-// Package sarif reads SARIF 2.1.0 of any tool.
+// Package sarif reads SARIF 2.1.0 of all tools.
 package sarif

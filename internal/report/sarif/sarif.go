@@ -17,17 +17,14 @@ import (
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
-// sarifFile reads SARIF 2.1.0: a report for each run.
+// sarifFile reads SARIF 2.1.0 and builds a report for each run.
 //
-// Results are made into findings at the end of their run, because rules, folders
-// and artifacts may come after them. Until then they are kept as they stand in the
-// file: decoded they take three times as much.
+// Results are converted at the end of their run, because rules, folders and artifacts may follow
+// them. Until then they are stored as JSON, which needs a third of the memory of decoded results.
 //
-// Semgrep's SARIF does not say which of its rules look for secrets, as its JSON
-// does. They are known by their tags and names, else by what other reports told
-// of them before: see ruleTraits and Reading. Where all of that is silent, as of
-// a rule of one's own that no JSON was ever imported of, a secret comes in as a
-// code finding, of which only what looks like a secret is taken out.
+// Unlike Semgrep's JSON, its SARIF does not mark rules for secrets. They are recognized by their
+// tags and names, or by earlier reports: see traits and Reading. Otherwise a secret is imported as
+// a code finding, in which only text with the format of a secret is redacted.
 type sarifFile struct {
 	*format.Walker
 	o       format.Options
@@ -35,7 +32,7 @@ type sarifFile struct {
 	hasRuns bool
 }
 
-// ReadSARIF reads SARIF 2.1.0: a report per run.
+// ReadSARIF reads SARIF 2.1.0 and returns a report for each run.
 func ReadSARIF(in *format.Input, o format.Options) ([]*model.Report, error) {
 	f := &sarifFile{Walker: in.Walker(), o: o}
 	err := f.Object("", func(name string) error {
@@ -57,15 +54,15 @@ func ReadSARIF(in *format.Input, o format.Options) ([]*model.Report, error) {
 	return f.reports, nil
 }
 
-// sarifRun is one run of one tool, as it is read.
+// sarifRun is the state of reading one run of a tool.
 type sarifRun struct {
 	*format.Walker
 	where   string
 	rep     *model.Report
 	secrets *secrets.Redactor
 
-	components  []*component          // the driver, then the extensions
-	byID        map[string]*sarifRule // of all components: of the first that has the id
+	components  []*component          // the driver, followed by the extensions
+	byID        map[string]*sarifRule // of all components; the first rule with an id is used
 	paths       map[sarifPlace]sarifPath
 	messages    map[ruleMessage]string
 	traits      traits    // of the tool
@@ -75,10 +72,10 @@ type sarifRun struct {
 	checkout    format.Checkout
 	invocations []sarifInvocation
 	properties  sarifRunProperties
-	results     []json.RawMessage // those that wait to be made into findings
+	results     []json.RawMessage // results to be converted
 }
 
-// maxRuns bounds the runs of one file.
+// maxRuns is the maximum number of runs in a file.
 const maxRuns = 100
 
 func (f *sarifFile) run(item string) error {
@@ -148,8 +145,8 @@ func (r *sarifRun) member(name string) error {
 	return r.Skip(where)
 }
 
-// externalFiles refuses a run of which other files hold parts, unless those only
-// describe: what its taxonomies or translations are.
+// externalFiles refuses a run with parts in other files, unless these contain only descriptions
+// such as taxonomies or translations.
 func (r *sarifRun) externalFiles(where string) error {
 	described := true
 	err := r.Object(where, func(name string) error {
@@ -162,7 +159,7 @@ func (r *sarifRun) externalFiles(where string) error {
 	return err
 }
 
-// decodeMember decodes what fits of a member.
+// decodeMember decodes a member and ignores values of other types.
 func (r *sarifRun) decodeMember(where string, v any) error {
 	_, err := r.Decode(where, v)
 	return err
@@ -210,11 +207,11 @@ func (r *sarifRun) result(item string) error {
 	return err
 }
 
-// shortestResult is the length of a result, in bytes, below which no scanner's are:
-// room is made for no more of them than would fit into the file.
+// shortestResult is the minimum length of a result, in bytes. It limits the memory that is
+// allocated for results in advance.
 const shortestResult = 64
 
-// convertAll makes findings of the results, and lets go of each as it is made.
+// convertAll converts the results to findings and frees each after its conversion.
 func (r *sarifRun) convertAll() error {
 	size := 0
 	for _, raw := range r.results {
@@ -238,7 +235,7 @@ func (r *sarifRun) convertAll() error {
 	return nil
 }
 
-// finish makes the report out of what was read.
+// finish completes the report.
 func (r *sarifRun) finish(o format.Options) error {
 	driver := r.components[0]
 	r.traits = traitsOf(driver.name)
@@ -264,8 +261,8 @@ func (r *sarifRun) finish(o format.Options) error {
 	return nil
 }
 
-// products are those of the results, and of the rules where all of them ran.
-// Without either the tool tells.
+// products returns the products of the results, and of the rules if all rules ran. If there are
+// none, it returns the product of the tool.
 func (r *sarifRun) products() model.Products {
 	var p model.Products
 	for i := range r.rep.Results {
@@ -282,8 +279,8 @@ func (r *sarifRun) products() model.Products {
 	return p
 }
 
-// categoryOf is the category of an automation id: all before its last slash,
-// what comes after names the single run. Without a slash there is none.
+// categoryOf returns the category in an automation id, which is the part before the last slash. The
+// part after it identifies the run. The category is empty if there is no slash.
 func categoryOf(id string) string {
 	last := strings.LastIndexByte(id, '/')
 	if last < 0 {
@@ -292,8 +289,8 @@ func categoryOf(id string) string {
 	return id[:last]
 }
 
-// readInvocations says when the tool ran, whether that went well, and which
-// files it complains of: about those it says nothing else.
+// readInvocations reads the time and success of the run, and the files with notifications, which
+// count as skipped.
 func (r *sarifRun) readInvocations() {
 	var start, end time.Time
 	for _, v := range r.invocations {
@@ -316,8 +313,8 @@ func (r *sarifRun) readInvocations() {
 	}
 }
 
-// failedByFile tells whether a run that is called a failure failed for the files
-// that it names, and for nothing else.
+// failedByFile reports whether an unsuccessful run failed only because of the files in its
+// notifications.
 func (r *sarifRun) failedByFile(v sarifInvocation) bool {
 	named := false
 	for _, n := range append(v.Execution, v.Configuration...) {
@@ -352,23 +349,22 @@ func (r *sarifRun) readNotification(n sarifNotification) {
 	}
 }
 
-// failed notes a file that the tool could not look at.
+// failed records a file that the tool could not scan.
 func (r *sarifRun) failed(path string) {
 	r.rep.Skipped = append(r.rep.Skipped, path)
 	r.rep.Gaps = append(r.rep.Gaps, model.ScanGap{Kind: model.GapFailed, What: path})
 }
 
-// parsedInPart notes a file that has a syntax error. How much of it was parsed
-// Semgrep's SARIF does not tell.
+// parsedInPart records a file with a syntax error. Semgrep's SARIF does not contain the unparsed
+// lines.
 func (r *sarifRun) parsedInPart(path string) {
 	r.rep.Partial = append(r.rep.Partial, model.PartialFile{Path: path, Spans: []model.Span{model.WholeFile}})
 	r.rep.Gaps = append(r.rep.Gaps, model.ScanGap{Kind: model.GapFailed, What: path})
 }
 
-// readSearched says where the tool looked, where the report really tells:
-// artifacts of the role analysisTarget, which the standard keeps for files
-// that the tool was told to scan; and Bandit's metrics, which count the lines
-// of every file. Any other list of artifacts may hold only files with results.
+// readSearched sets the searched paths if the report contains all of them. These are artifacts with
+// the role analysisTarget, which the standard reserves for files to scan, or the files in Bandit's
+// metrics. Other lists of artifacts may contain only files with results.
 func (r *sarifRun) readSearched() {
 	add := func(p string, err error) {
 		if err == nil {
@@ -390,7 +386,7 @@ func (r *sarifRun) readSearched() {
 	}
 }
 
-// refuse notes an item that could not be taken.
+// refuse records an item that could not be converted.
 func (r *sarifRun) refuse(item, format string, args ...any) {
 	r.rep.Refuse(model.Refusal{Item: item, Reason: model.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
 }

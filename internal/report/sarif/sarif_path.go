@@ -10,12 +10,11 @@ import (
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 
-// repositoryBases are the names that tools give to the repository's folder.
+// repositoryBases are the names that tools use for the base of the repository.
 var repositoryBases = []string{"%SRCROOT%", "SRCROOT", "ROOTPATH", "REPOROOT", "PROJECTROOT", "%PROJECTROOT%"}
 
-// findRoots learns where the repository lay: from the base that has one of the
-// usual names, else from all bases that are absolute, and from the folder that
-// the tool ran in.
+// findRoots adds the folders of the repository. These are the bases with one of the usual names, or
+// else all absolute bases, and the working directories.
 func (r *sarifRun) findRoots() {
 	named := false
 	for _, name := range repositoryBases {
@@ -36,7 +35,7 @@ func (r *sarifRun) findRoots() {
 	}
 }
 
-// maxBases is how many bases may rest on each other; they may form a circle.
+// maxBases is the maximum nesting of bases, which may be cyclic.
 const maxBases = 10
 
 // folder resolves a base to a folder: absolute, or relative to the repository.
@@ -55,7 +54,7 @@ func (r *sarifRun) folder(name string, depth int) string {
 	return path.Join(r.folder(string(base.Base), depth+1), folder)
 }
 
-// sarifPlace is where a file is, as results tell it, and sarifPath what that comes to.
+// sarifPlace is the location of a file in a result, and sarifPath its resolved path.
 type (
 	sarifPlace struct {
 		uri, base string
@@ -67,8 +66,8 @@ type (
 	}
 )
 
-// Path returns a place as a path of the repository. Many results may name one place in
-// a few bytes each, however long it is.
+// Path returns the repository path of an artifact. Paths are cached, because many short references
+// may refer to one long path.
 func (r *sarifRun) Path(a sarifArtifact) (string, error) {
 	place := sarifPlace{string(a.URI), string(a.Base), -1}
 	if a.URI == "" && a.Index != nil {
@@ -102,8 +101,8 @@ func (r *sarifRun) resolve(a sarifArtifact) (string, error) {
 	return r.checkout.Path(file)
 }
 
-// imageInPaths returns the path under which Trivy's SARIF has packages of the operating
-// system: the image without its registry, and library before a name of one segment.
+// imageInPaths returns the path under which Trivy's SARIF lists packages of the operating system.
+// It is the image without its registry, with the prefix library for a name of one segment.
 func (r *sarifRun) imageInPaths() string {
 	image := format.ImageName(string(r.properties.Image))
 	registry, name, ok := strings.Cut(image, "/")

@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
-// convert makes a finding of a result, or refuses it, or passes over one that
-// is none.
+// convert converts a result to a finding. It refuses invalid results, and counts results that are
+// not findings as clean.
 func (r *sarifRun) convert(res *sarifResult) {
 	if !res.isFinding() {
 		r.rep.Clean++
@@ -61,8 +61,8 @@ func (r *sarifRun) convert(res *sarifResult) {
 	r.rep.Results = append(r.rep.Results, out)
 }
 
-// isFinding passes over what a tool says went well or was not judged, and what
-// a baseline shows to be gone.
+// isFinding reports whether a result is a finding. Results that passed or were not evaluated are
+// not, nor are those absent compared to a baseline.
 func (res *sarifResult) isFinding() bool {
 	switch res.Kind {
 	case "pass", "open", "informational", "notApplicable":
@@ -71,8 +71,8 @@ func (res *sarifResult) isFinding() bool {
 	return res.BaselineState != "absent"
 }
 
-// isSuppressed follows the standard: there are suppressions, and none of them
-// is under review or rejected.
+// isSuppressed reports whether a result has suppressions, none of which is under review or
+// rejected, as the standard defines.
 func (res *sarifResult) isSuppressed() bool {
 	for _, s := range res.Suppressions {
 		if s.Status == "underReview" || s.Status == "rejected" {
@@ -82,12 +82,12 @@ func (res *sarifResult) isSuppressed() bool {
 	return len(res.Suppressions) > 0
 }
 
-// inSource reports whether a comment in the code is among the suppressions.
+// inSource reports whether a result is suppressed by a comment in the code.
 func (res *sarifResult) inSource() bool {
 	return slices.ContainsFunc(res.Suppressions, func(s sarifSuppression) bool { return s.Kind == "inSource" })
 }
 
-// Place is the first location, or the file that was scanned.
+// Place returns the first location, or the scanned file if there is none.
 func (res *sarifResult) Place() sarifLocation {
 	var l sarifLocation
 	if len(res.Locations) > 0 {
@@ -107,19 +107,19 @@ func (g sarifRegion) location() model.Location {
 }
 
 var (
-	link     = regexp.MustCompile(`\[([^\[\]]*)\]\((\d+)\)`) // to a related location, or code that looks so
+	link     = regexp.MustCompile(`\[([^\[\]]*)\]\((\d+)\)`) // to a related location, or similar code
 	argument = regexp.MustCompile(`\{(\d+)\}`)
 )
 
-// ruleMessage names a text of a rule.
+// ruleMessage identifies a message of a rule.
 type ruleMessage struct {
 	rule *sarifRule
 	id   string
 }
 
-// message is the result's own text, or the rule's text that it refers to, with
-// arguments filled in and links to related locations taken out. A rule's text, which a
-// result asks for in a few bytes, is made once where nothing is filled in.
+// message returns the text of a result or of the rule message it refers to. It replaces arguments
+// and removes links to related locations. Rule messages without arguments are cached, because many
+// short results may refer to one long message.
 func (r *sarifRun) message(res *sarifResult, rule *sarifRule) string {
 	if t := res.Message.plain(); t != "" || rule == nil {
 		return res.unlink(expand(string(t), res.Message.Arguments))
@@ -136,12 +136,12 @@ func (r *sarifRun) message(res *sarifResult, rule *sarifRule) string {
 		}
 		r.messages[of] = s
 	}
-	r.In.Build(max(0, len(s)-format.ShortMessage)) // each is cleaned and stored, though the file has it once
+	r.In.Build(max(0, len(s)-format.ShortMessage)) // each result stores its own copy
 	return res.unlink(s)
 }
 
-// unlink takes links to related locations out of a message. What looks like one may be
-// code, as h[0](1).
+// unlink replaces links to related locations with their text. Similar code, such as h[0](1), is
+// unchanged.
 func (res *sarifResult) unlink(s string) string {
 	if len(res.Related) == 0 || !strings.Contains(s, "](") {
 		return s
@@ -160,7 +160,7 @@ func (res *sarifResult) unlink(s string) string {
 	})
 }
 
-// expand puts arguments into a text.
+// expand replaces placeholders with arguments.
 func expand(s string, arguments []string) string {
 	if len(arguments) > 0 {
 		room := read.MaxBlock
@@ -173,12 +173,12 @@ func expand(s string, arguments []string) string {
 			return arguments[i]
 		})
 	}
-	return read.Text(strings.TrimSpace(s)).Block() // cut last, or a secret might lose its end before it is looked for
+	return read.Text(strings.TrimSpace(s)).Block() // truncated last, because a truncated secret would not be recognized
 }
 
-// fingerprint takes the tool's own: semgrep's is match-based; of others the
-// first in fingerprints, else the line hash in partialFingerprints. What else
-// is in there is no fingerprint: gitleaks puts author and date of the commit.
+// fingerprint sets the tool's own fingerprint. For semgrep it is the match-based id. For other
+// tools it is the first entry in fingerprints, or the line hash in partialFingerprints. Other
+// partial fingerprints are ignored: gitleaks stores author and date of the commit there.
 func (r *sarifRun) fingerprint(res *sarifResult, out *model.Result) {
 	if r.traits.tool == "semgrep" {
 		out.MatchBasedID = semgrep.UnlessGated(res.Fingerprints["matchBasedId/v1"]).Name()
@@ -192,7 +192,7 @@ func (r *sarifRun) fingerprint(res *sarifResult, out *model.Result) {
 	out.Fingerprint = res.Partial["primaryLocationLineHash"].Name()
 }
 
-// code fills in what results about code have.
+// code sets the code, hash and data flow of a result.
 func (r *sarifRun) code(res *sarifResult, props sarifResultProperties, out *model.Result) {
 	lines := semgrep.UnlessGated(res.Place().Physical.Region.Snippet.Text)
 	out.Code, out.CodeHash = format.CodeOf(lines)
@@ -211,8 +211,8 @@ func (r *sarifRun) code(res *sarifResult, props sarifResultProperties, out *mode
 	}
 }
 
-// exposed makes a supply-chain result of one of semgrep's: its SARIF tells how
-// exposed the code is, but not the package; its JSON tells all.
+// exposed converts a result of semgrep to a supply-chain result. Semgrep's SARIF contains the
+// exposure but not the package; only its JSON contains both.
 func (r *sarifRun) exposed(exposure string, out *model.Result) {
 	reachability, ok := model.ParseReachability(exposure)
 	if !ok {
@@ -225,15 +225,15 @@ func (r *sarifRun) exposed(exposure string, out *model.Result) {
 	}
 }
 
-// vulnerable is the dependency of a result that we exported. Of one in code the
-// lockfile is not told.
+// vulnerable converts the dependency in our own export. The lockfile of a dependency in code is
+// unknown.
 func (d *sarifDependency) vulnerable(out *model.Result) *model.Vulnerable {
 	v := &model.Vulnerable{
 		Ecosystem: d.Ecosystem.Name(), Package: d.Package.Name(),
 		Version: d.Version.Name(), Vulnerability: d.Vulnerability.Name(),
 		InCode: bool(d.InCode), Malicious: bool(d.Malicious), Unrated: bool(d.Unrated),
 	}
-	v.Transitivity, _ = model.ParseTransitivity(string(d.Transitivity)) // 0 is not known
+	v.Transitivity, _ = model.ParseTransitivity(string(d.Transitivity)) // 0 is unknown
 	v.Reachability, _ = model.ParseReachability(string(d.Reachability))
 	if !v.InCode {
 		v.Lockfile, v.Line = out.Path, out.Location.Line
@@ -244,7 +244,7 @@ func (d *sarifDependency) vulnerable(out *model.Result) *model.Vulnerable {
 	return v
 }
 
-// flow is the first thread of the first flow.
+// flow returns the steps of the first thread of the first code flow.
 func (r *sarifRun) flow(flows []sarifCodeFlow) []model.FlowStep {
 	if len(flows) == 0 || len(flows[0].ThreadFlows) == 0 {
 		return nil
@@ -264,10 +264,10 @@ func (r *sarifRun) flow(flows []sarifCodeFlow) []model.FlowStep {
 	return steps
 }
 
-// secret turns a result into one that holds no secret. The snippet is the
-// secret itself, as gitleaks writes it; where a tool shows the line, the line
-// is taken for it, which hides more but tells findings apart as well. Semgrep
-// shows whole lines, and the match is cut out of them as of its JSON.
+// secret converts a result to a secret finding without the secret. For gitleaks the snippet is the
+// secret. Other tools show the line, which is treated as the secret: it hides more but still
+// identifies the finding. Semgrep shows whole lines, from which the match is extracted as in its
+// JSON.
 func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *model.Result) {
 	g := res.Place().Physical.Region
 	snippet := string(semgrep.UnlessGated(g.Snippet.Text))

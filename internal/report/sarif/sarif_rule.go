@@ -13,16 +13,16 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// madeRule is a rule as the report holds it, with what its results go by.
+// madeRule is a converted rule with the values that its results use.
 type madeRule struct {
 	*model.Rule
-	from     *sarifRule     // nil for a rule that the report only names
-	byScore  model.Severity // from security-severity or a tag, which beat a result's level
-	byLevel  model.Severity // from the default level, which a result's level beats
+	from     *sarifRule     // nil for a rule that the report does not describe
+	byScore  model.Severity // from security-severity or a tag; overrides the level of a result
+	byLevel  model.Severity // from the default level; overridden by the level of a result
 	isSecret bool
 }
 
-// describeRules makes the rules of all components.
+// describeRules converts the rules of all components.
 func (r *sarifRun) describeRules() {
 	for _, c := range r.components {
 		c.byID = make(map[string]*sarifRule, len(c.rules))
@@ -45,14 +45,13 @@ func (r *sarifRun) describeRules() {
 	}
 	r.rep.RulesRun = read.Distinct(r.rep.RulesRun)
 	if len(r.rep.RulesRun) == 0 {
-		r.rep.RulesRun = nil // not told
+		r.rep.RulesRun = nil // unknown
 	}
 }
 
-// ruleOf finds the rule of a result, by any of the ways that the standard has:
-// a component and an index or id in it; an id, also of a rule above it
-// (CA1000/1); an index. A rule that the report does not describe gets a bare
-// description. The name is empty when the result has none of these.
+// ruleOf returns the rule of a result by any reference of the standard. It may be a component with
+// an index or id, an id, or an index. Ids may be hierarchical, such as CA1000/1. A rule that the
+// report does not describe has only a name. The name is empty if there is no reference.
 func (r *sarifRun) ruleOf(res *sarifResult) *madeRule {
 	id, index := res.RuleID, res.RuleIndex
 	scope, ids := r.components[0], r.byID
@@ -77,7 +76,7 @@ func (r *sarifRun) ruleOf(res *sarifResult) *madeRule {
 	return r.bareRule(id)
 }
 
-// findRule looks for the id, then for those above it.
+// findRule returns the rule with an id or with one of its parents.
 func findRule(ids map[string]*sarifRule, id string) *sarifRule {
 	for id != "" {
 		if d := ids[id]; d != nil {
@@ -88,7 +87,7 @@ func findRule(ids map[string]*sarifRule, id string) *sarifRule {
 	return nil
 }
 
-// bareRule describes a rule that the report only names.
+// bareRule adds a rule that the report does not describe.
 func (r *sarifRun) bareRule(id read.Text) *madeRule {
 	if id.Name() == "" {
 		return &madeRule{Rule: &model.Rule{}}
@@ -134,7 +133,7 @@ func (r *sarifRun) makeRule(d *sarifRule) *madeRule {
 	return m
 }
 
-// issueType sorts a rule: most tools have one product, Trivy has all of them.
+// issueType returns the product of a rule. Most tools have one product, Trivy has several.
 func (r *sarifRun) issueType(d *sarifRule, tags []string) model.IssueType {
 	switch {
 	case strings.HasPrefix(string(d.ID), "CKV_SECRET_"):
@@ -145,7 +144,7 @@ func (r *sarifRun) issueType(d *sarifRule, tags []string) model.IssueType {
 		return model.SCA
 	}
 	if r.traits.tool == "redoubt" {
-		if t, ok := model.ParseIssueType(string(d.Properties.Product)); ok { // our own exports tell
+		if t, ok := model.ParseIssueType(string(d.Properties.Product)); ok { // included in our own exports
 			return t
 		}
 	}
@@ -171,8 +170,7 @@ func (r *sarifRun) confidence(d *sarifRule, tags []string) model.Confidence {
 	return 0
 }
 
-// severityOfTags reads the exact severity that gosec and Trivy put among the
-// tags, in capitals.
+// severityOfTags returns the severity that gosec and Trivy include as a tag in capitals.
 func severityOfTags(tags []string) model.Severity {
 	for _, tag := range tags {
 		switch tag {
@@ -183,7 +181,7 @@ func severityOfTags(tags []string) model.Severity {
 	return 0
 }
 
-// categoryOfTags is the first tag that is a category of rules.
+// categoryOfTags returns the first tag that is a category.
 func categoryOfTags(tags []string) string {
 	for _, tag := range tags {
 		switch tag {
@@ -200,8 +198,8 @@ var (
 	owaspTag = regexp.MustCompile(`^(?:OWASP[- ]+)?((?:A|API|M|LLM)\d+:\d{4}\b.*)$`)
 )
 
-// cweOf gathers CWEs from tags (CWE-79, external/cwe/cwe-079) and from
-// relationships to the CWE taxonomy.
+// cweOf returns the CWEs in tags (CWE-79, external/cwe/cwe-079) and in relationships to the CWE
+// taxonomy.
 func cweOf(d *sarifRule, tags []string) []string {
 	var out []string
 	for _, tag := range tags {

@@ -8,39 +8,37 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// traits are what one tool does in its own way.
+// traits are the deviations of a tool.
 type traits struct {
-	tool      string          // our name for it
-	issueType model.IssueType // of its results, unless the rule says more
-	severity  model.Severity  // where neither result nor rule has one
+	tool      string          // our name of the tool
+	issueType model.IssueType // default product of results
+	severity  model.Severity  // default severity
 
-	// allRules: the driver lists every rule that ran. Other tools list only
-	// those with results, which tells nothing about the rest.
+	// allRules means that the driver lists every rule that ran. Other tools list only rules with
+	// results.
 	allRules bool
-	// template: a rule's fullDescription is the message before metavariables
-	// are filled in.
+	// template means that the fullDescription of a rule is the message before metavariables are
+	// replaced.
 	template bool
-	// tagged: confidence is in a tag, "HIGH CONFIDENCE", and precision is
-	// always the same.
+	// tagged means that the confidence is in a tag, such as "HIGH CONFIDENCE", and precision is
+	// constant.
 	tagged bool
-	// byFile: the run is called a failure when one file could not be read, and
-	// notifications of level error name those files; others are about comments.
+	// byFile means that a run is unsuccessful if one file could not be read. Notifications of level
+	// error name these files; others are about comments.
 	byFile bool
-	// listsAll: artifacts are the files that were looked at, those without
-	// results too, though none has a role.
+	// listsAll means that the artifacts are all scanned files, although they have no role.
 	listsAll bool
-	// failedFile finds the file in the text of a notification without location.
+	// failedFile matches the file in the text of a notification without a location.
 	failedFile *regexp.Regexp
 }
 
-// semgrepFailure is how semgrep begins the text of an error: "Syntax error at
-// line a/b.py:3", "Timeout when running r on a/b.py".
+// semgrepFailure matches the text of semgrep's errors, such as "Timeout when running r on a/b.py".
 var semgrepFailure = regexp.MustCompile(`(?:at line|when running \S+ on(?: file)?) ([^\s:]+)`)
 
-// syntaxError is semgrep's name for errors of syntax, of a part of a file or all of it.
+// syntaxError is semgrep's name of syntax errors in a whole file or a part of it.
 const syntaxError = "Syntax error"
 
-// tools are the scanners with traits of their own.
+// tools are the scanners with deviations.
 var tools = map[string]traits{
 	"semgrep":  {issueType: model.SAST, allRules: true, template: true, tagged: true, failedFile: semgrepFailure},
 	"eslint":   {issueType: model.SAST, byFile: true, listsAll: true},
@@ -49,14 +47,14 @@ var tools = map[string]traits{
 	"trivy":    {issueType: model.SAST},
 }
 
-// secretTools find nothing but secrets.
+// secretTools find only secrets.
 var secretTools = []string{
 	"betterleaks", "detect-secrets", "ggshield", "gitguardian",
 	"gitleaks", "kingfisher", "nosey-parker", "noseyparker", "ripsecrets",
 	"secretlint", "talisman", "titus", "trufflehog", "whispers",
 }
 
-// traitsOf looks a tool up by the name that its driver gives.
+// traitsOf returns the traits of a tool by the name of its driver.
 func traitsOf(driver read.Text) traits {
 	name := ToolName(driver)
 	t, known := tools[name]
@@ -75,8 +73,8 @@ func traitsOf(driver read.Text) traits {
 	return t
 }
 
-// ToolName is a driver's name in lower case with hyphens. semgrep and opengrep
-// are one tool (docs/reference/findings.md), whatever the engine.
+// ToolName returns the name of a driver in lower case with hyphens. semgrep and opengrep are one
+// tool (docs/reference/findings.md), independent of the engine.
 func ToolName(driver read.Text) string {
 	name := strings.ToLower(strings.Join(strings.Fields(driver.Name()), "-"))
 	switch {

@@ -10,10 +10,10 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// The parts of SARIF 2.1.0 that are read. Members of another type than the
-// standard's stay empty.
+// These types contain the parts of SARIF 2.1.0 that are used. Members with a type other than the
+// standard's are not set.
 
-// sarifMessage is a message object, or, as some tools have it, a string.
+// sarifMessage is a message object, or a string in some tools.
 type sarifMessage struct {
 	Text      read.Text  `json:"text"`
 	Markdown  read.Text  `json:"markdown"`
@@ -35,7 +35,7 @@ func (m *sarifMessage) UnmarshalJSON(b []byte) error {
 // plain returns the message as text.
 func (m sarifMessage) plain() read.Text { return cmp.Or(m.Text, m.Markdown) }
 
-// sarifArtifact says where a file is: by URI, or by an index of artifacts.
+// sarifArtifact is the location of a file, by URI or by an index in artifacts.
 type sarifArtifact struct {
 	URI   read.Text    `json:"uri"`
 	Base  read.Text    `json:"uriBaseId"`
@@ -43,7 +43,7 @@ type sarifArtifact struct {
 	roles read.Texts
 }
 
-// isTarget tells whether the tool was told to scan the file.
+// isTarget reports whether the tool was requested to scan the file.
 func (a sarifArtifact) isTarget() bool { return slices.Contains(a.roles, "analysisTarget") }
 
 type sarifArtifactEntry struct {
@@ -59,7 +59,7 @@ type sarifLocation struct {
 	Message sarifMessage `json:"message"`
 }
 
-// sarifRelated is a location that a message may link to by its id.
+// sarifRelated is a location to which a message may link by its id.
 type sarifRelated struct {
 	ID *read.Number `json:"id"`
 }
@@ -74,7 +74,7 @@ type sarifRegion struct {
 	} `json:"snippet"`
 }
 
-// sarifResult is one of a run's results.
+// sarifResult is a result of a run.
 type sarifResult struct {
 	item, misfit string
 
@@ -95,7 +95,7 @@ type sarifResult struct {
 	Properties    json.RawMessage      `json:"properties"`
 }
 
-// nestedSize is what the lists of a result take, in bytes.
+// nestedSize returns the memory of a result's lists, in bytes.
 func (res *sarifResult) nestedSize() int {
 	locations := len(res.Locations)
 	for _, flow := range res.CodeFlows {
@@ -130,7 +130,7 @@ type sarifCodeFlow struct {
 	} `json:"threadFlows"`
 }
 
-// sarifResultProperties are those that single tools set.
+// sarifResultProperties are properties of particular tools.
 type sarifResultProperties struct {
 	Exposure   read.Text `json:"exposure"`         // semgrep, supply chain
 	Confidence read.Text `json:"issue_confidence"` // Bandit
@@ -139,7 +139,7 @@ type sarifResultProperties struct {
 	Dependency *sarifDependency `json:"dependency"` // our own exports, supply chain
 }
 
-// sarifDependency is what our own exports tell of a vulnerable dependency.
+// sarifDependency is the vulnerable dependency in our own exports.
 type sarifDependency struct {
 	Ecosystem     read.Text    `json:"ecosystem"`
 	Package       read.Text    `json:"package"`
@@ -191,7 +191,7 @@ type sarifRule struct {
 		Technology read.Texts `json:"technology"`
 	} `json:"properties"`
 
-	made *madeRule // once it is needed
+	made *madeRule // set when it is converted
 }
 
 type sarifInvocation struct {

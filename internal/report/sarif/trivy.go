@@ -8,10 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// trivyDependency reads the package out of a message of Trivy's SARIF, which
-// has it nowhere else: lines as "Package: x", "Installed Version: 1",
-// "Vulnerability CVE-1", "Fixed Version: 2, 3". The ecosystem comes from the
-// lockfile's name.
+// trivyDependency parses the package in a message of Trivy's SARIF, which no other member contains.
+// It has lines such as "Package: x", "Installed Version: 1" and "Fixed Version: 2, 3". The
+// ecosystem is that of the lockfile's name.
 func trivyDependency(rule *model.Rule, message, file string) *model.Vulnerable {
 	d := &model.Vulnerable{
 		Ecosystem: lockfile.Ecosystem(file), Lockfile: file, Vulnerability: rule.Name,

@@ -9,15 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// Blanker takes secrets out of source code as a Reading takes them out of
-// reports (docs/reference/secrets.md), and leaves every line where it was. The zero Blanker
-// knows of no secret yet.
+// Blanker redacts source code as a Reading redacts reports (docs/reference/secrets.md), and
+// preserves the number of lines. The zero Blanker is ready to use.
 type Blanker struct {
 	redactor *Redactor
 	known    *redact.Known // nil until the next text
 }
 
-// NewBlanker returns a Blanker that knows the secrets of a redactor.
+// NewBlanker returns a Blanker with the secrets of a redactor.
 func NewBlanker(r *Redactor) *Blanker { return &Blanker{redactor: r} }
 
 func (b *Blanker) secrets() *Redactor {
@@ -28,15 +27,14 @@ func (b *Blanker) secrets() *Redactor {
 	return b.redactor
 }
 
-// Secret notes code that holds a secret, as the lines that a finding of one
-// covers: it is taken out of all texts.
+// Secret registers the code of a secret finding, which is redacted in all texts.
 func (b *Blanker) Secret(code string) { b.secrets().Take(code) }
 
-// Learn notes what has the shape of a secret anywhere in a text, as a file.
+// Learn registers text in the format of a secret in a text such as a file.
 func (b *Blanker) Learn(text string) { b.secrets().BlankText(text) }
 
-// Blank takes out of a text what looks like a secret and what is known to be
-// one. Secrets of several lines are known only where the text holds all of them.
+// Blank redacts known secrets and text in the format of a secret. Secrets of several lines are
+// recognized only if the text contains all of them.
 func (b *Blanker) Blank(text string) string {
 	if b.known == nil {
 		r := b.secrets()
@@ -58,10 +56,9 @@ var (
 	anyValue  = regexp.MustCompile(`((?:^|[^=!<>])[=:]\s*)([^\s"'` + "`" + `=:][^\n]*)$`)
 )
 
-// BlankSnippet takes out of the lines around a finding, of which the first has
-// a number, what its kind and the secrets of its file ask for: of lines that
-// hold a secret all, around a secret every value, and of a rule about secrets in
-// code every string. What looks like a secret is for a Blanker to take out.
+// BlankSnippet redacts the lines around a finding; first is the number of the first line. It
+// redacts lines that contain a secret, all values around a secret, and all strings of a rule about
+// secrets in code. It does not detect secrets by format, as Blanker does.
 func BlankSnippet(lines []string, first int, of model.SnippetPlace, secrets []model.SnippetPlace) {
 	hidden := make([]bool, len(lines))
 	for _, p := range append(slices.Clip(secrets), of) {

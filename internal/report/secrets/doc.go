@@ -1,3 +1,3 @@
-// Package secrets removes credentials from reports. The files of an upload share a Redactor: a secret that one of
-// them names is removed from all.
+// Package secrets removes credentials from reports. The files of an upload share a Redactor, so
+// that a secret in one of them is removed from all.
 package secrets

@@ -8,15 +8,15 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// Cleaner has every string of a report that comes from outside cleaned: names, which
-// are paths, ids and addresses too, and texts, which are longer.
+// Cleaner cleans all external strings of a report. Names include paths, ids and addresses; texts
+// are longer.
 type Cleaner struct {
 	redactor *Redactor
-	// ID is for what tells things apart: words that are secrets elsewhere may stand there.
+	// ID cleans identifiers, which may contain words that are secrets elsewhere.
 	ID, Name, Text func(limit int, s *string)
-	holds          func(code string) bool     // whether it was changed for a secret that is surely one; nil: always
-	label          func(limit int, s *string) // for what rules are called, as policies serve them; nil: name
-	Rules          map[*model.Rule]bool       // cleaned already
+	holds          func(code string) bool     // reports whether code contains a definite secret; nil: always
+	label          func(limit int, s *string) // cleans rule names, as policies serve them; nil: Name
+	Rules          map[*model.Rule]bool       // rules that were already cleaned
 }
 
 func (c Cleaner) ids(fields ...*string) {
@@ -146,16 +146,16 @@ func (c Cleaner) Rule(rule *model.Rule) {
 		rule.Languages, rule.References, rule.Rulesets,
 	)
 	if rule.Name != name && rule.SecretType != "" {
-		rule.SecretType = SecretTypeOf(rule.Name) // which was made of a part of the name
+		rule.SecretType = SecretTypeOf(rule.Name) // the secret type contains a part of the name
 	}
 }
 
-// uncut is the limit of strings that are refused rather than cut.
+// uncut is the limit of strings that are refused instead of truncated.
 const uncut = 1 << 30
 
-// redacting takes phrases out of strings that were cut at a limit. One
-// that reaches the limit may end inside of a secret, so that no piece of it is found
-// there: as much as a piece goes from its end.
+// redacting returns a function that removes phrases from strings, which may be truncated at a
+// limit. The end of a truncated string may be a partial secret, so up to MaxPiece bytes are
+// removed.
 func redacting(p *redact.Known) func(limit int, s *string) {
 	return func(limit int, s *string) {
 		reached := len(*s) > limit-utf8.UTFMax

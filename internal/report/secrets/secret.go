@@ -19,43 +19,43 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// Redacted stands in place of a secret.
+// Redacted replaces a secret.
 const Redacted = redact.Mark
 
-// Below these lengths, in bytes, a text is too common to be taken out of
-// others: it would tear holes into words.
+// Minimum lengths of secrets, in bytes. Shorter texts are too common to be removed from other
+// texts.
 const (
 	MinSecret     = 6
 	MinSecretPart = 8
-	MinSecretLine = 16 // of a secret of several lines, as a private key
+	MinSecretLine = 16 // a line of a secret with several lines, such as a private key
 )
 
-// MaxPiece bounds the pieces, in bytes. A long secret is searched for in pieces of half of it, the last one
-// of up to all of it: at each byte of a text the search may go as deep as the
-// longest piece, and a report made for it would keep a processor for hours.
+// MaxPiece is the maximum length of a phrase to search, in bytes. Longer secrets are split into
+// pieces of half of it; the last may be longer. The cost of the search per byte grows with the
+// longest phrase, so that malicious reports could take hours.
 const MaxPiece = 128
 
-// Redactor remembers the raw secrets of a report to take them out of all of it
+// Redactor collects the secrets of an upload to remove them from all reports
 // (docs/reference/secrets.md).
 type Redactor struct {
 	key   []byte
-	Whole map[string]bool // secrets, taken out of everything
-	// what may be the secret inside of a match, taken out of texts but not of paths and names
+	Whole map[string]bool // secrets, removed from all strings
+	// probable secrets within a match, removed from texts but not from paths and names
 	parts    map[string]bool
-	Declared map[*model.Rule]bool // rules that say themselves which product they are of
-	Then     []func()             // what is left to do once secrets are gone
-	Computed map[string]bool      // ids of results that no scanner told
-	Wider    map[string]string    // by their hashes, formulas that may hold what the code of their results does not
-	Last     []func()             // what is left to do once all files are read
+	Declared map[*model.Rule]bool // rules that declare their product themselves
+	Then     []func()             // functions to call after secrets are removed
+	Computed map[string]bool      // ids of results that were computed here
+	Wider    map[string]string    // formulas that may contain secrets that the code does not, by hash
+	Last     []func()             // functions to call after all files are read
 	Boms     map[string]any       // packages of the BOMs of an upload, by serial number: see package bom
-	learned  map[string]bool      // of addresses, among whole
-	words    map[string]bool      // of learned: what may stand as a word elsewhere, and is known from addresses alone
-	Locks    lockfile.Upload      // the lockfiles of the upload
+	learned  map[string]bool      // secrets in addresses, included in Whole
+	words    map[string]bool      // words in learned that may occur elsewhere and are known only from addresses
+	Locks    lockfile.Upload      // lockfiles of the upload
 
 	keepLines bool // whether texts keep their number of lines
 }
 
-// NewRedactor returns a Redactor for one upload. Without a key no secret is hashed.
+// NewRedactor returns a Redactor for one upload. If key is empty, secrets are not hashed.
 func NewRedactor(key []byte) *Redactor {
 	return &Redactor{
 		key:      key,
@@ -70,11 +70,11 @@ func NewRedactor(key []byte) *Redactor {
 	}
 }
 
-// Known is how many secrets and spellings of them are remembered.
+// Known returns the number of secrets and their spellings.
 func (r *Redactor) Known() int { return len(r.Whole) + len(r.parts) }
 
-// Take remembers a secret as the report spells it, and returns its keyed hash,
-// or zero where the report already holds it redacted.
+// Take registers a secret as it is in the report and returns its keyed hash. The hash is zero if
+// the report contains the secret in redacted form.
 func (r *Redactor) Take(raw string) model.Digest {
 	raw = strings.TrimSpace(raw)
 	r.Remember(raw)
@@ -88,7 +88,7 @@ func (r *Redactor) Take(raw string) model.Digest {
 	return r.keyed([]byte(raw))
 }
 
-// keyed hashes under the server's key; without one there is no hash.
+// keyed returns the HMAC of text with the server's key, or zero if there is no key.
 func (r *Redactor) keyed(text []byte) model.Digest {
 	if len(r.key) == 0 {
 		return model.Digest{}
@@ -98,7 +98,7 @@ func (r *Redactor) keyed(text []byte) model.Digest {
 	return model.Digest(mac.Sum(nil)[:len(model.Digest{})])
 }
 
-// KeyedCode hashes the hash of code that holds a secret.
+// KeyedCode returns the keyed hash of the hash of code that contains a secret.
 func (r *Redactor) KeyedCode(code model.Digest) model.Digest {
 	if code == (model.Digest{}) {
 		return code
@@ -108,7 +108,7 @@ func (r *Redactor) KeyedCode(code model.Digest) model.Digest {
 
 var literal = regexp.MustCompile("\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`")
 
-// Remember notes a secret to be taken out, and its lines where it has several.
+// Remember registers a secret to remove, and its lines if it has several.
 func (r *Redactor) Remember(raw string) {
 	if redact.IsPlaceholder(raw) {
 		return
@@ -132,8 +132,7 @@ func (r *Redactor) Remember(raw string) {
 	}
 }
 
-// spellings are the ways in which texts, names, paths and refusals of a report
-// end up with a secret in them.
+// spellings returns the forms in which a secret may occur in texts, names, paths and refusals.
 func spellings(raw string) []string {
 	line := read.OneLine(raw, len(raw))
 	out := []string{raw, read.MultiLine(raw, len(raw)), line}
@@ -150,8 +149,8 @@ func spellings(raw string) []string {
 	return out
 }
 
-// pieces cuts a text into those of a bounded length. What is left over at the
-// end is too short to look for and stays with the last one.
+// pieces splits a text into pieces of a limited length. The rest is appended to the last piece if
+// it is too short.
 func pieces(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for len(s) > MaxPiece {
@@ -165,8 +164,8 @@ func pieces(s string) iter.Seq[string] {
 	}
 }
 
-// Suspect notes a part of a match that looks like the secret itself: longer
-// than most words, and with a digit or sign that words do not have.
+// Suspect registers a part of a match that may be the secret. It ignores short parts and those
+// without a digit or character that words do not contain.
 func (r *Redactor) Suspect(part string) {
 	part = read.OneLine(part, len(part))
 	if len(part) < MinSecretPart || !strings.ContainsFunc(part, redact.IsUnlikeWords) || redact.IsPlaceholder(part) {
@@ -177,15 +176,15 @@ func (r *Redactor) Suspect(part string) {
 	}
 }
 
-// IsRedacted tells whether a scanner has taken the secret out itself: gitleaks
-// writes REDACTED, or the beginning and three dots; others write asterisks.
+// IsRedacted reports whether the scanner redacted the secret. Gitleaks writes REDACTED, or a prefix
+// and three dots; others write asterisks.
 func IsRedacted(raw string) bool {
 	return redact.IsPlaceholder(raw) || strings.Contains(strings.ToUpper(raw), "REDACTED") ||
 		strings.Contains(raw, "***") || strings.HasSuffix(raw, "...")
 }
 
-// Scrub takes every remembered secret out of every string of the reports. The
-// hash of code that held one gives way to a keyed one.
+// Scrub removes all registered secrets from the strings of the reports. It replaces the hash of
+// code that contained one with a keyed hash.
 func (r *Redactor) Scrub(reports ...*model.Report) {
 	if len(r.Whole)+len(r.parts) == 0 {
 		return
@@ -203,17 +202,17 @@ func (r *Redactor) Scrub(reports ...*model.Report) {
 	}
 }
 
-// holder returns what tells whether code holds a secret, so that its hash has to
-// go. A word that is the password of some address does not make one of all code
-// that has it: that code would be another finding as soon as the address is gone.
+// holder returns a function that reports whether code contains a secret, so that its hash must be
+// removed. Words that are known only as passwords in addresses do not count: otherwise the
+// finding's identity would change when the address is removed.
 func (r *Redactor) holder() func(code string) bool {
 	if len(r.words) == 0 {
-		return func(string) bool { return true } // it was changed, for one
+		return func(string) bool { return true } // the code was changed, so it contains one
 	}
 	return r.Firm().In
 }
 
-// Firm are the secrets that surely are some.
+// Firm returns the secrets that are not mere words.
 func (r *Redactor) Firm() *redact.Known {
 	firm := maps.Clone(r.Whole)
 	maps.DeleteFunc(firm, func(secret string, _ bool) bool { return r.words[secret] })

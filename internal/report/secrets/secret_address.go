@@ -7,20 +7,20 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// AddressWatch learns what signs in at the addresses of a file as it is read, before
-// anybody takes an address apart: readers cut it at its colons, and paths lose one of
-// its slashes, so that no shape is left to know it by (docs/reference/secrets.md).
+// AddressWatch registers the credentials in addresses of a file while it is read. Readers split
+// addresses at colons, and paths lose a slash, so that they cannot be recognized later
+// (docs/reference/secrets.md).
 type AddressWatch struct {
 	learn func(secret string)
-	tail  []byte // the end of what was seen
+	tail  []byte // end of the previous data
 }
 
 const (
-	maxAddress = 512    // bytes of an address that are looked at
-	maxLearned = 10_000 // secrets of addresses, in one upload
+	maxAddress = 512    // maximum length of the credentials in an address, in bytes
+	maxLearned = 10_000 // maximum number of secrets in addresses, per upload
 )
 
-// See looks at the next part of the file.
+// See processes the next part of the file.
 func (w *AddressWatch) See(p []byte) {
 	if len(w.tail) > 0 {
 		w.look(append(w.tail, p[:min(len(p), maxAddress)]...))
@@ -35,7 +35,7 @@ func (w *AddressWatch) See(p []byte) {
 }
 
 func (w *AddressWatch) look(p []byte) {
-	for _, slashes := range []string{"://", `:\/\/`} { // as JSON may escape them
+	for _, slashes := range []string{"://", `:\/\/`} { // the second form is escaped in JSON
 		for rest := p; ; {
 			at := bytes.Index(rest, []byte(slashes))
 			if at < 0 {
@@ -57,7 +57,7 @@ func (w *AddressWatch) look(p []byte) {
 	}
 }
 
-// Watch is for one file; none without a redactor.
+// Watch returns the AddressWatch of a file, or nil if r is nil.
 func (r *Redactor) Watch() *AddressWatch {
 	if r == nil {
 		return nil

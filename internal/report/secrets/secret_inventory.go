@@ -10,20 +10,20 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// minShape is the length, in bytes, below which no text has the shape of a
-// credential: most names and versions are shorter.
+// minShape is the minimum length of text in the format of a credential, in bytes. Most names and
+// versions are shorter.
 const minShape = 15
 
-// ByShape takes out of strings what has the shape of a credential, whatever they are:
-// lockfiles and bills of materials hold the addresses that packages came from, and
-// rules those that explain them, with what signs in there. Strings often come again.
+// ByShape returns a function that redacts text in the format of a credential in any string.
+// Lockfiles, bills of materials and rules contain addresses with credentials. Results are cached,
+// because strings are often repeated.
 func ByShape(finder redact.Finder) func(limit int, s *string) {
 	known := map[string]string{}
 	return func(_ int, s *string) {
 		if len(*s) < minShape && !strings.Contains(*s, ":/") {
 			return
 		}
-		if !redact.MayHold(*s) && !strings.Contains(*s, "%") { // which is told as fast as whether it came before
+		if !redact.MayHold(*s) && !strings.Contains(*s, "%") { // as fast as a lookup in the cache
 			*s = redact.Joined(*s)
 			return
 		}
@@ -43,17 +43,16 @@ func ByShape(finder redact.Finder) func(limit int, s *string) {
 	}
 }
 
-// maxKnown is the length, in bytes, above which a string is not expected again.
+// maxKnown is the maximum length of cached strings, in bytes.
 const maxKnown = 512
 
-// maxKnownStrings bounds how many strings are remembered at once: those that come
-// again stand near each other.
+// maxKnownStrings is the maximum number of cached strings. Repetitions are usually close together.
 const maxKnownStrings = 100_000
 
-// cleanDependency has all texts of a dependency that come from outside cleaned.
+// cleanDependency cleans all external texts of a dependency.
 func cleanDependency(d *model.Dependency, clean func(string) string) {
 	name, version := d.Name, d.Version
-	// which PyPI respells
+	// PyPI normalizes names
 	if spelled := strings.ReplaceAll(name, "-", "_"); d.Ecosystem == "pypi" && clean(spelled) != spelled {
 		d.Name = spelled
 	}
@@ -69,8 +68,8 @@ func cleanDependency(d *model.Dependency, clean func(string) string) {
 	}
 }
 
-// cleanPURL cleans the parts of a package URL, which escapes them. One that cannot be
-// read and needs it is dropped.
+// cleanPURL cleans the decoded parts of a package URL. It returns "" for an invalid package URL
+// that contains a credential or escapes.
 func cleanPURL(s string, clean func(string) string) string {
 	p, err := packageurl.FromString(s)
 	if err != nil {

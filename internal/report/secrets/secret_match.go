@@ -10,9 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// TakeOf remembers a secret and says what identifies it: itself or, of
-// Semgrep's, the lines that hold it. A scan that Semgrep uploads itself does not
-// hold the secret but the same hash of those lines, and the two are one source
+// TakeOf registers a secret and sets the hash that identifies it: of the secret or, for Semgrep, of
+// its lines. Uploads of `semgrep ci` contain only the hash of the lines, and both are one source
 // (docs/explanation/identity.md).
 func (r *Redactor) TakeOf(tool string, match *model.SecretMatch, secret string, lines model.Digest) {
 	match.Hash = r.Take(secret)
@@ -21,10 +20,11 @@ func (r *Redactor) TakeOf(tool string, match *model.SecretMatch, secret string, 
 	}
 }
 
-// SemgrepTool is the name of semgrep and of all that is one source with it.
+// SemgrepTool is the name of semgrep and of tools that count as the same source.
 const SemgrepTool = "semgrep"
 
-// Hide makes a result one of a secret: what of it could be guessed from goes.
+// Hide converts a result to a secret finding. It removes all values from which the secret could be
+// guessed.
 func Hide(res *model.Result, match *model.SecretMatch) {
 	res.Secret = match
 	res.Code, res.CodeHash, res.CodeKey, res.DataFlow = "", "", model.Digest{}, nil
@@ -32,9 +32,9 @@ func Hide(res *model.Result, match *model.SecretMatch) {
 	res.CodeNumber = 0
 }
 
-// hideHash puts a keyed hash of code that held a secret in the place of the
-// scanner's, under which moved code is found again. What was computed of the code
-// before anybody knew of the secret goes: an unkeyed hash of it could be guessed.
+// hideHash replaces the scanner's hash of code that contained a secret with a keyed hash. Moved
+// code is found by that hash. It removes values computed from the code, because the secret could be
+// guessed from unkeyed hashes.
 func (r *Redactor) hideHash(res *model.Result) {
 	if res.CodeKey == (model.Digest{}) {
 		res.CodeKey = r.KeyedCode(model.CodeDigest(res.CodeHash))
@@ -48,8 +48,8 @@ func (r *Redactor) hideHash(res *model.Result) {
 	}
 }
 
-// ForgetFormulas takes away what was computed of formulas that hold a secret, though
-// the code does not: their hashes could be guessed as those of code.
+// ForgetFormulas removes values computed from formulas that contain a secret, although the code
+// does not. The secret could be guessed from the unkeyed hashes.
 func (r *Redactor) ForgetFormulas(reports []*model.Report) {
 	if len(r.Wider) == 0 {
 		return
@@ -69,9 +69,9 @@ func (r *Redactor) ForgetFormulas(reports []*model.Report) {
 	}
 }
 
-// Reveal makes secrets of the results of rules that do not say what they are,
-// but that other parts of the upload, or those who know, call rules for secrets. It
-// tells whether there were any.
+// Reveal converts results to secret findings if their rule is known to be for secrets. The rule is
+// known from other parts of the upload or by the function known. It skips rules that declare their
+// product, and reports whether it changed any.
 func (r *Redactor) Reveal(reports []*model.Report, known func(tool, rule string) bool) (changed bool) {
 	type name struct{ tool, rule string }
 	told := map[name]bool{}
@@ -111,14 +111,14 @@ func (r *Redactor) concealRevealed(rep *model.Report) {
 	}
 }
 
-// conceal makes a secret of a result that was one of code.
+// conceal converts a code finding to a secret finding.
 func (r *Redactor) conceal(tool string, res *model.Result) {
 	match := &model.SecretMatch{Validation: model.NoValidator}
 	lines := model.CodeDigest(res.CodeHash)
 	switch {
-	case tool == SemgrepTool && res.CodeKey != (model.Digest{}): // it was blanked before
+	case tool == SemgrepTool && res.CodeKey != (model.Digest{}): // it was redacted before
 		match.Hash = res.CodeKey
-	// as of scans that Semgrep uploads
+	// as in scans that Semgrep uploads
 	case tool == SemgrepTool && (res.Code == "" || strings.Contains(res.Code, Redacted)):
 		match.Hash = r.KeyedCode(lines)
 	case tool == SemgrepTool:
@@ -132,7 +132,7 @@ func (r *Redactor) conceal(tool string, res *model.Result) {
 	Hide(res, match)
 }
 
-// secretTypeOfRule is the kind of credential of a rule that does not tell it.
+// secretTypeOfRule returns the kind of credential of a rule without a secret type.
 func secretTypeOfRule(rule *model.Rule) string {
 	if len(rule.Technologies) > 0 {
 		return rule.Technologies[0]
@@ -140,9 +140,8 @@ func secretTypeOfRule(rule *model.Rule) string {
 	return SecretTypeOf(rule.Name)
 }
 
-// Number tells the secrets on one line apart where their line identifies them:
-// by their order on it. Where a line comes again, as a whole, it is the same
-// secret that comes again.
+// Number distinguishes several secrets in one line, if their line identifies them, by their order
+// in the line. A repetition of the whole line is the same secret.
 func (r *Redactor) Number(rep *model.Report) {
 	if rep.Tool != SemgrepTool {
 		return

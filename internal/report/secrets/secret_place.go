@@ -7,9 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// SecretTypeOf makes a readable kind of credential of a rule's id, as
-// "stripe" of stripe-access-token: whatever comes before the words that all
-// such rules share.
+// SecretTypeOf returns a readable kind of credential from the id of a rule, such as "stripe" for
+// stripe-access-token. It removes the words that are common to such rules.
 func SecretTypeOf(rule string) string {
 	rule = strings.TrimPrefix(rule[strings.LastIndexAny(rule, "./")+1:], "detected-")
 	words := strings.FieldsFunc(rule, func(c rune) bool { return c == '-' || c == '_' })
@@ -21,15 +20,15 @@ func SecretTypeOf(rule string) string {
 	return strings.Join(words, " ")
 }
 
-// Place is a place in a file as Semgrep writes it: line and column from 1.
+// Place is a position in a file as Semgrep writes it; line and column are 1-based.
 type Place struct {
 	Line   read.Number `json:"line"`
 	Col    read.Number `json:"col"`
-	Offset read.Number `json:"offset"` // from 0, in the file
+	Offset read.Number `json:"offset"` // 0-based, in the file
 }
 
-// Region cuts the match out of the lines that hold it. Columns count
-// characters from 1; the end is exclusive.
+// Region returns the match within its lines. Columns count characters and are 1-based; the end is
+// exclusive.
 func Region(lines string, start, end Place) string {
 	all := strings.Split(lines, "\n")
 	last := int(end.Line - start.Line)

@@ -9,17 +9,16 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// RuleTraits are what a rule says of itself that may tell that it looks for
-// secrets (docs/reference/secrets.md).
+// RuleTraits are the properties of a rule that may mark it as a rule for secrets
+// (docs/reference/secrets.md).
 type RuleTraits struct {
 	Name                       string
 	Product                    read.Text
 	Category, Technology, Tags read.Texts
 }
 
-// IsSecret tells whether a rule that no format calls a secrets rule is one
-// anyhow: by its own words, or by a segment of its name, as of
-// generic.secrets.security.x. A word for another product ends the matter.
+// IsSecret reports whether a rule is for secrets, by its words or by a segment of its name. An
+// example is generic.secrets.security.x. A declared product takes precedence.
 func (t *RuleTraits) IsSecret() bool {
 	if t.Product != "" {
 		return strings.EqualFold(string(t.Product), "secrets")
@@ -36,9 +35,8 @@ func isSecretsWord(s string) bool {
 	return strings.EqualFold(s, "secrets") || strings.EqualFold(s, "secret")
 }
 
-// Guesses are Bandit's rules for passwords in code. They go by the names of
-// variables, so their results are code findings, not secrets; what they quote
-// may be a password all the same.
+// Guesses are Bandit's rules for hardcoded passwords. They match names of variables, so their
+// results are code findings, but the quoted text may be a password.
 var Guesses = []string{"B105", "B106", "B107"}
 
 var (
@@ -46,9 +44,8 @@ var (
 	quoted = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
 )
 
-// HideGuess takes what a rule of guesses quotes out of its result: every string
-// of the code, or all of the code where the string is not seen to be quoted in
-// one line.
+// HideGuess redacts the text that a result of Guesses quotes. It redacts every string in the code,
+// or all of the code if the quoted text is not a string within one line.
 func (r *Redactor) HideGuess(out *model.Result) {
 	m := guess.FindStringSubmatch(out.Message)
 	if m == nil {
@@ -59,6 +56,6 @@ func (r *Redactor) HideGuess(out *model.Result) {
 	if !strings.Contains(out.Code, `"`+m[1]+`"`) && !strings.Contains(out.Code, m[0]) {
 		out.Code = ""
 	}
-	out.CodeHash = "" // of code with what is guessed
+	out.CodeHash = "" // it is a hash of code with the quoted text
 	out.Code = quoted.ReplaceAllStringFunc(out.Code, func(s string) string { return s[:1] + Redacted + s[:1] })
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// Blank takes out of the texts of all results and VEX documents what looks like a secret, for no
-// rule needs to look for secrets to quote one (docs/reference/secrets.md). It goes by the
-// shape of the text and by the name that it is given to, and not by its entropy
-// alone: hashes, ids and images stay.
+// Blank redacts secrets in the texts of all results and VEX documents. Results of any rule may
+// quote a secret (docs/reference/secrets.md). It detects them by their format and by the name they
+// are assigned to, never by entropy alone: hashes, ids and images are preserved.
 func (r *Redactor) Blank(reports []*model.Report) {
 	for _, rep := range reports {
 		literal := map[*model.Rule]bool{} // rules about secrets in code
@@ -58,7 +57,7 @@ func (r *Redactor) blankResult(res *model.Result, literal bool) {
 	}
 }
 
-// blankVEX looks at each text once, which many statements may share.
+// blankVEX redacts each text once, because many statements may share it.
 func (r *Redactor) blankVEX(d *model.VEXDocument) {
 	d.Author = r.BlankText(d.Author)
 	known := map[string]string{}
@@ -86,26 +85,26 @@ var (
 	)
 )
 
-// SpeaksOfSecrets tells of a rule's name, or of a message, that it is about
-// secrets written into code, as of hardcoded-password-default-argument. Such a
-// finding is one of code, but the strings in it are suspect.
+// SpeaksOfSecrets reports whether the name or message of a rule is about hardcoded secrets, such as
+// hardcoded-password-default-argument. Its results are code findings, but their strings may be
+// secrets.
 func SpeaksOfSecrets(s string) bool {
 	return (strings.Contains(s, "ard") || strings.Contains(s, "ARD")) && hardcoded.MatchString(s) &&
 		ofSecrets.MatchString(s)
 }
 
-// minLiteral is the length, in bytes, below which a string in code is no secret.
+// minLiteral is the minimum length of a secret string in code, in bytes.
 const minLiteral = 4
 
-// quotationMarks are those around strings in code.
+// quotationMarks are the quotation marks of strings in code.
 const quotationMarks = "'\"`"
 
-// MaxInner is how many quotation marks of the kind around it a string may hold to be looked for in a message.
+// MaxInner is the maximum number of quotation marks within a string that is searched in a message.
 const MaxInner = 3
 
-// BlankLiterals takes the strings out of the code of a result, and what it
-// quotes of them out of its message. All from the first to the last mark of a message
-// goes where a string holds more of them than are looked for.
+// BlankLiterals redacts the strings in the code of a result, and in its message where they are
+// quoted. If a string contains more than MaxInner quotation marks, it redacts the message from the
+// first to the last mark.
 func BlankLiterals(res *model.Result) {
 	held, all := map[string]bool{}, false
 	blankIn := func(code string) string {
@@ -131,8 +130,8 @@ func BlankLiterals(res *model.Result) {
 	}
 }
 
-// QuotedSpans finds what a text has in quotation marks of any kind and a set holds.
-// A string may hold marks of its own, so each mark is tried with the next few.
+// QuotedSpans returns the quoted parts of a text that are in a set. Strings may contain quotation
+// marks, so each mark is combined with the next few.
 func QuotedSpans(s string, held map[string]bool) (spans []redact.Span) {
 	for _, quote := range []byte(quotationMarks) {
 		var marks []int
@@ -153,7 +152,7 @@ func QuotedSpans(s string, held map[string]bool) (spans []redact.Span) {
 	return spans
 }
 
-// BlankStrings takes the strings out of code, and returns what they held.
+// BlankStrings redacts the strings in code and returns their content.
 func BlankStrings(code string) (blanked string, found []string) {
 	return quoted.ReplaceAllStringFunc(code, func(s string) string {
 		inner := s[1 : len(s)-1]
@@ -165,15 +164,16 @@ func BlankStrings(code string) (blanked string, found []string) {
 	}), found
 }
 
-// Finder takes credentials out of texts, and notes those that other texts may hold.
+// Finder returns a redact.Finder that registers the secrets it finds, because other texts may
+// contain them.
 func (r *Redactor) Finder() redact.Finder {
 	return redact.Finder{Found: r.addPart, KeepLines: r.keepLines, Key: r.key}
 }
 
-// BlankText removes what has the shape of a secret from a text.
+// BlankText redacts text in the format of a secret.
 func (r *Redactor) BlankText(s string) string { return r.Finder().Text(s) }
 
-// addPart notes a secret that a text was seen to hold, to be taken out of all texts.
+// addPart registers a secret that was found in a text, so that it is removed from all texts.
 func (r *Redactor) addPart(secret string) {
 	for line := range strings.Lines(secret) {
 		line = strings.TrimSpace(line)

@@ -7,10 +7,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// A word that is the password of an address is taken out of all code. The hash of
-// other code that has the word stays, so that its finding does not depend on
-// whether the address is in the same report; that of code which holds a secret for
-// other reasons goes.
+// TestAPasswordOfAnAddressLeavesOtherIdentities checks that a word that is a password in an address
+// is redacted everywhere. Hashes of other code with the word are preserved, so that identities do
+// not depend on the address. Hashes of code with other secrets are removed.
 func TestAPasswordOfAnAddressLeavesOtherIdentities(t *testing.T) {
 	const word, random = "Passw0rd12", "hG7kLq2ZtR9vXw4bN8mC"
 	r := NewRedactor([]byte("a key for tests, of some length"))
@@ -26,7 +25,7 @@ func TestAPasswordOfAnAddressLeavesOtherIdentities(t *testing.T) {
 	if got := rep.Results[1]; strings.Contains(got.Code, random) || got.CodeHash != "" {
 		t.Errorf("code that holds a secret is %q under the hash %q", got.Code, got.CodeHash)
 	}
-	r.Take(word) // which a rule for secrets reports
+	r.Take(word) // as a rule for secrets does
 	known := &model.Report{Results: []model.Result{*other}}
 	if r.Scrub(known); known.Results[0].CodeHash != "" {
 		t.Errorf("code that holds a known secret keeps its hash %q", known.Results[0].CodeHash)

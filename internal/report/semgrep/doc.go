@@ -1,3 +1,3 @@
-// Package semgrep reads the JSON of semgrep and of opengrep, and what semgrep ci sends. It computes the identities that
-// semgrep gives its findings.
+// Package semgrep reads the JSON of semgrep and opengrep, and the uploads of `semgrep ci`. It
+// computes the identities that semgrep assigns to its findings.
 package semgrep

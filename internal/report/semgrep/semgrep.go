@@ -14,28 +14,27 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// semgrep reads the JSON of semgrep and opengrep, which are one tool to us
+// semgrep reads the JSON of semgrep and opengrep, which count as one tool
 // (docs/reference/findings.md).
 //
-// What the run looked at comes from paths.scanned. Taken out of it, and told as skipped, are files with an error of
-// their own, as a timeout, and lockfiles that could not be resolved: silence about them means nothing. Of a file
-// that was parsed in part that holds only of the lines that were not. An error of level "error" that names no file
-// makes the run a failed one.
+// The searched files are paths.scanned, except files with an error of their own, such as a timeout,
+// and lockfiles that could not be resolved. These count as skipped, because missing results about
+// them mean nothing. In a partially parsed file this applies only to the unparsed lines. An error
+// of level "error" without a file marks the run as failed.
 //
-// Which rules ran it does not tell: time.rules and rules_by_engine name only
-// rules that had code to look at, so those for dependencies and for languages
-// that are gone by now are missing.
+// The report does not contain the rules that ran. time.rules and rules_by_engine list only rules
+// with matching files, without those for dependencies and for languages that were removed.
 type semgrep struct {
 	*format.Walker
 	rep      *model.Report
 	checkout format.Checkout
 	secrets  *secrets.Redactor
 	rules    map[string]*semgrepRule // by name and raw metadata
-	key      []byte                  // of rules, reused
-	results  bool                    // the member was there
+	key      []byte                  // reused key of rules
+	results  bool                    // whether the member results exists
 	texts    func(name string) []byte
-	sources  *Sources          // nil: there is no checkout
-	formulas map[string]string // of rules by name
+	sources  *Sources          // nil if there is no checkout
+	formulas map[string]string // of rules, by name
 	matches  []semgrepMatch
 }
 
@@ -61,7 +60,7 @@ func ReadSemgrep(in *format.Input, o format.Options) ([]*model.Report, error) {
 		return nil, errors.New("it has no member results, so it is not Semgrep's JSON")
 	}
 	s.finish()
-	// Without --disable-nosem, what is muted is left out.
+	// Without --disable-nosem, muted results are omitted.
 	s.rep.HidesMuted = !slices.ContainsFunc(s.rep.Results, func(r model.Result) bool { return r.Muted })
 	return []*model.Report{s.rep}, nil
 }
@@ -88,7 +87,7 @@ func (s *semgrep) member(name string) error {
 	return s.Skip(name)
 }
 
-// finish says what only the whole report tells.
+// finish sets the values that depend on the whole report.
 func (s *semgrep) finish() {
 	rep := s.rep
 	rep.Skipped, rep.Unresolved = read.Distinct(rep.Skipped), read.Distinct(rep.Unresolved)
@@ -103,10 +102,10 @@ func (s *semgrep) finish() {
 	s.secrets.Then = append(s.secrets.Then, s.identify)
 }
 
-// semgrepError is one of errors. Spans stand in for a path in older versions.
+// semgrepError is an entry of errors. Older versions have spans instead of a path.
 type semgrepError struct {
 	Level read.Text     `json:"level"`
-	Type  read.Texts    `json:"type"` // a word, or a list of a word and what it is about
+	Type  read.Texts    `json:"type"` // a word, or a list of a word and its subject
 	Rule  read.Text     `json:"rule_id"`
 	Path  read.Text     `json:"path"`
 	Spans []semgrepSpan `json:"spans"`
@@ -137,7 +136,7 @@ func (s *semgrep) failure(item string) error {
 	return nil
 }
 
-// gap says why a file was not looked at. The message stays behind: it may quote
+// gap returns the reason why a file was not scanned. The message is omitted because it may quote
 // code.
 func (e *semgrepError) gap() model.ScanGap {
 	why := reasonWord(e.Type.First())
@@ -148,11 +147,10 @@ func (e *semgrepError) gap() model.ScanGap {
 	return model.ScanGap{Kind: kind, Rule: e.Rule.Name(), Why: why}
 }
 
-// maxReason is the longest word for a reason, in bytes.
+// maxReason is the maximum length of a reason, in bytes.
 const maxReason = 60
 
-// reasonWord is a scanner's word for a reason as people read it; what is no
-// plain word is none.
+// reasonWord returns a readable form of a scanner's reason, or "" if it is not a plain word.
 func reasonWord(s string) string {
 	s = strings.ReplaceAll(s, "_", " ")
 	if len(s) > maxReason ||
@@ -166,7 +164,7 @@ func (s *semgrep) paths(name string) error {
 	switch name {
 	case "scanned":
 		if s.rep.Searched == nil {
-			s.rep.Searched = []string{} // told, if only that there was nothing
+			s.rep.Searched = []string{} // an empty list means that no file was scanned
 		}
 		return s.Strings("paths.scanned", func(p string) {
 			if p, err := s.checkout.Path(p); err == nil {
@@ -187,8 +185,7 @@ func (s *semgrep) paths(name string) error {
 	return s.Skip("paths." + name)
 }
 
-// skipped notes a path, and why; one that is outside of the repository matters to
-// nobody.
+// skipped records a skipped path and the reason. Paths outside of the repository are ignored.
 func (s *semgrep) skipped(raw string, gap model.ScanGap) {
 	if p, err := s.checkout.Path(raw); err == nil {
 		gap.What = p
@@ -208,13 +205,13 @@ func (s *semgrep) Time(name string) error {
 	return err
 }
 
-// Seconds bounds a number of seconds to a day, and below to none.
+// Seconds converts seconds to a duration between zero and a day.
 func Seconds(s float64) time.Duration {
 	return time.Duration(min(max(s, 0), 24*60*60) * float64(time.Second))
 }
 
-// subproject notes lockfiles. One that was not resolved was not searched for
-// dependencies; for code and secrets the other lists tell.
+// subproject records unresolved lockfiles, which were not searched for dependencies. Other members
+// contain the paths searched for code and secrets.
 func (s *semgrep) subproject(item string) error {
 	var p struct {
 		Sources  read.Texts   `json:"dependency_sources"`
@@ -236,7 +233,7 @@ func (s *semgrep) subproject(item string) error {
 	return nil
 }
 
-// refuse notes an item that could not be taken.
+// refuse records an item that could not be converted.
 func (s *semgrep) refuse(item, format string, args ...any) {
 	s.rep.Refuse(model.Refusal{Item: item, Reason: model.CutBytes(fmt.Sprintf(format, args...), read.MaxName)})
 }

@@ -32,26 +32,25 @@ func ReadResultsOfCI(r io.Reader, o format.Options) (*model.Report, error) {
 	return c.rep, nil
 }
 
-// CICompletion is what `semgrep ci` posts when it is done.
+// CICompletion is the content of the completion that `semgrep ci` posts.
 type CICompletion struct {
 	ExitCode int
-	// FinalAttempt says that the scanner will not ask again.
+	// FinalAttempt means that the scanner will not retry.
 	FinalAttempt bool
-	Seconds      float64 // that the scan took
-	// Inventories has one for each lockfile that was read, and is never nil:
-	// whether the scan looked for lockfiles at all its rules tell.
+	Seconds      float64 // duration of the scan
+	// Inventories has an entry for each lockfile that was read, and is never nil. The rules of the
+	// scan determine whether it searched for lockfiles.
 	Inventories []model.Inventory
-	// Unresolved names the lockfiles, or manifests without one, that the
-	// scanner found and says nothing about (docs/reference/lockfiles.md). Unread are those of
-	// them that it could not read; it did not try the others, as of a part of
-	// the repository that a diff scan found unchanged.
+	// Unresolved lists the lockfiles, or manifests without one, that the scanner found but did not
+	// read (docs/reference/lockfiles.md). Unread lists those that it failed to read. It did not try
+	// the others, such as those in unchanged parts of the repository in a diff scan.
 	Unresolved, Unread []string
-	// Unparsed are the languages of which not all could be parsed (model.GapParse). The
-	// scanner says of no file that it was parsed in part, and calls fixed what it did not see.
+	// Unparsed lists the languages that were not parsed completely (model.GapParse). The scanner
+	// does not list partially parsed files, and reports unseen findings as fixed.
 	Unparsed []model.ScanGap
 }
 
-// ReadCICompletion reads what `semgrep ci` posts when it is done, freed of secrets.
+// ReadCICompletion reads the completion that `semgrep ci` posts, without secrets.
 func ReadCICompletion(r io.Reader, o format.Options) (*CICompletion, error) {
 	secrets := secrets.NewRedactor(nil)
 	o.Secrets = secrets
@@ -72,12 +71,12 @@ func ReadCICompletion(r io.Reader, o format.Options) (*CICompletion, error) {
 	return &c.done, nil
 }
 
-// ci reads the uploads of `semgrep ci`, whose rules, dependencies and traces
-// are those of semgrep's reports.
+// ci reads the uploads of `semgrep ci`. Their rules, dependencies and traces are those of semgrep's
+// reports.
 type ci struct {
 	semgrep
 	done    CICompletion
-	renamed []string // the old names of files that were renamed
+	renamed []string // old names of renamed files
 }
 
 func newCI(r io.Reader, o *format.Options) (*ci, error) {
@@ -118,7 +117,7 @@ func (c *ci) results(name string) error {
 		return paths(&c.rep.Skipped)
 	case "renamed_paths":
 		return paths(&c.renamed)
-	case "dependencies": // of older versions; others tell of them at the end
+	case "dependencies": // older versions; newer ones post them with the completion
 		return c.Object(name, c.lockfile)
 	case "rule_ids":
 		return c.Strings(name, func(rule string) { c.rep.RulesRun = append(c.rep.RulesRun, read.Text(rule).Name()) })
@@ -126,8 +125,8 @@ func (c *ci) results(name string) error {
 	return c.Skip(name)
 }
 
-// stillThere leaves out the old names of renamed files, which no scan skipped:
-// they are gone, unless another file has the name by now and was searched.
+// stillThere removes the old names of renamed files from the skipped paths. A name is retained if
+// another file has it and was searched.
 func (c *ci) stillThere(skipped []string) []string {
 	if len(c.renamed) == 0 {
 		return skipped
@@ -142,7 +141,7 @@ func (c *ci) stillThere(skipped []string) []string {
 	return slices.DeleteFunc(skipped, func(path string) bool { return gone[path] })
 }
 
-// ciFinding is one of findings and ignores.
+// ciFinding is an entry of findings and ignores.
 type ciFinding struct {
 	CheckID      read.Text   `json:"check_id"`
 	Path         read.Text   `json:"path"`
@@ -176,15 +175,15 @@ type semgrepCIExtra struct {
 	} `json:"historical_info"`
 }
 
-// maxCodeNumber bounds how often one code is in a file.
+// maxCodeNumber is the maximum number of repetitions of equal code in a file.
 const maxCodeNumber = 1 << 20
 
-// ciSeverities spell the numbers of severity.
+// ciSeverities maps the numbers of severities to words.
 var ciSeverities = []read.Text{"INFO", "WARNING", "ERROR", "CRITICAL"}
 
-// result is the finding as a report would tell it.
+// result converts the finding to a result as in a report.
 func (f *ciFinding) result(muted bool) *semgrepResult {
-	severity := ciSeverities[0] // of experiments too
+	severity := ciSeverities[0] // also for experiments
 	if int(f.Severity) < len(ciSeverities) {
 		severity = ciSeverities[f.Severity]
 	}
@@ -269,10 +268,10 @@ func (c *ci) stats(name string) error {
 	return c.Skip(name)
 }
 
-// maxUnparsed bounds the languages that are told to be parsed in part.
+// maxUnparsed is the maximum number of incompletely parsed languages.
 const maxUnparsed = 100
 
-// parseRate notes a language of which not all could be parsed.
+// parseRate records a language that was not parsed completely.
 func (c *ci) parseRate(language string) error {
 	var rate struct {
 		Parsed read.Number `json:"bytes_parsed"`
@@ -290,8 +289,8 @@ func (c *ci) parseRate(language string) error {
 	return err
 }
 
-// subproject notes one that has no resolved_stats. Those of the list of skipped
-// ones give no reason.
+// subproject records a subproject without resolved_stats. Entries in the list of skipped
+// subprojects have no reason.
 func (c *ci) subproject(item string) error {
 	var p struct {
 		Sources []struct {
@@ -325,7 +324,7 @@ func (c *ci) subproject(item string) error {
 	return nil
 }
 
-// ciDependency is one of a lockfile's dependencies.
+// ciDependency is a dependency in a lockfile.
 type ciDependency struct {
 	Package      read.Text             `json:"package"`
 	Version      read.Text             `json:"version"`
@@ -335,7 +334,7 @@ type ciDependency struct {
 	Hashes       map[string]read.Texts `json:"allowed_hashes"`
 }
 
-// lockfile reads the dependencies under a lockfile's path.
+// lockfile reads the dependencies of a lockfile.
 func (c *ci) lockfile(name string) error {
 	path, err := c.checkout.Path(name)
 	if err != nil {

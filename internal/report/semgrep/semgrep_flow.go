@@ -9,10 +9,10 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// codeOmitted stands for code that the scanner was told to keep to itself.
+// codeOmitted replaces code that the scanner was configured not to upload.
 const codeOmitted = "<code omitted>"
 
-// semgrepTrace is how tainted data flows to a match.
+// semgrepTrace is the flow of tainted data to a match.
 type semgrepTrace struct {
 	Source       json.RawMessage `json:"taint_source"`
 	Intermediate []semgrepVar    `json:"intermediate_vars"`
@@ -29,7 +29,7 @@ type semgrepLocation struct {
 	Start secrets.Place `json:"start"`
 }
 
-// steps returns the places from source to sink, those in the repository.
+// steps returns the locations from source to sink that are in the repository.
 func (t *semgrepTrace) steps(c *format.Checkout) []model.FlowStep {
 	if t == nil {
 		return nil
@@ -41,17 +41,16 @@ func (t *semgrepTrace) steps(c *format.Checkout) []model.FlowStep {
 	return f.steps
 }
 
-// flow gathers the steps of a trace.
+// flow collects the steps of a trace.
 type flow struct {
 	checkout *format.Checkout
 	steps    []model.FlowStep
 }
 
-// maxCalls is how deep calls in calls are followed.
+// maxCalls is the maximum nesting of calls.
 const maxCalls = 20
 
-// call reads ["CliLoc", [location, code]], or
-// ["CliCall", [[location, code], [variables], call]].
+// call parses ["CliLoc", [location, code]] or ["CliCall", [[location, code], [variables], call]].
 func (f *flow) call(raw json.RawMessage, depth int) {
 	var variant []json.RawMessage
 	read.Loosely(raw, &variant)
@@ -76,7 +75,7 @@ func (f *flow) call(raw json.RawMessage, depth int) {
 	}
 }
 
-// Place reads [location, code].
+// Place parses [location, code].
 func (f *flow) Place(pair []json.RawMessage) {
 	if len(pair) != 2 {
 		return

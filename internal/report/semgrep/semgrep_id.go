@@ -16,14 +16,12 @@ import (
 	"golang.org/x/crypto/blake2b"
 )
 
-// What tells Semgrep's findings apart, as the scanner itself computes it, so
-// that a report that does not hold its ids joins those that do. The hashes are
-// taken over the text of a Python tuple. Secrets get none: an unkeyed hash of
-// one could be guessed (docs/reference/secrets.md).
+// The identities of Semgrep's findings are computed as the scanner does. Reports without ids then
+// match those that contain them. The hashes are computed from the text of a Python tuple. Secrets
+// have no ids, because they could be guessed from unkeyed hashes (docs/reference/secrets.md).
 
-// SyntacticID is the scanner's syntactic_id: of the rule, the file, the code
-// and the ordinal among equal ones, in MurmurHash3 for x64 with 128 bits and seed
-// 0.
+// SyntacticID returns the scanner's syntactic_id. It is the MurmurHash3 (x64, 128 bits, seed 0) of
+// the rule, the path, the code and the ordinal among equal ones.
 func SyntacticID(rule, path, context string, index int) string {
 	tuple := make([]byte, 0, len(rule)+len(path)+len(context)+32)
 	tuple = appendRepr(append(tuple, '('), rule)
@@ -34,14 +32,14 @@ func SyntacticID(rule, path, context string, index int) string {
 	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
 }
 
-// MatchBasedID is the scanner's match_based_id: of the rule, the file and the
-// rule's formula with what its metavariables stand for.
+// MatchBasedID returns the scanner's match_based_id. It is a hash of the rule, the path and the
+// rule's formula with the values of its metavariables.
 func MatchBasedID(rule, path, formula string, index int) string {
 	sum := blake2b.Sum512([]byte("(" + pyRepr(formula) + ", PosixPath(" + pyRepr(path) + "), " + pyRepr(rule) + ")"))
 	return hex.EncodeToString(sum[:]) + "_" + strconv.Itoa(index)
 }
 
-// PatternHash is the scanner's pattern_hash.
+// PatternHash returns the scanner's pattern_hash.
 func PatternHash(formula string) string {
 	sum := sha256.Sum256([]byte(formula))
 	return hex.EncodeToString(sum[:])
@@ -49,7 +47,7 @@ func PatternHash(formula string) string {
 
 var (
 	newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
-	// pySpaces is \s as Python has it.
+	// pySpaces is \s in Python.
 	pySpaces = `\s\v\x1c-\x1f\x{85}\p{Z}`
 	nosem    = regexp.MustCompile(
 		`(?i)[:#/]+ nosem(?:grep)?(?:[:=][` + pySpaces + `]?(?:[^,` + pySpaces + `][,` + pySpaces + `]*)+)?$`,
@@ -58,31 +56,31 @@ var (
 
 func pySpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
-// SyntacticContext is the matched code as the scanner compares it: the lines,
-// without a nosem comment on the first, common indentation and space around.
+// SyntacticContext returns matched code in the form that the scanner compares. It removes a nosem
+// comment from the first line, common indentation and surrounding space.
 func SyntacticContext(lines string) string {
 	if strings.Contains(lines, "\r") {
 		lines = newlines.Replace(lines)
 	}
 	first, rest, _ := strings.Cut(lines, "\n")
-	if strings.Contains(strings.ToLower(first), " no") { // most lines have none, which the expression is slow to tell
+	if strings.Contains(strings.ToLower(first), " no") { // a fast check before the slow regular expression
 		first = nosem.ReplaceAllString(first, "")
 	}
 	first = strings.TrimRightFunc(first, pySpace) + "\n"
 	return strings.TrimFunc(dedent(first+rest), pySpace)
 }
 
-// pyRepr is repr() of a string.
+// pyRepr returns Python's repr() of a string.
 func pyRepr(s string) string { return string(appendRepr(nil, s)) }
 
-// appendRepr appends repr() of a string.
+// appendRepr appends Python's repr() of a string.
 func appendRepr(out []byte, s string) []byte {
 	quote := byte('\'')
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
 		quote = '"'
 	}
 	out = append(out, quote)
-	from := 0 // of what stays as it is
+	from := 0 // start of the unchanged part
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= ' ' && c < 0x7f && c != quote && c != '\\' {
 			continue
@@ -108,7 +106,7 @@ func appendRepr(out []byte, s string) []byte {
 	return append(append(out, s[from:]...), quote)
 }
 
-// appendEscape writes a character that does not print by its number.
+// appendEscape appends the escape of an unprintable character.
 func appendEscape(out []byte, r rune) []byte {
 	kind, digits := `\x`, 2
 	switch {
@@ -121,14 +119,14 @@ func appendEscape(out []byte, r rune) []byte {
 	return append(append(out, kind...), strings.Repeat("0", digits-len(number))+number...)
 }
 
-// PatternKeys are the members of a rule that say what it looks for, sorted.
+// PatternKeys are the members of a rule that contain patterns, sorted.
 var PatternKeys = []string{
 	"join", "match", "pattern", "pattern-either", "pattern-regex", "pattern-sinks", "pattern-sources", "patterns",
 	"postprocessor-patterns", "request", "response", "taint",
 }
 
-// FormulaOf flattens what a rule, as JSON, looks for into one string, the same
-// in whatever order the rule says it; "" where it cannot be flattened.
+// FormulaOf flattens the patterns of a rule in JSON to one string, independent of their order. It
+// returns "" if they cannot be flattened.
 func FormulaOf(rule []byte) string {
 	var members map[string]any
 	if json.Unmarshal(rule, &members) != nil {
@@ -154,8 +152,8 @@ func FormulaOf(rule []byte) string {
 	return strings.Join(parts, " ")
 }
 
-// flatten joins the strings in a value, sorted on each level; other scalars
-// make it fail.
+// flatten joins the strings in a value, sorted on each level. It returns false if the value
+// contains other scalars.
 func flatten(value any) (string, bool) {
 	var children []any
 	switch v := value.(type) {
@@ -184,20 +182,18 @@ func flatten(value any) (string, bool) {
 	return strings.Join(parts, " "), true
 }
 
-// Metavar is a metavariable and what it stands for.
+// Metavar is a metavariable and its value.
 type Metavar struct{ Name, Content string }
 
-// Rules bind a few metavariables to some lines of code. Beyond these bounds a match
-// gets no ids, for each metavariable may stand for others: a few hundred bytes of a
-// report could make gigabytes.
+// Limits of metavariables. A match beyond them has no ids. Values may contain other metavariables,
+// so that a few hundred bytes could expand to gigabytes.
 const (
 	maxMetavars = 1000
-	MaxFormula  = 256 << 10 // bytes, bound
+	MaxFormula  = 256 << 10 // bytes, with values inserted
 )
 
-// Bind puts what metavariables stand for into a formula: the longest names
-// first, those of one length as the report lists them. It is false for what is
-// beyond the bounds.
+// Bind replaces metavariables in a formula with their values. Longer names are replaced first, and
+// names of equal length in the order of the report. ok is false if a limit is exceeded.
 func Bind(formula string, metavars []Metavar) (bound string, ok bool) {
 	if len(metavars) > maxMetavars {
 		return "", false

@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/murmur3"
 )
 
-// Vectors of the scanner's own tests and of recorded runs.
+// TestSemgrepIDs checks ids from the scanner's own tests and from recorded runs.
 func TestSemgrepIDs(t *testing.T) {
 	if got, want := SyntacticID("eqeq-five", "foo.py", "x == 5", 0), "8646a2dfc020913606969dcfe84e53c0"; got != want {
 		t.Errorf("syntactic id %s, want %s", got, want)

@@ -13,21 +13,20 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// semgrepMatch is what the ids of a result are made of.
+// semgrepMatch contains the values from which the ids of a result are computed.
 type semgrepMatch struct {
-	result  int    // among the report's
-	rule    string // as it stands in the ids
+	result  int    // index in the report
+	rule    string // as in the ids
 	path    string
 	context string
-	formula string // bound
-	known   bool   // the rule's text is at hand, so the formula counts
-	wider   bool   // the formula may hold what the code does not, as a value that is set elsewhere
-	group   string // the match_based_id without its number, once it is known
+	formula string // with values inserted
+	known   bool   // the text of the rule is known, so formula is valid
+	wider   bool   // the formula may contain values that the code does not
+	group   string // the match_based_id without its number, if known
 }
 
-// matched notes a result whose code the report holds. Nobody being logged in,
-// it holds neither code nor metavariables, and no id can be computed, even where the
-// checkout has the code.
+// matched records a result for identify. Reports without a login contain neither code nor
+// metavariables, so that ids cannot be computed, even if the checkout provides the code.
 func (s *semgrep) matched(m *semgrepResult, res *model.Result) {
 	if UnlessGated(m.Extra.Lines) == "" || m.looked || res.Secret != nil {
 		return
@@ -49,7 +48,7 @@ func (s *semgrep) matched(m *semgrepResult, res *model.Result) {
 	s.matches = append(s.matches, match)
 }
 
-// formula returns what a rule looks for, if its text is known.
+// formula returns the formula of a rule, and whether its text is known.
 func (s *semgrep) formula(rule string) (string, bool) {
 	formula, asked := s.formulas[rule]
 	if !asked {
@@ -62,7 +61,7 @@ func (s *semgrep) formula(rule string) (string, bool) {
 	return formula[1:], formula[0] == '+'
 }
 
-// metavars lists the metavariables in the order of the report.
+// metavars returns the metavariables in the order of the report.
 func metavars(raw json.RawMessage) (out []Metavar) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
@@ -84,9 +83,8 @@ func metavars(raw json.RawMessage) (out []Metavar) {
 	return out
 }
 
-// identify computes the ids that the report does not tell, now that equal
-// matches can be counted. Code that a secret was taken out of counts, as it does for
-// the scanner and before anybody knows of the secret, and gets none.
+// identify computes the ids that the report omits, after all equal matches are known. Matches with
+// redacted secrets are counted, as the scanner does, but have no ids.
 func (s *semgrep) identify() {
 	results := s.rep.Results
 	holdsSecret := s.secrets.Firm().In
@@ -116,7 +114,7 @@ func (s *semgrep) identify() {
 		if res.MatchBasedID == "" {
 			res.MatchBasedID, s.secrets.Computed[id] = id, true
 		}
-		if Made(id) == Made(res.MatchBasedID) { // or it was another text of the rule
+		if Made(id) == Made(res.MatchBasedID) { // otherwise the rule had another text
 			res.PatternHash = PatternHash(m.formula)
 		}
 		if m.wider {
@@ -124,7 +122,7 @@ func (s *semgrep) identify() {
 		}
 	}
 	alike := map[key][]int{}
-	groups := map[key]int{} // matches of a formula group, whatever their code
+	groups := map[key]int{} // matches of a formula group, independent of their code
 	for i := range s.matches {
 		m := &s.matches[i]
 		same := key{m.rule, m.path, m.context}
@@ -146,10 +144,9 @@ func (s *semgrep) identify() {
 	s.matches = nil
 }
 
-// ordinals numbers matches of equal code. One that a nosemgrep comment mutes is
-// mostly missing in a report, though the scanner counted it: the numbers in
-// the match_based_ids tell, where all are made of the same and nothing else is;
-// where other code is, they count that too.
+// ordinals returns the ordinals of matches with equal code. The scanner counts matches that a
+// nosemgrep comment mutes, but most reports omit them. The numbers in match_based_ids include them,
+// but are usable only if the group contains no other code, which is counted too.
 func (s *semgrep) ordinals(list []int, alone bool) []int {
 	counted, told := make([]int, len(list)), make([]int, len(list))
 	for n := range list {
@@ -166,7 +163,7 @@ func (s *semgrep) ordinals(list []int, alone bool) []int {
 	return told
 }
 
-// Made is a match_based_id without its number.
+// Made returns a match_based_id without its number.
 func Made(id string) string {
 	of, _, _ := strings.Cut(id, "_")
 	return of

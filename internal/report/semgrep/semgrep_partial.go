@@ -8,15 +8,15 @@ import (
 
 const spanSize = 16 // bytes
 
-// semgrepSpan is one of the spans of an error, with lines from 1.
+// semgrepSpan is a span of an error; lines are 1-based.
 type semgrepSpan struct {
 	File  read.Text     `json:"file"`
 	Start secrets.Place `json:"start"`
 	End   secrets.Place `json:"end"`
 }
 
-// partial returns the lines of the file that could not be parsed, or nil for
-// another error, and where not all of them are told.
+// partial returns the unparsed lines of the file. It returns nil for other errors, and if the lines
+// are incomplete.
 func (e *semgrepError) partial() []model.Span {
 	if e.Type.First() != "PartialParsing" || e.Path == "" {
 		return nil
@@ -31,7 +31,7 @@ func (e *semgrepError) partial() []model.Span {
 	return spans
 }
 
-// partial notes a file that was parsed in part, and why.
+// partial records a partially parsed file and the reason.
 func (s *semgrep) partial(raw string, spans []model.Span, gap model.ScanGap) {
 	if p, err := s.checkout.Path(raw); err == nil {
 		s.In.Build(len(spans) * spanSize)

@@ -12,10 +12,10 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// RequiresLogin stands for fingerprints and code where nobody was logged in.
+// RequiresLogin replaces fingerprints and code in reports without a login.
 const RequiresLogin = "requires login"
 
-// semgrepResult is one of results.
+// semgrepResult is an entry of results.
 type semgrepResult struct {
 	CheckID read.Text     `json:"check_id"`
 	Path    read.Text     `json:"path"`
@@ -23,8 +23,8 @@ type semgrepResult struct {
 	End     secrets.Place `json:"end"`
 	Extra   *semgrepExtra `json:"extra"`
 
-	context string // of its lines, once it is known
-	looked  bool   // its lines are from the checkout
+	context string // syntactic context of its lines, if known
+	looked  bool   // whether its lines are from the checkout
 }
 
 type semgrepExtra struct {
@@ -54,7 +54,7 @@ func (s *semgrep) result(item string) error {
 	return nil
 }
 
-// Take makes a result of one that was read, or refuses it.
+// Take converts and adds a result, or refuses it.
 func (s *semgrep) Take(item string, m *semgrepResult, misfit string) {
 	if m.CheckID.Name() == "" || m.Extra == nil {
 		s.refuse(item, "a result needs check_id, path and extra; %s", cmp.Or(misfit, "one of them is missing"))
@@ -67,8 +67,8 @@ func (s *semgrep) Take(item string, m *semgrepResult, misfit string) {
 	}
 }
 
-// resultOf makes a result of what a report and an upload of semgrep say alike,
-// or refuses it and returns nil.
+// resultOf converts a result of a report or an upload. It refuses an invalid result and returns
+// nil.
 func (s *semgrep) resultOf(item string, m *semgrepResult) *model.Result {
 	path, err := s.checkout.Path(string(m.Path))
 	if err != nil {
@@ -105,11 +105,11 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *model.Result {
 	return &res
 }
 
-// metavariable is the name of one that a match binds; those of a regular expression's groups,
-// as $1, tell nothing of the code around.
+// metavariable matches the name of a bound metavariable. Groups of regular expressions, such as $1,
+// are excluded because they are not related to the code.
 var metavariable = regexp.MustCompile(`"\$(?:\.\.\.)?[A-Z_][A-Z_0-9]*"\s*:`)
 
-// UnlessGated returns the text, or none where semgrep wrote that it requires a login.
+// UnlessGated returns the text, or "" if semgrep replaced it because a login is required.
 func UnlessGated(t read.Text) read.Text {
 	if t == RequiresLogin {
 		return ""
@@ -117,8 +117,7 @@ func UnlessGated(t read.Text) read.Text {
 	return t
 }
 
-// secret turns a result into one that holds no secret: of what the code and
-// the metavariables hold, only a keyed hash stays.
+// secret converts a result to a secret finding without the secret. Only keyed hashes are stored.
 func (s *semgrep) secret(m *semgrepResult, rule *semgrepRule, res *model.Result) {
 	match := &model.SecretMatch{Validation: model.NoValidator}
 	if v, ok := model.ParseValidationState(strings.ToLower(string(m.Extra.Validation))); ok {
@@ -141,7 +140,7 @@ func (s *semgrep) secret(m *semgrepResult, rule *semgrepRule, res *model.Result)
 	secrets.Hide(res, match)
 }
 
-// dedent takes the indentation off that all lines but blank ones share.
+// dedent removes the common indentation of all lines that are not blank.
 func dedent(s string) string {
 	lines := strings.Split(s, "\n")
 	indent, known := "", false

@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// semgrepMetadata is what a rule says of itself, in each of its results.
+// semgrepMetadata is the metadata of a rule, which each result contains.
 type semgrepMetadata struct {
 	Product          read.Text  `json:"product"`
 	Category         read.Texts `json:"category"`
@@ -40,7 +40,7 @@ type semgrepMetadata struct {
 
 	Served servedVersion `json:"redoubt"`
 
-	Actions           *read.Texts          `json:"dev.semgrep.actions"` // nil when absent, which blocks
+	Actions           *read.Texts          `json:"dev.semgrep.actions"` // nil if absent, which means blocking
 	ValidationActions map[string]read.Text `json:"dev.semgrep.validation_state.actions"`
 	Dev               struct {
 		Rule struct {
@@ -53,7 +53,7 @@ type semgrepMetadata struct {
 	} `json:"semgrep.dev"`
 }
 
-// servedVersion is which text of the rule a server served; 0 when none says so.
+// servedVersion is the version of the rule's text that a server served; 0 if unknown.
 type servedVersion int
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -66,8 +66,7 @@ func (v *servedVersion) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// fixes is a list of objects of one member, package and version. A member may
-// hold several versions.
+// fixes is a list of objects with a member per package, whose value is one or more versions.
 type fixes []model.Fix
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -84,14 +83,14 @@ func (f *fixes) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// semgrepRule is a rule with what decides about its results.
+// semgrepRule is a rule with its metadata.
 type semgrepRule struct {
 	*model.Rule
 	meta semgrepMetadata
 }
 
-// idName is the rule's name as the scanner's ids have it: an earlier text of a
-// rule runs under another id, beside the present one.
+// idName returns the name of the rule in the scanner's ids. An earlier version of a rule runs under
+// a different id in addition to the current one.
 func (r *semgrepRule) idName() string {
 	if r.meta.Dev.Source == "previous-scan" && r.meta.Dev.Rule.Name != "" {
 		return string(r.meta.Dev.Rule.Name)
@@ -99,8 +98,8 @@ func (r *semgrepRule) idName() string {
 	return r.Name
 }
 
-// Rule returns the rule of a result: the same one for equal metadata, so that
-// a report of many results decodes it once.
+// Rule returns the rule of a result. Results with equal metadata share a rule, which is decoded
+// once.
 func (s *semgrep) Rule(m *semgrepResult) *semgrepRule {
 	kind := byte('c')
 	if m.Extra.SCA != nil {
@@ -129,7 +128,8 @@ func (s *semgrep) Rule(m *semgrepResult) *semgrepRule {
 	return rule
 }
 
-// Rule returns the rule without its message: results hold only expanded ones.
+// Rule returns the rule without its message, because results contain only messages with inserted
+// values.
 func (md *semgrepMetadata) Rule(name string, severity read.Text, isSCA bool) *model.Rule {
 	words := secrets.RuleTraits{
 		Name: name, Product: md.Product, Category: md.Category, Technology: md.Technology, Tags: md.Tags,
@@ -138,7 +138,7 @@ func (md *semgrepMetadata) Rule(name string, severity read.Text, isSCA bool) *mo
 		Name:      name,
 		IssueType: model.SAST,
 		Severity:  cmp.Or(format.SeverityOf(string(severity)), model.SeverityMedium),
-		// The contract has no word for a confidence not told (docs/reference/requests.md).
+		// The API has no value for an unknown confidence (docs/reference/requests.md).
 		Confidence:           cmp.Or(format.ConfidenceOf(string(md.Confidence)), model.ConfidenceMedium),
 		Category:             read.Text(md.Category.First()).Name(),
 		Subcategories:        md.Subcategory.Names(),
@@ -155,7 +155,7 @@ func (md *semgrepMetadata) Rule(name string, severity read.Text, isSCA bool) *mo
 		Version: int(md.Served),
 	}
 	switch {
-	case isSCA: // its findings are as bad as the package
+	case isSCA: // its findings have the severity of the vulnerability
 		r.IssueType, r.Severity = model.SCA, cmp.Or(format.SeverityOf(string(md.SCASeverity)), r.Severity)
 	case words.IsSecret():
 		r.IssueType = model.Secrets
@@ -164,7 +164,7 @@ func (md *semgrepMetadata) Rule(name string, severity read.Text, isSCA bool) *mo
 	return r
 }
 
-// mode is what dev.semgrep.actions asks for; 0 when it is absent.
+// mode returns the mode in dev.semgrep.actions, or 0 if it is absent.
 func (md *semgrepMetadata) mode() model.PolicyMode {
 	switch {
 	case md.Actions == nil:
@@ -177,8 +177,7 @@ func (md *semgrepMetadata) mode() model.PolicyMode {
 	return model.ModeMonitor
 }
 
-// secretType is the kind of credential, else the first technology that is not
-// just "secrets".
+// secretType returns the kind of credential, or the first technology other than "secrets".
 func (md *semgrepMetadata) secretType() string {
 	if md.SecretType != "" {
 		return md.SecretType.Name()
@@ -191,7 +190,7 @@ func (md *semgrepMetadata) secretType() string {
 	return ""
 }
 
-// originOf sorts the words for who wrote a rule, as pro_rules, into three.
+// originOf returns the origin in a word such as pro_rules: pro, community, custom or "".
 func originOf(word string) string {
 	word = strings.ToLower(word)
 	for _, origin := range []string{"pro", "community", "custom"} {
@@ -202,10 +201,10 @@ func originOf(word string) string {
 	return ""
 }
 
-// blocks tells whether the scanner fails a build on the result: by the state
-// of a validated secret, else by dev.semgrep.actions, whose absence blocks. A
-// vulnerable dependency blocks only when it is reached, and not when all that
-// is known is that something deep down should be upgraded.
+// blocks reports whether the scanner fails a build because of the result. It depends on the state
+// of a validated secret, otherwise on dev.semgrep.actions, whose absence blocks. A vulnerable
+// dependency blocks only if it is reachable, and not if it is transitive and the rule is
+// upgrade-only.
 func (r *semgrepRule) blocks(m *semgrepResult, d *model.Vulnerable) bool {
 	byActions := r.meta.Actions == nil || slices.Contains(*r.meta.Actions, "block")
 	if d != nil {
@@ -222,13 +221,13 @@ func (r *semgrepRule) blocks(m *semgrepResult, d *model.Vulnerable) bool {
 	return byActions
 }
 
-// isProOnly reads an engine_kind: "OSS", "PRO", or PRO_REQUIRED with details.
+// isProOnly parses an engine_kind: "OSS", "PRO", or PRO_REQUIRED with details.
 func isProOnly(engine json.RawMessage) bool {
 	return bytes.Contains(engine, []byte(`"PRO`))
 }
 
-// ServedRule is what a rule of a product says of itself, by its text, for scanners to be
-// served it. The error is that of SemgrepRule.
+// ServedRule returns the rule in a text that scanners receive, with the given product. The error is
+// that of SemgrepRule.
 func ServedRule(text []byte, product model.IssueType) (model.Rule, error) {
 	content, err := SemgrepRule(text)
 	if err != nil {
@@ -238,9 +237,8 @@ func ServedRule(text []byte, product model.IssueType) (model.Rule, error) {
 	return *content, nil
 }
 
-// SemgrepRule reads a rule in semgrep's rule language, as JSON, and returns
-// what its results will say of it, with the message and languages that they
-// do not tell.
+// SemgrepRule parses a rule in semgrep's rule language, as JSON. It returns the rule as in results,
+// with the message and languages that results do not contain.
 func SemgrepRule(rule []byte) (*model.Rule, error) {
 	var r struct {
 		ID        read.Text       `json:"id"`
@@ -255,7 +253,7 @@ func SemgrepRule(rule []byte) (*model.Rule, error) {
 	}
 	out := r.Metadata.Rule(r.ID.Name(), r.Severity, r.DependsOn != nil)
 	out.Message, out.Languages = r.Message.Block(), r.Languages.Names()
-	out.Version = 0 // what it says is of where it was taken from
+	out.Version = 0 // its version is that of the source it was copied from
 	blank := secrets.ByShape(redact.Finder{})
 	secrets.Cleaner{ID: blank, Name: blank, Text: blank, Rules: map[*model.Rule]bool{}}.Rule(out)
 	return out, nil

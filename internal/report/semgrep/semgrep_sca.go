@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// semgrepSCA is what makes a result one of the supply chain.
+// semgrepSCA marks a result as a supply-chain result.
 type semgrepSCA struct {
 	Reachable read.Boolean `json:"reachable"`
 	Match     struct {
@@ -25,7 +25,7 @@ type semgrepSCA struct {
 	Kind json.RawMessage `json:"kind"` // a word, or a list of a word and details
 }
 
-// dependency returns the package that a result is about.
+// dependency returns the vulnerable package of a result.
 func (s *semgrep) dependency(m *semgrepResult, rule *semgrepRule, path string) *model.Vulnerable {
 	sca := m.Extra.SCA
 	found := sca.Match.Found
@@ -52,8 +52,8 @@ func (s *semgrep) dependency(m *semgrepResult, rule *semgrepRule, path string) *
 	}
 }
 
-// reachability follows docs/reference/findings.md: what kind of rule it is comes first, then
-// what the scanner found.
+// reachability returns the reachability by the kind of rule, or else by the scanner's result
+// (docs/reference/findings.md).
 func (r *semgrepRule) reachability(sca *semgrepSCA) model.Reachability {
 	switch r.meta.SCAKind {
 	case "upgrade-only", "malicious":

@@ -11,18 +11,17 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// Bounds of what is taken from a checkout for one report. Results past them go without
-// code.
+// Limits of the data read from a checkout for one report. Results beyond them have no code.
 const (
-	MaxSources = 64 << 20 // bytes that files of it take, with where their lines begin
-	maxCut     = 64 << 20 // bytes of lines that are cut out, each stretch once
-	markEvery  = 1 << 10  // bytes between places of a file whose characters are counted
+	MaxSources = 64 << 20 // bytes of files, including their indexes
+	maxCut     = 64 << 20 // bytes of extracted lines, each range once
+	markEvery  = 1 << 10  // bytes between the positions at which characters are counted
 )
 
-// tooMuch is why a file is not looked at past maxSources.
+// tooMuch is the reason for files beyond MaxSources.
 const tooMuch = "no more than 64 MiB of files are looked at for a report"
 
-// Sources are files of the checkout that was scanned, each read once.
+// Sources are files of the scanned checkout. Each is read once.
 type Sources struct {
 	read  func(path string) string
 	left  func(path, why string)
@@ -31,7 +30,8 @@ type Sources struct {
 	cut   int // bytes
 }
 
-// NewSources returns nil where there is no checkout.
+// NewSources returns the sources that read provides, or nil if read is nil. left is called with
+// files that provide no code, and the reason; it may be nil.
 func NewSources(read func(path string) string, left func(path, why string)) *Sources {
 	if read == nil {
 		return nil
@@ -42,19 +42,19 @@ func NewSources(read func(path string) string, left func(path, why string)) *Sou
 	return &Sources{read: read, left: left, files: map[string]*Source{}}
 }
 
-// Source is a file, and where its lines begin.
+// Source is a file with an index of its lines.
 type Source struct {
-	text   string  // as it is stored, in whichever encoding: places count its bytes
-	starts []int32 // of lines, in bytes
-	marks  []int32 // characters before every markEvery-th byte, or the character that it is in
+	text   string  // as stored, in any encoding: positions count its bytes
+	starts []int32 // byte offsets of lines
+	marks  []int32 // number of characters before every markEvery-th byte
 	pieces map[[2]int]*piece
 }
 
-// piece is lines of a file, and what is made of them once.
+// piece is a range of lines and the values computed from it.
 type piece struct{ lines, code, context, hash string }
 
-// File returns a file of the checkout, which it reads once. The text is empty where the files read
-// so far, or this one, are larger than MaxSources.
+// File returns a file of the checkout, which is read once. Its text is empty if the files read so
+// far, or this file, are larger than MaxSources.
 func (s *Sources) File(path string) *Source {
 	f, known := s.files[path]
 	if known {
@@ -75,7 +75,7 @@ func (s *Sources) File(path string) *Source {
 	return f
 }
 
-// index notes where lines begin, and how many characters are before places.
+// index computes the offsets of lines and the numbers of characters.
 func (f *Source) index() {
 	if f.text == "" {
 		return
@@ -93,7 +93,7 @@ func (f *Source) index() {
 	}
 }
 
-// marked is where the n-th mark is, in bytes.
+// marked returns the byte offset of the n-th mark.
 func (f *Source) marked(n int) int {
 	at := n * markEvery
 	for from := at - 1; from >= max(0, at-utf8.UTFMax+1); from-- {
@@ -108,14 +108,14 @@ func (f *Source) marked(n int) int {
 	return at
 }
 
-// characters counts those before the one that begins at a place, in bytes.
+// characters returns the number of characters before a byte offset.
 func (f *Source) characters(at int) int {
 	n := at / markEvery
 	return int(f.marks[n]) + utf8.RuneCountInString(f.text[f.marked(n):at])
 }
 
-// Bytes is where the character is that so many others are before; past the end where
-// there is none.
+// Bytes returns the byte offset of the character with an index. It is greater than the length of
+// the text if there is none.
 func (f *Source) Bytes(characters int) int {
 	n := sort.Search(len(f.marks), func(i int) bool { return int(f.marks[i]) > characters }) - 1
 	at := f.marked(n)
@@ -129,7 +129,7 @@ func (f *Source) Bytes(characters int) int {
 	return at
 }
 
-// Line is where a line, from 0, begins and where the next one does.
+// Line returns the byte offsets of a line and of the next one; n is 0-based.
 func (f *Source) Line(n int) (from, stop int) {
 	if n+1 < len(f.starts) {
 		return int(f.starts[n]), int(f.starts[n+1])
@@ -137,19 +137,19 @@ func (f *Source) Line(n int) (from, stop int) {
 	return int(f.starts[n]), len(f.text)
 }
 
-// Lines returns the first line and the last from one place to another, from 0. There are
-// none where the file does not have both where the scanner saw them, so it is another by now.
+// Lines returns the first and last line between two positions, 0-based. ok is false if the file
+// does not match the positions, because it was changed after the scan.
 func (f *Source) Lines(from, to secrets.Place) (first, last int, ok bool) {
 	begin, end := f.Place(from), f.Place(to)
 	if begin < 0 || end < begin {
 		return 0, 0, false
 	}
-	last = sort.Search(len(f.starts), func(i int) bool { return int(f.starts[i]) > end }) - 1 // that the end is in
+	last = sort.Search(len(f.starts), func(i int) bool { return int(f.starts[i]) > end }) - 1 // line of the end
 	return int(from.Line) - 1, last, true
 }
 
-// Place is where a place is in the text, in bytes; -1 where its line and column are
-// not at its offset. Scanners count characters, or bytes.
+// Place returns the byte offset of a position. It returns -1 if line and column do not match the
+// offset. Scanners count characters or bytes.
 func (f *Source) Place(p secrets.Place) int {
 	line, skip := int(p.Line)-1, int(p.Col)-1
 	if line < 0 || line >= len(f.starts) || skip < 0 || skip > len(f.text) {
@@ -167,8 +167,8 @@ func (f *Source) Place(p secrets.Place) int {
 	return -1
 }
 
-// piece is the lines from one place to another; nil where there are none, or no more
-// are cut out.
+// piece returns the lines between two positions, or nil if they are invalid or the limit is
+// exceeded.
 func (s *Sources) piece(path string, from, to secrets.Place) *piece {
 	f := s.File(path)
 	first, last, ok := f.Lines(from, to)
@@ -195,9 +195,8 @@ func (s *Sources) piece(path string, from, to secrets.Place) *piece {
 	return p
 }
 
-// look takes the lines of a match from the checkout where the report does not tell them,
-// since nobody was logged in. A result counts for what it holds, as if the report had told
-// it; without the room for that it goes without.
+// look reads the lines of a match from the checkout if the report omits them because of a missing
+// login. The lines count against the memory budget. If it is exceeded, the result has no code.
 func (s *semgrep) look(path string, rule *semgrepRule, m *semgrepResult) *piece {
 	if s.sources == nil || m.Extra.Lines != RequiresLogin {
 		return nil
@@ -206,7 +205,7 @@ func (s *semgrep) look(path string, rule *semgrepRule, m *semgrepResult) *piece 
 	if p == nil {
 		return nil
 	}
-	// of which each cuts its own out
+	// every secret copies its own lines
 	if !s.In.Budget.Fits(len(p.code)) || rule.IssueType == model.Secrets && len(p.lines) > read.MaxBlock {
 		s.sources.left(path, "its lines are more than a report of that length may tell")
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// pipAuditPackage is one of dependencies: a package and what is known of it.
+// pipAuditPackage is an entry of dependencies: a package and its vulnerabilities.
 type pipAuditPackage struct {
 	Name            read.Text `json:"name"`
 	Version         read.Text `json:"version"`
@@ -22,8 +22,8 @@ type pipAuditPackage struct {
 	} `json:"vulns"`
 }
 
-// ReadPipAudit reads pip-audit's JSON. It names no file, and is no inventory:
-// what it was told to look at may be an environment.
+// ReadPipAudit reads pip-audit's JSON. It contains no file name and is not an inventory, because
+// pip-audit may have scanned an environment.
 func ReadPipAudit(in *format.Input, o format.Options) ([]*model.Report, error) {
 	n := newNative(in, o, "pip-audit")
 	err := n.Object("", func(name string) error {
@@ -55,7 +55,7 @@ func (n *native) pipAudit(item string, p *pipAuditPackage) {
 	}
 }
 
-// osvResult is one of osv-scanner's results: a lockfile and its packages.
+// osvResult is an entry of osv-scanner's results: a lockfile and its packages.
 type osvResult struct {
 	Source struct {
 		Path read.Text `json:"path"`
@@ -88,9 +88,8 @@ type osvRecord struct {
 	} `json:"database_specific"`
 }
 
-// ReadOSVScanner reads osv-scanner's JSON: a finding for each group of records
-// that alias each other. It lists vulnerable packages only, so it is no
-// inventory.
+// ReadOSVScanner reads osv-scanner's JSON. It creates a finding for each group of aliases. The
+// report lists only vulnerable packages and is not an inventory.
 func ReadOSVScanner(in *format.Input, o format.Options) ([]*model.Report, error) {
 	n := newNative(in, o, "osv-scanner")
 	err := n.Object("", func(name string) error {
@@ -128,7 +127,7 @@ func (n *native) osvScanner(item string, r *osvResult) {
 	}
 }
 
-// withUngrouped adds a group for each record that is in none.
+// withUngrouped adds a group for each record without one.
 func withUngrouped(groups []osvGroup, records []osvRecord) []osvGroup {
 	grouped := map[string]bool{}
 	for _, g := range groups {
@@ -145,13 +144,13 @@ func withUngrouped(groups []osvGroup, records []osvRecord) []osvGroup {
 	return groups
 }
 
-// osvCall is what osv-scanner's analysis of calls says of one record.
+// osvCall is the result of osv-scanner's call analysis for a record.
 type osvCall struct {
 	Called *read.Boolean `json:"called"`
 }
 
-// osvReachability is reachable if any record of a group is called, unreachable
-// if none is, and unknown where calls were not looked at.
+// osvReachability returns reachable if any record of a group is called, and unreachable if none is.
+// It returns unknown without a call analysis.
 func osvReachability(analysis map[string]osvCall) model.Reachability {
 	out := model.ReachabilityUnknown
 	for _, call := range analysis {

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// brakemanRun is what Brakeman says of its run.
+// brakemanRun is the metadata of a run.
 type brakemanRun struct {
 	Version read.Text `json:"brakeman_version"`
 	Folder  read.Text `json:"app_path"`
@@ -34,12 +34,12 @@ type brakemanWarning struct {
 	CWE         read.Texts  `json:"cwe_id"`
 }
 
-// brakemanError is a file that Brakeman could not parse, or a check that failed.
+// brakemanError is the error of a file that could not be parsed, or of a failed check.
 type brakemanError struct {
 	Error read.Text `json:"error"`
 }
 
-// ReadBrakeman reads Brakeman's JSON. Its rules are named as in its SARIF.
+// ReadBrakeman reads Brakeman's JSON. Names of rules are as in its SARIF.
 func ReadBrakeman(in *format.Input, o format.Options) ([]*model.Report, error) {
 	n := newNative(in, o, "brakeman")
 	err := n.Object("", func(name string) error {
@@ -48,7 +48,7 @@ func ReadBrakeman(in *format.Input, o format.Options) ([]*model.Report, error) {
 			return n.brakemanRun(name)
 		case "warnings":
 			return n.Array(name, items(n, n.brakeman))
-		case "ignored_warnings": // by config/brakeman.ignore
+		case "ignored_warnings": // ignored by config/brakeman.ignore
 			return n.Array(name, items(n, func(item string, w *brakemanWarning) {
 				w.muted = true
 				n.brakeman(item, w)
@@ -75,14 +75,14 @@ func (n *native) brakemanRun(name string) error {
 	return nil
 }
 
-// brakemanTime is how Ruby writes times: 2026-01-03 10:00:00 +0100.
+// brakemanTime matches Ruby's format of times: 2026-01-03 10:00:00 +0100.
 var brakemanTime = regexp.MustCompile(`^(\S+) (\S+) ([+-]\d\d)(\d\d)$`)
 
 func (n *native) brakeman(item string, w *brakemanWarning) {
 	rule := model.Rule{
 		Name: w.rule(), IssueType: model.SAST, Message: w.Type.Block(), CWE: w.weaknesses(), URL: w.Link.Link(),
 	}
-	// Its SARIF makes levels of the same word.
+	// Brakeman's SARIF derives levels from the same word.
 	confidence := format.ConfidenceOf(string(w.Confidence))
 	if w.Confidence == "Weak" {
 		confidence = model.ConfidenceLow
@@ -92,7 +92,7 @@ func (n *native) brakeman(item string, w *brakemanWarning) {
 	}[confidence]
 	location := model.Location{Line: int(w.Line)}
 	from := len(n.rep.Results)
-	if w.Snippet != "" && w.Check == "BasicAuth" { // the code holds a password
+	if w.Snippet != "" && w.Check == "BasicAuth" { // the code contains a password
 		n.leaked(leak{
 			item: item, rule: rule, path: string(w.File), location: location, raw: string(w.Snippet), severity: severity,
 		})
@@ -108,7 +108,7 @@ func (n *native) brakeman(item string, w *brakemanWarning) {
 	}
 }
 
-// rule is the name of the rule: its number where there is one.
+// rule returns the name of the rule, which is its number if it has one.
 func (w *brakemanWarning) rule() string {
 	if code, err := strconv.Atoi(string(w.Code)); err == nil && code >= 0 {
 		return fmt.Sprintf("BRAKE%04d", code)
@@ -124,10 +124,10 @@ func (w *brakemanWarning) weaknesses() []string {
 	return names
 }
 
-// brakemanPlace is how an error names the file that it is about.
+// brakemanPlace matches the file name in an error.
 var brakemanPlace = regexp.MustCompile(`(?:^Parsing|Could not parse|While processing) (\S+)(?:$| took too long)`)
 
-// brakemanError keeps the place of an error only: its text may quote code.
+// brakemanError records only the file of an error, because its text may quote code.
 func (n *native) brakemanError(_ string, e *brakemanError) {
 	if m := brakemanPlace.FindStringSubmatch(string(e.Error)); m != nil {
 		if file, err := n.checkout.Path(m[1]); err == nil {
@@ -136,5 +136,5 @@ func (n *native) brakemanError(_ string, e *brakemanError) {
 			return
 		}
 	}
-	n.rep.Failed = true // nobody knows what was not looked at
+	n.rep.Failed = true // the unscanned files are unknown
 }

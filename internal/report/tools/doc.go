@@ -1,3 +1,3 @@
-// Package tools reads the JSON formats that single tools have of their own: gitleaks, Trivy, Grype, TruffleHog,
-// govulncheck, npm audit, pip-audit, osv-scanner, Brakeman and GitLab analyzers.
+// Package tools reads the native JSON formats of scanners such as gitleaks, Trivy, Grype, npm audit
+// and GitLab's analyzers.
 package tools

@@ -15,9 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// gitLab reads the security reports of GitLab's analyzers, of code, secrets,
-// dependencies and images. What was scanned for may be told after the results,
-// which are made into findings at the end.
+// gitLab reads the security reports of GitLab's analyzers for code, secrets, dependencies and
+// images. Results are converted at the end, because the type of the scan may follow them.
 type gitLab struct {
 	*native
 	isReport bool
@@ -37,7 +36,7 @@ type gitLabScan struct {
 		} `json:"vendor"`
 	} `json:"scanner"`
 	Start   read.Text          `json:"start_time"`
-	Primary []gitLabIdentifier `json:"primary_identifiers"` // the rules that ran
+	Primary []gitLabIdentifier `json:"primary_identifiers"` // rules that ran
 }
 
 type gitLabIdentifier struct {
@@ -86,7 +85,7 @@ type gitLabVulnerability struct {
 	} `json:"details"`
 }
 
-// ReadGitLab reads a security report of GitLab.
+// ReadGitLab reads a GitLab security report.
 func ReadGitLab(in *format.Input, o format.Options) ([]*model.Report, error) {
 	g := &gitLab{native: newNative(in, o, "gitlab"), managers: map[string]read.Text{}}
 	if err := g.Object("", g.member); err != nil {
@@ -124,15 +123,15 @@ func (g *gitLab) member(name string) error {
 	return g.Skip(name)
 }
 
-// describe says what ran. The scanner is the tool, so that its findings are
-// those of its reports in other formats.
+// describe sets the properties of the run. The scanner is the tool, so that its findings match
+// those in other formats.
 func (g *gitLab) describe() {
 	if g.scan.Scanner.ID != "" {
 		g.rep.Tool = sarif.ToolName(g.scan.Scanner.ID)
 	}
 	g.rep.ToolVersion = g.scan.Scanner.Version.Name()
 	g.rep.Failed = g.scan.Status == "failure"
-	g.rep.StartedAt = format.Time(g.scan.Start + "Z").Time() // GitLab's times are in UTC and do not say so
+	g.rep.StartedAt = format.Time(g.scan.Start + "Z").Time() // GitLab's times are in UTC, without a zone
 	for _, rule := range g.scan.Primary {
 		g.rep.RulesRun = append(g.rep.RulesRun, rule.Rule())
 	}
@@ -149,8 +148,8 @@ func (g *gitLab) product() model.IssueType {
 	return model.SAST
 }
 
-// Rule is the name of a rule as its scanner spells it: the values of CWEs and
-// the like are mere numbers.
+// Rule returns the name of a rule in the scanner's spelling. The values of CWE and OWASP
+// identifiers are only numbers.
 func (i gitLabIdentifier) Rule() string {
 	if i.Type == "cwe" || i.Type == "owasp" {
 		return i.Name.Name()
@@ -180,7 +179,7 @@ func (g *gitLab) result(v *gitLabVulnerability) {
 			location: location, raw: string(v.Raw), commit: v.Location.Commit.SHA,
 		})
 	case words.IsSecret():
-		rule.Message = rule.Name // the message may quote it
+		rule.Message = rule.Name // the message may quote the secret
 		g.leaked(leak{item: v.item, rule: rule, path: string(v.Location.File), location: location, raw: string(v.Raw)})
 	default:
 		g.code(v, rule, location)
@@ -194,7 +193,7 @@ func (g *gitLab) code(v *gitLabVulnerability, rule model.Rule, location model.Lo
 		Severity: rule.Severity, Confidence: rule.Confidence,
 	}
 	res.Code, res.CodeHash = format.CodeOf(v.Raw)
-	if v.Details.Exposure.Value != "" { // semgrep's, which does not name the package
+	if v.Details.Exposure.Value != "" { // semgrep's; it does not contain the package
 		reachability, ok := model.ParseReachability(string(v.Details.Exposure.Value))
 		if !ok {
 			reachability = model.ReachabilityUnknown
@@ -213,11 +212,11 @@ func (g *gitLab) code(v *gitLabVulnerability, rule model.Rule, location model.Lo
 	}
 }
 
-// uuid is how Semgrep writes its syntactic id here (the scanner's own report
-// only: GitLab's analyzer makes ids of its own).
+// uuid matches Semgrep's syntactic id. Only the scanner's own report has it: GitLab's analyzer
+// generates other ids.
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// upgrade is how solutions name versions: "Upgrade to versions 4.2.1, 5.0.2 or above."
+// upgrade matches the versions in a solution: "Upgrade to versions 4.2.1, 5.0.2 or above."
 var upgrade = regexp.MustCompile(`(?i)\bupgrade (?:\S+ )?to (?:versions? )?v?(\d[^\s;]*(?:,? (?:or )?v?\d[^\s;]*)*)`)
 
 func (g *gitLab) dependency(v *gitLabVulnerability, rule model.Rule) {
@@ -230,7 +229,7 @@ func (g *gitLab) dependency(v *gitLabVulnerability, rule model.Rule) {
 			}
 		}
 	}
-	if len(aliases) > 0 { // the analyzer's own ids name the file of a database
+	if len(aliases) > 0 { // the analyzer's own ids name files of a database
 		rule.Name = read.Text(aliases[0]).Name()
 	}
 	a := affected{

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// gitleaksFinding is one of the list that gitleaks writes. It is the same
-// finding as in its SARIF, with the same rule and the same identity.
+// gitleaksFinding is an entry of gitleaks' list. It results in the same finding, rule and identity
+// as gitleaks' SARIF.
 type gitleaksFinding struct {
 	Rule        read.Text   `json:"RuleID"`
 	Description read.Text   `json:"Description"`

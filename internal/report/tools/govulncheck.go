@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// govulncheckMessage is one of the stream: it has one member.
+// govulncheckMessage is a message of the stream. It has one member.
 type govulncheckMessage struct {
 	Config *struct {
 		Protocol read.Text `json:"protocol_version"`
@@ -34,9 +34,8 @@ type govulncheckOSV struct {
 	} `json:"references"`
 }
 
-// govulncheckFinding says that a module is vulnerable, that a package of it is
-// imported, or that a function is called. The trace leads from that function
-// to the caller in the project.
+// govulncheckFinding reports that a module is vulnerable, that its package is imported, or that its
+// function is called. The trace begins with that function and ends with the caller in the project.
 type govulncheckFinding struct {
 	item string
 
@@ -58,11 +57,10 @@ type govulncheckFrame struct {
 	} `json:"position"`
 }
 
-// called tells whether the finding is of a function that is called.
+// called reports whether the vulnerable function is called.
 func (f *govulncheckFinding) called() bool { return f.Trace[0].Function != "" }
 
-// govulncheck gathers the findings of each module and vulnerability: one row of
-// go.mod, with the deepest thing that is said of it.
+// govulncheck collects the most specific finding of each module and vulnerability.
 type govulncheck struct {
 	*native
 	configured bool
@@ -72,7 +70,7 @@ type govulncheck struct {
 	order      [][2]read.Text
 }
 
-// ReadGovulncheck reads a stream of messages. Nothing tells its end.
+// ReadGovulncheck reads a stream of messages, which has no end marker.
 func ReadGovulncheck(in *format.Input, o format.Options) ([]*model.Report, error) {
 	g := &govulncheck{
 		native: newNative(in, o, "govulncheck"), advisories: map[read.Text]*govulncheckOSV{},
@@ -121,7 +119,7 @@ func (g *govulncheck) result(f *govulncheckFinding) {
 	switch {
 	case f.called():
 		a.reachability = model.Reachable
-	case g.level == "symbol": // calls were looked for
+	case g.level == "symbol": // calls were analyzed
 		a.reachability = model.Unreachable
 	}
 	if advisory := g.advisories[f.OSV]; advisory != nil {
@@ -136,13 +134,13 @@ func (g *govulncheck) result(f *govulncheckFinding) {
 	g.vulnerable(a)
 }
 
-// flow leads from the project's own code to the vulnerable function.
+// flow returns the steps from the project's code to the vulnerable function.
 func (g *govulncheck) flow(trace []govulncheckFrame) []model.FlowStep {
 	var steps []model.FlowStep
 	for i := len(trace) - 1; i >= 0 && len(steps) < read.MaxList; i-- {
 		frame := trace[i]
 		path, err := g.checkout.Path(string(frame.Position.File))
-		if err != nil || frame.Function == "" || frame.Version != "" { // a file of another module is none of the repository
+		if err != nil || frame.Function == "" || frame.Version != "" { // code of another module
 			continue
 		}
 		name := strings.TrimPrefix(string(frame.Receiver)+"."+string(frame.Function), ".")

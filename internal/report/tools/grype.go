@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// grypeMatch is one of matches: a vulnerability and the package that has it.
+// grypeMatch is an entry of matches: a vulnerability and the affected package.
 type grypeMatch struct {
 	Vulnerability struct {
 		ID          read.Text  `json:"id"`
@@ -40,7 +40,7 @@ type grypeMatch struct {
 	} `json:"artifact"`
 }
 
-// ReadGrype reads Grype's own JSON. What it was told to ignore is muted.
+// ReadGrype reads Grype's own JSON. Ignored matches are muted.
 func ReadGrype(in *format.Input, o format.Options) ([]*model.Report, error) {
 	n := newNative(in, o, "grype")
 	var descriptor struct {
@@ -77,11 +77,11 @@ func ReadGrype(in *format.Input, o format.Options) ([]*model.Report, error) {
 	return n.finish(model.SCA)
 }
 
-// grypeSource reads what was scanned, and returns the name of an image.
+// grypeSource reads the scanned source and returns the name of an image, or "".
 func (n *native) grypeSource(item string) (image string, err error) {
 	var source struct {
 		Type   read.Text       `json:"type"`
-		Target json.RawMessage `json:"target"` // a path, of a folder
+		Target json.RawMessage `json:"target"` // a path for a folder
 	}
 	if _, err = n.Decode(item, &source); err != nil || source.Type != "image" {
 		return "", err

@@ -11,16 +11,15 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// native is a report in a tool's own JSON as it is read: what those formats
-// share. Their results are streamed, and each becomes a finding or a refusal
-// of its own.
+// native is the shared state of reading a tool's own JSON. Results are streamed, and each is
+// converted to a finding or refused.
 type native struct {
 	*format.Walker
 	rep      *model.Report
 	secrets  *secrets.Redactor
 	checkout format.Checkout
-	file     string // the report itself, for packages that tell no lockfile
-	image    string // container image that the paths are in, as the report names it
+	file     string // the report file, for packages without a lockfile
+	image    string // container image of the paths, as in the report
 	rules    map[nativeRule]*model.Rule
 }
 
@@ -38,8 +37,8 @@ func newNative(in *format.Input, o format.Options, tool string) *native {
 	return n
 }
 
-// finish ends a document: nothing follows it, and without any result the
-// report is about the products that the tool has.
+// finish completes a document. It returns an error if more data follows. If there are no results,
+// the report has the product otherwise.
 func (n *native) finish(otherwise model.IssueType) ([]*model.Report, error) {
 	if err := n.End(); err != nil {
 		return nil, err
@@ -64,7 +63,7 @@ func (n *native) refuse(item, format string, args ...any) {
 	})
 }
 
-// items returns an element function that decodes and passes on, or refuses.
+// items returns an element function that decodes a value and calls take, or refuses the item.
 func items[T any](n *native, take func(item string, v *T)) func(item string) error {
 	return func(item string) error {
 		var v T
@@ -81,7 +80,7 @@ func items[T any](n *native, take func(item string, v *T)) func(item string) err
 	}
 }
 
-// Rule is the report's rule of that name; the first description counts.
+// Rule returns the report's rule with the name and product of r. The first description is used.
 func (n *native) Rule(r model.Rule) *model.Rule {
 	key := nativeRule{r.Name, r.IssueType}
 	if known := n.rules[key]; known != nil {
@@ -96,15 +95,15 @@ func (n *native) Rule(r model.Rule) *model.Rule {
 	return &r
 }
 
-// Take adds a result, or refuses it where its rule or its path makes no sense.
-// Severity and confidence that are not told are the rule's.
+// Take adds a result, or refuses it if its rule or path is invalid. Missing severity and confidence
+// are those of the rule.
 func (n *native) Take(res model.Result, rule model.Rule, path string) *model.Result {
 	if rule.Name == "" {
 		n.refuse(res.Item, "it names no rule")
 		return nil
 	}
 	if n.image != "" {
-		if path = strings.TrimLeft(path, "/"); strings.HasPrefix(path, n.image) { // its configuration
+		if path = strings.TrimLeft(path, "/"); strings.HasPrefix(path, n.image) { // in the image's configuration
 			path = n.file
 		}
 	}
@@ -119,28 +118,28 @@ func (n *native) Take(res model.Result, rule model.Rule, path string) *model.Res
 	res.Message = cmp.Or(res.Message, res.Rule.Message, res.Rule.Name)
 	res.Location.EndLine = max(res.Location.EndLine, res.Location.Line)
 	n.In.Build(format.WeightOfResult(&res))
-	if n.In.Budget.Err != nil { // which ends the reading with the next token
+	if n.In.Budget.Err != nil { // the next token ends the reading
 		return nil
 	}
 	n.rep.Results = append(n.rep.Results, res)
 	return &n.rep.Results[len(n.rep.Results)-1]
 }
 
-// leak is a secret as a native report tells it.
+// leak is a secret in a native report.
 type leak struct {
 	item     string
 	rule     model.Rule
 	path     string
 	location model.Location
-	raw      string   // the secret itself, which identifies the finding
-	others   []string // other spellings and surroundings that hold it
+	raw      string   // the secret, which identifies the finding
+	others   []string // other spellings of the secret and text that contains it
 	commit   read.Text
 	state    model.ValidationState
 	severity model.Severity
 }
 
-// leaked takes a secret, of which only a keyed hash stays (docs/reference/secrets.md). The
-// secret is remembered even where the finding is refused.
+// leaked adds a secret finding, of which only a keyed hash is stored (docs/reference/secrets.md).
+// The secret is registered even if the finding is refused.
 func (n *native) leaked(l leak) {
 	match := &model.SecretMatch{
 		Hash: n.secrets.Take(l.raw), Validation: cmp.Or(l.state, model.NoValidator), Commit: historical(l.commit),
@@ -157,7 +156,7 @@ func (n *native) leaked(l leak) {
 	}
 }
 
-// historical is a commit, unless it is the zeros that stand for none.
+// historical returns the commit, or "" if it consists of zeros.
 func historical(commit read.Text) string {
 	if strings.Trim(string(commit), "0") == "" {
 		return ""

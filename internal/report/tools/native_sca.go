@@ -12,18 +12,18 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// affected is a vulnerable package as a native report tells it.
+// affected is a vulnerable package in a native report.
 type affected struct {
 	item         string
-	rule         model.Rule // named by the id that the tool shows
+	rule         model.Rule // named by the id that the tool displays
 	aliases      read.Texts // other ids of the same vulnerability
 	message      string
-	purl         read.Text // beats what follows, where it can be read
-	kind         read.Text // the tool's own word for the ecosystem or package manager
+	purl         read.Text // takes precedence over the following members if valid
+	kind         read.Text // the tool's name of the ecosystem or package manager
 	name         read.Text
 	version      read.Text
-	location     string // a file that the tool names
-	declared     bool   // that file declares the package, whatever it is called
+	location     string // a file in the report
+	declared     bool   // whether that file declares the package, whatever its name
 	line         int
 	fixes        read.Texts
 	transitivity model.Transitivity
@@ -31,8 +31,8 @@ type affected struct {
 	flow         []model.FlowStep
 }
 
-// vulnerable takes a vulnerable package. It lies in the lockfile that the tool
-// names, if it is one, else in the report itself, as of an image.
+// vulnerable adds a finding of a vulnerable package. Its path is the lockfile in the report or, if
+// it has none, the report file itself.
 func (n *native) vulnerable(a affected) {
 	file := n.lockfile(a.location, a.declared)
 	d := &model.Vulnerable{
@@ -68,9 +68,8 @@ func (n *native) vulnerable(a affected) {
 	}, a.rule, file)
 }
 
-// lockfile is the file that a tool names, if it is a lockfile of the
-// repository, else the report. Tools write paths below the folder that they
-// scanned with a slash in front.
+// lockfile returns the file in the report if it is a lockfile of the repository, else the report
+// file. Some tools write paths relative to the scanned folder with a leading slash.
 func (n *native) lockfile(location string, declared bool) string {
 	if !declared && !lockfile.Is(location) {
 		return n.file
@@ -83,8 +82,8 @@ func (n *native) lockfile(location string, declared bool) string {
 	return n.file
 }
 
-// spelling is a name as its ecosystem spells it: GitLab has a slash between
-// the two parts of those of Maven.
+// spelling returns a name in the spelling of its ecosystem. GitLab separates the parts of Maven
+// names with a slash.
 func spelling(ecosystem, name string) string {
 	if i := strings.LastIndexByte(name, '/'); i > 0 && purl.Separator(ecosystem) == ":" && !strings.Contains(name, ":") {
 		return name[:i] + ":" + name[i+1:]
@@ -92,7 +91,7 @@ func spelling(ecosystem, name string) string {
 	return name
 }
 
-// knownAs is the CVE among the ids of a vulnerability, else its own
+// knownAs returns the CVE among the ids of a vulnerability, or else its own id
 // (docs/reference/advisories.md).
 func knownAs(id string, aliases read.Texts) string {
 	ids := append([]string{id}, aliases.Names()...)
@@ -103,8 +102,7 @@ func knownAs(id string, aliases read.Texts) string {
 	return slices.Min(cves)
 }
 
-// packageKinds are the words of scanners for package managers and kinds of
-// packages, by ecosystem.
+// packageKinds lists the scanners' names of package managers and kinds of packages by ecosystem.
 var packageKinds = map[string][]string{
 	"npm":      {"npm", "yarn", "pnpm", "bun", "node-pkg", "javascript"},
 	"pypi":     {"pypi", "pip", "pipenv", "poetry", "uv", "python", "python-pkg", "setuptools", "pylock"},
@@ -119,8 +117,8 @@ var packageKinds = map[string][]string{
 	"mix":      {"hex", "mix"},
 }
 
-// EcosystemOf is the ecosystem of a tool's word for it, as "PyPI" or, of a
-// distribution, "Debian:12"; without one that of the lockfile.
+// EcosystemOf returns the ecosystem of a tool's name for it, such as "PyPI" or "Debian:12". If the
+// name is empty, it returns the ecosystem of the lockfile.
 func EcosystemOf(kind read.Text, file string) string {
 	word, _, _ := strings.Cut(strings.ToLower(kind.Name()), ":")
 	for ecosystem, kinds := range packageKinds {

@@ -13,14 +13,16 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// npmAudit reads what npm, pnpm and Yarn write with --json. npm 7 and later
-// have vulnerabilities by package; npm 6, pnpm and Yarn 2 and 3 have
-// advisories by number; Yarn 1 writes a line for each advisory and a last one
-// that sums up; Yarn 4 writes a line for each advisory and nothing else. They
-// name no lockfile, and list vulnerable packages only.
+// npmAudit reads the JSON of npm, pnpm and Yarn. None of them contains a lockfile, and all list
+// only vulnerable packages. The formats are:
+//
+//   - npm 7 and later: vulnerabilities by package
+//   - npm 6, pnpm, Yarn 2 and 3: advisories by number
+//   - Yarn 1: a line per advisory and a summary at the end
+//   - Yarn 4: a line per advisory
 type npmAudit struct {
 	*native
-	lines bool // of Yarn 1, which have a last one
+	lines bool // Yarn 1, which ends with a summary
 	ended bool
 }
 
@@ -36,9 +38,9 @@ func ReadNPMAudit(in *format.Input, o format.Options) ([]*model.Report, error) {
 	return a.reports(model.SCA), nil
 }
 
-// document reads all, or a line.
+// document reads a whole document, or a line.
 func (a *npmAudit) document(item string) error {
-	var value read.Text // of Yarn 4: the package
+	var value read.Text // Yarn 4: the package
 	var children *yarnAdvisory
 	var failed *struct {
 		Code    read.Text `json:"code"`
@@ -90,7 +92,7 @@ func (a *npmAudit) decodeMember(where string, v any) error {
 	return err
 }
 
-// members reads each member of an object in turn.
+// members calls take for each member of an object.
 func (a *npmAudit) members(where string, take func(item string) error) error {
 	return a.Object(where, func(name string) error {
 		if len(a.rep.Results)+a.rep.CountRefused() >= a.In.Limits.Items {
@@ -100,7 +102,7 @@ func (a *npmAudit) members(where string, take func(item string) error) error {
 	})
 }
 
-// yarnData is data of a line of Yarn 1: an advisory, numbers, or a text.
+// yarnData reads the data of a line of Yarn 1: an advisory, numbers, or a text.
 func (a *npmAudit) yarnData(where string) error {
 	var data struct {
 		Advisory *oldAdvisory `json:"advisory"`
@@ -115,7 +117,7 @@ func (a *npmAudit) yarnData(where string) error {
 type npmVulnerability struct {
 	Name   read.Text         `json:"name"`
 	Direct read.Boolean      `json:"isDirect"`
-	Via    []json.RawMessage `json:"via"` // advisories, and names of packages that have them
+	Via    []json.RawMessage `json:"via"` // advisories, and names of affected packages
 	Fix    json.RawMessage   `json:"fixAvailable"`
 }
 
@@ -144,7 +146,7 @@ func (a *npmAudit) vulnerability(item string, v *npmVulnerability) {
 	for _, raw := range v.Via[:min(len(v.Via), read.MaxList)] {
 		var by npmAdvisory
 		if read.Loosely(raw, &by); by.Title == "" && by.URL == "" {
-			continue // a package that has it
+			continue // the name of an affected package
 		}
 		a.vulnerable(affected{
 			item: item, kind: "npm", name: v.Name, fixes: fixes, transitivity: lockfile.TransitivityOf(true, bool(v.Direct)),
@@ -157,7 +159,7 @@ func (a *npmAudit) vulnerability(item string, v *npmVulnerability) {
 	}
 }
 
-// npmRule is the id of an advisory: GitHub's where the address tells it.
+// npmRule returns the id of an advisory: that of GitHub if the address contains it.
 func npmRule(address, number read.Text) string {
 	if last := path.Base(string(address)); strings.HasPrefix(last, "GHSA-") {
 		return read.Text(last).Name()
@@ -168,7 +170,7 @@ func npmRule(address, number read.Text) string {
 	return "NPM-" + number.Name()
 }
 
-// npmSeverity is GitHub's rating; a score of 0 stands for none.
+// npmSeverity returns GitHub's rating; a score of 0 means that there is none.
 func npmSeverity(v *npmAdvisory) model.Severity {
 	return cmp.Or(format.SeverityOf(string(v.Severity)), format.SeverityOfNumber(string(v.CVSS.Score)))
 }
@@ -181,7 +183,7 @@ func npmMessage(title, versions read.Text) string {
 	return s
 }
 
-// oldAdvisory is one of advisories, which tells where it was found.
+// oldAdvisory is an entry of advisories, with the locations of the package.
 type oldAdvisory struct {
 	npmAdvisory
 	ID       read.Text  `json:"id"`
@@ -216,8 +218,8 @@ func (a *npmAudit) old(item string, v *oldAdvisory) {
 	}
 }
 
-// pathsTransitivity tells direct from transitive by the ways that lead to a
-// package: a > b, and with pnpm a workspace in front, as . > a > b.
+// pathsTransitivity returns the transitivity of a package from its dependency paths, such as a > b,
+// or . > a > b with a workspace in pnpm.
 func pathsTransitivity(paths read.Texts) model.Transitivity {
 	for _, p := range paths {
 		steps := strings.Split(p, ">")
@@ -231,7 +233,7 @@ func pathsTransitivity(paths read.Texts) model.Transitivity {
 	return lockfile.TransitivityOf(len(paths) > 0, false)
 }
 
-// yarnAdvisory is children of a line of Yarn 4.
+// yarnAdvisory is the member children of a line of Yarn 4.
 type yarnAdvisory struct {
 	ID       read.Text  `json:"ID"`
 	Issue    read.Text  `json:"Issue"`
@@ -243,7 +245,7 @@ type yarnAdvisory struct {
 
 func (a *npmAudit) yarn(item string, name read.Text, v *yarnAdvisory) {
 	if v.URL == "" && strings.HasSuffix(string(v.ID), "(deprecation)") {
-		return // old, not vulnerable
+		return // deprecated, not vulnerable
 	}
 	versions := v.Versions
 	if len(versions) == 0 {

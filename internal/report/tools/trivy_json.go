@@ -10,9 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// ReadTrivy reads Trivy's own JSON. Its packages are no inventory: Trivy leaves
-// out those of development unless told otherwise, so the list is not all that
-// the lockfile holds.
+// ReadTrivy reads Trivy's own JSON. Its packages are not an inventory: by default Trivy omits
+// development packages.
 func ReadTrivy(in *format.Input, o format.Options) ([]*model.Report, error) {
 	n := newNative(in, o, "trivy")
 	var version struct {
@@ -51,8 +50,8 @@ func ReadTrivy(in *format.Input, o format.Options) ([]*model.Report, error) {
 	return n.finish(model.SCA)
 }
 
-// trivyTarget is one of Results: a lockfile, an image, a file. Its packages
-// tell more of its vulnerabilities, and may come before or after them.
+// trivyTarget is an entry of Results: a lockfile, an image or a file. Its packages contain further
+// data about vulnerabilities, and may precede or follow them.
 type trivyTarget struct {
 	*native
 	target, class, kind read.Text
@@ -97,7 +96,7 @@ type trivyVulnerability struct {
 	CWE read.Texts `json:"CweIDs"`
 }
 
-// trivyText is what all of Trivy's findings have.
+// trivyText contains the common members of Trivy's findings.
 type trivyText struct {
 	Title       read.Text  `json:"Title"`
 	Description read.Text  `json:"Description"`
@@ -150,18 +149,18 @@ func (t *trivyTarget) member(item, name string) error {
 	return err
 }
 
-// trivyModified is a finding that a list of exceptions or a VEX document took
-// out: what --show-suppressed shows.
+// trivyModified is a finding that an ignore list or a VEX document suppressed, as written by
+// --show-suppressed.
 type trivyModified struct {
 	Type    read.Text       `json:"Type"`
 	Status  read.Text       `json:"Status"`
 	Finding json.RawMessage `json:"Finding"`
 }
 
-// modified takes what was taken out as muted.
+// modified adds a suppressed finding as muted.
 func (t *trivyTarget) modified(item string, m *trivyModified) {
 	if m.Status == "affected" || m.Status == "under_investigation" {
-		return // it stands among the others
+		return // also listed among the others
 	}
 	switch m.Type {
 	case "vulnerability":
@@ -179,7 +178,7 @@ func (t *trivyTarget) modified(item string, m *trivyModified) {
 	}
 }
 
-// mutedIf marks the results that take adds.
+// mutedIf marks the results that take adds as muted if muted is true.
 func (t *trivyTarget) mutedIf(muted bool, take func()) {
 	from := len(t.rep.Results)
 	take()
@@ -189,7 +188,7 @@ func (t *trivyTarget) mutedIf(muted bool, take func()) {
 	}
 }
 
-// trivyProduct is what a class of targets was searched for.
+// trivyProduct returns the product of a class of targets.
 func trivyProduct(class read.Text) model.IssueType {
 	switch class {
 	case "config":
@@ -237,7 +236,7 @@ type trivyCode struct {
 	} `json:"Lines"`
 }
 
-// cause is the lines that are at fault, without those around them.
+// cause returns the lines that cause the finding, without context.
 func (c trivyCode) cause() read.Text {
 	var lines []string
 	for _, l := range c.Lines {
@@ -269,7 +268,7 @@ type trivySecret struct {
 	Rule      read.Text   `json:"RuleID"`
 	StartLine read.Number `json:"StartLine"`
 	EndLine   read.Number `json:"EndLine"`
-	Match     read.Text   `json:"Match"` // the line, with asterisks for the secret
+	Match     read.Text   `json:"Match"` // the line, with asterisks in place of the secret
 	trivyText
 }
 

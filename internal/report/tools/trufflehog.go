@@ -11,11 +11,11 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// truffleHogLine is one line of what TruffleHog writes: a finding, or, where
-// its log went into the same file, a message.
+// truffleHogLine is a line of TruffleHog's output: a finding, or a log message if both were written
+// to one file.
 type truffleHogLine struct {
 	Source struct {
-		Data map[string]json.RawMessage `json:"Data"` // by the kind of source, one
+		Data map[string]json.RawMessage `json:"Data"` // by kind of source; one entry
 	} `json:"SourceMetadata"`
 	Detector    read.Text            `json:"DetectorName"`
 	Description read.Text            `json:"DetectorDescription"`
@@ -28,8 +28,8 @@ type truffleHogLine struct {
 	Log         read.Text            `json:"msg"`
 }
 
-// ReadTruffleHog reads lines of JSON. The end of the file is the end of the
-// report: nothing else tells it, and a scan that found nothing is empty.
+// ReadTruffleHog reads lines of JSON. The format has no end marker, and a scan without findings is
+// empty.
 func ReadTruffleHog(in *format.Input, o format.Options) ([]*model.Report, error) {
 	n := newNative(in, o, "trufflehog")
 	err := n.Lines("findings", func(item string) error { return items(n, n.truffleHog)(item) })

@@ -1,2 +1,2 @@
-// Package vex reads OpenVEX, and holds what VEX documents of all formats share.
+// Package vex reads OpenVEX and contains the shared code for VEX documents of all formats.
 package vex

@@ -13,24 +13,24 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// openVEX gathers an OpenVEX document, of 0.2.0 or of 0.0.x, where names stand
-// in place of objects.
+// openVEX reads an OpenVEX document of version 0.2.0 or 0.0.x. In the latter, names replace
+// objects.
 type openVEX struct {
 	model.VEXDocument
 	context read.Text
-	limit   int // of what is told
-	told    int // products and subcomponents
+	limit   int // maximum number of products and subcomponents
+	told    int // number of products and subcomponents
 	said    Statements
 	refused model.Refusals
 }
 
-// openVEXStatement is one of statements.
+// openVEXStatement is an entry of statements.
 type openVEXStatement struct {
 	Vulnerability openVEXVulnerability `json:"vulnerability"`
 	Timestamp     read.Text            `json:"timestamp"`
 	LastUpdated   read.Text            `json:"last_updated"`
 	Products      []openVEXProduct     `json:"products"`
-	Subcomponents []openVEXComponent   `json:"subcomponents"` // of 0.0.x: of all products
+	Subcomponents []openVEXComponent   `json:"subcomponents"` // 0.0.x: of all products
 	Status        read.Text            `json:"status"`
 	StatusNotes   read.Text            `json:"status_notes"`
 	Justification read.Text            `json:"justification"`
@@ -38,7 +38,7 @@ type openVEXStatement struct {
 	ActionText    read.Text            `json:"action_statement"`
 }
 
-// openVEXVulnerability is an object, or its name.
+// openVEXVulnerability is an object, or a name.
 type openVEXVulnerability struct {
 	ID      read.Text  `json:"@id"`
 	Name    read.Text  `json:"name"`
@@ -56,7 +56,7 @@ func (v *openVEXVulnerability) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// openVEXComponent is a subcomponent: an object, or its name.
+// openVEXComponent is a subcomponent: an object, or a name.
 type openVEXComponent struct {
 	ID          read.Text `json:"@id"`
 	Identifiers struct {
@@ -79,7 +79,7 @@ func (c *openVEXComponent) names() []string {
 	return read.Texts{string(c.Identifiers.PURL), string(c.ID)}.Names()
 }
 
-// pkg is the package that a component is.
+// pkg returns the package of a component.
 func (c *openVEXComponent) pkg() (model.VEXPackage, bool) {
 	for _, name := range c.names() {
 		if pkg, ok := VexPackage(name); ok {
@@ -89,7 +89,7 @@ func (c *openVEXComponent) pkg() (model.VEXPackage, bool) {
 	return model.VEXPackage{}, false
 }
 
-// openVEXProduct is a component with others inside.
+// openVEXProduct is a component with subcomponents.
 type openVEXProduct struct {
 	component     openVEXComponent
 	subcomponents []openVEXComponent
@@ -155,7 +155,7 @@ func ReadOpenVEX(in *format.Input, o format.Options) ([]*model.Report, error) {
 	return []*model.Report{VexReport(o, d.VEXDocument, d.refused)}, nil
 }
 
-// element reads one statement.
+// element returns a function that reads one statement.
 func (d *openVEX) element(w *format.Walker) func(item string) error {
 	return func(item string) error {
 		var s openVEXStatement
@@ -177,16 +177,16 @@ func (d *openVEX) refuse(item, reason string) {
 	d.refused.Refuse(model.Refusal{Item: item, Reason: model.CutBytes(reason, read.MaxName)})
 }
 
-// openVEXStatuses are the statuses that OpenVEX has.
+// openVEXStatuses are the statuses of OpenVEX.
 var openVEXStatuses = []model.VEXStatus{
 	model.VEXNotAffected, model.VEXFixed, model.VEXAffected, model.VEXUnderInvestigation,
 }
 
-// Take adds what a statement says of each of its products, or tells why it
-// cannot. The error is for a document that says too much.
+// Take adds the statements about each product, or returns why the entry is invalid. It returns an
+// error if a limit is exceeded.
 func (d *openVEX) Take(item string, v *openVEXStatement) (misfit string, err error) {
 	s := model.VEXStatement{Names: VexNames(append([]string{string(v.Vulnerability.Name)}, v.Vulnerability.Aliases...)...)}
-	if len(s.Names) == 0 { // where only an address names it, the name is at its end
+	if len(s.Names) == 0 { // an @id without a name ends with the name
 		s.Names = VexNames(read.Base(v.Vulnerability.ID.Name()))
 	}
 	s.Status, _ = model.ParseVEXStatus(v.Status.Name())
@@ -213,8 +213,8 @@ func (d *openVEX) Take(item string, v *openVEXStatement) (misfit string, err err
 	return "", d.products(item, s, v)
 }
 
-// products adds a statement for each product, and one for all that are packages.
-// What is told twice counts once.
+// products adds a statement for each product, and one for all products that are packages. It
+// ignores duplicates.
 func (d *openVEX) products(item string, s model.VEXStatement, v *openVEXStatement) error {
 	packages, seen := s, map[string]bool{}
 	for i := range v.Products {
@@ -251,7 +251,7 @@ func (d *openVEX) products(item string, s model.VEXStatement, v *openVEXStatemen
 	return nil
 }
 
-// inside are the packages among subcomponents.
+// inside returns the packages among subcomponents.
 func (d *openVEX) inside(place string, subcomponents []openVEXComponent) (list []model.VEXPackage) {
 	for i := range subcomponents {
 		pkg, ok := subcomponents[i].pkg()
@@ -264,7 +264,7 @@ func (d *openVEX) inside(place string, subcomponents []openVEXComponent) (list [
 	return read.Distinct(list)
 }
 
-// explain adds the texts of a statement, or the triage that a Redoubt wrote.
+// explain adds the texts of a statement, or the triage if Redoubt wrote it.
 func (d *openVEX) explain(s *model.VEXStatement, v *openVEXStatement) {
 	first := v.ImpactText
 	if s.Status == model.VEXAffected {
@@ -286,7 +286,7 @@ func (d *openVEX) explain(s *model.VEXStatement, v *openVEXStatement) {
 	}
 }
 
-// ownStatuses are those that OpenVEX has no word for, by what stands for them.
+// ownStatuses maps statuses of OpenVEX to those of Redoubt that they replace.
 var ownStatuses = map[model.VEXStatus]model.VEXStatus{
 	model.VEXNotAffected: model.VEXFalsePositive, model.VEXAffected: model.VEXUnclaimed,
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// VexReport makes a report of a document that stands alone. A document that
-// does not name itself goes by its file.
+// VexReport returns the report of a VEX document. A document without a name is named after its
+// file.
 func VexReport(o format.Options, d model.VEXDocument, refused model.Refusals) *model.Report {
 	d.File = format.FileInRepository(o)
 	if d.Name == "" {
@@ -37,8 +37,8 @@ func VexNames(list ...string) []string {
 	return read.Distinct(names)
 }
 
-// VexPackage names the package of a package URL as findings do. It is false for
-// what is none, and for what is no package but holds some.
+// VexPackage returns the package of a package URL, named as in findings. It returns false for an
+// invalid package URL, and for types that contain packages instead of being one.
 func VexPackage(address string) (model.VEXPackage, bool) {
 	if !strings.HasPrefix(address, "pkg:") {
 		return model.VEXPackage{}, false
@@ -50,8 +50,8 @@ func VexPackage(address string) (model.VEXPackage, bool) {
 	return VexPackageOf(ecosystem, name, version), true
 }
 
-// holders are types of package URLs of what holds packages: repositories,
-// images and whatever has no registry.
+// holders are the types of package URLs that contain packages: repositories, images, and the
+// generic type.
 var holders = []string{
 	packageurl.TypeGithub, packageurl.TypeBitbucket, "gitlab",
 	packageurl.TypeOCI, packageurl.TypeDocker, packageurl.TypeGeneric,
@@ -63,18 +63,18 @@ func VexPackageOf(ecosystem, name, version string) model.VEXPackage {
 	return model.VEXPackage{Key: key, Version: purl.Version(key, read.Text(version).Name())}
 }
 
-// maxVEX is how much the statements of a document may weigh, in bytes. A few
-// bytes of a document ask for a statement, with all the names and the text that
-// stand there once: without a limit a small document is a large one in memory.
+// maxVEX is the maximum size of the statements of a document, in bytes. Each statement has a copy
+// of names and texts that the document contains once, so that a small document could need much
+// memory.
 const maxVEX = 64 << 20
 
-// Statements gathers those of a document while they are light enough.
+// Statements collects the statements of a document within the limit.
 type Statements struct {
 	List   []model.VEXStatement
 	weight int
 }
 
-// Add returns model.ErrTooLarge for a statement that is too much.
+// Add adds a statement. It returns model.ErrTooLarge if the limit is exceeded.
 func (l *Statements) Add(s model.VEXStatement) error {
 	if l.weight += weightOf(&s); l.weight > maxVEX {
 		return format.TooLarge("what the statements of the document say, told of each product and component,", maxVEX)
@@ -83,13 +83,13 @@ func (l *Statements) Add(s model.VEXStatement) error {
 	return nil
 }
 
-// weightOf is about what a statement takes when it is written out.
+// weightOf estimates the stored size of a statement, in bytes.
 func weightOf(s *model.VEXStatement) int {
 	n := len(s.Detail)
 	if s.Own != nil {
 		n += len(s.Own.Comment)
 	}
-	for _, name := range s.Names { // by which it is stored again
+	for _, name := range s.Names { // a statement is stored once per name
 		n += 64 + len(name)
 	}
 	for _, name := range s.Product {
@@ -101,10 +101,10 @@ func weightOf(s *model.VEXStatement) int {
 	return n
 }
 
-// About tells statements of one vulnerability apart by what they are about.
+// About returns the subject of a statement. It is unique among statements on one vulnerability.
 func About(s *model.VEXStatement) string { return fmt.Sprintf("%q %q", s.Product, s.Packages) }
 
-// Sole marks the statements of a document that speaks of one product only.
+// Sole marks the statements of a document about only one product.
 func Sole(statements []model.VEXStatement) {
 	products := map[string]bool{}
 	for i := range statements {
@@ -117,7 +117,8 @@ func Sole(statements []model.VEXStatement) {
 	}
 }
 
-// withoutQualifiers makes one of the package URLs of a product's builds.
+// withoutQualifiers removes the qualifiers of a package URL, so that all builds of a product are
+// equal.
 func withoutQualifiers(product string) string {
 	if strings.HasPrefix(product, "pkg:") {
 		product, _, _ = strings.Cut(product, "?")
@@ -125,12 +126,11 @@ func withoutQualifiers(product string) string {
 	return product
 }
 
-// ownNote is how a Redoubt tells a triage in text.
+// ownNote matches a triage in the text form that Redoubt writes.
 var ownNote = regexp.MustCompile(`^Redoubt triage: ([a-z]+)(?:, ([a-z_]+))?\.(?: ([\s\S]*))?$`)
 
-// ownTriage reads a triage that a Redoubt wrote, from its words. It counts only
-// where the statement is the one that Redoubt makes of it, so that nobody hides
-// one behind another.
+// ownTriage parses a triage that Redoubt wrote. It is used only if Redoubt would write the same
+// status for it, so that the text cannot contradict the statement.
 func ownTriage(s *model.VEXStatement, state, reason, comment string) {
 	var own model.VEXTriage
 	var ok bool
@@ -151,7 +151,7 @@ func ownTriage(s *model.VEXStatement, state, reason, comment string) {
 	s.Own, s.Justification, s.Detail = &own, made.Justification, made.Detail
 }
 
-// VexTime reads the first of some times that is one.
+// VexTime returns the first valid time.
 func VexTime(list ...string) time.Time {
 	for _, t := range list {
 		if at := format.Time(t).Time(); !at.IsZero() {

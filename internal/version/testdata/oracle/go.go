@@ -1,5 +1,5 @@
-// Adds to each pair on standard input the sign of its comparison by
-// golang.org/x/mod/semver; leaves out what that does not read.
+// This program appends to each pair of versions on standard input the sign of their comparison by
+// golang.org/x/mod/semver. It omits pairs that package cannot parse.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// prefixed writes a version of OSV, which leaves out the v, as Go does.
+// prefixed adds the v of Go's versions, which OSV omits.
 func prefixed(version string) string {
 	return "v" + strings.TrimPrefix(version, "v")
 }
