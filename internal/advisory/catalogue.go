@@ -18,7 +18,7 @@ type Catalogue struct {
 	ecosystems []string
 }
 
-// entry is a vulnerability of a catalogue.
+// entry is a vulnerability of a catalog.
 type entry struct {
 	group      int64
 	modified   int64 // microseconds since 1970
@@ -29,7 +29,7 @@ type entry struct {
 	malicious  bool
 }
 
-// CatalogueStore provides the contents of a catalogue.
+// CatalogueStore provides the contents of a catalog.
 type CatalogueStore interface {
 	// EachAdvisorySummary calls take with each stored summary.
 	EachAdvisorySummary(ctx context.Context, take func(model.AdvisorySummary)) error
@@ -216,8 +216,7 @@ func (s *Search) failedFilters(e *entry, ecosystem int, here bool) (fails int) {
 	return fails
 }
 
-// count adds a vulnerability to the count of each filter that is the only one to reject it, or to
-// all counts.
+// count adds a vulnerability to all counts, or to those of the only filter that rejects it.
 func (f *SearchResult) count(e *entry, fails int, here bool, perEcosystem []int) {
 	alone := func(bit int) bool { return fails&^bit == 0 }
 	if alone(failsSeverity) {

@@ -1,5 +1,5 @@
-// Package advisory reads OSV records, EPSS scores and the catalogue of exploited vulnerabilities,
-// and matches them with dependencies (docs/reference/advisories.md). It returns matches, from which
+// Package advisory reads OSV records, EPSS scores and the catalog of exploited vulnerabilities, and
+// matches them with dependencies (docs/reference/advisories.md). It returns matches, from which
 // package ingest creates findings. It contains no SQL or HTTP code; callers provide the version
 // orders as Orders.
 package advisory

@@ -98,8 +98,8 @@ func (f *Facts) Names() []string {
 	return out
 }
 
-// PreferredID returns the displayed name of a vulnerability: the lowest CVE, otherwise the lowest
-// GHSA, otherwise the lowest of the records' own ids.
+// PreferredID returns the displayed name of a vulnerability. It is the lowest CVE, otherwise the
+// lowest GHSA, otherwise the lowest of the records' own ids.
 func PreferredID(own, aliases []string) string {
 	best := func(list []string, prefix string) (lowest string) {
 		for _, id := range list {

@@ -11,11 +11,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// maxCatalogue limits the catalogue of exploited vulnerabilities, in bytes. Its actual size is
-// about 1.5 million bytes.
+// maxCatalogue limits the catalog of exploited vulnerabilities, in bytes. Its actual size is about
+// 1.5 million bytes.
 const maxCatalogue = 64 << 20
 
-// KEVFile is the catalogue of known exploited vulnerabilities.
+// KEVFile is the catalog of known exploited vulnerabilities.
 type KEVFile struct {
 	Version  string    // of the catalogue; empty if unknown
 	Released time.Time // zero if unknown
@@ -23,7 +23,7 @@ type KEVFile struct {
 	Broken   int // number of entries without a CVE or the date added
 }
 
-// ReadKEV reads the catalogue that CISA publishes, as JSON or compressed JSON. Invalid entries are
+// ReadKEV reads the catalog that CISA publishes, as JSON or compressed JSON. Invalid entries are
 // counted and skipped. A file without a list of entries is an error.
 func ReadKEV(r io.Reader) (f KEVFile, err error) {
 	plain, err := gunzip(r)

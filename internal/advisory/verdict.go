@@ -39,7 +39,7 @@ type fix struct {
 	place   int
 }
 
-// verdictKey contains everything that a verdict depends on: the place of the version, and its
+// verdictKey identifies versions with equal verdicts. It contains the place of the version, and its
 // spelling if a record lists it.
 type verdictKey struct {
 	place   int // 0 also for invalid versions
@@ -163,8 +163,8 @@ func (p *packageEntry) verdictOn(version string) *versionVerdict {
 	return out
 }
 
-// judge returns the groups that affect a version, as OSV defines the evaluation: it is listed or in
-// one of the ranges. An invalid version is affected only if it is listed, and has no upgrade.
+// judge returns the groups that affect a version, as OSV defines it: the version is listed or in a
+// range. An invalid version is affected only if it is listed, and has no upgrade.
 func (p *packageEntry) judge(v verdictKey) *versionVerdict {
 	affected := make([]bool, len(p.groups))
 	if v.listed != "" {
@@ -199,9 +199,9 @@ func (e *extent) fixAbove(place int) string {
 	return ""
 }
 
-// commonFix returns the lowest version above a place that one of the groups lists as fixed and that
-// no group affects, or "". The arguments groups and affected contain the same groups, as a list and
-// by index.
+// commonFix returns the lowest version above a place that fixes all groups, or "". One of the
+// groups must list it as fixed, and none may affect it. The arguments groups and affected contain
+// the same groups, as a list and by index.
 func (p *packageEntry) commonFix(place int, groups []int, affected []bool) string {
 	var spans []span
 	var candidates []fix

@@ -25,8 +25,8 @@ func each(t *testing.T, test func(w *world)) {
 	}
 }
 
-// TestRecordedRuns replays recorded scans: a full scan, a diff scan of a branch, and a full scan
-// after a fix and a move.
+// TestRecordedRuns replays recorded scans. These are a full scan, a diff scan of a branch, and a
+// full scan after a fix and a move.
 func TestRecordedRuns(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeBlock)

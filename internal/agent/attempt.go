@@ -141,9 +141,9 @@ func (a *Agent) attemptOf(r *http.Request, step model.FailedStep) model.FailedAt
 	}
 }
 
-// presented returns the deployment and id of the token of a rejected request, if the token exists,
-// and the reason for the rejection. The deployment in an unknown token is ignored, because tokens
-// can be forged.
+// presented returns the deployment and token id of a rejected request, and the reason. Both ids are
+// zero for an unknown token. The deployment in an unknown token is ignored, because tokens can be
+// forged.
 func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int64, tokenID, why string) {
 	secret := httpx.Credential(r)
 	if secret == "" {

@@ -31,8 +31,8 @@ type scanJob struct {
 }
 
 // jobToken returns the job token of a scan. It is derived from the scan, so that a repeated
-// completion creates one job. The API gives no access to this job, only to jobs that it created
-// itself.
+// completion creates one job. Clients cannot read this job, because the API only returns jobs that
+// it created itself.
 func jobToken(uniqueID string) string { return "scan:" + uniqueID }
 
 // queue stores a completion with the job that applies it, or returns an existing response. The scan

@@ -151,10 +151,10 @@ func ref(environment, branch string) string {
 	return model.FullRef(branch)
 }
 
-// repoID qualifies a repository's numeric id with the code host that issued it: host name, port
-// and, for a host that serves repositories below a path, that path. Two code hosts on one host name
-// have different repositories with the same id. It returns "" if a part of a repository is a
-// separate project, because such parts share the id of their repository.
+// repoID qualifies a repository's numeric id with the code host that issued it. The prefix is the
+// host name, the port and the path below which the host serves repositories. Two code hosts on one
+// host name have different repositories with the same id. It returns "" if a part of a repository
+// is a separate project, because such parts share the id of their repository.
 func repoID(id string, p model.Project, repository string) string {
 	u, err := url.Parse(p.URL)
 	if id == "" || p.Name != repository || err != nil || u.Hostname() == "" {

@@ -46,8 +46,8 @@ func TestBeginningsAreChecked(t *testing.T) {
 	}
 }
 
-// TestADryRunIsOfItsProject checks that a dry run uses the rules of its project, and that it is
-// hidden from callers without access to the project.
+// TestADryRunIsOfItsProject checks that a dry run uses the rules of its project. It must be hidden
+// from callers without access to the project.
 func TestADryRunIsOfItsProject(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeBlock)

@@ -36,8 +36,8 @@ func hostedAs(ctx context.Context, tx *store.Tx, c model.Connection, name string
 	return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: c.ID})
 }
 
-// TestARunStaysWithItsProject checks that a run keeps its project when the project changes before
-// the run ends.
+// TestARunStaysWithItsProject checks that a run remains assigned to its project when the project
+// changes before the run ends.
 func TestARunStaysWithItsProject(t *testing.T) {
 	each(t, func(w *world) {
 		bound := w.bound("platform/**")

@@ -19,8 +19,8 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// asked is a request to a route for a project that a restricted token cannot access, and for a
-// missing one. Braces in the path, query and body are replaced by identifiers of the project.
+// asked is a request for an inaccessible project and for a missing one. Braces in the path, query
+// and body are replaced by identifiers of the project.
 type asked struct{ query, body string }
 
 // begin returns a start request.
@@ -201,8 +201,8 @@ var boundAsks = map[string][]asked{
 	"resendNotification":       plain,
 }
 
-// hidden returns the identifiers of a project that a token for platform/** cannot access, and
-// matching identifiers of a missing one.
+// hidden returns identifiers of a project that is inaccessible for platform/** tokens, and of a
+// missing one.
 func hidden(w *world) (theirs, nobodys map[string][]string) {
 	w.Helper()
 	w.rules(model.ModeBlock)

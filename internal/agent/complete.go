@@ -202,8 +202,8 @@ func (c *completion) notRun() (gaps []model.ScanGap) {
 	return gaps
 }
 
-// finish adds the data of the completion and the policies to the report: the original rules, the
-// products and the inventories.
+// finish adds the data of the completion and the policies to the report. These are the original
+// rules, products, inventories and gaps.
 func (c *completion) finish() {
 	rep, rules, binds := c.rep, map[string]*model.Rule{}, map[string]bool{}
 	for i := range c.given.Rules {

@@ -34,7 +34,7 @@ func (w *wire) evalScan(ref, unique string, full bool, results []model.Result) (
 }
 
 // TestALinePutAboveOthersIsNotOneOfThem adds a call above three calls on main, for a rule without
-// metavariables. The scanner gives it the id of the first one.
+// metavariables. The scanner assigns the id of the first one to it.
 func TestALinePutAboveOthersIsNotOneOfThem(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/eval", first: "acme/eval", number: 11}

@@ -24,7 +24,7 @@ const (
 	loginsAtOnce    = 60
 )
 
-// loginKey matches the key of a scanner's token request, usually a UUID. It gives access to the
+// loginKey matches the key of a scanner's token request, usually a UUID. It grants access to the
 // token, so it must not be guessable.
 var loginKey = regexp.MustCompile(`^[0-9A-Za-z-]{32,128}$`)
 

@@ -108,8 +108,8 @@ func TestScanOfNothing(t *testing.T) {
 	w.same("the scan", "SCAN_STATUS_COMPLETED", w.scans()[0].Status)
 }
 
-// TestZombieScan checks that a scan is shown as never finished after an hour, and that a late
-// upload is still accepted.
+// TestZombieScan checks that a scan is shown as never finished after an hour. A late upload must
+// still be accepted.
 func TestZombieScan(t *testing.T) {
 	each(t, func(w *world) {
 		path := w.results()

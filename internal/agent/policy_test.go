@@ -31,8 +31,8 @@ func (w *world) savePolicy(slug string, change func(*model.Policy)) (saved model
 	return saved
 }
 
-// TestPathsExcludedWhileAScanRuns excludes a folder between the results of a scan and its
-// completion, and includes it again for a later scan.
+// TestPathsExcludedWhileAScanRuns excludes a folder between the results and the completion of a
+// scan. It includes the folder again for a later scan.
 func TestPathsExcludedWhileAScanRuns(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)

@@ -20,8 +20,8 @@ func (w *world) projectNames() (names []string) {
 	return names
 }
 
-// TestCodeHostsOnOneHostName checks that repositories of two code hosts remain two projects, even
-// if the hosts share a name and issue equal ids. A renamed repository must remain one project.
+// TestCodeHostsOnOneHostName checks repositories of two code hosts that share a host name and issue
+// equal ids. They must remain two projects. A renamed repository must remain one project.
 func TestCodeHostsOnOneHostName(t *testing.T) {
 	for name, hosts := range map[string][2]string{
 		"ports":    {"https://git.example:8443", "https://git.example:9443"},

@@ -24,8 +24,7 @@ const (
 	leaseLook    = time.Second
 )
 
-// tokenGrace is how long the token of a run remains valid after the run's time limit, for an upload
-// in progress.
+// tokenGrace extends the token of a run beyond the run's time limit, for an upload in progress.
 const tokenGrace = 5 * time.Minute
 
 // runnerRoutes returns the routes of runners for managed runs.

@@ -140,8 +140,8 @@ func (a *aligner) pairEqual(f *file, code func(*Row) Digest) {
 	}
 }
 
-// pairEdges pairs the remaining matches of several lines with equal first and last lines, if both
-// sides have the same number. The lines between them were edited.
+// pairEdges pairs the remaining matches with equal first and last lines, if both sides have the
+// same number. The lines between were edited.
 func (a *aligner) pairEdges(f *file) {
 	for _, k := range a.equal(f, func(r *Row) Digest { return r.Edges }) {
 		if len(k.old) == len(k.next) {

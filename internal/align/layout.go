@@ -27,8 +27,8 @@ var slashComments = map[string]bool{
 // A comment starts at a line start or after a space; // and /* also after one of ;,{}. Other marks
 // are code, for example in a URL, a regular expression, or ${name#prefix}.
 //
-// A match that consists of a comment, or that starts in one at the given column (from 1), retains
-// it, because it may contain a secret.
+// Loose retains the comments of a match that consists of a comment or starts in one at column,
+// counted from 1. Such a match may be a secret.
 func Loose(file, code string, column int) string {
 	ending := strings.ToLower(path.Ext(file))
 	hash, slash := hashComments[ending], slashComments[ending]

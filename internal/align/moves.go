@@ -70,13 +70,13 @@ type candidate struct {
 	same, kinds int // number of common rows, and of distinct lines among them
 }
 
-// moves returns the new paths of removed files, one to one. At least half of the rows must be
-// equal, where rows of one line count as one.
+// moves returns the new paths of removed files, one to one. At least half of the old file's rows
+// must be equal.
 //
 // With the same base name, the longest common suffix of the paths decides, then the number of equal
 // rows. A tie moves nothing. A file with a single row also needs the same parent folder name. With
 // another base name, at least two equal rows must differ from each other, because unrelated files
-// may share repeated rows.
+// may share repeated rows. Rows of one line count as one row for these two conditions.
 func (a *aligner) moves() map[string]string {
 	left, came := a.gone()
 	moved := map[string]string{}

@@ -362,8 +362,8 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	}
 }
 
-// TestUsesAreWrittenOnce checks that uses are written once, and that uses recorded during a failed
-// write are retained with the unwritten ones.
+// TestUsesAreWrittenOnce checks that uses are written once. Uses recorded during a failed write
+// must be retained with the unwritten ones.
 func TestUsesAreWrittenOnce(t *testing.T) {
 	var uses lastUses[string, int]
 	uses.note("a", 1)

@@ -48,9 +48,8 @@ const (
 	minGuess = 30.0
 )
 
-// guessBits estimates the entropy of a password against an attacker who first tries common
-// passwords, personal words, years, repetitions and sequences. It returns the cost of the cheapest
-// combination of such parts.
+// guessBits estimates the entropy of a password as that of its cheapest combination of guessable
+// parts. These are common passwords, personal words, years, repetitions and sequences.
 func guessBits(password string, about []string) float64 {
 	text := []rune(password)
 	text = text[:min(len(text), 4*MinPassword)]    // longer passwords are strong enough

@@ -63,7 +63,7 @@ type FactorStore interface {
 	// RemoveSecondFactor removes the second factor by a proof. It starts a new session and ends all
 	// others.
 	RemoveSecondFactor(ctx context.Context, p model.FactorProof, s model.Session, hash []byte) error
-	// PutRecoveryCodes replaces the recovery codes of a user. The asking session gets another
+	// PutRecoveryCodes replaces the recovery codes of a user. The session asking gets another
 	// secret, and all others end.
 	PutRecoveryCodes(ctx context.Context, asking model.Session, hashes [][]byte, hash []byte) error
 	// RemovePasskey removes a passkey of a user. It changes sessions like PutRecoveryCodes.
@@ -247,7 +247,7 @@ func (f *SecondFactors) Start(who SessionInfo, issuer string) (Enrolment, error)
 	return e, nil
 }
 
-// Resume reads an enrolment from Start for the same user and session. It returns a
+// Resume reads an Enrolment from Start for the same user and session. It returns a
 // *model.InvalidError for others, and for expired ones.
 func (f *SecondFactors) Resume(who SessionInfo, issuer, text string) (Enrolment, error) {
 	stale := model.Invalid("code", "the secret is of another session: start again")

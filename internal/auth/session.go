@@ -182,7 +182,7 @@ func (s *Sessions) Admit(name string, from Origin) error {
 }
 
 // Begin starts a session of an authenticated user and returns its new secret. It returns a
-// HalfError if the user has a second factor, ErrSignIn if the user is disabled, and
+// HalfError if the user has a second factor and ErrSignIn if the user is disabled. It returns
 // model.ErrConflict if the checked password has been changed.
 func (s *Sessions) Begin(
 	ctx context.Context, userID int64, method string, from Origin, p model.CheckedPassword,

@@ -134,8 +134,8 @@ func applyVEX(ctx context.Context, s Store, d model.VEXDocument, earlier []model
 	return apply(ctx, s, list, scopeOfVEX(d, earlier))
 }
 
-// scopeOfVEX returns the scope of all findings that a document or its earlier statements refer to,
-// or that the document decided.
+// scopeOfVEX returns the scope of the findings that a document, or its earlier statements, refer
+// to. It includes findings that the document decided.
 func scopeOfVEX(d model.VEXDocument, earlier []model.VEXStatement) model.ExceptionScope {
 	scope := model.ExceptionScope{Actors: []model.Actor{d.Actor()}}
 	for _, list := range [][]model.VEXStatement{d.Statements, earlier} {

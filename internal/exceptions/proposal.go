@@ -256,8 +256,8 @@ func drop(ctx context.Context, s Store, id int64) error {
 	return s.DeleteVEX(ctx, d)
 }
 
-// dropProposal deletes the proposal with the name of a document now in force, unless it is newer
-// and has other statements.
+// dropProposal deletes the proposal with the name of a document now in force. It retains newer
+// proposals with other statements.
 func dropProposal(ctx context.Context, s Store, d model.VEXDocument) error {
 	counts := d.Statements
 	d.Proposed = true

@@ -191,8 +191,8 @@ func standsForCode(f *model.Finding) bool {
 	return true
 }
 
-// renamedRules maps rules that only the stored side has to rules that only the report has, if they
-// differ only by the folder that Semgrep puts before the name.
+// renamedRules maps stored rules to reported rules with another folder before their name. Semgrep
+// prefixes the name with the folder. Rules that both sides have are excluded.
 func renamedRules(had, has map[string]bool) map[string]string {
 	type both struct{ old, next []string }
 	names := map[string]*both{}

@@ -44,8 +44,8 @@ func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, report
 	return summaries, nil
 }
 
-// tellDropped marks proposals that were dropped later in the same upload, for lack of space or
-// because another one has their name. Receipts must only refer to stored documents.
+// tellDropped marks proposals that were dropped later in the same upload. Limits or another
+// proposal of the same name are the cause. Receipts must only refer to stored documents.
 func tellDropped(summaries []Summary) {
 	gone, own := map[int64]bool{}, map[int64]bool{}
 	type scope struct{ name, ref string }

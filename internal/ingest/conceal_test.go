@@ -21,8 +21,8 @@ type teaching struct{ reports []*model.Report }
 
 func (r teaching) Reports(func(tool, rule string) bool) []*model.Report { return r.reports }
 
-// taught returns an upload that declares a rule with code findings a secrets rule, and reports some
-// of its results as secrets.
+// taught returns an upload that declares a rule a secrets rule and reports some results as secrets.
+// The rule has stored code findings.
 func taught(rule string, results ...model.Result) teaching {
 	secrets := &model.Rule{Name: rule, IssueType: model.Secrets, Message: "template", SecretType: "Example"}
 	for i := range results {
@@ -31,8 +31,8 @@ func taught(rule string, results ...model.Result) teaching {
 	return teaching{[]*model.Report{{Tool: "semgrep", Rules: []*model.Rule{secrets}, Results: results}}}
 }
 
-// TestSettleRewritesFindings draws findings of a rule and decisions on them, followed by a report
-// that declares the rule a secrets rule.
+// TestSettleRewritesFindings draws findings of a rule and decisions on them. A report then declares
+// the rule a secrets rule.
 func TestSettleRewritesFindings(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newMemory()
@@ -223,8 +223,8 @@ func TestAPolicyTeachesToo(t *testing.T) {
 	}
 }
 
-// TestBranchesKeepOneDecision checks that a secret on a branch and on the primary branch remain in
-// one lineage, regardless of the order of scans.
+// TestBranchesKeepOneDecision checks that a secret on two branches remains in one lineage,
+// regardless of the order of scans.
 func TestBranchesKeepOneDecision(t *testing.T) {
 	for _, order := range [][]string{{"main", "topic"}, {"topic", "main"}} {
 		m := newMemory()

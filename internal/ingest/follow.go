@@ -213,8 +213,8 @@ func (f *follower) isCovered(id model.Identity) bool {
 	return covered
 }
 
-// attributeToScans sets the first scan of a new finding to the scan that stated the lockfile,
-// because advisories have no scan. Unscanned marks findings that changed advisories produced.
+// attributeToScans sets the first scan of a new finding to the scan that stated the lockfile.
+// Advisories have no scan. Unscanned marks findings that changed advisories produced.
 func (f *follower) attributeToScans() {
 	for i := range f.plan.changes.Added {
 		w := &f.plan.changes.Added[i]

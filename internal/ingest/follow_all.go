@@ -12,9 +12,8 @@ import (
 // FollowAll runs Follow for several refs after advisories changed, and refreshes their scores. It
 // writes all changes together and returns one result for each ref, in the same order.
 //
-// A ref is postponed, without any write, if an earlier ref of its project changes: the second one
-// must be read after the first one is written. Refs are also postponed once most or more findings
-// have changed.
+// A ref is postponed if an earlier ref of its project changes, because it must be read after that
+// ref is written. Refs are also postponed once most or more findings have changed.
 func FollowAll(
 	ctx context.Context, s Store, ex Exceptions, list []model.Advised, at time.Time, most int,
 ) ([]model.Followed, error) {

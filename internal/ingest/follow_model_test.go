@@ -231,8 +231,8 @@ func shares(a, b *shelfRecord) bool {
 	return slices.Contains(names, b.id) || slices.ContainsFunc(b.aliases, func(n string) bool { return slices.Contains(names, n) })
 }
 
-// names returns all names of a group's records and the displayed one: the lowest CVE, otherwise the
-// lowest GHSA, otherwise the lowest name.
+// names returns all names of a group's records and the displayed one. That is the lowest CVE,
+// otherwise the lowest GHSA, otherwise the lowest name.
 func (s *shelf) names(group int) (all []string, shown string) {
 	for _, r := range s.records {
 		if r.group == group {

@@ -21,8 +21,7 @@ func (m shelfMatch) identity(group int) string {
 	return fmt.Sprint("advisory ", group, " ", m.lock, "/", m.pkg)
 }
 
-// isOf reports whether a row of the advisories belongs to the match, or to a group that was merged
-// into its group.
+// isOf reports whether a row of the advisories belongs to the match or to a merged group.
 func (m shelfMatch) isOf(r *shelfRow, former []int) bool {
 	return r.lock == m.lock && r.pkg == m.pkg && (r.group == m.group || slices.Contains(former, r.group))
 }
@@ -151,8 +150,8 @@ func (s *shelf) twins(ref string, m shelfMatch) (twins []*shelfRow, alive, justG
 	return twins, alive, justGone
 }
 
-// unite joins the lineages of a match, of groups merged into its group, and of the oldest of the
-// scanner's rows. The scanner's row is not joined if another of its rows already is.
+// unite joins the lineages of a match, of merged groups, and of the oldest of the scanner's rows.
+// The scanner's row is not joined if another of its rows already is.
 func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfRow, then []standing, over map[string]*modelLineage) {
 	var l *modelLineage
 	if row != nil {
@@ -236,10 +235,10 @@ func apart(now []standing, a, b *modelLineage, inFiles bool) bool {
 	return false
 }
 
-// split reduces a lineage to one finding of a source on a ref, or to as many as the primary branch
-// has. Several names of a package in one lockfile are exempt. Findings of the primary branch
-// remain, then the oldest. The others start lineages, as do findings added by a diff report if the
-// primary branch has the lineage only elsewhere.
+// split reduces a lineage to one finding of a source on a ref, or to the primary branch's number.
+// Several names of a package in one lockfile are exempt. Findings of the primary branch remain,
+// then the oldest. The others start lineages, as do findings added by a diff report if the primary
+// branch has the lineage only elsewhere.
 func (s *shelf) split(ref string, scanner, full bool, now []standing, added []*shelfRow) {
 	primary := s.onPrimary(ref, scanner, now)
 	count := map[*modelLineage]int{}

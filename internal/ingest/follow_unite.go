@@ -193,8 +193,8 @@ func (f *follower) uniteFormerLineages(i int, row *model.Finding, renamed bool) 
 }
 
 // uniteTwins joins scanner findings of a match to the lineage of the match. If both lineages have
-// findings on the same ref, as after a move and a copy, the match changes to the lineage of the
-// scanner's finding on this ref.
+// findings on the same ref, the match changes to the lineage of the scanner's finding on this ref.
+// This occurs after a move and a copy.
 func (f *follower) uniteTwins(i int, row *model.Finding) {
 	id := f.sightings[i].Finding.Identity
 	j := &f.plan.lineages
@@ -238,7 +238,7 @@ func (f *follower) uniteUnlessApart(a, b int64) bool {
 
 // speaks reports whether a finding of the advisories may change to the lineage of a scanner's
 // finding. That finding must be live or close in this commit, unless the match has no finding yet.
-// An earlier scanner finding says nothing about a finding that moved here since.
+// An earlier scanner finding is unrelated to a finding that moved here since.
 func (f *follower) speaks(row *model.Finding, t model.Subject) bool {
 	return row == nil || live(t.State) || t.ChangedAt.Equal(f.plan.At)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// blindReport returns Semgrep's report of calls, one a line from the top, without login: it has
-// neither their code nor an id.
+// blindReport returns Semgrep's report of calls, one a line, without login. It has neither their
+// code nor an id.
 func blindReport(t interface{ Fatal(...any) }, calls []string) *model.Report {
 	var results []reporttest.Result
 	for i, call := range calls {

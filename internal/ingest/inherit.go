@@ -16,9 +16,9 @@ func bodiesOf(ctx context.Context, s Store, ids []int64) (map[int64]model.Findin
 	return s.FindingBodies(ctx, ids)
 }
 
-// inheritBlind gives results without code the identities of paired findings on the primary branch.
-// It pairs file by file, in the first full scan of a ref. Without it, a branch would have none of
-// the decisions, because results without code share no identity.
+// inheritBlind sets the identities of results without code to those of paired findings on the
+// primary branch. It pairs file by file, in the first full scan of a ref. Without it, a branch
+// would have none of the decisions, because results without code share no identity.
 func (u *Upload) inheritBlind(ctx context.Context, s Store, project model.Project, sightings []Sighting) (err error) {
 	blind := slices.ContainsFunc(sightings, func(s Sighting) bool { return s.blind })
 	if !blind || !u.Full || u.Ref == project.Primary() {

@@ -115,9 +115,9 @@ func (s Scope) coverageNow(was, now *model.Finding) model.Coverage {
 	return model.CoverageMissed
 }
 
-// counted reports whether a finding was seen by the last scan of the same kind, full or diff, with
-// the same coverage. Findings ever seen by a full scan are never counted for diff scans, because
-// the base of the diff may contain them.
+// counted reports whether the last scan of the same kind, full or diff, saw a finding with the same
+// coverage. Findings ever seen by a full scan are never counted for diff scans, because the base of
+// the diff may contain them.
 func (s Scope) counted(f *model.Finding) bool {
 	return live(f.State) && f.Coverage == s.coverage(f.RuleName, f.Path) && f.SeenByFull == s.Full
 }

@@ -276,8 +276,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestLineagesMerge checks that two findings are merged if a file moved on one ref and was first
-// seen at its new path on another.
+// TestLineagesMerge moves a file on one ref that was first seen at its new path on another. The two
+// lineages must be merged.
 func TestLineagesMerge(t *testing.T) {
 	person, worker := model.Actor{Kind: "token"}, model.Actor{Kind: "system"}
 	none := model.Triage{State: model.TriageUntriaged}
@@ -317,8 +317,8 @@ func TestLineagesMerge(t *testing.T) {
 	}
 }
 
-// TestDiffScanMovesNothing checks that a diff scan's finding at a removed path is not moved,
-// because it may have been fixed there.
+// TestDiffScanMovesNothing checks that diff scans do not move findings, because the finding at the
+// old path may have been fixed.
 func TestDiffScanMovesNothing(t *testing.T) {
 	diff := func(results ...model.Result) Upload {
 		return upload(full(results...), func(u *Upload) {

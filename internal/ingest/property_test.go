@@ -140,7 +140,7 @@ func TestHistoriesKeepWhatIsTrue(t *testing.T) {
 }
 
 // TestMovedFilesAreFollowed checks that findings follow a file that only moved between two full
-// scans, as [told.followsFiles] defines, regardless of edits in other files.
+// scans, as [told.followsFiles] defines. Edits in other files must have no effect.
 func TestMovedFilesAreFollowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTree()
@@ -288,8 +288,8 @@ func TestOrderOfResultsMeansNothing(t *testing.T) {
 	})
 }
 
-// TestSameFindingsWriteNothing checks that a scan of another commit with equal findings writes only
-// its own row and the project's scan time.
+// TestSameFindingsWriteNothing checks that a scan with equal findings writes only its own row and
+// the project's scan time.
 func TestSameFindingsWriteNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTree()

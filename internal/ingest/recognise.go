@@ -101,8 +101,8 @@ func (p *planner) freshIdentity(kind model.IdentityKind) model.Identity {
 	)
 }
 
-// detailLevel ranks the known details of a finding: 0 without code, 1 with code, 2 with code and
-// the scanner's own match_based_id.
+// detailLevel ranks the known details of a finding. It is 0 without code and for dependencies, 1
+// with code, and 2 with code and the scanner's own match_based_id.
 func detailLevel(f *model.Finding) int {
 	switch {
 	case f.Identity.Kind == model.IdentityMatchBased && f.CodeHash != (model.Digest{}):
@@ -113,8 +113,8 @@ func detailLevel(f *model.Finding) int {
 	return 1
 }
 
-// otherRule reports whether the rule of a finding changed: its name, or its text, which only the
-// scanner's own ids include.
+// otherRule reports whether the name or text of a finding's rule changed. Only the scanner's own
+// ids include the text.
 func otherRule(row, f *model.Finding) bool {
 	if detailLevel(f) != detailLevel(row) {
 		return false

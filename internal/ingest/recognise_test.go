@@ -102,8 +102,8 @@ func TestSnippetAndMatchBasedID(t *testing.T) {
 	}
 }
 
-// TestReturnUnderAnOlderIdentity checks that a finding that returns with an older identity of its
-// lineage is the same, regardless of the scan's coverage.
+// TestReturnUnderAnOlderIdentity checks that a finding returns under an older identity of its
+// lineage, regardless of the scan's coverage.
 func TestReturnUnderAnOlderIdentity(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("app/a.py", 3, "x")))
@@ -116,8 +116,8 @@ func TestReturnUnderAnOlderIdentity(t *testing.T) {
 	}
 }
 
-// TestCopyIsAnotherFinding checks that a diff scan with a file at its old path does not change the
-// finding at the new path.
+// TestCopyIsAnotherFinding reports a moved file at its old path by a diff scan. The finding at the
+// new path must not change.
 func TestCopyIsAnotherFinding(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("app/a.py", 3, "x")))
@@ -158,8 +158,8 @@ func TestMoveWithoutPattern(t *testing.T) {
 	}
 }
 
-// TestRuleFromAnotherFolder checks that a rule loaded from another folder is the same, even if the
-// report lists the rules that ran. A rule with another name is not.
+// TestRuleFromAnotherFolder checks that a rule from another folder is the same, even if the report
+// lists the rules that ran. A rule with another name is not.
 func TestRuleFromAnotherFolder(t *testing.T) {
 	named := func(name string) model.Result {
 		r := matched("a.py", 3, "x")
@@ -209,8 +209,8 @@ func TestReportThatHidesMuted(t *testing.T) {
 	}
 }
 
-// TestSecretOfARuleFromAFolder checks that a secret is one finding, whether reported by its line
-// only or with its value, and by a rule from any folder.
+// TestSecretOfARuleFromAFolder checks that a secret is one finding. Reports may contain its line
+// only or its value, and rules may be from any folder.
 func TestSecretOfARuleFromAFolder(t *testing.T) {
 	scanned, imported := secret("a.py", 1, 1), secret("a.py", 1, 1)
 	rule := *imported.Rule

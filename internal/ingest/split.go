@@ -49,8 +49,7 @@ func (b beside) together(xs, ys []int64, holds func(f, g model.Finding) bool) bo
 	return false
 }
 
-// loadBeside reads the live findings, on all refs, of lineages that the plan may join, or that may
-// get several findings on this ref.
+// loadBeside reads the live findings, on all refs, of lineages that the plan may join or split.
 func (a *application) loadBeside(ctx context.Context, stored Stored, sightings []Sighting) (b beside, err error) {
 	isProposed := func(s Sighting) bool { return s.Proposed }
 	proposed := a.scan.Ref != a.project.Primary() && slices.ContainsFunc(sightings, isProposed)

@@ -6,8 +6,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestOriginal checks that the finding of the primary branch remains if a lineage has several on a
-// ref, and otherwise the first.
+// TestOriginal checks which of several findings of a lineage remains: that of the primary branch,
+// otherwise the first.
 func TestOriginal(t *testing.T) {
 	identity := func(n byte) model.Identity {
 		return model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{n}}

@@ -26,7 +26,7 @@ import (
 var storeChecks = flag.Int("store.checks", 25, "random histories for each engine on real stores")
 
 // TestHistoriesOnRealStores checks the properties of [truth] and the lists of the index on real
-// stores, after every upload, decision and deletion of a ref.
+// stores. It does so after every upload, decision and deletion of a ref.
 func TestHistoriesOnRealStores(t *testing.T) {
 	storetest.Checks(t, *storeChecks)
 	for _, engine := range storetest.Engines {

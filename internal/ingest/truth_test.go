@@ -181,8 +181,8 @@ func (n *told) closesWhatItMay(sum Summary) {
 	}
 }
 
-// goesNowhereElse checks that a live finding continues only as its own code, and in another file
-// only if that file continues its file.
+// goesNowhereElse checks that a live finding continues only as its own code. It may continue in
+// another file only if that file continues its file.
 func (n *told) goesNowhereElse() {
 	for id, s := range n.is {
 		was, there := n.before[id]

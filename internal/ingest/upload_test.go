@@ -78,7 +78,8 @@ func TestBrokenItemsLoseNothingElse(t *testing.T) {
 }
 
 // TestManyBrokenItemsAreCounted checks that the first refusals of a report are stored and the
-// others counted: in the summary, in the scan's account, and in the error of a strict upload.
+// others counted. This applies to the summary, the scan's account, and the error of a strict
+// upload.
 func TestManyBrokenItemsAreCounted(t *testing.T) {
 	report := full(matched("a.py", 1, "x"))
 	for range 1000 {

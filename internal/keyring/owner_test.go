@@ -44,8 +44,8 @@ func TestAReplacedFileKeepsItsOwnerAndMode(t *testing.T) {
 	}
 }
 
-// TestOneOfManyRenames checks that exactly one of several processes creates the file on a file
-// system without links.
+// TestOneOfManyRenames checks that exactly one of several concurrent calls creates the file on a
+// file system without links.
 func TestOneOfManyRenames(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "key")

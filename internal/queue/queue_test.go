@@ -329,8 +329,8 @@ func TestAResultThatBreaksTheConnectionEnds(t *testing.T) {
 	})
 }
 
-// TestJobThatKillsItsProcessFails checks that a job which kills its process is limited by the
-// number of claims, because it returns no errors.
+// TestJobThatKillsItsProcessFails checks that the number of claims limits a job that kills its
+// process. Such a job returns no errors.
 func TestJobThatKillsItsProcessFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("deadly", "other")
