@@ -17,7 +17,7 @@ const maxCatalogue = 64 << 20
 
 // KEVFile is the catalog of known exploited vulnerabilities.
 type KEVFile struct {
-	Version  string    // of the catalogue; empty if unknown
+	Version  string    // of the catalog; empty if unknown
 	Released time.Time // zero if unknown
 	Entries  []model.KEV
 	Broken   int // number of entries without a CVE or the date added
