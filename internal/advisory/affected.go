@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// placer tells where a version stands on the scale of a package: see Order.
+// placer returns the place of a version on the scale of a package. See Order.
 type placer func(version string) (place int, ok bool)
 
-// span is a stretch of a scale: the places from one up to another, without it.
+// span is a half-open interval of places on a scale.
 type span struct{ from, to int }
 
-// forever is behind every place.
+// forever is greater than every place.
 const forever = math.MaxInt
 
-// spans are the affected places as OSV defines the evaluation, apart from the
-// versions that are listed letter by letter. Other spellings of a listed
-// version, as 1.0 of 1.0.0, matter only where no range says the same more exactly.
+// spans returns the affected places as OSV defines the evaluation, without exact matches of listed
+// versions. Listed versions are placed on the scale only if there are no ranges, so that other
+// spellings match, such as 1.0 for 1.0.0.
 func (a *Affected) spans(place placer) (out []span) {
 	for _, r := range a.Ranges {
 		out = append(out, r.spans(place)...)
@@ -33,7 +33,7 @@ func (a *Affected) spans(place placer) (out []span) {
 	return out
 }
 
-// onScale lists the versions whose places spans asks for.
+// onScale returns the versions that spans places on the scale.
 func (a *Affected) onScale() (out []string) {
 	for _, r := range a.Ranges {
 		for _, e := range r.Events {
@@ -46,19 +46,17 @@ func (a *Affected) onScale() (out []string) {
 	return out
 }
 
-// step is an event on a scale: from a place on it decides, until a later step
-// does.
+// step is an event on a scale. It applies from its place up to the next step.
 type step struct {
-	order, rank int // of the walk
+	order, rank int // sort keys
 	from        int
 	opens       bool
 }
 
-// spans walks the events in the order of their versions: from an introduction on
-// versions are affected, from a fix on they are not, nor behind a last affected
-// version. The last event that is not later than a version decides. A limit
-// bounds all of it. A range with an event that is no version holds nothing. The stretches
-// come in no order.
+// spans evaluates the events in the order of their versions. Versions are affected from an
+// introduction up to a fix or past a last affected version. The last event at or before a version
+// decides. A limit bounds the whole range. A range with an event that is not a version is empty.
+// The spans are unordered.
 func (r Range) spans(place placer) (out []span) {
 	steps, end, ok := r.steps(place)
 	if !ok {
@@ -76,12 +74,12 @@ func (r Range) spans(place placer) (out []span) {
 	return out
 }
 
-// steps returns the events in the order of their versions, and at the same version what
-// closes before introductions, unless the two are written as a pair, and the place of the
-// highest limit. The version 0 comes before all, and * before all others.
+// steps returns the events in the order of their versions, and the place of the highest limit. At
+// the same version, closing events precede introductions, unless the two are written as a pair. The
+// version 0 precedes all others, and * all except 0.
 func (r Range) steps(place placer) (steps []step, end int, ok bool) {
 	limits, limited := 0, false
-	var previous step // as written
+	var previous step // in the written order
 	for _, e := range r.Events {
 		v := e.version()
 		at, ok := place(v)
@@ -122,7 +120,7 @@ func (r Range) steps(place placer) (steps []step, end int, ok bool) {
 	return steps, limits, true
 }
 
-// union returns stretches of a scale in order, those that touch as one.
+// union sorts spans and merges adjacent and overlapping ones.
 func union(spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	out := spans[:0]
@@ -136,7 +134,7 @@ func union(spans []span) []span {
 	return out
 }
 
-// contains reports whether a place lies in one of the spans, which are a union.
+// contains reports whether a place is in one of the spans, which must be a union.
 func contains(spans []span, place int) bool {
 	i, found := slices.BinarySearchFunc(spans, place, func(s span, place int) int { return cmp.Compare(s.from, place) })
 	return found || i > 0 && place < spans[i-1].to
@@ -144,8 +142,8 @@ func contains(spans []span, place int) bool {
 
 func (e Event) version() string { return cmp.Or(e.Introduced, e.Fixed, e.LastAffected, e.Limit) }
 
-// rank orders events of one version: stretches that touch are one stretch, and what closes
-// right behind its own introduction leaves nothing.
+// rank orders events of one version. Closing events come first, so that adjacent spans merge. A
+// closing event directly after its own introduction comes last, so that the span is empty.
 func rank(opens, closesPrevious bool) int {
 	switch {
 	case opens:
@@ -156,7 +154,7 @@ func rank(opens, closesPrevious bool) int {
 	return 0
 }
 
-// Fixes lists the versions that the record calls fixed.
+// Fixes returns the versions that the record lists as fixed.
 func (a *Affected) Fixes() (out []string) {
 	for _, r := range a.Ranges {
 		for _, e := range r.Events {
@@ -168,7 +166,7 @@ func (a *Affected) Fixes() (out []string) {
 	return out
 }
 
-// Describe tells the affected versions in a line, for people.
+// Describe returns the affected versions as one line of text for users.
 func (a *Affected) Describe() string {
 	var parts []string
 	for _, r := range a.Ranges {

@@ -6,15 +6,15 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// StaleAfter is the age at which what was loaded is warned about.
+// StaleAfter is the age from which a source counts as stale.
 const StaleAfter = 48 * time.Hour
 
-// staleScores is how old the day may be that EPSS scores are of; they come
-// daily, and a file that was carried in may be old although it was loaded now.
+// staleScores is the maximum age of EPSS scores by their date. Scores are published daily, but an
+// imported file may be older than its import.
 const staleScores = 7 * 24 * time.Hour
 
-// Age says when a source was last found to be up to date, and whether that, or
-// what it holds, is so long ago that people should be warned.
+// Age returns when a source was last checked or loaded, and whether it is stale. It is also stale
+// if its EPSS scores are old or the last update failed.
 func Age(now time.Time, s model.AdvisorySource) (at time.Time, stale bool) {
 	at = s.CheckedAt
 	if s.LoadedAt.After(at) {

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/version"
 )
 
-// leavingOrder ends a context as soon as versions are sorted.
+// leavingOrder is an order that cancels a context when versions are sorted.
 type leavingOrder struct {
 	version.Order
 	leave  func()

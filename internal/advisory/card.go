@@ -8,8 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// CVSS returns the score and vector that a database gives, of the newest version
-// of CVSS; 0 and nothing when none does.
+// CVSS returns the score and vector of the newest CVSS version in the records, or 0 and "".
 func (v *Vulnerability) CVSS() (score float64, vector string) {
 	for i := range v.Records {
 		r := &v.Records[i]
@@ -44,16 +43,16 @@ func (v *Vulnerability) ListSummary() model.AdvisorySummary {
 	return c
 }
 
-// CardStore is what making cards needs.
+// CardStore provides the storage of FillCards.
 type CardStore interface {
-	// GroupsWithoutCard reads groups after an id that have no card, by id.
+	// GroupsWithoutCard reads groups without a summary and with a greater id than after, by id.
 	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
-	// PutAdvisorySummaries stores cards.
+	// PutAdvisorySummaries stores summaries.
 	PutAdvisorySummaries(ctx context.Context, cards []model.AdvisorySummary) error
 }
 
-// FillCards makes the cards that are missing, batch by batch, and returns how
-// many. One that broke off is gone on with by the next.
+// FillCards stores the missing summaries in batches and returns their number. An interrupted run is
+// continued by the next one.
 func FillCards(ctx context.Context, s CardStore) (made int, err error) {
 	err = missingCards(ctx, s, func(cards []model.AdvisorySummary) error {
 		made += len(cards)
@@ -62,7 +61,7 @@ func FillCards(ctx context.Context, s CardStore) (made int, err error) {
 	return made, err
 }
 
-// missingCards hands over the cards of groups that have none.
+// missingCards calls take with the missing summaries, batch by batch.
 func missingCards(ctx context.Context, s interface {
 	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
 }, take func([]model.AdvisorySummary) error,
@@ -87,7 +86,7 @@ func missingCards(ctx context.Context, s interface {
 	}
 }
 
-// Cards reads the cards of groups, and makes those that are missing.
+// Cards returns the summaries of groups. It computes missing ones and does not store them.
 func Cards(ctx context.Context, s interface {
 	AdvisorySummaries(ctx context.Context, groups []int64) (map[int64]model.AdvisorySummary, error)
 	AdvisoryGroupsByID(ctx context.Context, ids []int64) (map[int64]model.AdvisoryGroup, error)

@@ -10,16 +10,15 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Catalogue has all vulnerabilities in memory, packed, to search them: some
-// hundred bytes each, of which most are the text that is searched. It never
-// changes once it is made, so it is safe for concurrent use.
+// Catalogue is an in-memory search index of all vulnerabilities. Each takes a few hundred bytes,
+// mostly searchable text. It is immutable and therefore safe for concurrent use.
 type Catalogue struct {
 	entries    []entry // the newest first
 	text       []byte  // lower case: names, packages and summary of each
 	ecosystems []string
 }
 
-// entry is a vulnerability of a catalogue.
+// entry is a vulnerability of a catalog.
 type entry struct {
 	group      int64
 	modified   int64 // microseconds since 1970
@@ -30,18 +29,18 @@ type entry struct {
 	malicious  bool
 }
 
-// CatalogueStore is what a catalogue is made of.
+// CatalogueStore provides the contents of a catalog.
 type CatalogueStore interface {
-	// EachAdvisorySummary hands over all cards.
+	// EachAdvisorySummary calls take with each stored summary.
 	EachAdvisorySummary(ctx context.Context, take func(model.AdvisorySummary)) error
-	// GroupsWithoutCard reads groups after an id that have no card, by id.
+	// GroupsWithoutCard reads groups without a summary and with a greater id than after, by id.
 	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
-	// ExploitedNames lists the CVEs that are known to be exploited.
+	// ExploitedNames returns the CVEs that are known to be exploited.
 	ExploitedNames(ctx context.Context) ([]string, error)
 }
 
-// NewCatalogue reads all vulnerabilities. Those without a card are made one of,
-// which takes longer and stores nothing.
+// NewCatalogue reads all vulnerabilities. It computes missing summaries, which is slower, and does
+// not store them.
 func NewCatalogue(ctx context.Context, s CatalogueStore) (*Catalogue, error) {
 	names, err := s.ExploitedNames(ctx)
 	if err != nil {
@@ -88,10 +87,10 @@ func (c *Catalogue) add(card model.AdvisorySummary, exploited map[string]bool) {
 	c.entries = append(c.entries, e)
 }
 
-// maxEcosystems is how many are told apart; the last stands for all others.
+// maxEcosystems is the number of distinguished ecosystems. The last one stands for all others.
 const maxEcosystems = 64
 
-// OtherEcosystems stands for those beyond the first that are told apart.
+// OtherEcosystems is the name for ecosystems above the limit.
 const OtherEcosystems = "others"
 
 func (c *Catalogue) ecosystem(name string) int {
@@ -108,47 +107,47 @@ func (c *Catalogue) ecosystem(name string) int {
 	return len(c.ecosystems) - 1
 }
 
-// Len returns how many vulnerabilities there are.
+// Len returns the number of vulnerabilities.
 func (c *Catalogue) Len() int { return len(c.entries) }
 
-// Presence says how much of a vulnerability is here.
+// Presence counts the findings of a vulnerability in the deployment.
 type Presence struct {
-	Findings  int // open, as lists count them: each once, on its primary branch where it is there
+	Findings  int // open, counted as in lists: each once, preferably on its primary branch
 	Projects  int
-	Elsewhere int // further ones that are open on other branches only
+	Elsewhere int // additional ones that are open on other branches only
 }
 
-// Here reports whether anything of it is open, on whatever branch.
+// Here reports whether there are open findings on any branch.
 func (p Presence) Here() bool { return p.Findings+p.Elsewhere > 0 }
 
-// Search selects vulnerabilities; zero members do not filter.
+// Search selects vulnerabilities. Zero fields do not filter.
 type Search struct {
-	Text      string // words, all of which a name, package or summary holds, in any case
+	Text      string // words, all of which must be in a name, package or summary, case-insensitive
 	Ecosystem string // as Ecosystem spells it
 	Severity  model.Severity
-	Unrated   bool // only what no database rates
+	Unrated   bool // only vulnerabilities that no database rates
 	Exploited bool
 	Malicious bool
-	Affecting bool // only what is here
+	Affecting bool // only vulnerabilities with open findings here
 
-	Here map[int64]Presence // by group: what is here, which comes first
+	Here map[int64]Presence // by group: findings here, which are listed first
 	Skip int
 	Size int
 }
 
-// SearchResult answers a Search. Each count is what choosing it would leave, under the
-// other filters.
+// SearchResult is the result of a Search. Each count is the number of results with that filter
+// value, under the other filters.
 type SearchResult struct {
 	Total      int
 	Groups     []int64                // of the page
-	Severities map[model.Severity]int // 0 has those that no database rates
+	Severities map[model.Severity]int // 0 counts unrated ones
 	Ecosystems map[string]int
 	Exploited  int
 	Malicious  int
 	Affecting  int
 }
 
-// The filters of a search, as bits of those that a vulnerability fails.
+// Filters of a search, as bits for the filters that reject a vulnerability.
 const (
 	failsEcosystem = 1 << iota
 	failsSeverity
@@ -157,8 +156,8 @@ const (
 	failsHere
 )
 
-// Search looks through all: what is here first, the worst first, then the
-// others, the newest first.
+// Search returns vulnerabilities with findings here first, ordered by risk, then the others, newest
+// first.
 func (c *Catalogue) Search(s Search) SearchResult {
 	out := SearchResult{Severities: map[model.Severity]int{}, Ecosystems: map[string]int{}}
 	var words [][]byte
@@ -174,7 +173,7 @@ func (c *Catalogue) Search(s Search) SearchResult {
 		is = is && presence.Here()
 		fails := s.failedFilters(e, wanted, is)
 		if fails&(fails-1) != 0 || !c.matchesText(e, words) {
-			continue // two filters or the text keep it out of all counts
+			continue // rejected by two filters or the text, so not in any count
 		}
 		out.count(e, fails, is, perEcosystem)
 		switch {
@@ -217,7 +216,7 @@ func (s *Search) failedFilters(e *entry, ecosystem int, here bool) (fails int) {
 	return fails
 }
 
-// count counts a vulnerability for each filter that alone may keep it out.
+// count adds a vulnerability to all counts, or to those of the only filter that rejects it.
 func (f *SearchResult) count(e *entry, fails int, here bool, perEcosystem []int) {
 	alone := func(bit int) bool { return fails&^bit == 0 }
 	if alone(failsSeverity) {
@@ -239,7 +238,7 @@ func (f *SearchResult) count(e *entry, fails int, here bool, perEcosystem []int)
 	}
 }
 
-// matchesText reports whether the text of an entry has all words.
+// matchesText reports whether the text of an entry contains all words.
 func (c *Catalogue) matchesText(e *entry, words [][]byte) bool {
 	text := c.text[e.from:e.to]
 	return !slices.ContainsFunc(words, func(word []byte) bool { return !bytes.Contains(text, word) })
@@ -253,13 +252,13 @@ func (c *Catalogue) riskier(a, b int, here map[int64]Presence) int {
 		}
 		return 0
 	}
-	severity := func(e *entry) model.Severity { return Rating{Severity: e.severity}.Or() } // as their findings count
+	severity := func(e *entry) model.Severity { return Rating{Severity: e.severity}.Or() } // as for findings
 	return cmp.Or(cmp.Compare(severity(y), severity(x)), cmp.Compare(exploited(y), exploited(x)),
 		cmp.Compare(here[y.group].Projects, here[x.group].Projects),
 		cmp.Compare(here[y.group].Findings, here[x.group].Findings))
 }
 
-// Exploited lists the groups of a set that are known to be exploited.
+// Exploited returns the groups of a set that are known to be exploited.
 func (c *Catalogue) Exploited(groups []int64) map[int64]bool {
 	asked := make(map[int64]bool, len(groups))
 	for _, id := range groups {

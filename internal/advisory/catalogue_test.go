@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// stall holds cards in memory.
+// stall is a CatalogueStore in memory.
 type stall struct {
 	cards     []model.AdvisorySummary
 	exploited []string
@@ -53,7 +53,7 @@ func someCards(t *rapid.T) (s stall) {
 	return s
 }
 
-// fits says of a card whether a search selects it, in the plainest form.
+// fits reports whether a search selects a summary, in a simple implementation.
 func (s stall) fits(q advisory.Search, c model.AdvisorySummary) bool {
 	text := strings.ToLower(strings.Join(append(append(slices.Clone(c.Names), c.Packages...), c.Summary), "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(q.Text)) {
@@ -75,7 +75,7 @@ func (s stall) matching(q advisory.Search) (out []model.AdvisorySummary) {
 	return out
 }
 
-// order is that of lists: what is here first, the worst first; then the newest.
+// order returns the order of lists: vulnerabilities here by risk, then the others, newest first.
 func (s stall) order(q advisory.Search) func(a, b model.AdvisorySummary) int {
 	flag := func(b bool) int {
 		if b {
@@ -101,8 +101,8 @@ func (s stall) order(q advisory.Search) func(a, b model.AdvisorySummary) int {
 	}
 }
 
-// A search finds, counts and orders as looking at each vulnerability does; each
-// count of a filter is what choosing it leaves.
+// TestCatalogueAgreesWithTheNaiveModel compares results, counts and order with a simple
+// implementation. Each count of a filter is the number of results with that filter.
 func TestCatalogueAgreesWithTheNaiveModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := someCards(t)

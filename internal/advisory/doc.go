@@ -1,23 +1,18 @@
-// Package advisory knows what is known to be wrong with packages: it reads OSV
-// records, groups those that are one vulnerability, and answers which versions
-// of a package they affect, how badly, and what to upgrade to (docs/reference/advisories.md);
-// EPSS scores and the catalogue of exploited vulnerabilities too.
-//
-// Its border: bytes and names in, matches out. It makes no finding (ingest
-// does), knows no SQL and no HTTP, and declares the storage that it needs. The
-// order of versions is handed in, as Orders.
+// Package advisory reads OSV records, EPSS scores and the catalog of exploited vulnerabilities, and
+// matches them with dependencies (docs/reference/advisories.md). It returns matches, from which
+// package ingest creates findings. It contains no SQL or HTTP code; callers provide the version
+// orders as Orders.
 package advisory
 
 // Order orders the versions of one ecosystem.
 type Order interface {
-	// Compare returns -1, 0 or 1 as a comes before b, is it, or comes after.
+	// Compare returns -1 if a precedes b, 0 if they are equal, and 1 otherwise.
 	Compare(a, b string) int
-	// Scale parses versions, each distinct one once, and returns where any
-	// version stands among them: 2i+1 if it is the i-th lowest, 2i if it lies
-	// below that and above the one before. What is not a version there has place
-	// 0 and is not ok.
+	// Scale parses the distinct versions once and returns a function that places any version among
+	// them. The place is 2i+1 for the i-th lowest version, and 2i for a version directly below it.
+	// For an invalid version, the place is 0 and ok is false.
 	Scale(versions []string) func(version string) (place int, ok bool)
 }
 
-// Orders gives the order of an ecosystem.
+// Orders returns the order of an ecosystem.
 type Orders func(ecosystem string) Order

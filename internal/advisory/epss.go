@@ -15,15 +15,15 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// EPSSFile says what a file of EPSS scores is.
+// EPSSFile describes a file of EPSS scores.
 type EPSSFile struct {
-	Model  string    // version of the model; empty when not told
-	Date   time.Time // of the scores; zero when not told
+	Model  string    // version of the model, or "" if unknown
+	Date   time.Time // of the scores; zero if unknown
 	Scores int
-	Broken int // lines that are no scores
+	Broken int // number of invalid lines
 }
 
-// Limits of the files of scores.
+// Limits of EPSS files.
 const (
 	maxScores = 2_000_000
 	maxLine   = 4096
@@ -31,9 +31,9 @@ const (
 
 var cveID = regexp.MustCompile(`^CVE-\d{4}-\d{4,19}$`)
 
-// ReadEPSS reads the file that FIRST gives out, as CSV or gzip of it, and hands
-// over score by score. Broken lines are counted and skipped; a file without the
-// columns cve, epss and percentile is an error.
+// ReadEPSS reads an EPSS file as FIRST publishes it, as CSV or compressed CSV, and calls take with
+// each score. Invalid lines are counted and skipped. A file without the columns cve, epss and
+// percentile is an error.
 func ReadEPSS(r io.Reader, take func(model.EPSSScore) error) (f EPSSFile, err error) {
 	plain, err := gunzip(r)
 	if err != nil {
@@ -75,7 +75,7 @@ func ReadEPSS(r io.Reader, take func(model.EPSSScore) error) (f EPSSFile, err er
 	return f, nil
 }
 
-// gunzip undoes gzip, where a stream is that.
+// gunzip decompresses a stream if it is in gzip format.
 func gunzip(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	if magic, err := b.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -84,7 +84,7 @@ func gunzip(r io.Reader) (io.Reader, error) {
 	return gzip.NewReader(b)
 }
 
-// readHeader reads "#model_version:v2025.03.14,score_date:2026-08-01T12:00:00Z".
+// readHeader parses "#model_version:v2025.03.14,score_date:2026-08-01T12:00:00Z".
 func (f *EPSSFile) readHeader(line string) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(line, "#"), ",") {
 		name, value, _ := strings.Cut(part, ":")
@@ -129,7 +129,7 @@ func epssLine(line string, columns map[string]int) (model.EPSSScore, bool) {
 	return score, okScore && okPercentile && cveID.MatchString(score.CVE)
 }
 
-// parseProbability reads a number from 0 to 1.
+// parseProbability parses a number from 0 to 1.
 func parseProbability(s string) (float64, bool) {
 	v, err := strconv.ParseFloat(s, 64)
 	return v, err == nil && v >= 0 && v <= 1

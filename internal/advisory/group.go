@@ -9,14 +9,12 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Regroup joins records that share a name, through others too, to one group
-// each. A group keeps the lowest id that its records had and that no group with
-// an older record has taken; where there is none, fresh gives one. It returns
-// the group of each record by id, and the groups that no record is left in, by
-// the one that they became part of.
+// Regroup assigns records that share a name, directly or through others, to one group. A group
+// retains the lowest id of its records that no group with an older record has. If there is none,
+// fresh provides an id. It returns the group of each record by id, and maps groups without records
+// to the group that they were merged into.
 //
-// All records that share a name with one of the list, or its group, must be in
-// it: nothing is known of the others.
+// The list must contain all records that share a name or a group with one of its records.
 func Regroup(members []model.AdvisoryMember, fresh func() (int64, error)) (groups, merged map[int64]int64, err error) {
 	members = slices.SortedFunc(slices.Values(members), func(a, b model.AdvisoryMember) int {
 		return cmp.Compare(a.ID, b.ID)
@@ -55,7 +53,8 @@ func Regroup(members []model.AdvisoryMember, fresh func() (int64, error)) (group
 	return groups, merged, nil
 }
 
-// components splits records by shared names, those with the oldest first.
+// components splits records into sets connected by shared names, the set with the oldest record
+// first.
 func components(members []model.AdvisoryMember) (parts [][]model.AdvisoryMember) {
 	parent := make([]int, len(members))
 	root := func(i int) int {
@@ -88,8 +87,7 @@ func components(members []model.AdvisoryMember) (parts [][]model.AdvisoryMember)
 	return parts
 }
 
-// Names returns the names under which records meet: the id and the aliases,
-// without regard to case.
+// Names returns the id and the aliases in upper case. Records with a common name belong together.
 func (f *Facts) Names() []string {
 	out := []string{strings.ToUpper(f.ID)}
 	for _, a := range f.Aliases {
@@ -100,8 +98,8 @@ func (f *Facts) Names() []string {
 	return out
 }
 
-// PreferredID returns what of the names a vulnerability is shown as: the lowest CVE,
-// else the lowest GHSA, else the lowest that the records have as their own.
+// PreferredID returns the displayed name of a vulnerability. It is the lowest CVE, otherwise the
+// lowest GHSA, otherwise the lowest of the records' own ids.
 func PreferredID(own, aliases []string) string {
 	best := func(list []string, prefix string) (lowest string) {
 		for _, id := range list {
@@ -115,7 +113,7 @@ func PreferredID(own, aliases []string) string {
 	return cmp.Or(best(all, "CVE-"), best(all, "GHSA-"), best(own, ""))
 }
 
-// compareIDs orders ids by the numbers in them: CVE-2021-9 before CVE-2021-10.
+// compareIDs compares ids numerically: CVE-2021-9 precedes CVE-2021-10.
 func compareIDs(a, b string) int {
 	x, y := strings.Split(strings.ToUpper(a), "-"), strings.Split(strings.ToUpper(b), "-")
 	for i := range min(len(x), len(y)) {

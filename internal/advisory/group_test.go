@@ -42,8 +42,8 @@ func TestRegroup(t *testing.T) {
 	}
 }
 
-// TestRegroupProperties: who shares a name is together, nobody else is, the
-// order of records means nothing, and doing it again changes nothing.
+// TestRegroupProperties checks that records are in one group if and only if they share a name,
+// directly or through others. The order of records has no effect, and regrouping is idempotent.
 func TestRegroupProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var members []model.AdvisoryMember

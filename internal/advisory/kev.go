@@ -11,21 +11,20 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// maxCatalogue bounds the catalogue of exploited vulnerabilities, in bytes. The
-// real one has one and a half million.
+// maxCatalogue limits the catalog of exploited vulnerabilities, in bytes. Its actual size is about
+// 1.5 million bytes.
 const maxCatalogue = 64 << 20
 
-// KEVFile is the catalogue of vulnerabilities that are known to be exploited.
+// KEVFile is the catalog of known exploited vulnerabilities.
 type KEVFile struct {
-	Version  string    // of the catalogue; empty when not told
-	Released time.Time // zero when not told
+	Version  string    // of the catalog; empty if unknown
+	Released time.Time // zero if unknown
 	Entries  []model.KEV
-	Broken   int // entries without a CVE or the day they were added
+	Broken   int // number of entries without a CVE or the date added
 }
 
-// ReadKEV reads the catalogue that CISA gives out, as JSON or gzip of it.
-// Broken entries are counted and skipped; a file without a list of them is an
-// error.
+// ReadKEV reads the catalog that CISA publishes, as JSON or compressed JSON. Invalid entries are
+// counted and skipped. A file without a list of entries is an error.
 func ReadKEV(r io.Reader) (f KEVFile, err error) {
 	plain, err := gunzip(r)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 func orders(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) }
 
-// shelf is an advisory.Store of one lockfile over records, each a group.
+// shelf is an advisory.Store of one lockfile, with one group for each record.
 type shelf struct {
 	groups   []model.AdvisoryGroup
 	holdings []model.Holding
@@ -23,9 +23,9 @@ type shelf struct {
 	scores   map[string]model.EPSS
 	version  int64
 	reads    int
-	scored   []string // the CVEs whose scores were asked for last
-	packages []int64  // that holdings were asked for last
-	wanted   []string // the packages whose records were asked for last
+	scored   []string // CVEs of the last call of Scores
+	packages []int64  // packages of the last call of Holdings
+	wanted   []string // packages of the last call of AdvisoryGroups
 }
 
 func (s *shelf) AdvisoryVersion(context.Context) (int64, error) { return s.version, nil }
@@ -62,7 +62,7 @@ func (s *shelf) Subjects(_ context.Context, refs []model.ProjectRef) ([][]model.
 	return slices.Repeat([][]model.Subject{s.subjects}, len(refs)), nil
 }
 
-// stored is a record as a store would have it.
+// stored returns a record in its stored form.
 func stored(t testing.TB, id int64, text string) model.Advisory {
 	t.Helper()
 	r, err := advisory.Read([]byte(text))
@@ -102,8 +102,8 @@ func known(t testing.TB) *shelf {
 	return s
 }
 
-// TestKnownPackages matches real packages: a table that was made without this
-// package (see testdata/README.md).
+// TestKnownPackages compares matches of real packages with a table from another source (see
+// testdata/README.md).
 func TestKnownPackages(t *testing.T) {
 	s := known(t)
 	library := advisory.NewLibrary(orders)

@@ -10,28 +10,26 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// maxEntries bounds the packages that a library remembers, those without
-// advisories too. Then it forgets them all.
+// maxEntries limits the cached packages, including those without advisories. Above the limit the
+// cache is cleared.
 const maxEntries = 200_000
 
-// Library remembers what the stored advisories say of packages, so that many
-// lockfiles are matched with one map lookup a dependency. It forgets all when
-// the advisories change. It is safe for concurrent use.
+// Library caches the stored advisories of packages, so that matching a dependency takes one map
+// lookup. The cache is cleared when the advisories change. It is safe for concurrent use.
 type Library struct {
 	orders Orders
 
 	mu      sync.Mutex
 	version int64
-	entries map[string]*packageEntry // nil where there is no advisory
+	entries map[string]*packageEntry // nil for packages without advisories
 }
 
-// NewLibrary makes an empty one.
+// NewLibrary returns an empty library.
 func NewLibrary(orders Orders) *Library {
 	return &Library{orders: orders, entries: map[string]*packageEntry{}}
 }
 
-// For answers for the uploads of one transaction: see ingest.Upload. Without a
-// library there is nothing to follow.
+// For returns the function for ingest.Upload.Advised in a transaction. It is nil for a nil library.
 func (l *Library) For(s Store) func(
 	ctx context.Context, projectID int64, ref string, stated []model.Holding,
 ) (model.Advised, error) {
@@ -46,10 +44,10 @@ func (l *Library) For(s Store) func(
 	}
 }
 
-// view is what a match reads: the packages with advisories, by key.
+// view contains the packages with advisories that a match reads, by key.
 type view map[string]*packageEntry
 
-// view returns what is known of the packages, and reads what is not yet.
+// view returns the entries of packages and reads missing ones.
 func (l *Library) view(ctx context.Context, s Store, packages []string) (view, error) {
 	version, err := s.AdvisoryVersion(ctx)
 	if err != nil {
@@ -91,7 +89,7 @@ func (l *Library) view(ctx context.Context, s Store, packages []string) (view, e
 	return out, nil
 }
 
-// read makes entries of the packages that records are about.
+// read returns entries for the packages that have advisories.
 func (l *Library) read(ctx context.Context, s Store, packages []string) (map[string]*packageEntry, error) {
 	stored, err := s.AdvisoryGroups(ctx, packages)
 	if err != nil {
@@ -121,7 +119,7 @@ func (l *Library) read(ctx context.Context, s Store, packages []string) (map[str
 	return out, nil
 }
 
-// dropText lets go of the texts, which the rule has.
+// dropText removes the texts, which the rule already contains.
 func (v *Vulnerability) dropText() {
 	summary := v.Summary()
 	for i := range v.Records {

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/version"
 )
 
-// countedOrder counts the versions that are handed to an order to be parsed.
+// countedOrder counts the versions that an order parses.
 type countedOrder struct {
 	version.Order
 	parsed *int
@@ -35,9 +35,8 @@ func (o countedOrder) Scale(versions []string) func(string) (int, bool) {
 	}
 }
 
-// manyRecords is a package with as many records as asked, each fixed on three
-// branches as those of tensorflow are: in one of ten releases of each where
-// fixes are shared, else in releases of its own.
+// manyRecords returns a package with n records. Each is fixed on three branches, like those of
+// tensorflow. With shared they share ten releases of each branch; otherwise each has separate ones.
 func manyRecords(t testing.TB, n int, shared bool) *shelf {
 	s := &shelf{version: 1}
 	for i := range n {
@@ -54,8 +53,8 @@ func manyRecords(t testing.TB, n int, shared bool) *shelf {
 	return s
 }
 
-// TestParsesAreLinearInRecords counts the versions that a match parses: with
-// four times the records it may be four times as many, not sixteen times.
+// TestParsesAreLinearInRecords counts the versions that a match parses. With four times the records
+// it must not exceed about four times the number.
 func TestParsesAreLinearInRecords(t *testing.T) {
 	for _, shared := range []bool{true, false} {
 		parses := func(records int) int {

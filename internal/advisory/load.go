@@ -16,34 +16,34 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// LoadStore is what loading needs.
+// LoadStore provides the storage of Load.
 type LoadStore interface {
-	// AdvisoryDigests returns the digests of those records that are stored.
+	// AdvisoryDigests returns the digests of the stored records with these names.
 	AdvisoryDigests(ctx context.Context, names []string) (map[string]model.Digest, error)
-	// PutAdvisories stores records, new and changed ones, in one transaction.
+	// PutAdvisories stores new and changed records in one transaction.
 	PutAdvisories(ctx context.Context, list []model.Advisory,
 		regroup func(members []model.AdvisoryMember, fresh func() (int64, error)) (
 			groups, merged map[int64]int64, err error,
 		)) error
 }
 
-// Entry is a file that should hold one record.
+// Entry is a file that should contain one record.
 type Entry struct {
 	Name string
 	Open func() (io.ReadCloser, error)
 }
 
-// LoadResult says what a load did.
+// LoadResult is the result of a load.
 type LoadResult struct {
-	Records int // read
-	Changed int // new ones and changed ones
+	Records int // number read
+	Changed int // number of new and changed ones
 	Refused int
-	// Refusals say why, of the first of them.
+	// Refusals contains the first refused records with reasons.
 	Refusals []model.Refusal
-	Newest   time.Time // when the newest record was modified
+	Newest   time.Time // modification time of the newest record
 }
 
-// Bounds of a load: a batch is held in memory and stored in one transaction.
+// Limits of a load. A batch is in memory and is stored in one transaction.
 const (
 	batchRecords = 500
 	batchBytes   = 8 << 20
@@ -51,8 +51,7 @@ const (
 	maxFiles     = 2_000_000
 )
 
-// Zip lists the records of an archive as OSV gives them out: ID.json at its top,
-// or in folders.
+// Zip returns the records of an OSV archive. These are JSON files, at the top or in folders.
 func Zip(archive *zip.Reader) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for _, f := range archive.File {
@@ -63,7 +62,7 @@ func Zip(archive *zip.Reader) iter.Seq2[Entry, error] {
 	}
 }
 
-// Folder lists the records in a folder and those below it.
+// Folder returns the records in a folder and its subfolders.
 func Folder(folder fs.FS) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -82,17 +81,16 @@ func Folder(folder fs.FS) iter.Seq2[Entry, error] {
 	}
 }
 
-// SingleFile is a single record in memory.
+// SingleFile returns a single record in memory.
 func SingleFile(name string, data []byte) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		yield(Entry{name, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}, nil)
 	}
 }
 
-// Load stores the records that are new or changed, batch by batch. A record
-// that cannot be read is refused and loses no other. A load that breaks off is
-// taken up by the next one: what is stored already is known by its digest.
-// progress hears of every batch; it may be nil.
+// Load stores new and changed records in batches. An unreadable record is refused and does not
+// affect others. After an interruption, the next load skips stored records by their digests.
+// progress is called after every batch; it may be nil.
 func Load(
 	ctx context.Context, s LoadStore, entries iter.Seq2[Entry, error], progress func(records int),
 ) (LoadResult, error) {
@@ -129,7 +127,7 @@ func read(entry Entry) ([]byte, error) {
 	return data, errors.Join(err, r.Close())
 }
 
-// rawRecord is a record as it lies in its file.
+// rawRecord is the content of a record's file.
 type rawRecord struct {
 	name string
 	data []byte
@@ -153,8 +151,8 @@ func (l *loader) refuse(name string, err error) {
 	}
 }
 
-// flush stores what of the batch changed. A file that is named after its record
-// is not even read where the digest is the same.
+// flush stores the changed records of the batch. It does not parse a file with an equal digest if
+// the file name is the record's id.
 func (l *loader) flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -200,7 +198,7 @@ func (l *loader) flush(ctx context.Context) error {
 	return nil
 }
 
-// Kind says what a file holds.
+// Kind is the kind of a file.
 type Kind string
 
 // Kinds of files.
@@ -211,8 +209,7 @@ const (
 	KindKEV  Kind = "kev"
 )
 
-// KindOf tells what a file holds by how it begins: some kilobytes, inflated
-// where it is gzip.
+// KindOf returns the kind of a file from its first kilobytes, uncompressed.
 func KindOf(head []byte) (Kind, error) {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
 	switch {
@@ -230,7 +227,7 @@ func KindOf(head []byte) (Kind, error) {
 		"catalogue of exploited vulnerabilities as JSON")
 }
 
-// Head reads how a file begins, for KindOf.
+// Head reads the start of a file for KindOf, uncompressed.
 func Head(r io.Reader) ([]byte, error) {
 	plain, err := gunzip(r)
 	if err != nil {
@@ -238,7 +235,7 @@ func Head(r io.Reader) ([]byte, error) {
 	}
 	head, err := io.ReadAll(io.LimitReader(plain, 8<<10))
 	if len(head) > 0 {
-		return head, nil // what follows will say what is wrong
+		return head, nil // reading the rest will report the error
 	}
 	return head, err
 }

@@ -10,41 +10,39 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
-// Store is what matching needs of one transaction of one deployment.
+// Store provides the storage for matching in one transaction of one deployment.
 type Store interface {
-	// AdvisoryVersion grows whenever advisories changed.
+	// AdvisoryVersion returns a number that increases with every change of advisories.
 	AdvisoryVersion(ctx context.Context) (int64, error)
-	// AdvisoryGroups returns the groups of the packages' records, of each all
-	// records with their texts, by package.
+	// AdvisoryGroups returns the groups with records about the packages, by package. A group
+	// contains all its records with their texts.
 	AdvisoryGroups(ctx context.Context, packages []string) (map[string][]model.AdvisoryGroup, error)
-	// Scores returns the EPSS scores of those CVEs that have one.
+	// Scores returns the EPSS scores of CVEs. CVEs without a score are omitted.
 	Scores(ctx context.Context, cves []string) (map[string]model.EPSS, error)
-	// Holdings returns the lockfiles in force on each of the refs; of their
-	// dependencies only those of the packages, by id, unless packages is nil.
+	// Holdings returns the lockfiles in force on each of the refs. Their dependencies are limited
+	// to the packages with these ids, unless packages is nil.
 	Holdings(ctx context.Context, refs []model.ProjectRef, packages []int64) ([][]model.Holding, error)
-	// Subjects returns what the supply-chain findings of each of the refs are about,
-	// oldest first.
+	// Subjects returns the subjects of the supply-chain findings of each ref, oldest first.
 	Subjects(ctx context.Context, refs []model.ProjectRef) ([][]model.Subject, error)
 }
 
-// Scope restricts a match to some packages. Nil is all.
+// Scope restricts a match to some packages. A nil scope means all packages.
 type Scope struct {
-	Keys map[string]bool // as purl.Key names them
+	Keys map[string]bool // keys as returned by purl.Key
 	IDs  []int64         // of the deployment's dictionary
 }
 
 func (s *Scope) has(key string) bool { return s == nil || s.Keys[key] }
 
-// Match tells what the advisories say of what the lockfiles of a ref hold. The
-// answer is for ingest.Follow. It breaks off with the context's error when that
-// ends.
+// Match returns the advisories' matches for the lockfiles of a ref, for ingest.Follow. It returns
+// the context's error if the context ends.
 func (l *Library) Match(
 	ctx context.Context, s Store, projectID int64, ref string, scope *Scope,
 ) (model.Advised, error) {
 	return first(l.MatchAll(ctx, s, []model.ProjectRef{{ProjectID: projectID, Ref: ref}}, scope))
 }
 
-// MatchAll is Match of several refs, which are read together.
+// MatchAll is Match for several refs, which are read together.
 func (l *Library) MatchAll(
 	ctx context.Context, s Store, refs []model.ProjectRef, scope *Scope,
 ) ([]model.Advised, error) {
@@ -66,7 +64,7 @@ func first(list []model.Advised, err error) (model.Advised, error) {
 	return list[0], nil
 }
 
-// match is MatchAll where the refs have these lockfiles.
+// match is MatchAll with the given lockfiles.
 func (l *Library) match(
 	ctx context.Context, s Store, refs []model.ProjectRef, scope *Scope, holdings [][]model.Holding,
 ) ([]model.Advised, error) {
@@ -87,7 +85,7 @@ func (l *Library) match(
 	return list, score(ctx, s, list)
 }
 
-// match tells what is known of what a ref holds, but for the scores.
+// match returns the matches of a ref without EPSS scores.
 func (v view) match(
 	ctx context.Context, at model.ProjectRef, scope *Scope, holdings []model.Holding, subjects []model.Subject,
 ) (model.Advised, error) {
@@ -128,7 +126,7 @@ func (v view) match(
 	return out, nil
 }
 
-// packagesOf lists the packages of lockfiles, each once.
+// packagesOf returns the distinct packages of lockfiles.
 func packagesOf(holdings [][]model.Holding) []string {
 	seen := map[string]bool{}
 	var out []string
@@ -157,16 +155,16 @@ func byLockfilePackage(subjects []model.Subject) map[lockfilePackage][]model.Sub
 	return out
 }
 
-// matcher goes through the lockfiles of one ref.
+// matcher matches the lockfiles of one ref.
 type matcher struct {
 	view     view
 	subjects map[lockfilePackage][]model.Subject // of scanners
-	held     map[lockfilePackage]map[string]bool // versions, of what the advisories have findings of
+	held     map[lockfilePackage]map[string]bool // versions in use of packages for which the advisories have findings
 	matches  []model.Match
 }
 
-// lockfile adds the matches of a lockfile, by package and group. It breaks off
-// when the context ends.
+// lockfile adds the matches of a lockfile, by package and group. It returns the context's error if
+// the context ends.
 func (m *matcher) lockfile(ctx context.Context, h model.Holding) error {
 	by := map[string][]*model.HeldDependency{}
 	var keys []string
@@ -174,7 +172,7 @@ func (m *matcher) lockfile(ctx context.Context, h model.Holding) error {
 		d := &h.Dependencies[i]
 		key := purl.Key(d.Ecosystem, d.Name)
 		if versions := m.held[lockfilePackage{h.Lockfile, key}]; versions != nil {
-			versions[d.Version] = true // whether or not an advisory is left
+			versions[d.Version] = true // regardless of remaining advisories
 		}
 		if m.view[key] == nil {
 			continue
@@ -194,8 +192,8 @@ func (m *matcher) lockfile(ctx context.Context, h model.Holding) error {
 	return nil
 }
 
-// pkg adds the matches of a package in a lockfile: of each vulnerability the
-// lowest affected version.
+// pkg adds the matches of a package in a lockfile. Each vulnerability matches the lowest affected
+// version.
 func (m *matcher) pkg(h model.Holding, p *packageEntry, versions []*model.HeldDependency) {
 	type hit struct {
 		dependency *model.HeldDependency
@@ -241,7 +239,7 @@ func newMatch(h model.Holding, p *packageEntry, v *Vulnerability, d *model.HeldD
 	return out
 }
 
-// twins are the findings of scanners that say the same.
+// twins returns the findings of scanners for the same vulnerability.
 func (m *matcher) twins(match *model.Match) (out []model.Subject) {
 	for _, s := range m.subjects[lockfilePackage{match.Dependency.Lockfile, match.Package}] {
 		if slices.Contains(match.IDs, strings.ToUpper(s.Vulnerability)) {
@@ -251,7 +249,7 @@ func (m *matcher) twins(match *model.Match) (out []model.Subject) {
 	return out
 }
 
-// score adds the EPSS scores: of several CVEs the highest.
+// score adds the EPSS scores. A match with several CVEs gets the highest score.
 func score(ctx context.Context, s Store, list []model.Advised) error {
 	of := map[*model.Match][]string{}
 	var all []string

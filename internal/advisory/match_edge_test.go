@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// advised is a shelf with records about the packages a and b, of two CVEs each.
+// advised returns a shelf with records about the packages a and b, of two CVEs each.
 func advised(t *testing.T) *shelf {
 	t.Helper()
 	record := func(id int64, name, pkg string, cves string) model.AdvisoryGroup {
@@ -21,7 +21,8 @@ func advised(t *testing.T) *shelf {
 	}, holdings: []model.Holding{{Lockfile: "l", Dependencies: []model.HeldDependency{dep("npm", "b", "1.0.0"), dep("npm", "a", "1.0.0"), dep("npm", "b", "1.1.0")}}, {Lockfile: "m", Dependencies: []model.HeldDependency{dep("npm", "a", "2.0.0")}}}}
 }
 
-// What is asked is asked once, and of the packages that are meant.
+// TestMatchAsksForWhatItNeeds checks that each value is read once, and only for the required
+// packages.
 func TestMatchAsksForWhatItNeeds(t *testing.T) {
 	s := advised(t)
 	s.scores = map[string]model.EPSS{"CVE-2024-0002": {Score: 0.5}, "CVE-2024-0009": {Score: 0.25}}
@@ -55,7 +56,7 @@ func TestMatchAsksForWhatItNeeds(t *testing.T) {
 	}
 }
 
-// The higher score counts, whichever CVE is told first.
+// TestTheHighestScoreCounts checks that the highest score is used, regardless of the order of CVEs.
 func TestTheHighestScoreCounts(t *testing.T) {
 	for _, scores := range []map[string]model.EPSS{
 		{"CVE-2024-0002": {Score: 0.5}, "CVE-2024-0009": {Score: 0.25}},
@@ -73,7 +74,8 @@ func TestTheHighestScoreCounts(t *testing.T) {
 	}
 }
 
-// A twin is a scanner's finding, of a vulnerability that it names.
+// TestTwinsAreOfScanners checks that twins are findings of scanners that report the same
+// vulnerability.
 func TestTwinsAreOfScanners(t *testing.T) {
 	s := advised(t)
 	about := func(id int64, source, vulnerability string) model.Subject {

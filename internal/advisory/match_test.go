@@ -22,7 +22,8 @@ func match(t *testing.T, l *advisory.Library, s *shelf, scope *advisory.Scope) m
 	return advised
 }
 
-// namedWeaknesses are those of Log4Shell, of which records tell the numbers.
+// namedWeaknesses are the weaknesses of Log4Shell with their titles. Records contain only the
+// numbers.
 var namedWeaknesses = []string{
 	"CWE-502: Deserialization of Untrusted Data",
 	"CWE-917: Improper Neutralization of Special Elements used in an Expression Language Statement ('Expression Language Injection')",

@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/version"
 )
 
-// naive judges versions as OSV's page tells it, word for word and slowly: each
-// version against each event of each record, parsed anew every time.
+// naive evaluates versions literally as the OSV specification describes. It compares each version
+// with each event of each record and parses them every time.
 type naive struct{ order version.Order }
 
 func (m naive) affects(a *Affected, v string) bool {
@@ -96,7 +96,7 @@ func (m naive) tied(a, b string) bool {
 	return m.order.IsVersion(a) && m.order.IsVersion(b) && m.order.Compare(a, b) == 0
 }
 
-// lowestFix is the lowest fix that all have, else the lowest of the first.
+// lowestFix returns the lowest fix of all groups, or otherwise of the first.
 func (m naive) lowestFix(v string, first, all []*Affected) string {
 	if !m.order.IsVersion(v) {
 		return ""
@@ -133,7 +133,7 @@ func (m naive) verdict(groups [][]*Affected, v string) (out versionVerdict) {
 	return out
 }
 
-// entryOf makes an entry of a package from what groups of records say of it.
+// entryOf returns an entry of a package with the given groups.
 func entryOf(ecosystem string, groups ...[]*Affected) *packageEntry {
 	key := purl.Key(ecosystem, "a")
 	var vulnerabilities []*Vulnerability
@@ -149,8 +149,8 @@ func entryOf(ecosystem string, groups ...[]*Affected) *packageEntry {
 	return newPackageEntry(key, version.OrderOf(ecosystem), vulnerabilities)
 }
 
-// Versions as records and lockfiles have them: spellings of the same one, those
-// before the release, and what is none.
+// modelVersions contains versions as in records and lockfiles: equal spellings, prereleases and
+// invalid ones.
 var modelVersions = []string{
 	"0", "*", "0.0.0-a", "0.9", "1", "1.0", "1.0.0", "v1.0.0", "1.0.0-rc.1", "1.0rc1", "1.0.0+build", "1.1", "1.1.0", "1.2.0", "1.10",
 	"2.0.0-beta", "2.0", "2.0.0", "2.0.1", "3.0-SNAPSHOT", "10.0.0", "main", "soon",
@@ -170,8 +170,8 @@ func someAffected(t *rapid.T) *Affected {
 	return a
 }
 
-// TestVerdictsAreThoseOfTheModel compares verdicts, asked in any order and again
-// and again, with those of the naive.
+// TestVerdictsAreThoseOfTheModel compares verdicts, requested repeatedly and in any order, with
+// those of naive.
 func TestVerdictsAreThoseOfTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ecosystem := rapid.SampledFrom([]string{"npm", "PyPI", "Maven", "Go", "Packagist", "RubyGems", "CRAN", "unknown"}).Draw(t, "ecosystem")
@@ -196,7 +196,7 @@ func TestVerdictsAreThoseOfTheModel(t *testing.T) {
 	})
 }
 
-// modelGoVersion drops the v that Go's own versions have and its records do not.
+// modelGoVersion removes the v prefix of Go versions, which records omit.
 func modelGoVersion(v string) string {
 	if len(v) > 1 && v[0] == 'v' {
 		return v[1:]

@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
-// osvNames are the folders of OSV's archives, by the one name.
+// osvNames maps ecosystems to the names of the folders in OSV's archives.
 var osvNames = map[string]string{
 	"gomod": "Go", "cargo": "crates.io", "gem": "RubyGems", "composer": "Packagist", "maven": "Maven", "mix": "Hex",
 	"swiftpm": "SwiftURL", "conan": "ConanCenter", "github": "GitHub Actions",
@@ -14,8 +14,7 @@ var osvNames = map[string]string{
 	"pub": "Pub", "cran": "CRAN", "bioconductor": "Bioconductor", "hackage": "Hackage", "julia": "Julia",
 }
 
-// OSVName returns what OSV calls an ecosystem; one that is not known is
-// returned as it is.
+// OSVName returns OSV's name for an ecosystem. Unknown ecosystems are returned unchanged.
 func OSVName(ecosystem string) string {
 	if name := osvNames[purl.Ecosystem(ecosystem)]; name != "" {
 		return name

@@ -14,10 +14,10 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
-// Limits of a record: what is beyond them is cut off, or the record refused.
+// Limits of a record. Excess data is truncated, or the record is refused.
 const (
 	MaxRecord     = 8 << 20 // bytes of a record
-	maxName       = 512     // bytes of an id, a package, a version
+	maxName       = 512     // bytes of an id, a package or a version
 	maxAliases    = 100
 	maxAffected   = 2000
 	maxVersions   = 20_000 // of one package
@@ -28,8 +28,8 @@ const (
 	maxURL        = 2000
 )
 
-// wire is an OSV record as it comes. What is looked at one by one is kept raw,
-// so that one odd member loses nothing else.
+// wire is an OSV record as received. Fields that are parsed separately are raw, so that one invalid
+// field does not affect the others.
 type wire struct {
 	ID        string            `json:"id"`
 	Modified  string            `json:"modified"`
@@ -61,8 +61,8 @@ type wireRange struct {
 	Events []map[string]string `json:"events"`
 }
 
-// Read reads an OSV record. What it cannot use of it is left out; a record
-// without an id, or one whose packages are no list, is an error that says so.
+// Read parses an OSV record. It omits unusable parts. It returns an error for a record without an
+// id, or with packages that are not a list.
 func Read(data []byte) (Record, error) {
 	if len(data) > MaxRecord {
 		return Record{}, fmt.Errorf("it has %d bytes, more than the %d that a record may have", len(data), MaxRecord)
@@ -104,7 +104,7 @@ func isUsableName(s string) bool {
 		!strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }
 
-// jsonString is a JSON string, or nothing.
+// jsonString returns a JSON string, or "" for other values.
 func jsonString(raw json.RawMessage) (s string) {
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
@@ -112,7 +112,7 @@ func jsonString(raw json.RawMessage) (s string) {
 	return s
 }
 
-// truncate shortens a text to at most n bytes, between characters.
+// truncate shortens a text to at most n bytes at a character boundary, and appends an ellipsis.
 func truncate(s string, n int) string {
 	s = strings.ToValidUTF8(strings.TrimSpace(strings.ReplaceAll(s, "\x00", "")), "\uFFFD")
 	if short := model.CutBytes(s, n); short != s {
@@ -129,7 +129,7 @@ func parseTime(s string) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// names reads a list of names, those that are usable, each once.
+// names returns the distinct usable names of a list.
 func names(raw json.RawMessage, limit int) (out []string) {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
@@ -145,7 +145,7 @@ func names(raw json.RawMessage, limit int) (out []string) {
 	return out
 }
 
-// affected reads what a record says of one package.
+// affected parses the data about one package.
 func affected(raw json.RawMessage) (Affected, bool) {
 	var w wireAffected
 	if json.Unmarshal(raw, &w) != nil || !isUsableName(w.Package.Name) || !isUsableName(w.Package.Ecosystem) {
@@ -156,7 +156,7 @@ func affected(raw json.RawMessage) (Affected, bool) {
 	for _, one := range w.Ranges {
 		var r wireRange
 		if json.Unmarshal(one, &r) != nil || r.Type != "SEMVER" && r.Type != "ECOSYSTEM" || len(r.Events) > maxEvents {
-			continue // GIT needs the history of a repository
+			continue // GIT ranges need the history of a repository
 		}
 		if events := eventsOf(r.Events); len(events) > 0 {
 			a.Ranges = append(a.Ranges, Range{events})
@@ -191,8 +191,7 @@ func eventsOf(list []map[string]string) (out []Event) {
 	return out
 }
 
-// rating reads CVSS vectors, of which the newest version counts, else the
-// database's word.
+// rating returns the rating of the newest CVSS version, or otherwise the database's own severity.
 func rating(severity, database json.RawMessage) (best Rating, vector string, score float64) {
 	var list []struct {
 		Score string `json:"score"`
@@ -219,7 +218,7 @@ func rating(severity, database json.RawMessage) (best Rating, vector string, sco
 
 var cweID = regexp.MustCompile(`^CWE-\d{1,6}$`)
 
-// cwes reads the weaknesses that databases list beside the record.
+// cwes returns the weaknesses in the database-specific data.
 func cwes(database json.RawMessage) (out []string) {
 	var own struct {
 		IDs  json.RawMessage `json:"cwe_ids"`
@@ -242,7 +241,7 @@ func cwes(database json.RawMessage) (out []string) {
 	return out
 }
 
-// references reads the addresses of web pages.
+// references returns the URLs of web pages.
 func references(raw json.RawMessage) (out []string) {
 	var list []struct {
 		URL string `json:"url"`

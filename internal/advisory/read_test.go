@@ -218,8 +218,8 @@ func FuzzKEV(f *testing.F) {
 	})
 }
 
-// TestAnotherRegistryIsTheSameEcosystem reads what OSV says of Drupal's packages, which
-// Composer's lockfiles name like any other.
+// TestAnotherRegistryIsTheSameEcosystem reads OSV records of other registries, such as Drupal's.
+// Lockfiles of Composer do not distinguish these packages.
 func TestAnotherRegistryIsTheSameEcosystem(t *testing.T) {
 	const text = `{"id":"DRUPAL-CONTRIB-2025-001","affected":[{"package":{"ecosystem":%q,"name":%q},"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"0"},{"fixed":"2.0.1"}]}]}]}`
 	for _, c := range []struct{ ecosystem, name, want string }{

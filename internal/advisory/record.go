@@ -6,13 +6,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Record is what is kept of an OSV record: Facts to match by, Text for people.
+// Record is the stored part of an OSV record: Facts for matching and Text for users.
 type Record struct {
 	Facts
 	Text
 }
 
-// Facts are what of a record decides.
+// Facts contains the fields of a record that matching uses.
 type Facts struct {
 	ID        string     `json:"id"`
 	Aliases   []string   `json:"aliases,omitempty"`
@@ -22,11 +22,11 @@ type Facts struct {
 	Affected  []Affected `json:"affected,omitempty"`
 }
 
-// Text is what of a record people read.
+// Text contains the fields of a record that users read.
 type Text struct {
 	Summary     string    `json:"summary,omitempty"`
 	Details     string    `json:"details,omitempty"` // Markdown
-	CWEs        []string  `json:"cwes,omitempty"`    // as CWE-502
+	CWEs        []string  `json:"cwes,omitempty"`    // for example CWE-502
 	References  []string  `json:"references,omitempty"`
 	Vector      string    `json:"vector,omitempty"` // CVSS
 	Score       float64   `json:"score,omitempty"`
@@ -35,13 +35,13 @@ type Text struct {
 	WithdrawnAt time.Time `json:"withdrawn_at,omitzero"`
 }
 
-// Affected is what a record says of one package.
+// Affected is the data of a record about one package.
 type Affected struct {
 	Package  string   `json:"package"` // see purl.Key
 	Name     string   `json:"name"`    // as the record spells it
 	Versions []string `json:"versions,omitempty"`
 	Ranges   []Range  `json:"ranges,omitempty"`
-	Rating   Rating   `json:"rating,omitzero"` // where it differs from the record's
+	Rating   Rating   `json:"rating,omitzero"` // if it differs from the record's
 }
 
 // Range is a history of affected versions, in the order of the ecosystem.
@@ -49,7 +49,7 @@ type Range struct {
 	Events []Event `json:"events"`
 }
 
-// Event is a point of a range: one member is set.
+// Event is a point of a range. Exactly one field is set.
 type Event struct {
 	Introduced   string `json:"introduced,omitempty"`
 	Fixed        string `json:"fixed,omitempty"`
@@ -57,7 +57,7 @@ type Event struct {
 	Limit        string `json:"limit,omitempty"`
 }
 
-// Evidence says what a severity stands on, weakest first.
+// Evidence is the source of a severity, weakest first.
 type Evidence uint8
 
 // Kinds of evidence (docs/reference/advisories.md).
@@ -68,13 +68,13 @@ const (
 	CVSS4
 )
 
-// Rating is a severity and what it stands on. The zero Rating is none.
+// Rating is a severity and its evidence. The zero value means no rating.
 type Rating struct {
 	Evidence Evidence       `json:"evidence,omitempty"`
 	Severity model.Severity `json:"severity,omitempty"`
 }
 
-// better returns the rating on better evidence, of equal ones the worse news.
+// better returns the rating with better evidence, or the higher severity if the evidence is equal.
 func (r Rating) better(other Rating) Rating {
 	if other.Evidence > r.Evidence || other.Evidence == r.Evidence && other.Severity > r.Severity {
 		return other
@@ -82,7 +82,7 @@ func (r Rating) better(other Rating) Rating {
 	return r
 }
 
-// Or returns the severity, medium where nothing is known.
+// Or returns the severity, or medium if there is none.
 func (r Rating) Or() model.Severity {
 	if r.Severity == 0 {
 		return model.SeverityMedium

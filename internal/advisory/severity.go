@@ -10,11 +10,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// maxVector bounds a CVSS vector, in bytes; the longest real one has 170.
+// maxVector limits a CVSS vector, in bytes. The longest real one has 170.
 const maxVector = 512
 
-// ReadCVSS reads a CVSS vector of version 4.0, 3.1 or 3.0 and returns its base
-// score, from 0 to 10; other versions and broken vectors are not ok.
+// ReadCVSS parses a CVSS vector of version 4.0, 3.1 or 3.0 and returns its base score, from 0 to
+// 10. For other versions and invalid vectors, ok is false.
 func ReadCVSS(vector string) (score float64, evidence Evidence, ok bool) {
 	vector = strings.TrimSpace(vector)
 	if len(vector) > maxVector {
@@ -37,7 +37,7 @@ func ReadCVSS(vector string) (score float64, evidence Evidence, ok bool) {
 	return 0, NoEvidence, false
 }
 
-// severityWords are what databases call severities, in lower case.
+// severityWords maps the severity names of databases, in lower case.
 var severityWords = map[string]model.Severity{
 	"critical": model.SeverityCritical, "high": model.SeverityHigh, "important": model.SeverityHigh,
 	"moderate": model.SeverityMedium, "medium": model.SeverityMedium,
@@ -45,7 +45,7 @@ var severityWords = map[string]model.Severity{
 	"negligible": model.SeverityLow, "unimportant": model.SeverityLow,
 }
 
-// ratingOfWord rates by the database's own word, or not at all.
+// ratingOfWord returns the rating for a database's severity name, or the zero Rating.
 func ratingOfWord(word string) Rating {
 	if s := severityWords[strings.ToLower(strings.TrimSpace(word))]; s != 0 {
 		return Rating{DatabaseWord, s}

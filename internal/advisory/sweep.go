@@ -11,64 +11,65 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
-// SweepStore is what following needs of the server.
+// SweepStore provides the server-wide storage of a Sweep.
 type SweepStore interface {
-	// AdvisoryVersions returns the version of the advisories and of the scores.
+	// AdvisoryVersions returns the versions of the advisories and of the scores.
 	AdvisoryVersions(ctx context.Context) (version, scores int64, err error)
-	// ClaimAdvisoryMatch gives a deployment to one worker for a while.
+	// ClaimAdvisoryMatch leases a deployment to one worker. It reports false if another worker has
+	// the lease.
 	ClaimAdvisoryMatch(ctx context.Context, deploymentID int64, lease time.Duration) (model.AdvisoryProgress, bool, error)
 }
 
-// SweepTx is what following needs of one transaction of one deployment.
+// SweepTx provides the storage of a Sweep in one transaction of one deployment.
 type SweepTx interface {
 	Store
-	// TouchedPackages lists what the versions after one up to another touched.
+	// TouchedPackages returns the packages that changed in the versions from after (exclusive) to
+	// through.
 	TouchedPackages(ctx context.Context, after, through int64) ([]string, error)
-	// EachPackage hands over the deployment's dictionary of packages.
+	// EachPackage calls take with each package of the deployment's dictionary.
 	EachPackage(ctx context.Context, take func(id int64, ecosystem, name string)) error
-	// HoldingRefs lists the refs with lockfiles in force that hold one of the
-	// packages, or all of them where packages is nil, in order.
+	// HoldingRefs returns, in order, the refs whose lockfiles in force contain one of the packages.
+	// All refs with lockfiles are returned if packages is nil.
 	HoldingRefs(ctx context.Context, packages []int64) ([]model.ProjectRef, error)
-	// SaveAdvisoryMatch notes how far the deployment is, and holds it on.
+	// SaveAdvisoryMatch stores the progress of the deployment and extends the lease. A lease of 0
+	// releases it.
 	SaveAdvisoryMatch(ctx context.Context, p model.AdvisoryProgress, lease time.Duration) error
-	// AuditFollowed leaves in the trail that findings of a ref follow a version.
+	// AuditFollowed adds an audit event for the findings of a ref that a version changed.
 	AuditFollowed(at model.ProjectRef, version int64, findings int)
-	// RefSizes tells of each ref how many rows its findings and dependencies are, or
-	// more; of findings it counts so many.
+	// RefSizes returns an upper bound on the rows of findings and dependencies of each ref. The
+	// number some limits the counted findings.
 	RefSizes(ctx context.Context, refs []model.ProjectRef, some int) ([]int, error)
-	// RefreshScores brings the EPSS scores of findings on the refs up to date, or of all
-	// where refs is nil.
+	// RefreshScores updates the EPSS scores of findings on the refs, or on all refs if nil.
 	RefreshScores(ctx context.Context, refs []model.ProjectRef) error
 }
 
-// Sweep has deployments follow the advisories: what changed is matched on every
-// ref that holds it, some refs in a transaction, with the progress in it. A sweep
-// that broke off is taken up after the last ref that was done.
+// Sweep updates the findings of deployments after advisories changed. It matches the changed
+// packages on every ref that contains them, several refs in a transaction. The same transaction
+// stores the progress, so that an interrupted sweep continues after the last completed ref.
 type Sweep[T SweepTx] struct {
 	Store   SweepStore
 	Library *Library
 	// Update runs fn in a transaction of the deployment.
 	Update func(ctx context.Context, deploymentID int64, fn func(context.Context, T) error) error
-	// Follow brings findings in line with matches, and tells what became of each. The
-	// first is done; others may wait: behind one of their project that changed, and
-	// behind the one with which most findings changed.
+	// Follow updates findings from matches and returns one result for each ref. It must complete
+	// the first ref. It may postpone refs after a changed ref of the same project, and refs after
+	// the one that reached most changed findings.
 	Follow func(ctx context.Context, tx T, advised []model.Advised, most int) ([]model.Followed, error)
-	// Progress hears of every ref that is done. It may be nil.
+	// Progress is called after each round of completed refs. It may be nil.
 	Progress func(done, of int)
 }
 
-// sweepLease is how long a deployment stays with a worker that says nothing.
+// sweepLease is the time after which an inactive worker loses a deployment.
 const sweepLease = time.Minute
 
-// SweepResult says what a sweep did.
+// SweepResult is the result of a sweep.
 type SweepResult struct {
-	Busy    bool // another worker has the deployment
-	Refs    int  // matched
-	Changed int  // findings
+	Busy    bool // another worker has the lease
+	Refs    int  // number of matched refs
+	Changed int  // number of changed findings
 }
 
-// Deployment has one deployment follow the advisories until it has come up with
-// them.
+// Deployment updates one deployment until it has reached the current version of the advisories.
 func (s *Sweep[T]) Deployment(ctx context.Context, id int64) (done SweepResult, err error) {
 	for {
 		version, scores, err := s.Store.AdvisoryVersions(ctx)
@@ -93,7 +94,7 @@ func (s *Sweep[T]) Deployment(ctx context.Context, id int64) (done SweepResult, 
 	}
 }
 
-// run goes to the target.
+// run updates the deployment to the target version.
 func (s *Sweep[T]) run(
 	ctx context.Context, id int64, p *model.AdvisoryProgress, scores int64, done *SweepResult,
 ) error {
@@ -118,8 +119,9 @@ func (s *Sweep[T]) run(
 	})
 }
 
-// all matches the refs, some in a transaction: as many as the one before tells that are to
-// be done. Where that fails they are read one by one, to keep those before the one that fails.
+// all matches the refs, several in a transaction. The number of changes in a transaction determines
+// the number of refs in the next one. After an error the refs are matched one by one, to store the
+// refs before the failing one.
 func (s *Sweep[T]) all(
 	ctx context.Context, id int64, p *model.AdvisoryProgress, refs []model.ProjectRef, scope *Scope, done *SweepResult,
 ) error {
@@ -146,9 +148,9 @@ func (s *Sweep[T]) all(
 	return nil
 }
 
-// some matches the first of refs in one transaction, so many together at most, and returns
-// how many these were and how many findings changed. With an error nothing is kept, and n
-// is the place of the ref that failed, or of the first of those that were read with it.
+// some matches the first refs in one transaction, reading at most together refs at a time. It
+// returns the numbers of matched refs and of changed findings. After an error nothing is stored.
+// Then n is the index of the failed ref, or of the first one that was read with it.
 func (s *Sweep[T]) some(
 	ctx context.Context, id int64, p *model.AdvisoryProgress, refs []model.ProjectRef, scope *Scope, together int,
 ) (n, changed int, err error) {
@@ -166,15 +168,15 @@ func (s *Sweep[T]) some(
 	})
 	if err == nil {
 		*p = next
-	} else if matched { // and not kept
+	} else if matched { // the commit failed
 		n--
 	}
 	return n, changed, err
 }
 
-// plan finds the packages that changed since the version that was followed, and
-// the refs that hold them and are not done. A deployment that never followed
-// takes all.
+// plan returns the packages that changed since the last followed version, and the remaining refs
+// that contain them. For a deployment without a version, the scope is nil and all refs with
+// lockfiles are returned.
 func (s *Sweep[T]) plan(
 	ctx context.Context, id int64, p model.AdvisoryProgress,
 ) (scope *Scope, refs []model.ProjectRef, err error) {

@@ -12,16 +12,16 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// swept is a deployment with refs that hold nothing, and what its sweep does.
+// swept is a deployment whose refs have no dependencies, and the effects of its sweep.
 type swept struct {
 	refs     int
 	each     int                    // refs of a project, 0 for one
 	size     int                    // rows of a ref
-	progress model.AdvisoryProgress // as kept
+	progress model.AdvisoryProgress // as stored
 	lease    time.Duration
-	followed []int64 // projects, as kept
-	sizes    []int   // of the transactions that matched refs, as kept
-	together []int   // how many refs were read together, in order
+	followed []int64 // projects, as stored
+	sizes    []int   // numbers of refs by transaction, as stored
+	together []int   // numbers of refs that were read together, in order
 	audited  int
 }
 
@@ -33,7 +33,7 @@ func (s *swept) ClaimAdvisoryMatch(context.Context, int64, time.Duration) (model
 	return s.progress, true, nil
 }
 
-// sweptTx is a transaction; what it asks for beyond its methods is not there.
+// sweptTx is a transaction that implements only the methods below.
 type sweptTx struct {
 	advisory.SweepTx
 	of       *swept
@@ -73,8 +73,8 @@ func (t *sweptTx) SaveAdvisoryMatch(_ context.Context, p model.AdvisoryProgress,
 
 var errSweep = errors.New("it does not work")
 
-// run sweeps while some projects fail and each ref makes so many findings change; commit
-// may say that nothing is kept. What fails is undone.
+// run sweeps with failing projects and a number of changed findings for each ref. An error of
+// commit discards the transaction. Failed transactions are rolled back.
 func (s *swept) run(changes int, fails func(project int64) bool, commit func() error) (advisory.SweepResult, error) {
 	sweep := advisory.Sweep[*sweptTx]{
 		Store: s, Library: advisory.NewLibrary(nil),
@@ -103,8 +103,8 @@ func (s *swept) run(changes int, fails func(project int64) bool, commit func() e
 	return sweep.Deployment(context.Background(), 1)
 }
 
-// follow is what FollowAll of ingest does: refs of a project wait behind one that changes,
-// and all behind the one with which most findings changed.
+// follow imitates FollowAll of package ingest. It postpones refs after a changed one of the same
+// project, and all refs after the one that reached most findings.
 func (s *swept) follow(tx *sweptTx, advised []model.Advised, most, changes int, fails func(project int64) bool) ([]model.Followed, error) {
 	out := make([]model.Followed, len(advised))
 	moved, total := map[int64]bool{}, 0
@@ -129,7 +129,8 @@ func (s *swept) follow(tx *sweptTx, advised []model.Advised, most, changes int, 
 
 func works(int64) bool { return false }
 
-// Refs share transactions, which end after some of them and where many findings change.
+// TestSweepsTakeSomeRefsInATransaction checks that refs share transactions, which end after a
+// number of refs or of changed findings.
 func TestSweepsTakeSomeRefsInATransaction(t *testing.T) {
 	for changes, want := range map[int][]int{0: {16, 16, 8}, 31: {16, 16, 8}, 100: {5, 5, 5, 5, 5, 5, 5, 5}, 999: slices.Repeat([]int{1}, 40)} {
 		s := &swept{refs: 40}
@@ -143,8 +144,8 @@ func TestSweepsTakeSomeRefsInATransaction(t *testing.T) {
 	}
 }
 
-// Refs of a project wait for each other where they change, and are done in the same
-// transaction all the same.
+// TestRefsOfAProjectThatChangeWait checks that changing refs of a project are matched one after
+// another, in the same transaction.
 func TestRefsOfAProjectThatChangeWait(t *testing.T) {
 	three := func(n int) (out []int64) {
 		for i := range n {
@@ -155,7 +156,7 @@ func TestRefsOfAProjectThatChangeWait(t *testing.T) {
 	for changes, want := range map[int]struct{ sizes, together []int }{
 		0: {[]int{16, 2}, []int{16, 2}},
 		1: {[]int{16, 2}, []int{16, 5, 5, 2, 1}},
-		// 500 are enough: the three of the first project, and two of the second.
+		// The limit of 500 is reached by the three refs of the first project and two of the second.
 		100: {[]int{5, 5, 5, 3}, []int{16, 1, 1, 11, 5, 1, 1, 5, 1, 1, 1, 3, 1, 1}},
 	} {
 		s := &swept{refs: 18, each: 3}
@@ -170,7 +171,8 @@ func TestRefsOfAProjectThatChangeWait(t *testing.T) {
 	}
 }
 
-// What is read at once is bounded: a ref with many rows is read alone.
+// TestRefsWithManyRowsAreReadAlone checks the limit of rows that are read together. A ref with many
+// rows is read alone.
 func TestRefsWithManyRowsAreReadAlone(t *testing.T) {
 	for size, want := range map[int][]int{3_125: {16, 4}, 3_126: {15, 1, 4}, 25_000: slices.Repeat([]int{2}, 10), 1 << 40: slices.Repeat([]int{1}, 20)} {
 		s := &swept{refs: 20, size: size}
@@ -180,7 +182,8 @@ func TestRefsWithManyRowsAreReadAlone(t *testing.T) {
 	}
 }
 
-// A ref that fails keeps nobody before it from following, and the sweep is taken up with it.
+// TestASweepThatFailsIsTakenUp checks that refs before a failing one are stored, and that the sweep
+// continues with the failing one.
 func TestASweepThatFailsIsTakenUp(t *testing.T) {
 	for _, bad := range []int64{1, 2, 17, 20, 33, 40} {
 		s := &swept{refs: 40}
@@ -198,7 +201,8 @@ func TestASweepThatFailsIsTakenUp(t *testing.T) {
 	}
 }
 
-// What a commit loses is followed again, and nothing is told of it.
+// TestASweepWhoseCommitFails checks that refs of a failed commit are matched again and not
+// reported.
 func TestASweepWhoseCommitFails(t *testing.T) {
 	s := &swept{refs: 40}
 	commits := 0

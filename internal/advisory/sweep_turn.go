@@ -8,24 +8,24 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// What one transaction does is bounded, for the deployment's other writers wait for it: it
-// ends after so many refs, or with the ref that made so many findings change. Alone a ref
-// costs mostly the wait for the database.
+// Limits of one transaction, because it blocks other writers of the deployment. It ends after
+// sweepRefs refs, or with the ref that reaches sweepChanges changed findings. A single ref costs
+// mostly the latency of the database.
 const (
 	sweepRefs    = 16
 	sweepChanges = 500
 )
 
-// sweepRows bounds what is read at once, in memory: a ref that has more is read alone.
+// sweepRows limits the rows that are read at once into memory. A larger ref is read alone.
 const sweepRows = 50_000
 
-// turn is what one transaction does.
+// turn is the work of one transaction.
 type turn struct {
-	refs    []model.ProjectRef // that it may do
-	sizes   []int              // how many rows each has at most
+	refs    []model.ProjectRef // candidates
+	sizes   []int              // upper bound of the rows of each
 	done    []bool
-	moved   map[int64]bool // projects of which a ref changed
-	changed int            // findings
+	moved   map[int64]bool // projects with a changed ref
+	changed int            // number of changed findings
 }
 
 func newTurn(ctx context.Context, tx SweepTx, refs []model.ProjectRef) (*turn, error) {
@@ -33,10 +33,10 @@ func newTurn(ctx context.Context, tx SweepTx, refs []model.ProjectRef) (*turn, e
 	return &turn{refs: refs, sizes: sizes, done: make([]bool, len(refs)), moved: map[int64]bool{}}, err
 }
 
-// next are the places of the refs that follow together next. Those go first that wait
-// before one that is done, so that what a turn does are the first refs; nothing comes behind
-// them once enough findings changed. Of a project of which a ref changed it is one: the
-// others are to be read after it.
+// next returns the indexes of the refs that are matched together next. Postponed refs before a
+// completed one come first, so that completed refs always form a prefix. Later refs are excluded
+// once enough findings changed. A project with a changed ref gets only one, because its other refs
+// must be read afterwards.
 func (t *turn) next(together int) (places []int) {
 	end, rows, taken := len(t.refs), 0, map[int64]bool{}
 	if through := t.through(); t.enough() || slices.Contains(t.done[:through], false) {
@@ -57,8 +57,8 @@ func (t *turn) next(together int) (places []int) {
 
 func (t *turn) enough() bool { return t.changed >= sweepChanges }
 
-// most is with how many more findings the turn has enough. Those that wait before one that
-// is done were counted with it.
+// most returns the number of changed findings after which the turn is complete. It is unlimited for
+// postponed refs before a completed one, which were already counted.
 func (t *turn) most() int {
 	if t.enough() {
 		return math.MaxInt
@@ -66,7 +66,7 @@ func (t *turn) most() int {
 	return sweepChanges - t.changed
 }
 
-// through is how many refs there are up to the last that is done.
+// through returns the number of refs up to the last completed one.
 func (t *turn) through() int {
 	for i, done := range slices.Backward(t.done) {
 		if done {
@@ -76,7 +76,7 @@ func (t *turn) through() int {
 	return 0
 }
 
-// round has the refs at some places follow a version of the advisories.
+// round updates the refs at some indexes to a version of the advisories.
 func (s *Sweep[T]) round(ctx context.Context, tx T, t *turn, places []int, scope *Scope, version int64) error {
 	refs := model.Map(places, func(place int) model.ProjectRef { return t.refs[place] })
 	advised, err := s.Library.MatchAll(ctx, tx, refs, scope)

@@ -10,51 +10,51 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
-// packageEntry is what is known of a package. Its versions are parsed and
-// sorted once, to a scale; what follows compares places on that. A verdict on a
-// version is one walk over the records in the order of the scale.
+// packageEntry contains the advisories of a package. Its versions are parsed and sorted once into a
+// scale, and all comparisons use places on it. A verdict on a version takes one pass over the
+// groups.
 type packageEntry struct {
 	key     string
 	order   Order
 	place   placer
 	groups  []*Vulnerability // by id
 	extents []extent         // of each group
-	listed  map[string][]int // groups whose records list a version letter by letter
+	listed  map[string][]int // groups whose records list a version exactly
 
-	withdrawn map[int64]bool // groups, by id, of which no record is live
+	withdrawn map[int64]bool // groups, by id, whose records are all withdrawn
 
 	mu       sync.Mutex
 	verdicts map[verdictKey]*versionVerdict
 }
 
-// extent is what the live records of a group say of a package.
+// extent is the combined data of a group's live records on a package.
 type extent struct {
-	spans []span // affected, a union
-	fixes []fix  // that none of its records affects, lowest first, each spelling once
+	spans []span // affected, as a union
+	fixes []fix  // not affected by any of its records, lowest first, without duplicates
 }
 
-// fix is a version that a record calls fixed.
+// fix is a version that a record lists as fixed.
 type fix struct {
 	version string
 	place   int
 }
 
-// verdictKey is what a verdict hangs on: where the version stands, and which it
-// is only where a record lists it.
+// verdictKey identifies versions with equal verdicts. It contains the place of the version, and its
+// spelling if a record lists it.
 type verdictKey struct {
-	place   int // 0 also of what is not a version
+	place   int // 0 also for invalid versions
 	version bool
 	listed  string
 }
 
-// versionVerdict is what holds of one version of a package.
+// versionVerdict is the result for one version of a package.
 type versionVerdict struct {
-	groups []int    // that affect it, by number, in order
-	fixes  []string // of each of these what to upgrade to, empty where none is known
+	groups []int    // indexes of the groups that affect it, ascending
+	fixes  []string // upgrade for each of these, or "" if unknown
 }
 
-// newPackageEntry makes the entry of those vulnerabilities whose live records
-// say something of the package. Of those that are withdrawn it knows so much.
+// newPackageEntry returns the entry of the vulnerabilities with live records about the package.
+// Withdrawn ones are only recorded as withdrawn.
 func newPackageEntry(key string, order Order, vulnerabilities []*Vulnerability) *packageEntry {
 	p := &packageEntry{
 		key:       key,
@@ -94,7 +94,7 @@ func (p *packageEntry) withdraw(v *Vulnerability) {
 	}
 }
 
-// about is what the live records say of a package.
+// about returns the data of live records on a package.
 func (v *Vulnerability) about(key string) (out []*Affected) {
 	for i := range v.Records {
 		r := &v.Records[i]
@@ -139,11 +139,10 @@ func (p *packageEntry) extent(group int, affected []*Affected) (e extent) {
 
 func byPlace(a, b fix) int { return cmp.Compare(a.place, b.place) }
 
-// maxVerdicts bounds the verdicts on a package that are remembered.
+// maxVerdicts limits the cached verdicts of a package.
 const maxVerdicts = 10_000
 
-// verdictOn judges a version, those between the same neighbours on the scale
-// once.
+// verdictOn returns the verdict on a version. Versions at the same place share a cached verdict.
 func (p *packageEntry) verdictOn(version string) *versionVerdict {
 	version = purl.Version(p.key, version)
 	key := verdictKey{}
@@ -164,9 +163,8 @@ func (p *packageEntry) verdictOn(version string) *versionVerdict {
 	return out
 }
 
-// judge finds the groups that affect a version, as OSV defines the evaluation:
-// it is listed, or one of the ranges holds it. What is not a version of its
-// ecosystem is affected only where it is listed, and nothing is above it.
+// judge returns the groups that affect a version, as OSV defines it: the version is listed or in a
+// range. An invalid version is affected only if it is listed, and has no upgrade.
 func (p *packageEntry) judge(v verdictKey) *versionVerdict {
 	affected := make([]bool, len(p.groups))
 	if v.listed != "" {
@@ -191,7 +189,7 @@ func (p *packageEntry) judge(v verdictKey) *versionVerdict {
 	return out
 }
 
-// fixAbove returns the lowest fix above a place, empty where there is none.
+// fixAbove returns the lowest fix above a place, or "".
 func (e *extent) fixAbove(place int) string {
 	for _, f := range e.fixes {
 		if f.place > place {
@@ -201,9 +199,9 @@ func (e *extent) fixAbove(place int) string {
 	return ""
 }
 
-// commonFix returns the lowest version above a place that one of the groups
-// calls fixed and none of them affects, empty where there is none. The groups
-// are told twice, as a list and by number.
+// commonFix returns the lowest version above a place that fixes all groups, or "". One of the
+// groups must list it as fixed, and none may affect it. The arguments groups and affected contain
+// the same groups, as a list and by index.
 func (p *packageEntry) commonFix(place int, groups []int, affected []bool) string {
 	var spans []span
 	var candidates []fix
@@ -229,8 +227,8 @@ func (p *packageEntry) commonFix(place int, groups []int, affected []bool) strin
 	return ""
 }
 
-// lowestFirst returns the dependencies whose version is affected, the lowest
-// version first; what is not a version comes before all that are.
+// lowestFirst returns the dependencies with affected versions, the lowest version first. Invalid
+// versions come before valid ones.
 func (p *packageEntry) lowestFirst(dependencies []*model.HeldDependency) []*model.HeldDependency {
 	dependencies = slices.DeleteFunc(dependencies, func(d *model.HeldDependency) bool {
 		return len(p.verdictOn(d.Version).groups) == 0
@@ -247,7 +245,7 @@ func (p *packageEntry) lowestFirst(dependencies []*model.HeldDependency) []*mode
 		x, y := purl.Version(p.key, a.Version), purl.Version(p.key, b.Version)
 		left, isLeft := place(x)
 		right, isRight := place(y)
-		sign := cmp.Compare(left, right) // 0 is what is not a version
+		sign := cmp.Compare(left, right) // 0 for invalid versions
 		if !isLeft && !isRight {
 			sign = p.order.Compare(x, y)
 		}

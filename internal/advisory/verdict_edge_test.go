@@ -31,7 +31,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// Stretches of a scale that touch are one.
+// TestUnion checks that adjacent spans are merged.
 func TestUnion(t *testing.T) {
 	got := union([]span{{7, 9}, {3, 5}, {0, 3}, {6, 6}, {8, 8}, {4, 5}})
 	if diff := cmp.Diff([]span{{0, 5}, {6, 6}, {7, 9}}, got, cmp.AllowUnexported(span{})); diff != "" {
@@ -39,7 +39,7 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// What is fixed under another spelling of a version that is listed is no way up.
+// TestAFixIsAboveWhatItFixes checks that another spelling of a listed version is not an upgrade.
 func TestAFixIsAboveWhatItFixes(t *testing.T) {
 	entry := entryOf("pypi", []*Affected{{Versions: []string{"1.0"}, Ranges: []Range{{[]Event{from("0.5"), fixedAt("1.0.0")}}}}})
 	if got := entry.verdictOn("1.0"); len(got.groups) != 1 || got.fixes[0] != "" {
@@ -50,7 +50,7 @@ func TestAFixIsAboveWhatItFixes(t *testing.T) {
 	}
 }
 
-// Verdicts are remembered, and not without end.
+// TestVerdictsAreBounded checks the limit of cached verdicts.
 func TestVerdictsAreBounded(t *testing.T) {
 	versions := make([]string, maxVerdicts+2)
 	for i := range versions {
@@ -67,8 +67,8 @@ func TestVerdictsAreBounded(t *testing.T) {
 	}
 }
 
-// The lowest version of a package in a lockfile is that of its ecosystem's order; what is
-// none comes first, in an order of its own.
+// TestLowestFirst checks that versions are in the ecosystem's order, after invalid ones in a
+// separate order.
 func TestLowestFirst(t *testing.T) {
 	entry := entryOf("npm", []*Affected{{Versions: []string{"main-10", "main-9"}, Ranges: []Range{{[]Event{from("0"), fixedAt("2.0.0")}}}}})
 	var given []*model.HeldDependency

@@ -1,13 +1,7 @@
-// Package agent speaks the protocol of scanners that report by themselves, as
-// `semgrep ci` does: it tells them what to look for, takes in what they found
-// and answers whether the build may pass.
-//
-// Its border: wire on one side, model.Report on the other. What a finding's
-// life is, ingest decides; what fails a build, policy. Who calls, how errors
-// look and what is logged is the server's, which mounts the routes.
-//
-// No answer holds a null: the scanner takes one for a value of a wrong type and
-// ends.
+// Package agent implements the protocol of scanners that report by themselves, such as `semgrep
+// ci`. It converts requests to model.Report values; package ingest updates findings and package
+// policy judges builds. Responses must not contain null, because the scanner treats it as a value
+// of a wrong type and exits.
 package agent
 
 import (
@@ -30,41 +24,41 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Config is what an agent is made of.
+// Config contains the dependencies and settings of an agent.
 type Config struct {
 	Store  *store.Store
 	Logger *slog.Logger
-	// Clock tells the time.
+	// Clock returns the current time.
 	Clock func() time.Time
-	// SecretKey hashes what identifies secrets (docs/reference/secrets.md).
+	// SecretKey is the key for hashes of secrets (docs/reference/secrets.md).
 	SecretKey []byte
-	// Advisories are what inventories are matched against. Nil matches nothing.
+	// Advisories match inventories. Nil disables matching.
 	Advisories *advisory.Library
-	// EncodeOutcome says what a scan came to, as JSON, for who asks later. Nil keeps
-	// nothing of it.
+	// EncodeOutcome encodes the outcome of a scan as JSON for later requests. If nil, no outcome is
+	// stored.
 	EncodeOutcome func(ingest.Summary, policy.Verdict) ([]byte, error)
-	// MaxUpload bounds an upload, in bytes.
+	// MaxUpload limits the size of an upload, in bytes.
 	MaxUpload int64
-	// Wait is how long a completion waits for its scan to be applied before the
-	// scanner is asked to come back; 0 does not wait.
+	// Wait is how long a completion waits for its scan to be applied before the scanner must retry.
+	// 0 disables waiting.
 	Wait time.Duration
-	// CloneSource tells where a project's repository is, for the runner that it is given
-	// to; model.ErrNotFound where nobody knows. Nil knows of none.
+	// CloneSource returns the location of a project's repository for runners, or model.ErrNotFound
+	// if it is unknown. If nil, all locations are unknown.
 	CloneSource func(context.Context, *store.Tx, model.Project) (model.CloneSource, error)
 }
 
-// Agent answers scanners.
+// Agent handles requests of scanners.
 type Agent struct {
 	Config
-	applied broadcast // that some scan was
+	applied broadcast // notified when a scan was applied
 	logins  *auth.Limiter
-	readers *auth.Limiter // of rules, without a token
+	readers *auth.Limiter // limits reading of rules without a token
 
 	attempts *attempts
 }
 
-// New makes an agent. Its scans are applied by a job.Runner that does ScanJob
-// with Apply, Attempts times at most, and Background runs beside it.
+// New returns an agent. A job runner must run ScanJob with Apply, at most Attempts times, and
+// Background must run concurrently.
 func New(c Config) *Agent {
 	return &Agent{
 		Config: c, logins: auth.NewLimiter(loginsPerSecond, loginsAtOnce, c.Clock), attempts: newAttempts(c.Clock),
@@ -72,7 +66,7 @@ func New(c Config) *Agent {
 	}
 }
 
-// Routes returns the table: every operation there is.
+// Routes returns all operations.
 func (a *Agent) Routes() []httpx.Mounted {
 	const (
 		get, post       = http.MethodGet, http.MethodPost
@@ -111,11 +105,11 @@ func (a *Agent) Routes() []httpx.Mounted {
 	return routes
 }
 
-// maxSmall bounds the bodies that are not uploads, in bytes.
+// maxSmall limits request bodies that are not uploads, in bytes.
 const maxSmall = 1 << 20
 
-// decode reads a small JSON body. Members that are not known are ignored, for
-// scanners gain some with every version.
+// decode parses a small JSON body. It ignores unknown members, because new versions of scanners add
+// some.
 func decode(r *http.Request, v any) error {
 	err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxSmall)).Decode(v)
 	var oversize *http.MaxBytesError
@@ -129,7 +123,7 @@ func decode(r *http.Request, v any) error {
 	return model.Invalid("body", "malformed JSON: %v", err)
 }
 
-// scanID reads the number in the path; what is not a number is not there.
+// scanID returns the scan id in the path, or model.ErrNotFound if it is invalid.
 func scanID(r *http.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.PathValue("scanId"), 10, 64)
 	if err != nil || id <= 0 {
@@ -138,7 +132,7 @@ func scanID(r *http.Request) (int64, error) {
 	return id, nil
 }
 
-// options tell how an upload is read.
+// options returns the options for parsing an upload.
 func (a *Agent) options(name string, body io.Reader) report.Options {
 	return report.Options{
 		Name: name, Built: httpx.Build(body), Key: a.SecretKey, Limits: report.Limits{Input: a.MaxUpload},

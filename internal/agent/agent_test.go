@@ -25,8 +25,8 @@ func each(t *testing.T, test func(w *world)) {
 	}
 }
 
-// TestRecordedRuns plays what the real scanner sent: a full scan, a diff scan
-// of a branch, and a full scan after a fix and a move.
+// TestRecordedRuns replays recorded scans. These are a full scan, a diff scan of a branch, and a
+// full scan after a fix and a move.
 func TestRecordedRuns(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeBlock)
@@ -116,8 +116,8 @@ func (w *world) scanRows() {
 	}, got)
 }
 
-// TestSecretLeavesNoUnkeyedTrace looks for what could be guessed from: the
-// scanner's own ids and hashes of the line that holds the secret.
+// TestSecretLeavesNoUnkeyedTrace checks that no data is stored from which a secret could be
+// guessed. These are the scanner's own ids and hashes of the line with the secret.
 func TestSecretLeavesNoUnkeyedTrace(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.rules(model.ModeMonitor)
@@ -184,8 +184,8 @@ func TestErrorAndFailureAreKeptWithTheirCause(t *testing.T) {
 	})
 }
 
-// TestConfiguration is what the scanner is told: rules without actions of their
-// own, the inert one, and ids of what people ignore.
+// TestConfiguration checks the configuration for a scanner: rules without their own actions, the
+// inert rule, and ids of ignored findings.
 func TestConfiguration(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.rules(model.ModeBlock)
@@ -267,7 +267,7 @@ func TestDryRunLeavesNoScan(t *testing.T) {
 	}
 }
 
-// TestRefusals is what a scanner may not do, and what it is told.
+// TestRefusals checks rejected requests and their errors.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	path := w.begin("full")
@@ -313,8 +313,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestPartsOfARepositoryAreProjectsOfTheirOwn though they share its id; refs are
-// spelt by each CI in its own way.
+// TestPartsOfARepositoryAreProjectsOfTheirOwn checks that parts of a repository are separate
+// projects, although they share its id. Each CI system spells refs differently.
 func TestPartsOfARepositoryAreProjectsOfTheirOwn(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	begin := func(display, unique, branch, environment string) {
@@ -338,9 +338,9 @@ func TestPartsOfARepositoryAreProjectsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestUploadsBeyondAllRoomAreRefused refuses what no waiting makes room for, the
-// results and the completion, by the memory that they build, and keeps nothing of
-// them. Where others take the room, httpx.Reservation refuses the upload with 503.
+// TestUploadsBeyondAllRoomAreRefused checks that results and completions are rejected and not
+// stored if they need more memory than the total limit. If other uploads use the memory,
+// httpx.Reservation responds with 503.
 func TestUploadsBeyondAllRoomAreRefused(t *testing.T) {
 	w := newWorld(t, "sqlite", func(c *apihttp.Config) { c.Limits.Intake = 8 << 10 })
 	path := w.begin("full")
@@ -355,7 +355,7 @@ func TestUploadsBeyondAllRoomAreRefused(t *testing.T) {
 	}
 }
 
-// identityAsJSON asks who the token is, as the scanner's assistant does.
+// identityAsJSON requests the identity of the token, as the scanner's assistant does.
 func (w *world) identityAsJSON() string {
 	w.Helper()
 	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.web.URL+"/api/agent/identity", nil)

@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// answer writes JSON.
+// answer writes a JSON response.
 func answer(w http.ResponseWriter, v any) error {
 	return answerAs(w, http.StatusOK, "application/json", v)
 }
@@ -22,18 +22,18 @@ func answerAs(w http.ResponseWriter, status int, media string, v any) error {
 	}
 	w.Header().Set("Content-Type", media)
 	w.WriteHeader(status)
-	_, _ = w.Write(buf.Bytes()) // a lost connection has nobody to tell
+	_, _ = w.Write(buf.Bytes()) // write errors mean that the client disconnected
 	return nil
 }
 
 func write(w http.ResponseWriter, media string, text []byte) error {
 	w.Header().Set("Content-Type", media)
-	_, _ = w.Write(text) // a lost connection has nobody to tell
+	_, _ = w.Write(text) // write errors mean that the client disconnected
 	return nil
 }
 
-// refuse answers with an error that is this protocol's own; its text is shown
-// to the scanner's user.
+// refuse writes an error response that is specific to this protocol. Its text is shown to the
+// scanner's user.
 func refuse(w http.ResponseWriter, status int, code, text string) error {
 	return answerAs(w, status, "application/problem+json", api.Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: text, Message: text,

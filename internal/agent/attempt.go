@@ -21,17 +21,17 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// How fast failed attempts are kept: of callers who are known, and of an address
-// and all addresses where they are not. What comes faster is counted only, so
-// that nobody fills the disk or drives out what others did.
+// Limits of stored failed attempts, for authenticated callers, and otherwise for an address and for
+// all addresses. Attempts above the limits are only counted, so that they cannot fill the disk or
+// displace others.
 const (
 	knownPerSecond, knownAtOnce = 20, 500
 	onePerSecond, oneAtOnce     = 1, 30
 	allPerSecond, allAtOnce     = 10, 200
-	attemptsWaiting             = 256 // to be written
+	attemptsWaiting             = 256 // capacity of the queue
 )
 
-// attempts takes down what scanners could not do. Requests do not wait for it.
+// attempts records failed attempts of scanners asynchronously.
 type attempts struct {
 	known, one, all *auth.Limiter
 	queue           chan model.FailedAttempt
@@ -52,13 +52,12 @@ func newAttempts(clock func() time.Time) *attempts {
 	}
 }
 
-// Collectors are the agent's metrics.
+// Collectors returns the agent's metrics.
 func (a *Agent) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{a.attempts.failed, a.attempts.dropped}
 }
 
-// Background writes down failed attempts until the context ends, and then what
-// is left.
+// Background stores failed attempts until the context ends, and then the remaining ones.
 func (a *Agent) Background(ctx context.Context) {
 	for {
 		select {
@@ -83,8 +82,8 @@ func (a *Agent) keep(ctx context.Context, attempt model.FailedAttempt) {
 	}
 }
 
-// enqueue takes down a failed attempt. Its deployment is 0 where the caller is not
-// known; allow is asked first, for what is looked up costs more than a refusal.
+// enqueue queues a failed attempt. Its deployment is 0 for unauthenticated callers. Callers must
+// call allow first, before expensive lookups.
 func (a *Agent) enqueue(attempt model.FailedAttempt) {
 	if !isUniqueID(attempt.Name) {
 		attempt.Name = "run_" + strings.ToLower(rand.Text())
@@ -96,7 +95,7 @@ func (a *Agent) enqueue(attempt model.FailedAttempt) {
 	}
 }
 
-// allow counts a failed step and reports whether it is kept.
+// allow counts a failed step and reports whether it may be stored.
 func (t *attempts) allow(step model.FailedStep, known int64, address string) bool {
 	t.failed.WithLabelValues(string(step)).Inc()
 	var ok bool
@@ -111,8 +110,8 @@ func (t *attempts) allow(step model.FailedStep, known int64, address string) boo
 	return ok
 }
 
-// refused takes down a caller who is not known, or may not do what was asked,
-// with what the request tells of the run. The token itself is never kept.
+// refused records an unauthenticated or unauthorized request, with its data about the run. The
+// token is never stored.
 func (a *Agent) refused(r *http.Request, cause error, status int) {
 	step := model.FailedSignIn
 	if status == http.StatusForbidden {
@@ -132,7 +131,7 @@ func (a *Agent) refused(r *http.Request, cause error, status int) {
 	a.enqueue(attempt)
 }
 
-// attemptOf is what every request tells.
+// attemptOf returns an attempt with the data of any request.
 func (a *Agent) attemptOf(r *http.Request, step model.FailedStep) model.FailedAttempt {
 	return model.FailedAttempt{
 		Name:    r.Header.Get("X-Semgrep-Scan-ID"),
@@ -142,9 +141,9 @@ func (a *Agent) attemptOf(r *http.Request, step model.FailedStep) model.FailedAt
 	}
 }
 
-// presented looks up the token of a request that was refused: whose it is, where
-// that is known, and what is wrong with it. One that only looks like a token of
-// a deployment says nothing, for anybody can make it up.
+// presented returns the deployment and token id of a rejected request, and the reason. Both ids are
+// zero for an unknown token. The deployment in an unknown token is ignored, because tokens can be
+// forged.
 func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int64, tokenID, why string) {
 	secret := httpx.Credential(r)
 	if secret == "" {
@@ -170,11 +169,10 @@ func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int6
 	return t.DeploymentID, t.PublicID, why
 }
 
-// maxBeginning bounds what is read of a request that was refused, in bytes.
+// maxBeginning limits how much of a rejected request is read, in bytes.
 const maxBeginning = 64 << 10
 
-// beginning reads which repository and ref a refused scan was of, where the
-// request is the one that begins it.
+// beginning returns the repository and ref of a rejected request that starts a scan.
 func (a *Agent) beginning(r *http.Request) (repository, ref string) {
 	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/api/cli/") ||
 		r.Header.Get("Content-Encoding") != "" {
@@ -195,7 +193,7 @@ func (a *Agent) beginning(r *http.Request) (repository, ref string) {
 	return brief(begun.Project.Name, maxAgent), brief(begun.Ref, maxAgent)
 }
 
-// scanFailed is an attempt whose scan is known.
+// scanFailed adds the data of a known scan to an attempt.
 func scanFailed(ctx context.Context, tx *store.Tx, attempt *model.FailedAttempt, scan model.Scan) error {
 	attempt.ScanID, attempt.Ref = scan.ID, scan.Ref
 	project, err := tx.Project(ctx, scan.ProjectID)

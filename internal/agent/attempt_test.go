@@ -19,8 +19,7 @@ import (
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// attempts are the failed attempts of the deployment, and of nobody, that were
-// told of so far.
+// attempts returns the failed attempts of the deployment, and those without one.
 func (w *world) attempts() (own, stray []model.FailedAttempt) {
 	w.Helper()
 	w.stop()
@@ -36,7 +35,7 @@ func (w *world) attempts() (own, stray []model.FailedAttempt) {
 	return own, stray
 }
 
-// sendAs makes a request as the scanner does: with its name and that of the run.
+// sendAs sends a request with the user agent and the run name of a scanner.
 func (w *world) sendAs(run, method, path, token string, body []byte) int {
 	w.Helper()
 	req, err := http.NewRequestWithContext(w.Context(), method, w.web.URL+path, strings.NewReader(string(body)))
@@ -59,8 +58,8 @@ func (w *world) sendAs(run, method, path, token string, body []byte) int {
 	return res.StatusCode
 }
 
-// TestRefusedRunsAreKept with whose they were, as far as the token tells, and
-// never with the token.
+// TestRefusedRunsAreKept checks that rejected runs are stored with the owner of the token, if
+// known, and never with the token.
 func TestRefusedRunsAreKept(t *testing.T) {
 	each(t, func(w *world) {
 		body := w.recorded("full/1-scans.json")
@@ -121,7 +120,7 @@ func TestRefusedRunsAreKept(t *testing.T) {
 	})
 }
 
-// TestFailedScanIsOneAttempt joins what its scanner says in several steps.
+// TestFailedScanIsOneAttempt checks that several reports of one failure are joined.
 func TestFailedScanIsOneAttempt(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)
@@ -145,8 +144,7 @@ func TestFailedScanIsOneAttempt(t *testing.T) {
 	})
 }
 
-// TestManyCausesOfOneScan keeps the first words about a scan, not all that a
-// token's holder may think of.
+// TestManyCausesOfOneScan checks that only the first causes of a scan are stored.
 func TestManyCausesOfOneScan(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.begin("error")
@@ -160,7 +158,7 @@ func TestManyCausesOfOneScan(t *testing.T) {
 	}
 }
 
-// TestFloodOfFailures keeps some of what an address sends and counts the rest.
+// TestFloodOfFailures checks that some attempts of an address are stored and the others counted.
 func TestFloodOfFailures(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	for i := range 100 {
@@ -184,7 +182,7 @@ func TestFloodOfFailures(t *testing.T) {
 	}
 }
 
-// TestAddressIsTheClients behind proxies that are trusted, and only then.
+// TestAddressIsTheClients checks that the client's address is taken from trusted proxies only.
 func TestAddressIsTheClients(t *testing.T) {
 	for _, trusted := range []bool{true, false} {
 		w := newWorld(t, "sqlite", func(c *apihttp.Config) {

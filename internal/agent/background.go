@@ -20,23 +20,23 @@ import (
 // ScanJob is the kind of job that applies a scan. Its input is a scanJob.
 const ScanJob = "scan"
 
-// Attempts is how often a scan is tried to be applied; after the last one its
-// scanner is told that it failed.
+// Attempts is the maximum number of attempts to apply a scan. After the last one the scanner gets
+// an error.
 const Attempts = 5
 
-// scanJob is the scan to apply, and who reported it.
+// scanJob contains the scan to apply and its sender.
 type scanJob struct {
 	UniqueID string      `json:"unique_id"`
 	By       model.Actor `json:"by"`
 }
 
-// jobToken names the job of a scan, so that a completion that comes twice makes
-// one job. It opens nothing: only what the API itself made can be asked for.
+// jobToken returns the job token of a scan. It is derived from the scan, so that a repeated
+// completion creates one job. Clients cannot read this job, because the API only returns jobs that
+// it created itself.
 func jobToken(uniqueID string) string { return "scan:" + uniqueID }
 
-// queue keeps a completion with the job that applies it, or returns the answer
-// where there is one already. What was queued is applied whether or not the
-// scanner asks again. The first of two completions counts: only it is queued.
+// queue stores a completion with the job that applies it, or returns an existing response. The scan
+// is applied even if the scanner does not retry. Only the first of several completions is queued.
 func (a *Agent) queue(
 	ctx context.Context, caller auth.Caller, id int64, done *semgrep.CICompletion,
 ) (uniqueID string, answer []byte, queued bool, err error) {
@@ -68,12 +68,10 @@ func (a *Agent) queue(
 	return uniqueID, answer, queued, err
 }
 
-// lookEvery is how often a waiting request looks whether another process has
-// applied its scan.
+// lookEvery is how often a waiting request checks whether another process has applied its scan.
 const lookEvery = 250 * time.Millisecond
 
-// await returns the answer to a scan's completion once it is applied, or nil
-// where that takes longer than the bound.
+// await returns the response to a scan's completion once it is applied, or nil after Config.Wait.
 func (a *Agent) await(ctx context.Context, deployment int64, uniqueID string) ([]byte, error) {
 	bound, look := time.NewTimer(a.Wait), time.NewTicker(lookEvery)
 	defer bound.Stop()
@@ -95,8 +93,8 @@ func (a *Agent) await(ctx context.Context, deployment int64, uniqueID string) ([
 	}
 }
 
-// appliedAnswer is the answer to a scan that was applied, nil while it is not, or why
-// it never will be.
+// appliedAnswer returns the response for an applied scan, or nil if it is not yet applied. It
+// returns an error if the job has failed.
 func (a *Agent) appliedAnswer(ctx context.Context, deployment int64, uniqueID string) (answer []byte, err error) {
 	err = a.Store.View(ctx, deployment, func(ctx context.Context, tx *store.Tx) error {
 		if answer, err = tx.AgentAnswer(ctx, uniqueID); err != nil || answer != nil {
@@ -112,8 +110,7 @@ func (a *Agent) appliedAnswer(ctx context.Context, deployment int64, uniqueID st
 	return answer, err
 }
 
-// Apply applies a scan: once, however often it is tried
-// and whoever else tries.
+// Apply applies a scan exactly once, even with repeated or concurrent attempts.
 func (a *Agent) Apply(ctx context.Context, j model.Job, in scanJob) error {
 	defer a.applied.notifyAll()
 	err := a.apply(ctx, j.DeploymentID, in)
@@ -125,12 +122,12 @@ func (a *Agent) Apply(ctx context.Context, j model.Job, in scanJob) error {
 	return err
 }
 
-// Abandoned is that of queue.Kind: it ends a scan whose last attempt to be
-// applied was cut off, so that its scanner is told, and people see it as failed.
+// Abandoned implements queue.Kind.Abandoned. It ends a scan whose last attempt was interrupted, so
+// that the scanner and users see it as failed.
 func (a *Agent) Abandoned(ctx context.Context, j model.Job, reason string) error {
 	var in scanJob
 	if err := json.Unmarshal(j.Input, &in); err != nil {
-		return nil // as Apply: its job cannot be read, and ends all the same
+		return nil // as in Apply: an unreadable job fails
 	}
 	defer a.applied.notifyAll()
 	a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID,
@@ -138,7 +135,7 @@ func (a *Agent) Abandoned(ctx context.Context, j model.Job, reason string) error
 	return a.giveUp(ctx, j.DeploymentID, in, reason)
 }
 
-// permanentReason says why another try mends nothing; it is empty where one may.
+// permanentReason returns the reason why a retry is useless, or "" if it may succeed.
 func permanentReason(err error, attempt int) string {
 	var invalid *model.InvalidError
 	switch {
@@ -148,18 +145,18 @@ func permanentReason(err error, attempt int) string {
 		return invalid.Error()
 	case errors.Is(err, model.ErrNotFound):
 		return "the scan, its project or its deployment was deleted meanwhile"
-	case queue.Outage(err): // the next try has the same number
+	case queue.Outage(err): // the next attempt has the same number
 	case attempt >= Attempts:
 		return fmt.Sprintf("it failed %d times, and the server's log has the cause", attempt)
 	}
 	return ""
 }
 
-// longReport is what is kept of a report, in bytes, that takes seconds to be applied.
+// longReport is the size of a stored report, in bytes, from which applying it takes seconds.
 const longReport = 1 << 20
 
 func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err error) {
-	defer func() { // a fault of ours ends the scan as others do
+	defer func() { // a panic ends the scan like other errors
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
@@ -179,12 +176,12 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err er
 	if len(known.Report) > longReport {
 		ctx = store.Long(ctx)
 	}
-	// The report is taken apart and cleaned before the deployment is locked.
+	// The report is decoded and cleaned before the deployment is locked.
 	c := completion{encodeOutcome: a.EncodeOutcome}
 	if err := c.unpack(known, a.SecretKey, secret); err != nil {
 		return err
 	}
-	known.Begun, known.Report, known.Done = nil, nil, nil // which may be large, and were taken apart
+	known.Begun, known.Report, known.Done = nil, nil, nil // frees memory: they may be large and were decoded
 	return a.Store.Update(ctx, deployment, in.By, func(ctx context.Context, tx *store.Tx) error {
 		answer, err := tx.AgentAnswer(ctx, in.UniqueID)
 		if err != nil || answer != nil { // another process was faster
@@ -201,7 +198,7 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err er
 	})
 }
 
-// giveUp ends a scan that cannot be applied, with its cause.
+// giveUp ends a scan that cannot be applied, with the reason.
 func (a *Agent) giveUp(ctx context.Context, deployment int64, in scanJob, reason string) error {
 	err := a.Store.Update(ctx, deployment, in.By, func(ctx context.Context, tx *store.Tx) error {
 		known, err := tx.AgentScan(ctx, in.UniqueID)
@@ -224,10 +221,10 @@ func (a *Agent) giveUp(ctx context.Context, deployment int64, in scanJob, reason
 		}
 		return end(ctx, tx, scan, failedToStore, attempt.Cause)
 	})
-	return ignoreMissing(err) // there is nothing to end
+	return ignoreMissing(err) // nothing to end
 }
 
-// ignoreMissing lets pass that something is not there (any more).
+// ignoreMissing returns nil for model.ErrNotFound.
 func ignoreMissing(err error) error {
 	if errors.Is(err, model.ErrNotFound) {
 		return nil
@@ -235,17 +232,17 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// failedToStore is the exit code of a scan whose results could not be stored:
-// the scanner's own for a fatal error.
+// failedToStore is the exit code of a scan whose results could not be stored. The scanner uses it
+// for fatal errors.
 const failedToStore = 2
 
-// broadcast wakes all who wait for the next event.
+// broadcast notifies all waiting goroutines of the next event.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{}
 }
 
-// next is closed at the next event.
+// next returns a channel that is closed at the next event.
 func (b *broadcast) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// results begins the recorded full run and hands its results in.
+// results starts the recorded full run and uploads its results.
 func (w *world) results() (path string) {
 	w.Helper()
 	w.rules(model.ModeBlock)
@@ -26,7 +26,7 @@ func (w *world) results() (path string) {
 	return path
 }
 
-// claim takes the scan's job as a worker does that then dies.
+// claim claims the scan's job like a worker that dies afterwards.
 func (w *world) claim() model.Job {
 	w.Helper()
 	j, err := storetest.Claim(w.Context(), w.store, time.Minute, agent.ScanJob)
@@ -36,8 +36,8 @@ func (w *world) claim() model.Job {
 	return *j
 }
 
-// TestScanThatTakesLongIsFinishedInTheBackground has the worker die in between:
-// the scan is applied once, and the gate's answer given when it is asked for again.
+// TestScanThatTakesLongIsFinishedInTheBackground interrupts the worker. The scan must be applied
+// once, and a repeated request must return the gate's result.
 func TestScanThatTakesLongIsFinishedInTheBackground(t *testing.T) {
 	each(t, func(w *world) {
 		w.stop()
@@ -46,7 +46,8 @@ func TestScanThatTakesLongIsFinishedInTheBackground(t *testing.T) {
 		for range 2 {
 			w.same("the answer while it waits", `{"success":false}`, w.ok("POST", path+"complete", completion))
 		}
-		w.ok("POST", path+"results", []byte(`{"findings":[],"ignores":[],"searched_paths":["app.py"],"rule_ids":["eqeq"]}`)) // too late to count
+		// These results are too late to count.
+		w.ok("POST", path+"results", []byte(`{"findings":[],"ignores":[],"searched_paths":["app.py"],"rule_ids":["eqeq"]}`))
 		w.ok("POST", path+"error", w.recorded("error/3-error.json"))
 		w.same("the scan meanwhile", "SCAN_STATUS_RUNNING", w.scans()[0].Status)
 
@@ -94,7 +95,7 @@ func (w *world) countDependencies() (n int) {
 	return n
 }
 
-// TestCompletionsAtOnce come from a scanner whose connection broke.
+// TestCompletionsAtOnce sends concurrent completions, as a scanner with a broken connection may.
 func TestCompletionsAtOnce(t *testing.T) {
 	each(t, func(w *world) {
 		path, completion := w.results(), w.recorded("full/4-complete.json")
@@ -111,8 +112,8 @@ func TestCompletionsAtOnce(t *testing.T) {
 	})
 }
 
-// TestLastAttemptIsNoPass refuses where no answer can be given any more: a
-// success that is false and final would let the build through.
+// TestLastAttemptIsNoPass checks that the last request gets an error if there is no result yet. A
+// final response with success false would let the build pass.
 func TestLastAttemptIsNoPass(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.stop()
@@ -127,8 +128,7 @@ func TestLastAttemptIsNoPass(t *testing.T) {
 	w.same("the answer to a last attempt that is in time", `{"success":true}`, w.ok("POST", path+"complete", final))
 }
 
-// TestNoWaitIsNoWait: with a bound of zero a scanner is told to ask again, however quick the
-// job is.
+// TestNoWaitIsNoWait checks that a wait of zero makes the scanner retry, even if the job is fast.
 func TestNoWaitIsNoWait(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.stop()
@@ -151,8 +151,8 @@ func TestNoWaitIsNoWait(t *testing.T) {
 	w.same("the answer then", `{"success":true}`, w.ok("POST", path+"complete", w.recorded("full/4-complete.json")))
 }
 
-// TestResultsThatCannotBeStored end the scan with their cause, and the scanner
-// with an error instead of half an hour of waiting.
+// TestResultsThatCannotBeStored checks that the scan ends with the cause. The scanner gets an error
+// instead of waiting half an hour.
 func TestResultsThatCannotBeStored(t *testing.T) {
 	for _, kept := range []string{`{`, `{}`} { // the second makes the reader panic
 		t.Run(kept, func(t *testing.T) { each(t, func(w *world) { w.cannotBeStored(kept) }) })
@@ -165,7 +165,7 @@ func (w *world) cannotBeStored(kept string) {
 	w.agent.Wait = 0
 	path := w.results()
 	w.ok("POST", path+"complete", w.recorded("full/4-complete.json"))
-	w.update(func(ctx context.Context, tx *store.Tx) error { // as a fault of the disk may
+	w.update(func(ctx context.Context, tx *store.Tx) error { // like a disk error
 		return tx.KeepAgentReport(ctx, "307e5059-799d-47ee-9776-4d7e93de5352", []byte(kept))
 	})
 	j := w.claim()
@@ -190,9 +190,8 @@ func (w *world) cannotBeStored(kept string) {
 	}
 }
 
-// TestScanThatKillsItsServer has each process die while it applies the scan, as
-// one that the results make run out of memory: after the last attempt nobody
-// tries again, the scan has failed, and its scanner is told.
+// TestScanThatKillsItsServer kills each process while it applies the scan, as excessive memory use
+// would. After the last attempt the scan has failed, and the scanner gets an error.
 func TestScanThatKillsItsServer(t *testing.T) {
 	each(t, func(w *world) {
 		w.stop()

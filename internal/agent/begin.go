@@ -23,13 +23,13 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// source is what all uploads here are: semgrep's (docs/reference/findings.md).
+// source is the tool of all uploads here: Semgrep (docs/reference/findings.md).
 const source = policy.Source
 
-// beginRequest is what a scanner says when it starts.
+// beginRequest is the request that starts a scan.
 type beginRequest struct {
 	Project projectMetadata `json:"project_metadata"`
-	// Meta is what older scanners say instead, or besides.
+	// Meta is used by older scanners instead of, or in addition to, Project.
 	Meta projectMetadata `json:"meta"`
 	Scan struct {
 		UniqueID  string   `json:"unique_id"`
@@ -42,7 +42,7 @@ type beginRequest struct {
 	} `json:"project_config"`
 }
 
-// projectMetadata is where a scanner runs, as far as it tells.
+// projectMetadata describes the environment of a scanner.
 type projectMetadata struct {
 	Environment string `json:"scan_environment"`
 	Repository  string `json:"repository"`
@@ -54,17 +54,17 @@ type projectMetadata struct {
 	Full        bool   `json:"is_full_scan"`
 }
 
-// What begins a scan is stored for a week, so it is bounded.
+// Limits of a start request, which is stored for a week.
 const (
 	maxBeginList = 1000       // entries of a list
-	maxBegun     = 256 * 1024 // bytes of all that is stored
+	maxBegun     = 256 * 1024 // bytes of the stored data
 )
 
-// begun is what is remembered of it.
+// begun is the stored data of a start request.
 type begun struct {
 	Project model.Project `json:"project"`
-	// Globs bind the token that began it: what it says of its repository counts
-	// among their projects (docs/reference/tokens.md).
+	// Globs restrict the token that started the scan. They also limit the projects that its
+	// repository id can match (docs/reference/tokens.md).
 	Globs     model.ProjectGlobs `json:"globs,omitempty"`
 	Ref       string             `json:"ref"`
 	Commit    string             `json:"commit"`
@@ -74,16 +74,15 @@ type begun struct {
 	Run       string             `json:"run,omitempty"` // see runName
 }
 
-// runName is how `redoubt ci` has the scanner name the run that it is part of,
-// among what it says of itself.
+// runName matches the run name that `redoubt ci` adds to the scanner's user agent.
 var runName = regexp.MustCompile(`\bredoubt-ci/([0-9A-Za-z]{8,64})\b`)
 
 var uniqueID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
 
-// isUniqueID reports whether a text names a scan. A credential does not.
+// isUniqueID reports whether a text is a valid name of a scan. Credentials are not.
 func isUniqueID(s string) bool { return uniqueID.MatchString(s) && redact.Text(s) == s }
 
-// begun checks what a scanner says and puts it into our words.
+// begun validates and converts a start request.
 func (b *beginRequest) begun(key []byte) (begun, error) {
 	if b.Project == (projectMetadata{}) {
 		b.Project = b.Meta
@@ -95,7 +94,7 @@ func (b *beginRequest) begun(key []byte) (begun, error) {
 		Ref:     ref(p.Environment, p.Branch), Commit: p.Commit,
 		Full: p.Full, Products: b.Scan.Products, OnlyRules: b.Scan.OnlyRules,
 	}
-	if b.Scan.DryRun && !strings.Contains(out.Project.Name, "/") { // only rules are wanted, of no known project
+	if b.Scan.DryRun && !strings.Contains(out.Project.Name, "/") { // only rules are requested, for an unknown project
 		out.Project.Name = "local_scan/" + cmp.Or(out.Project.Name, "dry-run")
 	}
 	var bad model.InvalidError
@@ -129,7 +128,7 @@ func (b *beginRequest) begun(key []byte) (begun, error) {
 		{"repo_id", p.RepoID},
 	} {
 		err := model.CheckRef(member.value)
-		if err == nil && strings.ContainsRune(member.value, utf8.RuneError) { // what decoding makes of other bytes
+		if err == nil && strings.ContainsRune(member.value, utf8.RuneError) { // decoding replaces invalid bytes by this
 			err = errors.New("must be UTF-8")
 		}
 		if err != nil {
@@ -143,7 +142,7 @@ func (b *beginRequest) begun(key []byte) (begun, error) {
 	return out, nil
 }
 
-// ref is the branch in full. Jenkins names the branch of the remote
+// ref returns the full ref of a branch. Jenkins reports the remote branch
 // (docs/reference/addressing.md).
 func ref(environment, branch string) string {
 	if environment == "jenkins" {
@@ -152,11 +151,10 @@ func ref(environment, branch string) string {
 	return model.FullRef(branch)
 }
 
-// repoID qualifies a repository's numeric id with the code host that issued it:
-// host name, port and, for a host that serves repositories below a path, that path.
-// Two code hosts on one host name have different repositories with the same id.
-// It is empty for a part of a repository that is a project of its own: such parts
-// share the id of their repository.
+// repoID qualifies a repository's numeric id with the code host that issued it. The prefix is the
+// host name, the port and the path below which the host serves repositories. Two code hosts on one
+// host name have different repositories with the same id. It returns "" if a part of a repository
+// is a separate project, because such parts share the id of their repository.
 func repoID(id string, p model.Project, repository string) string {
 	u, err := url.Parse(p.URL)
 	if id == "" || p.Name != repository || err != nil || u.Hostname() == "" {
@@ -169,9 +167,9 @@ func repoID(id string, p model.Project, repository string) string {
 	return base + ":" + id
 }
 
-// scanInfo tells the scanner what was made of its scan.
+// scanInfo is the created scan in the response.
 type scanInfo struct {
-	ID             int64    `json:"id,omitempty"` // none of a dry run
+	ID             int64    `json:"id,omitempty"` // missing for dry runs
 	DeploymentID   int64    `json:"deployment_id"`
 	DeploymentName string   `json:"deployment_name"`
 	Products       []string `json:"enabled_products"`
@@ -181,7 +179,7 @@ type beginResponse struct {
 	Info scanInfo `json:"info"`
 }
 
-// begin starts a scan, or finds it when the request comes again.
+// begin starts a scan, or returns the existing one if the request is repeated.
 func (a *Agent) begin(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	info, _, err := a.start(r, caller)
 	if err != nil {
@@ -190,7 +188,7 @@ func (a *Agent) begin(w http.ResponseWriter, r *http.Request, caller auth.Caller
 	return answer(w, beginResponse{info})
 }
 
-// beginAtOnce is the older way: the answer holds the configuration too.
+// beginAtOnce handles the request of older scanners. The response also contains the configuration.
 func (a *Agent) beginAtOnce(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	info, known, err := a.start(r, caller)
 	if err != nil {
@@ -211,7 +209,7 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 	if err := decode(r, &request); err != nil {
 		return info, known, err
 	}
-	// Older scanners name their run in the header alone.
+	// Older scanners send the name of their run only in the header.
 	request.Scan.UniqueID = cmp.Or(request.Scan.UniqueID, r.Header.Get("X-Semgrep-Scan-ID"))
 	b, err := request.begun(a.SecretKey)
 	if err != nil {
@@ -240,10 +238,9 @@ func (a *Agent) start(r *http.Request, caller auth.Caller) (info scanInfo, known
 	}, known, err
 }
 
-// findRun finds the run of a caller by the scanner's name of it. What it answers
-// has the name to store it under, also where there is none: the name of a run
-// that the caller may not see is as free as any, so its own run of that name has
-// another in the store.
+// findRun returns the run of a caller by the scanner's name for it. Without a match, the error is
+// model.ErrNotFound and the result contains the name to store. If the name belongs to a run that
+// the caller may not access, that run is hidden and another name is derived.
 func findRun(ctx context.Context, tx *store.Tx, caller auth.Caller, name string) (model.AgentScan, error) {
 	globs := caller.Globs()
 	known, err := tx.AgentScan(ctx, name)
@@ -260,8 +257,8 @@ func findRun(ctx context.Context, tx *store.Tx, caller auth.Caller, name string)
 	return known, err
 }
 
-// projectOfRun is the project that a run is of, and what was said as it began.
-// That of a dry run is what a scan would be of: one without an id would be made.
+// projectOfRun returns the project of a run and the data of its start request. For a dry run it is
+// the project that a scan would use; a project without an id would be created.
 func projectOfRun(
 	ctx context.Context, tx *store.Tx, caller auth.Caller, known model.AgentScan,
 ) (project model.Project, b begun, err error) {
@@ -287,7 +284,7 @@ func projectOfRun(
 	return project, b, err
 }
 
-// add makes the scan, running from now on; a dry run leaves none.
+// add stores a running scan. A dry run has no scan.
 func add(ctx context.Context, tx *store.Tx, id string, b begun, dry bool) (model.AgentScan, error) {
 	known := model.AgentScan{UniqueID: id}
 	var err error
@@ -316,8 +313,8 @@ func add(ctx context.Context, tx *store.Tx, id string, b begun, dry bool) (model
 	return known, tx.AddAgentScan(ctx, known)
 }
 
-// enabled are the products that the open engine has a name for: secrets are
-// found by ordinary rules, and asking for their product needs another engine.
+// enabled returns the products that the open engine supports by name. Secrets are found by ordinary
+// rules, because their product needs another engine.
 func enabled(requested []string) []string {
 	wanted := policy.Products(requested)
 	out := []string{}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestWhatBeginsAScanIsBounded: it is stored for a week, also of a dry run.
+// TestWhatBeginsAScanIsBounded checks the size limit of start requests, which are stored for a
+// week, also for dry runs.
 func TestWhatBeginsAScanIsBounded(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	begin := func(url string, products, rules []string) int {

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestBeginningsAreChecked: a scanner is told which member of what it says of its
-// repository does not fit, and what to set instead.
+// TestBeginningsAreChecked checks that errors contain the invalid member of a start request and the
+// setting to change.
 func TestBeginningsAreChecked(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	for name, c := range map[string]struct{ body, want string }{
@@ -46,8 +46,8 @@ func TestBeginningsAreChecked(t *testing.T) {
 	}
 }
 
-// TestADryRunIsOfItsProject: it looks for what a scan of the project would, and is
-// there for nobody who may not see that.
+// TestADryRunIsOfItsProject checks that a dry run uses the rules of its project. It must be hidden
+// from callers without access to the project.
 func TestADryRunIsOfItsProject(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeBlock)

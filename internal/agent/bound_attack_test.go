@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// hostedAs has a project be a repository that its host calls by another name: one that a
-// token may be bound to which does not see the project. Tickets are made by its connection,
-// which is not the only one.
+// hostedAs connects a project to a repository with another name at its host. The name matches the
+// globs of a token that cannot access the project. Tickets are created by its connection, which is
+// not the only one.
 func hostedAs(ctx context.Context, tx *store.Tx, c model.Connection, name string, project model.Project) error {
 	second, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGitea, Name: "second-host", BaseURL: "https://second.example"}, func(int64) (store.Sealed, error) { return store.Sealed{}, nil })
 	if err != nil {
@@ -36,7 +36,8 @@ func hostedAs(ctx context.Context, tx *store.Tx, c model.Connection, name string
 	return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: c.ID})
 }
 
-// TestARunStaysWithItsProject, whatever becomes of the project before its end.
+// TestARunStaysWithItsProject checks that a run remains assigned to its project when the project
+// changes before the run ends.
 func TestARunStaysWithItsProject(t *testing.T) {
 	each(t, func(w *world) {
 		bound := w.bound("platform/**")

@@ -19,18 +19,17 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// asked is how a route is asked of a project that a bound token may not see, and
-// of one that nobody has: parts of the path, query and body have the ways to name
-// a project in braces.
+// asked is a request for an inaccessible project and for a missing one. Braces in the path, query
+// and body are replaced by identifiers of the project.
 type asked struct{ query, body string }
 
-// begin is the body of a scan's start.
+// begin returns a start request.
 func begin(name, id, url, run, dry string) string {
 	return `{"project_metadata":{"repository":"` + name + `","repo_id":"` + id + `","repo_url":"` + url + `","branch":"main","is_full_scan":true},` +
 		`"scan_metadata":{"unique_id":"` + run + `","dry_run":` + dry + `}}`
 }
 
-// beginnings name a project in all the ways in which a scanner may.
+// beginnings identify a project in all possible forms of a start request.
 var beginnings = []asked{
 	{body: begin("{name}", "", "", "{fresh}", "false")},
 	{body: begin("{name}", "{repoID}", repoURL, "{fresh}", "true")},
@@ -44,10 +43,10 @@ var beginnings = []asked{
 	{body: begin("platform/own", "", "", "{uniqueId}", "false")},
 }
 
-// plain are asked as they are: what they name is in their path, or nothing.
+// plain requests need no replacement except in their path.
 var plain = []asked{{}}
 
-// boundAsks says how to ask each route of both tables.
+// boundAsks contains the requests for each route of both tables.
 var boundAsks = map[string][]asked{
 	"POST /api/cli/v2/scans": beginnings, "POST /api/cli/scans": beginnings,
 	"GET /api/cli/v2/scans/{uniqueId}/config":          plain,
@@ -202,8 +201,8 @@ var boundAsks = map[string][]asked{
 	"resendNotification":       plain,
 }
 
-// hidden are the ways to name a project that a token bound to platform/** may not
-// see, beside those to name one that nobody has.
+// hidden returns identifiers of a project that is inaccessible for platform/** tokens, and of a
+// missing one.
 func hidden(w *world) (theirs, nobodys map[string][]string) {
 	w.Helper()
 	w.rules(model.ModeBlock)
@@ -305,8 +304,8 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 
 var braces = regexp.MustCompile(`{(\w+)}`)
 
-// ask sends what an ask comes to with the i-th way of each name, and returns the
-// answer without what names the one request.
+// ask sends a request with the i-th identifier of each kind. It returns the response without values
+// that are specific to the request.
 func (w *world) ask(token string, r httpx.Route, a asked, names map[string][]string, i int) string {
 	w.Helper()
 	w.runs++
@@ -331,7 +330,7 @@ func (w *world) ask(token string, r httpx.Route, a asked, names map[string][]str
 	status, text := w.send(r.Method, path, token, []byte(body))
 	slices.SortFunc(used, func(a, b string) int { return len(b) - len(a) })
 	for _, value := range used {
-		if strings.ContainsAny(value, "-/") { // a word of ours; numbers go with all others
+		if strings.ContainsAny(value, "-/") { // an identifier of this test; numbers are replaced below
 			text = strings.ReplaceAll(text, value, "X")
 		}
 	}
@@ -339,9 +338,8 @@ func (w *world) ask(token string, r httpx.Route, a asked, names map[string][]str
 	return fmt.Sprint(status, " ", regexp.MustCompile(`\d+`).ReplaceAllString(text, "#"))
 }
 
-// TestABoundTokenSeesNoTraceOfOthers asks every route of the tables, in every way
-// to name a project, of one behind the globs and of one that nobody has: the
-// answers are the same, and nothing of the project changes.
+// TestABoundTokenSeesNoTraceOfOthers sends every request for a project outside of the globs and for
+// a missing one. The responses must be equal, and the project must not change.
 func TestABoundTokenSeesNoTraceOfOthers(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	theirs, nobodys := hidden(w)
@@ -359,7 +357,7 @@ func TestABoundTokenSeesNoTraceOfOthers(t *testing.T) {
 	for _, r := range w.agent.Routes() {
 		rows[r.Method+" "+r.Pattern] = r.Route
 	}
-	for _, key := range slices.Sorted(maps.Keys(rows)) { // what one makes, others find
+	for _, key := range slices.Sorted(maps.Keys(rows)) { // later requests need objects of earlier ones
 		r := rows[key]
 		asks, known := boundAsks[key]
 		if !known {
@@ -368,13 +366,13 @@ func TestABoundTokenSeesNoTraceOfOthers(t *testing.T) {
 		for _, a := range asks {
 			for i := range 3 {
 				if i > 0 && !strings.Contains(r.Pattern+a.query+a.body, "ame}") && !strings.Contains(a.query+a.body, "{url}") {
-					continue // one way only
+					continue // only one identifier of this kind
 				}
 				got, want := w.ask(token, r, a, theirs, i), w.ask(token, r, a, nobodys, i)
 				if got != want {
 					t.Errorf("%s %v tells: %s\nof one that nobody has: %s", key, a, got, want)
 				}
-				if strings.HasPrefix(got, "400") || strings.HasPrefix(got, "5") { // asked wrongly, which holds nothing
+				if strings.HasPrefix(got, "400") || strings.HasPrefix(got, "5") { // invalid requests test nothing
 					t.Errorf("%s %v: %s", key, a, got)
 				}
 			}
@@ -384,7 +382,7 @@ func TestABoundTokenSeesNoTraceOfOthers(t *testing.T) {
 	w.same("tickets that others' trackers are asked for", []string{"0"}, w.read(`SELECT COUNT(*) FROM ticket WHERE connection_id <> 0`))
 }
 
-// watch returns what reads all rows that are a project's.
+// watch returns a function that reads all rows of a project.
 func (w *world) watch(id int64) (rows func() []string) {
 	w.Helper()
 	const of = ` IN (SELECT id FROM %s WHERE project_id = %d)`
@@ -417,7 +415,7 @@ func (w *world) watch(id int64) (rows func() []string) {
 	return func() []string { return w.read(strings.Join(queries, " UNION ALL ") + " ORDER BY 1") }
 }
 
-// read reads one column.
+// read returns one column.
 func (w *world) read(query string) (list []string) {
 	w.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(w.config.Dir, store.FileName)+"?mode=ro")
@@ -443,8 +441,8 @@ func (w *world) read(query string) (list []string) {
 	return list
 }
 
-// TestABoundTokenReadsPoliciesOfItsProjects, and of those of all: no name of what
-// is elsewhere stands in them, be it of a project, a tag or a rule.
+// TestABoundTokenReadsPoliciesOfItsProjects checks that a restricted token reads policies of its
+// projects and of all projects. They must not contain names of other projects, tags or rules.
 func TestABoundTokenReadsPoliciesOfItsProjects(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)

@@ -12,24 +12,24 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// claim is what a scanner says of its repository.
+// claim is the repository in a start request.
 type claim struct {
 	name, id, url string
-	run           string // the scanner's name of it; empty is a fresh one
+	run           string // the scanner's name of the run; a new one if empty
 	dry           bool
 }
 
-// repoURL is where the claims of these tests say that they are from.
+// repoURL is the default repository URL of claims.
 const repoURL = "https://github.com/acme/gateway"
 
-// bound makes a token that is bound to projects.
+// bound returns a token that is restricted to projects.
 func (w *world) bound(globs ...string) string {
 	return w.newToken(model.Token{
 		Name: fmt.Sprint(globs), Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}, ProjectGlobs: globs,
 	})
 }
 
-// beginAs begins a scan as a token and returns its id.
+// beginAs starts a scan with a token and returns its id.
 func (w *world) beginAs(token string, c claim) (status int, id int64, answer string) {
 	w.Helper()
 	if c.url == "" {
@@ -56,7 +56,7 @@ func (w *world) beginAs(token string, c claim) (status int, id int64, answer str
 	return status, begun.Info.ID, answer
 }
 
-// finishAs hands in what a scan found, and ends it.
+// finishAs uploads results and completes a scan.
 func (w *world) finishAs(token string, id int64) (results, complete int) {
 	w.Helper()
 	w.clock.Advance(1e9)
@@ -66,7 +66,7 @@ func (w *world) finishAs(token string, id int64) (results, complete int) {
 	return results, complete
 }
 
-// scanAs hands in a whole scan.
+// scanAs uploads a whole scan.
 func (w *world) scanAs(token string, c claim) {
 	w.Helper()
 	w.clock.Advance(1e9)
@@ -79,7 +79,7 @@ func (w *world) scanAs(token string, c claim) {
 	}
 }
 
-// seenBy tells how many findings of each project a token is shown.
+// seenBy returns the number of findings of each project that a token can read.
 func (w *world) seenBy(token string) map[string]int {
 	w.Helper()
 	client, list := &api.Client{BaseURL: w.web.URL, Token: token}, map[string]int{}
@@ -98,7 +98,7 @@ func (w *world) seenBy(token string) map[string]int {
 	return list
 }
 
-// named reads a project as it is stored.
+// named returns a stored project.
 func (w *world) named(name string) (p model.Project) {
 	w.Helper()
 	err := w.store.View(w.Context(), w.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -111,11 +111,11 @@ func (w *world) named(name string) (p model.Project) {
 	return p
 }
 
-// found is how many findings of code the recorded scan brings.
+// found is the number of code findings in the recorded scan.
 const found = 4
 
-// TestABoundTokenTakesNoFindings: an id that it claimed before the repository's
-// own scanner told it draws nobody's scans to its project.
+// TestABoundTokenTakesNoFindings checks that a claimed repository id does not redirect scans of
+// that repository to another project.
 func TestABoundTokenTakesNoFindings(t *testing.T) {
 	each(t, func(w *world) {
 		thief := w.bound("platform/**")
@@ -134,7 +134,7 @@ func TestABoundTokenTakesNoFindings(t *testing.T) {
 	})
 }
 
-// TestABoundTokenLocksNobodyOut of their project by claiming its id.
+// TestABoundTokenLocksNobodyOut checks that a claimed repository id does not block its project.
 func TestABoundTokenLocksNobodyOut(t *testing.T) {
 	each(t, func(w *world) {
 		thief, owner := w.bound("platform/**"), w.bound("acme/gateway")
@@ -150,7 +150,8 @@ func TestABoundTokenLocksNobodyOut(t *testing.T) {
 	})
 }
 
-// TestABoundTokenRenamesNothingElse, and what is its own only among its names.
+// TestABoundTokenRenamesNothingElse checks that a restricted token only renames its own projects,
+// within its globs.
 func TestABoundTokenRenamesNothingElse(t *testing.T) {
 	each(t, func(w *world) {
 		thief := w.bound("platform/**")
@@ -168,8 +169,8 @@ func TestABoundTokenRenamesNothingElse(t *testing.T) {
 	})
 }
 
-// TestABoundTokenLearnsNoIDs: a known id is answered as one that nobody has, and
-// leaves nothing in the other project.
+// TestABoundTokenLearnsNoIDs checks that known and unknown repository ids get equal responses, and
+// that other projects do not change.
 func TestABoundTokenLearnsNoIDs(t *testing.T) {
 	each(t, func(w *world) {
 		thief := w.bound("platform/**")
@@ -180,7 +181,8 @@ func TestABoundTokenLearnsNoIDs(t *testing.T) {
 			w.same("begins with "+c.id, http.StatusOK, status)
 			w.same("what is found with "+c.id, int64(0), w.scanProject(id)-w.named(c.name).ID)
 			w.same("scans after "+answer, scans+1+i, len(w.scans()))
-			// A second step tells no more: the rename is followed, or not, alike.
+			// The next scan must not reveal more: the rename must have the same effect in both
+			// cases.
 			results, complete := w.finishAs(thief, id)
 			w.same("handed in", [2]int{http.StatusOK, http.StatusOK}, [2]int{results, complete})
 			id = w.named(c.name).ID
@@ -194,7 +196,7 @@ func TestABoundTokenLearnsNoIDs(t *testing.T) {
 	})
 }
 
-// scanProject is the project of a scan.
+// scanProject returns the project of a scan.
 func (w *world) scanProject(id int64) (projectID int64) {
 	w.Helper()
 	err := w.store.View(w.Context(), w.deployment.ID, func(ctx context.Context, tx *store.Tx) error {

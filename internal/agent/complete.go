@@ -22,32 +22,32 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// whatToDo leads from the reason of a failed build to its page.
+// whatToDo precedes the link in the reason of a failed build.
 const whatToDo = " What blocks, and what to do: "
 
-// completeResponse tells the scanner whether the build may pass. A secret's own
-// id is never stored, so only the override and its reason speak for it.
+// completeResponse contains the result of the gate. The ids of secrets are never stored, so for
+// secrets only the override and its reason fail the build.
 type completeResponse struct {
 	Success  bool     `json:"success"`
 	Override bool     `json:"app_block_override,omitempty"`
 	Reason   string   `json:"app_block_reason,omitempty"`
 	Blocking []string `json:"app_blocking_match_based_ids,omitempty"`
-	// Outcome and Note are ours, and passed over by scanners: how the scan counts,
-	// where it was recorded only, and why.
+	// Outcome and Note are extensions that scanners ignore. They contain the outcome of a scan that
+	// was recorded only, and the reason.
 	Outcome string `json:"scan_outcome,omitempty"`
 	Note    string `json:"scan_note,omitempty"`
 }
 
-// kept is the answer as it is stored, with what the scan came to.
+// kept is the stored response with the outcome of the scan.
 type kept struct {
 	completeResponse
 	Outcome json.RawMessage `json:"outcome,omitempty"`
 }
 
-// complete keeps what a scan's end brings and has the scan applied, in one
-// transaction with the answer, which a repeated request gets again: the gate
-// looks at what stood before the scan. Where that takes longer than the bound,
-// success is false, and the scanner asks again with the same body.
+// complete stores the completion of a scan and has the scan applied. The response is stored in the
+// same transaction, because the gate evaluates the state before the scan. A repeated request
+// returns the stored response. If applying takes longer than Config.Wait, success is false, and the
+// scanner repeats the same request.
 func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	id, err := scanID(r)
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		return err
 	}
 	uniqueID, text, queued, err := a.queue(r.Context(), caller, id, done)
-	waits := a.Wait > 0 || !queued // a bound of zero answers at once, however quick the job is
+	waits := a.Wait > 0 || !queued // a wait of zero responds immediately, even if the job is fast
 	if err == nil && text == nil && waits {
 		text, err = a.await(r.Context(), caller.Deployment.ID, uniqueID)
 	}
@@ -78,14 +78,14 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		}
 		return write(w, "application/json", text)
 	case done.FinalAttempt:
-		// Nobody will ask again, and to pass would be a guess.
+		// There will be no further request, and success would be a guess.
 		return fmt.Errorf("scan %d is still being stored, so this build cannot be judged: run the scan again later: %w",
 			id, model.ErrConflict)
 	}
 	return answer(w, completeResponse{})
 }
 
-// completion is the end of a scan, on its way into the store.
+// completion applies the end of a scan to the store.
 type completion struct {
 	tx            *store.Tx
 	scan          model.Scan
@@ -94,15 +94,15 @@ type completion struct {
 	given         policy.EffectivePolicy
 	listed        map[string]bool // rules of its policies
 	judge         *policy.Judge
-	encodeOutcome func(ingest.Summary, policy.Verdict) ([]byte, error) // of Config
+	encodeOutcome func(ingest.Summary, policy.Verdict) ([]byte, error) // see Config
 	rep           *model.Report
 	read          *report.Cleaned // the results
-	// advised is that of ingest.Upload.
+	// advised is Upload.Advised of package ingest.
 	advised func(ctx context.Context, projectID int64, ref string, stated []model.Holding) (model.Advised, error)
 }
 
-// unpack takes apart what was kept of the scan's steps. Secret tells which rules of a
-// tool look for secrets by now.
+// unpack decodes the stored requests of the scan. The function secret reports the known secrets
+// rules of a tool.
 func (c *completion) unpack(known model.AgentScan, secretKey []byte, secret func(tool, rule string) bool) error {
 	if err := json.Unmarshal(known.Begun, &c.begun); err != nil {
 		return fmt.Errorf("the start of the scan that was kept: %w", err)
@@ -117,7 +117,7 @@ func (c *completion) unpack(known model.AgentScan, secretKey []byte, secret func
 	return err
 }
 
-// apply writes what the scan changes and returns the answer.
+// apply writes the changes of the scan and returns the response.
 func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	reports, err := conceal.Resolve(ctx, c.tx, c.read)
 	if err != nil {
@@ -163,8 +163,8 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	return json.Marshal(out)
 }
 
-// beforeApply shows the gate what stands before the scan is applied. Rules that nobody knew before
-// are known by now, and policies may block on them.
+// beforeApply evaluates the gate against the state before the scan. New rules of the scan are
+// already stored, and policies may block on them.
 func (c *completion) beforeApply(
 	ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting,
 ) (err error) {
@@ -187,8 +187,8 @@ func responseOf(v policy.Verdict) completeResponse {
 	return out
 }
 
-// notRun lists the rules of the policies that the scanner did not run, as it does
-// not with some of its flags.
+// notRun returns the rules of the policies that the scanner did not run. Some of its flags exclude
+// rules.
 func (c *completion) notRun() (gaps []model.ScanGap) {
 	ran := make(map[string]bool, len(c.rep.RulesRun))
 	for _, name := range c.rep.RulesRun {
@@ -202,9 +202,8 @@ func (c *completion) notRun() (gaps []model.ScanGap) {
 	return gaps
 }
 
-// finish tells the report what only the completion and the policies know: how
-// the rules that ran look as they were written, which products they are of, and
-// what the lockfiles hold.
+// finish adds the data of the completion and the policies to the report. These are the original
+// rules, products, inventories and gaps.
 func (c *completion) finish() {
 	rep, rules, binds := c.rep, map[string]*model.Rule{}, map[string]bool{}
 	for i := range c.given.Rules {
@@ -219,7 +218,7 @@ func (c *completion) finish() {
 			rep.Products = rep.Products.With(model.SCA)
 		}
 	}
-	// A scan that began before a path was excluded may still report it.
+	// A scan that started before a path was excluded may still report it.
 	rep.Results = slices.DeleteFunc(rep.Results, func(r model.Result) bool {
 		return c.given.Excluded(r.Rule.IssueType, r.Path)
 	})
@@ -228,12 +227,12 @@ func (c *completion) finish() {
 		res := &rep.Results[i]
 		res.Rule, res.Binds = written(res.Rule), binds[res.Rule.Name]
 		if res.Secret != nil && res.Rule.Message != "" {
-			res.Message = res.Rule.Message // the template: the scanner's text may hold the secret
+			res.Message = res.Rule.Message // the template: the scanner's message may contain the secret
 		}
 	}
-	rep.Rules = nil // those of the results are enough: policies have the others
+	rep.Rules = nil // the results contain the needed rules, and policies have the others
 	if rep.Products.Has(model.SCA) {
-		// Older scanners tell of dependencies with their results.
+		// Older scanners send dependencies with their results.
 		told := c.done.Inventories
 		for _, older := range rep.Inventories {
 			if !slices.ContainsFunc(c.done.Inventories, func(i model.Inventory) bool { return i.Lockfile == older.Lockfile }) {
@@ -244,15 +243,15 @@ func (c *completion) finish() {
 	} else {
 		rep.Inventories = nil
 	}
-	// the first are kept in any case: the gate asks for them
+	// The first gaps are always stored, and the gate needs them.
 	rep.Gaps = slices.Concat(c.done.Unparsed, rep.Gaps, c.notRun())
 	rep.Unresolved = append(rep.Unresolved, c.done.Unresolved...)
 	rep.TotalTime = time.Duration(c.done.Seconds * float64(time.Second))
 	rep.Failed = c.done.ExitCode > 1
 }
 
-// asWritten returns rules as they were written, where they are as the policies have
-// them, each version once. What was served, and not what is by now, is what ran.
+// asWritten returns a function that returns the original rules of the policies. Each version is
+// copied once. It retains the version that was served and ran, even if there is a newer one.
 func asWritten(rules map[string]*model.Rule) func(*model.Rule) *model.Rule {
 	type version struct {
 		name string

@@ -14,14 +14,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// configuration is what a scanner is told to do.
+// configuration is the scan configuration for a scanner.
 type configuration struct {
 	Config scanConfig   `json:"config"`
 	Engine engineConfig `json:"engine_params"`
 }
 
-// engineConfig is all as the open engine has it, but for the paths left out:
-// pairs of a product and its globs.
+// engineConfig contains the non-default engine settings: pairs of a product and its excluded globs.
 type engineConfig struct {
 	Ignored [][2]any `json:"product_ignored_files,omitempty"`
 }
@@ -32,8 +31,8 @@ type scanConfig struct {
 	IgnoredMatchIDs     []string        `json:"triage_ignored_match_based_ids"`
 }
 
-// config answers what a scan that has begun is to look for. It is there at
-// once, so nobody has to ask twice.
+// config returns the configuration of a scan that was started. It is available immediately, so that
+// no retry is needed.
 func (a *Agent) config(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	var known model.AgentScan
 	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -77,9 +76,9 @@ func (a *Agent) configOf(ctx context.Context, caller auth.Caller, known model.Ag
 	return c, err
 }
 
-// ignore tells the scanner what people ignore, by ids that cannot hide other code:
-// syntactic ids, which the code is part of, and a match_based_id only where
-// metavariables bind it to code and nothing else is in its formula group.
+// ignore adds the ids of ignored findings. It only uses ids that cannot hide other code. These are
+// syntactic ids, which include the code, and match_based_ids whose metavariables bind the code and
+// that are unique in their formula group.
 func (c *scanConfig) ignore(list []store.IgnoredMatch, rules []model.ServedRule) {
 	c.IgnoredMatchIDs, c.IgnoredSyntacticIDs = []string{}, []string{}
 	binds := map[string]bool{}
@@ -96,14 +95,13 @@ func (c *scanConfig) ignore(list []store.IgnoredMatch, rules []model.ServedRule)
 	}
 }
 
-// lints answers `semgrep --validate`, which asks for rules about rules and
-// waits long where nobody answers.
+// lints handles `semgrep --validate`, which requests rules about rules and waits long without a
+// response.
 func (a *Agent) lints(w http.ResponseWriter, _ *http.Request, _ auth.Caller) error {
 	return write(w, "application/json", []byte(`{"rules":[]}`))
 }
 
-// policy answers the rules of a policy, by id or slug, for
-// `semgrep scan --config p/NAME`.
+// policy returns the rules of a policy, by id or slug, for `semgrep scan --config p/NAME`.
 func (a *Agent) policy(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	name := r.PathValue("policy")
 	return a.rules(w, r, caller, func(s model.ServedRule, p model.Policy) bool {
@@ -111,7 +109,7 @@ func (a *Agent) policy(w http.ResponseWriter, r *http.Request, caller auth.Calle
 	})
 }
 
-// rule answers one rule, for `semgrep scan --config r/NAME`.
+// rule returns one rule, for `semgrep scan --config r/NAME`.
 func (a *Agent) rule(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	name := r.PathValue("rule")
 	return a.rules(w, r, caller, func(s model.ServedRule, p model.Policy) bool {
@@ -119,7 +117,7 @@ func (a *Agent) rule(w http.ResponseWriter, r *http.Request, caller auth.Caller)
 	})
 }
 
-// rules answers the served rules that keep holds, or that there are none.
+// rules returns the served rules that the function keep selects, or model.ErrNotFound.
 func (a *Agent) rules(
 	w http.ResponseWriter, r *http.Request, caller auth.Caller, keep func(model.ServedRule, model.Policy) bool,
 ) error {

@@ -17,8 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// callsIn is what a rule without metavariables matches in files, given as their
-// calls by path, as the scanner numbers them in each.
+// callsIn returns the matches of a rule without metavariables in files. The files are calls by
+// path, numbered in each file as the scanner does.
 func callsIn(files map[string][]string) (out []model.Result) {
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		count := map[string]int{}
@@ -32,18 +32,18 @@ func callsIn(files map[string][]string) (out []model.Result) {
 	return out
 }
 
-// callsReport is what the scanner says of files.
+// callsReport returns the scanner's report of files.
 func callsReport(files map[string][]string) *model.Report {
 	return &model.Report{Tool: "semgrep", RulesRun: []string{"eval"}, Searched: slices.Sorted(maps.Keys(files)), Results: callsIn(files)}
 }
 
-// filesScan reports the calls of files; a full scan searches all of them.
+// filesScan reports the calls of files. A full scan searches all of them.
 func (w *wire) filesScan(ref, unique string, full bool, files map[string][]string) (blocked bool) {
 	w.clock.Advance(time.Second)
 	return w.reports(wireUpload{Ref: ref, Full: full, Commit: unique, Report: callsReport(files)}, unique)
 }
 
-// reports sends a scan, and returns whether the build fails.
+// reports uploads a scan and reports whether the build fails.
 func (w *wire) reports(u wireUpload, unique string) (blocked bool) {
 	path, scan := w.start(u, unique)
 	w.scan = scan
@@ -51,9 +51,9 @@ func (w *wire) reports(u wireUpload, unique string) (blocked bool) {
 	return strings.Contains(w.post(path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"total_time": 1}}), `"app_block_override":true`)
 }
 
-// TestOtherCodeAroundTheSameCallIsNew has the same call in another function, as a
-// metavariable of the rule tells: it is that of the decision only where the rule
-// has another text, in which both would be called so.
+// TestOtherCodeAroundTheSameCallIsNew has the same call in another function, which a metavariable
+// of the rule binds. It has the decision only if the rule's text changed, because then both could
+// have the same id.
 func TestOtherCodeAroundTheSameCallIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/around", first: "acme/around", number: 24}
@@ -99,7 +99,7 @@ func (w *wire) blockEval() {
 	})
 }
 
-// decide triages a finding as a person does.
+// decide triages a finding as a person.
 func (w *wire) decide(id int64, state string) {
 	request := api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(id)}, NewTriageState: state}
 	if state == "ignored" {
@@ -110,7 +110,7 @@ func (w *wire) decide(id int64, state string) {
 	}
 }
 
-// listed is what a ref of the project shows: status and id by path.
+// listed returns the status and id of a ref's findings by path.
 func (w *wire) listed(ref string) (status map[string]string, ids map[string]int64) {
 	status, ids = map[string]string{}, map[string]int64{}
 	q := api.FindingsQuery{Ref: ref, Repos: []string{w.name}, Status: []string{"ignored", "open", "reviewing", "fixing"}}
@@ -124,8 +124,8 @@ func (w *wire) listed(ref string) (status map[string]string, ids map[string]int6
 	return status, ids
 }
 
-// TestACopyOfWhatMovedIsNew moves a call that people ignored on a branch, and puts
-// it back beside its new place: one of the two is a copy, which nobody decided on.
+// TestACopyOfWhatMovedIsNew moves an ignored call on a branch, and adds it again at the old place.
+// One of the two must be an undecided copy.
 func TestACopyOfWhatMovedIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/copies", first: "acme/copies", number: 21}
@@ -171,8 +171,8 @@ func TestACopyOfWhatMovedIsNew(t *testing.T) {
 	})
 }
 
-// TestACopyOnThePrimaryBranchIsNew moves a call on the primary branch and then has
-// it at both places.
+// TestACopyOnThePrimaryBranchIsNew moves a call on the primary branch and then has it at both
+// places.
 func TestACopyOnThePrimaryBranchIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/maincopies", first: "acme/maincopies", number: 22}
@@ -192,8 +192,8 @@ func TestACopyOnThePrimaryBranchIsNew(t *testing.T) {
 	})
 }
 
-// TestAMoveElsewhereJoinsNothing moves on a branch what main has beside its equal:
-// they are two on main, and stay so.
+// TestAMoveElsewhereJoinsNothing moves a call on a branch, where main has an equal call at the new
+// place. Both must remain separate findings on main.
 func TestAMoveElsewhereJoinsNothing(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/joined", first: "acme/joined", number: 23}
@@ -212,9 +212,9 @@ func TestAMoveElsewhereJoinsNothing(t *testing.T) {
 	})
 }
 
-// TestNoCopyPassesTheGate moves, copies and deletes calls at random on two
-// branches, while people ignore some of the primary branch: whatever the branch
-// has more of than that and its decisions blocks.
+// TestNoCopyPassesTheGate moves, copies and deletes calls at random on two branches, and ignores
+// some on the primary branch. Calls on the branch without a counterpart or decision there must
+// block.
 func TestNoCopyPassesTheGate(t *testing.T) {
 	w := newWorld(t, storetest.Engines[0])
 	(&wire{world: w, t: t, name: "acme/any", first: "acme/any"}).blockEval()
@@ -233,12 +233,12 @@ func TestNoCopyPassesTheGate(t *testing.T) {
 	})
 }
 
-// copyHistory is a project on its way through moves and copies.
+// copyHistory is a project with random moves and copies.
 type copyHistory struct {
 	*wire
 	t       *rapid.T
-	trees   map[string]map[string][]string // calls by path, by branch; none is a file without calls
-	decided map[string]map[int64]bool      // ids that people ignored, by call
+	trees   map[string]map[string][]string // calls by path, by branch; empty for a file without calls
+	decided map[string]map[int64]bool      // ids of ignored findings, by call
 	scans   int
 }
 
@@ -271,7 +271,7 @@ func (h *copyHistory) step() {
 	h.scan("dev")
 }
 
-// callAt is the call that a branch has at a place.
+// callAt returns the call of a branch at a place.
 func (h *copyHistory) callAt(ref, at string) string {
 	path, line, _ := strings.Cut(at, ":")
 	n := 0
@@ -323,9 +323,9 @@ func (h *copyHistory) scanned(ref string, files map[string][]string, count map[s
 	}
 }
 
-// TestADecisionInAChangeRequestOutlivesItsMerge decides on what a change request
-// moved. Its diff scan does not tell that the old place is gone, and the branch goes
-// on having it by its full scan from before.
+// TestADecisionInAChangeRequestOutlivesItsMerge decides on a moved call in a change request. Its
+// diff scan does not report that the old place is gone, and the branch still has it from an earlier
+// full scan.
 func TestADecisionInAChangeRequestOutlivesItsMerge(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/moves", first: "acme/moves", number: 23}

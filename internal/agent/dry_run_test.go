@@ -2,7 +2,8 @@ package agent_test
 
 import "testing"
 
-// TestDryRunNeedsNoProject: a dry run that only reads rules names a repository of one segment.
+// TestDryRunNeedsNoProject checks dry runs that only read rules, for repository names without a
+// slash.
 func TestDryRunNeedsNoProject(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	for _, name := range []string{`"repository":"fake-app"`, `"repository":""`} {

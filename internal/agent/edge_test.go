@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestLinksOfABlockedBuild lead to where the scanner reached the server, behind
-// a proxy that ends TLS too.
+// TestLinksOfABlockedBuild checks that links use the server address of the scanner's request,
+// including behind a proxy that terminates TLS.
 func TestLinksOfABlockedBuild(t *testing.T) {
 	w := newWorld(t, "sqlite", func(c *apihttp.Config) { c.TrustedProxies = loopback })
 	w.rules(model.ModeBlock)
@@ -47,7 +47,8 @@ func TestLinksOfABlockedBuild(t *testing.T) {
 	}
 }
 
-// TestTriedTokensAreSlowed as bearer and by Basic, and valid ones are not.
+// TestTriedTokensAreSlowed checks that invalid tokens are rate-limited, as bearer tokens and by
+// Basic authentication, and that valid ones are not.
 func TestTriedTokensAreSlowed(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	basic := func(token string) int {
@@ -72,8 +73,8 @@ func TestTriedTokensAreSlowed(t *testing.T) {
 	w.same("a valid one by Basic", http.StatusNotFound, basic(w.token))
 }
 
-// TestOldNamesOpenNothing: a project that moved out of a token's globs is not
-// there for it: its old name is as free as any, whatever is asked of it.
+// TestOldNamesOpenNothing checks that a token cannot access a project that moved out of its globs.
+// The old name must be free.
 func TestOldNamesOpenNothing(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.update(func(ctx context.Context, tx *store.Tx) error {

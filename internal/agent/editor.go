@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// editorConfig is what editors that run the scanner want: the rules as one text,
-// of the project that they name.
+// editorConfig is the configuration for editors that run the scanner. It contains the rules of a
+// project as one text.
 type editorConfig struct {
 	DeploymentID   int64    `json:"deployment_id"`
 	DeploymentName string   `json:"deployment_name"`
@@ -26,7 +26,8 @@ type editorConfig struct {
 	IgnoredMatchIDs     []string `json:"triage_ignored_match_based_ids"`
 }
 
-// editor answers an editor. A project that it does not name is a new one.
+// editor returns the configuration for an editor. Without a project name, it is that of a new
+// project.
 func (a *Agent) editor(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	name := cmp.Or(r.URL.Query().Get("repo_name"), "local_scan/editor")
 	if err := model.CheckProjectName(name); err != nil {

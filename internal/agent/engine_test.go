@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// scanStatus returns the status of a scan and the code that its scanner exited with.
+// scanStatus returns the status of a scan and the exit code of its scanner.
 func (w *world) scanStatus(id int64) (status string, exitCode int) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -21,8 +21,8 @@ func (w *world) scanStatus(id int64) (status string, exitCode int) {
 	return status, exitCode
 }
 
-// TestARefusedEngineEndsItsScan: the scan of a run that is refused the Pro engine ends
-// with an error at once. A scan of the same token that runs at the same time completes.
+// TestARefusedEngineEndsItsScan checks that a scan ends with an error when the Pro engine is
+// refused. A concurrent scan of the same token must complete.
 func TestARefusedEngineEndsItsScan(t *testing.T) {
 	each(t, func(w *world) {
 		const download = "/api/agent/deployments/deepbinary/manylinux-x86?version=1.180.0"

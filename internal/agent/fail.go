@@ -14,15 +14,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// badRule is the exit code of a scanner that could not parse a rule: it ends
-// every scan that is served it.
+// badRule is the exit code of a scanner that could not parse a rule. Such a rule fails every scan
+// that uses it.
 const badRule = 7
 
 type errorRequest struct {
 	ExitCode int `json:"exit_code"`
 }
 
-// fail ends a scan that its scanner gave up.
+// fail ends a scan that its scanner aborted.
 func (a *Agent) fail(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	id, err := scanID(r)
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *Agent) fail(w http.ResponseWriter, r *http.Request, caller auth.Caller)
 			return err
 		}
 		if err := scanFailed(ctx, tx, &attempt, scan); err != nil || scan.Status != model.ScanRunning || known.Done != nil {
-			return err // it ended already, or is being applied
+			return err // already ended or being applied
 		}
 		return end(ctx, tx, scan, request.ExitCode, attempt.Cause)
 	})
@@ -57,8 +57,8 @@ func (a *Agent) fail(w http.ResponseWriter, r *http.Request, caller auth.Caller)
 	return answer(w, struct{}{})
 }
 
-// causeOf says why a scan failed. Where a rule may be to blame it names the
-// suspects, here and in the log: those that no scanner has parsed.
+// causeOf returns the reason why a scan failed. If a rule may be the cause, the reason and the log
+// contain the rules that no scanner has parsed.
 func (a *Agent) causeOf(ctx context.Context, tx *store.Tx, id int64, exitCode int) (string, error) {
 	cause := fmt.Sprintf("the scanner ended with exit code %d", exitCode)
 	if exitCode != badRule {
@@ -99,9 +99,9 @@ type failureRequest struct {
 	ExitCode  int    `json:"exit_code"`
 }
 
-// failure hears of an error that a scanner hides from its build. It needs no
-// token, since a wrong one is among the reasons; with one that fits, the scan
-// learns its cause. It always says yes: the scanner ends either way.
+// failure records an error that a scanner hides from its build. It needs no token, because an
+// invalid token is a possible cause. With a valid token the scan gets the cause. The response is
+// always successful, because the scanner exits in any case.
 func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	var request failureRequest
 	if err := decode(r, &request); err != nil {
@@ -132,7 +132,7 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 	return answer(w, struct{}{})
 }
 
-// orNever makes an empty text one that is found nowhere.
+// orNever replaces an empty text by one that is never found.
 func orNever(s string) string {
 	if s == "" {
 		return "\x00"
@@ -140,8 +140,8 @@ func orNever(s string) string {
 	return s
 }
 
-// tellScan gives a scan the cause of its failure, unless it was completed, and
-// the attempt what the scan knows. A run of no scan is none to tell.
+// tellScan ends a scan with the cause of its failure, unless it was completed. It adds the data of
+// the scan to the attempt. Runs without a scan are ignored.
 func (a *Agent) tellScan(ctx context.Context, caller auth.Caller, attempt *model.FailedAttempt) error {
 	return a.Store.Update(ctx, caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		known, err := findRun(ctx, tx, caller, attempt.Name)

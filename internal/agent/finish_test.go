@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
-// TestFinish: what a report is told at its end by the completion and the policies.
+// TestFinish checks the data that the completion and the policies add to a report.
 func TestFinish(t *testing.T) {
 	served := func(name string, product model.IssueType, message string) model.ServedRule {
 		s := model.ServedRule{}
@@ -64,8 +64,8 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestWhichScansFailed: a scanner ends with 1 where it found something that its caller is to
-// know of, and with more where it could not do its work.
+// TestWhichScansFailed checks exit codes. A scanner exits with 1 if it has findings to report, and
+// with higher codes after errors.
 func TestWhichScansFailed(t *testing.T) {
 	for code, failed := range map[int]bool{0: false, 1: false, 2: true, 7: true} {
 		c := completion{rep: &model.Report{}, done: semgrep.CICompletion{ExitCode: code}}
@@ -75,8 +75,8 @@ func TestWhichScansFailed(t *testing.T) {
 	}
 }
 
-// TestARuleOfAnotherProductIsNotAsWritten: a rule of the same name may be one of another
-// product by now, and what ran was not that.
+// TestARuleOfAnotherProductIsNotAsWritten checks that a rule of the same name for another product
+// does not replace the rule that ran.
 func TestARuleOfAnotherProductIsNotAsWritten(t *testing.T) {
 	ran := &model.Rule{Name: "key", IssueType: model.Secrets}
 	written := asWritten(map[string]*model.Rule{"key": {Name: "key", IssueType: model.SAST}})

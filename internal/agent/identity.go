@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// deploymentInfo is a deployment as `semgrep login` wants it.
+// deploymentInfo is a deployment in the format of `semgrep login`.
 type deploymentInfo struct {
 	ID             int64  `json:"id"`
 	Name           string `json:"name"`
@@ -22,7 +22,7 @@ type deploymentInfo struct {
 	OrganizationID int64  `json:"organization_id"`
 }
 
-// deployment answers which deployment the token is of.
+// deployment returns the deployment of the token.
 func (a *Agent) deployment(w http.ResponseWriter, _ *http.Request, caller auth.Caller) error {
 	d := caller.Deployment
 	return answer(w, struct {
@@ -30,9 +30,8 @@ func (a *Agent) deployment(w http.ResponseWriter, _ *http.Request, caller auth.C
 	}{deploymentInfo{ID: d.ID, Name: d.Slug, Slug: d.Slug, DisplayName: d.Name, OrganizationID: d.ID}})
 }
 
-// identity answers who the token is: in JSON where that is asked for, else for
-// people, since the scanner prints it. The scanner's own assistant looks for webapi among
-// the roles of the text.
+// identity returns the identity of the token, as JSON if requested and otherwise as text that the
+// scanner prints. The scanner's assistant looks for "webapi" in the roles of the text.
 func (a *Agent) identity(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	t := caller.Token
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -45,8 +44,8 @@ func (a *Agent) identity(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		t.Name, t.PublicID, caller.Deployment.Slug))
 }
 
-// userInfo is a person as the scanner's own assistant reads one: it wants every
-// member. No address for mail is known here.
+// userInfo is a user in the format of the scanner's assistant, which requires all fields. No email
+// addresses are known here.
 type userInfo struct {
 	ID    int64  `json:"id"`
 	Name  string `json:"name"`
@@ -54,8 +53,7 @@ type userInfo struct {
 	Login string `json:"login"`
 }
 
-// currentUser answers whose the token is. One that no user made is nobody's, and
-// model.ErrNotFound.
+// currentUser returns the user of the token, or model.ErrNotFound for a token without a user.
 func (a *Agent) currentUser(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	var me model.Member
 	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -70,7 +68,7 @@ func (a *Agent) currentUser(w http.ResponseWriter, r *http.Request, caller auth.
 	}{userInfo{ID: me.ID, Name: me.Title(), Login: me.Name}})
 }
 
-// rolesOf are the scopes of a token by the names of the hosted service's roles.
+// rolesOf returns the scopes of a token as role names of the hosted service.
 func rolesOf(t model.Token) (roles []string) {
 	names := map[model.Scope]string{model.ScopeWebAPI: "webapi", model.ScopeCI: "ci", model.ScopeReadOnly: "read_only"}
 	for _, s := range t.Scopes {

@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// evalCalls is what a rule without metavariables matches in a file, as the
-// scanner numbers it: by order alone.
+// evalCalls returns the matches of a rule without metavariables in a file, numbered by order like
+// the scanner's.
 func evalCalls(calls ...string) (out []model.Result) {
 	for i, call := range calls {
 		out = append(out, model.Result{
@@ -24,7 +24,7 @@ func evalCalls(calls ...string) (out []model.Result) {
 	return out
 }
 
-// evalScan reports some of the calls of a file, as a diff scan does.
+// evalScan reports some calls of a file, like a diff scan.
 func (w *wire) evalScan(ref, unique string, full bool, results []model.Result) (blocked bool) {
 	w.clock.Advance(1e9)
 	u := wireUpload{Ref: ref, Full: full, Commit: unique, Report: &model.Report{RulesRun: []string{"eval"}, Searched: []string{"a.js"}, Results: results}}
@@ -33,8 +33,8 @@ func (w *wire) evalScan(ref, unique string, full bool, results []model.Result) (
 	return strings.Contains(w.post(path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"total_time": 1}}), `"app_block_override":true`)
 }
 
-// TestALinePutAboveOthersIsNotOneOfThem puts a call above three that main has, in
-// a rule without metavariables: the scanner calls it by the id of the first.
+// TestALinePutAboveOthersIsNotOneOfThem adds a call above three calls on main, for a rule without
+// metavariables. The scanner assigns the id of the first one to it.
 func TestALinePutAboveOthersIsNotOneOfThem(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/eval", first: "acme/eval", number: 11}
@@ -82,8 +82,8 @@ func TestALinePutAboveOthersIsNotOneOfThem(t *testing.T) {
 	})
 }
 
-// TestTheSameCodeOnceMoreIsNew adds what main has once: a diff scan tells only
-// that, by the scanner's own number among equal code.
+// TestTheSameCodeOnceMoreIsNew adds a second call that is equal to one on main. A diff scan reports
+// only the new one, with the scanner's number among equal code.
 func TestTheSameCodeOnceMoreIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/twice", first: "acme/twice", number: 12}
@@ -100,8 +100,8 @@ func TestTheSameCodeOnceMoreIsNew(t *testing.T) {
 	})
 }
 
-// TestUnmutedOnABranchIsJudged takes a nosemgrep away that main has: what it
-// silenced is new to those who look at the branch.
+// TestUnmutedOnABranchIsJudged removes a nosemgrep comment of main on a branch. The finding must be
+// new on the branch.
 func TestUnmutedOnABranchIsJudged(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/muted", first: "acme/muted", number: 13}
@@ -120,8 +120,8 @@ func TestUnmutedOnABranchIsJudged(t *testing.T) {
 	})
 }
 
-// TestADecisionComesBackWithItsCode edits a line that was decided, and reverts
-// the edit: the decision is the one of before, though nothing had it meanwhile.
+// TestADecisionComesBackWithItsCode edits a decided line and reverts the edit. The earlier decision
+// must return.
 func TestADecisionComesBackWithItsCode(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/revert", first: "acme/revert", number: 14}
@@ -154,7 +154,7 @@ func TestADecisionComesBackWithItsCode(t *testing.T) {
 			}
 			return err
 		})
-		h.evalScan("dev", "d1", true, evalCalls("eval(a)")) // and on a branch that has it still
+		h.evalScan("dev", "d1", true, evalCalls("eval(a)")) // also on a branch that still has it
 		branch, _ := w.code("dev")
 		w.same("on a branch", "ignored", branch["eval a.js:10"])
 		h.evalScan("main", "m3", true, evalCalls("eval(a)", "eval(b)"))
@@ -162,9 +162,8 @@ func TestADecisionComesBackWithItsCode(t *testing.T) {
 	})
 }
 
-// TestCodeBeforeAnEditIsNew edits within a long match on main, and brings back on
-// branches what stood there before: main does not have that code, though it is of
-// the same lineage.
+// TestCodeBeforeAnEditIsNew edits within a long match on main, and restores the old code on
+// branches. The old code must be new there, although it has the same lineage.
 func TestCodeBeforeAnEditIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/within", first: "acme/within", number: 15}

@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Scanners and another tool report of one ref at the same time. Whatever order
-// they end in, each is taken whole, and what stands is what it is where they come
-// in that order.
+// TestReportsOfOneRefAtOnce uploads concurrent reports of scanners and another tool for one ref.
+// Each must be applied completely. The result must equal that of serial uploads in the order of
+// completion.
 func TestReportsOfOneRefAtOnce(t *testing.T) {
 	each(t, func(w *world) {
 		p := &wire{world: w, t: w.T, name: "acme/busy", first: "acme/busy", number: 1}
@@ -64,8 +64,8 @@ func TestReportsOfOneRefAtOnce(t *testing.T) {
 	})
 }
 
-// serial has the uploads end one after the other in another project, in the order in which
-// they did, and compares.
+// serial uploads the reports to another project, serially in the order of completion, and compares
+// the results.
 func (w *wire) serial(uploads []wireUpload, ids []int64, other wireUpload) {
 	ended := make([]model.Scan, len(ids))
 	w.read(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -101,7 +101,7 @@ func (w *wire) serial(uploads []wireUpload, ids []int64, other wireUpload) {
 	w.same("findings after reports that came at once", list(p), list(w))
 }
 
-// rawJSON is a body that is JSON already.
+// rawJSON is an encoded JSON body.
 type rawJSON []byte
 
 // MarshalJSON implements json.Marshaler.

@@ -25,13 +25,13 @@ var wireHistories = flag.Int("wire.histories", 0, "random histories over the wir
 // blocking is the rule that fails builds.
 const blocking = "r1"
 
-// TestHistoriesOverTheWire lets scanners report random histories of projects:
-// full and diff scans of branches and change requests, several of one ref at
-// once, late and again, ones that fail and ones that never end, imports of
-// plain JSON and of another tool, while people triage, change policies, rename
-// repositories and delete branches. What a scan that counts tells is open then, and
-// nothing else where it tells all; one that does not count changes nothing, nor does the
-// same again; and the gate blocks what is new.
+// TestHistoriesOverTheWire uploads random histories of projects. They contain full and diff scans,
+// also concurrent, late, repeated, failed and unfinished ones, and imports of JSON and of another
+// tool. Meanwhile findings are triaged, policies change, repositories are renamed and branches
+// deleted.
+//
+// Findings of an applied scan must be open; other findings are open only if the scan is partial.
+// Scans that do not count and repeated ones must change nothing. The gate must block new findings.
 func TestHistoriesOverTheWire(t *testing.T) {
 	for engine, count := range map[string]int{storetest.Engines[0]: 40, storetest.Engines[1]: 15} {
 		t.Run(engine, func(t *testing.T) {
@@ -53,20 +53,20 @@ func TestHistoriesOverTheWire(t *testing.T) {
 	}
 }
 
-// wireHistory is one project on the wire.
+// wireHistory is the history of one project.
 type wireHistory struct {
 	*wire
 	t       *rapid.T
 	trees   map[string]*wireTree // by ref
 	pending []*wireScan
 	scans   int
-	rows    map[int64]model.Finding // as they were stored last
-	refs    map[string]bool         // that scans counted of
-	based   bool                    // the primary branch was scanned in full: what comes after blocks
+	rows    map[int64]model.Finding // as last stored
+	refs    map[string]bool         // refs with applied scans
+	based   bool                    // the primary branch was scanned in full, so later scans block
 	removed bool                    // r3 is in no policy
 }
 
-// wireScan is a scan that has begun.
+// wireScan is a scan that was started.
 type wireScan struct {
 	path   string
 	upload wireUpload
@@ -85,7 +85,7 @@ func newWireHistory(t *rapid.T, w *world, number int) *wireHistory {
 		h.trees[ref] = &wireTree{pattern: "p"}
 	}
 	h.serve()
-	h.begin() // else an import may make a project that the scanner's repository is not
+	h.begin() // an import could otherwise create a separate project
 	return h
 }
 
@@ -109,12 +109,12 @@ func (h *wireHistory) step() {
 	case what == 18:
 		h.deleteRef()
 	default:
-		h.name = fmt.Sprintf("acme/p%d-%d", h.number, h.scans) // its next scan that counts renames the project
+		h.name = fmt.Sprintf("acme/p%d-%d", h.number, h.scans) // its next applied scan renames the project
 	}
 	h.rows = h.stored()
 }
 
-// tree is what somebody works on, after some work.
+// tree returns a branch after some edits.
 func (h *wireHistory) tree() (string, *wireTree) {
 	ref := rapid.SampledFrom([]string{"main", "main", "dev", "refs/pull/7/merge"}).Draw(h.t, "ref")
 	if ref != "main" && rapid.IntRange(0, 5).Draw(h.t, "anew") == 0 {
@@ -124,7 +124,7 @@ func (h *wireHistory) tree() (string, *wireTree) {
 	return ref, h.trees[ref]
 }
 
-// begin starts a scan of what is in the tree now; it may end much later.
+// begin starts a scan of the current tree, which may end much later.
 func (h *wireHistory) begin() {
 	ref, tree := h.tree()
 	h.scans++
@@ -146,7 +146,7 @@ func (h *wireHistory) begin() {
 	h.pending = append(h.pending, &wireScan{path, u, id})
 }
 
-// finish ends a scan: with what it found, or with an error.
+// finish ends a scan with its results or with an error.
 func (h *wireHistory) finish(i int) {
 	s := h.pending[i]
 	h.pending = slices.Delete(h.pending, i, i+1)
@@ -175,8 +175,8 @@ func (h *wireHistory) finish(i int) {
 	}
 }
 
-// gate holds that a scan fails its build where what blocks is told, and open, and that a
-// finding of the blocking rule that is new to the project does.
+// gate checks that a scan fails its build only if reported blocking findings are open. A new
+// finding of the blocking rule must fail it.
 func (h *wireHistory) gate(s *wireScan, before map[int64]model.Finding, based, blocked bool) {
 	known, lineages := map[int64]bool{}, h.lineages()
 	for _, f := range before {
@@ -216,7 +216,7 @@ func (h *wireHistory) gate(s *wireScan, before map[int64]model.Finding, based, b
 	}
 }
 
-// imports hands in plain JSON of the tree, or what another tool says.
+// imports uploads plain JSON of the tree or a report of another tool.
 func (h *wireHistory) imports() {
 	ref, tree := h.tree()
 	u := wireUpload{Ref: ref, Full: rapid.IntRange(0, 3).Draw(h.t, "full") > 0, Report: &model.Report{Tool: "semgrep"}}
@@ -250,7 +250,7 @@ func (h *wireHistory) imports() {
 	}
 }
 
-// applied holds what an upload does to findings.
+// applied checks the effect of an upload on findings.
 func (h *wireHistory) applied(u wireUpload, scan int64) {
 	if h.outcome(scan) != model.ScanApplied {
 		h.unchanged("a scan that counts not")
@@ -287,14 +287,14 @@ func (h *wireHistory) applied(u wireUpload, scan int64) {
 	}
 }
 
-// unchanged holds that what is stored is as it was.
+// unchanged checks that no finding changed.
 func (h *wireHistory) unchanged(what string) {
 	if diff := cmp.Diff(h.rows, h.stored()); diff != "" {
 		h.t.Fatalf("%s changed findings (-before +after):\n%s", what, diff)
 	}
 }
 
-// triage decides on a finding that is listed.
+// triage decides on a listed finding.
 func (h *wireHistory) triage() {
 	var listed []int64
 	for _, id := range slices.Sorted(maps.Keys(h.rows)) {
@@ -316,7 +316,7 @@ func (h *wireHistory) triage() {
 	}
 }
 
-// policy takes a rule out of the policies, or puts it back.
+// policy removes a rule from the policies, or adds it again.
 func (h *wireHistory) policy() {
 	if h.removed {
 		h.serve()
@@ -333,7 +333,7 @@ func (h *wireHistory) policy() {
 	})
 }
 
-// deleteRef deletes a branch, unless it is the primary one or nobody scanned it.
+// deleteRef deletes a branch, unless it is the primary one or was never scanned.
 func (h *wireHistory) deleteRef() {
 	ref := model.FullRef(rapid.SampledFrom([]string{"dev", "refs/pull/7/merge"}).Draw(h.t, "deleted"))
 	project, known := h.project()

@@ -19,14 +19,14 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// wireUpload is a report, and what its sender says of it.
+// wireUpload is a report with the parameters of its upload.
 type wireUpload struct {
 	Ref, Commit        string
 	Full, DeclaredFull bool
 	Report             *model.Report
 }
 
-// wireTree is what a checkout holds, and the text of the rules.
+// wireTree is the content of a checkout and the text of the rules.
 type wireTree struct {
 	items   []wireItem
 	pattern string
@@ -40,7 +40,7 @@ type wireItem struct {
 
 var wirePaths = []string{"a.py", "b.py", "lib/c.py"}
 
-// edit changes the tree as people do.
+// edit applies random edits to the tree.
 func (tr *wireTree) edit(t *rapid.T) {
 	for range rapid.IntRange(0, 3).Draw(t, "edits") {
 		op := rapid.IntRange(0, 7).Draw(t, "edit")
@@ -75,11 +75,12 @@ func (tr *wireTree) edit(t *rapid.T) {
 	}
 }
 
-// results is what a scanner reports of the tree.
+// results returns a scanner's results for the tree.
 func (tr *wireTree) results(patterns, code bool) (out []model.Result) {
 	count := map[string]int{}
 	items := slices.Clone(tr.items)
-	slices.SortStableFunc(items, func(a, b wireItem) int { return cmp.Or(a.line-b.line, strings.Compare(a.code, b.code)) }) // as the scanner counts
+	// The scanner numbers matches in this order.
+	slices.SortStableFunc(items, func(a, b wireItem) int { return cmp.Or(a.line-b.line, strings.Compare(a.code, b.code)) })
 	for _, it := range items {
 		column := 1 + 4*int(it.code[0]-'x')
 		r := model.Result{
@@ -105,7 +106,7 @@ func hexOf(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// resultsBody is the report as semgrep ci uploads it.
+// resultsBody returns the report in the upload format of semgrep ci.
 func resultsBody(u wireUpload) map[string]any {
 	lists := map[bool][]any{false: {}, true: {}}
 	for i, r := range u.Report.Results {
@@ -122,7 +123,7 @@ func resultsBody(u wireUpload) map[string]any {
 	}
 }
 
-// jsonBody is the report as semgrep scan --json writes it.
+// jsonBody returns the report in the format of semgrep scan --json.
 func jsonBody(u wireUpload) []byte {
 	results := []any{}
 	for _, r := range u.Report.Results {
@@ -141,7 +142,7 @@ func jsonBody(u wireUpload) []byte {
 	})
 }
 
-// sarifBody is the report as another tool writes it.
+// sarifBody returns the report in the format of another tool.
 func sarifBody(u wireUpload) []byte {
 	results := []any{}
 	for _, r := range u.Report.Results {
@@ -165,23 +166,23 @@ func sarifBody(u wireUpload) []byte {
 	}}})
 }
 
-// failer is what of a test, random or not, ends it.
+// failer is the common interface of ordinary and random tests.
 type failer interface {
 	Context() context.Context
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// wire speaks for one project with a server.
+// wire sends requests for one project to a server.
 type wire struct {
 	*world
 	t           failer
-	name, first string // what the repository is called now, and was at first
+	name, first string // current and first name of the repository
 	number      int
 	scan        int64 // the last one of filesScan
 }
 
-// post sends what a scanner sends.
+// post sends a scanner's request.
 func (w *wire) post(path string, body any) string {
 	status, text := w.send("POST", path, w.token, mustJSON(body))
 	if status != 200 {
@@ -190,13 +191,13 @@ func (w *wire) post(path string, body any) string {
 	return text
 }
 
-// complete ends a scan with what it found.
+// complete uploads the results of a scan and ends it.
 func (w *wire) complete(path string, u wireUpload) string {
 	w.post(path+"results", resultsBody(u))
 	return w.post(path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"total_time": 1}, "dependencies": map[string]any{}})
 }
 
-// start begins a scan, and says so twice.
+// start sends the request that starts a scan twice.
 func (w *wire) start(u wireUpload, unique string) (path string, scan int64) {
 	body := map[string]any{
 		"project_metadata": map[string]any{
@@ -223,7 +224,7 @@ type wireImport struct {
 	scan int64
 }
 
-// imported hands in a file, under the name that the repository had at first.
+// imported uploads a file with the first name of the repository.
 func (w *wire) imported(u wireUpload, body []byte) wireImport {
 	q := api.ImportQuery{Project: w.first, Ref: u.Ref, Commit: u.Commit, Full: u.DeclaredFull, Diff: !u.Full}
 	answer, err := w.client().ImportReport(w.t.Context(), "acme", q, bytes.NewReader(body))
@@ -237,7 +238,7 @@ func (w *wire) imported(u wireUpload, body []byte) wireImport {
 	return wireImport{answer.Imports[0], scan}
 }
 
-// serve puts the rules into the policies, as they were written.
+// serve adds the rules to the policies in their original form.
 func (w *wire) serve() {
 	w.change(func(ctx context.Context, tx *store.Tx) error {
 		for _, name := range wireRules {
@@ -275,7 +276,7 @@ func (w *wire) project() (p model.Project, known bool) {
 	return p, known
 }
 
-// outcome is how a scan counts.
+// outcome returns the outcome of a scan.
 func (w *wire) outcome(id int64) (out model.ScanOutcome) {
 	w.read(func(ctx context.Context, tx *store.Tx) error {
 		scan, err := tx.Scan(ctx, id)
@@ -287,7 +288,7 @@ func (w *wire) outcome(id int64) (out model.ScanOutcome) {
 
 var wireRefs = []string{"main", "dev", "refs/pull/7/merge"}
 
-// stored reads the findings of the project, by their ids.
+// stored returns the findings of the project by id.
 func (w *wire) stored() map[int64]model.Finding {
 	out := map[int64]model.Finding{}
 	project, known := w.project()

@@ -18,15 +18,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Scanners that wait for a token ask every 2 to 6 seconds; an address may have
-// many of them behind it.
+// Limits of polling for tokens. Scanners poll every 2 to 6 seconds, and many may share an address.
 const (
 	loginsPerSecond = 5
 	loginsAtOnce    = 60
 )
 
-// loginKey is what a scanner makes up for its request, a UUID by custom. It
-// opens the token, so it must not be guessable.
+// loginKey matches the key of a scanner's token request, usually a UUID. It grants access to the
+// token, so it must not be guessable.
 var loginKey = regexp.MustCompile(`^[0-9A-Za-z-]{32,128}$`)
 
 type loginRequest struct {
@@ -38,10 +37,10 @@ type loginResponse struct {
 	UserName string `json:"user_name"`
 }
 
-// login answers a scanner that waits for a token: 404 until somebody has
-// approved its request, then the token, once. The token is made here, so that
-// until it is fetched there is none. Nobody knows the caller, so how many may
-// wait, how long and how often they ask is bounded.
+// login handles the poll of a scanner for a token. It returns 404 until a user has approved the
+// request, and then the token, once. The token is created here, so that none exists before it is
+// fetched. Callers are unauthenticated, so the number and lifetime of requests and the polling rate
+// are limited.
 func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
 	if g := a.logins.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
 		return httpx.Busy(g, "This address asks for tokens too often.")
@@ -80,9 +79,8 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 	return answer(w, made)
 }
 
-// hand makes the token of an approved request, for the first who asks. Where the
-// person who approved it has as many tokens as there may be by now, the request waits
-// on, until there is room for one or it expires.
+// hand creates the token of an approved request for the first caller. If the approver has reached
+// the maximum number of tokens, the request remains until one is free or it expires.
 func (a *Agent) hand(ctx context.Context, waiting model.LoginRequest) (made loginResponse, err error) {
 	err = a.Store.Update(ctx, waiting.DeploymentID, waiting.ApprovedBy, func(ctx context.Context, tx *store.Tx) error {
 		taken, err := tx.TakeLogin(ctx, waiting.KeyHash)
@@ -103,8 +101,8 @@ func (a *Agent) hand(ctx context.Context, waiting model.LoginRequest) (made logi
 	return made, err
 }
 
-// isLogin reports whether a request for /login comes from a scanner; all others
-// are for the pages.
+// isLogin reports whether a request for /login comes from a scanner. Other requests are for the web
+// pages.
 func isLogin(r *http.Request) bool { return r.URL.Query().Has("cli-token") }
 
 const loginStyle = `body{font:1rem/1.5 sans-serif;max-width:42rem;margin:4rem auto;padding:0 1rem}code{font:1.1em ` +
@@ -128,15 +126,15 @@ The request is forgotten after {{.Minutes}} minutes; the scanner itself waits fo
 </html>
 `))
 
-// loginPolicy lets the page show its own style and do nothing.
+// loginPolicy allows only the page's own style.
 var loginPolicy = func() string {
 	sum := sha256.Sum256([]byte(loginStyle))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }()
 
-// loginPage is what a scanner sends its user to. It changes nothing, so opening
-// a link from elsewhere does no harm.
+// loginPage is the page that a scanner opens for its user. It changes nothing, so that links from
+// other sites are harmless.
 func (a *Agent) loginPage(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
 	key := r.URL.Query().Get("cli-token")
 	if !loginKey.MatchString(key) {
@@ -150,12 +148,12 @@ func (a *Agent) loginPage(w http.ResponseWriter, r *http.Request, _ auth.Caller)
 	}{auth.LoginCode(a.SecretKey, key), int(model.LoginFor.Minutes())})
 }
 
-// maxAgent bounds what is kept of a client's name for itself, in bytes.
+// maxAgent limits the stored user agent, in bytes.
 const maxAgent = 200
 
 func userAgent(r *http.Request) string { return brief(r.UserAgent(), maxAgent) }
 
-// brief is text of a client on one line, without secrets, its beginning only.
+// brief returns a client's text on one line, without secrets and truncated.
 func brief(s string, limit int) string {
 	s = printable(s)
 	return strings.ToValidUTF8(model.CutBytes(s, limit), "")

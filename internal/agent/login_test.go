@@ -21,7 +21,7 @@ const requestKey = "0b1f4c3e-6f5a-4d6e-9c1b-0a7d5e2f9b11"
 
 func askFor(key string) []byte { return fmt.Appendf(nil, `{"token_request_key":%q}`, key) }
 
-// codeOf reads the code from the page that a scanner opens.
+// codeOf returns the code on the page that a scanner opens.
 func (w *world) codeOf(key string) string {
 	w.Helper()
 	status, page := w.send("GET", "/login?cli-token="+key+"&docker=False&gha=False", "", nil)
@@ -32,7 +32,7 @@ func (w *world) codeOf(key string) string {
 	return found[1]
 }
 
-// TestLoginThatIsDeniedGivesNone, however often the scanner asks.
+// TestLoginThatIsDeniedGivesNone checks that a denied request never gets a token.
 func TestLoginThatIsDeniedGivesNone(t *testing.T) {
 	each(t, func(w *world) {
 		ask := func() int {
@@ -106,7 +106,7 @@ func (w *world) tokens() (n int) {
 	return n
 }
 
-// noneHolds looks for a secret in the files of the store.
+// noneHolds checks that no file of the store contains a secret.
 func (w *world) noneHolds(what, secret string) {
 	w.Helper()
 	err := filepath.WalkDir(w.config.Dir, func(path string, entry os.DirEntry, err error) error {
@@ -124,9 +124,8 @@ func (w *world) noneHolds(what, secret string) {
 	}
 }
 
-// TestLoginPageIsSafe to open from anywhere: it holds nothing of the request but
-// the code, loads and runs nothing, and leaves the address to the pages for
-// everybody else.
+// TestLoginPageIsSafe checks that the page can be opened from anywhere. It contains only the code
+// of the request, and loads and runs nothing. Other requests of the address go to the web pages.
 func TestLoginPageIsSafe(t *testing.T) {
 	w := newWorld(t, "sqlite", func(c *apihttp.Config) {
 		c.Pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "the pages' own ", r.Method) })
@@ -170,12 +169,12 @@ func TestLoginsAreLimited(t *testing.T) {
 		status, _ := w.send("POST", "/api/agent/tokens/requests", "", askFor(fmt.Sprintf("%s-%d", requestKey, i)))
 		count[status]++
 	}
-	// 60 may ask at once, five of which were bad above; 20 may wait.
+	// 60 requests are allowed at once, of which five were invalid. 20 may wait.
 	w.same("answers by status", map[int]int{404: 20, 429: 50}, count)
 }
 
-// A scanner whose approval came too late for a token, as its person has made others
-// meanwhile, is told so, and gets it once there is room.
+// TestLoginWaitsForRoom checks a scanner whose approver has reached the maximum number of tokens.
+// It must get an error, and the token once one is free.
 func TestLoginWaitsForRoom(t *testing.T) {
 	each(t, func(w *world) {
 		const poll = "/api/agent/tokens/requests"

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// memberNames are those that requests of scanners have, and some they do not.
+// memberNames are members of scanners' requests, and unknown ones.
 var memberNames = []string{
 	"project_metadata", "scan_metadata", "project_config", "meta", "repository", "repo_display_name", "repo_url", "branch", "commit", "is_full_scan",
 	"scan_environment", "unique_id", "requested_products", "dry_run", "partial_scan_rule_ids", "tags", "findings", "ignores", "searched_paths",
@@ -19,7 +19,7 @@ var memberNames = []string{
 	"final_attempt", "error", "request_id", "token_request_key", "check_id", "path", "line", "metadata", "severity", "x",
 }
 
-// anyJSON draws what a hostile or a future client may send.
+// anyJSON draws values that a hostile or future client may send.
 func anyJSON(depth int) *rapid.Generator[any] {
 	scalars := []*rapid.Generator[any]{
 		rapid.Just[any](nil), rapid.Bool().AsAny(), rapid.Int().AsAny(), rapid.String().AsAny(),
@@ -32,8 +32,8 @@ func anyJSON(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(append(scalars, rapid.SliceOfN(inner, 0, 3).AsAny(), rapid.MapOfN(rapid.SampledFrom(memberNames), inner, 0, 6).AsAny())...)
 }
 
-// TestNoAnswerHoldsANull asks every address in every way; world.send looks at
-// the answers. Nor does any request make the server fail.
+// TestNoAnswerHoldsANull sends random requests to every route; world.send checks the responses. No
+// request may cause a server error.
 func TestNoAnswerHoldsANull(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.rules(model.ModeBlock)

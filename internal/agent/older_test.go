@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestOlderScanner plays a run as scanners of 2024 and before sent it: all in
-// one step at the start, where it runs under meta, its name in the header, and
-// the dependencies with the results.
+// TestOlderScanner replays a run in the format of scanners up to 2024. The start is one request,
+// with its metadata under meta and its name in the header. The dependencies are sent with the
+// results.
 func TestOlderScanner(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)
@@ -57,8 +57,8 @@ func (w *world) encode(v any) []byte {
 	return text
 }
 
-// TestSideRequests answer what a scanner's user may ask beside a scan, each with
-// what to do instead where it cannot be had.
+// TestSideRequests checks the responses to other requests of scanners. Errors of unsupported
+// requests must contain the alternative.
 func TestSideRequests(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.rules(model.ModeMonitor)
@@ -97,7 +97,7 @@ func TestSideRequests(t *testing.T) {
 	}
 }
 
-// TestScanOfNothing is one of a repository without commits: every list empty.
+// TestScanOfNothing uploads a scan of a repository without commits, in which every list is empty.
 func TestScanOfNothing(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.ok("POST", "/api/cli/v2/scans", []byte(`{"project_metadata":{"repository":"acme/empty","branch":null,"commit":null,"is_full_scan":true,"scan_environment":"git"},
@@ -108,8 +108,8 @@ func TestScanOfNothing(t *testing.T) {
 	w.same("the scan", "SCAN_STATUS_COMPLETED", w.scans()[0].Status)
 }
 
-// TestZombieScan shows as never finished after an hour; what it sends later
-// lands all the same.
+// TestZombieScan checks that a scan is shown as never finished after an hour. A late upload must
+// still be accepted.
 func TestZombieScan(t *testing.T) {
 	each(t, func(w *world) {
 		path := w.results()

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// How fast an address may read rules without a token.
+// Limits of reading rules from one address without a token.
 const (
 	readersPerSecond = 10
 	readersAtOnce    = 100
@@ -19,8 +19,7 @@ const (
 
 type handler func(w http.ResponseWriter, r *http.Request, caller auth.Caller) error
 
-// ruleRoutes are the addresses of rules, as scanners ask for them now and as
-// older ones do.
+// ruleRoutes returns the routes of rules for current and older scanners.
 func (a *Agent) ruleRoutes() (routes []httpx.Mounted) {
 	for _, prefix := range []string{"/c", ""} {
 		add := func(place string, serve handler) {
@@ -35,9 +34,9 @@ func (a *Agent) ruleRoutes() (routes []httpx.Mounted) {
 	return routes
 }
 
-// readable serves rules to who shows a token, and to everybody where a
-// deployment has its rules open. A path may name the deployment in front of the
-// policy or rule; without a token it must, unless the server has only one.
+// readable serves rules to callers with a token, and to all callers if the deployment's rules are
+// public. A path may contain the deployment before the policy or rule. Without a token it must,
+// unless the server has only one deployment.
 func (a *Agent) readable(serve handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 		named := r.PathValue("deployment")
@@ -50,7 +49,7 @@ func (a *Agent) readable(serve handler) handler {
 		d, err := a.openDeployment(r.Context(), named)
 		switch {
 		case caller.CanUpload() && errors.Is(err, auth.ErrUnauthenticated):
-			return model.ErrNotFound // another tenant's is not there
+			return model.ErrNotFound // deployments of other tenants are hidden
 		case err != nil:
 			return err
 		}
@@ -58,8 +57,8 @@ func (a *Agent) readable(serve handler) handler {
 	}
 }
 
-// openDeployment is the one whose rules need no token, by its id or slug. One
-// that is not open and one that is not there are the same to a stranger.
+// openDeployment returns the deployment with public rules, by id or slug. It returns the same error
+// for deployments that are missing or not public.
 func (a *Agent) openDeployment(ctx context.Context, named string) (d model.Deployment, err error) {
 	if named != "" {
 		d, err = a.Store.Deployment(ctx, named)

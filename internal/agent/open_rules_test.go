@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// basic asks with the password, as a URL with user and password does.
+// basic sends a request with Basic authentication.
 func (w *world) basic(path, password string) int {
 	w.Helper()
 	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.web.URL+path, nil)
@@ -35,7 +35,7 @@ func (w *world) openRules(open bool) {
 	w.update(func(ctx context.Context, tx *store.Tx) error { return tx.OpenRules(ctx, open) })
 }
 
-// TestRulesNeedATokenUnlessTheyAreOpen tries every way to ask for rules.
+// TestRulesNeedATokenUnlessTheyAreOpen checks all routes of rules.
 func TestRulesNeedATokenUnlessTheyAreOpen(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)
@@ -85,8 +85,8 @@ func TestRulesNeedATokenUnlessTheyAreOpen(t *testing.T) {
 	})
 }
 
-// A stranger who asks for rules is counted before anything is looked up, also
-// where nothing is open; who shows a token is not.
+// TestStrangersAreCountedBeforeTheLookup checks that requests without a token are counted before
+// any lookup, even if no rules are public. Requests with a token are not counted.
 func TestStrangersAreCountedBeforeTheLookup(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.rules(model.ModeMonitor)

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// racer has scans of one project, whose rules block.
+// racer runs scans of one project with blocking rules.
 type racer struct {
 	*wire
 	n int
@@ -33,7 +33,7 @@ func newRacer(w *world) *racer {
 	return r
 }
 
-// raced is a scan that runs.
+// raced is a running scan.
 type raced struct {
 	path   string
 	upload wireUpload
@@ -52,16 +52,16 @@ func (r *racer) run(ref, commit string, full bool, codes ...string) raced {
 	return raced{path, u}
 }
 
-// end completes a scan and returns what the scanner prints, and the answer.
+// end completes a scan and returns the scanner's warnings and the response.
 func (r *racer) end(s raced) (warnings, answer string) {
 	r.clock.Advance(time.Second)
 	warnings = r.post(s.path+"results", resultsBody(s.upload))
 	return warnings, r.post(s.path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{}, "dependencies": map[string]any{}})
 }
 
-// TestOlderScanThatEndsLast has two scans of one ref run at once. The older one
-// says that it counts no more, to the scanner and in lists, and is judged as the
-// commit that it is: the branch may be set back to it and merged.
+// TestOlderScanThatEndsLast runs two scans of one ref concurrently. The older one must be marked as
+// not counting, in its response and in lists. Its commit must still be judged, because the branch
+// may be reset to it and merged.
 func TestOlderScanThatEndsLast(t *testing.T) {
 	each(t, func(w *world) {
 		for _, full := range []bool{true, false} {
@@ -93,8 +93,8 @@ func TestOlderScanThatEndsLast(t *testing.T) {
 	})
 }
 
-// TestOldCommitAgain scans a commit that others followed: on a branch it is
-// judged as what it is, on the primary branch it fails nothing.
+// TestOldCommitAgain scans a commit with later scans. On a branch it must be judged; on the primary
+// branch it must not fail the build.
 func TestOldCommitAgain(t *testing.T) {
 	each(t, func(w *world) {
 		r := newRacer(w)
@@ -114,8 +114,8 @@ func TestOldCommitAgain(t *testing.T) {
 	})
 }
 
-// TestLateImport hands in a report of before the newest one, as of a machine whose
-// clock is behind: on a branch it is judged, on the primary branch it fails nothing.
+// TestLateImport imports a report that started before the newest one, as from a machine with a slow
+// clock. On a branch it must be judged; on the primary branch it must not fail the build.
 func TestLateImport(t *testing.T) {
 	each(t, func(w *world) {
 		r := newRacer(w)
@@ -139,7 +139,7 @@ func TestLateImport(t *testing.T) {
 	})
 }
 
-// TestOutcomeOfARun asks for the scan of a run while another one of the ref ends.
+// TestOutcomeOfARun requests the scan of a run while another scan of the ref ends.
 func TestOutcomeOfARun(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	r := newRacer(w)

@@ -12,17 +12,17 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// outcomeResponse is what the latest scan of a ref came to.
+// outcomeResponse is the outcome of the latest scan of a ref.
 type outcomeResponse struct {
-	ScanID  int64           `json:"scan_id"` // 0 where there is none
+	ScanID  int64           `json:"scan_id"` // 0 if there is none
 	Commit  string          `json:"commit"`
-	Outcome json.RawMessage `json:"outcome,omitempty"` // as Config.EncodeOutcome made it
+	Outcome json.RawMessage `json:"outcome,omitempty"` // as encoded by Config.EncodeOutcome
 }
 
-// outcome answers what a scan of a project's ref came to: the one that the run
-// of `redoubt ci` began that asks, applied or recorded only, else the latest that
-// was applied. `redoubt ci` asks before and after it has the scanner run: the
-// scanner itself is told only whether the build may pass.
+// outcome returns the outcome of a scan of a project's ref. It is the scan that the calling run of
+// `redoubt ci` started, whether applied or recorded only, and otherwise the latest applied one.
+// `redoubt ci` requests it before and after the scan, because the scanner itself only receives the
+// result of the gate.
 func (a *Agent) outcome(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	q := r.URL.Query()
 	names := redact.Finder{Key: a.SecretKey}
@@ -56,11 +56,11 @@ func (a *Agent) outcome(w http.ResponseWriter, r *http.Request, caller auth.Call
 	return answer(w, out)
 }
 
-// newestScans is among how many of a ref's scans that of a run is looked for.
+// newestScans is the number of a ref's newest scans that are searched for a run.
 const newestScans = 50
 
-// scanOfRun finds the scan that a run began, else the latest of the ref that was
-// applied; the zero scan where there is none, or an import was the latest.
+// scanOfRun returns the scan that a run started, and otherwise the latest applied scan of the ref.
+// It returns the zero scan if there is none, or if the latest one is an import.
 func scanOfRun(
 	ctx context.Context, tx *store.Tx, projectID int64, ref, run string,
 ) (scan model.Scan, known model.AgentScan, err error) {
@@ -90,7 +90,7 @@ func scanOfRun(
 	}
 	known, err = tx.AgentScanOf(ctx, stream.LastScanID)
 	if errors.Is(err, model.ErrNotFound) {
-		return scan, known, nil // an import, or long ago
+		return scan, known, nil // an import, or an expired scan
 	}
 	if err == nil {
 		scan, err = tx.Scan(ctx, stream.LastScanID)

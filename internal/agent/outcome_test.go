@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestWhatAScanCameTo asks for it as redoubt ci does, and as somebody who may
-// not see the project.
+// TestWhatAScanCameTo requests the outcome like redoubt ci, and with a token without access to the
+// project.
 func TestWhatAScanCameTo(t *testing.T) {
 	const path = "/api/agent/scans/outcome?project=acme/demo&ref="
 	type told struct {

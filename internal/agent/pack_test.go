@@ -6,7 +6,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestPackedResultsKeepTheirRule, also one that the report does not list.
+// TestPackedResultsKeepTheirRule checks that results retain their rule, including one that the
+// report does not list.
 func TestPackedResultsKeepTheirRule(t *testing.T) {
 	listed, other := &model.Rule{Name: "listed"}, &model.Rule{Name: "other"}
 	text, err := pack(&model.Report{
@@ -28,7 +29,7 @@ func TestPackedResultsKeepTheirRule(t *testing.T) {
 	}
 }
 
-// TestFaultsOfABeginningComeInOrder: the same answer to the same request.
+// TestFaultsOfABeginningComeInOrder checks that equal requests get equal responses.
 func TestFaultsOfABeginningComeInOrder(t *testing.T) {
 	for range 20 {
 		var b beginRequest

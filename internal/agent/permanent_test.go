@@ -8,7 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Another try mends what the scan is not at fault for, however often it was tried.
+// TestWhatAnotherTryMends checks that outages that the scan cannot have caused are retried without
+// limit.
 func TestWhatAnotherTryMends(t *testing.T) {
 	for err, last := range map[error]bool{ // whether the last attempt ends the scan
 		fmt.Errorf("%w: gone", model.ErrUnreachable):   true,

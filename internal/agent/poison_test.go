@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// farWorker is a second server that applies scans, whose database is behind a proxy.
+// farWorker returns a second server that applies scans, with a proxy before its database.
 func (w *world) farWorker() (*storetest.Proxy, *queue.Queue) {
 	w.Helper()
 	proxy, config := storetest.Through(w.T, w.config)
@@ -28,7 +28,7 @@ func (w *world) farWorker() (*storetest.Proxy, *queue.Queue) {
 		queue.Options{Poll: 10 * time.Millisecond, Clock: w.clock.Now, Logger: logger})
 }
 
-// works has a worker do what is due, with time flying in between, until something is so.
+// works runs a worker and advances the clock until a condition is true.
 func (w *world) works(r *queue.Queue, until func() bool) {
 	w.Helper()
 	ctx, stop := context.WithTimeout(w.Context(), time.Minute)
@@ -45,9 +45,9 @@ func (w *world) works(r *queue.Queue, until func() bool) {
 	all.Wait()
 }
 
-// TestAScanThatBreaksTheConnectionEnds: a statement on which PostgreSQL drops the
-// connection each time ends its scan after a while, and the scanner is told; the next
-// scan is applied. An outage of the whole database ends none.
+// TestAScanThatBreaksTheConnectionEnds checks that a scan ends if PostgreSQL drops the connection
+// each time. The scanner must get an error, and the next scan must be applied. An outage of the
+// whole database must not end scans.
 func TestAScanThatBreaksTheConnectionEnds(t *testing.T) {
 	w := newWorld(t, "postgres")
 	w.stop()
@@ -86,8 +86,8 @@ func TestAScanThatBreaksTheConnectionEnds(t *testing.T) {
 	})
 }
 
-// TestAScanThatPostgreSQLCancelsEnds: a statement that the database itself ends each
-// time, as past a statement_timeout, ends its scan after a while, too.
+// TestAScanThatPostgreSQLCancelsEnds checks that a scan ends if PostgreSQL cancels a statement each
+// time, for example after a statement_timeout.
 func TestAScanThatPostgreSQLCancelsEnds(t *testing.T) {
 	w := newWorld(t, "postgres")
 	w.stop()

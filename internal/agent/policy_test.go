@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// savePolicy changes the policy of a slug, or makes it.
+// savePolicy changes or creates the policy with a slug.
 func (w *world) savePolicy(slug string, change func(*model.Policy)) (saved model.Policy) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -31,8 +31,8 @@ func (w *world) savePolicy(slug string, change func(*model.Policy)) (saved model
 	return saved
 }
 
-// TestPathsExcludedWhileAScanRuns excludes a folder between the results of a
-// scan and its completion, and lets a later scan look there again.
+// TestPathsExcludedWhileAScanRuns excludes a folder between the results and the completion of a
+// scan. It includes the folder again for a later scan.
 func TestPathsExcludedWhileAScanRuns(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)
@@ -63,9 +63,9 @@ func TestPathsExcludedWhileAScanRuns(t *testing.T) {
 	})
 }
 
-// TestAProjectThatLeavesAPolicyIsServedItsRulesNoMore serves a rule to a project
-// by a policy for some projects, and takes the project out of them. Its findings
-// wait for a full scan: a diff scan takes nothing from main.
+// TestAProjectThatLeavesAPolicyIsServedItsRulesNoMore serves a rule to a project by a restricted
+// policy, and then removes the project from it. Its findings must remain until a full scan, because
+// a diff scan removes nothing from main.
 func TestAProjectThatLeavesAPolicyIsServedItsRulesNoMore(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)

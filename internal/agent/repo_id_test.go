@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// projectNames lists the names of the projects, oldest first.
+// projectNames returns the names of the projects, oldest first.
 func (w *world) projectNames() (names []string) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -20,9 +20,8 @@ func (w *world) projectNames() (names []string) {
 	return names
 }
 
-// TestCodeHostsOnOneHostName: repositories of two code hosts stay two projects, though
-// the hosts share a name and number their repositories alike, and a renamed repository
-// stays one.
+// TestCodeHostsOnOneHostName checks repositories of two code hosts that share a host name and issue
+// equal ids. They must remain two projects. A renamed repository must remain one project.
 func TestCodeHostsOnOneHostName(t *testing.T) {
 	for name, hosts := range map[string][2]string{
 		"ports":    {"https://git.example:8443", "https://git.example:9443"},

@@ -25,20 +25,19 @@ type resultsResponse struct {
 	Errors []message `json:"errors"`
 }
 
-// warning tells the scanner, which can be told nothing at its completion but
-// what fails the build, that a newer scan counts already; it is empty where this
-// one counts.
+// warning returns a warning if a newer scan already counts, or "" if this one counts. It is part of
+// this response, because the response to the completion can only fail the build.
 func warning(ctx context.Context, tx *store.Tx, scan model.Scan) (string, error) {
 	stream, err := tx.Stream(ctx, scan.ProjectID, scan.Ref, scan.Source, scan.Commit)
 	return policy.Recorded(ingest.OutcomeOf(scan, stream)), err
 }
 
-// maxWarnings bounds the warnings of an answer.
+// maxWarnings limits the warnings of a response.
 const maxWarnings = 20
 
-// results takes in what a scan found and keeps it until the scan is complete:
-// read and freed of secrets, in the store, so that what was acknowledged
-// outlives the process. Findings change only with the completion, all at once.
+// results stores the results of a scan until its completion. They are parsed, cleaned of secrets
+// and stored, so that acknowledged results survive the process. Findings change only with the
+// completion, all at once.
 func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	id, err := scanID(r)
 	if err != nil {
@@ -52,7 +51,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		secret, err = conceal.KnownRules(ctx, tx)
 		return err
 	}); err != nil {
-		return err // before reading a body that is not wanted
+		return err // before reading an unwanted body
 	}
 	reading, err := report.ReadCIResults(r.Body, a.options("results", r.Body))
 	if err != nil {
@@ -96,7 +95,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 	return answer(w, out)
 }
 
-// find reads a scan that the caller may write to, and what is remembered of it.
+// find returns a scan that the caller may write to, and its stored requests.
 func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (model.AgentScan, model.Scan, error) {
 	known, err := tx.AgentScanOf(ctx, id)
 	if err != nil {
@@ -113,8 +112,8 @@ func find(ctx context.Context, tx *store.Tx, caller auth.Caller, id int64) (mode
 	return known, scan, gate.MayAddTo(ctx, tx, caller, scan)
 }
 
-// packed is a report as it is kept: results name their rule by its place. A rule
-// that only a result has gets one.
+// packed is the stored form of a report. Results refer to their rules by index. A rule that only a
+// result has is added to the list.
 type packed struct {
 	Report   *model.Report
 	RuleOf   []int
@@ -139,8 +138,8 @@ func pack(rep *model.Report, declared []string) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// unpack gives the report as a reading, for more may be known of its rules by
-// now than when it came.
+// unpack returns a stored report as a reading, because more rules may be known as secrets rules by
+// then.
 func unpack(text, key []byte) (*report.Reading, error) {
 	var p packed
 	if err := json.Unmarshal(text, &p); err != nil {

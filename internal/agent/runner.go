@@ -18,17 +18,16 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// How long a runner may wait for work, and how often the server looks for some meanwhile.
+// How long a runner may wait for a run, and how often the server checks for one.
 const (
 	maxLeaseWait = 30 * time.Second
 	leaseLook    = time.Second
 )
 
-// tokenGrace is how long the token of a run outlives the run's time, for a last upload
-// that is under way.
+// tokenGrace extends the token of a run beyond the run's time limit, for an upload in progress.
 const tokenGrace = 5 * time.Minute
 
-// runnerRoutes are the rows of those who make managed runs.
+// runnerRoutes returns the routes of runners for managed runs.
 func (a *Agent) runnerRoutes() []httpx.Mounted {
 	const base, scope, role = "/api/runner/v1/", httpx.Runner, model.RoleTriager
 	return []httpx.Mounted{
@@ -44,7 +43,7 @@ func (a *Agent) runnerRoutes() []httpx.Mounted {
 	}
 }
 
-// leaseRun gives a runner the next run that its token may have, or nothing after a wait.
+// leaseRun returns the next run that the runner's token may execute, or none after a wait.
 func (a *Agent) leaseRun(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	var in api.LeaseRunRequest
 	if err := decode(r, &in); err != nil {
@@ -65,7 +64,7 @@ func (a *Agent) leaseRun(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		}
 		select {
 		case <-r.Context().Done():
-			return answer(w, out) // a server that stops, or a runner that is gone
+			return answer(w, out) // the server shuts down or the runner disconnected
 		case <-over:
 			return answer(w, out)
 		case <-time.After(leaseLook):
@@ -73,17 +72,18 @@ func (a *Agent) leaseRun(w http.ResponseWriter, r *http.Request, caller auth.Cal
 	}
 }
 
-// leasing is a run that was leased, with what makes its password, nil where it has one.
+// leasing is a leased run. Its password is a function that creates the password, or nil if the run
+// has one.
 type leasing struct {
 	run      *api.LeasedRun
 	password func(context.Context) (string, error)
 }
 
-// passwordWithin bounds how long a host may take to make a password.
+// passwordWithin limits how long a code host may take to create a password.
 const passwordWithin = 20 * time.Second
 
-// withPassword is the run with a password that the host makes for it. A run that gets none
-// ends with the reason, and nil is returned.
+// withPassword returns the run with a password that the code host creates for it. If this fails, it
+// ends the run with the reason and returns nil.
 func (a *Agent) withPassword(ctx context.Context, caller auth.Caller, l leasing) (*api.LeasedRun, error) {
 	asking, cancel := context.WithTimeout(ctx, passwordWithin)
 	defer cancel()
@@ -92,7 +92,7 @@ func (a *Agent) withPassword(ctx context.Context, caller auth.Caller, l leasing)
 		l.run.Credential.Password = password
 		return l.run, nil
 	}
-	if ctx.Err() != nil { // its lease ends by itself
+	if ctx.Err() != nil { // its lease expires
 		return nil, ctx.Err()
 	}
 	a.Logger.Warn("the host makes no credential for a run", "run", l.run.ID, "error", err)
@@ -118,7 +118,7 @@ func errOr(err error, next func() error) error {
 	return next()
 }
 
-// tryLease looks without holding the deployment whether there is something, and takes it.
+// tryLease checks without a lock whether there is a run, and leases it.
 func (a *Agent) tryLease(
 	ctx context.Context, caller auth.Caller, in api.LeaseRunRequest, first bool,
 ) (out leasing, err error) {
@@ -148,8 +148,8 @@ func (a *Agent) tryLease(
 	return out, err
 }
 
-// lease takes the next run for a runner. One whose repository cannot be told ends with the
-// reason, and the next one is looked at.
+// lease leases the next run for a runner. It ends runs with an unknown repository and continues
+// with the next one.
 func (a *Agent) lease(ctx context.Context, tx *store.Tx, caller auth.Caller, runner model.Runner) (leasing, error) {
 	for {
 		run, ok, err := tx.LeaseRun(ctx, runner.ID, caller.Globs())
@@ -170,8 +170,8 @@ func (a *Agent) lease(ctx context.Context, tx *store.Tx, caller auth.Caller, run
 	}
 }
 
-// prepare makes what a runner is told of a run, with its token; refused says why there is
-// nothing to fetch.
+// prepare returns the data of a run for a runner, with a new token. The result refused is the
+// reason why there is no repository to fetch.
 func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run model.Run) (out leasing, refused string, err error) {
 	project, err := tx.Project(ctx, run.ProjectID)
 	if err != nil {
@@ -216,7 +216,7 @@ func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run model.Run) (out l
 	return leasing{leased, source.Make}, "", err
 }
 
-// source tells where a project's repository is; model.ErrNotFound where nobody knows.
+// source returns the location of a project's repository, or model.ErrNotFound if it is unknown.
 func (a *Agent) source(ctx context.Context, tx *store.Tx, project model.Project) (model.CloneSource, error) {
 	if a.CloneSource == nil {
 		return model.CloneSource{}, model.ErrNotFound
@@ -224,8 +224,8 @@ func (a *Agent) source(ctx context.Context, tx *store.Tx, project model.Project)
 	return a.CloneSource(ctx, tx, project)
 }
 
-// heldRun finds the run in the path, if the caller's token is that of the runner that has
-// it. All others are as if they were not there.
+// heldRun returns the run in the path if the caller's token is that of its runner. Otherwise it
+// returns model.ErrNotFound.
 func (a *Agent) heldRun(r *http.Request, caller auth.Caller) (run model.Run, err error) {
 	id, err := strconv.ParseInt(r.PathValue("runId"), 10, 64)
 	if err != nil || id <= 0 {
@@ -250,7 +250,7 @@ func (a *Agent) heldRun(r *http.Request, caller auth.Caller) (run model.Run, err
 	return run, err
 }
 
-// progressRun notes how far a run is, with the log since then.
+// progressRun stores the progress of a run and the new part of its log.
 func (a *Agent) progressRun(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	var in api.ProgressRunRequest
 	if err := decode(r, &in); err != nil {
@@ -278,13 +278,13 @@ func (a *Agent) progressRun(w http.ResponseWriter, r *http.Request, caller auth.
 	return answer(w, api.ProgressRunResponse{Offset: min(max(run.LogSize, in.Offset+int64(len(log))), model.MaxRunLog)})
 }
 
-// runLog is a piece of log as it is kept: without secrets, and without what a terminal
-// would obey.
+// runLog returns a part of a log for storage: without secrets and without terminal control
+// sequences.
 func runLog(text string) string {
 	return redact.Log(model.Note(strings.ToValidUTF8(text, "\uFFFD")))
 }
 
-// finishRun ends a run as its runner says, or has it wait for another attempt.
+// finishRun ends a run with its runner's outcome, or schedules another attempt.
 func (a *Agent) finishRun(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	var in api.FinishRunRequest
 	if err := decode(r, &in); err != nil {
@@ -309,7 +309,7 @@ func (a *Agent) finishRun(w http.ResponseWriter, r *http.Request, caller auth.Ca
 	err = a.Store.Update(r.Context(), caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		outcome := model.RunOutcome{State: state, Failure: failure, Reason: printable(in.Reason)}
 		if scan > 0 {
-			// what scans may have been taken over, and tell of any
+			// the scanning process may be compromised and report any scan
 			if s, err := tx.Scan(ctx, scan); err == nil && run.Brought(s) {
 				outcome.ScanID = scan
 			} else if err != nil && !errors.Is(err, model.ErrNotFound) {

@@ -14,12 +14,12 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// from has the repositories of all runs be at one source.
+// from sets the clone source of all runs.
 func (w *world) from(source model.CloneSource, err error) {
 	w.agent.CloneSource = func(context.Context, *store.Tx, model.Project) (model.CloneSource, error) { return source, err }
 }
 
-// runners lists those that the server has heard of.
+// runners returns the known runners.
 func (w *world) runners() (list []model.Runner) {
 	w.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -29,8 +29,8 @@ func (w *world) runners() (list []model.Runner) {
 	return list
 }
 
-// TestHowLongARunnerMayWait: a runner waits for up to half a minute, and is known from its
-// first question on, whether there is work or none.
+// TestHowLongARunnerMayWait checks that a runner may wait up to 30 seconds. It must be known from
+// its first request, with and without runs.
 func TestHowLongARunnerMayWait(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.from(model.CloneSource{URL: "https://git.example/x"}, nil)
@@ -49,7 +49,7 @@ func TestHowLongARunnerMayWait(t *testing.T) {
 		run, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r", Wait: 30})
 		got <- leased{run, err}
 	}()
-	for len(w.runners()) == 0 { // it looked once, and found nothing
+	for len(w.runners()) == 0 { // after the first check without a run
 		select {
 		case l := <-got:
 			t.Fatalf("a runner that may wait was answered %+v, %v, and is not known", l.run, l.err)
@@ -62,8 +62,8 @@ func TestHowLongARunnerMayWait(t *testing.T) {
 	}
 }
 
-// TestWhatARunnerIsGivenToFetchWith: a repository that all may read has no credential, one
-// that nobody can tell ends the run with the reason, and an outage leaves it for later.
+// TestWhatARunnerIsGivenToFetchWith checks credentials of runs. A public repository has none, an
+// unknown one ends the run with the reason, and an outage postpones it.
 func TestWhatARunnerIsGivenToFetchWith(t *testing.T) {
 	made := func(context.Context) (string, error) { return "made", nil }
 	for what, c := range map[string]struct {
@@ -72,7 +72,7 @@ func TestWhatARunnerIsGivenToFetchWith(t *testing.T) {
 		err        error
 		credential string // of the leased run; empty for none
 		refused    string // the reason with which the run ends
-		queued     bool   // it stays, and the runner is told to come again
+		queued     bool   // the run remains queued, and the runner must retry
 	}{
 		"nothing to show":     {source: model.CloneSource{}},
 		"a password":          {source: model.CloneSource{Username: "u", Password: "p"}, credential: "u p "},
@@ -119,7 +119,7 @@ func TestWhatARunnerIsGivenToFetchWith(t *testing.T) {
 	}
 }
 
-// TestAServerWithoutConnectionsEndsRuns with the reason.
+// TestAServerWithoutConnectionsEndsRuns checks that runs end with the reason.
 func TestAServerWithoutConnectionsEndsRuns(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	queued := w.queueRun("acme/payments")
@@ -131,8 +131,8 @@ func TestAServerWithoutConnectionsEndsRuns(t *testing.T) {
 	}
 }
 
-// TestWhatEndsARun: a runner says by which of four ends, with a cause that is known, and
-// names a scan by its number. What is refused leaves the run as it was.
+// TestWhatEndsARun checks that a runner must send one of four final states, a known failure and a
+// numeric scan id. Rejected requests must not change the run.
 func TestWhatEndsARun(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.from(model.CloneSource{URL: "https://git.example/x"}, nil)
@@ -169,14 +169,14 @@ func TestWhatEndsARun(t *testing.T) {
 	}
 }
 
-// TestNoPasswordForARunThatNobodyTook: where the lease is not stored, the host is not asked
-// for a password, and the run waits for the next runner.
+// TestNoPasswordForARunThatNobodyTook checks that no password is created if the lease is not
+// stored. The run must remain for the next runner.
 func TestNoPasswordForARunThatNobodyTook(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	ctx, gone := context.WithCancel(t.Context())
 	made := false
 	w.agent.CloneSource = func(ctx context.Context, _ *store.Tx, _ model.Project) (model.CloneSource, error) {
-		gone() // the runner, in the middle
+		gone() // the runner disconnects
 		<-ctx.Done()
 		return model.CloneSource{URL: "https://git.example/x", Make: func(context.Context) (string, error) {
 			made = true
@@ -187,7 +187,7 @@ func TestNoPasswordForARunThatNobodyTook(t *testing.T) {
 	if run, err := w.runner().LeaseRun(ctx, api.LeaseRunRequest{Name: "r"}); run != nil || err == nil {
 		t.Errorf("leased %+v, %v", run, err)
 	}
-	w.web.Close() // which ends the request
+	w.web.Close() // ends the request
 	if got, _ := w.storedRun(queued.ID); made || got.State != model.RunQueued {
 		t.Errorf("a password was made: %v; the run is %s", made, got.State)
 	}

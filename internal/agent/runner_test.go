@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// runners is a world whose projects have a repository each.
+// eachRunners runs a test in worlds in which each project has a repository, except for lost/.
 func eachRunners(t *testing.T, test func(w *world)) {
 	t.Helper()
 	each(t, func(w *world) {
@@ -120,7 +120,7 @@ func TestRunnerTakesARunToItsEnd(t *testing.T) {
 		if strings.Contains(log, secret) || strings.Contains(log, "\x1b") || !strings.HasPrefix(log, "one\n") || !strings.HasSuffix(log, "two\n") {
 			t.Errorf("the log is %q", log)
 		}
-		w.clock.Advance(2 * time.Second) // past what is believed of a token
+		w.clock.Advance(2 * time.Second) // longer than tokens are cached
 		if status, _ := w.send("GET", "/api/agent/deployments/current", run.Token, nil); status != 401 {
 			t.Errorf("the run's token outlives it: %d", status)
 		}
@@ -133,8 +133,8 @@ func TestRunnerTakesARunToItsEnd(t *testing.T) {
 	})
 }
 
-// TestRunsAreTheirRunnersAlone: no other token, not even another runner's, has a part in
-// them, and a bound one is given runs of its projects only.
+// TestRunsAreTheirRunnersAlone checks that other tokens, including those of other runners, cannot
+// access runs. A restricted token must only get runs of its projects.
 func TestRunsAreTheirRunnersAlone(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
@@ -186,7 +186,8 @@ func TestRunsAreTheirRunnersAlone(t *testing.T) {
 	})
 }
 
-// TestRunWithoutARepositoryEnds with a reason, and the next one is given.
+// TestRunWithoutARepositoryEnds checks that the run ends with a reason, and that the next one is
+// leased.
 func TestRunWithoutARepositoryEnds(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
@@ -230,7 +231,8 @@ func TestARunnerThatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestTheTokenOfARunIsOfItsRun: what scans may have been taken over by what it scans.
+// TestTheTokenOfARunIsOfItsRun checks that the token is restricted to its run, because scanned code
+// may compromise the scanner.
 func TestTheTokenOfARunIsOfItsRun(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
@@ -288,8 +290,8 @@ func TestTheTokenOfARunIsOfItsRun(t *testing.T) {
 	})
 }
 
-// TestARunTellsOfItsOwnScanAlone: the document that names the scan is written where hostile
-// code runs.
+// TestARunTellsOfItsOwnScanAlone checks that a run cannot refer to another scan. The file with the
+// scan id is written where untrusted code runs.
 func TestARunTellsOfItsOwnScanAlone(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
@@ -329,8 +331,8 @@ func TestARunTellsOfItsOwnScanAlone(t *testing.T) {
 	})
 }
 
-// TestAHostMakesAPasswordForARun outside of any transaction; where it does not, the run
-// waits for another attempt.
+// TestAHostMakesAPasswordForARun checks that the password is created outside of any transaction. If
+// this fails, the run must wait for another attempt.
 func TestAHostMakesAPasswordForARun(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T

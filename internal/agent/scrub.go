@@ -7,18 +7,18 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// maxCause bounds what is kept of a scanner's own words, in bytes.
+// maxCause limits the stored text of a scanner, in bytes.
 const maxCause = 2000
 
-// printable is the scanner's own words on one line, without secrets.
+// printable returns the scanner's text on one line, without secrets.
 func printable(s string) string {
-	// A traceback ends with what matters; nobody reads megabytes of it.
+	// The end of a traceback matters; megabytes of it are not needed.
 	if len(s) > 16*maxCause {
 		s = s[len(s)-16*maxCause:]
-		s = s[strings.IndexFunc(s, unicode.IsSpace)+1:] // half of a secret would not be known for one
+		s = s[strings.IndexFunc(s, unicode.IsSpace)+1:] // half of a secret would not be detected
 	}
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) { // those that move or hide text too
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) { // including characters that move or hide text
 			return ' '
 		}
 		return r

@@ -39,8 +39,8 @@ func TestPrintableIsShortTextWithoutTokens(t *testing.T) {
 	})
 }
 
-// TestLogsOfRunsHideSecrets: what is hidden in a scanner's own words is hidden in the logs of
-// runs too, whose lines stay.
+// TestLogsOfRunsHideSecrets checks that logs of runs are redacted like scanners' texts and retain
+// their lines.
 func TestLogsOfRunsHideSecrets(t *testing.T) {
 	for text, want := range map[string]string{
 		"one\ntwo\n": "one\ntwo\n",

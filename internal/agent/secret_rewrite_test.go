@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// tokens is a full report of a file with two tokens, so many lines further down.
+// tokens returns a full report of a file with two tokens, shifted down by a number of lines.
 func tokens(metadata map[string]any, down int) string {
 	var results []reporttest.Result
 	for line, name := range map[int]string{3: "one", 9: "two"} {
@@ -25,8 +25,9 @@ func tokens(metadata map[string]any, down int) string {
 	return string(reporttest.Semgrep(results...))
 }
 
-// TestDecisionsStayWhenARuleProvesToLookForSecrets: a report says that a rule looks for
-// secrets, and has its findings with hashed secrets, on other lines. No digest of code stays.
+// TestDecisionsStayWhenARuleProvesToLookForSecrets uploads a report that declares a rule a secrets
+// rule. It contains the findings as hashed secrets on other lines. Decisions must remain, and no
+// digest of code.
 func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
 	each(t, func(w *world) {
 		w.imports("", tokens(nil, 0))
@@ -68,7 +69,7 @@ func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
 	})
 }
 
-// rewritable are the findings that a rule for secrets would take along.
+// rewritable returns the findings that a secrets rule would rewrite.
 func (w *world) rewritable() (list []model.FindingWrite) {
 	w.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -99,7 +100,7 @@ func (w *world) placesOfSecrets() (list []string) {
 	return list
 }
 
-// standing tells which texts stand in a column of the tables of findings.
+// standing returns the texts that the columns of the finding tables contain.
 func (w *world) standing(texts []string) (found []string) {
 	w.Helper()
 	if w.config.Dir == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// secretRow is what a secret is listed as.
+// secretRow is a listed secret.
 type secretRow struct{ ID, Rule, Place, Status string }
 
 func (w *world) secretRows() (list []secretRow) {
@@ -27,7 +27,7 @@ func (w *world) secretRows() (list []secretRow) {
 	return list
 }
 
-// imports sends a report of the project that the recorded runs are of.
+// imports uploads a report for the project of the recorded runs.
 func (w *world) imports(query, report string) string {
 	w.Helper()
 	w.clock.Advance(1e9)
@@ -43,9 +43,9 @@ func (w *world) captured(name string) string {
 	return string(text)
 }
 
-// TestASecretIsOneHoweverItComes takes the real scanner's upload, and the JSON
-// and SARIF that the same run wrote, in both orders: all are one source, and
-// what people decided about the secret holds for all (docs/explanation/identity.md).
+// TestASecretIsOneHoweverItComes uploads the scanner's request, JSON and SARIF of the same run in
+// all orders. All must be one source, and decisions must apply to all
+// (docs/explanation/identity.md).
 func TestASecretIsOneHoweverItComes(t *testing.T) {
 	ways := map[string]func(*world){
 		"ci":    func(w *world) { w.replay("full") },
@@ -85,7 +85,7 @@ func (w *world) triageSecret(id string) {
 	}
 }
 
-// occurrences counts the rows of a rule, those that no list shows too.
+// occurrences counts the rows of a rule, including unlisted ones.
 func (w *world) occurrences(rule string) (n int) {
 	w.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -111,10 +111,10 @@ func (w *world) view(fn func(context.Context, *store.Tx) error) {
 	}
 }
 
-const plainSecret = "correct-horse-battery" // that nothing but a rule for secrets knows to be one
+const plainSecret = "correct-horse-battery" // only detectable by a secrets rule
 
-// silent is a report that does not tell what its rule looks for, with two
-// results on one line and one that says the same elsewhere.
+// silent returns a report without the kind of its rule. It has two results on one line and an equal
+// result elsewhere.
 func silent() string {
 	result := func(path string, line, column int) string {
 		return fmt.Sprintf(`{"ruleId":"acme.tokens","message":{"text":"found %[1]s"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":%[2]q},
@@ -129,8 +129,8 @@ func silent() string {
 const told = `{"version":"1.180.0","errors":[],"paths":{"scanned":["c.py"]},"results":[{"check_id":"acme.tokens","path":"c.py",
 	"start":{"line":1,"col":1},"end":{"line":1,"col":4},"extra":{"severity":"ERROR","message":"x","metadata":{"product":"secrets"},"lines":"abc"}}]}`
 
-// TestFindingsOfARuleThatProvesToLookForSecrets become secrets with the upload
-// that tells, ids and triage kept, and nothing of what they quoted stays.
+// TestFindingsOfARuleThatProvesToLookForSecrets checks that the declaring upload converts findings
+// to secrets. They must retain ids and triage, and no quoted text may remain.
 func TestFindingsOfARuleThatProvesToLookForSecrets(t *testing.T) {
 	each(t, func(w *world) {
 		w.imports("", silent())
@@ -165,7 +165,7 @@ func TestFindingsOfARuleThatProvesToLookForSecrets(t *testing.T) {
 	})
 }
 
-// bodiesHold looks into what is kept for readers of every finding.
+// bodiesHold checks whether the stored body of every finding contains a text.
 func (w *world) bodiesHold(text string, want bool) {
 	w.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -179,7 +179,7 @@ func (w *world) bodiesHold(text string, want bool) {
 	})
 }
 
-// holding names the files of the data folder that hold a text.
+// holding returns the files of the data folder that contain a text.
 func (w *world) holding(text string) (files []string) {
 	w.Helper()
 	if w.config.Dir == "" {
@@ -201,8 +201,8 @@ func (w *world) holding(text string) (files []string) {
 	return files
 }
 
-// TestKnownRulesAreKnownOfScanners: what an import taught holds for scans, also
-// for one whose results wait while it is taught.
+// TestKnownRulesAreKnownOfScanners checks that a secrets rule of an import applies to scans. This
+// includes a scan whose results were stored before the import.
 func TestKnownRulesAreKnownOfScanners(t *testing.T) {
 	told := strings.ReplaceAll(told, "acme.tokens", "js-eval")
 	for name, run := range map[string]func(*world){
@@ -237,7 +237,7 @@ func TestKnownRulesAreKnownOfScanners(t *testing.T) {
 					t.Errorf("secrets: %s", text)
 				}
 				if name != "before the scan" {
-					return // what waited is deleted, and overwritten with time
+					return // the stored results are deleted, and overwritten later
 				}
 				for what, id := range map[string]string{"match_based_id": "ec72c362cfab8bb5a67cd2faf1822bfd", "syntactic_id": "9a9017e5ad3956e13675d7cf6a76662f", "code_hash": "ba8d038d0d814adabf10665b51b2200b"} {
 					if files := w.holding(id); len(files) > 0 {

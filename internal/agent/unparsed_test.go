@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// parsedScan reports calls of a file of which so many of 39 bytes could be parsed. The
-// lines are those of all calls, in which an empty one stands for what is not seen.
+// parsedScan reports calls of a file of 39 bytes, of which parsed bytes were parsed. An empty call
+// is a line that is not reported.
 func (w *wire) parsedScan(ref, unique string, full bool, parsed int, calls ...string) (blocked bool) {
 	w.clock.Advance(1e9)
 	var seen []model.Result
@@ -27,8 +27,8 @@ func (w *wire) parsedScan(ref, unique string, full bool, parsed int, calls ...st
 	return strings.Contains(answer, `"app_block_override":true`)
 }
 
-// TestWhatAnErrorOfSyntaxHidIsNoNews when it is seen again where it was: the scanner calls
-// it fixed, and says no more than that not all could be parsed.
+// TestWhatAnErrorOfSyntaxHidIsNoNews checks that a finding hidden by a syntax error is not new when
+// it returns at the same place. The scanner only reports that parsing was incomplete.
 func TestWhatAnErrorOfSyntaxHidIsNoNews(t *testing.T) {
 	type scan struct {
 		ref    string

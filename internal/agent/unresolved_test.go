@@ -6,8 +6,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAManifestThatTheScannerDoesNotResolve deletes a line from setup.py, which
-// the scanner searches and, as a manifest, says nothing about.
+// TestAManifestThatTheScannerDoesNotResolve removes a line from setup.py. The scanner searches the
+// file as code, and reports nothing about it as a manifest.
 func TestAManifestThatTheScannerDoesNotResolve(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/setup", first: "acme/setup", number: 9}

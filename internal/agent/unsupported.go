@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// What scanners ask beside a scan and cannot have here is answered with what to
-// do instead; their users read it.
+// Texts of errors for unsupported requests. Users of scanners read them, so they contain the
+// alternative.
 const (
 	noEngine = "This server has no engine of its own to download: run the scanner with --oss-only, which uses " +
 		"the open one."
@@ -17,12 +17,12 @@ const (
 		"add-rules FILE."
 )
 
-// engineRefused is the code that a scanner exits with when it gets no engine.
+// engineRefused is the exit code of a scanner that gets no engine.
 const engineRefused = 2
 
-// engine refuses the download of the Pro engine, which a scanner started without
-// --oss-only requests, and ends the scan that the request names with an error: the
-// scanner exits without reporting that it failed.
+// engine refuses the download of the Pro engine, which a scanner started without --oss-only
+// requests. It ends the scan of the request with an error, because the scanner exits without
+// reporting that it failed.
 func (a *Agent) engine(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	attempt := a.attemptOf(r, model.FailedScope)
 	attempt.DeploymentID, attempt.TokenID, attempt.Cause = caller.Deployment.ID, caller.Token.PublicID, noEngine
@@ -44,8 +44,7 @@ func (a *Agent) publish(w http.ResponseWriter, _ *http.Request, _ auth.Caller) e
 	return refuse(w, http.StatusForbidden, api.CodePermissionDenied, noUpload)
 }
 
-// reachabilityCache has nothing: it is of an analysis that the open engine does
-// not have.
+// reachabilityCache returns an empty cache, because the open engine does not have this analysis.
 func (a *Agent) reachabilityCache(w http.ResponseWriter, _ *http.Request, _ auth.Caller) error {
 	return answer(w, struct {
 		Cached []string `json:"cached"`

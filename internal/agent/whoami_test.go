@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// tokenOf makes a token of a new user.
+// tokenOf returns a token of a new user.
 func (w *world) tokenOf(user model.User, scopes ...model.Scope) (string, model.User) {
 	w.Helper()
 	err := w.store.Update(w.Context(), w.deployment.ID, model.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -28,8 +28,8 @@ func (w *world) tokenOf(user model.User, scopes ...model.Scope) (string, model.U
 	return w.newToken(model.Token{Name: "of " + user.Name, UserID: user.ID, Scopes: scopes}), user
 }
 
-// TestWhoseATokenIs: its user, with every member that is asked for; nobody where no
-// user made it.
+// TestWhoseATokenIs checks the user of a token with all required members, and the error for a token
+// without a user.
 func TestWhoseATokenIs(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	token, ada := w.tokenOf(model.User{Name: "ada", DisplayName: "Ada Lovelace"}, model.ScopeWebAPI, model.ScopeReadOnly)
@@ -47,7 +47,7 @@ func TestWhoseATokenIs(t *testing.T) {
 	}
 }
 
-// askWhoIAm is what semgrep mcp does with the token of who came by OAuth.
+// askWhoIAm runs the code of semgrep mcp that identifies the user of an OAuth token.
 const askWhoIAm = `
 import os, sys
 from semgrep.mcp.utilities.utils import get_current_user_from_jwt
@@ -57,7 +57,7 @@ with click.Context(click.Command("mcp"), obj=SemgrepState()):
     sys.stdout.write(get_current_user_from_jwt(os.environ["TOKEN"]).model_dump_json())
 `
 
-// TestTheScannersAssistantLearnsWhoAsks by its own code.
+// TestTheScannersAssistantLearnsWhoAsks checks the response with the assistant's own code.
 func TestTheScannersAssistantLearnsWhoAsks(t *testing.T) {
 	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
 	if semgrep == "" {

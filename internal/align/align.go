@@ -1,7 +1,6 @@
-// Package align decides which findings of two scans are the same. It compares
-// stored rows with reported rows, and knows neither triage nor storage. A pair
-// keeps a finding and its decision. What is ambiguous stays unpaired: the old
-// finding ends, and the new one is open.
+// Package align matches the findings of two scans. It compares stored rows with reported rows and
+// has no access to triage or storage. A pair preserves a finding and its decision; ambiguous rows
+// remain unpaired.
 package align
 
 import (
@@ -10,36 +9,35 @@ import (
 	"strings"
 )
 
-// Digest stands for a text, or for several; zero where it is not known.
+// Digest is the digest of one or more texts. It is zero if the text is unknown.
 type Digest = [16]byte
 
-// Row is a finding of one source: as it is stored, or as a report has it.
+// Row is a stored or reported finding of one source.
 type Row struct {
 	Group Digest // of the rule, or of the part of its formula that matched
-	Path  string // from the root of the project
+	Path  string // relative to the root of the project
 	Rule  string // the rule's name; it orders rows of one place
-	// Exact is the scanner's own name of the match; Code is the text that matched, and Loose
-	// that text without layout and comments, see [Loose]. Each is zero where it is not known.
+	// Exact is the scanner's own name of the match. Code is the digest of the matched text, and
+	// Loose that of the text without layout and comments; see [Loose]. Each is zero if unknown.
 	Exact, Code, Loose Digest
-	// Edges is of the first and the last line of a match of several lines; zero where
-	// it has one, or they are not known.
+	// Edges is the digest of the first and last line of a match of several lines. It is zero for
+	// one line, or if unknown.
 	Edges   Digest
 	Message Digest // of the message without its numbers
-	// Line and Column are where the match begins, counted from 1; the end lies
-	// behind its last character.
+	// Line and Column are the start of the match, counted from 1. The end is exclusive.
 	Line, Column, EndLine, EndColumn int
-	// Binds says that the rule has metavariables, so that its match may change
-	// without becoming another finding.
+	// Binds reports whether the rule has metavariables. Its match may then change and still be the
+	// same finding.
 	Binds bool
-	// ByCode means that the row pairs by its code only, not by its order: the last scan did
-	// not report the old row, or the new row is known elsewhere.
+	// ByCode restricts the row to pairs with equal code. It is set if the last scan did not report
+	// the old row, or if the new row is known elsewhere.
 	ByCode bool
 }
 
-// Pair says that the old row of one index is the new row of the other.
+// Pair contains the indexes of an old and a new row of the same finding.
 type Pair struct{ Old, New int }
 
-// length is that of a match within a line, in columns; 0 for one of several lines.
+// length returns the length of a match within a line, in columns, or 0 for several lines.
 func (r *Row) length() int {
 	if r.Line != r.EndLine {
 		return 0
@@ -47,8 +45,8 @@ func (r *Row) length() int {
 	return r.EndColumn - r.Column
 }
 
-// weak is what two matches without code have in common if they may be the same;
-// strong is more of it.
+// weak contains the properties that two matches without code must share to be the same; strong
+// contains more of them.
 type (
 	weak struct {
 		group, message Digest
@@ -64,12 +62,12 @@ func (r *Row) weak() weak { return weak{r.Group, r.Message, r.length()} }
 
 func (r *Row) strong() strong { return strong{r.weak(), r.Column, r.EndLine - r.Line} }
 
-// Rows returns which old row continues as which new one, each row at most once,
-// ordered by the old ones. Files that are gone are followed first, then equal
-// code in a file, then the order of what has no code, or has changed. It takes
-// O(n log n) time but for the limits on files of equal names (see moves).
+// Rows returns the pairs of old and new rows, each row at most once, ordered by the old rows. It
+// first follows removed files, then equal code in a file, then the order of rows with unknown or
+// changed code. It takes O(n log n) time, apart from the limits on files of equal names (see
+// moves).
 //
-// For a path that only one side has, alone reports whether the file is gone or new.
+// For a path that only one side has, alone reports whether the file was removed or added.
 func Rows(old, next []Row, alone func(path string) bool) []Pair {
 	a := aligner{old: old, next: next, alone: alone, paired: [2][]bool{make([]bool, len(old)), make([]bool, len(next))}}
 	moved := a.moves()
@@ -110,7 +108,7 @@ func Rows(old, next []Row, alone func(path string) bool) []Pair {
 	return a.pairs
 }
 
-// file is what both sides have of a file, by its new path.
+// file contains the row indexes of both sides for a file, by its new path.
 type file struct{ old, next []int }
 
 type aligner struct {
@@ -125,7 +123,7 @@ func (a *aligner) pair(o, n int) {
 	a.pairs = append(a.pairs, Pair{o, n})
 }
 
-// sortRows orders rows of a file by their place. Equal places keep the order of the report.
+// sortRows orders rows of a file by position. Equal positions retain the order of the report.
 func sortRows(rows []Row, at []int) {
 	slices.SortStableFunc(at, func(i, j int) int {
 		x, y := &rows[i], &rows[j]
@@ -133,7 +131,7 @@ func sortRows(rows []Row, at []int) {
 	})
 }
 
-// pairEqual pairs what is left of equal code in a file, the first with the first.
+// pairEqual pairs the remaining rows of a file with equal code in order.
 func (a *aligner) pairEqual(f *file, code func(*Row) Digest) {
 	for _, k := range a.equal(f, code) {
 		for n := range min(len(k.old), len(k.next)) {
@@ -142,8 +140,8 @@ func (a *aligner) pairEqual(f *file, code func(*Row) Digest) {
 	}
 }
 
-// pairEdges pairs the remaining matches of several lines that have equal first and last
-// lines, if both sides have the same number. Lines between these were edited.
+// pairEdges pairs the remaining matches with equal first and last lines, if both sides have the
+// same number. The lines between were edited.
 func (a *aligner) pairEdges(f *file) {
 	for _, k := range a.equal(f, func(r *Row) Digest { return r.Edges }) {
 		if len(k.old) == len(k.next) {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anywhere says of every file that only the old side has that it is gone.
+// anywhere treats every file that only one side has as removed or added.
 func anywhere(string) bool { return true }
 
 func digest(s string) (d Digest) {
@@ -21,16 +21,16 @@ func digest(s string) (d Digest) {
 	return d
 }
 
-// line is a line of code that one rule matches. Its id says which it is, whatever becomes of it.
+// line is a line of code that one rule matches. Its id identifies it permanently.
 type line struct {
 	id         int
 	rule, text string
 }
 
-// tree is files by path.
+// tree contains lines by path.
 type tree map[string][]line
 
-// scan reports the lines of a tree, and the id of each row.
+// scan returns the rows of a tree, and the id of each.
 func (t tree) scan(withCode bool) (rows []Row, ids []int) {
 	for _, path := range slices.Sorted(keys(t)) {
 		for n, l := range t[path] {
@@ -76,7 +76,7 @@ func (e *editor) tree() tree {
 	return out
 }
 
-// edited is the tree after some edits.
+// edited returns the tree after some edits.
 func (e *editor) edited(was tree) tree {
 	out := tree{}
 	for path, lines := range was {
@@ -112,7 +112,7 @@ func (e *editor) edited(was tree) tree {
 	return out
 }
 
-// drawn is a tree, what was edited of it, and how both are aligned.
+// drawn returns the scans of a tree before and after edits, and their alignment.
 func drawn(t *rapid.T, withCode bool) (old, next []Row, oldIDs, newIDs []int, pairs []Pair) {
 	e := &editor{t: t}
 	was := e.tree()
@@ -124,7 +124,8 @@ func drawn(t *rapid.T, withCode bool) (old, next []Row, oldIDs, newIDs []int, pa
 	return old, next, oldIDs, newIDs, Rows(old, next, anywhere)
 }
 
-// A decision never goes to other code while its own stands in the file.
+// TestNoDecisionOnOtherCode checks that a decision is not transferred to other code while its own
+// code is in the file.
 func TestNoDecisionOnOtherCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, next, _, _, pairs := drawn(t, true)
@@ -141,7 +142,8 @@ func TestNoDecisionOnOtherCode(t *testing.T) {
 	})
 }
 
-// A finding whose code stands once in a file, before and after, is paired with itself.
+// TestNoLossOfWhatIsClear checks that code that is unique in a file, before and after, is paired
+// with itself.
 func TestNoLossOfWhatIsClear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, next, oldIDs, newIDs, pairs := drawn(t, true)
@@ -169,7 +171,7 @@ func TestNoLossOfWhatIsClear(t *testing.T) {
 	})
 }
 
-// The same upload twice changes nothing, whatever is known of the code.
+// TestTheSameAgainIsTheSame checks that a repeated upload changes nothing, with and without code.
 func TestTheSameAgainIsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, _ := (&editor{t: t}).tree().scan(rapid.Bool().Draw(t, "with code"))
@@ -183,7 +185,7 @@ func TestTheSameAgainIsTheSame(t *testing.T) {
 	})
 }
 
-// The order of a report says nothing.
+// TestTheOrderOfAReportMeansNothing checks that the order of a report has no effect.
 func TestTheOrderOfAReportMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, next, oldIDs, newIDs, pairs := drawn(t, rapid.Bool().Draw(t, "with code"))
@@ -212,7 +214,7 @@ func indexes(n int) []int {
 	return out
 }
 
-// lines is a file of a rule's matches.
+// lines returns the rows of a rule's matches in a file.
 func lines(path string, texts ...string) (rows []Row) {
 	t := tree{}
 	for n, text := range texts {
@@ -222,7 +224,7 @@ func lines(path string, texts ...string) (rows []Row) {
 	return rows
 }
 
-// twice has another rule match what one matches.
+// twice adds matches of another rule at the same places.
 func twice(rows []Row) []Row {
 	for _, r := range rows {
 		r.Group, r.Rule = digest("another"), "another"
@@ -238,7 +240,7 @@ func withoutCode(rows []Row) []Row {
 	return rows
 }
 
-// TestFiles holds when a file goes on as another.
+// TestFiles checks when a file continues as another.
 func TestFiles(t *testing.T) {
 	join := func(list ...[]Row) []Row { return slices.Concat(list...) }
 	for name, c := range map[string]struct {
@@ -269,9 +271,9 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestManyFilesOfOneNameDeepDown holds that the depth of paths costs nothing beyond a limit.
+// TestManyFilesOfOneNameDeepDown checks that deep paths are not compared beyond a limit.
 func TestManyFilesOfOneNameDeepDown(t *testing.T) {
-	const files = 65 // more pairs than are compared
+	const files = 65 // more pairs than the limit
 	for depth, want := range map[int]int{10: files, 1000: 0} {
 		var old, next []Row
 		for n := range files {
@@ -284,12 +286,12 @@ func TestManyFilesOfOneNameDeepDown(t *testing.T) {
 	}
 }
 
-// at is a row whose code is not known, of a rule, in a line from a column on.
+// at returns a row without code, of a rule, at a line and column.
 func at(rule string, line, column int) Row {
 	return Row{Group: digest(rule), Rule: rule, Path: "a.js", Line: line, Column: column, EndLine: line, EndColumn: column + 5}
 }
 
-// TestOrder holds what tells rows without code from each other.
+// TestOrder checks how rows without code are distinguished.
 func TestOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		old, next []Row
@@ -312,7 +314,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The longest run ascends, and none is longer.
+// TestLongestRun checks that the run ascends and has the maximum length.
 func TestLongestRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var pairs []Pair
@@ -345,7 +347,7 @@ func TestLongestRun(t *testing.T) {
 	})
 }
 
-// TestLoose holds what of code is layout.
+// TestLoose checks which parts of code are layout.
 func TestLoose(t *testing.T) {
 	for _, c := range []struct {
 		file, a, b string
@@ -375,7 +377,7 @@ func TestLoose(t *testing.T) {
 	}
 }
 
-// TestLooseOfComments holds that a match in a comment behind code is told from another one.
+// TestLooseOfComments checks that matches in comments after code are distinguished.
 func TestLooseOfComments(t *testing.T) {
 	const a, b = "f() # key: one", "f() # key: two"
 	if Loose("a.py", a, 12) == Loose("a.py", b, 12) {
@@ -389,7 +391,7 @@ func TestLooseOfComments(t *testing.T) {
 	}
 }
 
-// What is not closed, or not text, ends.
+// FuzzLoose checks that Loose terminates for unclosed strings and comments and for invalid text.
 func FuzzLoose(f *testing.F) {
 	f.Add("a.js", "f('a\\")
 	f.Add("a.js", "/*")
@@ -401,8 +403,8 @@ func FuzzLoose(f *testing.F) {
 	})
 }
 
-// BenchmarkRows aligns a large file in which a hundredth changed, and the worst that is known: no
-// code, and anchors that only show between other anchors.
+// BenchmarkRows aligns a large file of which a hundredth changed. It also aligns the worst known
+// case: no code, and anchors that are only found between other anchors.
 func BenchmarkRows(b *testing.B) {
 	for _, withCode := range []bool{true, false} {
 		var small float64

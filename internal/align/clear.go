@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Brief holds the fields of a row that can be compared without reading its body.
+// Brief contains the fields of a row that can be compared without reading its body.
 type Brief struct {
 	Path    string
 	Content Digest // of the whole row
-	Code    Digest // of its rule, pattern and matched text; zero if the text is not known
+	Code    Digest // of its rule, pattern and matched text; zero if the text is unknown
 	ByCode  bool   // see [Row]
 }
 
-// Clear returns the pairs that briefs are enough for, ordered by the new rows: all rows of
-// unchanged files and, in changed files, code that each side has exactly once. [Rows] pairs
-// the rest.
+// Clear returns the pairs that can be determined from briefs, ordered by the new rows. These are
+// all rows of unchanged files and, in changed files, code that each side has exactly once. [Rows]
+// pairs the remaining rows.
 func Clear(old, next []Brief) (pairs []Pair) {
 	changed := changedFiles(old, next)
 	of := func(b *Brief) (key Brief) {
@@ -49,8 +49,8 @@ func Clear(old, next []Brief) (pairs []Pair) {
 	return pairs
 }
 
-// changedFiles returns the files whose rows differ between the two sides, and those with a
-// row that may pair only by its code but has none.
+// changedFiles returns the files whose rows differ between the two sides. It includes files with a
+// row without code that may only pair by its code.
 func changedFiles(old, next []Brief) map[string]bool {
 	count, changed := make(map[Brief]int, len(old)), map[string]bool{}
 	for i := range old {

@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// hashComments are the endings of files in whose language a # begins a comment.
+// hashComments contains the extensions of languages in which # starts a comment.
 var hashComments = map[string]bool{
 	".py": true, ".rb": true, ".sh": true, ".bash": true, ".yaml": true, ".yml": true,
 	".tf": true, ".hcl": true, ".toml": true, ".ex": true, ".exs": true, ".r": true, ".jl": true,
 }
 
-// slashComments are those in whose language // and /* begin one.
+// slashComments contains the extensions of languages in which // and /* start comments.
 var slashComments = map[string]bool{
 	".js": true, ".jsx": true, ".mjs": true, ".cjs": true, ".ts": true, ".tsx": true, ".java": true,
 	".kt": true, ".kts": true, ".scala": true, ".go": true, ".c": true, ".h": true, ".cc": true,
@@ -20,15 +20,15 @@ var slashComments = map[string]bool{
 	".dart": true, ".sol": true, ".groovy": true, ".tf": true, ".hcl": true,
 }
 
-// Loose returns the code of a file without what a formatter or a reviewer changes: spaces and
-// breaks of lines outside of strings, comments in the languages whose comments
-// are known by the name of the file, and a ; or , at the end. A string ends with its line,
-// unless it stands between backquotes, so that an apostrophe in text hides no more. A comment
-// begins a line or stands behind a space; those of // and /* also behind one of ;,{}. Any other
-// mark is code: that of an address, of a regular expression, or of ${name#prefix}.
+// Loose returns code without layout: spaces and line breaks outside of strings, comments, and a
+// trailing ; or , character. The file's extension determines the comment syntax. A string ends with
+// its line unless it is in backquotes, so that an apostrophe in text has limited effect.
 //
-// A match that is nothing but a comment stands for itself, as does one that begins in a
-// comment, given the column in which it does, from 1: a secret may stand there.
+// A comment starts at a line start or after a space; // and /* also after one of ;,{}. Other marks
+// are code, for example in a URL, a regular expression, or ${name#prefix}.
+//
+// Loose retains the comments of a match that consists of a comment or starts in one at column,
+// counted from 1. Such a match may be a secret.
 func Loose(file, code string, column int) string {
 	ending := strings.ToLower(path.Ext(file))
 	hash, slash := hashComments[ending], slashComments[ending]
@@ -42,7 +42,7 @@ func Loose(file, code string, column int) string {
 
 func withoutLayout(code string, hash, slash bool) string {
 	var b strings.Builder
-	before := byte('\n') // what stands before the rest of the code
+	before := byte('\n') // the byte before the remaining code
 	for all := code; len(code) > 0; before = all[len(all)-len(code)-1] {
 		behindSpace := strings.IndexByte(" \t\r\n", before) >= 0
 		slash := slash && (behindSpace || strings.IndexByte(";,{}", before) >= 0)
@@ -69,7 +69,7 @@ func withoutLayout(code string, hash, slash bool) string {
 	return strings.TrimRight(b.String(), ";,")
 }
 
-// stringEnd is the length of the string that code begins with.
+// stringEnd returns the length of the string at the start of code.
 func stringEnd(code string) int {
 	quote := code[0]
 	for i := 1; i < len(code); i++ {
@@ -85,7 +85,7 @@ func stringEnd(code string) int {
 	return len(code)
 }
 
-// after is what follows the first mark; nothing where there is none.
+// after returns the text after the first mark, or "" without a mark.
 func after(code, mark string) string {
 	_, rest, _ := strings.Cut(code, mark)
 	return rest

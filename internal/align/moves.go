@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// Limits that keep moves from comparing every file with every other.
+// Limits that prevent moves from comparing all pairs of files.
 const (
-	// maxSameName is how many pairs of files of one name are compared. Where there
-	// are more, the common end of their paths must be longer.
+	// maxSameName limits the compared pairs of files with the same name. With more pairs, their
+	// paths must have a longer common suffix.
 	maxSameName = 1 << 12
-	// maxNames is how long a common end that is, in names.
+	// maxNames limits the length of that suffix, in path elements.
 	maxNames = 32
-	// maxSameRow is in how many files a finding may stand to tell that a file goes
-	// on under another name.
+	// maxSameRow limits the number of files that contain a row. Rows in more files do not indicate
+	// a rename.
 	maxSameRow = 64
 )
 
-// evidence is what two files must have in common to be one: the code without layout, or
-// where code is not known what stands for it.
+// evidence contains the properties that rows of two files must share. It is the code without layout
+// or, if any code is unknown, other properties of the match.
 type evidence struct {
 	weak
 	loose Digest
 }
 
-// gone is a file that only one side has, with the number of rows by evidence, and the first
+// gone is a file that only one side has. It contains the number of rows by evidence, and the first
 // line of each.
 type gone struct {
 	path  string
@@ -35,8 +35,8 @@ type gone struct {
 	first map[evidence]int
 }
 
-// single reports whether all rows are on one line. Several rules that match one line count
-// as one finding.
+// single reports whether all rows are on one line. Several rules that match one line count as one
+// finding.
 func (g *gone) single() bool {
 	lines := map[int]bool{}
 	for e, line := range g.first {
@@ -48,7 +48,7 @@ func (g *gone) single() bool {
 	return true
 }
 
-// common counts the rows that two files have in common, and the lines of the different ones.
+// common counts the common rows of two files, and the distinct lines among them.
 func (g *gone) common(o *gone) (rows, kinds int) {
 	if len(o.rows) < len(g.rows) {
 		g, o = o, g
@@ -66,16 +66,17 @@ func (g *gone) common(o *gone) (rows, kinds int) {
 // candidate is a file that may continue as another.
 type candidate struct {
 	from, to    *gone
-	suffix      int // names at the end of the path in common
-	same, kinds int // rows in common, and the lines of those that differ from each other
+	suffix      int // number of path elements in the common suffix
+	same, kinds int // number of common rows, and of distinct lines among them
 }
 
-// moves returns the new path of files that are gone, one to one. Both have the
-// same base name, and at least half of the rows are equal. The longest common end of
-// the path decides, then the number of equal rows; a tie moves nothing. A file with a
-// single row also needs the same parent folder name. With another base name at least two
-// rows that differ from each other and half of them are equal: two of a kind are alike in files that
-// have nothing to do with each other. Rows of one line count as one.
+// moves returns the new paths of removed files, one to one. At least half of the old file's rows
+// must be equal.
+//
+// With the same base name, the longest common suffix of the paths decides, then the number of equal
+// rows. A tie moves nothing. A file with a single row also needs the same parent folder name. With
+// another base name, at least two equal rows must differ from each other, because unrelated files
+// may share repeated rows. Rows of one line count as one row for these two conditions.
 func (a *aligner) moves() map[string]string {
 	left, came := a.gone()
 	moved := map[string]string{}
@@ -137,8 +138,8 @@ func (a *aligner) gone() (left, came []*gone) {
 	return left, only(a.next, func(path string) bool { return had[path] || !a.alone(path) })
 }
 
-// sameName compares files of the same name, or of the same end of the path of so
-// many names where too many have the same.
+// sameName compares files with a common suffix of this many path elements. It requires more
+// elements if too many files have the same suffix.
 func sameName(left, came []*gone, names int) (out []candidate) {
 	type both struct{ left, came []*gone }
 	ends := map[string]*both{}
@@ -173,7 +174,7 @@ func sameName(left, came []*gone, names int) (out []candidate) {
 	return out
 }
 
-// sameRows compares files that have a row in common that few others have.
+// sameRows compares files that share a row which few other files have.
 func sameRows(left, came []*gone) (out []candidate) {
 	in := map[evidence][]*gone{}
 	for _, g := range left {
@@ -210,8 +211,8 @@ func compare(from, to *gone) candidate {
 	return c
 }
 
-// unambiguous are the candidates that half of the rows speak for, one for a file, the
-// best ones first. Of two that are as good as each other and share a file it is neither.
+// unambiguous selects candidates with at least half of the rows in common, at most one for a file,
+// best first. Equally good candidates that share a file are dropped.
 func unambiguous(list []candidate, taken map[*gone]bool) (out []candidate) {
 	list = slices.DeleteFunc(list, func(c candidate) bool { return c.same == 0 || 2*c.same < c.from.total })
 	slices.SortFunc(list, func(x, y candidate) int { return cmp.Or(y.suffix-x.suffix, y.same-x.same) })
@@ -237,7 +238,7 @@ func unambiguous(list []candidate, taken map[*gone]bool) (out []candidate) {
 	return out
 }
 
-// endOf is the end of a path of so many names; empty where it has fewer.
+// endOf returns the last elements of a path, or "" if it has fewer.
 func endOf(p string, names int) string {
 	at := len(p)
 	for range names {
@@ -249,7 +250,7 @@ func endOf(p string, names int) string {
 	return p[at+1:]
 }
 
-// commonEnd counts the names at the end of two paths that are equal.
+// commonEnd returns the number of equal path elements at the end of two paths.
 func commonEnd(p, q string) int {
 	n := 0
 	for path.Base(p) == path.Base(q) {

@@ -4,14 +4,14 @@ import (
 	"slices"
 )
 
-// maxDepth is how often pairByOrder looks between anchors that it found between
-// anchors. It bounds the time for files that are made to need more.
+// maxDepth limits the recursion of pairByOrder between anchors. It bounds the time for files that
+// are crafted to need more.
 const maxDepth = 16
 
-// pairByOrder pairs the remaining rows of a file by their order. An anchor is a row of a
-// kind that both sides have once, in the same order; the search is repeated between
-// anchors. Then rows of equal kind pair in order, if both sides have the same number. This
-// is for groups with unknown code, and for those that bind metavariables.
+// pairByOrder pairs the remaining rows of a file by their order. An anchor is a row of a kind that
+// both sides have once, in the same order; the search is repeated between anchors. Then rows of
+// equal kind pair in order, if both sides have the same number. This applies to groups with unknown
+// code and to those that bind metavariables.
 func (a *aligner) pairByOrder(f *file) {
 	by, told := map[Digest]bool{}, [2]map[Digest]bool{{}, {}}
 	mark := func(side int, r *Row) {
@@ -42,9 +42,9 @@ func (a *aligner) pairByOrder(f *file) {
 	a.equalCounts(old, next)
 }
 
-// unclear returns the kinds that must not pair by order, because the number of their rows is
-// not comparable: a new row is known elsewhere or pairs with one that the last scan did not
-// report, or one side has the code of only some of the remaining rows.
+// unclear returns the kinds whose numbers of rows are not comparable, so that they must not pair by
+// order. A new row of such a kind is known elsewhere or pairs with one that the last scan did not
+// report. Or one side has the code of only some of the remaining rows.
 func (a *aligner) unclear(f *file) map[weak]bool {
 	unclear := map[weak]bool{}
 	for side, list := range [][]int{f.old, f.next} {
@@ -68,7 +68,7 @@ func (a *aligner) unclear(f *file) map[weak]bool {
 	return unclear
 }
 
-// between pairs anchors of two runs of rows, and what lies between them.
+// between pairs the anchors of two runs of rows, and the rows between them.
 func (a *aligner) between(old, next []int, depth int) {
 	run := anchors(a, old, next, (*Row).strong)
 	if len(run) == 0 {
@@ -90,8 +90,7 @@ func (a *aligner) between(old, next []int, depth int) {
 	}
 }
 
-// anchors are the places in both runs of what each has once, in the longest
-// order that both have.
+// anchors returns the positions of kinds that occur once in both runs, in the longest common order.
 func anchors[K comparable](a *aligner, old, next []int, kind func(*Row) K) []Pair {
 	type seen struct{ old, next, at int }
 	kinds := make(map[K]seen, len(old))
@@ -115,8 +114,8 @@ func anchors[K comparable](a *aligner, old, next []int, kind func(*Row) K) []Pai
 	return longestRun(found)
 }
 
-// longestRun is the longest part of pairs, ordered by the old side, in which the
-// new side ascends too.
+// longestRun returns the longest subsequence of pairs in which the new side ascends too. The pairs
+// must be ordered by the old side.
 func longestRun(pairs []Pair) []Pair {
 	var ends []int // by length of a run: the pair with the least New that ends one
 	before := make([]int, len(pairs))
@@ -143,8 +142,7 @@ func longestRun(pairs []Pair) []Pair {
 	return run
 }
 
-// equalCounts pairs in order what is left of a kind of which both sides have as
-// many.
+// equalCounts pairs the remaining rows of a kind in order if both sides have the same number.
 func (a *aligner) equalCounts(old, next []int) {
 	type both struct{ old, next []int }
 	kinds := map[weak]*both{}

@@ -1,10 +1,6 @@
-// Package auth answers who is calling: it makes and reads API tokens, finds the
-// deployment and the scopes behind one, and bounds how often one may call. For
-// people it checks passwords and keeps sessions.
-//
-// Its border: it knows the nouns and declares the storage it needs. HTTP ends
-// before it (it is handed the bearer text) and SQL begins behind it. What an
-// operation demands of a caller is the business of the route table.
+// Package auth authenticates API tokens, passwords, passkeys and sessions, and limits call rates.
+// It declares the storage that it needs and contains no SQL or HTTP handlers. The route table
+// defines the permissions of each operation.
 package auth
 
 import (
@@ -17,50 +13,51 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// ErrUnauthenticated means no, an unknown, an expired or a revoked token: one
-// answer for all of them (docs/reference/errors.md).
+// ErrUnauthenticated is the common error for missing, unknown, expired and revoked tokens
+// (docs/reference/errors.md).
 var ErrUnauthenticated = errors.New("unauthenticated")
 
-// Store is the storage that authentication needs.
+// Store provides the storage for authentication.
 type Store interface {
-	// Deployment finds a deployment by id or slug.
+	// Deployment returns a deployment by id or slug.
 	Deployment(ctx context.Context, idOrSlug string) (model.Deployment, error)
-	// TokenByHash finds a token by the hash of its secret.
+	// TokenByHash returns a token by the hash of its secret.
 	TokenByHash(ctx context.Context, deploymentID int64, hash []byte) (model.Token, error)
-	// TouchTokens notes when tokens were last used.
+	// TouchTokens records when tokens were last used.
 	TouchTokens(ctx context.Context, used []model.TokenUse) error
-	// UserRole tells what a user may do in a deployment.
+	// UserRole returns the role of a user in a deployment.
 	UserRole(ctx context.Context, deploymentID, userID int64) (model.Role, error)
 }
 
-// Caller is who makes a request.
+// Caller is the authenticated originator of a request.
 type Caller struct {
 	Token      model.Token
 	Deployment model.Deployment
-	Role       model.Role // of the user who made the token; none where no user did
-	Audience   string     // the resource that an OAuth access token is for; empty for other tokens
-	// Person acts at the pages or at the command line, without a token; zero where a token does.
+	Role       model.Role // of the user who created the token; none for tokens without a user
+	Audience   string     // the resource of an OAuth access token; empty for other tokens
+	// Person is the user of the web pages or the command line, if no token is used. It is zero for
+	// tokens.
 	Person model.Actor
-	// SignedIn tells whether the person still is, and may what they might: an upload can
-	// take hours to come. It answers ErrUnauthenticated, and is nil where a token acts.
+	// SignedIn checks whether the person's session and permissions are still valid, because an
+	// upload can take hours. It returns ErrUnauthenticated if not, and is nil for tokens.
 	SignedIn func(context.Context) error
 }
 
-// ByPerson is a person at the pages as a caller: they may what a token with Web API access
-// may that they make.
+// ByPerson returns a caller for a user of the web pages. It has the permissions of a token of that
+// user with Web API access.
 func ByPerson(d model.Deployment, m model.Member, by model.Actor, signedIn func(context.Context) error) Caller {
 	as := model.Token{DeploymentID: d.ID, UserID: m.ID, Scopes: []model.Scope{model.ScopeWebAPI}}
 	return Caller{Token: as, Deployment: d, Role: m.Role, Person: by, SignedIn: signedIn}
 }
 
-// ByOperator is a caller who runs the program beside the database: it may do all that a
-// token without a user may.
+// ByOperator returns a caller for the local command line. It has the permissions of a token without
+// a user.
 func ByOperator(d model.Deployment, by model.Actor) Caller {
 	as := model.Token{DeploymentID: d.ID, Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}}
 	return Caller{Token: as, Deployment: d, Role: model.RoleAdmin, Person: by}
 }
 
-// Actor returns the caller as audit events name it.
+// Actor returns the caller for audit events.
 func (c Caller) Actor() model.Actor {
 	if c.Person != (model.Actor{}) {
 		return c.Person
@@ -68,42 +65,41 @@ func (c Caller) Actor() model.Actor {
 	return model.Actor{Kind: "token", ID: c.Token.PublicID, Name: c.Token.Name}
 }
 
-// Globs returns what the caller may see of projects.
+// Globs returns the project globs that restrict the caller.
 func (c Caller) Globs() model.ProjectGlobs { return c.Token.ProjectGlobs }
 
-// Is reports whether the id or slug names the caller's own deployment. All
-// others, existing or not, are the same to it (docs/reference/addressing.md).
+// Is reports whether the id or slug is the caller's own deployment. Other deployments are
+// indistinguishable from missing ones (docs/reference/addressing.md).
 func (c Caller) Is(idOrSlug string) bool {
 	return idOrSlug != "" && (idOrSlug == c.Deployment.Slug || idOrSlug == strconv.FormatInt(c.Deployment.ID, 10))
 }
 
-// CanUse reports whether the token opens the Web API.
+// CanUse reports whether the token has access to the Web API.
 func (c Caller) CanUse() bool { return c.Token.Has(model.ScopeWebAPI) }
 
-// CanUpload reports whether the token may hand in scans and imports.
+// CanUpload reports whether the token may upload scans and imports.
 func (c Caller) CanUpload() bool {
 	return c.Token.Has(model.ScopeCI) || c.Token.Has(model.ScopeWebAPI)
 }
 
-// CanRun reports whether the token may take managed runs: that is asked for by name, for
-// who takes one is given a repository's credential.
+// CanRun reports whether the token may execute managed runs. This needs an explicit scope, because
+// runs receive a repository's credential.
 func (c Caller) CanRun() bool { return c.Token.Has(model.ScopeRunner) }
 
-// CanWrite reports whether the token may change anything (docs/reference/tokens.md). That
-// of a user needs the role for it, too.
+// CanWrite reports whether the token may change data (docs/reference/tokens.md). A user's token
+// also requires the triager role.
 func (c Caller) CanWrite() bool {
 	return !c.Token.Has(model.ScopeReadOnly) && c.Has(model.RoleTriager)
 }
 
-// CanTriage reports whether the caller may decide about findings: one that hands in
-// scans alone may not.
+// CanTriage reports whether the caller may triage findings. Tokens for uploads only may not.
 func (c Caller) CanTriage() bool { return c.CanUse() && c.CanWrite() }
 
-// Has reports whether the caller may do what the role may. A token that no user
-// made is bounded by its scopes alone.
+// Has reports whether the caller has at least the role. Tokens without a user are limited by their
+// scopes only.
 func (c Caller) Has(r model.Role) bool { return c.Token.UserID == 0 || c.Role >= r }
 
-// Authenticator finds callers. It is safe for concurrent use.
+// Authenticator authenticates callers by token. It is safe for concurrent use.
 type Authenticator struct {
 	store Store
 	clock func() time.Time
@@ -113,13 +109,13 @@ type Authenticator struct {
 
 type tokenKey struct{ deployment, token int64 }
 
-// New makes an authenticator.
+// New returns an authenticator.
 func New(store Store, clock func() time.Time) *Authenticator {
 	return &Authenticator{store: store, clock: clock}
 }
 
-// Authenticate finds who presents the secret, or answers ErrUnauthenticated.
-// Any other error is the store's.
+// Authenticate returns the caller with the secret, or ErrUnauthenticated. Other errors are those of
+// the store.
 func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Caller, error) {
 	deploymentID, sum, err := ParseSecret(secret)
 	if err != nil {
@@ -143,7 +139,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Caller
 	return found, nil
 }
 
-// lookUp asks the store.
+// lookUp reads the caller from the store.
 func (a *Authenticator) lookUp(ctx context.Context, deploymentID int64, sum []byte) (c Caller, err error) {
 	c.Token, err = a.store.TokenByHash(ctx, deploymentID, sum)
 	if err == nil {
@@ -161,7 +157,7 @@ func (a *Authenticator) lookUp(ctx context.Context, deploymentID int64, sum []by
 	return c, err
 }
 
-// Flush writes when tokens were last used.
+// Flush stores when tokens were last used.
 func (a *Authenticator) Flush(ctx context.Context) error {
 	return a.used.flush(func(used []model.TokenUse) error { return a.store.TouchTokens(ctx, used) })
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// fakeStore holds one token and counts what it is asked.
+// fakeStore contains one token and counts calls.
 type fakeStore struct {
 	token model.Token
 	hash  string
@@ -245,7 +245,8 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
-// Strangers choose the keys: as many as they like, none of them twice.
+// TestLimiterRemembersNoMoreThanItsSize checks that any number of distinct keys uses bounded
+// memory.
 func TestLimiterRemembersNoMoreThanItsSize(t *testing.T) {
 	now := time.Unix(0, 0)
 	l := NewLimiter(1, 2, func() time.Time { return now })
@@ -267,8 +268,7 @@ func TestLimiterRemembersNoMoreThanItsSize(t *testing.T) {
 	}
 }
 
-// TestMadeUpTokensPushOutNone: strangers can make up any number of tokens that
-// look like ours.
+// TestMadeUpTokensPushOutNone checks that forged tokens do not displace cached ones.
 func TestMadeUpTokensPushOutNone(t *testing.T) {
 	store, a, secret, _ := setup(t)
 	if _, err := a.Authenticate(t.Context(), secret); err != nil {
@@ -288,8 +288,8 @@ func TestMadeUpTokensPushOutNone(t *testing.T) {
 	}
 }
 
-// TestOnlyWhoMayTriageDecides: a token that hands in scans alone does not, nor does
-// one that only reads or whose maker may only look.
+// TestOnlyWhoMayTriageDecides checks that tokens for uploads, read-only tokens and tokens of
+// viewers may not triage.
 func TestOnlyWhoMayTriageDecides(t *testing.T) {
 	for _, c := range []struct {
 		scopes []model.Scope
@@ -312,15 +312,15 @@ func TestOnlyWhoMayTriageDecides(t *testing.T) {
 	}
 }
 
-// homeless is a store whose token belongs to a deployment that is gone.
+// homeless is a store whose token belongs to a deleted deployment.
 type homeless struct{ *fakeStore }
 
 func (homeless) Deployment(context.Context, string) (model.Deployment, error) {
 	return model.Deployment{}, model.ErrNotFound
 }
 
-// TestACallerIsOfItsDeployment: a token whose deployment is gone is none, whatever
-// role its maker has.
+// TestACallerIsOfItsDeployment checks that a token of a deleted deployment is invalid, regardless
+// of its user's role.
 func TestACallerIsOfItsDeployment(t *testing.T) {
 	store, a, secret, now := setup(t)
 	caller, err := a.Authenticate(t.Context(), secret)
@@ -338,7 +338,7 @@ func TestACallerIsOfItsDeployment(t *testing.T) {
 	}
 }
 
-// TestSecretsOfNoForm: a checksum that fits does not make a token of what is none.
+// TestSecretsOfNoForm checks that malformed tokens with a correct checksum are invalid.
 func TestSecretsOfNoForm(t *testing.T) {
 	random := strings.Repeat("a", encoding.EncodedLen(secretBytes))
 	for body, want := range map[string]bool{
@@ -351,7 +351,7 @@ func TestSecretsOfNoForm(t *testing.T) {
 	}
 }
 
-// TestWhatIsRememberedIsBounded, at its edge.
+// TestWhatIsRememberedIsBounded checks the cache size at its limit.
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	var c cache[int]
 	for i := range cacheSize + 1 {
@@ -362,8 +362,8 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	}
 }
 
-// TestUsesAreWrittenOnce, and what is noted while a write fails is kept beside what
-// that did not write.
+// TestUsesAreWrittenOnce checks that uses are written once. Uses recorded during a failed write
+// must be retained with the unwritten ones.
 func TestUsesAreWrittenOnce(t *testing.T) {
 	var uses lastUses[string, int]
 	uses.note("a", 1)
@@ -390,7 +390,7 @@ func TestUsesAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// TestTheFullestIsForgotten among all that are looked at.
+// TestTheFullestIsForgotten checks that the fullest of all sampled buckets is dropped.
 func TestTheFullestIsForgotten(t *testing.T) {
 	now := time.Unix(0, 0)
 	for range 20 {
@@ -407,7 +407,8 @@ func TestTheFullestIsForgotten(t *testing.T) {
 	}
 }
 
-// TestLoginCodesAreOfTheirKey, for whoever does not know the server's.
+// TestLoginCodesAreOfTheirKey checks that login codes depend on the request key and the server's
+// key.
 func TestLoginCodesAreOfTheirKey(t *testing.T) {
 	code := LoginCode([]byte("key"), "request")
 	if code == LoginCode([]byte("key"), "another") || code == LoginCode([]byte("other"), "request") || code != LoginCode([]byte("key"), "request") || len(code) != 9 {

@@ -7,28 +7,27 @@ import (
 	"time"
 )
 
-// CacheFor is how long an answer of the store is believed. A revocation is
-// therefore seen within a second, on every server and after every command.
+// CacheFor is how long results of the store are cached. A revocation therefore takes effect on
+// every server within a second.
 const CacheFor = time.Second
 
-// cacheSize bounds a cache; beyond it, it starts anew.
+// cacheSize limits a cache. Above the limit it is cleared.
 const cacheSize = 4096
 
-// cache remembers what the store said of credentials that exist, by their hash.
-// Those that somebody made up are not kept: there is no end to them, and they
-// would push out the others. It is safe for concurrent use.
+// cache contains the store's results for existing credentials, by hash. Unknown credentials are not
+// cached, because their unlimited number would displace others. It is safe for concurrent use.
 type cache[T any] struct {
 	mu      sync.Mutex
 	entries map[string]cacheEntry[T]
 }
 
-// cacheEntry is one answer of the store.
+// cacheEntry is one cached result.
 type cacheEntry[T any] struct {
 	answer T
 	until  time.Time
 }
 
-// get finds an answer that is still believed.
+// get returns a cached result that has not expired.
 func (c *cache[T]) get(sum []byte, now time.Time) (T, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,18 +44,18 @@ func (c *cache[T]) put(sum []byte, answer T, now time.Time) {
 	c.entries[string(sum)] = cacheEntry[T]{answer, now.Add(CacheFor)}
 }
 
-// forget has the store asked anew for all.
+// forget clears the cache.
 func (c *cache[T]) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.entries)
 }
 
-// lastUses gathers when credentials were last used, for one statement to write
-// what many requests did. It is safe for concurrent use.
+// lastUses collects the times of the last use of credentials, so that one statement stores them for
+// many requests. It is safe for concurrent use.
 type lastUses[K comparable, Use any] struct {
 	mu    sync.Mutex
-	noted map[K]Use // not yet written
+	noted map[K]Use // not yet stored
 }
 
 func (l *lastUses[K, Use]) note(key K, use Use) {
@@ -68,7 +67,7 @@ func (l *lastUses[K, Use]) note(key K, use Use) {
 	l.noted[key] = use
 }
 
-// of is the use of a credential that is not yet written.
+// of returns the unsaved use of a credential.
 func (l *lastUses[K, Use]) of(key K) (Use, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,8 +75,8 @@ func (l *lastUses[K, Use]) of(key K) (Use, bool) {
 	return use, ok
 }
 
-// flush hands to write what was noted. What could not be written is kept for the
-// next time, unless something newer was noted meanwhile.
+// flush calls write with the collected uses. After an error they are retained for the next call,
+// unless there are newer ones.
 func (l *lastUses[K, Use]) flush(write func([]Use) error) error {
 	l.mu.Lock()
 	noted := l.noted

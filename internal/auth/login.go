@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// loginEncoding has no letter that is taken for a digit.
+// loginEncoding has no digits that resemble letters.
 var loginEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// LoginCode is what people call a request for a token that a scanner made with
-// a key: eight letters and digits, as ABCD-2345, that may be said aloud. Under
-// the server's key, so that nobody can make up a request with the code of
-// another one, or find its key.
+// LoginCode returns the user-readable code for a scanner's token request with a key. It has eight
+// letters and digits, such as ABCD-2345. It is keyed by the server, so that requests with a chosen
+// code cannot be forged and the request key cannot be derived.
 func LoginCode(serverKey []byte, requestKey string) string {
 	mac := hmac.New(sha256.New, serverKey)
 	mac.Write([]byte("login code " + requestKey))
@@ -21,11 +20,10 @@ func LoginCode(serverKey []byte, requestKey string) string {
 	return text[:4] + "-" + text[4:]
 }
 
-// typed turns what people type for a letter into it: a code has no digit that is
-// taken for one.
+// typed replaces digits that resemble letters. Codes do not contain these digits.
 var typed = strings.NewReplacer("0", "O", "1", "I", "8", "B", " ", "", "-", "")
 
-// TidyLoginCode is a code as it is kept, however somebody typed it.
+// TidyLoginCode returns the stored form of a typed code.
 func TidyLoginCode(text string) string {
 	text = typed.Replace(strings.ToUpper(strings.TrimSpace(text)))
 	if len(text) != 8 {

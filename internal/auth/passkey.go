@@ -23,26 +23,25 @@ import (
 // ceremonyFor is how long a page may wait for a passkey.
 const ceremonyFor = 15 * time.Minute
 
-// maxCredential bounds what a browser sends of a passkey, in bytes.
+// maxCredential limits a browser's response for a passkey, in bytes.
 const maxCredential = 64 << 10
 
-// PasskeyStore is the storage that passkeys need.
+// PasskeyStore provides the storage of passkeys.
 type PasskeyStore interface {
-	// Passkeys lists those of a user.
+	// Passkeys returns the passkeys of a user.
 	Passkeys(ctx context.Context, userID int64) ([]model.Passkey, error)
-	// PasskeyByCredential finds one with its user.
+	// PasskeyByCredential returns a passkey with its user.
 	PasskeyByCredential(ctx context.Context, credentialID []byte) (model.Passkey, model.User, error)
-	// AddPasskey gives a user one; the first second factor begins a session in place
-	// of all others.
+	// AddPasskey adds a passkey to a user. The first second factor starts a new session and ends
+	// all others.
 	AddPasskey(
 		ctx context.Context, p model.Passkey, recovery [][]byte, s model.Session, hash []byte,
 	) (first bool, err error)
-	// SignInByPasskey begins a whole session.
+	// SignInByPasskey starts a complete session.
 	SignInByPasskey(ctx context.Context, use model.PasskeyUse, s model.Session, hash []byte) (model.Session, error)
 }
 
-// Passkeys registers passkeys and signs in by them (WebAuthn). It is safe for
-// concurrent use.
+// Passkeys registers passkeys and signs in with them (WebAuthn). It is safe for concurrent use.
 type Passkeys struct {
 	lib     *webauthn.WebAuthn
 	factors *SecondFactors
@@ -50,18 +49,18 @@ type Passkeys struct {
 	origin  string
 }
 
-// Ceremony is what a page hands to the browser, and takes back with its answer.
+// Ceremony is the state that a page passes to the browser and returns with its response.
 type Ceremony struct {
-	Options string // JSON, as navigator.credentials takes it but for bytes, which are base64url
-	Sealed  string // what was asked, for who answers: of use for that alone, for a quarter of an hour
-	// Unreadable is an UnreadableError where passkeys of the user are not asked for
-	// because they cannot be read; nil where there are none such.
+	Options string // JSON for navigator.credentials, with bytes as base64url
+	Sealed  string // the sealed challenge, valid for one purpose and 15 minutes
+	// Unreadable is an UnreadableError if passkeys of the user are omitted because they cannot be
+	// decrypted. It is nil otherwise.
 	Unreadable error
 }
 
-// NewPasskeys makes it for the address at which people reach the server: passkeys
-// are bound to its host for good. Browsers have passkeys only over https and for
-// localhost, and for no bare address: another one is an error that says so.
+// NewPasskeys returns passkeys for the server's public address. Passkeys are permanently bound to
+// its host. It returns an error unless the address is HTTPS or localhost, and for IP addresses,
+// because browsers support no passkeys there.
 func NewPasskeys(address string, factors *SecondFactors, store PasskeyStore) (*Passkeys, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
@@ -82,35 +81,35 @@ func NewPasskeys(address string, factors *SecondFactors, store PasskeyStore) (*P
 	return &Passkeys{lib: lib, factors: factors, store: store, origin: origin}, nil
 }
 
-// Origin is the address that passkeys are bound to.
+// Origin returns the address that passkeys are bound to.
 func (p *Passkeys) Origin() string { return p.origin }
 
-// holder is a user as the library wants one, with the passkeys that can be read.
+// holder implements webauthn.User, with the passkeys that can be decrypted.
 type holder struct {
 	model.User
 	credentials []webauthn.Credential
-	kept        []model.Passkey // all of them
-	unreadable  error           // an UnreadableError where there are others; nil where there are none
+	kept        []model.Passkey // all passkeys
+	unreadable  error           // an UnreadableError if some cannot be decrypted
 }
 
-// WebAuthnID is the user's id: it tells an authenticator nothing of the person.
+// WebAuthnID returns the user's id, which reveals nothing about the person to an authenticator.
 func (h holder) WebAuthnID() []byte {
 	return binary.BigEndian.AppendUint64(nil, uint64(h.ID)) //nolint:gosec // ids rise from 1
 }
 
-// WebAuthnName is the name to sign in with.
+// WebAuthnName returns the user name.
 func (h holder) WebAuthnName() string { return h.Name }
 
-// WebAuthnDisplayName is what others see.
+// WebAuthnDisplayName returns the display name.
 func (h holder) WebAuthnDisplayName() string { return h.Title() }
 
-// WebAuthnCredentials are the passkeys.
+// WebAuthnCredentials returns the passkeys.
 func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.credentials }
 
 func passkeyOf(userID int64) []byte { return fmt.Appendf(nil, "passkey of user %d", userID) }
 
-// holder reads the passkeys of a user. One that cannot be read is no error: it would
-// keep the person from showing anything else.
+// holder reads the passkeys of a user. An unreadable passkey is not an error, because the user may
+// have other ones.
 func (p *Passkeys) holder(ctx context.Context, u model.User) (h holder, err error) {
 	h.User = u
 	h.kept, err = p.store.Passkeys(ctx, u.ID)
@@ -129,8 +128,8 @@ func (p *Passkeys) holder(ctx context.Context, u model.User) (h holder, err erro
 	return h, err
 }
 
-// readable is an UnreadableError for a passkey of the user that was shown and cannot be
-// checked.
+// readable returns an UnreadableError if the passkey with the id belongs to the user and cannot be
+// decrypted.
 func (h holder) readable(id []byte) error {
 	read := slices.ContainsFunc(h.credentials, func(c webauthn.Credential) bool { return bytes.Equal(c.ID, id) })
 	if read || !slices.ContainsFunc(h.kept, func(k model.Passkey) bool { return bytes.Equal(k.CredentialID, id) }) {
@@ -139,15 +138,14 @@ func (h holder) readable(id []byte) error {
 	return h.unreadable
 }
 
-// seal makes what is kept of a passkey: not the statement of its maker, which
-// nobody asks for.
+// seal returns the encrypted passkey for storage. It omits the attestation, which is not used.
 func (p *Passkeys) seal(userID int64, c webauthn.Credential) ([]byte, error) {
 	c.Attestation, c.Authenticator.CloneWarning = webauthn.CredentialAttestation{}, false
 	text, err := json.Marshal(c)
 	return p.factors.sealer.Seal(nil, nil, text, passkeyOf(userID)), err
 }
 
-// ceremony seals what was asked; about says of whom and for what.
+// ceremony seals the challenge. The argument about contains its purpose and user.
 func (p *Passkeys) ceremony(options any, asked *webauthn.SessionData, about string) (Ceremony, error) {
 	shown, err := json.Marshal(options)
 	if err != nil {
@@ -161,8 +159,8 @@ func (p *Passkeys) ceremony(options any, asked *webauthn.SessionData, about stri
 	return Ceremony{Options: string(shown), Sealed: base64.RawURLEncoding.EncodeToString(sealed)}, nil
 }
 
-// asked opens what ceremony has sealed. What does not open is ErrCode: it is of
-// another page, or too old.
+// asked opens a challenge that ceremony sealed. It returns ErrCode for another purpose or an
+// expired challenge.
 func (p *Passkeys) asked(text, about string) (s webauthn.SessionData, err error) {
 	sealed, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
@@ -178,7 +176,7 @@ func (p *Passkeys) asked(text, about string) (s webauthn.SessionData, err error)
 	return s, nil
 }
 
-// What a ceremony is for, and of whom.
+// Purposes of ceremonies, with the user.
 func toRegister(who SessionInfo) string {
 	return fmt.Sprintf("passkey to register, of user %d in session %d", who.User.ID, who.Session.ID)
 }
@@ -189,9 +187,8 @@ func toFinish(half string) string {
 
 const toSignIn = "passkey to sign in"
 
-// Register asks for a new passkey of who is signed in: one that names its user by
-// itself and verifies them. An authenticator whose passkey cannot be read may make
-// another one.
+// Register requests a new passkey of the signed-in user. It must be discoverable and verify its
+// user. An authenticator with an unreadable passkey may create another one.
 func (p *Passkeys) Register(ctx context.Context, who SessionInfo) (Ceremony, error) {
 	h, err := p.holder(ctx, who.User)
 	if err != nil {
@@ -208,9 +205,9 @@ func (p *Passkeys) Register(ctx context.Context, who SessionInfo) (Ceremony, err
 	return p.ceremony(options.Response, asked, toRegister(who))
 }
 
-// Add keeps the passkey that a browser made. Where it is the first second factor it
-// begins a session in place of all others and returns its secret, and the recovery
-// codes, to be shown once. What does not hold is ErrCode.
+// Add stores a new passkey from a browser. The first second factor starts a new session and ends
+// all others. In this case Add returns the session's secret and the recovery codes, which are shown
+// once. It returns ErrCode for an invalid response.
 func (p *Passkeys) Add(
 	ctx context.Context, who SessionInfo, name, sealed, answer string, from Origin,
 ) (secret string, recovery []string, err error) {
@@ -254,7 +251,7 @@ func (p *Passkeys) Add(
 	return secret, recovery, nil
 }
 
-// Ask asks for a passkey at the sign-in: whoever's it is, it verifies its user.
+// Ask requests a passkey of any user for a sign-in. The passkey must verify its user.
 func (p *Passkeys) Ask() (Ceremony, error) {
 	options, asked, err := p.lib.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
@@ -263,8 +260,8 @@ func (p *Passkeys) Ask() (Ceremony, error) {
 	return p.ceremony(options.Response, asked, toSignIn)
 }
 
-// AskSecond asks for a passkey of a user whose sign-in waits for the second factor.
-// Nothing is asked, nor sealed, where they have none that can be read.
+// AskSecond requests a passkey of a user whose sign-in awaits the second factor. The ceremony is
+// empty if the user has no readable passkey.
 func (p *Passkeys) AskSecond(ctx context.Context, half string, u model.User) (Ceremony, error) {
 	h, err := p.holder(ctx, u)
 	if err != nil || len(h.credentials) == 0 {
@@ -279,8 +276,8 @@ func (p *Passkeys) AskSecond(ctx context.Context, half string, u model.User) (Ce
 	return c, err
 }
 
-// SignIn begins a session by a passkey alone. It answers ErrCode, an UnreadableError,
-// a BusyError, or an error of the store.
+// SignIn starts a session by a passkey alone. It returns ErrCode, an UnreadableError, a BusyError,
+// or an error of the store.
 func (p *Passkeys) SignIn(ctx context.Context, sealed, answer string, from Origin) (string, error) {
 	if err := p.factors.sessions.Admit("passkey", from); err != nil {
 		return "", err
@@ -328,8 +325,8 @@ func (p *Passkeys) SignIn(ctx context.Context, sealed, answer string, from Origi
 	return "", p.factors.failed(ctx, u, "passkey", reason, from)
 }
 
-// FinishSecond begins the session of a sign-in that waited for a passkey, as
-// SecondFactors.Finish does by a code.
+// FinishSecond starts the session of a sign-in that awaits a passkey, as SecondFactors.Finish does
+// for codes.
 func (p *Passkeys) FinishSecond(ctx context.Context, half, sealed, answer string, from Origin) (string, error) {
 	h, u, err := p.factors.try(ctx, half, from)
 	if err != nil {
@@ -361,8 +358,8 @@ func (p *Passkeys) FinishSecond(ctx context.Context, half, sealed, answer string
 	return p.factors.take(ctx, u, h.Method, model.FactorProof{Passkey: &use}, from, p.factors.finish(ctx, half))
 }
 
-// use is what the store is told of a passkey that was shown, or why it does not
-// hold: the library has no credential then. A counter that went back means that there are two of it.
+// use returns the use of a passkey for the store, or the reason why it is invalid. A nil credential
+// means an invalid signature. A decreased counter indicates a copied passkey.
 func (p *Passkeys) use(
 	h holder, c *webauthn.Credential, asked webauthn.SessionData,
 ) (use model.PasskeyUse, reason string, err error) {

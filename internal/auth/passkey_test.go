@@ -20,16 +20,16 @@ import (
 
 const passkeyOrigin = "https://redoubt.example"
 
-// softKey is an authenticator with one key, as the specification of WebAuthn has
-// them. Its members may be changed to what one should not do.
+// softKey is a WebAuthn authenticator with one key. Tests change its fields to produce invalid
+// responses.
 type softKey struct {
 	t       *testing.T
 	key     *ecdsa.PrivateKey
 	id      []byte
-	user    []byte // the handle that it names its user by
+	user    []byte // the user handle in its responses
 	counter uint32
-	still   bool // whether the counter stays at zero, as those that are copied between devices have it
-	flags   byte // 1: somebody is there, 4: they are verified
+	still   bool // whether the counter remains zero, as for synchronized passkeys
+	flags   byte // 1: user present, 4: user verified
 	origin  string
 	host    string
 }
@@ -45,7 +45,7 @@ func newSoftKey(t *testing.T, id string) *softKey {
 
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// client is what a browser signs along.
+// client returns the client data that a browser includes in the signature.
 func (k *softKey) client(kind string, options string) []byte {
 	k.t.Helper()
 	var o struct {
@@ -65,7 +65,7 @@ func (k *softKey) client(kind string, options string) []byte {
 	return text
 }
 
-// data is what an authenticator says of itself.
+// data returns the authenticator data.
 func (k *softKey) data(flags byte) []byte {
 	host := sha256.Sum256([]byte(k.host))
 	return binary.BigEndian.AppendUint32(append(host[:], flags), k.counter)
@@ -80,7 +80,7 @@ func (k *softKey) answer(response map[string]any) string {
 	return string(text)
 }
 
-// makes answers a request to register: CBOR, with a key of P-256 and no statement.
+// makes returns the response to a registration: CBOR with a P-256 key and no attestation.
 func (k *softKey) makes(c Ceremony) string {
 	k.t.Helper()
 	point, err := k.key.PublicKey.Bytes()
@@ -96,7 +96,7 @@ func (k *softKey) makes(c Ceremony) string {
 	return k.answer(map[string]any{"clientDataJSON": b64(client), "attestationObject": b64(append(object, data...))})
 }
 
-// signs answers a request to sign in.
+// signs returns the response to a sign-in request.
 func (k *softKey) signs(c Ceremony) string {
 	k.t.Helper()
 	if !k.still {
@@ -112,7 +112,7 @@ func (k *softKey) signs(c Ceremony) string {
 	return k.answer(map[string]any{"clientDataJSON": b64(client), "authenticatorData": b64(data), "signature": b64(signature), "userHandle": b64(k.user)})
 }
 
-// newPasskeys is a door whose ada has an app and, beside it, a passkey.
+// newPasskeys returns a door whose user ada has an app and a passkey.
 func newPasskeys(t *testing.T) (*withFactors, *Passkeys, *softKey) {
 	t.Helper()
 	f := newFactors(t)
@@ -138,7 +138,8 @@ func newPasskeys(t *testing.T) (*withFactors, *Passkeys, *softKey) {
 		t.Fatalf("kept is %+v, %v", list, err)
 	}
 	text, err := f.sealer.Open(nil, nil, list[0].Credential, passkeyOf(f.ada.ID))
-	if err != nil || !strings.Contains(string(text), `"publicKey"`) || strings.Contains(string(text), "eyJ") { // as JSON begins in base 64: what the browser said of itself
+	// Base64-encoded JSON starts with eyJ. It would be the client data.
+	if err != nil || !strings.Contains(string(text), `"publicKey"`) || strings.Contains(string(text), "eyJ") {
 		t.Fatalf("sealed is %s, %v", text, err)
 	}
 	return f, p, k
@@ -226,7 +227,7 @@ func TestAPasskeyFinishesASignIn(t *testing.T) {
 	if _, err := p.FinishSecond(t.Context(), half, c.Sealed, bad.signs(c), home); !errors.Is(err, ErrCode) {
 		t.Errorf("another key: %v", err)
 	}
-	k.flags = 1 // the password came before
+	k.flags = 1 // verification is optional after the password
 	secret, err := p.FinishSecond(t.Context(), half, c.Sealed, k.signs(c), home)
 	if err != nil || f.visit(secret).Session.Method != "password and passkey" {
 		t.Errorf("the right one: %v", err)
@@ -250,7 +251,8 @@ func TestAPasskeyFinishesASignIn(t *testing.T) {
 	}
 }
 
-// The first second factor ends other sessions and has recovery codes.
+// TestAFirstPasskey checks that the first second factor ends other sessions and creates recovery
+// codes.
 func TestAFirstPasskey(t *testing.T) {
 	f, p, taken := newPasskeys(t)
 	f.add("ben", model.RoleViewer)
@@ -300,8 +302,8 @@ func TestAFirstPasskey(t *testing.T) {
 	}
 }
 
-// A passkey that is copied between devices counts nothing: what it signed is taken
-// once all the same. Who came by a link may have one.
+// TestAPasskeyWithoutACounter checks that each signature of a synchronized passkey is accepted
+// once. Users who signed in by a link may add a passkey.
 func TestAPasskeyWithoutACounter(t *testing.T) {
 	f, p, _ := newPasskeys(t)
 	ben, k := f.add("ben", model.RoleViewer), newSoftKey(t, "of ben")
@@ -343,8 +345,8 @@ func TestAddressesOfPasskeys(t *testing.T) {
 	}
 }
 
-// Passkeys whose key file is lost keep nobody from other factors, nor from adding
-// another one, and say what is wrong to who shows them.
+// TestPasskeysThatCannotBeRead checks that unreadable passkeys do not block other factors or new
+// passkeys. Using one returns an UnreadableError.
 func TestPasskeysThatCannotBeRead(t *testing.T) {
 	f, p, old := newPasskeys(t)
 	other, err := keyring.New(f.clock.Now()).Sealer("tests")
@@ -416,8 +418,8 @@ func TestPasskeysThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// What takes a factor away ends the sessions that may have begun by it, at once; the
-// one that asks goes on under another secret, not a minute longer.
+// TestTakingAFactorAwayEndsOtherSessions checks that removing a factor ends all other sessions
+// immediately. The current one gets another secret with the same expiry.
 func TestTakingAFactorAwayEndsOtherSessions(t *testing.T) {
 	f, _, _ := newPasskeys(t)
 	list, err := f.door.store.Passkeys(t.Context(), f.ada.ID)

@@ -12,35 +12,34 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// cost is what a guess costs.
+// cost contains the argon2id parameters.
 type cost struct {
 	memory  uint32 // KiB
 	passes  uint32
 	threads uint8
 }
 
-// usualCost is OWASP's recommendation for argon2id.
+// usualCost is the recommendation of OWASP for argon2id.
 var usualCost = cost{memory: 19 << 10, passes: 2, threads: 1}
 
-// dearest bounds what a stored hash may ask for: 1 GiB, 16 passes.
+// dearest limits the parameters of stored hashes: 1 GiB, 16 passes.
 var dearest = cost{memory: 1 << 20, passes: 16, threads: 16}
 
 const (
 	saltBytes = 16
 	keyBytes  = 32
-	// atOnce bounds how many passwords are hashed at a time: each takes 19 MiB.
+	// atOnce limits concurrent hash computations, which take 19 MiB each.
 	atOnce = 4
 )
 
-// Passwords hashes and checks passwords with argon2id. It is safe for
-// concurrent use.
+// Passwords hashes and checks passwords with argon2id. It is safe for concurrent use.
 type Passwords struct {
 	cost  cost
 	slots chan struct{}
-	decoy string // hash of a password that nobody has
+	decoy string // hash without a known password
 }
 
-// NewPasswords makes it, with the usual cost.
+// NewPasswords returns Passwords with the usual cost.
 func NewPasswords() *Passwords { return newPasswords(usualCost) }
 
 func newPasswords(c cost) *Passwords {
@@ -62,10 +61,9 @@ func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
 	return encode(p.cost, salt, key), nil
 }
 
-// Check tells whether the password is that of the hash. Without a hash it takes
-// as long and answers no, so that nobody learns from the time who is known
-// here. A rehash that is not empty should be stored instead of the hash: the cost
-// has changed since.
+// Check reports whether the password matches the hash. For an empty hash it takes the same time and
+// returns false, so that timing does not reveal existing users. A non-empty rehash should replace
+// the stored hash, because the cost has changed.
 func (p *Passwords) Check(ctx context.Context, hash, password string) (ok bool, rehash string, err error) {
 	if hash == "" {
 		_, _, err = p.Check(ctx, p.decoy, password)
@@ -85,7 +83,7 @@ func (p *Passwords) Check(ctx context.Context, hash, password string) (ok bool, 
 	return true, rehash, err
 }
 
-// key waits for its turn, so that many who sign in at once cannot take all the
+// key computes a hash. It waits for a free slot, so that concurrent sign-ins cannot exhaust the
 // memory.
 func (p *Passwords) key(ctx context.Context, c cost, password string, salt []byte) ([]byte, error) {
 	select {
@@ -104,7 +102,7 @@ func encode(c cost, salt, key []byte) string {
 		argon2.Version, c.memory, c.passes, c.threads, phc.EncodeToString(salt), phc.EncodeToString(key))
 }
 
-// errHash says nothing of the hash itself.
+// errHash does not contain the hash.
 var errHash = errors.New("the stored password hash is none of argon2id; set the password anew with redoubt user reset")
 
 func decode(hash string) (c cost, salt, key []byte, err error) {

@@ -4,24 +4,23 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	_ "embed" // the list
+	_ "embed" // for commonPasswords
 	"math"
 	"strings"
 	"sync"
 	"unicode"
 )
 
-// commonPasswords are the passwords that people choose most, the first before
-// all others, one a line and in small letters: those of @zxcvbn-ts/language-common
-// 4.1.3 (MIT; common/LICENSE.zxcvbn-ts).
+// commonPasswords contains the most common passwords, the most frequent first, one a line in lower
+// case. They are from @zxcvbn-ts/language-common 4.1.3 (MIT; common/LICENSE.zxcvbn-ts).
 //
 //go:embed common/passwords.txt.gz
 var commonPasswords []byte
 
-// maxWord is the longest entry of the list that is looked for, in characters.
+// maxWord limits the length of looked-up words, in characters.
 const maxWord = 32
 
-// ranks tells of each common password how early it is tried, from 1.
+// ranks returns the rank of each common password, from 1.
 var ranks = sync.OnceValue(func() map[string]float64 {
 	list := map[string]float64{}
 	unzipped, err := gzip.NewReader(bytes.NewReader(commonPasswords))
@@ -35,27 +34,26 @@ var ranks = sync.OnceValue(func() map[string]float64 {
 	return list
 })
 
-// plain undoes what people put in place of letters.
+// plain replaces characters that are commonly substituted for letters.
 var plain = strings.NewReplacer("0", "o", "1", "l", "3", "e", "4", "a", "5", "s", "7", "t", "@",
 	"a", "$", "s", "!", "i")
 
-// What pieces of a password cost to guess, in bits.
+// Estimated entropy of parts of a password, in bits.
 const (
-	yearBits   = 7.0 // one of a century or so
-	repeatBits = 2.0 // how often the same, or the next, sign comes
-	caseBits   = 1.0 // capitals where they are not needed, or signs for letters
-	// minGuess is the least that a password must cost: a thousand million tries,
-	// which is a night's work against one stolen hash of ours.
+	yearBits   = 7.0 // about one century
+	repeatBits = 2.0 // number of repetitions of the same or the next character
+	caseBits   = 1.0 // optional capitals or substituted letters
+	// minGuess is the minimum entropy of a password. It corresponds to 10⁹ guesses, about one night
+	// for one stolen hash.
 	minGuess = 30.0
 )
 
-// guessBits estimates what a password costs to guess by who tries common ones,
-// words that belong to the person, years, repetitions and rows of signs before
-// anything else: the cheapest way to put it together of such pieces.
+// guessBits estimates the entropy of a password as that of its cheapest combination of guessable
+// parts. These are common passwords, personal words, years, repetitions and sequences.
 func guessBits(password string, about []string) float64 {
 	text := []rune(password)
-	text = text[:min(len(text), 4*MinPassword)]    // what is longer is dear enough by then
-	lower := []rune(strings.ToLower(string(text))) // as many: a letter has one small one
+	text = text[:min(len(text), 4*MinPassword)]    // longer passwords are strong enough
+	lower := []rune(strings.ToLower(string(text))) // same length: a letter has one lower-case form
 	personal := map[string]bool{}
 	for _, a := range about {
 		for _, word := range append(strings.FieldsFunc(strings.ToLower(a), func(r rune) bool {
@@ -78,7 +76,7 @@ func guessBits(password string, about []string) float64 {
 	return best[len(text)]
 }
 
-// signBits is what a sign costs that belongs to no piece; letters are small.
+// signBits returns the entropy of a character outside of any part, in lower case.
 func signBits(r rune) float64 {
 	switch {
 	case unicode.IsDigit(r):
@@ -89,7 +87,7 @@ func signBits(r rune) float64 {
 	return math.Log2(33)
 }
 
-// pieceBits is what three signs or more cost as one piece.
+// pieceBits returns the entropy of three or more characters as one part.
 func pieceBits(piece string, personal map[string]bool) float64 {
 	bits := min(wordBits(piece, personal), caseBits+wordBits(plain.Replace(piece), personal))
 	if len(piece) == 4 && (strings.HasPrefix(piece, "19") || strings.HasPrefix(piece, "20")) &&
@@ -103,8 +101,8 @@ func pieceBits(piece string, personal map[string]bool) float64 {
 	return bits
 }
 
-// wordBits is what a word costs: a bit where it is of the person, else by how early
-// it is tried among the common ones, without end where it is none of them.
+// wordBits returns the entropy of a word: one bit for personal words, otherwise by the rank among
+// common passwords. It is infinite for other words.
 func wordBits(word string, personal map[string]bool) float64 {
 	if personal[word] {
 		return 1
@@ -115,7 +113,7 @@ func wordBits(word string, personal map[string]bool) float64 {
 	return math.Inf(1)
 }
 
-// row reports whether signs go up, or down, by the same step.
+// row reports whether consecutive characters differ by the same step.
 func row(signs []rune, step rune) bool {
 	for i := 1; i < len(signs); i++ {
 		if signs[i]-signs[i-1] != step {

@@ -7,16 +7,16 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Bounds of a password, in characters.
+// Limits of a password, in characters.
 const (
 	MinPassword = 12
 	MaxPassword = 256
 )
 
-// CheckPassword says what is wrong with a new password: it is long enough, not the
-// name itself, and not put together of what is guessed first: common passwords, the
-// name of this program, and the words about the person, as of their deployment. No
-// mixture of kinds is asked for: what counts is how many tries it takes.
+// CheckPassword returns an error for a weak password. It must be long enough, differ from the name,
+// and not consist of parts that are guessed first. These are common passwords, the name of this
+// program and the words in about, such as the deployment's name. No mixture of character classes is
+// required, because only the number of guesses matters.
 func CheckPassword(password, name string, about ...string) error {
 	n := utf8.RuneCountInString(password)
 	same := strings.Trim(strings.ToLower(password), " ")

@@ -38,12 +38,12 @@ func TestPasswordRules(t *testing.T) {
 		"battery staple horse":          "",
 		"a long enough password":        "",
 		"İİİİİİİİİİİx":                  "first that are guessed",
-		strings.Repeat("password", 20):  "first that are guessed", // however long it is
+		strings.Repeat("password", 20):  "first that are guessed", // regardless of length
 		"my anna.schmidt is no secret ": "",
 	} {
 		err := CheckPassword(password, "anna.schmidt", "Acme Corp")
 		if password == "            " {
-			why = "it is" // spaces alone are no password, whichever rule says so
+			why = "it is" // only spaces: any rule may reject it
 		}
 		if (err == nil) != (why == "") || err != nil && !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v, want %q", password, err, why)
@@ -54,7 +54,7 @@ func TestPasswordRules(t *testing.T) {
 	}
 }
 
-// What each kind of piece costs, and what is none.
+// TestWhatGuessesCost checks the entropy of each kind of part.
 func TestWhatGuessesCost(t *testing.T) {
 	letter, digit, sign := math.Log2(26), math.Log2(10), math.Log2(33)
 	about := []string{"Zorblax", "Qv Inc."}
@@ -67,7 +67,7 @@ func TestWhatGuessesCost(t *testing.T) {
 		"`":       sign,
 		"{":       sign,
 		"é":       sign,
-		"ab":      2 * letter, // two signs are no piece
+		"ab":      2 * letter, // two characters are not a part
 		"qv":      2 * letter,
 		"zorblax": 1,
 		"Zorblax": 1 + caseBits,
@@ -81,7 +81,7 @@ func TestWhatGuessesCost(t *testing.T) {
 		"{|}":     sign + repeatBits,
 		"}|{":     sign + repeatBits,
 		"~~~~~~~": sign + repeatBits,
-		"!#%":     3 * sign, // steps of two are no row
+		"!#%":     3 * sign, // steps of two are not a sequence
 		"%#!":     3 * sign,
 		"{|}|":    2*sign + repeatBits,
 	} {

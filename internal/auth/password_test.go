@@ -49,7 +49,7 @@ func TestUnknownUserCostsAsMuchAsAKnownOne(t *testing.T) {
 	if c, _, _, err := decode(p.decoy); err != nil || c != p.cost {
 		t.Fatalf("the decoy costs %v, %v, want %v", c, err, p.cost)
 	}
-	// The decoy is hashed like any other: with a context that is over it fails the same way.
+	// The decoy is hashed like any other: with a canceled context it fails in the same manner.
 	for range atOnce {
 		p.slots <- struct{}{}
 	}
@@ -90,8 +90,8 @@ func FuzzDecodeHash(f *testing.F) {
 	})
 }
 
-// TestHashesAtTheirEdges: what costs as much as may be is taken, and a little more,
-// or too short a salt or key, is not.
+// TestHashesAtTheirEdges checks that hashes with the maximum cost are accepted. Those with a higher
+// cost, or a short salt or key, are rejected.
 func TestHashesAtTheirEdges(t *testing.T) {
 	salt, key := make([]byte, 8), make([]byte, keyBytes)
 	for name, tt := range map[string]struct {

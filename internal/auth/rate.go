@@ -9,13 +9,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limiterShards spreads the locks; limiterSize bounds what one shard remembers.
+// limiterShards distributes the locks. limiterSize limits the keys of one shard.
 const (
 	limiterShards = 16
 	limiterSize   = 4096
 )
 
-// Limiter bounds how often each key may call. It is safe for concurrent use.
+// Limiter limits the call rate of each key. It is safe for concurrent use.
 type Limiter struct {
 	perSecond float64
 	burst     int
@@ -29,17 +29,17 @@ type shard struct {
 	buckets map[string]*rate.Limiter
 }
 
-// Grant is the answer to one call.
+// Grant is the result of one call.
 type Grant struct {
 	OK        bool
-	Limit     int           // calls at once
-	Remaining int           // of them, now
-	Wait      time.Duration // until the next call may pass; 0 when OK
-	Reset     time.Duration // until Remaining is Limit again
+	Limit     int           // maximum burst
+	Remaining int           // remaining calls of the burst
+	Wait      time.Duration // until the next call is allowed; 0 if OK
+	Reset     time.Duration // until Remaining equals Limit again
 }
 
-// NewLimiter allows perSecond calls a second to each key, and burst at once. A
-// perSecond of 0 or less sets no limit.
+// NewLimiter returns a limiter that allows perSecond calls a second for each key, and burst calls
+// at once. There is no limit if perSecond is 0 or less.
 func NewLimiter(perSecond float64, burst int, clock func() time.Time) *Limiter {
 	l := &Limiter{perSecond: perSecond, burst: max(burst, 1), clock: clock, seed: maphash.MakeSeed()}
 	for i := range l.shards {
@@ -48,7 +48,7 @@ func NewLimiter(perSecond float64, burst int, clock func() time.Time) *Limiter {
 	return l
 }
 
-// Limited reports whether there is a limit at all.
+// Limited reports whether there is a limit.
 func (l *Limiter) Limited() bool { return l.perSecond > 0 }
 
 // Allow counts one call of the key.
@@ -71,7 +71,7 @@ func (l *Limiter) time(tokens float64) time.Duration {
 	return time.Duration(max(tokens, 0) / l.perSecond * float64(time.Second))
 }
 
-// bucket finds the key's bucket. A shard that is full forgets another one first.
+// bucket returns the key's bucket. A full shard first drops another one.
 func (l *Limiter) bucket(key string, now time.Time) *rate.Limiter {
 	s := &l.shards[maphash.String(l.seed, key)%limiterShards]
 	s.mu.Lock()
@@ -88,15 +88,14 @@ func (l *Limiter) bucket(key string, now time.Time) *rate.Limiter {
 	return b
 }
 
-// sampled is how many buckets are looked at to forget one.
+// sampled is the number of buckets that are compared to drop one.
 const sampled = 16
 
-// forget drops the fullest of some buckets: mostly one that has filled up again,
-// which a new one would not differ from. Whoever calls under ever new keys thus
-// costs neither memory nor time without bound, and drops none that are drained.
+// forget drops the fullest of some buckets, which is usually equal to a new one. Callers with ever
+// new keys thus cost bounded memory and time, and do not displace drained buckets.
 func (s *shard) forget(now time.Time) {
 	fullest, most, seen := "", math.Inf(-1), 0
-	for key, b := range s.buckets { // from anywhere in it, as maps do
+	for key, b := range s.buckets { // map iteration starts at a random position
 		if tokens := b.TokensAt(now); tokens > most {
 			fullest, most = key, tokens
 		}

@@ -12,82 +12,80 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// ErrCode means that a code is not the one of the user's second factor, or was used
-// before: to a stranger these are the same.
+// ErrCode means that a code is wrong or was already used. Both are indistinguishable to the caller.
 var ErrCode = errors.New("the code does not fit")
 
-// HalfError means that what was shown is right and that the second factor is
-// missing. It is an error so that nobody who overlooks it lets somebody in.
+// HalfError means that the first factor is correct and the second factor is missing. It is an
+// error, so that callers that ignore it grant no access.
 type HalfError struct {
 	Secret string // of the half session, for a cookie; see SecondFactors.Finish
 }
 
-// Error says what is missing.
+// Error returns the reason.
 func (e *HalfError) Error() string { return "the second factor is missing" }
 
-// UnreadableError means that what is kept of a second factor does not open with the
-// keys of this server: its key file was lost, or is another one's. Other factors of the
-// person go on, and so do recovery codes.
+// UnreadableError means that a stored second factor cannot be decrypted with the keys of this
+// server. The key file was lost or belongs to another server. Other factors and recovery codes of
+// the user still work.
 type UnreadableError struct {
-	Factor string // what it is: "passkey" or "authenticator app"
-	User   string // whose, by the name to sign in with
+	Factor string // "passkey" or "authenticator app"
+	User   string // user name
 	Cause  error
 }
 
-// Error says to whoever runs the server what is wrong and what to do.
+// Error returns the reason and the action for administrators of the server.
 func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("what is kept of the %s of %s cannot be read with the keys of this server: put the key file from "+
 		"the backup in its place; recovery codes work, and so does redoubt user reset-2fa %s: %v",
 		e.Factor, e.User, e.User, e.Cause)
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Cause }
 
-// FactorStore is the storage that second factors need.
+// FactorStore provides the storage of second factors.
 type FactorStore interface {
-	// PendingSession finds a sign-in that waits for the second factor.
+	// PendingSession returns a sign-in that awaits the second factor.
 	PendingSession(ctx context.Context, hash []byte) (model.PendingSession, model.User, error)
-	// TryPendingSession counts a try; after too many the sign-in is over.
+	// TryPendingSession counts an attempt. After too many attempts the sign-in ends.
 	TryPendingSession(ctx context.Context, hash []byte) error
-	// FinishSignIn makes a session of it, and uses the proof up.
+	// FinishSignIn converts a pending sign-in to a session and marks the proof as used.
 	FinishSignIn(
 		ctx context.Context, half []byte, p model.FactorProof, s model.Session, hash []byte,
 	) (model.Session, error)
-	// SignInFailed notes a try that failed.
+	// SignInFailed records a failed attempt.
 	SignInFailed(ctx context.Context, a model.Attempt) error
-	// TOTP finds the authenticator app of a user.
+	// TOTP returns the authenticator app of a user.
 	TOTP(ctx context.Context, userID int64) (model.TOTP, error)
-	// SetUpTOTP gives a user one, with recovery codes, and a session in place of all
-	// others.
+	// SetUpTOTP adds an authenticator app with recovery codes to a user. It starts a new session
+	// and ends all others.
 	SetUpTOTP(ctx context.Context, t model.TOTP, recovery [][]byte, s model.Session, hash []byte) error
-	// RemoveSecondFactor takes it away by a proof, and begins a session in place of
-	// all others.
+	// RemoveSecondFactor removes the second factor by a proof. It starts a new session and ends all
+	// others.
 	RemoveSecondFactor(ctx context.Context, p model.FactorProof, s model.Session, hash []byte) error
-	// PutRecoveryCodes replaces the recovery codes of a user. The session that asks
-	// goes on under another secret, all others end.
+	// PutRecoveryCodes replaces the recovery codes of a user. The session asking gets another
+	// secret, and all others end.
 	PutRecoveryCodes(ctx context.Context, asking model.Session, hashes [][]byte, hash []byte) error
-	// RemovePasskey takes a passkey of a user away, with sessions as PutRecoveryCodes.
+	// RemovePasskey removes a passkey of a user. It changes sessions like PutRecoveryCodes.
 	RemovePasskey(ctx context.Context, asking model.Session, id int64, hash []byte) error
 }
 
-// SecondFactors asks for what somebody has, beside what they know. It is safe for
-// concurrent use.
+// SecondFactors verifies second factors. It is safe for concurrent use.
 type SecondFactors struct {
 	sessions *Sessions
 	store    FactorStore
 	sealer   cipher.AEAD
-	// perPerson bounds tries of codes from all addresses together: who knows the
-	// password cannot try them from many.
+	// perPerson limits attempts for one user from all addresses, so that an attacker with the
+	// password cannot use many addresses.
 	perPerson *Limiter
 }
 
-// Codes are tried by one person thirty times at once and then every two minutes,
-// beside what Sessions.Admit allows from one address.
+// Limits of code attempts for one user: thirty at once, then one every two minutes. Sessions.Admit
+// also limits attempts from one address.
 const personRate, personBurst = 1.0 / 120, 30
 
-// NewSecondFactors makes it; sealer encrypts the secrets that the store keeps, and
-// makes its nonces itself.
+// NewSecondFactors returns second factors. The sealer encrypts stored secrets and must generate its
+// nonces.
 func NewSecondFactors(sessions *Sessions, store FactorStore, sealer cipher.AEAD) *SecondFactors {
 	return &SecondFactors{
 		sessions:  sessions,
@@ -97,8 +95,8 @@ func NewSecondFactors(sessions *Sessions, store FactorStore, sealer cipher.AEAD)
 	}
 }
 
-// Half finds whose sign-in waits for the second factor, by the secret of a
-// HalfError. One that is over is ErrUnauthenticated.
+// Half returns the user of a sign-in that awaits the second factor, by the secret of a HalfError.
+// It returns ErrUnauthenticated if the sign-in has ended.
 func (f *SecondFactors) Half(ctx context.Context, secret string) (model.PendingSession, model.User, error) {
 	h, u, err := f.store.PendingSession(ctx, CodeHash(secret))
 	if errors.Is(err, model.ErrNotFound) {
@@ -107,9 +105,9 @@ func (f *SecondFactors) Half(ctx context.Context, secret string) (model.PendingS
 	return h, u, err
 }
 
-// Finish begins the session of a sign-in that waited for a code: of the
-// authenticator app, or a recovery code. It answers ErrCode, an UnreadableError, a
-// BusyError, ErrUnauthenticated where the sign-in is over, or an error of the store.
+// Finish starts the session of a sign-in by a code of the authenticator app or a recovery code. It
+// returns ErrCode, an UnreadableError, a BusyError, ErrUnauthenticated if the sign-in has ended, or
+// an error of the store.
 func (f *SecondFactors) Finish(ctx context.Context, secret, code string, from Origin) (string, error) {
 	h, u, err := f.try(ctx, secret, from)
 	if err != nil {
@@ -118,7 +116,7 @@ func (f *SecondFactors) Finish(ctx context.Context, secret, code string, from Or
 	return f.prove(ctx, u, h.Method, code, from, f.finish(ctx, secret))
 }
 
-// try counts a try to finish a sign-in.
+// try counts an attempt to finish a sign-in.
 func (f *SecondFactors) try(ctx context.Context, secret string, from Origin) (model.PendingSession, model.User, error) {
 	h, u, err := f.Half(ctx, secret)
 	if err != nil {
@@ -134,7 +132,7 @@ func (f *SecondFactors) try(ctx context.Context, secret string, from Origin) (mo
 	return h, u, err
 }
 
-// taker has the store take a proof, and begin a session.
+// taker stores a proof as used and starts a session.
 type taker func(model.FactorProof, model.Session, []byte) error
 
 func (f *SecondFactors) finish(ctx context.Context, secret string) taker {
@@ -144,9 +142,8 @@ func (f *SecondFactors) finish(ctx context.Context, secret string) taker {
 	}
 }
 
-// Remove takes the second factor of a user away, who shows password and code, and
-// begins a session in place of all others. It answers ErrSignIn for the password,
-// and else as Finish does.
+// Remove removes the second factor of a user by password and code. It starts a new session and ends
+// all others. It returns ErrSignIn for a wrong password, and otherwise the errors of Finish.
 func (f *SecondFactors) Remove(
 	ctx context.Context, who SessionInfo, password, code string, from Origin,
 ) (string, error) {
@@ -167,7 +164,7 @@ func (f *SecondFactors) Remove(
 	})
 }
 
-// admit counts a try of a code.
+// admit counts an attempt to enter a code.
 func (f *SecondFactors) admit(u model.User, from Origin) error {
 	if err := f.sessions.Admit("code of "+u.Name, from); err != nil {
 		return err
@@ -178,7 +175,7 @@ func (f *SecondFactors) admit(u model.User, from Origin) error {
 	return nil
 }
 
-// prove reads a code, and has the store take it.
+// prove parses a code and stores its proof as used.
 func (f *SecondFactors) prove(
 	ctx context.Context, u model.User, first, code string, from Origin, take taker,
 ) (string, error) {
@@ -192,7 +189,7 @@ func (f *SecondFactors) prove(
 	return f.take(ctx, u, first, p, from, take)
 }
 
-// take has the store take a proof, and notes one that it does not take.
+// take stores a proof as used, and records rejected proofs as failed attempts.
 func (f *SecondFactors) take(
 	ctx context.Context, u model.User, first string, p model.FactorProof, from Origin, take taker,
 ) (string, error) {
@@ -210,13 +207,13 @@ func (f *SecondFactors) take(
 	return "", err
 }
 
-// failed notes a proof that does not hold, and is ErrCode.
+// failed records an invalid proof and returns ErrCode.
 func (f *SecondFactors) failed(ctx context.Context, u model.User, method, reason string, from Origin) error {
 	attempt := model.Attempt{Name: u.Name, Method: method, Address: from.Address, Agent: from.Agent, Reason: reason}
 	return errors.Join(ErrCode, f.store.SignInFailed(ctx, attempt))
 }
 
-// proof tells what a code is, if it may be one.
+// proof returns the proof of a code, if the code may be valid.
 func (f *SecondFactors) proof(
 	ctx context.Context, u model.User, code string,
 ) (p model.FactorProof, ok bool, err error) {
@@ -238,8 +235,8 @@ func (f *SecondFactors) proof(
 	return p, p.Step != 0, nil
 }
 
-// Start makes a secret for an authenticator app of who is signed in. Nothing is
-// kept of it. issuer is what the app calls the server.
+// Start generates a secret for an authenticator app of the signed-in user. It stores nothing.
+// issuer is the name of the server in the app.
 func (f *SecondFactors) Start(who SessionInfo, issuer string) (Enrolment, error) {
 	e, err := newEnrolment(issuer, who.User.Name, nil)
 	if err != nil {
@@ -250,8 +247,8 @@ func (f *SecondFactors) Start(who SessionInfo, issuer string) (Enrolment, error)
 	return e, nil
 }
 
-// Resume reads what Start has made, for the same user in the same session. What
-// does not open, or is too old, is a model.InvalidError.
+// Resume reads an Enrolment from Start for the same user and session. It returns a
+// *model.InvalidError for others, and for expired ones.
 func (f *SecondFactors) Resume(who SessionInfo, issuer, text string) (Enrolment, error) {
 	stale := model.Invalid("code", "the secret is of another session: start again")
 	sealed, err := base64.RawURLEncoding.DecodeString(text)
@@ -275,10 +272,10 @@ func (f *SecondFactors) Resume(who SessionInfo, issuer, text string) (Enrolment,
 	return e, err
 }
 
-// SetUp gives who is signed in an authenticator app, whose first code they show,
-// and begins a session in place of all others. It returns its secret, and the
-// recovery codes, to be shown once. A code that does not fit is ErrCode; an app
-// that is there already model.ErrConflict.
+// SetUp adds an authenticator app for the signed-in user, verified by its first code. It starts a
+// new session and ends all others. It returns the session's secret and the recovery codes, which
+// are shown once. It returns ErrCode for a wrong code, and model.ErrConflict if there already is an
+// app.
 func (f *SecondFactors) SetUp(
 	ctx context.Context, who SessionInfo, e Enrolment, code string, from Origin,
 ) (secret string, recovery []string, err error) {
@@ -301,9 +298,9 @@ func (f *SecondFactors) SetUp(
 	return secret, recovery, nil
 }
 
-// NewRecoveryCodes replaces the recovery codes of who is signed in, and returns the new
-// ones, to be shown once. All their other sessions end, as one of them may have begun
-// by a code that somebody else found, and theirs goes on under the secret returned.
+// NewRecoveryCodes replaces the recovery codes of the signed-in user. It returns the new codes,
+// which are shown once, and a new secret for the current session. All other sessions of the user
+// end, because one may have been started with a stolen code.
 func (f *SecondFactors) NewRecoveryCodes(
 	ctx context.Context, who SessionInfo,
 ) (secret string, codes []string, err error) {
@@ -314,9 +311,9 @@ func (f *SecondFactors) NewRecoveryCodes(
 	return secret, texts, err
 }
 
-// RemovePasskey takes a passkey of who is signed in away: all their other sessions
-// end, as one of them may have begun by it, and theirs goes on under the secret
-// returned. The last second factor is model.ErrConflict.
+// RemovePasskey removes a passkey of the signed-in user and returns a new secret for the current
+// session. All other sessions of the user end, because one may have been started with it. It
+// returns model.ErrConflict for the last second factor.
 func (f *SecondFactors) RemovePasskey(ctx context.Context, who SessionInfo, id int64) (secret string, err error) {
 	return f.sessions.renew(func(hash []byte) error { return f.store.RemovePasskey(ctx, who.Session, id, hash) })
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// withFactors is a door whose ada has an authenticator app.
+// withFactors is a door whose user ada has an authenticator app.
 type withFactors struct {
 	*door
 	*SecondFactors
@@ -44,7 +44,7 @@ func (f *withFactors) visit(secret string) SessionInfo {
 	return who
 }
 
-// setUp puts the secret into an app, and shows its first code.
+// setUp adds the secret to an app, and confirms it with the first code.
 func (f *withFactors) setUp(who SessionInfo) {
 	f.t.Helper()
 	started, err := f.Start(who, "Redoubt: here")
@@ -66,7 +66,7 @@ func (f *withFactors) setUp(who SessionInfo) {
 	}
 }
 
-// code is what the app shows some time from now.
+// code returns the app's code at a time offset.
 func (f *withFactors) code(in time.Duration) string {
 	f.t.Helper()
 	code, err := totp.GenerateCode(f.app, f.clock.Now().Add(in))
@@ -76,7 +76,7 @@ func (f *withFactors) code(in time.Duration) string {
 	return code
 }
 
-// half shows the password, which must not be enough.
+// half signs in with the password, which must not be sufficient.
 func (f *withFactors) half() string {
 	f.t.Helper()
 	secret, err := f.SignIn(f.t.Context(), "ada", password, home)
@@ -98,7 +98,7 @@ func TestACodeFinishesASignIn(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	secret, err := f.Finish(t.Context(), half, f.code(30*time.Second), home) // of a clock that is ahead
+	secret, err := f.Finish(t.Context(), half, f.code(30*time.Second), home) // from a fast clock
 	if err != nil || !f.visits(secret) || f.visit(secret).Session.Method != "password and code" {
 		t.Fatalf("the right code: %v", err)
 	}
@@ -127,8 +127,8 @@ func TestACodeFinishesASignIn(t *testing.T) {
 	}
 }
 
-// To take it away, password and code are needed, and other sessions are over at
-// once.
+// TestRemovingAsksForBoth checks that removal needs password and code, and ends other sessions
+// immediately.
 func TestRemovingAsksForBoth(t *testing.T) {
 	f := newFactors(t)
 	f.clock.Advance(time.Minute)
@@ -170,7 +170,8 @@ func TestRemovingAsksForBoth(t *testing.T) {
 	}
 }
 
-// Who has no password came by a link, and has the code alone to show.
+// TestWithoutAPasswordTheCodeIsAskedFor checks that users without a password, who signed in by a
+// link, need only the code.
 func TestWithoutAPasswordTheCodeIsAskedFor(t *testing.T) {
 	f := newFactors(t)
 	ben := f.add("ben", model.RoleViewer)
@@ -195,7 +196,7 @@ func TestWithoutAPasswordTheCodeIsAskedFor(t *testing.T) {
 	}
 }
 
-// Two who show one code at once: one comes in.
+// TestOneCodeLetsOneIn checks that concurrent uses of one code start one session.
 func TestOneCodeLetsOneIn(t *testing.T) {
 	f := newFactors(t)
 	f.clock.Advance(time.Minute)
@@ -218,7 +219,8 @@ func TestOneCodeLetsOneIn(t *testing.T) {
 	}
 }
 
-// Guesses are few: at one sign-in, from one address, and from all of them.
+// TestCodesCannotBeGuessed checks the limits of attempts for a sign-in, an address, and all
+// addresses.
 func TestCodesCannotBeGuessed(t *testing.T) {
 	f := newFactors(t)
 	half := f.half()
@@ -292,8 +294,8 @@ func TestTheSecretIsForOneSessionAndTime(t *testing.T) {
 	}
 }
 
-// A database whose key file is lost, or a secret of another row, lets nobody in by
-// an app; recovery codes go on.
+// TestASecretThatCannotBeRead checks that apps do not work after the key file was lost or with the
+// secret of another row. Recovery codes still work.
 func TestASecretThatCannotBeRead(t *testing.T) {
 	f := newFactors(t)
 	other, err := keyring.New(f.clock.Now()).Sealer("tests")

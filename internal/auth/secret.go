@@ -15,44 +15,43 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// prefix marks a token of ours, for people and for secret scanners.
+// prefix marks tokens of this server, for people and secret scanners.
 const prefix = "rdt"
 
-// secretBytes is how many random bytes a token holds (docs/reference/tokens.md).
+// secretBytes is the number of random bytes in a token (docs/reference/tokens.md).
 const secretBytes = 32
 
-// maxSecret bounds what is looked at before it is thrown away.
+// maxSecret limits the length of tokens that are parsed.
 const maxSecret = 128
 
 var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 var errMalformed = errors.New("not a token of this server")
 
-// Secret is a fresh credential. Text is shown once; only Hash is stored.
+// Secret is a new credential. Text is shown once; only Hash is stored.
 type Secret struct {
 	Text     string
 	Hash     []byte // SHA-256 of Text
-	PublicID string // names the token in lists and logs; tells nothing of the secret
+	PublicID string // identifies the token in lists and logs; unrelated to the secret
 }
 
-// NewSecret makes a credential for a deployment:
-// rdt_<deployment, base 36>_<32 random bytes, base 32>_<checksum>. The deployment
-// is in it so that finding the token needs no look across tenants; the checksum
-// tells a mistyped one from a revoked one without asking the store.
+// NewSecret returns a credential for a deployment: rdt_<deployment, base 36>_<32 random bytes, base
+// 32>_<checksum>. The deployment is included so that the lookup is limited to one tenant. The
+// checksum detects mistyped tokens without the store.
 func NewSecret(deploymentID int64) Secret {
 	body := fmt.Sprintf("%s_%s_%s", prefix, strconv.FormatInt(deploymentID, 36), random(secretBytes))
 	text := body + "_" + checksum(body)
 	return Secret{Text: text, Hash: hash(text), PublicID: NewPublicID()}
 }
 
-// NewPublicID names a token in lists and logs.
+// NewPublicID returns an identifier of a token for lists and logs.
 func NewPublicID() string { return "tok_" + random(10) }
 
 // NewTaskToken returns an unguessable name for a job of a deployment.
 func NewTaskToken() string { return "task_" + random(20) }
 
-// ParseSecret reads what a client presents and returns the deployment it names
-// and the hash to look for. Garbage is refused without touching the store.
+// ParseSecret returns the deployment of a token and the hash to look up. It rejects malformed
+// tokens without the store.
 func ParseSecret(text string) (deploymentID int64, sum []byte, err error) {
 	if strings.Count(text, ".") == 2 {
 		return parseJWT(text)
@@ -75,7 +74,7 @@ func ParseSecret(text string) (deploymentID int64, sum []byte, err error) {
 	return deploymentID, hash(text), nil
 }
 
-// maxJWT bounds the access tokens of OAuth clients, in bytes.
+// maxJWT limits the access tokens of OAuth clients, in bytes.
 const maxJWT = 8192
 
 // accessClaims are the claims of an access token that the server reads itself.
@@ -84,8 +83,8 @@ type accessClaims struct {
 	Audience   jwt.Audience `json:"aud"`
 }
 
-// parseJWT returns the deployment of an access token of an OAuth client, and its hash. The
-// signature is for others: the server finds the token by its hash.
+// parseJWT returns the deployment of an OAuth client's access token, and its hash. It does not
+// verify the signature, because the server finds the token by its hash.
 func parseJWT(text string) (deploymentID int64, sum []byte, err error) {
 	claims, err := readClaims(text)
 	if err != nil || claims.Deployment <= 0 {
@@ -106,8 +105,8 @@ func readClaims(text string) (claims accessClaims, err error) {
 	return claims, err
 }
 
-// audienceOf returns the resource that a token is for; empty for tokens of other kinds. An
-// access token without exactly one audience is for no resource.
+// audienceOf returns the resource of an access token, or "" for tokens of other kinds. It returns
+// "none" for an access token without exactly one audience.
 func audienceOf(text string) string {
 	claims, err := readClaims(text)
 	switch {

@@ -10,47 +10,45 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// ErrSignIn means that name and password do not fit, whatever the reason: an
-// unknown name, a wrong password and a disabled user are the same to a stranger.
+// ErrSignIn is the common error for unknown names, wrong passwords and disabled users.
 var ErrSignIn = errors.New("name and password do not fit")
 
-// BusyError means that there were too many tries to sign in.
+// BusyError means that there were too many sign-in attempts.
 type BusyError struct {
-	Wait time.Duration // until the next one may pass
+	Wait time.Duration // until the next attempt is allowed
 }
 
-// Error says how long to wait.
+// Error returns the time to wait.
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("too many tries to sign in; wait %s", e.Wait.Round(time.Second))
 }
 
-// SessionStore is the storage that sign-in needs.
+// SessionStore provides the storage of sign-in.
 type SessionStore interface {
-	// User finds a user by name.
+	// User returns a user by name.
 	User(ctx context.Context, name string) (model.User, error)
-	// SignIn begins a session under the hash of its secret, or half of one where the
-	// user has a second factor: the session says so. Where the user's
-	// password is no longer the one that was checked it is model.ErrConflict.
+	// SignIn starts a session with the hash of its secret. The session is half if the user has a
+	// second factor. It returns model.ErrConflict if the checked password has been changed.
 	SignIn(ctx context.Context, s model.Session, hash []byte, p model.CheckedPassword) (model.Session, error)
-	// SignInFailed notes a try that failed.
+	// SignInFailed records a failed attempt.
 	SignInFailed(ctx context.Context, a model.Attempt) error
-	// Session finds a session with its user and the user's roles.
+	// Session returns a session with its user and the user's roles.
 	Session(ctx context.Context, hash []byte) (model.Session, model.User, []model.Membership, error)
-	// TouchSessions notes when sessions were last used.
+	// TouchSessions records when sessions were last used.
 	TouchSessions(ctx context.Context, used []model.SessionUse) error
 	// EndSession ends one session of a user.
 	EndSession(ctx context.Context, userID, sessionID int64) error
-	// UseSignInLink begins a session by a one-time link, as SignIn does.
+	// UseSignInLink starts a session by a one-time link, like SignIn.
 	UseSignInLink(ctx context.Context, l model.UserLink, s model.Session, hash []byte) (model.Session, error)
 }
 
-// SessionLimits say how long a session lasts; zero members take their default.
+// SessionLimits limits the lifetime of sessions. Zero fields use the defaults.
 type SessionLimits struct {
 	Idle time.Duration // without a request; 12 hours
-	Max  time.Duration // whatever happens; 7 days
+	Max  time.Duration // in total; 7 days
 }
 
-// OrDefault fills in what is not said.
+// OrDefault returns the limits with defaults for missing values.
 func (l SessionLimits) OrDefault() SessionLimits {
 	if l.Idle <= 0 {
 		l.Idle = 12 * time.Hour
@@ -61,20 +59,20 @@ func (l SessionLimits) OrDefault() SessionLimits {
 	return l
 }
 
-// Origin is where a request comes from.
+// Origin is the network origin of a request.
 type Origin struct {
 	Address string
-	Agent   string // the browser, as it calls itself
+	Agent   string // user agent
 }
 
-// SessionInfo is what a session's cookie stands for.
+// SessionInfo is an authenticated session.
 type SessionInfo struct {
 	Session     model.Session
 	User        model.User
 	Memberships []model.Membership
 }
 
-// Role returns what the visitor may do in a deployment.
+// Role returns the user's role in a deployment.
 func (i SessionInfo) Role(idOrSlug string) (model.Deployment, model.Role) {
 	for _, m := range i.Memberships {
 		if idOrSlug == m.Deployment.Slug || idOrSlug == strconv.FormatInt(m.Deployment.ID, 10) {
@@ -84,7 +82,7 @@ func (i SessionInfo) Role(idOrSlug string) (model.Deployment, model.Role) {
 	return model.Deployment{}, model.RoleNone
 }
 
-// Sessions signs users in and finds who visits. It is safe for concurrent use.
+// Sessions signs users in and authenticates sessions. It is safe for concurrent use.
 type Sessions struct {
 	store     SessionStore
 	passwords *Passwords
@@ -92,25 +90,24 @@ type Sessions struct {
 	limits    SessionLimits
 
 	perAccount *Limiter // by account and address
-	perAddress *Limiter // whatever the account
+	perAddress *Limiter // for all accounts
 
 	known cache[SessionInfo]
 	used  lastUses[int64, model.SessionUse]
 }
 
-// ProofFor is how long after a sign-in people may do what matters most without
-// showing once more who they are.
+// ProofFor is the time after a sign-in in which sensitive actions need no further authentication.
 const ProofFor = 15 * time.Minute
 
-// How often one may try to sign in: ten times at once and then every half
-// minute for one account from one address, sixty times and then every two
-// seconds from one address. A stranger elsewhere locks nobody out.
+// Limits of sign-in attempts. One account from one address: ten at once, then one every 30 seconds.
+// One address: sixty at once, then one every two seconds. Attempts from other addresses do not lock
+// a user out.
 const (
 	accountRate, accountBurst = 1.0 / 30, 10
 	addressRate, addressBurst = 1.0 / 2, 60
 )
 
-// NewSessions makes it.
+// NewSessions returns sessions with the limits.
 func NewSessions(store SessionStore, passwords *Passwords, clock func() time.Time, limits SessionLimits) *Sessions {
 	return &Sessions{
 		store: store, passwords: passwords, clock: clock, limits: limits.OrDefault(),
@@ -118,25 +115,24 @@ func NewSessions(store SessionStore, passwords *Passwords, clock func() time.Tim
 	}
 }
 
-// Limits are those of its sessions.
+// Limits returns the session limits.
 func (s *Sessions) Limits() SessionLimits { return s.limits }
 
-// Passwords are those that sign-in checks with.
+// Passwords returns the password checker.
 func (s *Sessions) Passwords() *Passwords { return s.passwords }
 
-// SignIn begins a session of the user whose name and password these are and
-// returns its secret, for the cookie. It answers ErrSignIn, a BusyError, a HalfError
-// where a second factor is missing, or an error of the store.
+// SignIn starts a session by name and password and returns its secret for the cookie. It returns
+// ErrSignIn, a BusyError, a HalfError if a second factor is missing, or an error of the store.
 func (s *Sessions) SignIn(ctx context.Context, name, password string, from Origin) (string, error) {
 	if name = model.NormalUserName(name); model.CheckUserName(name) != nil {
-		name = "" // nobody's, whatever a stranger sends, megabytes of it or what is no text
+		name = "" // invalid names may be large or contain invalid text
 	}
 	if err := s.Admit(name, from); err != nil {
 		return "", err
 	}
 	password = bounded(password)
 	secret, err := s.signIn(ctx, name, password, from)
-	// the hash changed between look and entry: by a rehash, or it is another password
+	// The hash changed after it was read, by a rehash or by a new password.
 	if errors.Is(err, model.ErrConflict) {
 		secret, err = s.signIn(ctx, name, password, from)
 	}
@@ -173,8 +169,7 @@ func (s *Sessions) signIn(ctx context.Context, name, password string, from Origi
 	return s.Begin(ctx, u.ID, "password", from, model.CheckedPassword{Hash: u.PasswordHash, Rehash: rehash})
 }
 
-// Admit counts a try to get in, and answers a BusyError where there were too
-// many.
+// Admit counts a sign-in attempt, and returns a BusyError after too many.
 func (s *Sessions) Admit(name string, from Origin) error {
 	address := model.Network(from.Address)
 	if g := s.perAddress.Allow(address); !g.OK {
@@ -186,11 +181,9 @@ func (s *Sessions) Admit(name string, from Origin) error {
 	return nil
 }
 
-// Begin begins a session of a user who has shown who they are, and returns its
-// secret: a new one each time, so none that somebody knew before. Where the user has
-// a second factor it answers a HalfError, whatever was shown. A user who is
-// disabled is ErrSignIn; one whose password changed since it was checked is
-// model.ErrConflict.
+// Begin starts a session of an authenticated user and returns its new secret. It returns a
+// HalfError if the user has a second factor and ErrSignIn if the user is disabled. It returns
+// model.ErrConflict if the checked password has been changed.
 func (s *Sessions) Begin(
 	ctx context.Context, userID int64, method string, from Origin, p model.CheckedPassword,
 ) (string, error) {
@@ -199,15 +192,15 @@ func (s *Sessions) Begin(
 	})
 }
 
-// BeginByLink begins a session by a one-time link, which is used up. Where the user
-// has a second factor it answers a HalfError.
+// BeginByLink starts a session by a one-time link and marks the link as used. It returns a
+// HalfError if the user has a second factor.
 func (s *Sessions) BeginByLink(ctx context.Context, l model.UserLink, from Origin) (string, error) {
 	return s.begin(s.session(l.UserID, "link", from), func(n model.Session, hash []byte) (model.Session, error) {
 		return s.store.UseSignInLink(ctx, l, n, hash)
 	})
 }
 
-// session is a new one of a user.
+// session returns a new session of a user.
 func (s *Sessions) session(userID int64, method string, from Origin) model.Session {
 	return model.Session{
 		UserID:    userID,
@@ -232,9 +225,9 @@ func (s *Sessions) begin(n model.Session, store func(model.Session, []byte) (mod
 	return secret, nil
 }
 
-// CheckPassword asks a user who is signed in for the password again, as often as a
-// sign-in does; why says for the trail what it is asked for. It answers ErrSignIn, a
-// BusyError, or an error of the store.
+// CheckPassword verifies the password of a signed-in user again, with the limits of a sign-in. The
+// reason why is recorded for failed attempts. It returns ErrSignIn, a BusyError, or an error of the
+// store.
 func (s *Sessions) CheckPassword(ctx context.Context, u model.User, password string, from Origin, why string) error {
 	if err := s.Admit(u.Name, from); err != nil {
 		return err
@@ -253,11 +246,11 @@ func (s *Sessions) CheckPassword(ctx context.Context, u model.User, password str
 	return errors.Join(ErrSignIn, s.store.SignInFailed(ctx, attempt))
 }
 
-// bounded cuts what is longer than any password: four bytes a character at most.
+// bounded truncates passwords above the maximum length, at four bytes a character.
 func bounded(password string) string { return password[:min(len(password), 4*MaxPassword+1)] }
 
-// Authenticate finds who presents the secret of a session, or answers
-// ErrUnauthenticated. Any other error is the store's.
+// Authenticate returns the session with the secret, or ErrUnauthenticated. Other errors are those
+// of the store.
 func (s *Sessions) Authenticate(ctx context.Context, secret string) (SessionInfo, error) {
 	if len(secret) != encoding.EncodedLen(secretBytes) {
 		return SessionInfo{}, ErrUnauthenticated
@@ -278,7 +271,7 @@ func (s *Sessions) Authenticate(ctx context.Context, secret string) (SessionInfo
 	return found, nil
 }
 
-// look asks the store, which may not know yet of the last requests.
+// look reads the session from the store and adds a later use that is not yet stored.
 func (s *Sessions) look(ctx context.Context, sum []byte) (i SessionInfo, err error) {
 	i.Session, i.User, i.Memberships, err = s.store.Session(ctx, sum)
 	switch {
@@ -300,8 +293,8 @@ func (s *Sessions) SignOut(ctx context.Context, i SessionInfo) error {
 	return err
 }
 
-// renew makes a new secret for a session that goes on, which store puts in the place
-// of the one before.
+// renew generates a new secret for an existing session. The function store replaces the previous
+// hash.
 func (s *Sessions) renew(store func(hash []byte) error) (string, error) {
 	secret := random(secretBytes)
 	if err := store(hash(secret)); err != nil {
@@ -311,26 +304,24 @@ func (s *Sessions) renew(store func(hash []byte) error) (string, error) {
 	return secret, nil
 }
 
-// Forget has everybody looked up anew: after a change that shall hold at once,
-// not only in a second.
+// Forget clears cached sessions, so that a change takes effect immediately.
 func (s *Sessions) Forget() { s.known.forget() }
 
-// IdleSince is how long ago the last request of a session must lie for it to
-// be over.
+// IdleSince returns the time before which the last request of an expired session was made.
 func (s *Sessions) IdleSince() time.Time { return s.clock().Add(-s.limits.Idle) }
 
-// Flush writes when sessions were last used.
+// Flush stores when sessions were last used.
 func (s *Sessions) Flush(ctx context.Context) error {
 	return s.used.flush(func(used []model.SessionUse) error { return s.store.TouchSessions(ctx, used) })
 }
 
-// NewCode makes the code of a one-time link, and the hash to store.
+// NewCode returns the code of a one-time link and its hash.
 func NewCode() (text string, sum []byte) {
 	text = random(secretBytes)
 	return text, hash(text)
 }
 
-// CodeHash is the hash of a one-time link's code, as a client presents it.
+// CodeHash returns the hash of the code of a one-time link.
 func CodeHash(text string) []byte {
 	if len(text) > maxSecret {
 		text = ""

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestLongPasswordsAreWrong, at the length where they are cut and beyond, however
-// long.
+// TestLongPasswordsAreWrong checks passwords around the length at which they are truncated, and
+// longer ones.
 func TestLongPasswordsAreWrong(t *testing.T) {
 	d := newDoor(t)
 	for _, n := range []int{4*MaxPassword - 1, 4 * MaxPassword, 4*MaxPassword + 1, 4*MaxPassword + 2, 1 << 20} {
@@ -22,7 +22,7 @@ func TestLongPasswordsAreWrong(t *testing.T) {
 	}
 }
 
-// TestNobodyBeginsNoSession: who is gone by then is told as who was never there.
+// TestNobodyBeginsNoSession checks that a deleted user gets the same error as an unknown one.
 func TestNobodyBeginsNoSession(t *testing.T) {
 	d := newDoor(t)
 	if _, err := d.Begin(t.Context(), d.ada.ID+1000, "oidc", home, model.CheckedPassword{}); !errors.Is(err, ErrSignIn) {
@@ -30,7 +30,7 @@ func TestNobodyBeginsNoSession(t *testing.T) {
 	}
 }
 
-// TestCodesAreKnownByTheirHash: each is another, and what is too long is none.
+// TestCodesAreKnownByTheirHash checks that codes are distinct and that overlong ones are invalid.
 func TestCodesAreKnownByTheirHash(t *testing.T) {
 	text, sum := NewCode()
 	other, _ := NewCode()

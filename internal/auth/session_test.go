@@ -15,7 +15,7 @@ import (
 
 const password = "correct horse battery"
 
-// door is a store with one admin, ada, and its sign-in.
+// door is a store with one administrator, ada, and its sign-in.
 type door struct {
 	t     *testing.T
 	clock *storetest.Clock
@@ -117,7 +117,7 @@ func TestTriesAreLimitedWithoutLockingOut(t *testing.T) {
 	stranger := Origin{Address: "2001:db8::1"}
 	var busy *BusyError
 	for i := range 200 {
-		stranger.Address = fmt.Sprintf("2001:db8::%x", i+1) // all of them in one network
+		stranger.Address = fmt.Sprintf("2001:db8::%x", i+1) // all in one network
 		if _, err := d.SignIn(t.Context(), "ada", "guess", stranger); errors.As(err, &busy) {
 			if i != accountBurst {
 				t.Errorf("refused at try %d, want %d", i, accountBurst)
@@ -128,7 +128,7 @@ func TestTriesAreLimitedWithoutLockingOut(t *testing.T) {
 	if busy == nil || busy.Wait < time.Second {
 		t.Fatalf("nobody was refused: %v", busy)
 	}
-	d.signIn("ada") // at home, while the stranger is refused
+	d.signIn("ada") // from another address, while the attacker is limited
 	if _, err := d.SignIn(t.Context(), "ada", password, stranger); !errors.As(err, &busy) {
 		t.Errorf("the stranger guessed right at the eleventh try: %v", err)
 	}
@@ -209,8 +209,8 @@ func TestSignOutHoldsAtOnce(t *testing.T) {
 	}
 }
 
-// A name goes into what limits tries, which outlives the request, so one that
-// no user can have must not: it may be megabytes long, or a password.
+// TestNamesThatNobodyHasAreNotRemembered checks that invalid names are not stored as keys of the
+// limiter. They may be megabytes long, or a password.
 func TestNamesThatNobodyHasAreNotRemembered(t *testing.T) {
 	d := newDoor(t)
 	for _, name := range []string{strings.Repeat("x", 1<<20), password, "\x00", "a\xffb"} {
@@ -227,7 +227,7 @@ func TestNamesThatNobodyHasAreNotRemembered(t *testing.T) {
 	}
 }
 
-// racing has something happen between the look at a user and the sign-in.
+// racing runs a function between the lookup of a user and the sign-in.
 type racing struct {
 	*store.Store
 	meanwhile func(model.User)
@@ -242,8 +242,8 @@ func (r *racing) User(ctx context.Context, name string) (model.User, error) {
 	return u, err
 }
 
-// A session that was begun with a password does not outlive a change of it, not
-// even where both happen at once; a stronger hash of the same one is no change.
+// TestAPasswordChangedDuringTheSignIn checks that a session started with a password ends with its
+// change, even for concurrent changes. A stronger hash of the same password is not a change.
 func TestAPasswordChangedDuringTheSignIn(t *testing.T) {
 	for name, c := range map[string]struct {
 		becomes string
@@ -273,7 +273,8 @@ func TestAPasswordChangedDuringTheSignIn(t *testing.T) {
 	}
 }
 
-// TestASessionEndsThoughItIsUsed: to the second, and whatever is remembered of it.
+// TestASessionEndsThoughItIsUsed checks that used sessions end exactly at their limit, despite the
+// cache.
 func TestASessionEndsThoughItIsUsed(t *testing.T) {
 	d := newDoor(t)
 	secret := d.signIn("ada")
@@ -294,7 +295,7 @@ func TestASessionEndsThoughItIsUsed(t *testing.T) {
 	}
 }
 
-// TestMadeUpCookiesPushOutNoSession, however many a stranger sends.
+// TestMadeUpCookiesPushOutNoSession checks that forged cookies do not displace cached sessions.
 func TestMadeUpCookiesPushOutNoSession(t *testing.T) {
 	d := newDoor(t)
 	if !d.visits(d.signIn("ada")) {

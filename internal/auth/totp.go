@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// totpSeconds is how long a code of an authenticator app is shown.
+	// totpSeconds is the period of the codes of an authenticator app.
 	totpSeconds = 30
-	// totpSecretBytes is as long as the hash that the code is made by.
+	// totpSecretBytes equals the length of the hash that generates codes.
 	totpSecretBytes = 20
-	// recoveryCodes is how many recovery codes somebody gets.
+	// recoveryCodes is the number of recovery codes of a user.
 	recoveryCodes = 10
-	// recoveryBytes is how many random bytes one has: enough that its plain hash
-	// tells nothing.
+	// recoveryBytes is the number of random bytes of a recovery code. It is large enough for an
+	// unsalted hash.
 	recoveryBytes = 10
-	// enrolmentFor is how long a secret waits for its first code.
+	// enrolmentFor is the time in which a new secret must be confirmed by its first code.
 	enrolmentFor = 15 * time.Minute
 )
 
-// Enrolment is a secret that a user puts into an authenticator app. It holds once a
-// code of it was shown.
+// Enrolment is a new secret for an authenticator app. It takes effect once its first code is
+// verified.
 type Enrolment struct {
-	Secret  string // to type, in base 32
-	Address string // to scan, as otpauth://totp/…
-	// Sealed is the same for the form that brings the first code: of use to no
-	// other user or session, and for a quarter of an hour.
+	Secret  string // for manual input, in base 32
+	Address string // for scanning, as otpauth://totp/…
+	// Sealed is the encrypted secret for the form with the first code. It is valid for the same
+	// user and session, and for 15 minutes.
 	Sealed string
 }
 
-// newEnrolment makes the address of a secret; with none, it makes a secret.
+// newEnrolment returns the address of a secret. It generates a secret if there is none.
 func newEnrolment(issuer, name string, secret []byte) (Enrolment, error) {
 	opts := totp.GenerateOpts{
 		Issuer:      strings.ReplaceAll(issuer, ":", " "),
@@ -54,8 +54,8 @@ func newEnrolment(issuer, name string, secret []byte) (Enrolment, error) {
 	return Enrolment{Secret: key.Secret(), Address: key.URL()}, nil
 }
 
-// totpStep finds which step of the clock a code is of: this one, or the ones beside
-// it, for clocks that differ. 0 is none.
+// totpStep returns the time step of a code, or 0. It accepts the current step and the adjacent
+// ones, for clocks that differ.
 func totpStep(secret, code string, now time.Time) int64 {
 	at := now.Unix() / totpSeconds
 	for _, step := range []int64{at, at - 1, at + 1} {
@@ -71,7 +71,7 @@ func totpStep(secret, code string, now time.Time) int64 {
 	return 0
 }
 
-// plainCode is a code without what people and apps put between its parts.
+// plainCode removes spaces and hyphens from a code.
 func plainCode(code string) string {
 	if len(code) > maxSecret {
 		return ""
@@ -79,7 +79,7 @@ func plainCode(code string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "-", "").Replace(code))
 }
 
-// newRecoveryCodes makes recovery codes, as abcd-efgh-ijkl-mnop, and their hashes.
+// newRecoveryCodes returns recovery codes, such as abcd-efgh-ijkl-mnop, and their hashes.
 func newRecoveryCodes() (texts []string, hashes [][]byte) {
 	for range recoveryCodes {
 		code := random(recoveryBytes)
@@ -94,15 +94,15 @@ func recoveryHash(plain string) []byte {
 	return sum[:]
 }
 
-// rowOf is what the secret of a user is bound to in the database.
+// rowOf returns the additional data that binds a stored secret to its user.
 func rowOf(userID int64) []byte { return fmt.Appendf(nil, "totp of user %d", userID) }
 
-// formOf is what a secret is bound to that is not kept yet.
+// formOf returns the additional data that binds an unconfirmed secret to its user and session.
 func formOf(who SessionInfo) []byte {
 	return fmt.Appendf(nil, "totp to set up, of user %d in session %d", who.User.ID, who.Session.ID)
 }
 
-// stamp puts the end of its time before a text, and read takes it off again.
+// stamp prefixes a text with its expiry. readStamped removes and checks it.
 func stamp(until time.Time, text []byte) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(until.Unix())), text...) //nolint:gosec // a time after 1970
 }

@@ -1,6 +1,6 @@
-// Package conceal makes secrets of stored findings of code whose rule proves to look for
-// secrets. They keep their ids, dates and decisions. Nothing stays from which a secret could
-// be guessed.
+// Package conceal converts stored code findings to secrets when their rule turns out to be a
+// secrets rule. The findings retain their ids, dates and decisions. No stored data remains from
+// which a secret could be guessed.
 package conceal
 
 import (
@@ -15,40 +15,39 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Reading is what was read of an upload and freed of secrets, by what was known
-// before the transaction: the store may tell of more rules that look for them
-// (docs/reference/secrets.md).
+// Reading is a parsed upload from which known secrets were removed before the transaction. The
+// store may have more secrets rules by then (docs/reference/secrets.md).
 type Reading interface {
-	// Reports returns a report for each source. Known tells which rules of a tool
-	// look for secrets, beyond what was known when the reading was cleaned.
+	// Reports returns a report for each source. The function known reports the secrets rules of a
+	// tool, including ones found after the reading was cleaned.
 	Reports(known func(tool, rule string) bool) []*model.Report
 }
 
-// RuleStore tells which rules look for secrets, by tool and name.
+// RuleStore provides the secrets rules by tool and name.
 type RuleStore interface {
-	// SecretRules returns the rules that look for secrets according to uploads or policies.
-	// The value is true for those that PutSecretRules stored.
+	// SecretRules returns the rules that are secrets rules according to uploads or policies. The
+	// value is true for those that PutSecretRules stored.
 	SecretRules(ctx context.Context) (map[model.SecretRule]bool, error)
 }
 
-// Store is what Resolve needs of one transaction.
+// Store provides the storage of Resolve within one transaction.
 type Store interface {
 	RuleStore
 	PutSecretRules(ctx context.Context, rules []model.SecretRule) error
-	// PutRules stores contents not seen before and returns the id of each, in the order given.
+	// PutRules stores contents not seen before and returns the id of each, in the given order.
 	PutRules(ctx context.Context, rules []*model.Rule) ([]int64, error)
-	// CodeFindings reads all findings of code of the rules, on whatever ref and in whatever
-	// state, with what readers see of them.
+	// CodeFindings reads all code findings of the rules, on all refs and in all states, with bodies
+	// and evidence.
 	CodeFindings(ctx context.Context, rules []model.SecretRule) ([]model.FindingWrite, error)
-	// AddIdentities puts identities into lineages.
+	// AddIdentities adds identities to lineages.
 	AddIdentities(ctx context.Context, projectID int64, links []model.IdentityLink) error
-	// ConcealFindings writes findings of code anew that are secrets now. It leaves nothing of
-	// what they were, identities included.
+	// ConcealFindings rewrites code findings that are now secrets. It deletes all former data,
+	// identities included.
 	ConcealFindings(ctx context.Context, findings []model.FindingWrite) error
 }
 
-// KnownRules asks which rules look for secrets, for cleaning an upload before
-// the transaction that takes it in.
+// KnownRules returns a function that reports known secrets rules. It is used to clean an upload
+// before its transaction.
 func KnownRules(ctx context.Context, s RuleStore) (known func(tool, rule string) bool, err error) {
 	rules, err := s.SecretRules(ctx)
 	return isAmong(rules), err
@@ -61,11 +60,12 @@ func isAmong(rules map[model.SecretRule]bool) func(tool, rule string) bool {
 	}
 }
 
-// Resolve returns the reports of an upload, with the results of rules that look for secrets as
-// secrets. If the upload is the first to say so of a rule, it rewrites the rule's stored
-// findings: they keep ids, dates and triage, and lose their code and all that it could be
-// guessed from. The next full scan is aligned with them as with any findings without code.
-// Every upload goes through it, in the transaction that stores it.
+// Resolve returns the reports of an upload, in which results of secrets rules are secrets. If the
+// upload is the first to declare a rule a secrets rule, Resolve rewrites the rule's stored
+// findings. They retain ids, dates and triage, and lose their code and everything from which it
+// could be guessed. The next full scan is aligned with them like with any findings without code.
+//
+// Every upload must pass through Resolve, in the transaction that stores it.
 func Resolve(ctx context.Context, s Store, reading Reading) ([]*model.Report, error) {
 	known, err := s.SecretRules(ctx)
 	if err != nil {
@@ -111,11 +111,11 @@ func rulesOf(report *model.Report) []*model.Rule {
 	})
 }
 
-// concealment makes secrets of stored findings of code.
+// concealment converts stored code findings to secrets.
 type concealment struct {
 	s    Store
 	told map[model.SecretRule]*model.Rule // as the upload describes them
-	ids  map[model.SecretRule]int64       // of their contents
+	ids  map[model.SecretRule]int64       // of the stored rules
 }
 
 func (c *concealment) run(ctx context.Context, rules []model.SecretRule) error {
@@ -143,7 +143,7 @@ func (c *concealment) run(ctx context.Context, rules []model.SecretRule) error {
 	return c.s.ConcealFindings(ctx, rows)
 }
 
-// rule returns the rule of a finding and its id. One that only a policy knows is made up.
+// rule returns the rule of a finding and its id. It creates a rule if only a policy has it.
 func (c *concealment) rule(ctx context.Context, w *model.FindingWrite) (*model.Rule, int64, error) {
 	key := model.SecretRule{Tool: toolOf(w.Source), Name: w.RuleName}
 	rule := c.told[key]
@@ -166,8 +166,8 @@ func toolOf(source string) string {
 	return tool
 }
 
-// conceal makes a secret without code of a finding of code. Its identity is made up for
-// it alone: every other one is a digest of the code, which could be guessed from that.
+// conceal converts a code finding to a secret without code. It gets a generated identity, because
+// all other identities contain a digest of the code, which could be guessed from it.
 func conceal(w *model.FindingWrite, rule *model.Rule, ruleID int64) (err error) {
 	var body model.Body
 	if err := json.Unmarshal(fmt.Appendf(nil, "{%s}", w.Body), &body); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// full is a store that holds as much as there may be.
+// full is a store at its limits.
 type full struct{ Store }
 
 func (full) Now() time.Time     { return now }
@@ -27,7 +27,7 @@ func (full) HeldVEX(context.Context, model.VEXDocument) (model.VEXDocument, erro
 	return model.VEXDocument{}, model.ErrNotFound
 }
 
-// wordy is a store whose exceptions say as much as they may.
+// wordy is a store whose exceptions have the maximum size.
 type wordy struct{ full }
 
 func (wordy) Exceptions(context.Context) ([]model.Exception, error) {

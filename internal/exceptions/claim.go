@@ -9,12 +9,11 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
-// claim is what a VEX document says of a vulnerability.
+// claim is a VEX statement on a vulnerability.
 type claim struct{ model.VEXClaim }
 
-// claimed is what documents say of occurrences: of each what counts there, and
-// of these the most cautious. It is nil where they say nothing of one of them, so
-// that none hides what is somewhere else.
+// claimed returns the most cautious of the claims that apply to the occurrences. It is nil if an
+// occurrence has no claim, so that a claim does not hide occurrences elsewhere.
 func claimed(p model.Project, active []*model.ExceptionOccurrence) (best *claim) {
 	for _, o := range active {
 		here := claimedOf(p, o)
@@ -28,7 +27,7 @@ func claimed(p model.Project, active []*model.ExceptionOccurrence) (best *claim)
 	return best
 }
 
-// claimedOf is the claim that counts for one occurrence, or nil.
+// claimedOf returns the claim that applies to one occurrence, or nil.
 func claimedOf(p model.Project, o *model.ExceptionOccurrence) (best *claim) {
 	for _, said := range o.Claims {
 		if c := (&claim{said}); c.covers(p, o) && (best == nil || c.order(best) > 0) {
@@ -38,8 +37,7 @@ func claimedOf(p model.Project, o *model.ExceptionOccurrence) (best *claim) {
 	return best
 }
 
-// covers reports whether the claim, which is about the vulnerability, is about
-// the occurrence too.
+// covers reports whether the claim on the vulnerability applies to the occurrence.
 func (c *claim) covers(p model.Project, o *model.ExceptionOccurrence) bool {
 	d, s := c.Document, c.Statement
 	if !isFor(d, p, o.Ref) || o.Package == "" {
@@ -55,7 +53,7 @@ func (c *claim) covers(p model.Project, o *model.ExceptionOccurrence) bool {
 	})
 }
 
-// isFor reports whether a document is for a project and a ref.
+// isFor reports whether a document applies to a project and a ref.
 func isFor(d *model.VEXDocument, p model.Project, ref string) bool {
 	if d.ProjectID != 0 {
 		return d.ProjectID == p.ID && (d.Ref == "" || d.Ref == ref)
@@ -63,8 +61,8 @@ func isFor(d *model.VEXDocument, p model.Project, ref string) bool {
 	return model.PolicyScope{Projects: d.Projects}.Covers(p)
 }
 
-// at is when the claim was made. A date ahead of the document's arrival counts
-// as that, or a wrong clock would be right for ever.
+// at returns the time of the claim. A time after the document's receipt counts as the time of
+// receipt. Otherwise a wrong clock would take precedence forever.
 func (c *claim) at() time.Time {
 	at := c.Statement.At
 	if at.IsZero() {
@@ -76,16 +74,15 @@ func (c *claim) at() time.Time {
 	return at
 }
 
-// order is positive where c counts before b: one of a project before one for
-// many, the newer before the older, then the more cautious, then the one that
-// came later.
+// order is positive if c takes precedence over b. A claim for one project precedes one for many,
+// then a newer one, then a more cautious one, then one of a later document.
 func (c *claim) order(b *claim) int {
 	own := func(c *claim) int { return min(1, int(c.Document.ProjectID)) }
 	return cmp.Or(own(c)-own(b), c.at().Compare(b.at()), int(c.Statement.Status)-int(b.Statement.Status),
 		cmp.Compare(c.Document.ID, b.Document.ID))
 }
 
-// caution ranks what a claim makes of a finding: the less it hides, the higher.
+// caution ranks the triage that results from a claim: the less it hides, the higher.
 func (c *claim) caution() int {
 	switch c.Statement.Triage().State {
 	case model.TriageIgnored:
@@ -98,7 +95,7 @@ func (c *claim) caution() int {
 	return 3
 }
 
-// note is the line that a claim leaves in a trail.
+// note returns the line for a claim in the triage history.
 func (c *claim) note() string {
 	d, s := c.Document, c.Statement
 	text := d.Format + " " + d.Name

@@ -1,7 +1,4 @@
-// Package exceptions decides what exceptions and VEX statements do to findings:
-// which lineages they cover, which of them wins, and when a finding is open again
-// (docs/reference/triage.md).
-//
-// It reads no documents, answers no HTTP and writes no SQL. What it needs of the
-// storage is declared in Store; what it judges is model.ExceptionCase.
+// Package exceptions decides the effect of exceptions and VEX statements on findings: coverage,
+// precedence and reopening (docs/reference/triage.md). It parses no documents and contains no HTTP
+// or SQL code. Store declares the storage that it needs.
 package exceptions

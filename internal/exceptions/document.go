@@ -12,10 +12,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// PutVEX holds a document in place of an older one of its name and scope, and
-// brings the findings that either speaks of in line in the same transaction. An
-// older document than the one held changes nothing; one without statements
-// withdraws what is held. One document too many is a *model.InvalidError.
+// PutVEX stores a document, replacing an older one of its name and scope. It updates the findings
+// of both versions in the same transaction. A document older than the stored one changes nothing.
+// One without statements withdraws the stored one. It returns a *model.InvalidError if there are
+// too many documents.
 func PutVEX(ctx context.Context, s Store, d model.VEXDocument) (receipt model.VEXReceipt, err error) {
 	d.ReceivedAt, d.ReceivedBy = s.Now(), s.Actor()
 	d.IssuedAt = d.IssuedAt.UTC().Truncate(time.Microsecond) // as it is stored
@@ -38,8 +38,7 @@ func PutVEX(ctx context.Context, s Store, d model.VEXDocument) (receipt model.VE
 	return receipt, nil
 }
 
-// replace makes the outcome true, and returns the document's id and how many
-// lineages changed.
+// replace applies the outcome, and returns the document's id and the number of changed lineages.
 func replace(
 	ctx context.Context, s Store, o model.VEXOutcome, d, held model.VEXDocument,
 ) (id int64, changed int, err error) {
@@ -59,7 +58,7 @@ func replace(
 	return d.ID, changed, err
 }
 
-// removeVEX ends a document that counts, and reopens what it decided about in the same
+// removeVEX ends a document in force, and reopens the findings that it decided in the same
 // transaction.
 func removeVEX(ctx context.Context, s Store, id int64) (changed Effect, err error) {
 	d, err := s.VEXDocument(ctx, id)
@@ -72,8 +71,7 @@ func removeVEX(ctx context.Context, s Store, id int64) (changed Effect, err erro
 	return applyVEX(ctx, s, d, nil)
 }
 
-// outcome is what becomes of a document beside the one that is held, whose id is
-// 0 where there is none.
+// outcome returns the outcome of a document, given the stored one, whose id is 0 if there is none.
 func outcome(d, held *model.VEXDocument) model.VEXOutcome {
 	switch {
 	case held.ID == 0 && len(d.Statements) == 0:
@@ -90,15 +88,14 @@ func outcome(d, held *model.VEXDocument) model.VEXOutcome {
 	return model.VEXHeld
 }
 
-// newer reports whether a document is to take the place of another of its name:
-// by version, then by when it was issued. It also does where that tells neither
-// apart.
+// newer reports whether a document replaces another one of its name, by version and then by issue
+// time. It is true if both are equal.
 func newer(d, than *model.VEXDocument) bool {
 	return cmp.Or(cmp.Compare(d.Version, than.Version), issued(d).Compare(issued(than))) >= 0
 }
 
-// issued is when a document was issued. A date ahead of its arrival, if that is
-// known, counts as that, or a wrong clock would be right for ever.
+// issued returns the issue time of a document. A time after its known receipt counts as the time of
+// receipt. Otherwise a wrong clock would take precedence forever.
 func issued(d *model.VEXDocument) time.Time {
 	if !d.ReceivedAt.IsZero() && d.IssuedAt.After(d.ReceivedAt) {
 		return d.ReceivedAt
@@ -106,14 +103,14 @@ func issued(d *model.VEXDocument) time.Time {
 	return d.IssuedAt
 }
 
-// equalStatements compares statements as they are stored.
+// equalStatements compares statements in their stored form.
 func equalStatements(a, b []model.VEXStatement) bool {
 	textA, errA := json.Marshal(a)
 	textB, errB := json.Marshal(b)
 	return errA == nil && errB == nil && bytes.Equal(textA, textB)
 }
 
-// save stores a document that counts, unless it is one too many.
+// save stores a document in force, unless the limit is reached.
 func save(ctx context.Context, s Store, d, held model.VEXDocument) (int64, error) {
 	if held.ID == 0 {
 		n, err := s.CountVEX(ctx, false)
@@ -128,8 +125,7 @@ func save(ctx context.Context, s Store, d, held model.VEXDocument) (int64, error
 	return s.SaveVEX(ctx, d, held)
 }
 
-// applyVEX brings all in line that a document speaks of or decided about, or that
-// earlier statements of it spoke of.
+// applyVEX updates all lineages in the scope of scopeOfVEX.
 func applyVEX(ctx context.Context, s Store, d model.VEXDocument, earlier []model.VEXStatement) (Effect, error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
@@ -138,8 +134,8 @@ func applyVEX(ctx context.Context, s Store, d model.VEXDocument, earlier []model
 	return apply(ctx, s, list, scopeOfVEX(d, earlier))
 }
 
-// scopeOfVEX is all that a document speaks of or decided about, or that earlier
-// statements of it spoke of.
+// scopeOfVEX returns the scope of the findings that a document, or its earlier statements, refer
+// to. It includes findings that the document decided.
 func scopeOfVEX(d model.VEXDocument, earlier []model.VEXStatement) model.ExceptionScope {
 	scope := model.ExceptionScope{Actors: []model.Actor{d.Actor()}}
 	for _, list := range [][]model.VEXStatement{d.Statements, earlier} {

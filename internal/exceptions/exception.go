@@ -13,12 +13,12 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// Effect is what an exception or its end changes: an event a lineage, by the ids of
-// those.
+// Effect contains the changes caused by an exception or its end, one event for each lineage,
+// ordered by lineage id.
 type Effect []model.TriageEvent
 
-// Selection names the lineages and what was decided about them before, in hex. It
-// is the same for an exception that is tried and one that is made.
+// Selection returns a hash, in hexadecimal, of the lineages and their previous decisions. It is
+// equal for a preview of an exception and for the exception itself.
 func (f Effect) Selection() string {
 	sum := sha256.New()
 	for _, e := range f {
@@ -27,9 +27,9 @@ func (f Effect) Selection() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Add makes an active exception of a target, which ignores what it covers in the same
-// transaction, and returns it with its id and what it changed. One that will not
-// do, or is one too many, is a *model.InvalidError.
+// Add stores an active exception for a target and ignores the covered findings in the same
+// transaction. It returns the exception with its id, and the changes. It returns a
+// *model.InvalidError for an invalid exception, or if the limit is reached.
 func Add(ctx context.Context, s Store, e model.Exception) (_ model.Exception, changed Effect, err error) {
 	e.Reason, e.State = redact.Text(e.Reason), model.ExceptionActive
 	if err := e.Check(s.Now()); err != nil {
@@ -46,8 +46,8 @@ func Add(ctx context.Context, s Store, e model.Exception) (_ model.Exception, ch
 	return e, changed, err
 }
 
-// roomFor lists the active exceptions, or says as a *model.InvalidError that there may be no
-// more beside them.
+// roomFor returns the active exceptions. It returns a *model.InvalidError if the limits permit no
+// further one.
 func roomFor(ctx context.Context, s Store, e model.Exception) ([]model.Exception, error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
@@ -69,8 +69,8 @@ func roomFor(ctx context.Context, s Store, e model.Exception) ([]model.Exception
 	return list, nil
 }
 
-// Remove ends an active exception, and reopens what it ignored in the same
-// transaction. One that is unknown or not active is model.ErrNotFound.
+// Remove ends an active exception and reopens the findings that it ignored in the same transaction.
+// It returns model.ErrNotFound for an unknown or inactive exception.
 func Remove(ctx context.Context, s Store, id int64) (_ model.Exception, changed Effect, err error) {
 	before, err := s.Exception(ctx, id)
 	if err != nil {
@@ -99,8 +99,8 @@ func Remove(ctx context.Context, s Store, id int64) (_ model.Exception, changed 
 	return e, changed, err
 }
 
-// applyException brings in line what an exception can cover and returns what that
-// changed; then, beside that, what expired ones still ignore.
+// applyException updates the lineages that an exception can cover, and returns the changes. It also
+// updates lineages that expired exceptions still ignore.
 func applyException(
 	ctx context.Context, s Store, list []model.Exception, scope model.ExceptionScope,
 ) (changed Effect, err error) {
@@ -113,17 +113,17 @@ func applyException(
 	return changed, s.EndExpiredExceptions(ctx)
 }
 
-// PreviewAdding returns what Add would change. It only reads.
+// PreviewAdding returns the changes of Add. It only reads.
 func PreviewAdding(ctx context.Context, s Store, e model.Exception) (Effect, error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e.ID, e.State = math.MaxInt64, model.ExceptionActive // those that are there come first, as they will
+	e.ID, e.State = math.MaxInt64, model.ExceptionActive // existing exceptions come first, as in Add
 	return judge(ctx, s, append(list, e), scopeOf(e))
 }
 
-// PreviewRemoving returns what Remove would change. It only reads.
+// PreviewRemoving returns the changes of Remove. It only reads.
 func PreviewRemoving(ctx context.Context, s Store, e model.Exception) (Effect, error) {
 	if e.Document != nil {
 		return previewRemovingVEX(ctx, s, e)
@@ -136,7 +136,8 @@ func PreviewRemoving(ctx context.Context, s Store, e model.Exception) (Effect, e
 	return judge(ctx, s, list, scopeOf(e))
 }
 
-// scopeOf is all that exceptions of targets can cover, and all that the exceptions decided.
+// scopeOf returns the scope of all findings that exceptions for targets can cover, or that the
+// exceptions decided.
 func scopeOf(list ...model.Exception) (scope model.ExceptionScope) {
 	for _, e := range list {
 		scope.Actors = append(scope.Actors, e.Actor())
@@ -148,7 +149,7 @@ func scopeOf(list ...model.Exception) (scope model.ExceptionScope) {
 	return scope
 }
 
-// scopeOfNamed is what an exception of findings names.
+// scopeOfNamed returns the scope of the lineages that an exception for findings lists.
 func scopeOfNamed(e model.Exception) model.ExceptionScope {
 	return model.ExceptionScope{Named: true, Lineages: e.Lineages}
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// batch is how many lineages are read at a time.
+// batch is the number of lineages that are read at a time.
 const batch = 2000
 
-// Reevaluate brings lineages in line with what exempts them, and with them all
-// that an exception ignores that has expired. What was decided until a time that
-// is over is reopened before: an exception may cover it.
+// Reevaluate applies exceptions and VEX statements to lineages, and to all findings ignored by
+// expired exceptions. It first reopens decisions whose end has passed, because an exception may
+// cover them.
 func Reevaluate(ctx context.Context, s Store, lineages []int64) error {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return err
 	}
 	touched, ignored := anyOf(list), decidedByExpired(list, s.Now())
-	touched.Lineages = append([]int64{}, lineages...) // never nil, which would be all
+	touched.Lineages = append([]int64{}, lineages...) // never nil, which means all
 	ended, err := s.ExpireDecisions(ctx)
 	if err != nil {
 		return err
@@ -32,19 +32,18 @@ func Reevaluate(ctx context.Context, s Store, lineages []int64) error {
 	return s.EndExpiredExceptions(ctx)
 }
 
-// Due is what is to be brought in line though no upload brought it.
+// Due lists changes that are pending without an upload.
 type Due struct {
-	Lineages []int64             // whose triage is not what it should be
-	Judged   int                 // lineages that were looked at
-	Mark     model.ExceptionMark // up to which that was found
-	Moved    bool                // something happened since the last mark
+	Lineages []int64             // lineages whose triage must change
+	Judged   int                 // number of evaluated lineages
+	Mark     model.ExceptionMark // end of the evaluated changes
+	Moved    bool                // whether there were changes since the last mark
 }
 
-// FindDue looks at what can have changed since the last mark without an upload:
-// by exceptions that expired, by projects and refs that were renamed, merged or
-// deleted, by other aliases of vulnerabilities, and by decisions that ended or
-// were taken back. Where none was ever set it looks at all that exceptions can
-// cover. It only reads.
+// FindDue evaluates lineages that may have changed since the last mark without an upload. Causes
+// are expired exceptions, renamed, merged or deleted projects and refs, new aliases of
+// vulnerabilities, and ended or reverted decisions. Without a mark it evaluates everything that
+// exceptions can cover. It only reads.
 func FindDue(ctx context.Context, s Store) (Due, error) {
 	changes, err := s.ExceptionChanges(ctx)
 	if err != nil {
@@ -67,8 +66,8 @@ func FindDue(ctx context.Context, s Store) (Due, error) {
 	return due, err
 }
 
-// ApplyDue brings in line what FindDue found and what exceptions ignore that expired
-// since, notes how far that is, and returns how many lineages changed.
+// ApplyDue applies the result of FindDue and of exceptions that expired since, and saves the mark.
+// It returns the number of changed lineages.
 func ApplyDue(ctx context.Context, s Store, due Due) (changed int, err error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
@@ -93,8 +92,7 @@ func ApplyDue(ctx context.Context, s Store, due Due) (changed int, err error) {
 	return len(events), s.SaveExceptionMark(ctx, due.Mark)
 }
 
-// changedScopes are the scopes of all that changes can concern; none where there
-// were no changes.
+// changedScopes returns the scopes that changes can affect. It is empty without changes.
 func changedScopes(list []model.Exception, changes model.ExceptionChanges) (scopes []model.ExceptionScope) {
 	if changes.Unknown {
 		return []model.ExceptionScope{anyOf(list)}
@@ -124,13 +122,13 @@ func changedScopes(list []model.Exception, changes model.ExceptionChanges) (scop
 	return scopes
 }
 
-// anyOf is all that anything may exempt, or did.
+// anyOf returns the scope of everything that exceptions and VEX statements may cover, or did cover.
 func anyOf(list []model.Exception) model.ExceptionScope {
 	scope := scopeOf(list...)
 	return model.ExceptionScope{Rules: scope.Rules, Names: scope.Names, Dependencies: true, Named: true, Exempted: true}
 }
 
-// decidedByExpired is what exceptions ignore that are not active any more.
+// decidedByExpired returns the scope of findings that inactive exceptions still ignore.
 func decidedByExpired(list []model.Exception, now time.Time) (scope model.ExceptionScope) {
 	for i := range list {
 		if e := &list[i]; !e.Active(now) {
@@ -140,7 +138,7 @@ func decidedByExpired(list []model.Exception, now time.Time) (scope model.Except
 	return scope
 }
 
-// apply brings the lineages of scopes in line, and returns what changed.
+// apply updates the lineages of scopes and returns the changes.
 func apply(
 	ctx context.Context, s Store, list []model.Exception, scopes ...model.ExceptionScope,
 ) ([]model.TriageEvent, error) {
@@ -158,7 +156,7 @@ func write(ctx context.Context, s Store, events []model.TriageEvent) error {
 	return s.UpdateTriage(ctx, events)
 }
 
-// judge lists what exceptions change of the lineages of scopes.
+// judge returns the changes that exceptions cause to the lineages of scopes.
 func judge(
 	ctx context.Context, s Store, list []model.Exception, scopes ...model.ExceptionScope,
 ) ([]model.TriageEvent, error) {
@@ -169,7 +167,7 @@ func judge(
 	return judgeAll(ctx, s, list, ids)
 }
 
-// candidates lists the lineages of scopes, each once.
+// candidates returns the distinct lineages of scopes.
 func candidates(ctx context.Context, s Store, scopes []model.ExceptionScope) (ids []int64, err error) {
 	for _, scope := range scopes {
 		found, err := s.ExceptionCandidates(ctx, scope)
@@ -182,7 +180,7 @@ func candidates(ctx context.Context, s Store, scopes []model.ExceptionScope) (id
 	return slices.Compact(ids), nil
 }
 
-// judgeAll lists what exceptions change of lineages.
+// judgeAll returns the changes that exceptions cause to lineages.
 func judgeAll(
 	ctx context.Context, s Store, list []model.Exception, ids []int64,
 ) (events []model.TriageEvent, err error) {

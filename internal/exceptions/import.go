@@ -10,19 +10,21 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// ForImport is a transaction's exceptions as an import asks for them.
+// ForImport provides the exceptions of a transaction to imports.
 type ForImport struct{ Store Store }
 
-// Reevaluate is Reevaluate of the package, in the transaction.
+// Reevaluate calls the function Reevaluate in the transaction.
 func (i ForImport) Reevaluate(ctx context.Context, lineages []int64) error {
 	return Reevaluate(ctx, i.Store, lineages)
 }
 
-// PutVEX holds the documents of an upload. One that came with the primary branch, or with no
-// ref at all, is for all refs; one of another ref is for that alone, so that a change request
-// hides nothing elsewhere. What an SBOM says is replaced by what the next one of its source
-// says, also where that is nothing. It refuses statements about other projects, and a document
-// that is one too many: what scanners found counts all the same.
+// PutVEX stores the documents of an upload. Documents from the primary branch or without a ref
+// apply to all refs. Documents of another ref apply to that ref only, so that a change request
+// hides nothing elsewhere. The next SBOM of the same source replaces the statements of an SBOM,
+// even with none.
+//
+// It refuses statements about other projects, and documents above the limit. The other results of
+// the upload are unaffected.
 func (i ForImport) PutVEX(
 	ctx context.Context, u model.VEXUpload,
 ) (receipts []model.VEXReceipt, refused model.Refusals, err error) {
@@ -43,7 +45,7 @@ func (i ForImport) PutVEX(
 	return receipts, refused, nil
 }
 
-// documents are those of the upload as they are to be held.
+// documents returns the documents of the upload in the form in which they are stored.
 func documents(u model.VEXUpload) []model.VEXDocument {
 	r := u.Report
 	list := slices.Clone(r.VEX)
@@ -67,7 +69,7 @@ func documents(u model.VEXUpload) []model.VEXDocument {
 	return list
 }
 
-// ownStatements are those that are about the project, and tells of the others.
+// ownStatements returns the statements about the project and refuses the others.
 func ownStatements(
 	list []model.VEXStatement, p model.Project,
 ) (own []model.VEXStatement, strange model.Refusals) {

@@ -10,15 +10,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Judge decides about lineages at a time, by all exceptions of a deployment and
-// by what VEX documents claim.
+// Judge evaluates lineages against all exceptions of a deployment and VEX claims.
 type Judge struct {
 	byRule, byName map[string][]*model.Exception // active ones by target; names in upper case
-	byID           map[int64]*model.Exception    // active ones of findings
+	byID           map[int64]*model.Exception    // active ones for findings
 	now            time.Time
 }
 
-// NewJudge judges by the exceptions that are active at the time.
+// NewJudge returns a judge with the exceptions that are active at the time.
 func NewJudge(exceptions []model.Exception, now time.Time) *Judge {
 	j := &Judge{
 		byRule: map[string][]*model.Exception{},
@@ -40,18 +39,20 @@ func NewJudge(exceptions []model.Exception, now time.Time) *Judge {
 	return j
 }
 
-// Decide tells what the triage of a lineage should be, and whether that is
-// another than it has. It is ignored while an exception names it, or while exceptions cover
-// all its active occurrences, so that none hides what moved elsewhere; the exception that
-// ignored it first keeps it, then those that name it come first, then the older ones.
-// Where none covers it, what VEX documents say of it
-// counts. Where those say nothing either, what one of them decided is reopened.
-// What a person or another worker decided stays, unless an exception that names the finding was
-// granted after it and the person did not ignore the finding.
+// Decide returns the triage change of a lineage, and whether there is one. A lineage is ignored
+// while an exception lists it, or while exceptions cover all its active occurrences. Partial
+// coverage has no effect, so that no exception hides occurrences elsewhere.
+//
+// The exception that first ignored a lineage takes precedence, then those that list it, then older
+// ones. VEX claims apply if no exception does. Without either, a lineage that one of them decided
+// is reopened.
+//
+// Decisions of people remain, unless an exception that lists the finding was granted later and the
+// person did not ignore the finding. Findings ignored by another worker remain ignored.
 func (j *Judge) Decide(c *model.ExceptionCase) (model.TriageEvent, bool) {
 	before := c.Lineage.Triage
 	naming := j.naming(c)
-	if before.DecidedByPerson() { // which overrules earlier approvals
+	if before.DecidedByPerson() { // a person's decision overrules earlier approvals
 		naming = slices.DeleteFunc(naming, func(e *model.Exception) bool { return !e.DecidedAt.After(before.At) })
 	}
 	if ignoredByOthers(before) || before.DecidedByPerson() && (before.State == model.TriageIgnored || len(naming) == 0) {
@@ -73,8 +74,8 @@ func (j *Judge) Decide(c *model.ExceptionCase) (model.TriageEvent, bool) {
 	}, true
 }
 
-// triage is what a lineage's triage should be, where some exceptions name it, and the
-// line for its trail; no line where it should stay.
+// triage returns the new triage of a lineage and the note for its history. The note is empty if the
+// triage does not change.
 func (j *Judge) triage(c *model.ExceptionCase, naming []*model.Exception) (after model.Triage, note string) {
 	before := c.Lineage.Triage
 	active := activeOccurrences(c)
@@ -111,8 +112,8 @@ func (j *Judge) triage(c *model.ExceptionCase, naming []*model.Exception) (after
 	return before, ""
 }
 
-// noteOf is the line that an exception leaves in a trail. It names the approver, also when the
-// exception has ended.
+// noteOf returns the note of an exception for the history. It includes the approver, even after the
+// exception ended.
 func noteOf(e *model.Exception, comment string) string {
 	if !e.OfFindings() {
 		return comment
@@ -120,19 +121,20 @@ func noteOf(e *model.Exception, comment string) string {
 	return model.Shorten("Approved by "+cmp.Or(e.DecidedBy.Label(), e.DecidedBy.String())+": "+comment, model.MaxNote)
 }
 
-// ignoredByOthers reports whether a worker ignored it, by neither an exception nor a VEX statement.
+// ignoredByOthers reports whether a worker other than an exception or a VEX statement ignored the
+// finding.
 func ignoredByOthers(t model.Triage) bool {
 	return t.Automatic && t.State == model.TriageIgnored && t.By.Kind != model.ActorException &&
 		t.By.Kind != model.ActorVEX
 }
 
-// reopened reports whether a triage is what an exception or a VEX statement
-// leaves behind: the latter without a comment, unlike one that says "affected".
+// reopened reports whether a triage is the result of an ended exception or VEX statement. The
+// latter has no comment, unlike a statement "affected".
 func reopened(t model.Triage) bool {
 	return t.State == model.TriageReopened && (t.By.Kind == model.ActorException || t.Comment == "")
 }
 
-// naming lists the active exceptions that name the lineage, by id.
+// naming returns the active exceptions that list the lineage, by id.
 func (j *Judge) naming(c *model.ExceptionCase) (list []*model.Exception) {
 	for _, id := range c.NamedBy {
 		if e := j.byID[id]; e != nil {
@@ -142,8 +144,8 @@ func (j *Judge) naming(c *model.ExceptionCase) (list []*model.Exception) {
 	return list
 }
 
-// covering lists the exceptions that cover one of the occurrences, by id; none
-// where an occurrence is covered by none.
+// covering returns the exceptions that cover the occurrences, by id. It is nil unless each
+// occurrence is covered.
 func (j *Judge) covering(p model.Project, active []*model.ExceptionOccurrence) (by []*model.Exception) {
 	for _, o := range active {
 		before := len(by)
@@ -160,8 +162,7 @@ func (j *Judge) covering(p model.Project, active []*model.ExceptionOccurrence) (
 	return by
 }
 
-// named lists the exceptions whose target is an occurrence's rule or one of the
-// names of its vulnerability.
+// named returns the exceptions whose target is an occurrence's rule or a name of its vulnerability.
 func (j *Judge) named(o *model.ExceptionOccurrence) []*model.Exception {
 	list := slices.Clip(j.byRule[o.Rule])
 	for _, name := range o.Names {
@@ -170,8 +171,8 @@ func (j *Judge) named(o *model.ExceptionOccurrence) []*model.Exception {
 	return list
 }
 
-// covers reports whether an exception whose target the occurrence is covers its
-// place.
+// covers reports whether an exception covers the paths and the project of an occurrence of its
+// target.
 func covers(e *model.Exception, p model.Project, o *model.ExceptionOccurrence) bool {
 	return (len(e.Paths) == 0 || slices.ContainsFunc(o.Paths, func(path string) bool {
 		return glob.Match(e.Paths, path)
@@ -179,8 +180,7 @@ func covers(e *model.Exception, p model.Project, o *model.ExceptionOccurrence) b
 		model.PolicyScope{Projects: e.Projects}.Covers(p)
 }
 
-// activeOccurrences lists the occurrences that count: those that are unresolved
-// or muted, or all where none is.
+// activeOccurrences returns the unresolved and muted occurrences, or all if there are none.
 func activeOccurrences(c *model.ExceptionCase) (list []*model.ExceptionOccurrence) {
 	for _, o := range c.Occurrences {
 		if o.State == model.Unresolved || o.State == model.Muted {

@@ -8,7 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAVEXDateAheadDoesNotLastForEver: it counts as the day when it came.
+// TestAVEXDateAheadDoesNotLastForEver checks that a date in the future counts as the date of
+// receipt.
 func TestAVEXDateAheadDoesNotLastForEver(t *testing.T) {
 	day := func(n int) time.Time { return now.AddDate(0, 0, n) }
 	ahead := model.VEXDocument{IssuedAt: now.AddDate(73, 0, 0), ReceivedAt: day(0)}
@@ -30,12 +31,12 @@ func TestAVEXDateAheadDoesNotLastForEver(t *testing.T) {
 	}
 }
 
-// judged is what happens to a finding of npm's p, version 1, of CVE-1 on main.
+// judged is a finding of npm package p, version 1, with CVE-1 on main.
 type judged struct {
 	before     model.Triage
 	exceptions []model.Exception
 	claims     []model.VEXClaim
-	elsewhere  []model.VEXClaim // of the same finding on dev; nil is where it does not live
+	elsewhere  []model.VEXClaim // claims on the same finding on dev; nil if it does not exist there
 }
 
 var now = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
@@ -57,7 +58,7 @@ func (j judged) judge() (model.TriageEvent, bool) {
 	return NewJudge(j.exceptions, now).Decide(&c)
 }
 
-// says is a claim of a document, made some days ago.
+// says returns a claim of a document, made some days ago.
 func says(document int64, status model.VEXStatus, days int, edit ...func(*model.VEXDocument, *model.VEXStatement)) model.VEXClaim {
 	d := &model.VEXDocument{ID: document, Name: "urn:d", Format: "OpenVEX", ReceivedAt: now}
 	s := &model.VEXStatement{Names: []string{"CVE-1"}, Status: status, At: now.AddDate(0, 0, -days)}
@@ -93,7 +94,7 @@ func TestDecide(t *testing.T) {
 	}
 	tests := map[string]struct {
 		judged judged
-		want   string // state and actor; empty where nothing changes
+		want   string // state and actor; empty if nothing changes
 	}{
 		"it says so":                          {judged{claims: []model.VEXClaim{says(1, model.VEXNotAffected, 1)}}, "ignored vex:1"},
 		"a person decided":                    {judged{before: model.Triage{State: model.TriageReopened, By: model.Actor{Kind: "user"}}, claims: []model.VEXClaim{says(1, model.VEXNotAffected, 1)}}, ""},

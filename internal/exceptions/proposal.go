@@ -13,14 +13,13 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// propose keeps a document that decides nothing, beside the one that counts. It
-// takes the place of what was proposed under its name, whatever the versions: what
-// came last is what its sender says, and no version keeps others away. What counts
-// already, or was refused, is no proposal, and what says nothing takes one back.
+// propose stores a document as a proposal, which has no effect until it is accepted. It replaces an
+// earlier proposal of the same name, regardless of versions, so that no version blocks later
+// uploads. It omits refused statements. A proposal without new content removes the earlier one.
 //
-// One too many makes the oldest of the project go, so that no upload is lost for
-// it. A document of more statements, or of more bytes, than a project may have
-// proposed is a *model.InvalidError.
+// Above the limit, the oldest proposals of the project are dropped, so that uploads do not fail. It
+// returns a *model.InvalidError for a document with more statements or bytes than a project may
+// propose.
 func propose(ctx context.Context, s Store, d model.VEXDocument) (receipt model.VEXReceipt, err error) {
 	receipt.Statements = len(d.Statements)
 	was, err := heldOrNone(ctx, s, d)
@@ -44,8 +43,7 @@ func propose(ctx context.Context, s Store, d model.VEXDocument) (receipt model.V
 	return receipt, nil
 }
 
-// heldOrNone is the document of the same name, scope and kind; one without an id
-// where there is none.
+// heldOrNone returns the stored document of the same name, scope and kind, or one without an id.
 func heldOrNone(ctx context.Context, s Store, d model.VEXDocument) (model.VEXDocument, error) {
 	held, err := s.HeldVEX(ctx, d)
 	if errors.Is(err, model.ErrNotFound) {
@@ -54,10 +52,10 @@ func heldOrNone(ctx context.Context, s Store, d model.VEXDocument) (model.VEXDoc
 	return held, err
 }
 
-// activeStatements is what counts of a proposal's name.
+// activeStatements contains the statements in force under a proposal's name.
 type activeStatements struct {
-	held     model.VEXDocument // of its scope; without an id where there is none
-	counting model.VEXDocument // that, or else the one for all refs
+	held     model.VEXDocument // of its scope; without an id if there is none
+	counting model.VEXDocument // held, or otherwise the one for all refs
 	ids      map[string]bool   // of all statements of both
 }
 
@@ -90,7 +88,7 @@ func idsOf(list []model.VEXStatement) map[string]bool {
 	return ids
 }
 
-// setID tells apart what documents say as a whole, in whatever order.
+// setID identifies a set of statements, regardless of order.
 func setID(list []model.VEXStatement) string {
 	ids := make([]string, 0, len(list))
 	for i := range list {
@@ -101,8 +99,7 @@ func setID(list []model.VEXStatement) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// proposed is what becomes of a document that is proposed, and which statements
-// of it are.
+// proposed returns the outcome of a proposed document and its proposed statements.
 func (b *activeStatements) proposed(
 	ctx context.Context, s Store, d model.VEXDocument,
 ) (model.VEXOutcome, []model.VEXStatement, error) {
@@ -121,9 +118,9 @@ func (b *activeStatements) proposed(
 	return b.open(ctx, s, d)
 }
 
-// open is what of a document is to be decided: statements that count already stay
-// in it, those that were refused do not. Where all that is left counts, it may
-// still say less than the document that counts.
+// open returns the statements of a document that need a decision. It retains statements in force
+// and removes refused ones. If all remaining ones are in force, the document may still withdraw
+// others.
 func (b *activeStatements) open(
 	ctx context.Context, s Store, d model.VEXDocument,
 ) (model.VEXOutcome, []model.VEXStatement, error) {
@@ -157,8 +154,7 @@ func (b *activeStatements) open(
 	return model.VEXProposed, list, err
 }
 
-// withdrawn counts the statements of the document that counts in the same scope
-// which another list of statements does not have.
+// withdrawn counts the statements in force in the same scope that a list lacks.
 func (b *activeStatements) withdrawn(list []model.VEXStatement) (n int) {
 	says := idsOf(list)
 	for id := range idsOf(b.held.Statements) {
@@ -169,9 +165,9 @@ func (b *activeStatements) withdrawn(list []model.VEXStatement) (n int) {
 	return n
 }
 
-// keepProposal makes the outcome true beside what was proposed before. It returns
-// the proposal's id, and which others made room. What says another thing has
-// another id: who accepts one by its id accepts what was read.
+// keepProposal applies the outcome to the earlier proposal. It returns the proposal's id and the
+// dropped proposals. Changed statements get a new id, so that accepting an id always accepts the
+// reviewed content.
 func keepProposal(
 	ctx context.Context, s Store, o model.VEXOutcome, d, was model.VEXDocument,
 ) (id int64, dropped []int64, err error) {
@@ -198,9 +194,9 @@ func keepProposal(
 	return id, dropped, err
 }
 
-// evictOldestProposals drops the oldest proposals of a project until one more is not too
-// much, and of the project that has most where the deployment has too many, or too
-// much. It returns which went of the project itself.
+// evictOldestProposals drops the oldest proposals of a project until another one is within the
+// limits. Then it does the same for the deployment; see makeRoomAmongAll. It returns the dropped
+// proposals of the project itself.
 func evictOldestProposals(ctx context.Context, s Store, d model.VEXDocument) (dropped []int64, err error) {
 	own, err := s.VEXProposals(ctx, d.ProjectID)
 	if err != nil {
@@ -225,7 +221,8 @@ func evictOldestProposals(ctx context.Context, s Store, d model.VEXDocument) (dr
 	return append(dropped, others...), err
 }
 
-// makeRoomAmongAll is makeRoom for what a deployment may have. Each turn drops one.
+// makeRoomAmongAll drops proposals of the projects with the most proposals until the deployment is
+// within its limits. It returns the dropped proposals of the document's project.
 func makeRoomAmongAll(ctx context.Context, s Store, d model.VEXDocument) (dropped []int64, err error) {
 	more := d.Size()
 	for {
@@ -259,8 +256,8 @@ func drop(ctx context.Context, s Store, id int64) error {
 	return s.DeleteVEX(ctx, d)
 }
 
-// dropProposal forgets what was proposed under the name of a document that counts
-// now, unless it is newer and says another thing.
+// dropProposal deletes the proposal with the name of a document now in force. It retains newer
+// proposals with other statements.
 func dropProposal(ctx context.Context, s Store, d model.VEXDocument) error {
 	counts := d.Statements
 	d.Proposed = true
@@ -271,8 +268,8 @@ func dropProposal(ctx context.Context, s Store, d model.VEXDocument) error {
 	return s.DeleteVEX(ctx, proposed)
 }
 
-// proposal finds a proposed document. An unknown one is model.ErrNotFound, one
-// that was decided already model.ErrConflict.
+// proposal returns a proposed document. It returns model.ErrNotFound if it is unknown and
+// model.ErrConflict if it was already decided.
 func proposal(ctx context.Context, s Store, id int64) (model.VEXDocument, error) {
 	e, err := s.Exception(ctx, id)
 	switch {
@@ -288,10 +285,10 @@ func proposal(ctx context.Context, s Store, id int64) (model.VEXDocument, error)
 	return s.VEXDocument(ctx, id)
 }
 
-// AcceptVEX makes a proposed document count, as if who accepts it had sent it; or,
-// where ids of its statements are given, these alone, beside what the document of
-// its name says already. An unknown document is model.ErrNotFound, one that
-// was decided already model.ErrConflict, an unknown statement a *model.InvalidError.
+// AcceptVEX puts a proposed document in force, with the accepting user as the sender. If ids of
+// statements are given, only these are added to the document of the same name. It returns
+// model.ErrNotFound for an unknown document, model.ErrConflict for a decided one, and a
+// *model.InvalidError for an unknown statement.
 func AcceptVEX(ctx context.Context, s Store, id int64, statements ...string) (model.VEXReceipt, error) {
 	d, err := proposal(ctx, s, id)
 	if err != nil {
@@ -336,7 +333,7 @@ func acceptStatements(
 	return receipt, settle(ctx, s, d)
 }
 
-// choose picks statements of a document by their ids.
+// choose returns the statements of a document with the ids.
 func choose(d model.VEXDocument, ids []string) (list []model.VEXStatement, err error) {
 	found := map[string]bool{}
 	for _, id := range ids {
@@ -358,8 +355,7 @@ func choose(d model.VEXDocument, ids []string) (list []model.VEXStatement, err e
 	return list, nil
 }
 
-// merged is what is said once more statements count, each in place of those
-// about the same.
+// merged adds statements to a list and removes older ones about the same subject.
 func merged(held, more []model.VEXStatement) []model.VEXStatement {
 	list := slices.DeleteFunc(slices.Clone(held), func(old model.VEXStatement) bool {
 		return slices.ContainsFunc(more, func(s model.VEXStatement) bool { return s.IsAboutSame(&old) })
@@ -367,7 +363,7 @@ func merged(held, more []model.VEXStatement) []model.VEXStatement {
 	return append(list, more...)
 }
 
-// settle leaves of a proposal what is still to be decided.
+// settle reduces a proposal to its undecided statements, and deletes it if there are none.
 func settle(ctx context.Context, s Store, d model.VEXDocument) error {
 	b, err := besideVEX(ctx, s, d)
 	if err != nil {
@@ -386,10 +382,12 @@ func settle(ctx context.Context, s Store, d model.VEXDocument) error {
 	return err
 }
 
-// RefuseVEX forgets a proposed document, or those of its statements whose ids are
-// given, and remembers that: the project's uploads do not propose them again. Its answer says
-// why, and may be empty. It returns how many were refused. An unknown document is model.ErrNotFound, one
-// that was decided already model.ErrConflict, an unknown statement a *model.InvalidError.
+// RefuseVEX refuses a proposed document, or only the statements with the given ids. Later uploads
+// of the project do not propose them again. The answer contains the reason and may be empty. It
+// returns the number of refused statements.
+//
+// It returns model.ErrNotFound for an unknown document, model.ErrConflict for a decided one, and a
+// *model.InvalidError for an unknown statement.
 func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements ...string) (refused int, err error) {
 	if answer, err = model.ExceptionAnswer(redact.Text(answer), false); err != nil {
 		return 0, err
@@ -422,7 +420,7 @@ func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements
 			"statements", "VEX document %d says that already, and counts: remove it to end what it decides", b.counting.ID,
 		)
 	}
-	if refused = len(ids); len(counts) > 0 { // that it says no more than these is refused as well
+	if refused = len(ids); len(counts) > 0 { // also refuses the withdrawal of all other statements
 		ids = append(ids, setID(counts))
 	}
 	slices.Sort(ids)

@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// Request has an exception for findings of one project wait for a decision. What will not do is a
-// *model.InvalidError; a finding with a request already, or one request too many, is
-// model.ErrConflict.
+// Request stores a request for an exception for findings of one project. It returns a
+// *model.InvalidError for an invalid request. It returns model.ErrConflict if a finding already has
+// a request, or if the limit is reached.
 func Request(ctx context.Context, s Store, e model.Exception, findings []model.Finding) (model.Exception, error) {
 	if len(findings) == 0 || len(findings) > model.MaxRequestFindings {
 		return e, model.Invalid("issue_ids", "name 1 to %d findings", model.MaxRequestFindings)
@@ -46,7 +46,7 @@ func Request(ctx context.Context, s Store, e model.Exception, findings []model.F
 	return s.AddException(ctx, e)
 }
 
-// mayRequest refuses what was asked already, and one request too many.
+// mayRequest rejects findings with an open request, and requests above the limits.
 func mayRequest(ctx context.Context, s Store, e model.Exception, findings []model.Finding) error {
 	asked, err := s.RequestedExceptions(ctx, e.Lineages)
 	if err != nil {
@@ -70,7 +70,7 @@ func mayRequest(ctx context.Context, s Store, e model.Exception, findings []mode
 	return nil
 }
 
-// requested finds an exception that waits for a decision; another is model.ErrConflict.
+// requested returns an exception that awaits a decision, or model.ErrConflict if it does not.
 func requested(ctx context.Context, s Store, id int64) (model.Exception, error) {
 	e, err := s.Exception(ctx, id)
 	switch {
@@ -83,8 +83,8 @@ func requested(ctx context.Context, s Store, id int64) (model.Exception, error) 
 	return e, err
 }
 
-// Approve makes a requested exception active until a time, the zero time being for ever. Its
-// answer, or else its reason, is the comment on the findings. It returns what that changed.
+// Approve activates a requested exception until a time; the zero time means no end. The answer, or
+// otherwise the request's reason, becomes the comment on the findings. It returns the changes.
 func Approve(
 	ctx context.Context, s Store, id int64, until time.Time, answer string,
 ) (e model.Exception, changed Effect, err error) {
@@ -114,7 +114,7 @@ func Approve(
 	return e, changed, err
 }
 
-// Refuse ends a request with the reason.
+// Refuse ends a request. The answer with the reason is required.
 func Refuse(ctx context.Context, s Store, id int64, answer string) (e model.Exception, err error) {
 	if answer, err = model.ExceptionAnswer(redact.Text(answer), true); err != nil {
 		return e, err
@@ -128,8 +128,8 @@ func Refuse(ctx context.Context, s Store, id int64, answer string) (e model.Exce
 	return s.DecideException(ctx, "refuse", before, e)
 }
 
-// Withdraw ends a request of the user, or of the token that no user made. That of another person
-// is a *model.InvalidError.
+// Withdraw ends a request of the same user, or of the same actor for tokens without a user. It
+// returns a *model.InvalidError for a request of another user.
 func Withdraw(ctx context.Context, s Store, id, userID int64) (model.Exception, error) {
 	before, err := requested(ctx, s, id)
 	if err != nil {
@@ -144,9 +144,9 @@ func Withdraw(ctx context.Context, s Store, id, userID int64) (model.Exception, 
 	return s.DecideException(ctx, "withdraw", before, e)
 }
 
-// Undo takes an approval back: the exception is requested again, or has ended where another request
-// names one of its findings by now. Each finding that it still ignores gets its former triage. Only the
-// approver may; another person gets a *model.InvalidError.
+// Undo reverts an approval: the exception is requested again, or ends if another request includes
+// one of its findings. Each finding that it still ignores gets its former triage. It returns a
+// *model.InvalidError unless the actor is the approver.
 func Undo(ctx context.Context, s Store, id int64) (e model.Exception, changed Effect, err error) {
 	before, err := s.Exception(ctx, id)
 	if err != nil {
@@ -173,8 +173,8 @@ func Undo(ctx context.Context, s Store, id int64) (e model.Exception, changed Ef
 	return e, changed, err
 }
 
-// restore gives lineages that an exception ignores the triage that they had before, and then what
-// other exceptions make of them.
+// restore restores the former triage of lineages that an exception ignores, and then applies other
+// exceptions.
 func restore(ctx context.Context, s Store, e model.Exception) (changed Effect, err error) {
 	events, err := s.TriageEventsBy(ctx, e.Actor(), e.Lineages)
 	if err != nil {

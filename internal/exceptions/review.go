@@ -10,17 +10,18 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Review is what a proposed document would do.
+// Review describes the effect of accepting a proposed document.
 type Review struct {
-	Changes   int             // lineages whose triage would change, were it accepted as a whole
-	Withdraws int             // statements of the document that counts which it no longer makes
-	Counts    map[string]bool // ids of its statements that count already
-	// lineages whose triage would change, were a statement accepted alone, by its id; of those asked for
+	Changes   int             // lineages whose triage would change if the whole document were accepted
+	Withdraws int             // statements in force that it no longer contains
+	Counts    map[string]bool // ids of its statements that are already in force
+	// Alone maps the ids of the given statements to the number of lineages that each would change
+	// if accepted alone.
 	Alone map[string]int
 }
 
-// ReviewVEX tells what AcceptVEX would change, for a proposed document with its
-// statements and for each of some of these alone. It only reads.
+// ReviewVEX returns the changes of AcceptVEX for a proposed document, and for each of the given
+// statements alone. It only reads.
 func ReviewVEX(ctx context.Context, s Store, d model.VEXDocument, shown []model.VEXStatement) (r Review, err error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
@@ -33,8 +34,8 @@ func isProposal(e model.Exception) bool {
 	return e.Document != nil && e.State == model.ExceptionRequested
 }
 
-// ReviewProposals is ReviewVEX, by id, of those exceptions of a list that are proposed documents, each
-// as a whole. It only reads.
+// ReviewProposals returns the reviews, by id, of all proposed documents in a list, without single
+// statements. It only reads.
 func ReviewProposals(ctx context.Context, s Store, documents []model.Exception) (map[int64]Review, error) {
 	if !slices.ContainsFunc(documents, isProposal) {
 		return nil, nil
@@ -93,7 +94,7 @@ func review(
 	return r, nil
 }
 
-// previewRemovingVEX returns what the end of a document would change. It only reads.
+// previewRemovingVEX returns the changes of ending a document. It only reads.
 func previewRemovingVEX(ctx context.Context, s Store, e model.Exception) (changed Effect, err error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
@@ -121,11 +122,11 @@ func previewRemovingVEX(ctx context.Context, s Store, e model.Exception) (change
 	return changed, nil
 }
 
-// supposed is a document as if it counted.
+// supposed is a document that is evaluated as if it were in force.
 type supposed struct {
 	document *model.VEXDocument
 	byName   map[string][]*model.VEXStatement
-	instead  bool // of all that the document of its id says, or of what is about the same
+	instead  bool // replaces the whole document of the same id, or only statements about the same subject
 }
 
 func supposing(d *model.VEXDocument, list []model.VEXStatement, instead bool) *supposed {
@@ -151,7 +152,7 @@ func (v *supposed) changes(j *Judge, c *model.ExceptionCase) bool {
 	return changed
 }
 
-// claims are what would be said of the vulnerability of an occurrence.
+// claims returns the resulting claims on the vulnerability of an occurrence.
 func (v *supposed) claims(o *model.ExceptionOccurrence) (list []model.VEXClaim) {
 	var mine []*model.VEXStatement
 	seen := map[*model.VEXStatement]bool{}
@@ -176,7 +177,7 @@ func (v *supposed) claims(o *model.ExceptionOccurrence) (list []model.VEXClaim) 
 	return list
 }
 
-// supposedOnes are statements of a document, each as if it alone counted.
+// supposedOnes contains statements that are each evaluated as if in force alone.
 type supposedOnes map[string]map[string]*supposed // by name of the vulnerability, by id
 
 func supposedAlone(d *model.VEXDocument, list []model.VEXStatement) supposedOnes {
@@ -193,7 +194,7 @@ func supposedAlone(d *model.VEXDocument, list []model.VEXStatement) supposedOnes
 	return ones
 }
 
-// about are those about the vulnerability of a lineage, by id.
+// about returns the statements about the vulnerability of a lineage, by id.
 func (ones supposedOnes) about(c *model.ExceptionCase) map[string]*supposed {
 	found := map[string]*supposed{}
 	for _, o := range c.Occurrences {

@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// recordAccount keeps what a scan reported and what it did not look at.
+// recordAccount stores the ids of the reported findings and the gaps of a scan.
 func recordAccount(
 	ctx context.Context, s Store, u *Upload, scanID int64, refused model.Refusals, reported []int64,
 ) error {
@@ -17,9 +17,8 @@ func recordAccount(
 	return s.PutScanAccount(ctx, a)
 }
 
-// gaps lists what an upload says it did not look at, each once: files and rules
-// that the scanner gave up or was told to leave out, lockfiles that it could not
-// read, and what of the report could not be taken.
+// gaps lists the distinct gaps of an upload: skipped files and rules, unreadable lockfiles, and
+// refused items of the report.
 func gaps(u *Upload, refused model.Refusals) []model.ScanGap {
 	var list []model.ScanGap
 	told, once := map[string]bool{}, map[model.ScanGap]bool{}

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// pair is a stored finding and the sighting that it is now.
+// pair is a stored finding and the matching result of the current report.
 type pair struct {
 	row      *model.Finding
 	sighting *Sighting
@@ -24,31 +24,32 @@ type pair struct {
 // alignment compares the live findings of a source with the results of a report.
 type alignment struct {
 	scope Scope
-	// bodies are the bodies of the findings in rows, by id. See loads.
+	// bodies contains the bodies of the findings in rows, by id. See loads.
 	bodies map[int64]model.FindingWrite
-	// served has the ids of the rules that ran and whose text is known, by name.
+	// served contains the ids of the rules that ran and whose text is known, by name.
 	served map[string]int64
-	// decided reports whether a stored finding may pair by its code only; owned, whether
-	// a lineage already has the identity of a result.
+	// decided reports whether a stored finding may pair by its code only. owned reports whether a
+	// lineage already has the identity of a result.
 	decided func(*model.Finding) bool
 	owned   func(model.Identity) bool
 
 	clear     []pair // paired without their bodies
 	rows      []*model.Finding
-	sightings []*Sighting     // rows and sightings are what clear leaves
+	sightings []*Sighting     // rows and sightings are those that clear does not contain
 	stays     map[string]bool // each path with results; true if it also has findings
 
 	d       digester
-	shared  map[model.Identity]bool // both sides have them, and standsForCode holds
+	shared  map[model.Identity]bool // identities on both sides for which standsForCode is true
 	texts   bool                    // all code is known as text, not only as a hash
-	silent  bool                    // the code of a finding or result is not known
+	silent  bool                    // the code of a finding or result is unknown
 	strict  map[string]bool         // rules whose group includes the pattern
-	binds   map[string]bool         // rules of which every result binds metavariables
+	binds   map[string]bool         // rules for which every result binds metavariables
 	renamed map[string]string       // old names of rules, to new ones
 	masked  map[model.Digest]bool   // redacted texts of findings that were stored unredacted
 }
 
-// newAlignment pairs what it can without bodies. This saves most reads of an import.
+// newAlignment pairs findings and results without reading bodies. This avoids most reads of an
+// import.
 func newAlignment(
 	rows []*model.Finding, sightings []*Sighting, links func(*Sighting) weblink.Links, scope Scope,
 ) *alignment {
@@ -80,7 +81,7 @@ func newAlignment(
 	return a
 }
 
-// brief is a finding or result without its body.
+// brief returns a finding or result without its body.
 func (a *alignment) brief(f *model.Finding, content model.Digest) align.Brief {
 	b := align.Brief{Path: f.Path, Content: content}
 	if f.CodeHash != (model.Digest{}) {
@@ -89,7 +90,7 @@ func (a *alignment) brief(f *model.Finding, content model.Digest) align.Brief {
 	return b
 }
 
-// loads returns the ids of the findings in rows that may pair, so that their bodies are needed.
+// loads returns the ids of the findings in rows that may pair. Only their bodies are needed.
 func (a *alignment) loads() (ids []int64) {
 	comes, has := false, map[string]bool{}
 	for _, s := range a.sightings {
@@ -110,8 +111,8 @@ func (a *alignment) told(path string) bool {
 	return told
 }
 
-// alone reports whether a file that only one side has is gone or new. Only full scans know
-// that a file is gone.
+// alone reports whether a file that only one side has was removed or added. Only full scans can
+// show that a file was removed.
 func (a *alignment) alone(path string) bool {
 	switch {
 	case !a.scope.Full || a.scope.Failed:
@@ -122,8 +123,8 @@ func (a *alignment) alone(path string) bool {
 	return a.scope.isGone(path)
 }
 
-// pairs returns the pairs of newAlignment and those of package align. It fails if a stored
-// body cannot be read.
+// pairs returns the pairs of newAlignment and those of package align. It fails if a stored body
+// cannot be decoded.
 func (a *alignment) pairs() ([]pair, error) {
 	loads := map[int64]bool{}
 	for _, id := range a.loads() {
@@ -152,7 +153,7 @@ func (a *alignment) pairs() ([]pair, error) {
 	return a.clear, nil
 }
 
-// prepare decides which properties of the two sides are compared.
+// prepare selects the properties that are compared.
 func (a *alignment) prepare(old []*model.Finding, next []*Sighting) {
 	stands := map[model.Identity]bool{}
 	told, running := map[string]bool{}, map[string]bool{}
@@ -178,8 +179,8 @@ func (a *alignment) prepare(old []*model.Finding, next []*Sighting) {
 	a.renamed = renamedRules(running, told)
 }
 
-// standsForCode reports whether a finding's identity does not depend on its place in the
-// file: the identity of a secret, a dependency, or a scanner's own fingerprint.
+// standsForCode reports whether a finding's identity is independent of its place in the file. This
+// applies to secrets, dependencies and a scanner's own fingerprint.
 func standsForCode(f *model.Finding) bool {
 	switch f.Identity.Kind {
 	case model.IdentityOwn:
@@ -190,8 +191,8 @@ func standsForCode(f *model.Finding) bool {
 	return true
 }
 
-// renamedRules maps rules that only the stored side has to rules that only the report has,
-// if they differ only by the folder that Semgrep puts before the name.
+// renamedRules maps stored rules to reported rules with another folder before their name. Semgrep
+// prefixes the name with the folder. Rules that both sides have are excluded.
 func renamedRules(had, has map[string]bool) map[string]string {
 	type both struct{ old, next []string }
 	names := map[string]*both{}
@@ -221,10 +222,10 @@ func renamedRules(had, has map[string]bool) map[string]string {
 	return renamed
 }
 
-// lastPart is the name of a rule without the folders that it was loaded from.
+// lastPart returns the name of a rule without the folders that it was loaded from.
 func lastPart(rule string) string { return rule[strings.LastIndexByte(rule, '.')+1:] }
 
-// row has what is known of both findings and results.
+// row returns the properties that findings and results have in common.
 func (a *alignment) row(f *model.Finding, rule, code string, column int) align.Row {
 	r := align.Row{Path: f.Path, Rule: rule, Line: f.Line, Code: f.CodeHash, Loose: f.CodeHash}
 	a.d.start("group").str(rule)
@@ -242,8 +243,8 @@ func (a *alignment) row(f *model.Finding, rule, code string, column int) align.R
 	case f.Package != "":
 		r.Loose = a.d.start("package").str(f.Package).sum()
 	case f.IssueType == model.Secrets && f.PatternHash != model.Digest{}:
-		r.Loose = f.PatternHash // the secret, on whatever line
-	case strings.Contains(code, model.Redacted): // only the hash distinguishes what was taken out
+		r.Loose = f.PatternHash // the secret, on any line
+	case strings.Contains(code, model.Redacted): // only the hash distinguishes redacted text
 	case a.texts && code != "" && r.Code != model.Digest{}:
 		r.Loose = a.d.start("loose").str(align.Loose(f.Path, code, column)).sum()
 	}
@@ -255,21 +256,21 @@ func (a *alignment) row(f *model.Finding, rule, code string, column int) align.R
 
 var numbers = regexp.MustCompile(`[0-9]+`)
 
-// named adds the scanner's own id of a match, together with its code.
+// named adds the scanner's own id of a match, combined with its code.
 func (a *alignment) named(r *align.Row, f *model.Finding, matchBasedID string) {
 	if detailLevel(f) == 2 {
 		r.Exact = a.d.start("match").str(model.FormulaGroup(matchBasedID)).digest(f.CodeHash).sum()
 	}
 }
 
-// place adds the place of a match, its message and, if all code is known, the matched text.
-// Muted matches differ from others, because a report may leave them out.
+// place adds the location of a match, its message and, if all code is known, the matched text.
+// Muted matches differ from others, because a report may omit them.
 func (a *alignment) place(r *align.Row, f *model.Finding, at model.WireLocation, message, code string) {
 	r.Column, r.EndLine, r.EndColumn = at.Column, at.EndLine, at.EndColumn
 	if a.strict[r.Rule] && a.binds[r.Rule] { // the group includes the matched code, so a difference in length is layout
 		r.EndLine, r.EndColumn = r.Line, r.Column+1
 	}
-	if f.IssueType == model.Secrets { // a redacted report has other messages
+	if f.IssueType == model.Secrets { // redacted reports have other messages
 		message = ""
 	}
 	message = strings.ReplaceAll(message, path.Base(at.FilePath), "")
@@ -280,7 +281,8 @@ func (a *alignment) place(r *align.Row, f *model.Finding, at model.WireLocation,
 	r.Message = a.d.sum()
 }
 
-// matchText cuts a one-line match out of its line. If code is not that line, it is returned whole.
+// matchText extracts a one-line match from its line. It returns code unchanged if code is not that
+// line.
 func matchText(code string, at model.WireLocation) string {
 	if at.Line != at.EndLine || at.Column < 1 || at.EndColumn < at.Column || at.EndColumn-1 > len(code) {
 		return code
@@ -288,8 +290,8 @@ func matchText(code string, at model.WireLocation) string {
 	return code[at.Column-1 : at.EndColumn-1]
 }
 
-// said is what the alignment needs of a finding's body and evidence.
-type said struct { // of model.Body
+// said contains the parts of a finding's body and evidence that the alignment compares.
+type said struct { // JSON fields of model.Body
 	Location     model.WireLocation `json:"location"`
 	MatchBasedID string             `json:"match_based_id"`
 	RuleMessage  string             `json:"rule_message"`
@@ -297,8 +299,8 @@ type said struct { // of model.Body
 	masked       model.Digest // of the redacted text; zero if redacting changes nothing
 }
 
-// maskOld redacts findings that were stored by a version that knew fewer kinds of credentials.
-// They pair by their redacted text, so that they keep their decisions.
+// maskOld redacts findings that were stored by a version with fewer credential patterns. They pair
+// by their redacted text, which preserves their decisions.
 func (a *alignment) maskOld(said []said, next []*Sighting) {
 	a.masked = map[model.Digest]bool{}
 	holdsMark := func(s *Sighting) bool { return strings.Contains(s.Result.Message+s.Result.Code, redact.Mark) }
@@ -318,8 +320,7 @@ func (a *alignment) text(message, code string) model.Digest {
 	return a.d.start("text").str(normalCode(message), normalCode(code)).sum()
 }
 
-// read decodes the bodies of findings. It clears texts if the code of one is known only as a
-// hash.
+// read decodes the bodies of findings. It clears texts if the code of one is known only as a hash.
 func (a *alignment) read(rows []*model.Finding) ([]said, error) {
 	out := make([]said, len(rows))
 	for i, f := range rows {

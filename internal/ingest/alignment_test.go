@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// TestNewlyMaskedTextIsTheSame: a finding that was stored before a form of credentials was
-// known keeps its id and its decision once its text comes without the credential.
+// TestNewlyMaskedTextIsTheSame checks that a finding stored before a credential pattern existed
+// keeps its id and triage after redaction.
 func TestNewlyMaskedTextIsTheSame(t *testing.T) {
 	const secret = "k3y.Qw8zRt5yUi2oPa7s"
 	was := model.Result{

@@ -8,12 +8,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// maxScans bounds the scans of one upload, each of which takes about a millisecond of
-// the transaction that other uploads wait for.
+// maxScans limits the scans of one upload. Each takes about a millisecond of the transaction, which
+// blocks other uploads.
 const maxScans = 100
 
-// ApplyAll takes in all that was read of one request, a scan for each source
-// (docs/reference/scans.md), in one transaction: all or none. The reports are used up.
+// ApplyAll imports all reports of one request in one transaction, with one scan for each source
+// (docs/reference/scans.md). It releases the results of the reports, which must not be used
+// afterwards.
 func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, reports []*model.Report) ([]Summary, error) {
 	if len(reports) > maxScans {
 		return nil, fmt.Errorf("the upload is %w: it would make %d scans; send at most %d at once",
@@ -28,7 +29,7 @@ func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, report
 		}
 	}
 	if len(reports) != 1 {
-		upload.Digest = model.Digest{} // a scan of several knows nothing of the others
+		upload.Digest = model.Digest{} // the digest identifies the whole request, not one scan of several
 	}
 	summaries := make([]Summary, 0, len(reports))
 	for _, report := range vexFirst(reports) {
@@ -43,8 +44,8 @@ func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, report
 	return summaries, nil
 }
 
-// tellDropped says of proposals that are gone by the end of their own upload, for
-// room or for another of their name, that they are: no receipt names what is not held.
+// tellDropped marks proposals that were dropped later in the same upload. Limits or another
+// proposal of the same name are the cause. Receipts must only refer to stored documents.
 func tellDropped(summaries []Summary) {
 	gone, own := map[int64]bool{}, map[int64]bool{}
 	type scope struct{ name, ref string }

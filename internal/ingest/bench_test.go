@@ -9,7 +9,7 @@ import (
 
 const benchFindings = 10_000
 
-// benchReport has as many results as a large repository.
+// benchReport returns a report with as many results as a large repository.
 func benchReport() *model.Report {
 	results := make([]model.Result, benchFindings)
 	for i := range results {
@@ -26,8 +26,8 @@ func benchFacts(sightings []Sighting) Facts {
 	return Facts{ProjectID: 1, Ref: "refs/heads/main", Source: "semgrep", ScanID: 1, Scope: scopeOf(&u, sightings), RuleIDs: map[*model.Rule]int64{eqeq: 1}}
 }
 
-// BenchmarkLimit is what the others are compared with: the same identities put
-// into a map and found there again.
+// BenchmarkLimit is the baseline of the other benchmarks: it adds the same identities to a map and
+// looks them up.
 func BenchmarkLimit(b *testing.B) {
 	sightings, _ := Observe(benchReport())
 	for b.Loop() {
@@ -52,7 +52,7 @@ func BenchmarkObserve(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanFirst is a first import: every row is new, with its body.
+// BenchmarkPlanFirst plans a first import: every row is new, with its body.
 func BenchmarkPlanFirst(b *testing.B) {
 	sightings, _ := Observe(benchReport())
 	facts := benchFacts(sightings)
@@ -63,7 +63,7 @@ func BenchmarkPlanFirst(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanSame is the next scan of what did not change.
+// BenchmarkPlanSame plans a scan without changes.
 func BenchmarkPlanSame(b *testing.B) {
 	sightings, _ := Observe(benchReport())
 	facts := benchFacts(sightings)
@@ -75,7 +75,7 @@ func BenchmarkPlanSame(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanMoved moves every file.
+// BenchmarkPlanMoved plans a scan in which every file moved.
 func BenchmarkPlanMoved(b *testing.B) {
 	sightings, _ := Observe(benchReport())
 	stored := storedRows(b, sightings, benchFacts(sightings))

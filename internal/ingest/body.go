@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// encodeBody writes what readers see of a sighting: its body and its evidence.
+// encodeBody encodes the body and the evidence of a sighting, which the API returns.
 func encodeBody(s *Sighting, links weblink.Links) (body, evidence []byte, err error) {
 	r, b := s.Result, bodyOf(s, links)
 	e := model.Evidence{DataFlow: r.DataFlow, Blocking: r.Blocking}
@@ -28,7 +28,7 @@ func encodeBody(s *Sighting, links weblink.Links) (body, evidence []byte, err er
 	return body, []byte(text), err
 }
 
-// bodyOf is what a sighting tells readers.
+// bodyOf returns the body of a sighting.
 func bodyOf(s *Sighting, links weblink.Links) model.Body {
 	r := s.Result
 	at := wireLocation(r)
@@ -42,8 +42,8 @@ func bodyOf(s *Sighting, links weblink.Links) model.Body {
 	return b
 }
 
-// message is the expanded one. A result of a secrets rule that says nothing of
-// its secret may still hold it in its message, so the template stands in.
+// message returns the expanded message. A result of a secrets rule without data about the secret
+// may contain the secret in its message, so the rule's template is used instead.
 func message(s *Sighting) string {
 	if s.Finding.IssueType == model.Secrets && s.Result.Secret == nil {
 		return s.Result.Rule.Message
@@ -83,7 +83,7 @@ func nonEmpty(s string) *string {
 	return &s
 }
 
-// toJSON encodes without turning <, > and & into escapes.
+// toJSON encodes a value without escaping <, > and &.
 func toJSON(v any) (string, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

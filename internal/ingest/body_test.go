@@ -90,7 +90,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// decode reads members, whose order means nothing.
+// decode decodes JSON members, whose order is irrelevant.
 func decode(t *testing.T, members string) (out map[string]any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte("{"+members+"}"), &out); err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// teaching is a reading that calls its rule one for secrets.
+// teaching is a reading that declares its rule a secrets rule.
 type teaching struct{ reports []*model.Report }
 
 func (r teaching) Reports(func(tool, rule string) bool) []*model.Report { return r.reports }
 
-// taught is an upload that says of a rule of findings of code that it looks for
-// secrets, and has one of them as a secret already.
+// taught returns an upload that declares a rule a secrets rule and reports some results as secrets.
+// The rule has stored code findings.
 func taught(rule string, results ...model.Result) teaching {
 	secrets := &model.Rule{Name: rule, IssueType: model.Secrets, Message: "template", SecretType: "Example"}
 	for i := range results {
@@ -31,8 +31,8 @@ func taught(rule string, results ...model.Result) teaching {
 	return teaching{[]*model.Report{{Tool: "semgrep", Rules: []*model.Rule{secrets}, Results: results}}}
 }
 
-// TestSettleRewritesFindings draws findings of a rule and decisions on them. Then a report
-// says that the rule looks for secrets.
+// TestSettleRewritesFindings draws findings of a rule and decisions on them. A report then declares
+// the rule a secrets rule.
 func TestSettleRewritesFindings(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newMemory()
@@ -90,7 +90,7 @@ func TestSettleRewritesFindings(t *testing.T) {
 	})
 }
 
-// decide has people decide about some findings.
+// decide adds decisions to some findings.
 func (m *memory) decide(rt *rapid.T) {
 	for id := range m.nextID {
 		f := m.rows[id]
@@ -104,7 +104,7 @@ func (m *memory) decide(rt *rapid.T) {
 	}
 }
 
-// checkConcealed looks for what could be guessed from.
+// checkConcealed checks that no stored data reveals a secret.
 func (m *memory) checkConcealed(rt *rapid.T) {
 	if err := m.checkRows(); err != nil {
 		rt.Fatal(err)
@@ -124,8 +124,9 @@ func (m *memory) checkConcealed(rt *rapid.T) {
 	}
 }
 
-// TestTheReportThatTellsContinuesFindings: it has the secrets with their hashes, on other
-// lines. Two places of one secret are one result, so that nothing continues the other.
+// TestTheReportThatTellsContinuesFindings checks a report that contains the secrets with their
+// hashes, on other lines. Two places of one secret are one result, so one of the findings has no
+// continuation.
 func TestTheReportThatTellsContinuesFindings(t *testing.T) {
 	hidden := func(line int, code string) model.Result {
 		r := result(eqeq, "a.py", line, "")
@@ -177,14 +178,14 @@ func TestTheReportThatTellsContinuesFindings(t *testing.T) {
 	}
 }
 
-// coded is a result of code of a.py.
+// coded returns a result with code in a.py.
 func coded(line int, code string) model.Result {
 	r := result(eqeq, "a.py", line, code)
 	r.CodeHash, r.MatchBasedID = code, fmt.Sprintf("a.py %s %d", code, line)
 	return r
 }
 
-// TestRulesOfOtherToolsAreNotMeant: names are a tool's own.
+// TestRulesOfOtherToolsAreNotMeant checks that rule names are scoped to their tool.
 func TestRulesOfOtherToolsAreNotMeant(t *testing.T) {
 	m := newMemory()
 	other := full(result(eqeq, "a.py", 3, "raw"))
@@ -203,8 +204,8 @@ func TestRulesOfOtherToolsAreNotMeant(t *testing.T) {
 	}
 }
 
-// TestAPolicyTeachesToo: a rule that is served as one for secrets is known with
-// the next upload, whatever that is of.
+// TestAPolicyTeachesToo checks that a rule served as a secrets rule takes effect with the next
+// upload of any kind.
 func TestAPolicyTeachesToo(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(result(eqeq, "a.py", 3, "raw")))
@@ -222,8 +223,8 @@ func TestAPolicyTeachesToo(t *testing.T) {
 	}
 }
 
-// TestBranchesKeepOneDecision: a secret of a branch and that of the primary one stay of
-// one lineage, whichever is scanned first once the rule is known.
+// TestBranchesKeepOneDecision checks that a secret on two branches remains in one lineage,
+// regardless of the order of scans.
 func TestBranchesKeepOneDecision(t *testing.T) {
 	for _, order := range [][]string{{"main", "topic"}, {"topic", "main"}} {
 		m := newMemory()

@@ -9,11 +9,11 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// digester gathers the fields of one thing, each with its length, so that no
-// two lists of fields give the same bytes.
+// digester collects fields for a digest. Each field is preceded by its length, so that different
+// lists of fields never produce equal bytes.
 type digester struct{ buf []byte }
 
-// start begins a digest; the domain keeps those of different things apart.
+// start begins a digest. The domain separates digests of different kinds.
 func (d *digester) start(domain string) *digester {
 	d.buf = d.buf[:0]
 	return d.str(domain)
@@ -56,8 +56,8 @@ func (d *digester) sum() model.Digest {
 	return model.Digest(full[:len(model.Digest{})])
 }
 
-// content is the digest of all that the scanner said of one result but whether
-// it is muted, which is the row's state.
+// content returns the digest of a result. It excludes the muted flag, which is stored as the
+// finding's state.
 func (d *digester) content(r *model.Result) model.Digest {
 	l := r.Location
 	d.start("content 1").str(r.Rule.Name, r.Path, r.Message, r.MatchBasedID, r.SyntacticID, r.Fingerprint,
@@ -91,9 +91,9 @@ func (d *digester) dependency(v *model.Vulnerable) {
 	}
 }
 
-// keptDigest returns the digest that a scan stores for an identical upload: Upload.Digest if the stored
-// findings contain everything the report says. Otherwise it returns a digest that no upload
-// has, so the same report is parsed each time.
+// keptDigest returns the digest that a scan stores for an identical upload. This is Upload.Digest
+// if the stored findings contain everything in the report. Otherwise it is a digest that no upload
+// has, so that the same report is always parsed.
 func (u *Upload) keptDigest(
 	s Store, sum *Summary, scan model.Scan, sightings []Sighting, inventories []model.InventoryStatement,
 ) model.Digest {
@@ -108,8 +108,8 @@ func (u *Upload) keptDigest(
 	return d.start("upload that is read each time").num(s.Now().UnixMicro()).str(u.source(), u.Ref).sum()
 }
 
-// linkedContent is a result's digest together with what its body says beyond it: the
-// repository that its links lead to. The commit is no part, or each scan would write every body anew.
+// linkedContent returns the digest of a result and the repository that its links point to. It
+// excludes the commit, because otherwise each scan would rewrite every body.
 func linkedContent(links weblink.Links, result model.Digest) model.Digest {
 	if links.Repository() == "" {
 		return result

@@ -1,6 +1,4 @@
-// Package ingest turns a report and what is stored into changes: identity,
-// lineage, life of findings, inventory, idempotency (docs/explanation).
-//
-// It decides and knows no format, no SQL and no HTTP: reports come read, and
-// the storage that it needs is declared here.
+// Package ingest computes and stores the changes of a report: identities, lineages, states of
+// findings and inventories. It expects parsed reports and imports no format, SQL or HTTP code.
+// Store declares the storage that it needs.
 package ingest

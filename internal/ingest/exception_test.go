@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// exemptWorld does on a real store what random people, scans and clocks do, and
-// keeps beside it what each finding's triage should be.
+// exemptWorld applies random decisions, scans and time steps to a real store, and tracks the
+// expected triage of each finding.
 type exemptWorld struct {
 	t     *rapid.T
 	s     *store.Store
@@ -33,7 +33,7 @@ type exemptFinding struct {
 	live                map[string]bool // by ref
 	state               model.TriageState
 	person              bool
-	by                  int64 // the exception that ignores it; 0 where none does
+	by                  int64 // the exception that ignores it, or 0
 }
 
 var (
@@ -50,7 +50,7 @@ func (w *exemptWorld) update(fn func(ctx context.Context, tx *store.Tx) error) {
 
 func exemptKey(project, rule, path string) string { return project + " " + rule + " " + path }
 
-// upload scans a ref in full.
+// upload applies a full scan of a ref.
 func (w *exemptWorld) upload() {
 	project := rapid.SampledFrom(exemptProjects).Draw(w.t, "project")
 	ref := rapid.SampledFrom([]string{"main", "dev"}).Draw(w.t, "ref")
@@ -93,7 +93,7 @@ func (w *exemptWorld) upload() {
 	w.judge()
 }
 
-// judge is the rule, finding by finding.
+// judge computes the expected state of each finding.
 func (w *exemptWorld) judge() {
 	for _, f := range w.found {
 		var by []int64
@@ -147,7 +147,7 @@ func (w *exemptWorld) unexcept() {
 	w.judge()
 }
 
-// decide has a person triage a finding.
+// decide triages a finding as a person.
 func (w *exemptWorld) decide() {
 	key := exemptKey(rapid.SampledFrom(exemptProjects).Draw(w.t, "project"), rapid.SampledFrom(exemptRules).Draw(w.t, "rule"), rapid.SampledFrom(exemptPaths).Draw(w.t, "path"))
 	f := w.found[key]
@@ -187,7 +187,7 @@ func (w *exemptWorld) lineage(ctx context.Context, tx *store.Tx, f *exemptFindin
 	return model.Lineage{}
 }
 
-// compare holds the store against what should be, and the trail against both.
+// compare checks the store and its history against the expected states.
 func (w *exemptWorld) compare(step string) {
 	err := w.s.View(w.t.Context(), w.id, func(ctx context.Context, tx *store.Tx) error {
 		due, err := exceptions.FindDue(ctx, tx)
@@ -212,7 +212,7 @@ func (w *exemptWorld) compare(step string) {
 	}
 }
 
-// TestExceptionsFollowTheModel mixes exceptions, people, uploads and time.
+// TestExceptionsFollowTheModel mixes exceptions, decisions, uploads and time.
 func TestExceptionsFollowTheModel(t *testing.T) {
 	storetest.Checks(t, *storeChecks)
 	for _, engine := range storetest.Engines {

@@ -10,19 +10,17 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// Follow brings the advisories' findings of a ref in line with what the
-// advisories say of its inventory, through the ordinary life of findings
-// (docs/explanation/life-of-a-finding.md). It runs after an upload to the ref, with the scan, and
-// when advisories changed, with scan 0; at is when findings come and go. It breaks off with the
-// context's error when that ends.
+// Follow updates the advisories' findings of a ref to match the advisories for its inventory
+// (docs/explanation/life-of-a-finding.md). It runs after an upload to the ref, with the upload's
+// scan, and after advisories change, with scan 0. The findings change at the time at. It returns
+// the context's error if the context ends.
 //
-//   - A match is a finding, unless a live one of a scanner says the same: then
-//     the advisories' own is removed. Both are one lineage either way.
-//   - Where there is no match any more and the version is still there, nobody
-//     fixed anything: removed. Else fixed.
-//   - Groups that became one keep their oldest finding.
-//   - What people were at goes on when a scanner's finding ends in the same
-//     commit as the advisories' takes its place.
+//   - A match is a finding, unless a live finding of a scanner reports the same. Then the
+//     advisories' finding is removed. Both share a lineage in either case.
+//   - A finding without a match is removed if the version is still in use, and fixed otherwise.
+//   - Groups that were merged retain their oldest finding.
+//   - Triage continues if a scanner's finding closes in the commit in which the advisories'
+//     finding replaces it.
 func Follow(
 	ctx context.Context, s Store, ex Exceptions, project model.Project, advised model.Advised, scanID int64, at time.Time,
 ) (Summary, error) {
@@ -53,7 +51,7 @@ func newFollower(s Store, project model.Project, advised model.Advised, scanID i
 	return f
 }
 
-// decide plans what follows, of what was read.
+// decide plans the changes from the stored findings that were read.
 func (f *follower) decide(ctx context.Context, ruleIDs map[*model.Rule]int64) (err error) {
 	f.plan.lineages, f.plan.beside = newJoiner(f.stored), f.stored.beside
 	f.plan.RuleIDs, f.plan.Scope = ruleIDs, f.scope()
@@ -72,9 +70,9 @@ func (f *follower) decide(ctx context.Context, ruleIDs map[*model.Rule]int64) (e
 	return f.explainRemovals(f.stored.Findings)
 }
 
-// followAdvisories asks the advisories where the upload can have changed their answer:
-// by what lockfiles hold, or by what a scanner says of dependencies. before are the
-// findings of the source before the upload.
+// followAdvisories evaluates the advisories if the upload can have changed their result. This
+// requires lockfiles or dependency findings, in the upload or in before. The argument before
+// contains the findings of the source before the upload.
 func (a *application) followAdvisories(ctx context.Context, before []model.Finding) error {
 	sca := func(f model.Finding) bool { return f.IssueType == model.SCA }
 	if a.upload.Advised == nil || !a.scan.Products.Has(model.SCA) && a.sum.Lockfiles == 0 &&
@@ -92,26 +90,26 @@ func (a *application) followAdvisories(ctx context.Context, before []model.Findi
 	return a.s.RefreshScores(ctx, []model.ProjectRef{{ProjectID: a.project.ID, Ref: a.scan.Ref}})
 }
 
-// follower is one ref on its way to what the advisories say of it.
+// follower updates the findings of one ref from the advisories.
 type follower struct {
 	model.Advised
 	s        Store
 	project  model.Project
 	plan     planner
-	standing beside          // keeps lineages apart
-	united   map[int64]int64 // findings that are one by now, to those that stay
+	standing beside          // lineages that must remain separate
+	united   map[int64]int64 // findings that were merged, to the findings that remain
 
 	sightings []Sighting                       // one for each match
-	covered   map[model.Identity]model.Subject // the finding of a scanner that stands for the match
-	scans     map[model.Identity]int64         // that brought the lockfile
+	covered   map[model.Identity]model.Subject // the scanner's finding that replaces the match
+	scans     map[model.Identity]int64         // the scan that stated the lockfile
 
 	hasWork bool            // whether there is a match, or a finding of the advisories
-	rows    []model.Finding // of the advisories on the ref, those that are concerned
+	rows    []model.Finding // findings of the advisories on the ref, limited by concerned
 	stored  Stored
 	sum     Summary
 }
 
-// observeMatches makes a sighting of each match. It breaks off when the context
+// observeMatches creates a sighting for each match. It returns the context's error if the context
 // ends.
 func (f *follower) observeMatches(ctx context.Context) error {
 	o := observer{tool: model.SourceAdvisories}
@@ -135,7 +133,7 @@ func (f *follower) observeMatches(ctx context.Context) error {
 	return nil
 }
 
-// match makes a sighting of what the advisories say.
+// match creates a sighting for a match of the advisories.
 func (o *observer) match(m *model.Match) Sighting {
 	r := &model.Result{
 		Rule: m.Rule, Path: m.Dependency.Lockfile,
@@ -145,8 +143,8 @@ func (o *observer) match(m *model.Match) Sighting {
 	return Sighting{Result: r, Finding: o.row(digestedResult{r, o.d.content(r)}, o.d.advised(m, m.Group), o.codeHash(r))}
 }
 
-// concerned are the rows that were asked about, or are of a match: what is said of some
-// packages changes no finding of another.
+// concerned returns the rows that were queried or that belong to a match. A partial query must not
+// change findings of other packages.
 func (f *follower) concerned(rows []model.Finding) []model.Finding {
 	var d digester
 	matched := map[model.Identity]bool{}
@@ -169,13 +167,13 @@ func (f *follower) twins(i int) []model.Subject {
 	return nil
 }
 
-// advised is the identity of a match under one of its groups.
+// advised returns the identity of a match under one of its groups.
 func (d *digester) advised(m *model.Match, group int64) model.Identity {
 	hash := d.start("advised 1").num(group).str(m.Dependency.Lockfile, m.Package).sum()
 	return model.Identity{Kind: model.IdentityDependency, Hash: hash}
 }
 
-// everAdvised are the identities of a match under all its groups, its own first.
+// everAdvised returns the identities of a match under all its groups, the current one first.
 func (d *digester) everAdvised(m *model.Match) []model.Identity {
 	ids := []model.Identity{d.advised(m, m.Group)}
 	for _, former := range m.Former {
@@ -184,8 +182,8 @@ func (d *digester) everAdvised(m *model.Match) []model.Identity {
 	return ids
 }
 
-// scope judges the findings that no match stands for any more. The lockfiles in
-// force are where it was searched: what left with its lockfile may have moved.
+// scope returns the scope that closes findings without a match. Its searched files are the
+// lockfiles in force, because a finding may have moved away from a removed lockfile.
 func (f *follower) scope() Scope {
 	searched := f.Lockfiles
 	if searched == nil {
@@ -205,7 +203,7 @@ func (f *follower) scope() Scope {
 	}}
 }
 
-// uncoveredSightings are the sightings that no finding of a scanner stands for.
+// uncoveredSightings returns the sightings that no finding of a scanner replaces.
 func (f *follower) uncoveredSightings() []Sighting {
 	return slices.DeleteFunc(slices.Clone(f.sightings), func(s Sighting) bool { return f.isCovered(s.Finding.Identity) })
 }
@@ -215,8 +213,8 @@ func (f *follower) isCovered(id model.Identity) bool {
 	return covered
 }
 
-// attributeToScans names the scan that brought the lockfile as the one that saw a new
-// finding first: advisories make no scan. What news of theirs made stays marked.
+// attributeToScans sets the first scan of a new finding to the scan that stated the lockfile.
+// Advisories have no scan. Unscanned marks findings that changed advisories produced.
 func (f *follower) attributeToScans() {
 	for i := range f.plan.changes.Added {
 		w := &f.plan.changes.Added[i]

@@ -9,12 +9,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// FollowAll is Follow of several refs when advisories changed, with their scores. They are
-// written together. It returns what became of each, in the same order.
+// FollowAll runs Follow for several refs after advisories changed, and refreshes their scores. It
+// writes all changes together and returns one result for each ref, in the same order.
 //
-// A ref waits, and nothing of it is written, behind another one of its project that
-// changes: what the first writes belongs to what the second has to be read with. Those
-// wait too that come behind the ref with which so many findings changed, or more.
+// A ref is postponed if an earlier ref of its project changes, because it must be read after that
+// ref is written. Refs are also postponed once most or more findings have changed.
 func FollowAll(
 	ctx context.Context, s Store, ex Exceptions, list []model.Advised, at time.Time, most int,
 ) ([]model.Followed, error) {
@@ -43,12 +42,12 @@ func FollowAll(
 	return out, s.RefreshScores(ctx, done)
 }
 
-// followers are refs that follow together.
+// followers are refs that are updated together.
 type followers []*follower
 
-// ready are those that need not wait; see FollowAll.
+// ready returns the refs that are not postponed. See FollowAll.
 func (all followers) ready(most int) (out followers) {
-	changed := map[int64]int{} // findings of the first ref of a project that changes
+	changed := map[int64]int{} // changed findings of the first ref of a project that changes
 	total := 0
 	for _, f := range all {
 		n, waits := changed[f.project.ID]
@@ -66,15 +65,15 @@ func (all followers) ready(most int) (out followers) {
 	return out
 }
 
-// any reports whether anything changes.
+// any reports whether there are changes to write.
 func (c *Changes) any() bool {
 	return len(c.Added)+len(c.Lineages)+len(c.Updated)+len(c.Links)+len(c.Merges)+len(c.Triage)+len(c.Events) > 0
 }
 
-// findings is how many findings change.
+// findings returns the number of changed findings.
 func (c *Changes) findings() int { return len(c.Added) + len(c.Items) }
 
-// withWork are those of which there is something to judge.
+// withWork returns the refs with matches or stored findings.
 func (all followers) withWork() (out followers) {
 	for _, f := range all {
 		if f.hasWork {
@@ -84,7 +83,7 @@ func (all followers) withWork() (out followers) {
 	return out
 }
 
-// plan reads what stands on the refs, and plans what changes.
+// plan reads the stored findings of the refs and plans their changes.
 func (all followers) plan(ctx context.Context, s Store) error {
 	for _, f := range all {
 		rows, err := s.Findings(ctx, f.project.ID, f.Ref, model.SourceAdvisories)
@@ -117,7 +116,7 @@ func (all followers) plan(ctx context.Context, s Store) error {
 	return nil
 }
 
-// load reads the lineages of all that the plan may join.
+// load reads all lineages that the plan may join.
 func (f *follower) load(ctx context.Context) (err error) {
 	var d digester
 	var ids []model.Identity
@@ -170,7 +169,7 @@ func (all followers) rules(ctx context.Context, s Store) (map[*model.Rule]int64,
 	return out, nil
 }
 
-// write writes what was planned.
+// write stores the planned changes.
 func (all followers) write(ctx context.Context, s Store, ex Exceptions) error {
 	all = all.withWork()
 	if len(all) == 0 {
@@ -188,8 +187,8 @@ func (all followers) write(ctx context.Context, s Store, ex Exceptions) error {
 	return s.Supplement(ctx, known)
 }
 
-// supplements are what the advisories know, for the findings of scanners that stand
-// for theirs.
+// supplements returns the fixes and severities from the advisories for findings of scanners that
+// replace a match.
 func (f *follower) supplements() map[int64]model.Supplement {
 	out := map[int64]model.Supplement{}
 	for i := range f.Matches {

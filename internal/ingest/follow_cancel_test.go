@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// advisedMatch is what the advisories say of npm a 1 in a.lock.
+// advisedMatch returns the advisories' match for npm package a 1 in a.lock.
 func advisedMatch(projectID int64, ref string) model.Advised {
 	return model.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}, Lockfiles: []string{"a.lock"}, Matches: []model.Match{{
 		Group: 1, Package: "npm/a", Severity: model.SeverityHigh, Rule: &model.Rule{Name: "CVE-2024-1", IssueType: model.SCA}, Message: "affected",
@@ -20,7 +20,7 @@ func advisedMatch(projectID int64, ref string) model.Advised {
 	}}}
 }
 
-// asking is an upload of a lockfile that asks the advisories.
+// asking returns an upload of a lockfile that evaluates the advisories.
 func asking(project string, advised func(ctx context.Context, projectID int64, ref string, stated []model.Holding) (model.Advised, error)) Upload {
 	report := model.Report{Tool: "inventory", Products: model.Products(0).With(model.SCA), Inventories: []model.Inventory{
 		{Lockfile: "a.lock", Dependencies: []model.Dependency{{Ecosystem: "npm", Name: "a", Version: "1"}}},
@@ -28,7 +28,7 @@ func asking(project string, advised func(ctx context.Context, projectID int64, r
 	return Upload{Project: model.Project{Name: project}, Ref: "refs/heads/main", Full: true, Report: &report, Advised: advised}
 }
 
-// TestFollowEndsWithItsContext has a store that does not look at contexts.
+// TestFollowEndsWithItsContext uses a store that ignores contexts.
 func TestFollowEndsWithItsContext(t *testing.T) {
 	f := newFollowed()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -41,9 +41,8 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestAnUploadWhoseRequestEndsLeavesNothing ends the request while advisories
-// are followed: nothing of the upload stays, and the next one finds the
-// database free.
+// TestAnUploadWhoseRequestEndsLeavesNothing cancels the request while advisories are evaluated.
+// Nothing of the upload is stored, and the next upload can lock the database.
 func TestAnUploadWhoseRequestEndsLeavesNothing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

@@ -11,20 +11,20 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// shelf is docs/reference/advisories.md said once more, for one project, as plainly as
-// possible: advisories, what lockfiles hold, what a scanner says, and the
-// findings that follow, in lockfiles that do not move. Versions are small numbers.
+// shelf is a simple model of docs/reference/advisories.md for one project. It contains advisories,
+// lockfiles, scanner results and the resulting findings. Lockfiles do not move, and versions are
+// small numbers.
 type shelf struct {
 	step     int
 	records  []*shelfRecord
-	groups   int                                    // given out so far
-	former   map[int][]int                          // groups that became part of one
+	groups   int                                    // number of groups created
+	former   map[int][]int                          // groups that were merged into one
 	locks    map[string]map[string]map[string][]int // by ref, lockfile, package
 	rows     []*shelfRow                            // by serial
 	lineages map[string]*modelLineage               // by identity
-	born     int                                    // lineages
+	born     int                                    // number of lineages created
 	primary  string                                 // the branch that was scanned in full first
-	latest   map[string]string                      // what was sent last, by ref and source
+	latest   map[string]string                      // the last upload, by ref and source
 }
 
 type shelfRecord struct {
@@ -39,9 +39,9 @@ type shelfRecord struct {
 type shelfRow struct {
 	serial         int
 	scanner        bool
-	byFull         bool // a full scan saw it, or the advisories did
+	byFull         bool // seen by a full scan or the advisories
 	ref, lock, pkg string
-	vuln           string // as the scanner says it, or as it is shown
+	vuln           string // the scanner's name, or the displayed one
 	group          int
 	version        int
 	state          model.State
@@ -53,7 +53,7 @@ func newShelf() *shelf {
 	return &shelf{latest: map[string]string{}, former: map[int][]int{}, locks: map[string]map[string]map[string][]int{}, lineages: map[string]*modelLineage{}}
 }
 
-// event does one line:
+// event applies one line:
 //
 //	full REF [LOCK PKG@V… | LOCK PKG@V…]   all lockfiles of the ref
 //	diff REF LOCK PKG@V…                   one, by a diff scan
@@ -118,8 +118,8 @@ func (s *shelf) event(line string) {
 	}
 }
 
-// repeats reports whether an upload is the last one of its source to the ref again, which
-// changes nothing.
+// repeats reports whether an upload equals the last one of its source to the ref. Repeats change
+// nothing.
 func (s *shelf) repeats(word []string) bool {
 	source := map[string]string{"full": " lockfiles", "diff": " lockfiles", "scan": " scanner", "part": " scanner"}[word[0]]
 	if source == "" {
@@ -136,7 +136,7 @@ func (s *shelf) repeats(word []string) bool {
 	return again
 }
 
-// lockfilesOf takes "full REF A x@1 | B y@2" apart.
+// lockfilesOf splits "full REF A x@1 | B y@2".
 func lockfilesOf(line string) (out [][]string) {
 	_, rest, _ := strings.Cut(line, " ")
 	_, rest, _ = strings.Cut(rest, " ")
@@ -161,7 +161,7 @@ func packagesOf(words []string) map[string][]int {
 	return out
 }
 
-// publish takes a record in and groups those that share a name.
+// publish stores a record and groups records that share a name.
 func (s *shelf) publish(word []string) {
 	id, aliases, _ := strings.Cut(word[1], "=")
 	at := slices.IndexFunc(s.records, func(r *shelfRecord) bool { return r.id == id })
@@ -184,8 +184,8 @@ func (s *shelf) publish(word []string) {
 	s.regroup()
 }
 
-// regroup: records joined by names are one vulnerability. It keeps the oldest
-// group of its records that no vulnerability with an older record has taken.
+// regroup merges records with common names into one vulnerability. It retains the oldest group of
+// its records that no vulnerability with an older record has.
 func (s *shelf) regroup() {
 	taken, seen := map[int]bool{}, map[*shelfRecord]bool{}
 	for _, r := range s.records {
@@ -231,8 +231,8 @@ func shares(a, b *shelfRecord) bool {
 	return slices.Contains(names, b.id) || slices.ContainsFunc(b.aliases, func(n string) bool { return slices.Contains(names, n) })
 }
 
-// names lists all that a group's records are called, and what it is shown as:
-// the lowest CVE, else the lowest GHSA, else the lowest.
+// names returns all names of a group's records and the displayed one. That is the lowest CVE,
+// otherwise the lowest GHSA, otherwise the lowest name.
 func (s *shelf) names(group int) (all []string, shown string) {
 	for _, r := range s.records {
 		if r.group == group {
@@ -246,8 +246,8 @@ func (s *shelf) names(group int) (all []string, shown string) {
 	return all, all[0]
 }
 
-// scan is the life of a scanner's findings: see docs/explanation/life-of-a-finding.md. What it names
-// otherwise than it did, and the advisories call the same, is the same finding.
+// scan updates a scanner's findings (docs/explanation/life-of-a-finding.md). A result with a new
+// name that the advisories consider equal is the same finding.
 func (s *shelf) scan(ref string, told []string, full bool) {
 	now := s.standing()
 	is, fresh := s.recognise(ref, told, full)
@@ -280,9 +280,9 @@ func (s *shelf) scan(ref string, told []string, full bool) {
 	}
 }
 
-// recognise finds the rows that a report tells of: by what it calls them, else by
-// another name of their lineage. Of several that may be meant it is the live one, then
-// the one in the lockfile, then the oldest. It returns the places that are new, too.
+// recognise finds the rows of a report by name, or by another name of their lineage. If several
+// rows match, it prefers live ones, then the same lockfile, then the oldest. It also returns the
+// new places.
 func (s *shelf) recognise(ref string, told []string, full bool) (is map[*shelfRow]string, fresh []string) {
 	is = map[*shelfRow]string{}
 	var others []string
@@ -314,12 +314,12 @@ func (s *shelf) recognise(ref string, told []string, full bool) (is map[*shelfRo
 	return is, fresh
 }
 
-// call has the scanner speak of a row as it does now.
+// call sets the scanner's current name of a row.
 func (r *shelfRow) call(place string) {
 	r.lock, r.pkg, r.vuln = partsOf(place)
 }
 
-// partsOf takes "LOCK/PKG/VULN" apart.
+// partsOf splits "LOCK/PKG/VULN".
 func partsOf(place string) (lock, pkg, vuln string) {
 	part := strings.Split(place, "/")
 	return strings.Join(part[:len(part)-2], "/"), part[len(part)-2], part[len(part)-1]
@@ -327,7 +327,7 @@ func partsOf(place string) (lock, pkg, vuln string) {
 
 func (r *shelfRow) place() string { return r.lock + "/" + r.pkg + "/" + r.vuln }
 
-// identity is under what a row is known on all refs.
+// identity returns the identity of a row, which is the same on all refs.
 func (r *shelfRow) identity() string {
 	if r.scanner {
 		return "scanner " + r.place()
@@ -343,8 +343,8 @@ func (r *shelfRow) leave(state model.State, step int) {
 	}
 }
 
-// back is a finding that is seen again. What people were at begins anew, unless
-// the finding only changed hands between a scanner and the advisories.
+// back returns a finding to its open state. Triage in progress is reopened, unless the finding only
+// changed between a scanner and the advisories.
 func (s *shelf) back(r *shelfRow, handed bool) {
 	r.state, r.since, r.changed = model.Unresolved, s.step, s.step
 	if l := r.lineage; !handed && (l.triage == model.TriageReviewing || l.triage == model.TriageFixing) {
@@ -352,12 +352,12 @@ func (s *shelf) back(r *shelfRow, handed bool) {
 	}
 }
 
-// modelLineage is a lineage in the model of what follows the inventory.
+// modelLineage is a lineage in the model.
 type modelLineage struct {
 	born   int
 	triage model.TriageState
 	human  bool
-	from   int // the lineage, by birth, that the triage was made on
+	from   int // number of the lineage with the original triage
 }
 
 func modelWeight(l *modelLineage) int {

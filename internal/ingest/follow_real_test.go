@@ -17,8 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// followed does the events of a shelf with Apply and Follow. What the records
-// say is taken from a shelf of its own; what becomes of it is not.
+// followed applies the events of a shelf with Apply and Follow. It uses a shelf for the records
+// only, not for the resulting findings.
 type followed struct {
 	*memory
 	news   *shelf
@@ -96,7 +96,7 @@ func (f *followed) scan(ref string, told []string, full bool) error {
 
 func (f *followed) sweep() error { return f.sweepOf(nil) }
 
-// sweepOf has all refs follow what is said of some packages; nil is all.
+// sweepOf updates all refs for some packages, or for all if nil.
 func (f *followed) sweepOf(packages map[string]bool) error {
 	for left := f.refs(); len(left) > 0; {
 		list := make([]model.Advised, len(left))
@@ -135,11 +135,11 @@ func (f *followed) refs() []string {
 	return slices.Sorted(maps.Keys(refs))
 }
 
-// said is what the records say of each package on all refs.
+// said returns the matches of each package on all refs.
 func (f *followed) said() map[string]string {
 	out := map[string]string{}
 	for _, ref := range f.refs() {
-		_, _ = f.advised(context.Background(), 0, ref, nil) // which has the news read the lockfiles
+		_, _ = f.advised(context.Background(), 0, ref, nil) // makes news read the lockfiles
 		for _, m := range f.news.matches(ref) {
 			names, shown := f.news.names(m.group)
 			out[m.pkg] += fmt.Sprintln(ref, m, names, shown, f.news.former[m.group])
@@ -160,7 +160,7 @@ func changed(before, after map[string]string) map[string]bool {
 	return out
 }
 
-// restrict leaves out what is said of other packages.
+// restrict removes the matches of other packages.
 func (f *followed) restrict(a *model.Advised, packages map[string]bool) {
 	all := *a
 	a.Matches, a.Twins = nil, nil
@@ -172,7 +172,7 @@ func (f *followed) restrict(a *model.Advised, packages map[string]bool) {
 	maps.DeleteFunc(a.Held, func(id int64, _ bool) bool { return !packages[f.rows[id].Subject.Package] })
 }
 
-// advised answers for the store as the advisories would.
+// advised returns the advisories' matches for the store.
 func (f *followed) advised(_ context.Context, projectID int64, ref string, _ []model.Holding) (model.Advised, error) {
 	a := model.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}}
 	held := map[string]map[string]map[string][]int{ref: {}}
@@ -240,7 +240,7 @@ func (f *followed) deleteRef(ref string) {
 	}
 }
 
-// String lists the rows as shelf does.
+// String lists the rows in the format of shelf.
 func (f *followed) String() string {
 	var b strings.Builder
 	for n, id := range slices.Sorted(maps.Keys(f.rows)) {
@@ -260,7 +260,7 @@ func (f *followed) String() string {
 	return b.String()
 }
 
-// TestFollowHistories runs the written histories through Apply and Follow.
+// TestFollowHistories applies the written histories with Apply and Follow.
 func TestFollowHistories(t *testing.T) {
 	for _, h := range shelfHistories {
 		t.Run(h.what, func(t *testing.T) {
@@ -281,9 +281,9 @@ func TestFollowHistories(t *testing.T) {
 	}
 }
 
-// settles follows the same on all refs until nothing is written. What one ref has may join
-// or keep apart what stands on another, which hears of that when it is followed next; but
-// this comes to an end, and changes no state.
+// settles updates all refs until nothing is written. The findings of one ref may join or separate
+// those of another, which is updated in the next round. This must terminate without changing a
+// state.
 func (f *followed) settles() error {
 	states := func() map[int64]model.State {
 		out := map[int64]model.State{}
@@ -309,8 +309,9 @@ func (f *followed) settles() error {
 	return errors.New("following the same on all refs never ends to write")
 }
 
-// TestFollowIsTheModel runs random histories through both. All lockfiles stay or all go, for the
-// model follows no move: the written histories and package align have these.
+// TestFollowIsTheModel applies random histories to both. Either all lockfiles remain or all are
+// removed, because the model supports no moves. The written histories and package align cover
+// these.
 func TestFollowIsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f, s := newFollowed(), newShelf()
@@ -338,7 +339,8 @@ func TestFollowIsTheModel(t *testing.T) {
 	})
 }
 
-// drawEvent draws what happens next. Records keep their aliases: what falls apart is in the written histories.
+// drawEvent draws the next event. Records retain their aliases; the written histories cover groups
+// that split.
 func drawEvent(t *rapid.T, s *shelf) string {
 	ref := rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
 	lock := rapid.SampledFrom([]string{"a.lock", "b.lock"})

@@ -11,11 +11,10 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
-// adviseRecorded asks what the advisories say of the lockfiles of an upload that is
-// recorded only: those in force on the ref are of another commit. The summary tells
-// it for the gate, and nothing is stored. What the upload itself reports, or a live
-// finding of another source, stands for what the advisories say, as for an upload
-// that counts.
+// adviseRecorded evaluates the advisories for the lockfiles of an upload that is recorded only. The
+// lockfiles in force on the ref belong to another commit. The summary contains the matches for the
+// gate, and nothing is stored. A match is omitted if the upload reports it, or if a live finding of
+// another source covers it.
 func (a *application) adviseRecorded(
 	ctx context.Context, sightings []Sighting, inventories []model.InventoryStatement,
 ) error {
@@ -51,12 +50,10 @@ func (a *application) adviseRecorded(
 	return nil
 }
 
-// affectedPackage is a package in a lockfile, by the key in which all spellings of it
-// are equal.
+// affectedPackage is a package in a lockfile. Its key is equal for all spellings of the package.
 type affectedPackage struct{ lockfile, key string }
 
-// namesReported are the vulnerabilities, in upper case, that the upload reports of
-// packages.
+// namesReported returns the names of reported vulnerabilities, in upper case, by package.
 func (a *application) namesReported(sightings []Sighting) map[affectedPackage]map[string]bool {
 	out := map[affectedPackage]map[string]bool{}
 	for i := range sightings {

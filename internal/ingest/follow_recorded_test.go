@@ -7,9 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestARecordedUploadIsAdvisedOfItsOwnLockfiles runs an old commit again, whose
-// lockfile has what the advisories name: it is told for the gate and not stored,
-// unless somebody else says it.
+// TestARecordedUploadIsAdvisedOfItsOwnLockfiles rescans an old commit with an affected lockfile.
+// The match is in the summary for the gate and is not stored, unless another source reports it.
 func TestARecordedUploadIsAdvisedOfItsOwnLockfiles(t *testing.T) {
 	own := model.Result{
 		Rule: &model.Rule{Name: "r", IssueType: model.SCA}, Path: "a.lock",

@@ -6,14 +6,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// removalDetail says why a finding of the advisories went that nobody fixed.
+// removalDetail contains the reason for the removal of an unfixed finding of the advisories.
 type removalDetail struct {
-	Reason     string `json:"reason"` // for people
+	Reason     string `json:"reason"` // shown to users
 	MergedInto int64  `json:"merged_into,omitempty"`
 }
 
-// explainRemovals gives the removals of findings their reasons and, if they were merged, tells
-// of it in the histories of those that stay.
+// explainRemovals sets the reasons of removal events. For merged findings it also adds an event to
+// the remaining finding.
 func (f *follower) explainRemovals(rows []model.Finding) error {
 	identities := make(map[int64]model.Identity, len(rows))
 	for i := range rows {

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestRemovalsTellWhy has a finding of the advisories go for each reason that
-// there is, and reads what its history says of it.
+// TestRemovalsTellWhy removes a finding of the advisories for each possible reason, and checks the
+// reason in its history.
 func TestRemovalsTellWhy(t *testing.T) {
 	for _, c := range []struct {
 		what string
@@ -25,7 +25,8 @@ func TestRemovalsTellWhy(t *testing.T) {
 		}, `{"reason":"no longer affected: the advisory changed"}`},
 		{"a scanner reports it", func(row model.Finding) model.Advised {
 			covered := advisedMatch(0, "")
-			covered.Matches[0].Dependency.Unrated = true // there is nothing to tell the scanner's, which is not stored here
+			// The scanner's finding is not stored here, so it needs no supplement.
+			covered.Matches[0].Dependency.Unrated = true
 			covered.Twins = [][]model.Subject{{
 				{FindingID: 98, LineageID: row.LineageID, Source: "osv-scanner", State: model.Fixed},
 				{FindingID: 99, LineageID: row.LineageID, Source: "semgrep", State: model.Unresolved},
@@ -41,7 +42,7 @@ func TestRemovalsTellWhy(t *testing.T) {
 	}
 }
 
-// TestAMergedFindingTellsItsSurvivor has two vulnerabilities become one.
+// TestAMergedFindingTellsItsSurvivor merges two vulnerabilities.
 func TestAMergedFindingTellsItsSurvivor(t *testing.T) {
 	f := newFollowed()
 	two := advisedMatch(0, "")
@@ -64,7 +65,7 @@ func (f *followed) occurrences() (out []model.Finding) {
 	return out
 }
 
-// follow has main of the project follow what is advised.
+// follow updates the main branch of the project from matches.
 func (f *followed) follow(t *testing.T, advised model.Advised) {
 	t.Helper()
 	if len(f.projects) == 0 {
@@ -78,7 +79,7 @@ func (f *followed) follow(t *testing.T, advised model.Advised) {
 	}
 }
 
-// removed holds the one removal that happened to what it must tell.
+// removed checks the detail of the only removal.
 func (f *followed) removed(t *testing.T, what string, finding int64, detail string) {
 	t.Helper()
 	var removals []model.FindingEvent

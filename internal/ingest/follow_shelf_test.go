@@ -21,13 +21,12 @@ func (m shelfMatch) identity(group int) string {
 	return fmt.Sprint("advisory ", group, " ", m.lock, "/", m.pkg)
 }
 
-// isOf reports whether a row of the advisories is of the match, or of a group that became
-// part of its.
+// isOf reports whether a row of the advisories belongs to the match or to a merged group.
 func (m shelfMatch) isOf(r *shelfRow, former []int) bool {
 	return r.lock == m.lock && r.pkg == m.pkg && (r.group == m.group || slices.Contains(former, r.group))
 }
 
-// matches lists what is affected on a ref by lockfile, package and group.
+// matches lists the matches of a ref by lockfile, package and group.
 func (s *shelf) matches(ref string) (out []shelfMatch) {
 	for _, lock := range slices.Sorted(maps.Keys(s.locks[ref])) {
 		for _, pkg := range slices.Sorted(maps.Keys(s.locks[ref][lock])) {
@@ -50,11 +49,11 @@ func (s *shelf) affects(group int, pkg string, version int) bool {
 	})
 }
 
-// follow brings the advisories' findings of a ref in line with what is known.
+// follow updates the advisories' findings of a ref.
 func (s *shelf) follow(ref string) {
 	matches, now := s.matches(ref), s.standing()
 	then := s.expected(ref, matches)
-	over := map[string]*modelLineage{} // of matches without a row that go over to another lineage here
+	over := map[string]*modelLineage{} // matches without a row that change to another lineage
 	wanted := map[*shelfRow]shelfMatch{}
 	hidden, handed := map[*shelfRow]bool{}, map[*shelfRow]bool{}
 	var fresh []shelfMatch
@@ -109,8 +108,8 @@ func (s *shelf) follow(ref string) {
 	}
 }
 
-// oldest finds the row of a match under its group or one that became part of
-// it. Of several the oldest stays; the others are removed and change places.
+// oldest finds the row of a match under its group or a merged one. If there are several, the oldest
+// remains; the others are removed and swap identities with it.
 func (s *shelf) oldest(ref string, m shelfMatch, then []standing) (_ *shelfRow, renamed bool) {
 	var found []*shelfRow
 	for _, r := range s.rows {
@@ -137,8 +136,8 @@ func (s *shelf) oldest(ref string, m shelfMatch, then []standing) (_ *shelfRow, 
 	return stays, renamed
 }
 
-// twins lists the scanner's rows of the same vulnerability, and tells whether
-// one lives and whether one went in this very step.
+// twins lists the scanner's rows of the same vulnerability. It reports whether one is live and
+// whether one closed in this step.
 func (s *shelf) twins(ref string, m shelfMatch) (twins []*shelfRow, alive, justGone bool) {
 	names, _ := s.names(m.group)
 	for _, r := range s.rows {
@@ -151,8 +150,8 @@ func (s *shelf) twins(ref string, m shelfMatch) (twins []*shelfRow, alive, justG
 	return twins, alive, justGone
 }
 
-// unite makes one finding of a match, of the groups that became part of it, and
-// of the oldest of the scanner's rows, unless another of them is part of it.
+// unite joins the lineages of a match, of merged groups, and of the oldest of the scanner's rows.
+// The scanner's row is not joined if another of its rows already is.
 func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfRow, then []standing, over map[string]*modelLineage) {
 	var l *modelLineage
 	if row != nil {
@@ -191,10 +190,10 @@ func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfR
 	}
 }
 
-// standing is a row that is live before the advisories are followed.
+// standing is a row that is live before the advisories are evaluated.
 type standing struct {
 	*shelfRow
-	lock string // then
+	lock string // at that time
 }
 
 func (s *shelf) standing() (out []standing) {
@@ -206,7 +205,7 @@ func (s *shelf) standing() (out []standing) {
 	return out
 }
 
-// expected is what is live on all refs once a ref has the matches.
+// expected returns the live rows of all refs once a ref has the matches.
 func (s *shelf) expected(ref string, matches []shelfMatch) (out []standing) {
 	own := func(x standing) bool { return !x.scanner && x.ref == ref }
 	out = slices.DeleteFunc(s.standing(), own)
@@ -223,8 +222,8 @@ func (s *shelf) expected(ref string, matches []shelfMatch) (out []standing) {
 	return out
 }
 
-// apart reports whether two lineages stand side by side on some ref, as a scan of all
-// saw it; in files, in two of them.
+// apart reports whether two lineages have separate rows on some ref that full scans saw. With
+// inFiles, the rows must be in two lockfiles.
 func apart(now []standing, a, b *modelLineage, inFiles bool) bool {
 	for _, x := range now {
 		for _, y := range now {
@@ -236,10 +235,10 @@ func apart(now []standing, a, b *modelLineage, inFiles bool) bool {
 	return false
 }
 
-// split leaves a lineage one finding of a source on a ref, or as many as the primary
-// branch has of it, but for several names of a package in one lockfile. What the primary
-// branch has stays, then the oldest. The others begin lineages, as do those that a report
-// of a part added where the primary branch has the lineage only elsewhere.
+// split reduces a lineage to one finding of a source on a ref, or to the primary branch's number.
+// Several names of a package in one lockfile are exempt. Findings of the primary branch remain,
+// then the oldest. The others start lineages, as do findings added by a diff report if the primary
+// branch has the lineage only elsewhere.
 func (s *shelf) split(ref string, scanner, full bool, now []standing, added []*shelfRow) {
 	primary := s.onPrimary(ref, scanner, now)
 	count := map[*modelLineage]int{}
@@ -289,7 +288,7 @@ func (s *shelf) split(ref string, scanner, full bool, now []standing, added []*s
 	s.begin(added)
 }
 
-// onPrimary has what the primary branch has of lineages by a source; nothing for that
+// onPrimary returns the primary branch's rows of a source by lineage. It is empty for the primary
 // branch itself.
 func (s *shelf) onPrimary(ref string, scanner bool, now []standing) map[*modelLineage][]standing {
 	out := map[*modelLineage][]standing{}
@@ -301,7 +300,7 @@ func (s *shelf) onPrimary(ref string, scanner bool, now []standing) map[*modelLi
 	return out
 }
 
-// begin begins a lineage for each row that is in none, those that are new first.
+// begin starts a lineage for each row without one, new rows first.
 func (s *shelf) begin(added []*shelfRow) {
 	for _, r := range slices.Concat(added, s.rows) {
 		if r.lineage == nil {
@@ -312,10 +311,10 @@ func (s *shelf) begin(added []*shelfRow) {
 	}
 }
 
-// main is the primary branch.
+// main returns the primary branch.
 func (s *shelf) main() string { return cmp.Or(s.primary, "main") }
 
-// join makes one of two lineages; see model.join.
+// join merges two lineages; see model.join.
 func (s *shelf) join(a, b *modelLineage) {
 	if a == b {
 		return
@@ -340,8 +339,8 @@ func (s *shelf) join(a, b *modelLineage) {
 	}
 }
 
-// String lists the rows: serial, source, ref, lockfile, package, vulnerability
-// and version, status, lineage.
+// String lists the rows: serial, source, ref, lockfile, package, vulnerability and version, status,
+// lineage.
 func (s *shelf) String() string {
 	var b strings.Builder
 	for _, r := range s.rows {

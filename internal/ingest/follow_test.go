@@ -2,7 +2,7 @@ package ingest
 
 import "strings"
 
-// shelfHistory is a sequence of events and what stands after it: see shelf.event.
+// shelfHistory is a sequence of events and the resulting rows: see shelf.event.
 type shelfHistory struct {
 	what   string
 	events string
@@ -344,7 +344,7 @@ var shelfHistories = []shelfHistory{
 		1 advisory dev a.lock lodash CVE-1@1 ignored L1`},
 }
 
-// trimmed takes the indentation off lines.
+// trimmed removes the indentation of lines.
 func trimmed(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(text)) {

@@ -8,9 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// loadBeside reads what stands beside what the matches may join or have to part:
-// of lineages that may come to have several findings on the ref, and of those that
-// a match and what scanners say of it are in.
+// loadBeside reads the live findings of lineages that the plan may join or split. These are
+// lineages that may get several findings on the ref, and those of a match and its scanner findings.
 func (f *follower) loadBeside(ctx context.Context) (err error) {
 	var d digester
 	stored, rows := f.stored, f.rows
@@ -42,7 +41,7 @@ func (f *follower) loadBeside(ctx context.Context) (err error) {
 		}
 	}
 	for i := range rows {
-		if live(rows[i].State) && !matched[rows[i].Identity] { // which may have moved to a match that is new
+		if live(rows[i].State) && !matched[rows[i].Identity] { // may have moved to a new match
 			count[rows[i].LineageID]++
 			lineages[rows[i].LineageID] = true
 			maps.Copy(lineages, fresh)
@@ -59,7 +58,7 @@ func (f *follower) loadBeside(ctx context.Context) (err error) {
 		}
 		for lineage := range lineages {
 			if _, some := b.live[lineage]; !some {
-				b.live[lineage] = nil // it was asked about
+				b.live[lineage] = nil // marks the lineage as read
 			}
 		}
 	}
@@ -67,12 +66,12 @@ func (f *follower) loadBeside(ctx context.Context) (err error) {
 	return nil
 }
 
-// uniteLineages makes one lineage of what each match stands for: its finding, those of
-// groups that became part of it, and the oldest finding of each scanner that
-// says the same, unless another of that scanner's is part of it already: a
-// scanner may see several uses of one package, which are triaged apart. It
-// returns the rows that the plan goes on with, or the context's error where that
-// ends meanwhile.
+// uniteLineages joins the lineages that a match stands for. These are the lineages of its finding,
+// of its former groups, and of the oldest finding of each scanner that reports the same. A
+// scanner's finding is not joined if another one of that scanner already is, because a scanner may
+// report several uses of one package. These are triaged separately.
+//
+// It returns the rows that the plan continues with, or the context's error if the context ends.
 func (f *follower) uniteLineages(ctx context.Context, rows []model.Finding) ([]model.Finding, error) {
 	at := make(map[model.Identity]*model.Finding, len(rows))
 	for i := range rows {
@@ -97,8 +96,8 @@ func (f *follower) uniteLineages(ctx context.Context, rows []model.Finding) ([]m
 	return slices.DeleteFunc(rows, func(r model.Finding) bool { return aside[r.ID] }), nil
 }
 
-// expected is what stands of the lineages beside on all refs once this one has what the
-// matches say: what leaves it now keeps no two lineages apart.
+// expected returns the live findings of the lineages on all refs once this ref matches the
+// advisories. Findings that leave the ref now must not separate two lineages.
 func (f *follower) expected(at map[model.Identity]*model.Finding) beside {
 	var d digester
 	out := beside{live: make(map[int64][]model.Finding, len(f.plan.beside.live))}
@@ -117,7 +116,7 @@ func (f *follower) expected(at map[model.Identity]*model.Finding) beside {
 			if row == nil {
 				continue
 			}
-			if list, asked := out.live[row.LineageID]; asked { // of others nothing is asked
+			if list, asked := out.live[row.LineageID]; asked { // only these lineages were read
 				out.live[row.LineageID] = append(list, *row)
 			}
 		}
@@ -125,9 +124,9 @@ func (f *follower) expected(at map[model.Identity]*model.Finding) beside {
 	return out
 }
 
-// adoptExisting finds the finding of a match under any of its groups. Of several the
-// oldest stays; the others are removed, and lend it their identity if it is the
-// match's. It reports whether the finding had the identity of another group.
+// adoptExisting returns the finding of a match under any of its groups. If there are several, the
+// oldest remains. The others are removed; the remaining one gets the identity of the match. It
+// reports whether the finding had the identity of another group.
 func (f *follower) adoptExisting(
 	i int, at map[model.Identity]*model.Finding, aside map[int64]bool,
 ) (_ *model.Finding, renamed bool) {
@@ -165,17 +164,17 @@ func (f *follower) adoptExisting(
 		f.uniteUnlessApart(stays.LineageID, other.LineageID)
 	}
 	if was != id {
-		stays.Identity, stays.Content = id, model.Digest{} // its body tells the identity: written anew
+		stays.Identity, stays.Content = id, model.Digest{} // forces a rewrite of the body
 		if f.isCovered(id) && !live(stays.State) {
-			f.plan.changes.Updated = append(f.plan.changes.Updated, model.FindingWrite{Finding: *stays}) // no plan would
+			// The plan would not write it.
+			f.plan.changes.Updated = append(f.plan.changes.Updated, model.FindingWrite{Finding: *stays})
 		}
 	}
 	return stays, was != id
 }
 
-// uniteFormerLineages joins the lineages under which a match was known on any ref.
-// Where its finding here has its identity and is of another lineage, one of the two
-// is a copy: the finding's counts.
+// uniteFormerLineages joins the lineages that a match had on any ref. If the finding on this ref
+// has the match's identity in another lineage, one is a copy. Then the finding's lineage is used.
 func (f *follower) uniteFormerLineages(i int, row *model.Finding, renamed bool) {
 	var d digester
 	m, id := &f.Matches[i], f.sightings[i].Finding.Identity
@@ -193,9 +192,9 @@ func (f *follower) uniteFormerLineages(i int, row *model.Finding, renamed bool) 
 	f.addIdentity(id, lineage)
 }
 
-// uniteTwins joins what scanners say of a match to it. Where the two stand side by
-// side on some ref, as what moved and a copy of it do, the match goes over to the
-// lineage of what the scanner says here.
+// uniteTwins joins scanner findings of a match to the lineage of the match. If both lineages have
+// findings on the same ref, the match changes to the lineage of the scanner's finding on this ref.
+// This occurs after a move and a copy.
 func (f *follower) uniteTwins(i int, row *model.Finding) {
 	id := f.sightings[i].Finding.Identity
 	j := &f.plan.lineages
@@ -224,9 +223,9 @@ func (f *follower) uniteTwins(i int, row *model.Finding) {
 	}
 }
 
-// uniteUnlessApart makes two lineages one, unless they are two on some ref, and
-// reports whether they are one. In one lockfile several names of a vulnerability
-// are one as soon as they prove to be.
+// uniteUnlessApart joins two lineages unless they have separate findings on some ref, and reports
+// whether they are joined. Within one lockfile, several names of a vulnerability do not separate
+// lineages.
 func (f *follower) uniteUnlessApart(a, b int64) bool {
 	inFiles := func(f, g model.Finding) bool { return f.Path != g.Path }
 	if f.plan.lineages.root(a) != f.plan.lineages.root(b) &&
@@ -237,15 +236,15 @@ func (f *follower) uniteUnlessApart(a, b int64) bool {
 	return true
 }
 
-// speaks reports whether a finding of the advisories may go over to what a scanner says:
-// while that has its own, or in the commit in which it ends. What it said once says
-// nothing of a finding that moved here since.
+// speaks reports whether a finding of the advisories may change to the lineage of a scanner's
+// finding. That finding must be live or close in this commit, unless the match has no finding yet.
+// An earlier scanner finding is unrelated to a finding that moved here since.
 func (f *follower) speaks(row *model.Finding, t model.Subject) bool {
 	return row == nil || live(t.State) || t.ChangedAt.Equal(f.plan.At)
 }
 
-// isTaken reports whether the advisories have a finding of a lineage on this ref in
-// another lockfile, of which one here would be a copy.
+// isTaken reports whether the advisories have a finding of a lineage on this ref in another
+// lockfile. A finding here would be a copy of it.
 func (f *follower) isTaken(lineage int64, lockfile string) bool {
 	return slices.ContainsFunc(f.plan.lineages.members(lineage), func(id int64) bool {
 		return slices.ContainsFunc(f.standing.live[id], func(g model.Finding) bool {
@@ -254,8 +253,8 @@ func (f *follower) isTaken(lineage int64, lockfile string) bool {
 	})
 }
 
-// goOver puts a match into another lineage: its finding on this ref where there is
-// one, else the one that may come.
+// goOver moves a match to another lineage: its finding on this ref if it exists, and otherwise its
+// identity.
 func (f *follower) goOver(id model.Identity, row *model.Finding, lineage int64) {
 	if row == nil {
 		f.plan.lineages.known[id] = f.plan.lineages.lineages[lineage]
@@ -268,10 +267,11 @@ func (f *follower) goOver(id model.Identity, row *model.Finding, lineage int64) 
 	f.plan.changes.Updated = slices.DeleteFunc(f.plan.changes.Updated, func(w model.FindingWrite) bool {
 		return w.ID == row.ID
 	})
-	f.plan.changes.Updated = append(f.plan.changes.Updated, model.FindingWrite{Finding: *row}) // no plan would
+	// The plan would not write it.
+	f.plan.changes.Updated = append(f.plan.changes.Updated, model.FindingWrite{Finding: *row})
 }
 
-// addIdentity puts the identity into the lineage, unless it is in one.
+// addIdentity adds the identity to the lineage, unless it already has one.
 func (f *follower) addIdentity(id model.Identity, lineage int64) {
 	j := &f.plan.lineages
 	if _, known := j.known[id]; known || lineage == 0 {

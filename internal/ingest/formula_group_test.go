@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// calls are the matches of a pattern without metavariables in one file, which the
-// scanner numbers from the top.
+// calls returns the matches of a pattern without metavariables in one file, numbered from the top
+// as the scanner does.
 func calls(codes ...string) (out []model.Result) {
 	for i, code := range codes {
 		r := result(eqeq, "a.js", 1+i, "")
@@ -22,9 +22,8 @@ func calls(codes ...string) (out []model.Result) {
 	return out
 }
 
-// Whatever is put in, taken out, moved or swapped among matches that the scanner
-// tells apart by their order: new code is new and nobody's decision, and a
-// decision stays with its code.
+// TestNoOrdinalHidesNewCode adds, removes, moves and swaps matches that the scanner distinguishes
+// by order only. New code must be undecided, and a decision must stay with its code.
 func TestNoOrdinalHidesNewCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMemory()
@@ -83,8 +82,8 @@ func TestNoOrdinalHidesNewCode(t *testing.T) {
 	})
 }
 
-// An edit within a long match is the same finding as long as its first and last
-// line stand, and another formula group is not.
+// TestAnEditWithinALongMatch checks that a long match is the same finding while its first and last
+// line are unchanged. Another formula group is another finding.
 func TestAnEditWithinALongMatch(t *testing.T) {
 	long := func(code, start string) model.Result {
 		r := calls(code)[0]
@@ -110,10 +109,9 @@ func TestAnEditWithinALongMatch(t *testing.T) {
 	}
 }
 
-// TestAMoveBeforeTheFirstScanOfABranch: code that a branch has in another file than the
-// primary branch, when it is scanned for the first time, is nobody's decision, for it may
-// be as new as it looks. What moved is one with what it was once the primary branch has
-// the move; what only reads the same never is.
+// TestAMoveBeforeTheFirstScanOfABranch checks code that the first scan of a branch finds in another
+// file than the primary branch. It has no decision, because it may be new. Moved code joins its
+// lineage once the primary branch has the move; equal code never does.
 func TestAMoveBeforeTheFirstScanOfABranch(t *testing.T) {
 	at := func(path string) model.Result {
 		r := calls("x")[0]
@@ -122,7 +120,7 @@ func TestAMoveBeforeTheFirstScanOfABranch(t *testing.T) {
 	}
 	for _, whole := range []bool{true, false} {
 		for name, test := range map[string]struct {
-			merged []model.Result               // what main has in the end
+			merged []model.Result               // final results of main
 			want   map[string]model.TriageState // on all refs, by path
 		}{
 			"a move":          {[]model.Result{at("lib/app/a.js")}, map[string]model.TriageState{"lib/app/a.js": model.TriageIgnored}},

@@ -12,27 +12,27 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// Sighting is one distinct occurrence as a report tells it: the result, and the
-// row that it would be, with the members set that the scanner decides.
+// Sighting is one distinct occurrence in a report. It contains the result and the resulting
+// finding, with the fields that the scanner determines.
 type Sighting struct {
 	Result  *model.Result
 	Finding model.Finding
-	// Proposed says that the report mutes it outside of the code and that its sender
-	// may not triage: whether it is muted is what is known of it, not what is said.
+	// Proposed marks a result that is muted outside of the code, in an upload whose sender may not
+	// triage. Its muted state is decided by stored findings.
 	Proposed bool
 
-	blind    bool           // nothing is told of its code: its identity is good for this report alone
-	inherits bool           // of the primary branch: its identity is one of there
+	blind    bool           // without code: its identity is valid for this report only
+	inherits bool           // its identity is that of a finding on the primary branch
 	more     int            // further places of the same secret in the same file
-	links    *weblink.Links // into another commit than the plan's; mostly nil
+	links    *weblink.Links // into another commit than the plan's; usually nil
 }
 
-// Observe turns the results of a report into sightings, ordered by position,
-// each identity once. What it cannot take it refuses, item by item.
+// Observe converts the results of a report into sightings, ordered by position and unique by
+// identity. It also returns the refused results.
 //
-// A result that is told twice counts once. Where one identity stands for
-// several results by its nature (a secret that a file repeats, a package in
-// several versions), the first in the tree that is not muted speaks for them.
+// Identical results count once. Several results may share one identity, such as a secret repeated
+// in a file or a package in several versions. Then the first unmuted result in the tree represents
+// them.
 func Observe(report *model.Report) ([]Sighting, model.Refusals) {
 	o := observer{tool: model.CanonicalTool(report.Tool), ordinals: map[model.Digest]int64{}, at: map[model.Identity]int{}}
 	var refused model.Refusals
@@ -58,13 +58,13 @@ func Observe(report *model.Report) ([]Sighting, model.Refusals) {
 	return o.sightings, refused
 }
 
-// digestedResult is a result and the digest of what it says.
+// digestedResult is a result and its content digest.
 type digestedResult struct {
 	*model.Result
 	content model.Digest
 }
 
-// refusal says why a result cannot become a finding, or nothing.
+// refusal returns the reason why a result cannot become a finding, or "".
 func refusal(r *model.Result) string {
 	switch {
 	case r.Rule == nil || r.Rule.Name == "":
@@ -84,8 +84,8 @@ func refusal(r *model.Result) string {
 	return ""
 }
 
-// byPosition orders results by file and place. What stands in one place is
-// ordered by what it says, so the order of the report means nothing.
+// byPosition orders results by file and position. Results at one position are ordered by content,
+// so that the order of the report has no effect.
 func byPosition(a, b digestedResult) int {
 	x, y := a.Location, b.Location
 	return cmp.Or(
@@ -104,7 +104,7 @@ func version(r *model.Result) string {
 	return r.Dependency.Version
 }
 
-// observer builds sightings; ordinals counts equal keys within the report.
+// observer builds sightings. Its ordinals count equal keys within the report.
 type observer struct {
 	d         digester
 	tool      string
@@ -113,8 +113,8 @@ type observer struct {
 	sightings []Sighting
 }
 
-// add appends the result's sighting, or puts it to the one of the same
-// identity, and returns its place.
+// add appends the sighting of a result, or merges it into the sighting of the same identity. It
+// returns the index of the sighting.
 func (o *observer) add(r digestedResult) int {
 	code := o.codeHash(r.Result)
 	id := o.identity(r.Result, code)
@@ -130,8 +130,8 @@ func (o *observer) add(r digestedResult) int {
 	return len(o.sightings) - 1
 }
 
-// prefer lets a later result of the same identity speak where the earlier one
-// is muted or only in the history.
+// prefer replaces the result of a sighting if the new result ranks higher. Muted and historical
+// results rank lower.
 func (o *observer) prefer(i int, r digestedResult) {
 	if s := &o.sightings[i]; rank(r.Result) < rank(s.Result) {
 		*s = Sighting{
@@ -154,16 +154,18 @@ func rank(r *model.Result) int {
 	return rank
 }
 
-// identity decides what tells the finding from all others (docs/explanation/identity.md).
+// identity returns the identity of the finding (docs/explanation/identity.md). It uses the first of
+// these that the result has:
 //
-// A secret is its rule, path and keyed hash. Else the scanner's match_based_id
-// counts, of which matches of code take the formula group and the code: the
-// ordinal behind it stands for the code only where nothing of that is told. Then
-// comes its other fingerprint with tool, rule and path, which not every scanner
-// puts into it; then our own, which lines do not enter. A dependency is its
-// vulnerability (or rule), lockfile and package, and the using file where the
-// match is in code; its version is no part. What is told of without its code is
-// numbered within the report, until it is known what it continues.
+//   - The rule, path and keyed hash of a secret.
+//   - The match_based_id. Matches in code use its formula group and the code instead of its
+//     ordinal, unless the code is unknown.
+//   - The vulnerability (or rule), lockfile and package of a dependency, and the using file if the
+//     match is in code. The version is excluded.
+//   - The scanner's other fingerprint with tool, rule and path, which some scanners omit from it.
+//   - The tool, rule, path and code, without the line.
+//
+// Results without code are numbered within the report, until they are matched with stored findings.
 func (o *observer) identity(r *model.Result, code model.Digest) model.Identity {
 	d, rule := &o.d, r.Rule.Name
 	fingerprint := cmp.Or(r.Fingerprint, r.SyntacticID)
@@ -185,7 +187,7 @@ func (o *observer) identity(r *model.Result, code model.Digest) model.Identity {
 		return o.numbered(model.IdentityTool, d.start("tool 1").str(o.tool, rule, r.Path, fingerprint).sum())
 	case r.Code != "":
 		d.start("own 1 code").str(o.tool, rule, r.Path, normalCode(r.Code))
-		if len(r.Code) >= cutCode { // of which the rest counts too, if it is told
+		if len(r.Code) >= cutCode { // long code may be cut, so its hash is included if it is known
 			d.str(r.CodeHash)
 			if r.CodeKey != (model.Digest{}) {
 				d.digest(r.CodeKey)
@@ -196,8 +198,8 @@ func (o *observer) identity(r *model.Result, code model.Digest) model.Identity {
 	return o.numbered(model.IdentityOwn, d.start("blind").str(rule, r.Path).sum())
 }
 
-// isBlind reports whether a result tells nothing of its code, as those of semgrep's JSON
-// where nobody is logged in, and of secrets that are redacted.
+// isBlind reports whether a result contains nothing that identifies its code. Examples are
+// Semgrep's JSON without login and redacted secrets.
 func isBlind(r *model.Result) bool {
 	switch {
 	case r.MatchBasedID != "" || r.Dependency != nil:
@@ -208,18 +210,18 @@ func isBlind(r *model.Result) bool {
 	return cmp.Or(r.Fingerprint, r.SyntacticID, r.Code) == ""
 }
 
-// cutCode is the length, in bytes, of code that may have been cut when it was read.
+// cutCode is the length, in bytes, from which code may have been cut by the parser.
 const cutCode = 64<<10 - utf8.UTFMax
 
-// numbered makes equal keys of one report differ, by their order of position.
+// numbered distinguishes equal keys within a report by their order of position.
 func (o *observer) numbered(kind model.IdentityKind, key model.Digest) model.Identity {
 	n := o.ordinals[key]
 	o.ordinals[key]++
 	return model.NumberedIdentity(kind, key, n)
 }
 
-// matched numbers equal code of one formula group. A report may hold only some of
-// it, as that of a diff scan does, so the scanner's own number goes first.
+// matched numbers equal code of one formula group. It prefers the scanner's own number, because a
+// report of a diff scan may contain only some of the matches.
 func (o *observer) matched(r *model.Result, code model.Digest) model.Identity {
 	key := model.MatchKey(model.FormulaGroup(r.MatchBasedID), code)
 	if r.CodeNumber > 0 {
@@ -249,10 +251,10 @@ func (d *digester) vulnerability(r *model.Result) model.Digest {
 
 func isSecret(r *model.Result) bool { return r.Secret != nil || r.Rule.IssueType == model.Secrets }
 
-// normalCode is what stays of code when it is indented or wrapped anew.
+// normalCode collapses whitespace, so that indentation and line breaks have no effect.
 func normalCode(code string) string { return strings.Join(strings.Fields(code), " ") }
 
-// row sets the members of a finding that the scanner decides.
+// row returns a finding with the fields that the scanner determines.
 func (o *observer) row(r digestedResult, id model.Identity, code model.Digest) model.Finding {
 	f := model.Finding{
 		IssueType: issueType(r.Result), Identity: id, RuleName: r.Rule.Name,
@@ -291,9 +293,9 @@ func issueType(r *model.Result) model.IssueType {
 	return model.SAST
 }
 
-// codeHash stands for the matched code when a file moved: the scanner's own
-// hash; the keyed one of a secret; of a dependency its package; else that of the
-// normalised code. It is zero when nothing of it is known.
+// codeHash returns the hash of the matched code, which identifies the code when a file moves. It is
+// the keyed hash of a secret, the scanner's own hash, the package of a dependency, or the hash of
+// the normalized code. It is zero if the code is unknown.
 func (o *observer) codeHash(r *model.Result) model.Digest {
 	switch {
 	case r.Secret != nil && r.Secret.Hash != (model.Digest{}):
@@ -312,8 +314,8 @@ func (o *observer) codeHash(r *model.Result) model.Digest {
 	return model.Digest{}
 }
 
-// patternHash stands for the rule's pattern as it matched; of a secret, for the
-// secret itself where its identity is the line that holds it.
+// patternHash returns the hash of the rule's matched pattern. For a secret it is the hash of the
+// secret itself, because its identity may be the line that contains it.
 func (o *observer) patternHash(r *model.Result) model.Digest {
 	switch {
 	case r.Secret != nil:
@@ -324,8 +326,8 @@ func (o *observer) patternHash(r *model.Result) model.Digest {
 	return model.Digest{}
 }
 
-// edgeHash stands for a match of several lines when something within it is
-// edited: its formula group, first and last line.
+// edgeHash identifies a match of several lines when lines within it are edited. It combines the
+// formula group, the first line and the last line.
 func (o *observer) edgeHash(r *model.Result) model.Digest {
 	if r.MatchBasedID == "" || r.StartHash == "" || r.EndHash == "" || r.Location.EndLine <= r.Location.Line ||
 		r.Dependency != nil || isSecret(r) {
@@ -334,8 +336,8 @@ func (o *observer) edgeHash(r *model.Result) model.Digest {
 	return o.d.start("edges").str(model.FormulaGroup(r.MatchBasedID), r.StartHash, r.EndHash).sum()
 }
 
-// shownID is the match_based_id that clients get: the scanner's, else ours. A
-// secret's is always keyed when it can be, for an unkeyed hash could be guessed.
+// shownID returns the match_based_id for clients: the scanner's if it has one, otherwise the
+// identity's hash. A secret uses the keyed identity, because an unkeyed hash could be guessed.
 func (s *Sighting) shownID() string {
 	if s.Finding.Identity.Kind == model.IdentityMatchBased {
 		return s.Result.MatchBasedID

@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// blindReport is what semgrep writes of calls, one a line from the top, where nobody is
-// logged in: neither their code nor an id.
+// blindReport returns Semgrep's report of calls, one a line, without login. It has neither their
+// code nor an id.
 func blindReport(t interface{ Fatal(...any) }, calls []string) *model.Report {
 	var results []reporttest.Result
 	for i, call := range calls {
@@ -33,10 +33,10 @@ func blindReport(t interface{ Fatal(...any) }, calls []string) *model.Report {
 	return reports[0]
 }
 
-// blindCalls are the lines of a file, before anybody puts in another.
+// blindCalls are the original lines of a file.
 var blindCalls = []string{"eval(aa)", "eval(bb)", "eval(ccc)", "eval(d)"}
 
-// blindly applies such a report and returns, by their code, what is live on the ref then.
+// blindly applies such a report and returns the live findings of the ref by their code.
 func blindly(t interface{ Fatal(...any) }, m *memory, ref string, full bool, calls []string) map[string]model.FindingWrite {
 	m.tick(1e9)
 	u := Upload{Project: model.Project{Name: "acme/payments"}, Ref: ref, Full: full, Report: blindReport(t, calls)}
@@ -52,9 +52,8 @@ func blindly(t interface{ Fatal(...any) }, m *memory, ref string, full bool, cal
 	return out
 }
 
-// TestBlindReportsHideNoNewCode puts calls among those that were ignored, in a report that
-// tells nothing of their code: what is new is open, whatever it looks like; what has a
-// length of its own is who it was.
+// TestBlindReportsHideNoNewCode inserts calls among ignored ones, in a report without code. New
+// calls must be open. Calls of unique length must retain their identity.
 func TestBlindReportsHideNoNewCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMemory()
@@ -72,7 +71,7 @@ func TestBlindReportsHideNoNewCode(t *testing.T) {
 		full := ref == "main" || rapid.Bool().Draw(t, "full")
 		told := calls
 		if !full {
-			told = put // a diff scan tells only what its base does not have
+			told = put // a diff scan only reports results that its base does not have
 		}
 		for range rapid.IntRange(1, 2).Draw(t, "scans") {
 			now := blindly(t, m, ref, full, told)
@@ -93,8 +92,8 @@ func TestBlindReportsHideNoNewCode(t *testing.T) {
 	})
 }
 
-// TestBlindReportsKeepDecisions: as long as there are as many, they are the same ones,
-// wherever they stand; once there were others, a return of their number brings nothing back.
+// TestBlindReportsKeepDecisions checks that equal numbers of results continue each other at any
+// position. A return to an earlier number restores no decisions.
 func TestBlindReportsKeepDecisions(t *testing.T) {
 	m := newMemory()
 	was := blindly(t, m, "main", true, blindCalls)
@@ -128,17 +127,17 @@ func TestBlindReportsKeepDecisions(t *testing.T) {
 	}
 }
 
-// blindStep is a scan of calls that tells their code or does not, or what was decided.
+// blindStep is a scan of calls, with or without their code, followed by decisions.
 type blindStep struct {
 	ref   string
-	calls string // one letter each, * after what is ignored then; eval is told of each, of one length unless it is upper case
+	calls string // one letter each, * if ignored afterwards; eval results have equal lengths except for upper case
 	told  bool
 	diff  bool
-	want  string // after the scan: its letters, each with * where it is ignored
+	want  string // after the scan: its letters, each with * if it is ignored
 }
 
-// TestBlindReportsContinueWhatIsLive tells calls with and without their code, on several
-// refs: E is never decided on, so it is open wherever it comes.
+// TestBlindReportsContinueWhatIsLive reports calls with and without their code, on several refs. E
+// is never decided on, so it must always be open.
 func TestBlindReportsContinueWhatIsLive(t *testing.T) {
 	for name, steps := range map[string][]blindStep{
 		"the number comes back, not the code":      {{"main", "a*b*", false, false, "a*b*"}, {"main", "abe", false, false, "abe"}, {"main", "ae", false, false, "ae"}},
@@ -164,7 +163,7 @@ func TestBlindReportsContinueWhatIsLive(t *testing.T) {
 	}
 }
 
-// callsOf are the lines of a file, one for each letter; that of an upper case one is longer.
+// callsOf returns the lines of a file, one for each letter. Lines of upper-case letters are longer.
 func callsOf(letters string) (calls []string) {
 	for _, letter := range letters {
 		call := fmt.Sprintf("eval(%c)", letter)
@@ -176,7 +175,7 @@ func callsOf(letters string) (calls []string) {
 	return calls
 }
 
-// apply scans the calls and decides what the step ignores. It returns what is so then.
+// apply scans the calls and ignores those marked by the step. It returns the resulting states.
 func (step blindStep) apply(t *testing.T, m *memory) (got string) {
 	t.Helper()
 	letters := strings.ReplaceAll(step.calls, "*", "")

@@ -8,20 +8,19 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// lookStep is a scan of a file of calls, which tells some of them, in one of the ways in
-// which reports look.
+// lookStep is a scan of a file of calls that reports some of them, with one kind of coverage.
 type lookStep struct {
 	ref   string
-	calls string // those of the file, a line each: a letter, and * after what is ignored then, ~ after what nosemgrep mutes; upper case is longer
-	sees  string // those that the report tells; all where it is empty
-	told  string // those whose code it tells
-	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted, diff, partly diff, other rule
-	want  string // what it tells, each with * where it is ignored then
-	live  int    // findings of the ref then; not looked at where it is 0
+	calls string // lines: a letter each; * if ignored afterwards, ~ if muted; upper case is longer
+	sees  string // reported calls; all if empty
+	told  string // calls reported with code
+	look  string // "": full; or partly, failed, lists nothing, hides muted, diff, partly diff, other rule
+	want  string // the reported calls, each with * if it is ignored afterwards
+	live  int    // number of findings of the ref afterwards; not checked if 0
 }
 
-// TestBlindReportsCountWhatTheLastOneSaw: E, F and G are never decided on, so they are open
-// whatever was not read, not closed, or not told.
+// TestBlindReportsCountWhatTheLastOneSaw checks results after unread, unclosed and unreported ones.
+// E, F and G are never decided on, so they must be open.
 func TestBlindReportsCountWhatTheLastOneSaw(t *testing.T) {
 	const main, dev = "main", "dev"
 	for name, steps := range map[string][]lookStep{
@@ -75,8 +74,9 @@ func TestBlindReportsCountWhatTheLastOneSaw(t *testing.T) {
 	}
 }
 
-// TestWhatDiffScansTold is continued by no full scan, and what a full scan told by no diff scan:
-// one tells what its base has not, and no number says what that is. E is never decided on.
+// TestWhatDiffScansTold checks that full scans do not continue results of diff scans, nor the
+// reverse. Diff scans omit the results of their base, whose number is unknown. E is never decided
+// on.
 func TestWhatDiffScansTold(t *testing.T) {
 	const main, dev = "main", "dev"
 	for name, steps := range map[string][]lookStep{
@@ -95,8 +95,8 @@ func TestWhatDiffScansTold(t *testing.T) {
 	}
 }
 
-// TestAGuessJoinsNoLineages: code that is a finding of its own somewhere is that, whatever
-// the number of those that were told without code.
+// TestAGuessJoinsNoLineages checks that code with a separate finding somewhere remains separate,
+// regardless of the number of results without code.
 func TestAGuessJoinsNoLineages(t *testing.T) {
 	const main, dev = "main", "dev"
 	for name, steps := range map[string][]lookStep{
@@ -120,7 +120,7 @@ func TestAGuessJoinsNoLineages(t *testing.T) {
 	}
 }
 
-// applySteps makes scans one after the other, and holds each to what is wanted of it.
+// applySteps applies scans in order and checks the result of each.
 func applySteps(t *testing.T, steps []lookStep) {
 	t.Helper()
 	m := newMemory()
@@ -137,8 +137,8 @@ func (step lookStep) apply(t *testing.T, m *memory) (got string, live int) {
 	return step.upload(t, m, false)
 }
 
-// upload scans the calls and decides what the step ignores. It returns how what it tells
-// stands then, and how many findings the ref has.
+// upload scans the calls and ignores those marked by the step. It returns the states of the
+// reported calls and the number of findings of the ref.
 func (step lookStep) upload(t *testing.T, m *memory, secrets bool) (got string, living int) {
 	t.Helper()
 	letters := strings.NewReplacer("*", "", "~", "").Replace(step.calls)
@@ -171,7 +171,7 @@ func (step lookStep) tells(letter byte) bool {
 	return letter != '-' && (step.sees == "" || strings.IndexByte(step.sees, letter) >= 0)
 }
 
-// report is what the step's report says of a file with a line for each letter.
+// report returns the step's report on a file with a line for each letter.
 func (step lookStep) report(t *testing.T, letters string, secrets bool) *model.Report {
 	lines := callsOf(letters)
 	r := blindReport(t, lines)

@@ -27,7 +27,7 @@ func vulnerable(pkg, version string) model.Result {
 	return r
 }
 
-// with changes a result.
+// with returns a changed copy of a result.
 func with(r model.Result, change func(*model.Result)) model.Result {
 	if r.Dependency != nil {
 		v := *r.Dependency
@@ -69,7 +69,7 @@ func TestIdentityKind(t *testing.T) {
 	}
 }
 
-// What enters an identity tells findings apart; what does not, leaves them one.
+// TestIdentityMembers checks which properties an identity includes.
 func TestIdentityMembers(t *testing.T) {
 	fingerprint := with(result(eqeq, "a.py", 1, "x"), func(r *model.Result) { r.Fingerprint = "f" })
 	cve := with(vulnerable("p", "1"), func(r *model.Result) { r.Dependency.Vulnerability = "CVE-1" })
@@ -193,7 +193,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestCodeThatWasCut: of code that is longer than what is kept of it, all counts.
+// TestCodeThatWasCut checks that the identity of cut code includes all of it.
 func TestCodeThatWasCut(t *testing.T) {
 	cut := func(whole string) model.Identity {
 		r := result(eqeq, "a.js", 1, strings.Repeat("x", 64<<10))

@@ -11,54 +11,53 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// Upload is one report and what its sender says about it.
+// Upload is one report and the parameters of its request.
 type Upload struct {
-	// Project is found or made by its name or RepoID; URL and Tags are filled in.
+	// Project is found or created by its name or RepoID. Its URL and Tags are added.
 	Project model.Project
-	// Globs bind the token that hands it in to projects; none is all of them.
+	// Globs restrict the uploading token to projects. An empty list allows all projects.
 	Globs model.ProjectGlobs
-	// Decides says that who hands it in may triage. Else VEX documents are held as
-	// proposed, and mutes outside of the code count as not said (docs/reference/uploads.md).
+	// Decides reports whether the sender may triage. Otherwise VEX documents are stored as
+	// proposals, and mutes outside of the code are ignored (docs/reference/uploads.md).
 	Decides bool
 
-	Ref    string // branch or ref, short or in full; empty is HEAD
-	Commit string // empty takes the report's
-	Full   bool   // a scan of all, not only of what a change request touches
-	// DeclaredFull lets a full report that does not tell where it looked assert
-	// all of its source (docs/explanation/life-of-a-finding.md).
+	Ref    string // branch or ref, short or in full; HEAD if empty
+	Commit string // the report's commit if empty
+	Full   bool   // a scan of the whole source, not only of a change request
+	// DeclaredFull asserts that a full report without searched paths covers all of its source
+	// (docs/explanation/life-of-a-finding.md).
 	DeclaredFull bool
-	Category     string // empty takes the report's
-	// At back-dates the scan and what it finds; zero is now.
+	Category     string // the report's category if empty
+	// At back-dates the scan and its findings. The zero value means now.
 	At time.Time
-	// Strict refuses the whole upload when one of its items cannot be taken.
+	// Strict rejects the whole upload if one of its items is refused.
 	Strict bool
 	Report *model.Report
-	// Release lets go of the report's results once their changes are planned, since
-	// nobody reads them after: what is written takes as much memory again.
+	// Release drops the report's results once their changes are planned. This frees memory, because
+	// writing the changes needs as much memory as the results.
 	Release bool
 
-	// OutOfPolicy reports whether the rule is no longer in the project's policy,
-	// or the path newly excluded from it, so that a full scan removes findings
-	// that it does not report. Imports know no policy: nil.
+	// OutOfPolicy reports whether the rule left the project's policy or the path is newly excluded
+	// from it. A full scan then removes unreported findings. It is nil for imports, which have no
+	// policy.
 	OutOfPolicy func(rule, path string) bool
-	// Advised tells what the advisories say of a ref's inventory, once it is
-	// stored: see Follow; with lockfiles that are stated, what they say of these
-	// instead. Nil follows no advisories.
+	// Advised returns the advisories' matches of a ref's stored inventory; see Follow. If lockfiles
+	// are stated, it evaluates those instead. Nil disables advisories.
 	Advised func(ctx context.Context, projectID int64, ref string, stated []model.Holding) (model.Advised, error)
-	// Before is shown what is about to be applied before any of it is, with the
-	// scan as far as it is known. Nil looks at nothing.
+	// Before is called before the changes are applied, with the scan as far as it is known. It may
+	// be nil.
 	Before func(ctx context.Context, project model.Project, scan model.Scan, seen []Sighting) error
-	// Whole says that the lockfiles of all reports of the request are all that
-	// there are: what any source stated of another one is gone (docs/reference/lockfiles.md).
+	// Whole marks the lockfiles of all reports of the request as complete. Other lockfiles of any
+	// source are dropped (docs/reference/lockfiles.md).
 	Whole bool
-	// Begun is the running scan that the upload ends, as AddScan stored it: its
-	// start is the upload's. Nil makes a scan that is over already, as imports do.
+	// Begun is the running scan that the upload finishes, as AddScan stored it. The upload uses its
+	// start time. If nil, as for imports, a finished scan is added.
 	Begun *model.Scan
-	// ExitCode and Unread are told of the scan that is made or ended.
+	// ExitCode and Unread are stored with the scan.
 	ExitCode int
 	Unread   []string
-	// Digest tells the bytes of the request and what they are read by (see gate.Identical); zero
-	// where nobody asks for them again.
+	// Digest identifies the bytes of the request and the settings they are read with (see
+	// gate.Identical). It is zero if the request need not be recognized again.
 	Digest model.Digest
 
 	named []string        // with Whole: lockfiles of the other reports of the request
@@ -66,14 +65,15 @@ type Upload struct {
 	plain map[string]bool // rules that parse nothing: see learnPlain
 }
 
-// Apply takes an upload in, inside one transaction: it finds the project,
-// records a scan, and writes what the report changes (docs/explanation/identity.md).
+// Apply imports an upload inside one transaction. It finds the project, records a scan, and writes
+// the changes of the report (docs/explanation/identity.md).
 //
-// A malformed upload, or with Strict one that holds a broken item, is a
-// *model.InvalidError and must be rolled back. Other errors are the store's.
+// It returns a *model.InvalidError for a malformed upload, and with Strict for an upload with
+// refused items. The caller must then roll back. Other errors are those of the store.
 func Apply(ctx context.Context, s Store, ex Exceptions, upload Upload) (Summary, error) {
 	u := &upload
-	if u.Report != nil && u.Report.OnlyVEX() { // which no scan made: it closes nothing and makes no branch the default
+	// A VEX document is not a scan. It closes no findings and does not set the default branch.
+	if u.Report != nil && u.Report.OnlyVEX() {
 		u.Full, u.DeclaredFull = false, false
 	}
 	if err := u.Check(s.Now()); err != nil {
@@ -115,14 +115,14 @@ func Apply(ctx context.Context, s Store, ex Exceptions, upload Upload) (Summary,
 	return sum, err
 }
 
-// apply shows the scan to who judges it, and carries out what comes of it by what stands
-// in its stream.
+// apply calls Before, records the scan, and applies its changes if the scan's outcome in its stream
+// is ScanApplied.
 func (a *application) apply(
 	ctx context.Context, stream model.ScanStream, sightings []Sighting, inventories []model.InventoryStatement,
 ) (err error) {
 	u, scan := a.upload, a.scan
 	scan.Outcome = OutcomeOf(scan, stream)
-	// Before who judges is asked, so that they know what the policies say of rules that come with it.
+	// Rules are stored first, so that Before can evaluate the policies of new rules.
 	if a.ruleIDs, err = a.rules(ctx, sightings); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (a *application) apply(
 	return a.run(ctx, sightings, inventories)
 }
 
-// recordOnly keeps what a scan that changes nothing said.
+// recordOnly stores the account of a scan that changes nothing.
 func (a *application) recordOnly(
 	ctx context.Context, scanID int64, sightings []Sighting, inventories []model.InventoryStatement,
 ) error {
@@ -159,7 +159,7 @@ func (a *application) recordOnly(
 	return recordAccount(ctx, a.s, a.upload, scanID, a.sum.Refusals, nil)
 }
 
-// observe makes of the report what can be taken of it, and tells the rest.
+// observe converts the report into sightings and inventories, and returns all refused items.
 func (u *Upload) observe() ([]Sighting, []model.InventoryStatement, model.Refusals) {
 	sightings, refused := Observe(u.Report)
 	u.proposeMutes(sightings)
@@ -171,8 +171,8 @@ func (u *Upload) observe() ([]Sighting, []model.InventoryStatement, model.Refusa
 	return sightings, inventories, all
 }
 
-// sayingNothing is the error for an import that has items of which none can be taken.
-// A scan that began ends by what it reports.
+// sayingNothing returns an error for an import of which all items were refused. A scan that was
+// begun always ends normally.
 func (u *Upload) sayingNothing(sightings []Sighting, all model.Refusals) error {
 	if u.Begun != nil {
 		return nil
@@ -188,8 +188,8 @@ func (u *Upload) sayingNothing(sightings []Sighting, all model.Refusals) error {
 	return nil
 }
 
-// project finds the project. A scan that began has its own: what its sender
-// says of names and ids may lead elsewhere by now.
+// project finds the project. A scan that was begun uses its stored project, because the sender's
+// names and ids may have changed since.
 func (u *Upload) project(ctx context.Context, s Store) (model.Project, error) {
 	if u.Begun != nil {
 		return s.Project(ctx, u.Begun.ProjectID)
@@ -197,7 +197,7 @@ func (u *Upload) project(ctx context.Context, s Store) (model.Project, error) {
 	return s.ProjectForScan(ctx, u.Globs, u.Project)
 }
 
-// recordScan stores the scan, or how it ended where it had begun before.
+// recordScan adds the scan, or stores the end of one that was begun.
 func recordScan(ctx context.Context, s Store, scan model.Scan) (int64, error) {
 	if scan.ID != 0 {
 		return scan.ID, s.FinishScan(ctx, scan)
@@ -205,7 +205,7 @@ func recordScan(ctx context.Context, s Store, scan model.Scan) (int64, error) {
 	return s.AddScan(ctx, scan)
 }
 
-// application is an upload that counts, on its way into the store.
+// application applies an upload to the store.
 type application struct {
 	s          Store
 	exceptions Exceptions
@@ -227,7 +227,7 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 		return err
 	}
 	if a.upload.Release {
-		a.upload.Report.Results = nil // sightings alone point into them
+		a.upload.Report.Results = nil // only the sightings refer to them now
 	}
 	facts.Release = a.upload.Release
 	changes, err := Plan(stored, sightings, facts)
@@ -259,7 +259,7 @@ func (a *application) facts(scope Scope, ruleIDs map[*model.Rule]int64) Facts {
 	}
 }
 
-// at is when findings come, change and go.
+// at returns the time of the changes to findings.
 func (a *application) at() time.Time {
 	if !a.upload.At.IsZero() {
 		return a.upload.At
@@ -267,9 +267,9 @@ func (a *application) at() time.Time {
 	return a.s.Now()
 }
 
-// load reads what the plan needs: all rows of the stream, the lineages of identities
-// without a row and of rows that may change theirs, and the pairs. A diff scan reads all
-// lineages, since findings that somebody decided on pair by their code only.
+// load reads the input of the plan: all rows of the stream, lineages and pairs. A full scan reads
+// the lineages of identities without a row and of rows whose lineage may change. A diff scan reads
+// all lineages, because decided findings pair by their code only.
 func (a *application) load(ctx context.Context, sightings []Sighting, facts Facts) (stored Stored, err error) {
 	if stored.Findings, err = a.upload.stored(ctx, a.s, a.project.ID); err != nil {
 		return stored, err
@@ -293,7 +293,7 @@ func (a *application) load(ctx context.Context, sightings []Sighting, facts Fact
 	return stored, nil
 }
 
-// loadKnown reads the lineages of reported identities that no row has.
+// loadKnown reads the lineages of reported identities without a row.
 func (a *application) loadKnown(ctx context.Context, stored *Stored, sightings []Sighting) (err error) {
 	has := make(map[model.Identity]bool, len(stored.Findings))
 	for i := range stored.Findings {
@@ -311,7 +311,8 @@ func (a *application) loadKnown(ctx context.Context, stored *Stored, sightings [
 	return err
 }
 
-// loadLineages reads those of rows that close, return, or pair with another identity.
+// loadLineages reads the lineages of rows that close, return, or pair with another identity. A diff
+// scan reads those of all rows.
 func (a *application) loadLineages(ctx context.Context, stored *Stored, sightings []Sighting) (err error) {
 	reported := make(map[model.Identity]bool, len(sightings))
 	for i := range sightings {
@@ -335,7 +336,7 @@ func (a *application) loadLineages(ctx context.Context, stored *Stored, sighting
 	return err
 }
 
-// rules finds the ids of the rules that the report describes and of those of its results.
+// rules stores the rules of the report and of its results, and returns their ids.
 func (a *application) rules(ctx context.Context, sightings []Sighting) (map[*model.Rule]int64, error) {
 	out := map[*model.Rule]int64{}
 	var rules []*model.Rule

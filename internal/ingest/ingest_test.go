@@ -9,12 +9,12 @@ import (
 
 var eqeq = &model.Rule{Name: "eqeq", Message: "m $X", IssueType: model.SAST, Severity: model.SeverityHigh, Confidence: model.ConfidenceHigh}
 
-// result is a code result whose scanner gives no identity.
+// result returns a code result whose scanner provides no identity.
 func result(rule *model.Rule, path string, line int, code string) model.Result {
 	return model.Result{Item: "results[0]", Rule: rule, Path: path, Location: model.Location{Line: line, Column: 1, EndLine: line, EndColumn: 9}, Message: "m", Code: code}
 }
 
-// full is an upload of a full scan that asserts all of its source.
+// full returns a declared full upload.
 func full(results ...model.Result) Upload {
 	return Upload{
 		Project: model.Project{Name: "acme/payments"}, Ref: "main", Full: true, DeclaredFull: true,
@@ -22,7 +22,7 @@ func full(results ...model.Result) Upload {
 	}
 }
 
-// apply takes the upload in a minute later.
+// apply applies the upload a minute later.
 func apply(t *testing.T, m *memory, u Upload) Summary {
 	t.Helper()
 	m.tick(time.Minute)

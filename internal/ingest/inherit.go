@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// bodiesOf reads body and evidence of findings.
+// bodiesOf reads the bodies and evidence of findings.
 func bodiesOf(ctx context.Context, s Store, ids []int64) (map[int64]model.FindingWrite, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -16,8 +16,8 @@ func bodiesOf(ctx context.Context, s Store, ids []int64) (map[int64]model.Findin
 	return s.FindingBodies(ctx, ids)
 }
 
-// inheritBlind gives results without code the identities of the primary branch's findings
-// that they pair with, file by file, in the first full scan of a ref. Without it, a branch
+// inheritBlind sets the identities of results without code to those of paired findings on the
+// primary branch. It pairs file by file, in the first full scan of a ref. Without it, a branch
 // would have none of the decisions, because results without code share no identity.
 func (u *Upload) inheritBlind(ctx context.Context, s Store, project model.Project, sightings []Sighting) (err error) {
 	blind := slices.ContainsFunc(sightings, func(s Sighting) bool { return s.blind })
@@ -32,7 +32,7 @@ func (u *Upload) inheritBlind(ctx context.Context, s Store, project model.Projec
 		return err
 	}
 	scope, links := scopeOf(u, sightings), weblink.New(project.URL, u.Commit, u.Ref)
-	scope.searched = nil // so that no file is gone
+	scope.searched = nil // so that no file counts as removed
 	a := newAlignment(liveRows(all), pointers(sightings), func(*Sighting) weblink.Links { return links }, scope)
 	a.decided, a.owned = func(*model.Finding) bool { return false }, func(model.Identity) bool { return false }
 	if a.bodies, err = bodiesOf(ctx, s, a.loads()); err != nil {

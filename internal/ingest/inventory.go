@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// statements turns the inventories of a report into one statement for each
-// lockfile, each package version once, and refuses what cannot be stored.
+// statements merges the inventories of a report into one statement for each lockfile, with unique
+// package versions. It refuses inventories that cannot be stored.
 func statements(report *model.Report) ([]model.InventoryStatement, model.Refusals) {
 	var out []model.InventoryStatement
 	var refused model.Refusals
@@ -58,14 +58,12 @@ func inventoryDigest(inventory model.Inventory) model.Digest {
 	return d.sum()
 }
 
-// putInventories states what the lockfiles hold, and drops those that the
-// source brought before and a full scan no longer finds (docs/reference/lockfiles.md).
+// putInventories stores the lockfiles of the upload. A full scan also drops the source's lockfiles
+// that it no longer finds (docs/reference/lockfiles.md).
 //
-// A lockfile that was searched, skipped or unresolved and is not stated could not be read:
-// nothing is said about it. Nothing is dropped by a report whose inventories are
-// nil, which looked for none, nor by one that does not tell where it looked and
-// is not declared full. What is stated to be the whole drops the lockfiles of
-// other sources too.
+// A searched, skipped or unresolved lockfile that is not stated could not be read, and remains as
+// it is. Reports with nil inventories drop nothing. Neither do reports without searched paths,
+// unless they are declared full. With Upload.Whole, lockfiles of other sources are dropped too.
 func (a *application) putInventories(ctx context.Context, scope Scope, list []model.InventoryStatement) error {
 	scan := a.scan
 	keep := make([]string, 0, len(list))

@@ -17,9 +17,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// What is in force is the newest statement about each lockfile, whatever came
-// in what order (docs/reference/lockfiles.md); rows that stay keep their ids, and new ones
-// have greater ids than all before (docs/reference/dependencies.md).
+// TestInventoriesOnRealStores checks that the newest statement about each lockfile is in force,
+// regardless of the order of uploads (docs/reference/lockfiles.md). Unchanged rows retain their
+// ids, and new ones have greater ids than all earlier ones (docs/reference/dependencies.md).
 func TestInventoriesOnRealStores(t *testing.T) {
 	storetest.Checks(t, *storeChecks)
 	for _, engine := range storetest.Engines {
@@ -43,7 +43,7 @@ func TestInventoriesOnRealStores(t *testing.T) {
 	}
 }
 
-// yard is a project with lockfiles on two branches, in a store and by the model.
+// yard is a project with lockfiles on two branches, in a store and in a model.
 type yard struct {
 	t        *rapid.T
 	store    *store.Store
@@ -89,7 +89,7 @@ func (y *yard) step(now time.Time) {
 	y.check()
 }
 
-// deleteRef deletes a branch, if it is not the primary one.
+// deleteRef deletes a branch unless it is the primary one.
 func (y *yard) deleteRef(ref string) {
 	y.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.Project(ctx, y.project)
@@ -101,7 +101,7 @@ func (y *yard) deleteRef(ref string) {
 	})
 }
 
-// drawUpload scans a branch for lockfiles, in one of the many ways.
+// drawUpload draws a scan of a branch for lockfiles, with random options.
 func (y *yard) drawUpload(ref string, now time.Time) Upload {
 	t := y.t
 	r := &model.Report{Tool: rapid.SampledFrom([]string{"semgrep", "syft"}).Draw(t, "tool"), Products: model.Products(0).With(model.SCA)}
@@ -133,7 +133,7 @@ func (y *yard) drawUpload(ref string, now time.Time) Upload {
 	return u
 }
 
-// upload hands in a report and says by the model what it does, if it counts.
+// upload applies a report to the store and, if it counts, to the model.
 func (y *yard) upload(u Upload) {
 	var sum Summary
 	y.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -168,7 +168,7 @@ func (y *yard) upload(u Upload) {
 	}
 }
 
-// check compares what is in force on each branch, and what is listed.
+// check compares the inventories in force on each branch and the listed ones.
 func (y *yard) check() {
 	if y.project == 0 {
 		return
@@ -199,7 +199,7 @@ func (y *yard) check() {
 	}
 }
 
-// compare holds the rows of a branch to the model, and notes their ids.
+// compare checks the rows of a branch against the model, and records their ids.
 func (y *yard) compare(ref string, rows []model.Dependency, ids map[string]int64) {
 	want, got := []string{}, []string{}
 	for _, said := range y.stated {

@@ -19,7 +19,7 @@ func inventories(paths ...string) []model.Inventory {
 	return out
 }
 
-// stating is a full scan with supply-chain rules that searched what it states.
+// stating returns a full scan with supply-chain rules that searched the lockfiles it states.
 func stating(paths ...string) Upload {
 	u := full()
 	u.DeclaredFull = false
@@ -30,7 +30,7 @@ func stating(paths ...string) Upload {
 
 func TestDroppedLockfiles(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(*Upload) // of a scan that states a.lock only, after one of a.lock and b.lock
+		change func(*Upload) // applied to a scan that states a.lock only, after one of a.lock and b.lock
 		drops  bool
 	}{
 		"a full scan":                {func(*Upload) {}, true},
@@ -60,7 +60,7 @@ func TestDroppedLockfiles(t *testing.T) {
 	}
 }
 
-// A diff scan that started after a full one may be in before it.
+// TestOlderFullScanDropsNothingNewer applies a diff scan before a full scan that started earlier.
 func TestOlderFullScanDropsNothingNewer(t *testing.T) {
 	m := newMemory()
 	started := m.clock.Add(-time.Hour)

@@ -2,34 +2,33 @@ package ingest
 
 import "github.com/redoubt/redoubt/internal/model"
 
-// Scope is where a scan looked: what it may close (docs/explanation/life-of-a-finding.md).
+// Scope describes the coverage of a scan, which determines the findings it may close
+// (docs/explanation/life-of-a-finding.md).
 type Scope struct {
 	Full bool
-	// Declared says that the report asserts all of its source, where it does
-	// not tell where it looked.
+	// Declared asserts that a report without searched paths covers all of its source.
 	Declared bool
 	Failed   bool // closes nothing
 
 	hidesMuted bool
 
-	rules, searched, skipped map[string]bool         // nil: not told
-	partial                  map[string][]model.Span // of searched files: lines that no rule saw but those of plain
+	rules, searched, skipped map[string]bool         // nil if the report has no such list
+	partial                  map[string][]model.Span // of searched files: lines that only the rules in plain could read
 	plain                    map[string]bool         // rules that parse nothing
-	unresolved               map[string]bool         // lockfiles and manifests: they hide dependencies, no code
+	unresolved               map[string]bool         // lockfiles and manifests: dependencies are unknown, code is not
 	outOfPolicy              func(rule, path string) bool
-	// unread are the places of results that could not be taken: what stands
-	// there was seen, so it stays as it is.
+	// unread contains the places of refused results. Findings there were seen, so they do not
+	// change.
 	unread map[place]bool
-	// judge decides in place of all the others, where it is known finding by
-	// finding why it is absent.
+	// judge replaces all other criteria if the reason for each absence is known.
 	judge func(*model.Finding) model.State
 }
 
-// place is a file and the rule that looked at it.
+// place is a file and the rule that scanned it.
 type place struct{ rule, path string }
 
-// scopeOf reads the scope of an upload. A rule that reports ran, and a path with
-// a result was searched, whatever the lists say.
+// scopeOf returns the scope of an upload. Reported rules count as run, and paths with results as
+// searched, regardless of the report's lists.
 func scopeOf(u *Upload, sightings []Sighting) Scope {
 	s := Scope{
 		Full: u.Full, Declared: u.DeclaredFull, Failed: u.Report.Failed, outOfPolicy: u.OutOfPolicy,
@@ -72,11 +71,11 @@ func set(list []string) map[string]bool {
 	return out
 }
 
-// absentState decides what becomes of a live finding that the scan did not report:
-// Fixed, StateRemoved, or its state as it is.
+// absentState returns the new state of a live finding that the scan did not report: Fixed,
+// StateRemoved, or its current state.
 //
-// A skipped path closes nothing even if it is also among the searched ones:
-// scanners list a file there on which they gave up.
+// A skipped path closes nothing even if it is also among the searched ones, because scanners also
+// list files there that they failed to scan.
 func (s Scope) absentState(f *model.Finding) model.State {
 	switch {
 	case s.judge != nil:
@@ -95,7 +94,7 @@ func (s Scope) absentState(f *model.Finding) model.State {
 	return f.State
 }
 
-// coverage says how much of a file the scan could read for a rule.
+// coverage returns how much of a file the scan could read for a rule.
 func (s Scope) coverage(rule, path string) model.Coverage {
 	if s.Failed || s.skipped[path] || s.partial[path] != nil || s.unread[place{rule, path}] {
 		return model.CoveragePartial
@@ -103,8 +102,9 @@ func (s Scope) coverage(rule, path string) model.Coverage {
 	return model.CoverageWhole
 }
 
-// coverageNow is the coverage of a finding that the scan sees. Of what full scans saw, only
-// they tell it: where a diff scan sees what they closed, the last of them did not see it.
+// coverageNow returns the coverage of a finding that the scan reports. For findings seen by full
+// scans, only full scans update it. If a diff scan reports a closed one, the last full scan missed
+// it.
 func (s Scope) coverageNow(was, now *model.Finding) model.Coverage {
 	switch {
 	case s.Full || !was.SeenByFull:
@@ -115,15 +115,15 @@ func (s Scope) coverageNow(was, now *model.Finding) model.Coverage {
 	return model.CoverageMissed
 }
 
-// counted reports whether the last scan of this kind, full or diff, which looked where a
-// finding is saw it, and what is like it, in as much of the file as this one. What a full
-// scan ever saw no diff scan counts: its base may have it by now.
+// counted reports whether the last scan of the same kind, full or diff, saw a finding with the same
+// coverage. Findings ever seen by a full scan are never counted for diff scans, because the base of
+// the diff may contain them.
 func (s Scope) counted(f *model.Finding) bool {
 	return live(f.State) && f.Coverage == s.coverage(f.RuleName, f.Path) && f.SeenByFull == s.Full
 }
 
-// misses reports whether the scan may have looked for a live finding that it did not
-// report and does not close. What a report hides because it is muted it does not miss.
+// misses reports whether the scan may have looked for a live finding that it neither reported nor
+// closes. Muted findings that a report omits are not missed.
 func (s Scope) misses(f *model.Finding) bool {
 	switch {
 	case s.judge != nil, f.Package != "", !s.Full && f.SeenByFull, f.State == model.Muted && s.hidesMuted:
@@ -133,8 +133,8 @@ func (s Scope) misses(f *model.Finding) bool {
 		(s.Failed || s.searched == nil || s.searched[f.Path] || s.skipped[f.Path])
 }
 
-// ruleRan reports whether the rule ran. A report that tells the paths it
-// searched and no rules says that it searched them for all it knows.
+// ruleRan reports whether the rule ran. A report with searched paths and no rules is assumed to
+// have run all rules.
 func (s Scope) ruleRan(rule string) bool {
 	if s.rules == nil {
 		return s.Declared || s.searched != nil
@@ -142,22 +142,22 @@ func (s Scope) ruleRan(rule string) bool {
 	return s.rules[rule]
 }
 
-// lookedFor reports whether the finding's path was searched or is gone, and its line could
-// be parsed; of a finding about a dependency, whether the file was read for dependencies.
+// lookedFor reports whether the finding's path was searched or removed, and its line could be
+// parsed. For dependency findings, the file must have been read for dependencies.
 func (s Scope) lookedFor(f *model.Finding) bool {
 	return s.wasSearched(f.Path) && !s.unparsed(f) && (f.IssueType != model.SCA || !s.unresolved[f.Path])
 }
 
-// wasSearched reports whether the path was searched or is gone.
+// wasSearched reports whether the path was searched or removed.
 func (s Scope) wasSearched(path string) bool { return s.searched != nil && !s.skipped[path] }
 
-// isGone reports whether the path is in neither list.
+// isGone reports whether the path was removed: it is neither searched nor skipped.
 func (s Scope) isGone(path string) bool { return s.wasSearched(path) && !s.searched[path] }
 
 func live(state model.State) bool { return state == model.Unresolved || state == model.Muted }
 
-// markMissed marks live findings that the scan missed where it looked, so that results
-// without code do not continue them (docs/explanation/identity.md).
+// markMissed marks live findings that the scan missed in searched places. Results without code then
+// do not continue them (docs/explanation/identity.md).
 func (p *planner) markMissed(staying []*model.Finding) {
 	for _, row := range staying {
 		if row.Coverage != model.CoverageMissed && p.Scope.misses(row) {

@@ -6,16 +6,16 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestWhatAResultSaysOfTheScan: a rule that reports ran, and a path with a result was
-// searched, whatever the lists of the report say.
+// TestWhatAResultSaysOfTheScan checks that reported rules count as run, and paths with results as
+// searched, regardless of the report's lists.
 func TestWhatAResultSaysOfTheScan(t *testing.T) {
 	seen, hidden := matched("a.py", 1, "x"), matched("b.py", 1, "y")
-	beside := matched("a.py", 9, "y") // in the file of what is seen
+	beside := matched("a.py", 9, "y") // in the same file
 	muted := func(r model.Result) model.Result { return with(r, func(r *model.Result) { r.Muted = true }) }
 	for name, test := range map[string]struct {
-		other  model.Result // that the first scan has beside what both see
+		other  model.Result // only in the first scan
 		change func(u *Upload)
-		want   model.State // of the other one
+		want   model.State // of the other result
 	}{
 		"a rule that is not among those that ran": {hidden, func(u *Upload) {
 			u.DeclaredFull, u.Report.RulesRun, u.Report.Searched = false, []string{"other"}, []string{"a.py", "b.py"}
@@ -44,7 +44,7 @@ func TestWhatAResultSaysOfTheScan(t *testing.T) {
 	}
 }
 
-// TestMisses: which live findings a scan may have looked for in vain.
+// TestMisses checks which unreported live findings a scan may have looked for.
 func TestMisses(t *testing.T) {
 	code := model.Finding{RuleName: "r", Path: "a.py", State: model.Unresolved}
 	of := func(change func(*model.Finding)) model.Finding {

@@ -10,8 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// matched is a result with the scanner's identity and hashes, as semgrep ci
-// sends it.
+// matched returns a result with the scanner's identity and hashes, as semgrep ci sends it.
 func matched(path string, line int, code string) model.Result {
 	r := result(eqeq, path, line, "")
 	r.MatchBasedID = "eqeq " + path + " " + code
@@ -19,7 +18,7 @@ func matched(path string, line int, code string) model.Result {
 	return r
 }
 
-// upload changes one.
+// upload returns a changed copy of an upload.
 func upload(u Upload, change func(*Upload)) Upload {
 	report := *u.Report
 	u.Report = &report
@@ -27,7 +26,7 @@ func upload(u Upload, change func(*Upload)) Upload {
 	return u
 }
 
-// states shows findings by path as "state triage", for what is not removed from sight.
+// states returns the findings by path as "state triage", without hidden ones.
 func states(m *memory) map[string]string {
 	out := map[string]string{}
 	for _, f := range m.rows {
@@ -41,14 +40,14 @@ func states(m *memory) map[string]string {
 
 func TestClosing(t *testing.T) {
 	a, b := matched("a.py", 1, "x"), matched("b.py", 1, "y")
-	refused := func(rule string) model.Result { // of b.py: it names no package
+	refused := func(rule string) model.Result { // in b.py; refused because it names no package
 		return model.Result{Rule: &model.Rule{Name: rule, IssueType: model.SCA}, Path: "b.py", Dependency: &model.Vulnerable{}}
 	}
 	tells := func(u *Upload) {
 		u.DeclaredFull, u.Report.RulesRun, u.Report.Searched = false, []string{"eqeq"}, []string{"a.py", "b.py"}
 	}
 	for name, test := range map[string]struct {
-		change func(u *Upload) // of a full scan that sees a.py only
+		change func(u *Upload) // applied to a full scan that sees a.py only
 		want   string          // state of the finding in b.py
 	}{
 		"searched, and the rule ran":              {tells, "fixed"},
@@ -91,8 +90,8 @@ func TestClosing(t *testing.T) {
 	}
 }
 
-// What could not be read as a manifest says nothing of the packages in it, and
-// everything of its code.
+// TestAManifestThatWasNotResolved checks that findings about dependencies of an unresolved manifest
+// remain open, and its code findings close.
 func TestAManifestThatWasNotResolved(t *testing.T) {
 	vulnerable := func(path string) model.Result {
 		return model.Result{
@@ -277,8 +276,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// A file that moved on one ref was first seen under its new path on another:
-// what were two findings proves to be one.
+// TestLineagesMerge moves a file on one ref that was first seen at its new path on another. The two
+// lineages must be merged.
 func TestLineagesMerge(t *testing.T) {
 	person, worker := model.Actor{Kind: "token"}, model.Actor{Kind: "system"}
 	none := model.Triage{State: model.TriageUntriaged}
@@ -318,7 +317,8 @@ func TestLineagesMerge(t *testing.T) {
 	}
 }
 
-// A diff scan's own find under a path that is gone may have been mended there.
+// TestDiffScanMovesNothing checks that diff scans do not move findings, because the finding at the
+// old path may have been fixed.
 func TestDiffScanMovesNothing(t *testing.T) {
 	diff := func(results ...model.Result) Upload {
 		return upload(full(results...), func(u *Upload) {
@@ -333,8 +333,8 @@ func TestDiffScanMovesNothing(t *testing.T) {
 	}
 }
 
-// Of two copies that move at once one joins an older lineage, which the other,
-// that nobody decided on, stays out of.
+// TestTwoCopiesThatMoveStayTwo moves two copies at once. One joins an older lineage; the other,
+// which is undecided, must not.
 func TestTwoCopiesThatMoveStayTwo(t *testing.T) {
 	m := newMemory()
 	const a, b, c, d = "x/app/a.py", "x/web/a.py", "y/app/a.py", "y/web/a.py"
@@ -386,7 +386,7 @@ func TestOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()
-			m.tick(2 * time.Minute) // so that none of the times is in the future
+			m.tick(2 * time.Minute) // so that no time is in the future
 			var got []model.ScanOutcome
 			for _, u := range test.uploads {
 				rows, events := len(m.rows), len(m.events)

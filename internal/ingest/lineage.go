@@ -9,18 +9,16 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// joiner keeps the lineages that a plan touches, and joins those that prove to
-// be one finding.
+// joiner contains the lineages that a plan changes, and joins those of the same finding.
 //
-// Of joined lineages the oldest stays, with its annotations, which the others
-// fill in where it has none. A person's triage beats an automatic one, and that
-// beats none; between equals the oldest lineage's stands. The assignee is
-// that of the oldest lineage that has one.
+// The oldest of joined lineages remains. The others fill in its missing annotations. A person's
+// triage takes precedence over an automatic one, and both over none. Among equals, the oldest
+// lineage's triage applies. The assignee is that of the oldest lineage with one.
 type joiner struct {
 	known    map[model.Identity]model.Lineage
 	lineages map[int64]model.Lineage
-	parent   map[int64]int64   // towards the lineage that stays
-	joined   map[int64][]int64 // into the one that stays, which is not among them
+	parent   map[int64]int64   // leads to the remaining lineage
+	joined   map[int64][]int64 // by the remaining lineage, which is not included
 	reopened map[int64]bool
 }
 
@@ -42,10 +40,10 @@ func newJoiner(stored Stored) joiner {
 	return j
 }
 
-// of returns the lineage that holds the identity, or 0.
+// of returns the lineage that has the identity, or 0.
 func (j *joiner) of(id model.Identity) int64 { return j.known[id].ID }
 
-// root returns the lineage that a lineage is part of by now.
+// root returns the lineage that a lineage was joined into, or itself.
 func (j *joiner) root(id int64) int64 {
 	for j.parent[id] != 0 {
 		id = j.parent[id]
@@ -53,8 +51,8 @@ func (j *joiner) root(id int64) int64 {
 	return id
 }
 
-// join makes the identity's lineage one with the given one. It reports whether
-// the identity had one.
+// join unites the lineage of the identity with the given one. It reports whether the identity had a
+// lineage.
 func (j *joiner) join(lineage int64, id model.Identity) bool {
 	other, known := j.known[id]
 	if !known {
@@ -64,28 +62,28 @@ func (j *joiner) join(lineage int64, id model.Identity) bool {
 	return true
 }
 
-// unite makes two lineages one.
+// unite joins two lineages.
 func (j *joiner) unite(a, b int64) {
 	a, b = j.root(a), j.root(b)
 	if a == b {
 		return
 	}
-	stays, goes := min(a, b), max(a, b) // ids count up: the smaller is older
+	stays, goes := min(a, b), max(a, b) // ids are ascending: the smaller is older
 	j.parent[goes] = stays
 	j.joined[stays] = append(append(j.joined[stays], goes), j.joined[goes]...)
 	delete(j.joined, goes)
 }
 
-// members are the stored lineages that one is made of by now.
+// members returns the stored lineages that were joined with one, itself included.
 func (j *joiner) members(of int64) []int64 {
 	root := j.root(of)
 	return append([]int64{root}, j.joined[root]...)
 }
 
-// reopen notes that a finding of the lineage came back.
+// reopen records that a finding of the lineage returned.
 func (j *joiner) reopen(lineage int64) { j.reopened[lineage] = true }
 
-// groups returns the joined lineages by the one that stays, oldest first.
+// groups returns the joined lineages by the remaining one, oldest first.
 func (j *joiner) groups() map[int64][]model.Lineage {
 	out := map[int64][]model.Lineage{}
 	for id := range j.parent {
@@ -97,7 +95,7 @@ func (j *joiner) groups() map[int64][]model.Lineage {
 	return out
 }
 
-// merges lists what was joined, by id.
+// merges lists the joined lineages, ordered by the id of the remaining one.
 func (j *joiner) merges() (out []model.LineageMerge) {
 	groups := j.groups()
 	for _, root := range slices.Sorted(maps.Keys(groups)) {
@@ -111,8 +109,8 @@ func (j *joiner) merges() (out []model.LineageMerge) {
 	return out
 }
 
-// fillAnnotations takes over annotations where there are none, but for the ticket, which
-// the store tells of by what is linked.
+// fillAnnotations copies missing annotations. It omits the ticket, which the store derives from
+// linked tickets.
 func fillAnnotations(into *model.Annotations, from model.Annotations) {
 	if into.Assistant == nil {
 		into.Assistant = from.Assistant
@@ -129,8 +127,9 @@ func fillAnnotations(into *model.Annotations, from model.Annotations) {
 	into.ClickToFixFailures = append(slices.Clip(into.ClickToFixFailures), from.ClickToFixFailures...)
 }
 
-// triage lists the decisions that changed: the best one of joined lineages, and
-// what people were at when a finding came back, which is reopened (docs/explanation/life-of-a-finding.md).
+// triage lists the changed decisions. Joined lineages get the decision with the highest precedence.
+// A review or fix in progress becomes reopened if a finding returned
+// (docs/explanation/life-of-a-finding.md).
 func (j *joiner) triage(now time.Time, by model.Actor) (out []model.TriageEvent) {
 	groups := j.groups()
 	touched := map[int64]bool{}

@@ -11,8 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// memory is a Store of one deployment over maps, with the keys and references
-// that a database would hold: a write that breaks one fails.
+// memory is a Store of one deployment in maps. It enforces keys and references like a database.
 type memory struct {
 	clock    time.Time
 	projects []model.Project
@@ -28,8 +27,8 @@ type memory struct {
 	languages   map[string][]string                 // of rules, by name
 	inventories map[string]model.InventoryStatement // by ref and lockfile
 	nextID      int64
-	writes      int     // calls that wrote something
-	started     []int64 // lineages, in order, those too that were merged since
+	writes      int     // number of write calls
+	started     []int64 // lineages in order, including later merged ones
 }
 
 func newMemory() *memory {
@@ -40,7 +39,7 @@ func newMemory() *memory {
 	}
 }
 
-// tick is the next commit's clock value.
+// tick advances and returns the transaction's time.
 func (m *memory) tick(d time.Duration) time.Time {
 	m.clock = m.clock.Add(d)
 	return m.clock
@@ -147,7 +146,7 @@ func (m *memory) SetScanCounts(_ context.Context, id int64, counts model.Finding
 	return nil
 }
 
-// PutScanAccount keeps nothing: how findings live does not depend on it.
+// PutScanAccount stores nothing, because findings do not depend on it.
 func (m *memory) PutScanAccount(context.Context, model.ScanAccount) error { return nil }
 
 func (m *memory) ScanAccount(context.Context, int64) (model.ScanAccount, error) {
@@ -341,7 +340,7 @@ func (m *memory) UpdateFindings(_ context.Context, findings []model.FindingWrite
 	return m.checkRows()
 }
 
-// checkRows holds the unique key of a row and its references.
+// checkRows checks the unique key and the references of rows.
 func (m *memory) checkRows() error {
 	type key struct {
 		ref, source string
@@ -364,7 +363,7 @@ func (m *memory) AddEvents(_ context.Context, events []model.FindingEvent) error
 	return nil
 }
 
-// SplitTickets has nothing to do: no ticket is kept.
+// SplitTickets does nothing, because memory stores no tickets.
 func (m *memory) SplitTickets(context.Context, []int64) error { return nil }
 
 func (m *memory) UpdateTriage(_ context.Context, events []model.TriageEvent) error {
@@ -420,7 +419,7 @@ func (m *memory) DropInventories(_ context.Context, _ int64, ref, source string,
 	return dropped, dependencies, nil
 }
 
-// toolOf is the tool of a source.
+// toolOf returns the tool of a source.
 func toolOf(source string) string {
 	tool, _, _ := strings.Cut(source, ":")
 	return tool

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// proposeMutes takes back what the report mutes outside of the code, where its
-// sender may not triage (docs/reference/uploads.md).
+// proposeMutes reverts mutes outside of the code if the sender may not triage
+// (docs/reference/uploads.md).
 func (u *Upload) proposeMutes(sightings []Sighting) {
 	for i := range sightings {
 		if s := &sightings[i]; !u.Decides && s.Finding.State == model.Muted && s.Result.MutedOutside {
@@ -18,8 +18,8 @@ func (u *Upload) proposeMutes(sightings []Sighting) {
 	}
 }
 
-// holdMutes mutes of what is proposed what the ref has muted under its identity:
-// all that is known of a scan that may not count.
+// holdMutes mutes proposed results whose identity is muted on the ref. This is a preliminary state
+// until the plan decides.
 func (u *Upload) holdMutes(ctx context.Context, s Store, projectID int64, sightings []Sighting) error {
 	if !slices.ContainsFunc(sightings, func(s Sighting) bool { return s.Proposed }) {
 		return nil
@@ -40,7 +40,7 @@ func (u *Upload) holdMutes(ctx context.Context, s Store, projectID int64, sighti
 	return nil
 }
 
-// openProposals counts what is proposed and stays open.
+// openProposals counts proposed mutes that were not applied.
 func openProposals(sightings []Sighting) (n int) {
 	for i := range sightings {
 		if sightings[i].Proposed && sightings[i].Finding.State != model.Muted {
@@ -50,15 +50,15 @@ func openProposals(sightings []Sighting) (n int) {
 	return n
 }
 
-// tellProposals notes on the scan how many mutes are only proposed.
+// tellProposals adds the number of proposed mutes to the gaps of the scan.
 func (u *Upload) tellProposals(n int) {
 	if n > 0 {
 		u.notDecided(fmt.Sprintf("%d mutes outside of the code", n))
 	}
 }
 
-// settleMutes tells what became of the mutes that were proposed, once it is known
-// what each of them is: in the summary, and in the counts of the scan.
+// settleMutes applies the plan's decisions on proposed mutes, and corrects the counts of the
+// summary and the scan.
 func (a *application) settleMutes(ctx context.Context, sightings []Sighting, held map[model.Identity]bool) error {
 	before := countSightings(sightings)
 	for i := range sightings {
@@ -82,8 +82,8 @@ func (a *application) settleMutes(ctx context.Context, sightings []Sighting, hel
 	return a.s.SetScanCounts(ctx, a.scan.ID, *counts)
 }
 
-// proposedState is the state of a finding that is muted by a proposal only: it is
-// muted where it was that on the ref, or is on the primary branch.
+// proposedState returns the state of a finding that only a proposal mutes. It is muted if it
+// already was on the ref, or if it is muted on the primary branch.
 func (p *planner) proposedState(row *model.Finding, id model.Identity) model.State {
 	if row.State == model.Muted || p.mutedOnPrimary(row.LineageID, id) || p.mutedOnPrimary(p.lineages.of(id), id) {
 		return model.Muted
@@ -91,8 +91,8 @@ func (p *planner) proposedState(row *model.Finding, id model.Identity) model.Sta
 	return model.Unresolved
 }
 
-// mutedOnPrimary reports whether the primary branch has an identity of a lineage
-// muted or, where it does not have that, all that it has of the lineage.
+// mutedOnPrimary reports whether an identity of a lineage is muted on the primary branch. If the
+// primary branch does not have the identity, all its findings of the lineage must be muted.
 func (p *planner) mutedOnPrimary(lineage int64, id model.Identity) bool {
 	if p.Ref == p.Primary || lineage == 0 {
 		return false
@@ -110,7 +110,7 @@ func (p *planner) mutedOnPrimary(lineage int64, id model.Identity) bool {
 	return all && some
 }
 
-// hold notes that a mute that was proposed holds, or does not.
+// hold records whether a proposed mute applies.
 func (p *planner) hold(s *Sighting, state model.State) {
 	if p.changes.HeldMutes == nil {
 		p.changes.HeldMutes = map[model.Identity]bool{}
@@ -118,8 +118,8 @@ func (p *planner) hold(s *Sighting, state model.State) {
 	p.changes.HeldMutes[s.Finding.Identity] = state == model.Muted
 }
 
-// reopenCopy takes the mute from a finding that proves to be a copy: what was
-// muted is the other one, and this is muted by a proposal only.
+// reopenCopy unmutes a copied finding that only a proposal mutes, because the mute applied to the
+// original.
 func (p *planner) reopenCopy(e entry) {
 	switch {
 	case e.added >= 0:

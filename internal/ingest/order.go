@@ -2,10 +2,10 @@ package ingest
 
 import "github.com/redoubt/redoubt/internal/model"
 
-// OutcomeOf decides whether a scan counts (docs/reference/scans.md): a re-run of a
-// commit that others followed is superseded, one that started before the newest
-// applied full scan is late, and a diff scan before the newest applied diff scan
-// too. They are recorded and change nothing.
+// OutcomeOf returns whether a scan is applied (docs/reference/scans.md). A rerun of a commit with
+// later scans is superseded. A scan is late if it started before the newest applied full scan, or,
+// for a diff scan, before the newest applied diff scan. Superseded and late scans are recorded and
+// change no findings.
 func OutcomeOf(scan model.Scan, stream model.ScanStream) model.ScanOutcome {
 	switch {
 	case stream.Superseded && scan.Commit != "":

@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// Reports of the scanners that look at the small repository in
-// testdata/pairs/_src, which scripts/pairs makes again.
+// Reports of scanners for the small repository in testdata/pairs/_src. The command scripts/pairs
+// recreates them.
 const (
 	semgrepJSON   = "semgrep.json"             // with a token: ids and code
 	semgrepSilent = "semgrep-logged-out.json"  // neither
@@ -28,46 +28,48 @@ const (
 
 var everyTool = []string{semgrepJSON, semgrepSilent, semgrepSARIF, bandit, gosec, gitleaks}
 
-// What must match and what must not, by what happened between two reports.
-// Findings that are not named match: they keep their id, at most at another
-// line or with other words.
+// pairsTable lists the expected matches by the change between two reports. Unlisted findings must
+// match: they retain their id, possibly with another line or message.
 var pairsTable = []struct {
 	variant string
 	tools   []string
-	moved   string // match, and are told as moved
-	not     string // of the first report, must not match: fixed
-	new     string // of the second one
+	moved   string // match, and are reported as moved
+	not     string // in the first report, must not match: fixed
+	new     string // in the second report
 }{
-	// Lines above, and what a function is called, are no part of a finding.
+	// Lines above and function names are not part of a finding.
 	{"lines-above", everyTool, "", "", ""},
 	{"function-renamed", everyTool, "", "", ""},
-	// Nor is its layout.
+	// Layout is not part of a finding.
 	{"re-indented", everyTool, "", "", ""},
-	// Nor what its rule says of it, as long as anything else tells it.
+	// Rule metadata is not part of a finding if the finding has other distinguishing properties.
 	{"severity", everyTool, "", "", ""},
 	{"message", []string{semgrepJSON, semgrepSARIF, bandit, gosec, gitleaks}, "", "", ""},
 	{"message", []string{semgrepSilent}, "", "same app.py:6", "same app.py:6"},
 	{"rule-text", []string{semgrepJSON}, "same app.py:6", "", ""},
 	{"rule-text", []string{semgrepSilent, semgrepSARIF, bandit, gosec, gitleaks}, "", "", ""},
 	{"rules-in-folder", []string{semgrepJSON}, "md5 app.py:14, md5 main.go:10, same app.py:6, shell app.py:10, shell app.py:18, shell app.py:19", "", ""},
-	// A comment that mutes is no part of the code. Left out of the report, what is muted looks mended.
+	// Comments that mute are not part of the code. If the report omits muted results, they look
+	// fixed.
 	{"nosem", []string{semgrepJSON, semgrepSARIF, bandit, gosec, gitleaks}, "", "", ""},
 	{"nosem", []string{semgrepSilent}, "", "same app.py:6", ""},
 
-	// A variable in the code makes it other code, though one that the pattern does not bind leaves the scanner's id.
+	// Another variable makes other code. The scanner's id does not change if the pattern does not
+	// bind the variable.
 	{"variable-renamed", []string{semgrepJSON, semgrepSARIF, semgrepSilent}, "", "md5 main.go:10, same app.py:6", "md5 main.go:10, same app.py:6"},
 	{"variable-renamed", []string{gosec}, "", "G401 main.go:10", "G401 main.go:10"},
 	{"variable-renamed", []string{bandit, gitleaks}, "", "", ""},
 	{"other-code", []string{semgrepJSON, semgrepSilent, semgrepSARIF}, "", "same app.py:6", "same app.py:6"},
 	{"other-code", []string{bandit, gosec, gitleaks}, "", "", ""},
 
-	// Of two equal ones in a file, one stays.
+	// Of two equal findings in a file, one remains.
 	{"one-of-two-gone", []string{semgrepJSON, semgrepSARIF}, "", "shell app.py:19", ""},
-	{"one-of-two-gone", []string{semgrepSilent}, "", "shell app.py:18, shell app.py:19", "shell app.py:18"}, // nobody can say which
+	// It is unknown which one is gone.
+	{"one-of-two-gone", []string{semgrepSilent}, "", "shell app.py:18, shell app.py:19", "shell app.py:18"},
 	{"one-of-two-gone", []string{bandit}, "", "B602 app.py:19, B607 app.py:19", ""},
 
-	// A file that moved takes its findings along: under its own name, or where two of them differ. One alone
-	// that comes into another folder is new, and a copy is.
+	// Findings follow a moved file that retains its name, or that contains two different ones. A
+	// single finding in another folder is new, and so is a copy.
 	{
 		"file-renamed",
 		[]string{semgrepJSON, semgrepSARIF, semgrepSilent},
@@ -100,8 +102,8 @@ func TestPairsOfRealReports(t *testing.T) {
 	}
 }
 
-// Reports of one commit that tell more or less are of the same findings, in
-// whatever order they come.
+// TestPairsOfOneCommit checks that more and less detailed reports of one commit have the same
+// findings, in any order.
 func TestPairsOfOneCommit(t *testing.T) {
 	for _, variant := range []string{"base", "lines-above", "re-indented"} {
 		for _, first := range []string{semgrepJSON, semgrepSilent, semgrepSARIF} {
@@ -122,13 +124,13 @@ func TestPairsOfOneCommit(t *testing.T) {
 	}
 }
 
-// pairUpload is a report as somebody imports it who says that it is of all.
+// pairUpload returns a report as a declared full import.
 func pairUpload(t *testing.T, variant, file string) Upload {
 	t.Helper()
 	return pairUploadBy(t, variant, file, nil)
 }
 
-// pairUploadBy is pairUpload beside a checkout.
+// pairUploadBy is pairUpload with access to the sources.
 func pairUploadBy(t *testing.T, variant, file string, source func(path string) string) Upload {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata/pairs", variant, file))
@@ -142,8 +144,8 @@ func pairUploadBy(t *testing.T, variant, file string, source func(path string) s
 	return Upload{Project: model.Project{Name: "acme/pairs"}, Ref: "main", Commit: variant + file, Full: true, DeclaredFull: true, Report: reports[0]}
 }
 
-// TestPairsByTheCheckout reads a report that tells no code beside the files that were
-// scanned: its findings are those of reports that tell it, and tell as much as these.
+// TestPairsByTheCheckout reads a report without code together with the scanned files. Its findings
+// must equal those of reports with code, and be as detailed.
 func TestPairsByTheCheckout(t *testing.T) {
 	source := func(path string) string {
 		data, err := os.ReadFile(filepath.Join("testdata/pairs/_src", path))
@@ -166,7 +168,7 @@ func TestPairsByTheCheckout(t *testing.T) {
 	}
 }
 
-// changesOf lists what moved, closed and is new, without the folders of rules.
+// changesOf lists moved, closed and new findings, without the folders of rules.
 func changesOf(sum Summary) map[ItemChange]string {
 	lists := map[ItemChange][]string{ItemMoved: nil, ItemClosed: nil, ItemNew: nil}
 	for _, item := range sum.Items {

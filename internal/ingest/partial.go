@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// takePartial adds the files that were parsed in part. They count as searched.
+// takePartial adds the partly parsed files. They count as searched.
 func (s *Scope) takePartial(files []model.PartialFile) {
 	for _, f := range files {
 		if s.skipped[f.Path] || len(f.Spans) == 0 {
@@ -23,8 +23,8 @@ func (s *Scope) takePartial(files []model.PartialFile) {
 	}
 }
 
-// unparsed reports whether the finding is on a line that the scanner could not parse. Its
-// line is that of the last scan that reported it; an unknown line, 0, counts as unparsed.
+// unparsed reports whether the finding is on a line that the scanner could not parse. The line is
+// that of the last report; an unknown line, 0, counts as unparsed.
 func (s Scope) unparsed(f *model.Finding) bool {
 	spans := s.partial[f.Path]
 	if len(spans) == 0 || s.plain[f.RuleName] {
@@ -33,8 +33,8 @@ func (s Scope) unparsed(f *model.Finding) bool {
 	return f.Line == 0 || slices.ContainsFunc(spans, func(span model.Span) bool { return span.Holds(f.Line) })
 }
 
-// learnPlain finds the rules, of findings in partly parsed files, that need no parser. A
-// rule whose language is not known needs one.
+// learnPlain determines which rules of findings in partly parsed files need no parser. A rule of
+// unknown language is assumed to need one.
 func (u *Upload) learnPlain(ctx context.Context, s Store, projectID int64) error {
 	if len(u.Report.Partial) == 0 {
 		return nil

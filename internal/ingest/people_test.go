@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// people are two whom findings may be assigned to.
+// people adds two users that findings may be assigned to.
 func (r *realm) people() {
 	err := r.update(func(ctx context.Context, tx *store.Tx) error {
 		for _, name := range []string{"ada", "bob"} {
@@ -35,8 +35,7 @@ func (r *realm) people() {
 	}
 }
 
-// triage lets somebody decide in bulk, by way of the index, and says which findings that is
-// about.
+// triage applies a bulk decision through the index and returns the affected findings.
 func (r *realm) triage() {
 	q := triage.Request{HasFilter: true, Filter: r.drawFilter(), Limit: rapid.IntRange(1, 4).Draw(r.t, "limit")}
 	q.State = rapid.SampledFrom([]model.TriageState{0, model.TriageIgnored, model.TriageReviewing, model.TriageFixing, model.TriageReopened}).Draw(r.t, "state")
@@ -86,7 +85,7 @@ func (r *realm) triage() {
 	}
 }
 
-// tidy is what the housekeeping does about decisions that are over.
+// tidy expires decisions as the housekeeping does.
 func (r *realm) tidy() {
 	err := r.update(func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.ExpireDecisions(ctx)

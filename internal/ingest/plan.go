@@ -9,23 +9,23 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// Stored is what stands about the findings that a report may touch.
+// Stored is the stored state of the findings that a report may change.
 type Stored struct {
 	// Findings are all occurrences of the (project, ref, source), in any state.
 	Findings []model.Finding
-	// Known holds the lineages of reported identities that have no row here.
+	// Known contains the lineages of reported identities that have no row here.
 	Known map[model.Identity]model.Lineage
-	// Lineages holds those of rows that may come back or be paired.
+	// Lineages contains the lineages of rows that may return or be paired.
 	Lineages map[int64]model.Lineage
-	// Bodies holds body and evidence of rows that a sighting may be of that tells
-	// less, by their ids.
+	// Bodies contains the bodies and evidence of rows that a less detailed sighting may match, by
+	// id.
 	Bodies map[int64]model.FindingWrite
 
 	pairs  []pair // of live findings and sightings, by the alignment
 	beside beside
 }
 
-// Facts is what a plan needs to know beside the rows and the report.
+// Facts contains the input of a plan other than the rows and the report.
 type Facts struct {
 	ProjectID int64
 	Ref       string
@@ -33,16 +33,16 @@ type Facts struct {
 	Source    string
 	ScanID    int64
 	Scope     Scope
-	At        time.Time // of the findings' changes: the commit's clock, or back-dated
-	Now       time.Time // of the trail: the commit's clock
+	At        time.Time // of the findings' changes: the transaction's clock, or back-dated
+	Now       time.Time // of the history: the transaction's clock
 	RuleIDs   map[*model.Rule]int64
 	Links     weblink.Links
-	Release   bool // sightings lose their results once what they say is encoded
-	Unwritten bool // nothing of the changes is carried out: they tell what the report's findings are
+	Release   bool // sightings lose their results once they are encoded
+	Unwritten bool // the changes are not stored, only used to identify the report's findings
 }
 
-// Changes is what an applied scan writes: the differences only. New findings
-// have no id yet, and no lineage where they start one.
+// Changes are the differences that an applied scan writes. New findings have no id yet, and no
+// lineage if they start one.
 type Changes struct {
 	Added    []model.FindingWrite
 	Lineages []model.Lineage // one for each of Added, then of Updated, without a lineage, in that order
@@ -51,26 +51,25 @@ type Changes struct {
 	Merges   []model.LineageMerge
 	Triage   []model.TriageEvent
 	Events   []model.FindingEvent
-	// Precedents are events of Added, which get their ids with them.
+	// Precedents are events of Added, which get their finding ids later.
 	Precedents []newPrecedent
-	// Copied are events that may name one of Added.
+	// Copied are events that may refer to findings in Added.
 	Copied []copied
 
-	Items     []Item // of Updated; those of Added are known with their ids
+	Items     []Item // of Updated; those of Added follow once they have ids
 	Unchanged int
-	Reported  []int64 // findings that the report holds and that are not muted
-	// HeldMutes tells of each mute that was proposed whether it holds.
+	Reported  []int64 // unmuted findings in the report
+	// HeldMutes maps each proposed mute to whether it applies.
 	HeldMutes map[model.Identity]bool
-	// Became tells of what the report names otherwise than it is stored what that is.
+	// Became maps reported identities to the stored ones if they differ.
 	Became map[model.Identity]model.KnownAs
-	// Copies are, where nothing is written, what would leave its lineage by the plan.
+	// Copies are the findings that would leave their lineage, if nothing is written.
 	Copies []model.Identity
 }
 
-// Plan decides the life of findings (docs/explanation/life-of-a-finding.md): which of the report's
-// sightings are new, still there, back, or moved, and which stored findings it
-// closes. It is pure: the same arguments give the same changes, in the same
-// order.
+// Plan decides the life of findings (docs/explanation/life-of-a-finding.md). It determines which
+// sightings are new, unchanged, returned or moved, and which stored findings close. It is pure:
+// equal arguments produce equal changes in the same order.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
 	p := planner{
 		Facts:    facts,
@@ -115,25 +114,25 @@ func (p *planner) run(stored Stored, report []Sighting) {
 	p.finish(stored.Findings)
 }
 
-// planner gathers changes; err keeps the first failure to encode.
+// planner collects changes. Its err is the first encoding error.
 type planner struct {
 	Facts
 	changes    Changes
 	lineages   joiner
-	handedOver map[int64]bool // findings that a scanner hands over in this very commit
+	handedOver map[int64]bool // findings that a scanner's finding hands over in this commit
 	bodies     map[int64]model.FindingWrite
 	beside     beside
-	rows       map[model.Identity]*model.Finding // all that are stored of the source on the ref
-	fresh      int64                             // how many identities were made up
+	rows       map[model.Identity]*model.Finding // all stored findings of the source on the ref
+	fresh      int64                             // number of identities created by freshIdentity
 	added      []*Sighting                       // of changes.Added
-	reopened   map[int64]bool                    // findings that came back
-	proposed   map[int64]*Sighting               // of findings that are muted by a proposal only
-	reports    bool                              // sightings are a scanner's, which may name a finding in several ways
+	reopened   map[int64]bool                    // findings that returned
+	proposed   map[int64]*Sighting               // sightings of findings that only a proposal mutes
+	reports    bool                              // sightings are a scanner's, which may identify a finding in several forms
 	err        error
 }
 
-// matchExisting takes a sighting of a finding that is known: by its identity, by its
-// lineage, or because it is paired.
+// matchExisting updates a known finding from its sighting. They match by identity, by lineage, or
+// by alignment.
 func (p *planner) matchExisting(known pair) {
 	row, s := known.row, known.sighting
 	next := p.updatedRow(row, s)
@@ -171,7 +170,7 @@ func (p *planner) matchExisting(known pair) {
 		p.recordStoredAs(s, &next)
 	case s.blind, row.CodeHash == (model.Digest{}) && s.Finding.Package == "":
 		p.recordStoredAs(s, row)
-	} // else its code is told, and it is judged as that
+	} // otherwise its code is known and the identity is compared by code
 	if next.State == model.Unresolved {
 		p.changes.Reported = append(p.changes.Reported, row.ID)
 	}
@@ -180,16 +179,17 @@ func (p *planner) matchExisting(known pair) {
 		return
 	}
 	if w.Body == nil {
-		w = p.findingWrite(next, s, row.Content != next.Content || row.Identity != next.Identity) // the body tells both
+		// The body contains the content and the identity.
+		w = p.findingWrite(next, s, row.Content != next.Content || row.Identity != next.Identity)
 	}
 	w.Finding = next
 	p.addUpdate(w, change)
 }
 
-// link puts the identity that a finding was seen under into its lineage, unless
-// it is of another one that stands beside it somewhere. What the primary branch
-// says of an identity counts even then, and what another name of this very
-// finding is. What is told of without its code has no name that comes again.
+// link adds the reported identity of a finding to its lineage, unless the identity's lineage has a
+// separate finding somewhere. It does so even then on the primary branch, or if the sighting is
+// less detailed than the finding. Identities of results without code are never added, because they
+// do not recur.
 func (p *planner) link(row *model.Finding, s *Sighting) {
 	sighting, id := &s.Finding, s.Finding.Identity
 	if id == row.Identity || s.blind || p.rows[id] != nil {
@@ -205,7 +205,7 @@ func (p *planner) link(row *model.Finding, s *Sighting) {
 	p.changes.Links = append(p.changes.Links, model.IdentityLink{Identity: id, LineageID: row.LineageID})
 }
 
-// recordMuting tells when a finding was silenced in the code, and when no more.
+// recordMuting adds an event if a finding was muted or unmuted in the code.
 func (p *planner) recordMuting(row, next *model.Finding) {
 	switch {
 	case next.State == model.Muted && row.State != model.Muted:
@@ -215,8 +215,7 @@ func (p *planner) recordMuting(row, next *model.Finding) {
 	}
 }
 
-// updatedRow returns the row with the members that the scanner decides taken from
-// the sighting.
+// updatedRow returns the row with the fields that the scanner determines, copied from the sighting.
 func (p *planner) updatedRow(row *model.Finding, s *Sighting) model.Finding {
 	next := s.Finding
 	next.ID, next.ProjectID, next.Ref, next.Source = row.ID, row.ProjectID, row.Ref, row.Source
@@ -225,17 +224,17 @@ func (p *planner) updatedRow(row *model.Finding, s *Sighting) model.Finding {
 	next.RuleID = p.RuleIDs[s.Result.Rule]
 	next.Content = linkedContent(p.linksOf(s), s.Finding.Content)
 	if v := s.Result.Dependency; v != nil && v.Unrated && next.Content == row.Content {
-		next.Severity = row.Severity // which the advisories may have told: see Store.Supplement
+		next.Severity = row.Severity // may come from the advisories: see Store.Supplement
 	}
 	next.SeenByFull = row.SeenByFull || p.Scope.Full
 	if next.Package == "" {
 		next.Coverage = p.Scope.coverageNow(row, &next)
 	}
-	if row.ID != 0 && (s.blind || p.rows[next.Identity] != nil) { // another one has that name
+	if row.ID != 0 && (s.blind || p.rows[next.Identity] != nil) { // another finding has that identity
 		next.Identity = row.Identity
 	}
 	if next.PatternHash == (model.Digest{}) && next.Identity == row.Identity {
-		next.PatternHash = row.PatternHash // which is the same and was not told
+		next.PatternHash = row.PatternHash // unchanged, but missing in the report
 	}
 	if next.EdgeHash == (model.Digest{}) && next.Identity == row.Identity {
 		next.EdgeHash = row.EdgeHash
@@ -243,7 +242,8 @@ func (p *planner) updatedRow(row *model.Finding, s *Sighting) model.Finding {
 	return next
 }
 
-// closeAbsent closes what the scan no longer sees; what it sees and nothing continues is new.
+// closeAbsent closes findings that the scan no longer reports, and adds unmatched sightings as new
+// findings.
 func (p *planner) closeAbsent(missing []*model.Finding, unseen []*Sighting) {
 	var closing, staying []*model.Finding
 	for _, row := range missing {
@@ -272,7 +272,7 @@ func (p *planner) closeAbsent(missing []*model.Finding, unseen []*Sighting) {
 	}
 }
 
-// closeFinding takes a finding out of the live ones.
+// closeFinding changes a live finding to a closed state.
 func (p *planner) closeFinding(row *model.Finding, state model.State, kind model.FindingEventKind, change ItemChange) {
 	next := *row
 	next.State, next.StateUpdatedAt = state, p.At
@@ -280,8 +280,8 @@ func (p *planner) closeFinding(row *model.Finding, state model.State, kind model
 	p.addUpdate(model.FindingWrite{Finding: next}, change)
 }
 
-// moveDetail says from where to where a finding moved. Equal paths mean that
-// its rule changed its text, or is loaded from another folder.
+// moveDetail contains the old and new location of a moved finding. Equal paths mean that its rule's
+// text changed, or that the rule is loaded from another folder.
 type moveDetail struct {
 	From     string `json:"from"`
 	FromLine int    `json:"from_line"`
@@ -289,7 +289,7 @@ type moveDetail struct {
 	ToLine   int    `json:"to_line"`
 }
 
-// addFinding starts an occurrence, in the lineage that has its identity if one has.
+// addFinding adds an occurrence, in the lineage of its identity if there is one.
 func (p *planner) addFinding(s *Sighting) {
 	next := p.updatedRow(&model.Finding{
 		ProjectID: p.ProjectID, Ref: p.Ref, Source: p.Source, FirstScanID: p.ScanID,
@@ -323,7 +323,7 @@ func (p *planner) addUpdate(w model.FindingWrite, change ItemChange) {
 	p.changes.Items = append(p.changes.Items, itemOf(&w.Finding, change))
 }
 
-// findingWrite encodes what readers see, where it changed.
+// findingWrite encodes the body and evidence if they changed.
 func (p *planner) findingWrite(f model.Finding, s *Sighting, body bool) model.FindingWrite {
 	w := model.FindingWrite{Finding: f}
 	if body && p.err == nil {
@@ -343,8 +343,8 @@ func (p *planner) addEvent(findingID int64, kind model.FindingEventKind, detail 
 	p.changes.Events = append(p.changes.Events, e)
 }
 
-// finish writes the lineages that were joined, parted or reopened, and hangs the
-// findings on those that stay.
+// finish writes the lineages that were joined, split or reopened, and updates the lineage ids of
+// findings and links.
 func (p *planner) finish(rows []model.Finding) {
 	for _, list := range [][]model.FindingWrite{p.changes.Updated, p.changes.Added} {
 		for i := range list {
@@ -369,7 +369,7 @@ func (p *planner) finish(rows []model.Finding) {
 	p.changes.Triage = p.lineages.triage(p.Now, by)
 }
 
-// linksOf returns the links into the commit that a sighting is of.
+// linksOf returns the links into the commit of a sighting.
 func (f Facts) linksOf(s *Sighting) weblink.Links {
 	if s.links != nil {
 		return *s.links
@@ -377,8 +377,8 @@ func (f Facts) linksOf(s *Sighting) weblink.Links {
 	return f.Links
 }
 
-// release has sightings lose their results, but for what lineages are begun with:
-// where an upload is large, these make room for what is to be written.
+// release clears the results of sightings, except for the EPSS scores that new lineages start with.
+// In large uploads this frees memory for the writes.
 func release(sightings []Sighting) {
 	none := &model.Result{}
 	for i := range sightings {

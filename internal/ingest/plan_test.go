@@ -9,8 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// stood is the row that a sighting left behind: as a scan of all of the ref, with no
-// links to anywhere, has it.
+// stood returns the row of a sighting after a full scan of the ref without links.
 func stood(s *Sighting, id, lineage, ruleID int64) model.Finding {
 	f := s.Finding
 	f.ID, f.LineageID, f.RuleID, f.Ref, f.Source = id, lineage, ruleID, "refs/heads/topic", "semgrep"
@@ -37,8 +36,8 @@ func planOf(t *testing.T, stored Stored, sightings []Sighting, change func(*Fact
 	return c
 }
 
-// TestWhatIsAChange: text, rule, severity and state make an item; what only notes that
-// a scan of all saw it does not, and writes no body anew.
+// TestWhatIsAChange checks that changes of text, rule, severity and state make an item. Recording
+// that a full scan saw the finding makes no item and writes no body.
 func TestWhatIsAChange(t *testing.T) {
 	for name, c := range map[string]struct {
 		was      func(*model.Finding)
@@ -84,11 +83,11 @@ func TestWhatIsAChange(t *testing.T) {
 	}
 }
 
-// TestProposedMutesHold where the ref or the primary branch has them, of a finding that
-// the ref has and of one that is new there.
+// TestProposedMutesHold checks that proposed mutes apply if the ref or the primary branch has them,
+// for existing and new findings.
 func TestProposedMutesHold(t *testing.T) {
 	for name, c := range map[string]struct {
-		here, onPrimary model.State // 0: it is not there
+		here, onPrimary model.State // 0: no finding
 		held            bool
 	}{
 		"nowhere":                  {0, 0, false},
@@ -134,9 +133,9 @@ func TestProposedMutesHold(t *testing.T) {
 	}
 }
 
-// TestAnotherNameOfAFinding: an identity that a finding is seen under joins its lineage.
-// One whose lineage stands beside it somewhere joins only by what the primary branch
-// says, or by a report that tells less.
+// TestAnotherNameOfAFinding checks that a reported identity joins the lineage of its finding. If
+// its lineage has a separate finding somewhere, it joins only on the primary branch or by a less
+// detailed report.
 func TestAnotherNameOfAFinding(t *testing.T) {
 	was, is := observe("semgrep", matched("a.py", 1, "x"))[0], observe("semgrep", matched("b.py", 1, "x"))[0]
 	less := observe("semgrep", result(eqeq, "b.py", 1, "x"))[0]
@@ -144,7 +143,7 @@ func TestAnotherNameOfAFinding(t *testing.T) {
 	for name, c := range map[string]struct {
 		seen   Sighting
 		ref    string
-		of     int64 // the lineage of the name that it is seen under; 0: none
+		of     int64 // the lineage of the reported identity, or 0
 		apart  bool
 		link   bool
 		merged bool
@@ -179,8 +178,8 @@ func TestAnotherNameOfAFinding(t *testing.T) {
 	}
 }
 
-// TestUntoldHashesStay: of an identity that stays, what its hashes are where the report
-// does not tell; what it tells counts, and another identity takes over nothing.
+// TestUntoldHashesStay checks that unchanged identities retain hashes that a report omits. Reported
+// hashes replace them, and other identities do not inherit them.
 func TestUntoldHashesStay(t *testing.T) {
 	told := observe("semgrep", with(matched("a.py", 1, "x"), func(r *model.Result) {
 		r.StartHash, r.EndHash, r.Location.EndLine = "s", "e", 9
@@ -204,7 +203,8 @@ func TestUntoldHashesStay(t *testing.T) {
 	}
 }
 
-// TestTheRepositoryIsContent: a body holds links, so that another repository changes it.
+// TestTheRepositoryIsContent checks that another repository changes bodies, because they contain
+// links.
 func TestTheRepositoryIsContent(t *testing.T) {
 	sightings := observe("semgrep", matched("a.py", 1, "x"))
 	row := stood(&sightings[0], 1, 7, 5)
@@ -214,8 +214,8 @@ func TestTheRepositoryIsContent(t *testing.T) {
 	}
 }
 
-// TestServedRulesKeepTheirFindings: the same code in another formula group is another
-// finding where the rule is known to have its text still, and else the one that moved.
+// TestServedRulesKeepTheirFindings checks equal code in another formula group. It is another
+// finding if the rule's text is known to be unchanged, and a moved one otherwise.
 func TestServedRulesKeepTheirFindings(t *testing.T) {
 	for version, want := range map[int]string{0: "0 added, moved", 2: "1 added, closed"} {
 		served := *eqeq
@@ -231,8 +231,8 @@ func TestServedRulesKeepTheirFindings(t *testing.T) {
 	}
 }
 
-// TestRelease: once a plan has encoded what sightings say, they let go of it where it
-// was asked for, but for what lineages are begun with.
+// TestRelease checks that Release clears the results of sightings once they are encoded, except for
+// the scores of new lineages.
 func TestRelease(t *testing.T) {
 	epss := &model.EPSS{Score: 0.5}
 	for _, release := range []bool{false, true} {
@@ -260,7 +260,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestJoinedLineagesTakeTheLinks that were made before they joined.
+// TestJoinedLineagesTakeTheLinks checks links that were added before their lineages were joined.
 func TestJoinedLineagesTakeTheLinks(t *testing.T) {
 	p := planner{lineages: newJoiner(Stored{Lineages: map[int64]model.Lineage{7: {ID: 7}, 4: {ID: 4}}})}
 	p.changes.Links = []model.IdentityLink{{LineageID: 7}}
@@ -271,8 +271,7 @@ func TestJoinedLineagesTakeTheLinks(t *testing.T) {
 	}
 }
 
-// TestWhoReopens: the scan that brings a finding back, or the advisories, which no
-// scan stands for.
+// TestWhoReopens checks the actor that reopens a finding: its scan, or the system for advisories.
 func TestWhoReopens(t *testing.T) {
 	for scan, want := range map[int64]model.Actor{3: {Kind: "scan", ID: "3", Name: "semgrep"}, 0: {Kind: "system", Name: "semgrep"}} {
 		sightings := observe("semgrep", matched("a.py", 1, "x"))

@@ -7,18 +7,18 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// closedDecision is a finding that closes, and what was decided on it.
+// closedDecision is a closing finding and its triage.
 type closedDecision struct {
 	row    *model.Finding
 	triage model.Triage
 }
 
-// precedents holds, for each rule and file, the closed findings of the latest decision, by
-// line: a bulk decision has many of one time.
+// precedents contains, for each rule and file, the closed findings of the latest decision, by line.
+// A bulk decision has many findings with the same time.
 type precedents map[place][]closedDecision
 
-// newPrecedents gathers those of the findings that close and that a person handled. What an
-// exception or a VEX statement decided, it decides on the new finding by itself.
+// newPrecedents collects the closing findings that a person triaged. Exceptions and VEX statements
+// apply to the new finding by themselves.
 func newPrecedents(closing []*model.Finding, triage func(lineage int64) model.Triage) precedents {
 	out := precedents{}
 	for _, row := range closing {
@@ -42,8 +42,8 @@ func newPrecedents(closing []*model.Finding, triage func(lineage int64) model.Tr
 	return out
 }
 
-// nearest finds the one nearest to a line, of those in the order of lines; the
-// upper of two.
+// nearest returns the decision nearest to a line, or the upper of two equally near ones. Its input
+// must be ordered by line.
 func nearest(held []closedDecision, line int) (closedDecision, bool) {
 	if len(held) == 0 {
 		return closedDecision{}, false
@@ -57,8 +57,7 @@ func nearest(held []closedDecision, line int) (closedDecision, bool) {
 	return held[at], true
 }
 
-// addPrecedent notes the precedent of the finding that was added last, which has
-// no id yet.
+// addPrecedent records the precedent of the last added finding, which has no id yet.
 func (p *planner) addPrecedent(ps precedents) {
 	last := len(p.changes.Added) - 1
 	f := &p.changes.Added[last].Finding
@@ -71,7 +70,7 @@ func (p *planner) addPrecedent(ps precedents) {
 	p.changes.Precedents = append(p.changes.Precedents, newPrecedent{last, e})
 }
 
-// newPrecedent is the event of one of Added, by its place there.
+// newPrecedent is an event of a finding in Added, by its index.
 type newPrecedent struct {
 	added int
 	event model.FindingEvent

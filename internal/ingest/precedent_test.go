@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Lines are edited on which people had decided: the new findings inherit nothing,
-// and each names one old finding, by the latest decision, then the nearest line.
+// TestNewFindingsNameTheirPrecedent edits decided lines. The new findings inherit nothing. Each
+// refers to one old finding, by the latest decision and then the nearest line.
 func TestNewFindingsNameTheirPrecedent(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 5, n, 9, 0, 0, 0, time.UTC) }
 	ignored := func(n int) model.Triage {
@@ -26,7 +26,7 @@ func TestNewFindingsNameTheirPrecedent(t *testing.T) {
 	for name, test := range map[string]struct {
 		triage []model.Triage // of the lines a, b and c
 		now    []model.Result
-		want   map[int]int // lines, now and then
+		want   map[int]int // new lines to old ones
 	}{
 		"edited":              {[]model.Triage{ignored(1), {}, {}}, calls("new", "b", "c"), map[int]int{1: 1}},
 		"put above it":        {[]model.Triage{ignored(1), {}, {}}, calls("new", "a", "b", "c"), map[int]int{}},

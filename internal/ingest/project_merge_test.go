@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAScanOfAMergedProject merges a project into another and scans that: what the scan
-// still sees stays open or decided, what it does not see any more is fixed, and what is new opens.
+// TestAScanOfAMergedProject merges a project into another and scans the latter. Findings that the
+// scan reports retain their state and decision, unreported ones are fixed, and new ones are open.
 func TestAScanOfAMergedProject(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		report := func(packages ...string) string {

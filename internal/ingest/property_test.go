@@ -22,8 +22,9 @@ var (
 	rulesBy  = map[string]*model.Rule{}
 )
 
-// A hundred histories would miss much: joined lineages need several steps. They are the same ones in
-// each run, so that a build fails by its own change; -rapid.seed=0 draws others, and -rapid.checks=4000 more.
+// TestMain runs enough histories for joined lineages, which need several steps. The seed is fixed,
+// so that failures depend on changes only. Use -rapid.seed=0 for other histories and
+// -rapid.checks=4000 for more.
 func TestMain(m *testing.M) {
 	for name, value := range map[string]string{"rapid.checks": "1200", "rapid.seed": "20261128"} {
 		if err := flag.Set(name, value); err != nil {
@@ -40,7 +41,7 @@ func init() {
 	}
 }
 
-// drawUpload scans a tree, in one of the many ways.
+// drawUpload draws a scan of a tree with random options.
 func drawUpload(t *rapid.T, tr *tree, now time.Time) Upload {
 	r := &model.Report{Tool: rapid.SampledFrom([]string{"semgrep", "Semgrep OSS", "opengrep oss", "bandit"}).Draw(t, "tool")}
 	telling := []int{tellsAll, tellsAll, tellsNoPattern, tellsLittle}
@@ -71,7 +72,7 @@ func drawUpload(t *rapid.T, tr *tree, now time.Time) Upload {
 	}
 	if rapid.IntRange(0, 3).Draw(t, "policy") == 0 {
 		u.OutOfPolicy = func(rule, path string) bool { return rule == "r3" || path == "c.py" }
-		if rapid.IntRange(0, 2).Draw(t, "served") > 0 { // the scanner does as the policy says
+		if rapid.IntRange(0, 2).Draw(t, "served") > 0 { // the scanner applies the policy
 			r.Results = slices.DeleteFunc(r.Results, func(r model.Result) bool { return u.OutOfPolicy(r.Rule.Name, r.Path) })
 		}
 	}
@@ -91,7 +92,7 @@ func some(t *rapid.T, all []string, label string) []string {
 	return out
 }
 
-// history is what people do to the branches of a project, and hand in.
+// history contains the branches of a project and the uploads so far.
 type history struct {
 	trees map[string]*tree
 	sent  []Upload
@@ -103,8 +104,8 @@ func newHistory(coded bool) *history {
 	return &history{trees: map[string]*tree{"main": main, "dev": main.clone()}}
 }
 
-// step draws what happens next, and the upload that comes of it: an old one
-// again, or a scan of a branch that was worked on; none when dev starts anew.
+// step draws the next upload: a repeated one, or a scan of an edited branch. It returns false if
+// dev was reset instead.
 func (h *history) step(t *rapid.T, now time.Time) (Upload, bool) {
 	ref := rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
 	switch step := rapid.IntRange(1, 9).Draw(t, "step"); {
@@ -121,7 +122,8 @@ func (h *history) step(t *rapid.T, now time.Time) (Upload, bool) {
 	return u, true
 }
 
-// Random histories of several refs, sources and people hold what [truth] says, after every step.
+// TestHistoriesKeepWhatIsTrue checks the properties of [truth] after every step of random histories
+// with several refs, sources and decisions.
 func TestHistoriesKeepWhatIsTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(rapid.Bool().Draw(t, "coded"))
@@ -137,8 +139,8 @@ func TestHistoriesKeepWhatIsTrue(t *testing.T) {
 	})
 }
 
-// A file that is only moved, between two scans of all, takes its findings with it where
-// [told.followsFiles] says so, whatever is edited in other files.
+// TestMovedFilesAreFollowed checks that findings follow a file that only moved between two full
+// scans, as [told.followsFiles] defines. Edits in other files must have no effect.
 func TestMovedFilesAreFollowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTree()
@@ -168,7 +170,7 @@ func TestMovedFilesAreFollowed(t *testing.T) {
 	})
 }
 
-// Uploads of different sources commute: what one source says is the same whatever others do.
+// TestSourcesCommute checks that uploads of one source are independent of other sources.
 func TestSourcesCommute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(rapid.Bool().Draw(t, "coded"))
@@ -180,7 +182,7 @@ func TestSourcesCommute(t *testing.T) {
 			if !sent {
 				continue
 			}
-			if u.Report.Tool == "bandit" { // whose rules and ids are its own
+			if u.Report.Tool == "bandit" { // rules and ids are separate
 				u.Report.Results = slices.Clone(u.Report.Results)
 				for i := range u.Report.Results {
 					r := &u.Report.Results[i]
@@ -202,7 +204,7 @@ func TestSourcesCommute(t *testing.T) {
 	})
 }
 
-// shown is what all but bandit say.
+// shown returns the findings of all tools except bandit.
 func shown(m *memory) (out []string) {
 	for _, f := range m.rows {
 		if toolOf(f.Source) != "bandit" {
@@ -213,8 +215,8 @@ func shown(m *memory) (out []string) {
 	return out
 }
 
-// Lines that come and go above a finding do not change who it is, whatever its
-// scanner tells of it.
+// TestIdentityIsStableUnderLineMoves checks that added and removed lines above a finding do not
+// change its identity.
 func TestIdentityIsStableUnderLineMoves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTree()
@@ -222,7 +224,7 @@ func TestIdentityIsStableUnderLineMoves(t *testing.T) {
 			tr.edit(t)
 		}
 		results := tr.results(tellsAll)
-		for i := range results { // else nothing tells which comes first
+		for i := range results { // to make the order unambiguous
 			at := &results[i].Location
 			at.Column, at.EndColumn = i+1, max(0, at.EndColumn+i+1-at.Column)
 		}
@@ -255,7 +257,7 @@ func identities(sightings []Sighting) (out []model.Identity) {
 	return out
 }
 
-// The order in which a report lists its results means nothing.
+// TestOrderOfResultsMeansNothing checks that the order of results in a report has no effect.
 func TestOrderOfResultsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTree()
@@ -286,7 +288,8 @@ func TestOrderOfResultsMeansNothing(t *testing.T) {
 	})
 }
 
-// A scan of another commit that sees the same writes its row and no other.
+// TestSameFindingsWriteNothing checks that a scan with equal findings writes only its own row and
+// the project's scan time.
 func TestSameFindingsWriteNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTree()
@@ -307,7 +310,7 @@ func TestSameFindingsWriteNothing(t *testing.T) {
 		if err != nil || len(sum.Items) > 0 || len(m.events) != events {
 			t.Fatalf("again at another commit: %+v, %v", sum, err)
 		}
-		if got := m.writes - writes; got != 2 { // the scan, and on the project when it was
+		if got := m.writes - writes; got != 2 { // the scan and the project's scan time
 			t.Fatalf("%d writes, want 2", got)
 		}
 		if diff := cmp.Diff(before, m.rows); diff != "" {
@@ -316,8 +319,8 @@ func TestSameFindingsWriteNothing(t *testing.T) {
 	})
 }
 
-// What a full scan that asserts everything leaves open does not depend on the
-// order in which earlier scans came.
+// TestLastFullScanDecides checks that the open findings after a declared full scan do not depend on
+// the order of earlier scans.
 func TestLastFullScanDecides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTree()
@@ -347,8 +350,7 @@ func TestLastFullScanDecides(t *testing.T) {
 	})
 }
 
-// statuses applies uploads, a minute apart, and returns the status of what is
-// live then.
+// statuses applies uploads, a minute apart, and returns the statuses of live findings.
 func statuses(t *rapid.T, uploads []Upload) (out []string) {
 	m := newMemory()
 	for _, u := range uploads {

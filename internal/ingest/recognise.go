@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// align pairs live findings with results. A diff scan does not list what is gone, so it
-// moves no file, and it transfers no decision to or from results without code.
+// align pairs live findings with results. A diff scan does not list removed files. It therefore
+// moves no file, and transfers no decision to or from results without code.
 func (stored *Stored) align(a *alignment, facts Facts) (err error) {
 	decided := func(row *model.Finding) bool {
 		return !facts.Scope.Full && triageWeight(stored.Lineages[row.LineageID].Triage) > 0
@@ -29,7 +29,7 @@ func (stored *Stored) align(a *alignment, facts Facts) (err error) {
 	return err
 }
 
-// servedRules are the ids of the rules of a report whose text is known, by name.
+// servedRules returns the ids, by name, of the rules of a report whose text is known.
 func servedRules(ids map[*model.Rule]int64) map[string]int64 {
 	out := map[string]int64{}
 	for rule, id := range ids {
@@ -41,7 +41,7 @@ func servedRules(ids map[*model.Rule]int64) map[string]int64 {
 }
 
 // recognise pairs the remaining results with closed findings of the same identity, and with
-// findings whose lineage has the identity: they returned, or were followed on another ref.
+// findings whose lineage has the identity. Those returned, or were matched on another ref.
 func (p *planner) recognise(rows []model.Finding, seen map[int64]bool, unseen []*Sighting) (known []pair) {
 	absent := map[int64][]*model.Finding{}
 	for i := range rows {
@@ -76,15 +76,14 @@ func (p *planner) recognise(rows []model.Finding, seen map[int64]bool, unseen []
 	return known
 }
 
-// mayBeSame reports whether a row that the scan did not see under its own identity
-// may be what it saw under another one of the lineage: the row is closed, or
-// would be, or lies where the sighting does.
+// mayBeSame reports whether a row and a sighting with another identity of the lineage may be the
+// same finding. The row must be closed, be about to close, or have the same path.
 func (s Scope) mayBeSame(row, sighting *model.Finding) bool {
 	return !live(row.State) || s.absentState(row) == model.Fixed ||
 		row.Path == sighting.Path && (s.Full || row.RuleName == sighting.RuleName)
 }
 
-// closer prefers the live row, then the one on the path, then the older one.
+// closer prefers a live row, then a row with the same path, then the older row.
 func closer(row, best *model.Finding, path string) bool {
 	if live(row.State) != live(best.State) {
 		return live(row.State)
@@ -92,8 +91,8 @@ func closer(row, best *model.Finding, path string) bool {
 	return row.Path == path && best.Path != path
 }
 
-// freshIdentity makes an identity that no finding has: for a result without code, or one
-// whose identity belongs to another finding.
+// freshIdentity creates an unused identity for a result without code, or for one whose identity
+// belongs to another finding.
 func (p *planner) freshIdentity(kind model.IdentityKind) model.Identity {
 	var d digester
 	p.fresh++
@@ -102,8 +101,8 @@ func (p *planner) freshIdentity(kind model.IdentityKind) model.Identity {
 	)
 }
 
-// detailLevel ranks how much is known of a finding: nothing of its code, its code, or
-// the scanner's own match_based_id beside it.
+// detailLevel ranks the known details of a finding. It is 0 without code and for dependencies, 1
+// with code, and 2 with code and the scanner's own match_based_id.
 func detailLevel(f *model.Finding) int {
 	switch {
 	case f.Identity.Kind == model.IdentityMatchBased && f.CodeHash != (model.Digest{}):
@@ -114,8 +113,8 @@ func detailLevel(f *model.Finding) int {
 	return 1
 }
 
-// otherRule reports whether the rule of a finding changed: its name, or its text, which
-// only the scanner's own ids include.
+// otherRule reports whether the name or text of a finding's rule changed. Only the scanner's own
+// ids include the text.
 func otherRule(row, f *model.Finding) bool {
 	if detailLevel(f) != detailLevel(row) {
 		return false
@@ -123,8 +122,8 @@ func otherRule(row, f *model.Finding) bool {
 	return f.RuleName != row.RuleName || detailLevel(f) == 2 && f.CodeHash == row.CodeHash && f.Identity != row.Identity
 }
 
-// keepDetails lets a finding keep what a sighting that tells less does not tell, and
-// returns body and evidence where the sighting changes them.
+// keepDetails retains the details of a finding that a less detailed sighting omits. It returns the
+// body and evidence if the sighting changes them.
 func (p *planner) keepDetails(row, next *model.Finding, s *Sighting) (w model.FindingWrite) {
 	next.Identity, next.CodeHash, next.PatternHash, next.RuleID = row.Identity, row.CodeHash, row.PatternHash, row.RuleID
 	next.EdgeHash = row.EdgeHash
@@ -140,7 +139,7 @@ func (p *planner) keepDetails(row, next *model.Finding, s *Sighting) (w model.Fi
 	told := bodyOf(s, p.linksOf(s))
 	told.MatchBasedID, told.SyntacticID = body.MatchBasedID, body.SyntacticID
 	if told.LineOfCodeURL == "" || told.Location == body.Location {
-		told.LineOfCodeURL = body.LineOfCodeURL // of whichever commit: the body is as good
+		told.LineOfCodeURL = body.LineOfCodeURL // a link into any commit is sufficient while the location is equal
 	}
 	var err error
 	if w.Body, err = told.Members(); err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// silent is a result as Semgrep's JSON has it where nobody is logged in.
+// silent returns a result of Semgrep's JSON without login.
 func silent(path string, line int) model.Result {
 	return result(eqeq, path, line, "")
 }
 
-// only returns the one row that there is.
+// only returns the only row.
 func only(t *testing.T, m *memory) *model.FindingWrite {
 	t.Helper()
 	if len(m.rows) != 1 {
@@ -26,8 +26,8 @@ func only(t *testing.T, m *memory) *model.FindingWrite {
 	return nil
 }
 
-// A report that tells less finds what is there, and changes nothing of it that
-// it does not tell.
+// TestReportThatTellsLess checks that a less detailed report matches existing findings and changes
+// only reported properties.
 func TestReportThatTellsLess(t *testing.T) {
 	m := newMemory()
 	told := matched("a.py", 3, "x")
@@ -57,7 +57,7 @@ func TestReportThatTellsLess(t *testing.T) {
 	}
 }
 
-// The scanner's id comes later: nothing is new, and what was decided stays.
+// TestReportThatTellsMore adds the scanner's ids later. No finding is new, and decisions remain.
 func TestReportThatTellsMore(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(silent("a.py", 3), silent("a.py", 9)))
@@ -73,14 +73,14 @@ func TestReportThatTellsMore(t *testing.T) {
 			t.Errorf("%+v", row.Finding)
 		}
 	}
-	// Not as many as before: nobody can tell which one is gone, even where one is in the line of another.
+	// With another number of results, matches are ambiguous, even for results on equal lines.
 	sum = apply(t, m, full(silent("a.py", 10)))
 	if sum.Closed != 2 || sum.New != 1 || sum.Unchanged+sum.Changed != 0 {
 		t.Errorf("one of two: %+v", sum)
 	}
 }
 
-// Where the number does not agree, nothing is guessed.
+// TestReportThatTellsTooLittle checks that different numbers of results prevent matches.
 func TestReportThatTellsTooLittle(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("a.py", 3, "x"), matched("a.py", 9, "y")))
@@ -89,7 +89,8 @@ func TestReportThatTellsTooLittle(t *testing.T) {
 	}
 }
 
-// Reports of a snippet and of a match_based_id are one, and nothing moved.
+// TestSnippetAndMatchBasedID checks that a result with a snippet matches one with a match_based_id
+// without a move.
 func TestSnippetAndMatchBasedID(t *testing.T) {
 	snippet := result(eqeq, "a.py", 3, "x == x")
 	snippet.CodeHash = "x"
@@ -101,8 +102,8 @@ func TestSnippetAndMatchBasedID(t *testing.T) {
 	}
 }
 
-// A finding that comes back under an older identity of its lineage is the same,
-// wherever the scan looked.
+// TestReturnUnderAnOlderIdentity checks that a finding returns under an older identity of its
+// lineage, regardless of the scan's coverage.
 func TestReturnUnderAnOlderIdentity(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("app/a.py", 3, "x")))
@@ -115,8 +116,8 @@ func TestReturnUnderAnOlderIdentity(t *testing.T) {
 	}
 }
 
-// A diff scan that sees a file again under its old name, beside the new one,
-// takes nothing from the finding there.
+// TestCopyIsAnotherFinding reports a moved file at its old path by a diff scan. The finding at the
+// new path must not change.
 func TestCopyIsAnotherFinding(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("app/a.py", 3, "x")))
@@ -129,7 +130,7 @@ func TestCopyIsAnotherFinding(t *testing.T) {
 	}
 }
 
-// JSON tells no pattern_hash; what the upload of the same finding told stays.
+// TestPatternHashStays checks that JSON reports without pattern_hash do not clear the stored one.
 func TestPatternHashStays(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("a.py", 3, "x")))
@@ -142,7 +143,7 @@ func TestPatternHashStays(t *testing.T) {
 	}
 }
 
-// A file that moved between two reports of which one does not tell patterns.
+// TestMoveWithoutPattern moves a file between two reports of which one has no patterns.
 func TestMoveWithoutPattern(t *testing.T) {
 	without := func(r model.Result) model.Result { r.PatternHash = ""; return r }
 	for _, pair := range [][2]model.Result{
@@ -157,8 +158,8 @@ func TestMoveWithoutPattern(t *testing.T) {
 	}
 }
 
-// A rule that is loaded from another folder is the same, also where the report
-// names the rules that ran; one of another name is not.
+// TestRuleFromAnotherFolder checks that a rule from another folder is the same, even if the report
+// lists the rules that ran. A rule with another name is not.
 func TestRuleFromAnotherFolder(t *testing.T) {
 	named := func(name string) model.Result {
 		r := matched("a.py", 3, "x")
@@ -183,8 +184,8 @@ func TestRuleFromAnotherFolder(t *testing.T) {
 	}
 }
 
-// Semgrep's JSON leaves out what is muted: that says nothing of it, unless its
-// file is gone.
+// TestReportThatHidesMuted checks that Semgrep's JSON, which omits muted results, closes them only
+// if their file was removed.
 func TestReportThatHidesMuted(t *testing.T) {
 	muted := matched("a.py", 3, "x")
 	muted.Muted = true
@@ -208,8 +209,8 @@ func TestReportThatHidesMuted(t *testing.T) {
 	}
 }
 
-// A secret is told by its line alone, or by what it is too, and by a rule that
-// may be loaded from a folder: whichever comes first, it is one finding.
+// TestSecretOfARuleFromAFolder checks that a secret is one finding. Reports may contain its line
+// only or its value, and rules may be from any folder.
 func TestSecretOfARuleFromAFolder(t *testing.T) {
 	scanned, imported := secret("a.py", 1, 1), secret("a.py", 1, 1)
 	rule := *imported.Rule
@@ -229,7 +230,7 @@ func TestSecretOfARuleFromAFolder(t *testing.T) {
 	}
 }
 
-// A secret whose line was edited is the same secret, where it is told.
+// TestSecretOnAnEditedLine checks that a reported secret is the same on an edited line.
 func TestSecretOnAnEditedLine(t *testing.T) {
 	before, after, other := secret("a.py", 1, 1), secret("a.py", 4, 2), secret("a.py", 4, 3)
 	before.Secret.Value, after.Secret.Value, other.Secret.Value = model.Digest{9}, model.Digest{9}, model.Digest{8}
@@ -244,7 +245,8 @@ func TestSecretOnAnEditedLine(t *testing.T) {
 	}
 }
 
-// A changed password is a new finding, even if only its keyed hash differs.
+// TestAnotherPasswordInCode checks that a changed password is a new finding, even if only its keyed
+// hash differs.
 func TestAnotherPasswordInCode(t *testing.T) {
 	password := func(path, key string) model.Result {
 		return with(matched(path, 3, key), func(r *model.Result) {
@@ -260,8 +262,8 @@ func TestAnotherPasswordInCode(t *testing.T) {
 	}
 }
 
-// What matched is the same in another statement, and other code of the same length is not, though the
-// rule binds metavariables.
+// TestAnEditAroundAMatch checks that an equal match in another statement is the same. Other code of
+// equal length is not, even if the rule binds metavariables.
 func TestAnEditAroundAMatch(t *testing.T) {
 	at := func(line string) model.Result {
 		r := result(eqeq, "a.js", 3, line)
@@ -280,8 +282,9 @@ func TestAnEditAroundAMatch(t *testing.T) {
 	}
 }
 
-// A fingerprint of the tool, as CodeQL's primaryLocationLineHash, counts as code: findings keep their ids when
-// lines shift, and when their file gets another name.
+// TestAFingerprintCountsAsCode checks that a tool's fingerprint, such as CodeQL's
+// primaryLocationLineHash, counts as code. Findings retain their ids when lines shift and when
+// their file is renamed.
 func TestAFingerprintCountsAsCode(t *testing.T) {
 	at := func(path string, line int, fingerprints ...string) (out []model.Result) {
 		for i, f := range fingerprints {

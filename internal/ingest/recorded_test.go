@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// recorded reads what a real semgrep ci 1.180.0 uploaded.
+// recorded reads an upload of semgrep ci 1.180.0.
 func recorded(t *testing.T, name string) *model.Report {
 	t.Helper()
 	type finding struct {
@@ -60,8 +60,8 @@ func recorded(t *testing.T, name string) *model.Report {
 	return report
 }
 
-// A branch with a finding of its own, then a commit on main that mends one
-// finding, upgrades a dependency and moves the file of the others.
+// TestRecordedRun scans a branch with an additional finding, and then a commit on main. That commit
+// fixes one finding, upgrades a dependency and moves the file of the others.
 func TestRecordedRun(t *testing.T) {
 	m := newMemory()
 	send := func(name, ref string, full bool) map[ItemChange][]string {

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestReleaseStoresTheSame applies uploads that begin, move, change and close
-// findings, and lets go of the results of one of two stores' as they are planned.
+// TestReleaseStoresTheSame applies uploads that add, move, change and close findings to two stores.
+// One of them releases the results while planning.
 func TestReleaseStoresTheSame(t *testing.T) {
 	uploads := func() [][]model.Result {
 		scored := with(vulnerable("a", "1"), func(r *model.Result) { r.Dependency.EPSS = &model.EPSS{Score: 0.5, Percentile: 0.9} })

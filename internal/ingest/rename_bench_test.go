@@ -18,8 +18,8 @@ func (noExceptions) PutVEX(context.Context, model.VEXUpload) ([]model.VEXReceipt
 	return nil, model.Refusals{}, nil
 }
 
-// BenchmarkApplyRenamed renames a file with many equal findings on a branch, and then
-// on the primary branch, beside one that has it under the new name, for its growth: -benchtime 1x.
+// BenchmarkApplyRenamed renames a file with many equal findings on a branch, and then on the
+// primary branch. Another branch already has the new name. Use -benchtime 1x to measure growth.
 func BenchmarkApplyRenamed(b *testing.B) {
 	for _, n := range []int{2_000, 8_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -43,7 +43,7 @@ func BenchmarkApplyRenamed(b *testing.B) {
 			}
 			send("main", "a.js")
 			send("dev", "a.js")
-			send("topic", "b.js") // where they are findings of their own until then
+			send("topic", "b.js") // separate findings until the rename
 			for b.Loop() {
 				send("dev", "b.js")
 				send("main", "b.js")

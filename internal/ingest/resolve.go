@@ -6,8 +6,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// resolve tells of a report that is recorded only what its findings are, as of one that
-// counts: what a plan says of which nothing is carried out.
+// resolve identifies the findings of a report that is recorded only. It plans the changes and
+// stores none of them.
 func (a *application) resolve(ctx context.Context, sightings []Sighting) error {
 	facts := a.facts(scopeOf(a.upload, sightings), a.ruleIDs)
 	stored, err := a.load(ctx, sightings, facts)
@@ -20,7 +20,7 @@ func (a *application) resolve(ctx context.Context, sightings []Sighting) error {
 	return err
 }
 
-// recordStoredAs notes as what a sighting is stored, where the report names it otherwise.
+// recordStoredAs records the stored identity of a sighting if the reported one differs.
 func (p *planner) recordStoredAs(s *Sighting, is *model.Finding) {
 	if s.Finding.Identity == is.Identity {
 		return
@@ -31,7 +31,7 @@ func (p *planner) recordStoredAs(s *Sighting, is *model.Finding) {
 	p.changes.Became[s.Finding.Identity] = model.KnownAs{Identity: is.Identity, CodeHash: is.CodeHash}
 }
 
-// stored are the findings of the source on the ref.
+// stored returns the findings of the source on the ref.
 func (u *Upload) stored(ctx context.Context, s Store, projectID int64) ([]model.Finding, error) {
 	if u.rows != nil {
 		return u.rows, nil

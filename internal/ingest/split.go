@@ -7,18 +7,17 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// beside is what is known of lineages that a plan may join or have to part: the
-// live findings that they have on all refs.
+// beside contains the live findings, on all refs, of lineages that a plan may join or split.
 type beside struct {
 	live map[int64][]model.Finding
-	// linked holds the lineages of identities that contend for one.
+	// linked contains the lineages of identities that contend for one lineage.
 	linked map[model.Identity]model.Lineage
 }
 
-// coexistOnRef reports whether two lineages, or what was joined to them by now, stand side by
-// side somewhere: on one ref, by one source, both seen by scans of all. They are two then,
-// whatever a move on another ref looks like. A diff scan does not tell what is gone, so
-// that what it saw in a new place may be what it moved from the old one.
+// coexistOnRef reports whether two lineages, or those joined with them, have separate findings on
+// some ref. Both findings must be of the same source and seen by full scans. Such lineages remain
+// separate, even if another ref suggests a move. Diff scans are excluded: they do not list removed
+// findings, so a finding in a new place may be a move.
 func (p *planner) coexistOnRef(x, y int64) bool {
 	if p.lineages.root(x) == p.lineages.root(y) {
 		return false
@@ -28,9 +27,9 @@ func (p *planner) coexistOnRef(x, y int64) bool {
 	})
 }
 
-// together reports whether one ref has findings of which one is in one of the first
-// lineages, the other in one of the second, both were seen by scans of all, and
-// something holds. It takes as long as both have findings.
+// together reports whether some ref has a finding of each of two sets of lineages. Both must have
+// been seen by full scans, and holds must return true for them. Its time grows with the product of
+// both numbers on a ref.
 func (b beside) together(xs, ys []int64, holds func(f, g model.Finding) bool) bool {
 	at := map[string][]model.Finding{}
 	for _, x := range xs {
@@ -50,8 +49,7 @@ func (b beside) together(xs, ys []int64, holds func(f, g model.Finding) bool) bo
 	return false
 }
 
-// loadBeside reads what stands on all refs of the lineages that the plan may join, or of
-// which the ref may come to have several findings.
+// loadBeside reads the live findings, on all refs, of lineages that the plan may join or split.
 func (a *application) loadBeside(ctx context.Context, stored Stored, sightings []Sighting) (b beside, err error) {
 	isProposed := func(s Sighting) bool { return s.Proposed }
 	proposed := a.scan.Ref != a.project.Primary() && slices.ContainsFunc(sightings, isProposed)
@@ -66,10 +64,10 @@ func (a *application) loadBeside(ctx context.Context, stored Stored, sightings [
 	return b, err
 }
 
-// contended returns the lineages that a pair may join or that may come to have several
-// findings on the ref, and the identities that they have there. With known it also returns
-// those of identities that are new to the ref, which the primary branch may have elsewhere;
-// with rows those of its findings, which may be muted on the primary branch.
+// contended returns the lineages that a pair may join or that may get several findings on the ref.
+// It also returns their identities on the ref. With known it adds lineages of identities that are
+// new to the ref, which the primary branch may have elsewhere. With rows it adds the lineages of
+// the ref's findings, which may be muted on the primary branch.
 func (stored *Stored) contended(
 	sightings []Sighting, known, rows bool,
 ) (lineages []int64, identities []model.Identity) {
@@ -112,22 +110,20 @@ func sortedKeys(set map[int64]bool) []int64 {
 	return out
 }
 
-// entry is a live finding of the ref as the plan leaves it, by its place among
-// Updated and Added; -1 where it is in neither.
+// entry is a live finding of the ref after the plan, with its indexes in Updated and Added, or -1.
 type entry struct {
 	identity       model.Identity
 	path           string
-	supply         bool // it is about a dependency
+	supply         bool // about a dependency
 	lineage        int64
 	row            *model.Finding
 	updated, added int
 }
 
-// splitLineages sees to it that a lineage has one finding of a source on a ref: where a
-// file that moved is there again at its old place, one of the two is a copy, which nobody
-// decided on (docs/explanation/identity.md). What the primary branch has stays, else what was there first.
-// The others go to the lineage that holds their identity, if that is not here, else to one
-// of their own.
+// splitLineages ensures that a lineage has one finding of a source on a ref. If a moved file is
+// back at its old path, one of the two is a copy without a decision (docs/explanation/identity.md).
+// The finding that the primary branch has remains, and otherwise the first one. The others move to
+// the lineage of their identity if it has no finding here, and otherwise start a new one.
 func (p *planner) splitLineages(rows []model.Finding) {
 	entries := p.liveEntries(rows)
 	here := make(map[int64]int, len(entries))
@@ -150,7 +146,7 @@ func (p *planner) splitLineages(rows []model.Finding) {
 		crowd := crowds[lineage]
 		stays := original(crowd, onPrimary[lineage])
 		for _, e := range crowd {
-			if e != stays && (!e.supply || e.path != stays.path) { // several names of a vulnerability are no copies
+			if e != stays && (!e.supply || e.path != stays.path) { // several names of a vulnerability are not copies
 				p.part(e, here)
 				p.addCopied(e, stays)
 			}
@@ -158,8 +154,8 @@ func (p *planner) splitLineages(rows []model.Finding) {
 	}
 }
 
-// onPrimary has what the primary branch has of lineages, by this source; nothing
-// for a scan of that itself.
+// onPrimary returns the primary branch's findings of this source, by lineage. It is empty for a
+// scan of the primary branch.
 func (p *planner) onPrimary() map[int64][]model.Finding {
 	out := map[int64][]model.Finding{}
 	for lineage, list := range p.beside.live {
@@ -172,16 +168,15 @@ func (p *planner) onPrimary() map[int64][]model.Finding {
 	return out
 }
 
-// isCopyOf reports whether the primary branch has the lineage elsewhere and not
-// here. That is a copy, as far as a diff scan knows, which does not tell that
-// anything is gone.
+// isCopyOf reports whether the primary branch has the lineage only at other places. A diff scan
+// does not list removed findings, so this finding counts as a copy.
 func (e entry) isCopyOf(primary []model.Finding) bool {
 	return len(primary) > 0 &&
 		!slices.ContainsFunc(primary, func(f model.Finding) bool { return f.Identity == e.identity || f.Path == e.path })
 }
 
-// liveEntries lists what is live on the ref once the plan is carried out: rows in
-// their order, then what is new.
+// liveEntries lists the live findings of the ref after the plan: rows in their order, then new
+// ones.
 func (p *planner) liveEntries(rows []model.Finding) []entry {
 	updated := make(map[int64]int, len(p.changes.Updated))
 	for i := range p.changes.Updated {
@@ -206,8 +201,8 @@ func (p *planner) liveEntries(rows []model.Finding) []entry {
 	return entries
 }
 
-// original is the finding of a lineage that stays: what the primary branch has, else the
-// first.
+// original returns the finding that remains in a lineage: the one that the primary branch has, and
+// otherwise the first.
 func original(crowd []entry, primary []model.Finding) entry {
 	for _, e := range crowd {
 		if slices.ContainsFunc(primary, func(f model.Finding) bool { return f.Identity == e.identity }) {
@@ -227,7 +222,7 @@ func compareFlags(a, b bool) int {
 	return -1
 }
 
-// part takes a finding out of its lineage.
+// part removes a finding from its lineage.
 func (p *planner) part(e entry, here map[int64]int) {
 	to := int64(0)
 	here[e.lineage]--
@@ -252,21 +247,21 @@ func (p *planner) part(e entry, here map[int64]int) {
 	p.reopenCopy(e)
 }
 
-// copied is the event of a finding that proves to be a copy, of a stored finding or,
-// by its place, one of Added.
+// copied is the event of a copied finding. The original is a stored finding, or one of Added by
+// index.
 type copied struct {
 	event model.FindingEvent
 	of    int64
 	added int
 }
 
-// copiedDetail names the finding that keeps what was decided.
+// copiedDetail refers to the finding that retains the decision.
 type copiedDetail struct {
 	FindingID int64 `json:"finding_id"`
 }
 
-// addCopied tells in the history of a stored finding that it left its lineage, and
-// to which finding that is left. What is new has nothing to leave.
+// addCopied adds an event to a stored finding that left its lineage. It refers to the finding that
+// remains. New findings get no event.
 func (p *planner) addCopied(e, stays entry) {
 	if e.row == nil {
 		return
@@ -281,7 +276,7 @@ func (p *planner) addCopied(e, stays entry) {
 	p.changes.Copied = append(p.changes.Copied, c)
 }
 
-// copies are the stored findings that left their lineage as copies.
+// copies returns the ids of stored findings that left their lineage as copies.
 func (c *Changes) copies() (ids []int64) {
 	for _, one := range c.Copied {
 		ids = append(ids, one.event.FindingID)
@@ -289,7 +284,7 @@ func (c *Changes) copies() (ids []int64) {
 	return ids
 }
 
-// copiedEvents are the events of copies, once what is added has its ids.
+// copiedEvents returns the events of copies. The argument contains the ids of the added findings.
 func (c *Changes) copiedEvents(ids []int64) (out []model.FindingEvent, err error) {
 	for _, one := range c.Copied {
 		if one.added >= 0 {
@@ -303,7 +298,7 @@ func (c *Changes) copiedEvents(ids []int64) (out []model.FindingEvent, err error
 	return out, nil
 }
 
-// startLineages has a lineage begin for each finding that is in none.
+// startLineages creates a lineage for each finding without one.
 func (p *planner) startLineages() {
 	p.changes.Lineages = slices.Grow(p.changes.Lineages, len(p.changes.Added))
 	for i := range p.changes.Added {

@@ -6,8 +6,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestOriginal: of several findings of a lineage on a ref the one that the primary branch
-// has stays, else the first.
+// TestOriginal checks which of several findings of a lineage remains: that of the primary branch,
+// otherwise the first.
 func TestOriginal(t *testing.T) {
 	identity := func(n byte) model.Identity {
 		return model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{n}}

@@ -7,114 +7,111 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Store is what an import needs of one transaction of one deployment. All
-// writes of an import are in it, so an upload counts whole or not at all.
+// Store provides the storage of an import within one transaction of one deployment. An upload is
+// stored completely or not at all, because all its writes use the same transaction.
 type Store interface {
-	// Now is the commit's clock value: the same throughout, rising from commit
-	// to commit.
+	// Now returns the time of the transaction. It is constant within a transaction and increases
+	// between transactions.
 	Now() time.Time
-	// Together may put off the writes of fn until its next read or its end.
+	// Together may defer the writes of fn until its next read or its end.
 	Together(ctx context.Context, fn func() error) error
 
-	// ProjectForScan finds the project by its host's id, then by name or old
-	// name; unknown, it creates it (docs/reference/projects.md). What the globs of the token
-	// leave out is as if it were not there, here and in UpdateProjectByScan.
+	// ProjectForScan finds the project by its id at the host, then by name or former name. It
+	// creates unknown projects (docs/reference/projects.md). Projects outside of the token's globs
+	// are treated as missing, here and in UpdateProjectByScan.
 	ProjectForScan(ctx context.Context, globs model.ProjectGlobs, p model.Project) (model.Project, error)
-	// Project finds the project of a scan that was added while it ran.
+	// Project returns the project of a scan that was added while it ran.
 	Project(ctx context.Context, id int64) (model.Project, error)
-	// UpdateProjectByScan takes over what a scan that counts tells of its
-	// project: its new name where the host's id is known, and the URL, id and
-	// tags that it brings.
+	// UpdateProjectByScan updates a project from an applied scan: its URL, id and tags, and its
+	// name if the host's id is known.
 	UpdateProjectByScan(
 		ctx context.Context, globs model.ProjectGlobs, projectID int64, p model.Project,
 	) (model.Project, error)
-	// ScanApplied notes on the project that a scan was applied: when, and the
-	// default branch if this is the first branch fully scanned.
+	// ScanApplied records the time of an applied scan in the project. It sets the default branch if
+	// this is the first full scan of a branch.
 	ScanApplied(ctx context.Context, projectID int64, ref string, full bool, at time.Time) error
 
-	// Stream tells what stands on (project, ref, source).
+	// Stream returns the state of scans of (project, ref, source).
 	Stream(ctx context.Context, projectID int64, ref, source, commit string) (model.ScanStream, error)
 	// AddScan stores the scan and returns its id.
 	AddScan(ctx context.Context, s model.Scan) (int64, error)
 
-	// FinishScan stores how a scan ended that was added while it ran.
+	// FinishScan stores the end of a scan that was added while it ran.
 	FinishScan(ctx context.Context, s model.Scan) error
-	// SetScanCounts corrects what a scan of this transaction counts.
+	// SetScanCounts corrects the counts of a scan of this transaction.
 	SetScanCounts(ctx context.Context, scanID int64, counts model.FindingCounts) error
-	// PutScanAccount keeps what the scan reported and what it did not look at.
+	// PutScanAccount stores the reported findings and the gaps of a scan.
 	PutScanAccount(ctx context.Context, a model.ScanAccount) error
-	// ScanAccount reads it; model.ErrNotFound where there is none.
+	// ScanAccount returns the account of a scan, or model.ErrNotFound.
 	ScanAccount(ctx context.Context, scanID int64) (model.ScanAccount, error)
-	// Findings reads all occurrences of (project, ref, source), removed and
-	// fixed ones too.
+	// Findings reads all occurrences of (project, ref, source), including removed and fixed ones.
 	Findings(ctx context.Context, projectID int64, ref, source string) ([]model.Finding, error)
-	// FindingBodies reads body and evidence of findings by id.
+	// FindingBodies reads the bodies and evidence of findings by id.
 	FindingBodies(ctx context.Context, ids []int64) (map[int64]model.FindingWrite, error)
-	// LineagesOf finds the lineages that hold the identities, in the project.
+	// LineagesOf returns the lineages of identities in the project.
 	LineagesOf(ctx context.Context, projectID int64, ids []model.Identity) (map[model.Identity]model.Lineage, error)
-	// LiveOfLineages reads ref, source, path, state, identity and lineage of the live
-	// findings of lineages, on all refs.
+	// LiveOfLineages reads the live findings of lineages on all refs. It sets only ref, source,
+	// path, state, identity and lineage.
 	LiveOfLineages(ctx context.Context, projectID int64, lineages []int64) (map[int64][]model.Finding, error)
 	// Lineages reads lineages by id.
 	Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineage, error)
 
-	// PutRules stores contents not seen before and returns the id of each, in
-	// the order given. New names enter the default policy of their product,
-	// with the mode they ask for, else monitor, not served (docs/reference/policies.md).
+	// PutRules stores rules and returns the id of each, in the given order. New names are added to
+	// the default policy of their product. Their mode is the requested one, or monitor, and they
+	// are not served (docs/reference/policies.md).
 	PutRules(ctx context.Context, rules []*model.Rule) ([]int64, error)
 
-	// RuleLanguages finds the languages of rules by name, of all their contents; none
-	// where no content tells.
+	// RuleLanguages returns the languages of rules by name, over all versions of their contents.
+	// The list is empty if no version has one.
 	RuleLanguages(ctx context.Context, names []string) (map[string][]string, error)
 
-	// NewFindingIDs reserves n ids, which count up per deployment.
+	// NewFindingIDs reserves n ids, which increase per deployment.
 	NewFindingIDs(ctx context.Context, n int) ([]int64, error)
 	NewLineageIDs(ctx context.Context, n int) ([]int64, error)
 
 	AddLineages(ctx context.Context, lineages []model.Lineage) error
-	// AddIdentities puts identities into lineages; one that was in another leaves that.
+	// AddIdentities adds identities to lineages. An identity leaves its previous lineage.
 	AddIdentities(ctx context.Context, projectID int64, links []model.IdentityLink) error
-	// MergeLineages re-hangs the identities, the findings of every ref and the
-	// trails of merged lineages, and writes the annotations of those that stay.
-	// Their triage follows through UpdateTriage, after this.
+	// MergeLineages moves the identities, findings of every ref and histories of merged lineages to
+	// the remaining ones. It also writes the annotations of the latter. UpdateTriage must be called
+	// afterwards for their triage.
 	MergeLineages(ctx context.Context, merges []model.LineageMerge) error
 	AddFindings(ctx context.Context, findings []model.FindingWrite) error
-	// UpdateFindings writes the rows anew; the body too where it is not nil.
+	// UpdateFindings rewrites the rows, and their bodies if not nil.
 	UpdateFindings(ctx context.Context, findings []model.FindingWrite) error
 	AddEvents(ctx context.Context, events []model.FindingEvent) error
-	// SplitTickets has tickets of findings that left their lineage name ones that stayed.
+	// SplitTickets changes tickets of findings that left their lineage to refer to findings that
+	// remained.
 	SplitTickets(ctx context.Context, findings []int64) error
-	// UpdateTriage writes the triage of the lineages and its trail.
+	// UpdateTriage writes the triage of the lineages and its history.
 	UpdateTriage(ctx context.Context, events []model.TriageEvent) error
 
-	// RefreshScores writes the EPSS scores of what supply-chain findings on the refs are
-	// about to their lineages, where they changed (docs/reference/advisories.md).
+	// RefreshScores updates the EPSS scores of lineages with supply-chain findings on the refs, if
+	// they changed (docs/reference/advisories.md).
 	RefreshScores(ctx context.Context, refs []model.ProjectRef) error
 
-	// Supplement tells findings, by id, what they do not tell themselves.
+	// Supplement adds missing data to findings, by id.
 	Supplement(ctx context.Context, known map[int64]model.Supplement) error
 
-	// PutInventory makes the statement the one in force about its lockfile,
-	// keeping the ids of rows that stay. An older or equal statement changes
-	// nothing. It returns how many rows came and went.
+	// PutInventory replaces the inventory of a lockfile and preserves the ids of unchanged rows. An
+	// older or equal statement changes nothing. It returns the numbers of added and removed rows.
 	PutInventory(ctx context.Context, s model.InventoryStatement) (added, removed int, err error)
-	// DropInventories removes what the source stated of the ref until a time, or
-	// with no source what any did, but for the lockfiles to keep. It returns the
-	// paths dropped, and how many dependencies went with them (docs/reference/lockfiles.md).
+	// DropInventories removes the inventories that the source stated for the ref up to a time,
+	// except for the lockfiles in keep. An empty source means all sources. It returns the dropped
+	// paths and the number of removed dependencies (docs/reference/lockfiles.md).
 	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) (
 		paths []string, dependencies int, err error,
 	)
 }
 
-// Exceptions is what an import needs of exceptions and VEX documents, in the
-// transaction of its Store. It decides what both do to findings.
+// Exceptions applies exceptions and VEX documents to findings, in the transaction of its Store.
 type Exceptions interface {
-	// Reevaluate brings lineages in line with the exceptions and documents that
-	// hold, and with them all that an exception ignores that has expired. Before it
-	// reopens what people decided until a day that is over.
+	// Reevaluate applies the exceptions and documents in force to lineages, and to all findings
+	// ignored by expired exceptions. It first reopens findings whose decision was limited to a past
+	// day.
 	Reevaluate(ctx context.Context, lineages []int64) error
-	// PutVEX holds the documents of an upload in place of older ones of their names and
-	// scopes, and brings the findings that either speaks of in line. It returns what became
-	// of each, and refuses what it cannot hold.
+	// PutVEX stores the documents of an upload, replacing older ones of the same name and scope. It
+	// updates the findings of both versions. It returns a receipt for each document and the refused
+	// items.
 	PutVEX(ctx context.Context, u model.VEXUpload) ([]model.VEXReceipt, model.Refusals, error)
 }

@@ -25,8 +25,8 @@ import (
 
 var storeChecks = flag.Int("store.checks", 25, "random histories for each engine on real stores")
 
-// What [truth] says holds of the rows of a real store, and the index lists these rows, after
-// every upload, triage, and deletion of a ref.
+// TestHistoriesOnRealStores checks the properties of [truth] and the lists of the index on real
+// stores. It does so after every upload, decision and deletion of a ref.
 func TestHistoriesOnRealStores(t *testing.T) {
 	storetest.Checks(t, *storeChecks)
 	for _, engine := range storetest.Engines {
@@ -65,11 +65,11 @@ type realm struct {
 	index   *index.Index
 	tenant  int64
 	project model.Project // as stored
-	primary string        // as people chose; empty follows the default branch
+	primary string        // explicitly set; empty follows the default branch
 	branch  string        // the first one fully scanned
 }
 
-// update runs a transaction and notes what is stored then.
+// update runs a transaction and reads the stored state afterwards.
 func (r *realm) update(fn func(ctx context.Context, tx *store.Tx) error) error {
 	err := r.real.Update(r.t.Context(), r.tenant, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		r.store.clock = tx.Now()
@@ -90,12 +90,12 @@ func (r *realm) apply(u Upload) (sum Summary, err error) {
 	return sum, err
 }
 
-// read makes the picture of what is stored: rows, lineages and histories.
+// read copies the stored rows, lineages and histories.
 func (r *realm) read() {
 	m := r.store
 	clear(m.rows)
 	clear(m.lineages)
-	var one sync.Mutex // several batches may come at a time
+	var one sync.Mutex // batches may arrive concurrently
 	version, _, err := r.real.Feed(r.t.Context(), r.tenant, 0, func(b *model.Batch) error {
 		one.Lock()
 		defer one.Unlock()
@@ -126,7 +126,7 @@ func (r *realm) read() {
 	}
 }
 
-// readWhole reads what the feed leaves out, as lists do not show it.
+// readWhole reads the details that the feed omits.
 func (r *realm) readWhole(ctx context.Context, tx *store.Tx) error {
 	findings, err := tx.FindingsByID(ctx, slices.Collect(maps.Keys(r.store.rows)))
 	if err != nil {
@@ -159,7 +159,7 @@ func (r *realm) readEvents(ctx context.Context, tx *store.Tx) error {
 	return nil
 }
 
-// step does one thing, and compares the lists with what is stored then.
+// step performs one action and compares the lists with the stored state.
 func (r *realm) step(now time.Time) {
 	r.now = now
 	switch people := rapid.IntRange(0, 20).Draw(r.t, "people"); {
@@ -181,7 +181,7 @@ func (r *realm) step(now time.Time) {
 	}
 }
 
-// expected is the primary branch.
+// expected returns the primary branch.
 func (r *realm) expected() string {
 	switch {
 	case r.primary != "":
@@ -206,7 +206,7 @@ func (r *realm) choosePrimary() {
 	}
 }
 
-// deleteRef deletes a branch that was scanned and is not the primary one.
+// deleteRef deletes a scanned branch other than the primary one.
 func (r *realm) deleteRef() {
 	ref := rapid.SampledFrom([]string{"refs/heads/main", "refs/heads/dev"}).Draw(r.t, "deleted")
 	scanned := slices.ContainsFunc(r.history.sent, func(u Upload) bool { return "refs/heads/"+u.Ref == ref })
@@ -226,7 +226,7 @@ func (r *realm) deleteRef() {
 
 func first(ids []int64, n int) []int64 { return ids[:min(n, len(ids))] }
 
-// triageOf is what is decided on a finding.
+// triageOf returns the triage of a finding.
 func (r *realm) triageOf(f *model.FindingWrite) model.Triage {
 	return r.store.lineages[f.LineageID].Triage
 }
@@ -248,7 +248,7 @@ func (r *realm) drawFilter() model.FindingFilter {
 	return f
 }
 
-// listed is a finding as clients see it.
+// listed is a finding as clients receive it.
 type listed struct {
 	ID       int64     `json:"id"`
 	Ref      string    `json:"ref"`
@@ -266,8 +266,7 @@ type listed struct {
 	} `json:"location"`
 }
 
-// checkLists compares what the index lists with what is stored: in full, and by a
-// filter.
+// checkLists compares the lists of the index with the stored findings, unfiltered and filtered.
 func (r *realm) checkLists(issueType model.IssueType) {
 	if r.project.ID != 0 && r.project.Primary() != r.expected() {
 		r.t.Fatalf("the primary branch is %s, want %s", r.project.Primary(), r.expected())
@@ -329,7 +328,7 @@ func (r *realm) listedOf(id int64) (out listed) {
 	return out
 }
 
-// shownAs is the table of docs/reference/findings.md, row by row.
+// shownAs implements the table of docs/reference/findings.md.
 func shownAs(state model.State, decided model.TriageState) model.Status {
 	switch {
 	case state == model.Fixed:
@@ -344,8 +343,8 @@ func shownAs(state model.State, decided model.TriageState) model.Status {
 	return model.StatusOpen
 }
 
-// expectedIDs is the list of a filter: newest first, of each lineage one where it is asked
-// for, chosen before all but ref counts.
+// expectedIDs returns the ids that match a filter, newest first. With deduplication, one of each
+// lineage is chosen after the ref filter and before all others.
 func (r *realm) expectedIDs(q model.FindingFilter) []int64 {
 	var rows []*model.FindingWrite
 	for _, f := range r.store.rows {
@@ -369,8 +368,7 @@ func (r *realm) expectedIDs(q model.FindingFilter) []int64 {
 	return ids
 }
 
-// represents reports whether dedup chooses the finding among rows that come
-// newest first.
+// represents reports whether deduplication chooses the finding among rows ordered newest first.
 func (r *realm) represents(f *model.FindingWrite, rows []*model.FindingWrite) bool {
 	chosen := -1
 	for i, other := range rows {
@@ -387,8 +385,7 @@ func (r *realm) represents(f *model.FindingWrite, rows []*model.FindingWrite) bo
 	return rows[chosen] == f
 }
 
-// rebuild compares the index, which followed every change, with one that is
-// built at once.
+// rebuild compares the incrementally updated index with a newly built one.
 func (r *realm) rebuild() {
 	for issueType := model.SAST; issueType <= model.Secrets; issueType++ {
 		var pages [2][]byte

@@ -2,13 +2,13 @@ package ingest
 
 import "github.com/redoubt/redoubt/internal/model"
 
-// ItemChange says what an upload did to one finding.
+// ItemChange is the change of one finding by an upload.
 type ItemChange string
 
 // Changes of a finding. Unchanged findings are counted, not listed.
 const (
 	ItemNew       ItemChange = "new"
-	ItemChanged   ItemChange = "changed" // other line, text, severity, or (un)muted
+	ItemChanged   ItemChange = "changed" // other line, text or severity, or muted or unmuted
 	ItemReturned  ItemChange = "returned"
 	ItemMoved     ItemChange = "moved"   // new path, or its rule's text changed
 	ItemClosed    ItemChange = "closed"  // fixed
@@ -21,7 +21,7 @@ type Item struct {
 	FindingID int64
 	Rule      string
 	Path      string
-	Line      int // 1-based; 0 when unknown
+	Line      int // 1-based; 0 if unknown
 	Change    ItemChange
 	Muted     bool // in the code
 }
@@ -37,64 +37,61 @@ func itemOf(f *model.Finding, change ItemChange) Item {
 	}
 }
 
-// Summary says what an upload did, item by item.
+// Summary is the result of an upload.
 type Summary struct {
 	ProjectID int64
-	Project   string // its name
+	Project   string
 	Ref       string // in full
 	Source    string
-	// ScanID is the scan that holds the upload: of an exact repeat, the earlier
-	// one.
+	// ScanID is the scan of the upload. For an exact repeat, it is the earlier scan.
 	ScanID  int64
 	Outcome model.ScanOutcome
-	// Repeat means that the upload is exactly the latest one that was applied,
-	// so that nothing at all was written (docs/reference/scans.md).
+	// Repeat reports whether the upload equals the latest applied one. Then nothing was written
+	// (docs/reference/scans.md).
 	Repeat bool
 
 	New, Changed, Returned, Moved, Closed, Removed, Unchanged int
 
-	// MorePlaces counts what no item stands for: further places of secrets that a
-	// file holds more than once, since a secret is one finding of a file
-	// (docs/reference/secrets.md).
+	// MorePlaces counts further places of secrets that a file contains more than once. A secret is
+	// one finding per file (docs/reference/secrets.md).
 	MorePlaces int
 
-	// Items lists every finding that changed, so it is bounded by what is
-	// stored and uploaded: closed and changed ones by their stored order, then
-	// new ones by position.
+	// Items lists every changed finding, so its size is bounded by the stored and uploaded ones.
+	// Closed and changed ones come first, in stored order, then new ones by position.
 	Items []Item
 	model.Refusals
 	Counts model.FindingCounts
 
-	// SkippedVulnerabilities counts those of an SBOM that Redoubt wrote (docs/reference/sbom.md).
+	// SkippedVulnerabilities counts the vulnerabilities of an SBOM that Redoubt wrote
+	// (docs/reference/sbom.md).
 	SkippedVulnerabilities int
 
-	// Became tells of findings that the upload names otherwise than they are stored what
-	// they are, as where it tells nothing of their code.
+	// Became maps reported identities to stored ones if they differ, as for results without code.
 	Became map[model.Identity]model.KnownAs
-	// Copies are findings of a recorded upload that would be copies if it counted: no
-	// decision on their lineage is theirs (docs/explanation/identity.md).
+	// Copies are findings of a recorded upload that would be copies if it were applied. Decisions
+	// on their lineage do not apply to them (docs/explanation/identity.md).
 	Copies []model.Identity
 
-	Lockfiles           int      // stated by the upload
-	DependenciesAdded   int      // rows of the inventory that came
-	DependenciesRemoved int      // and went, in lockfiles stated anew or dropped
-	LockfilesDropped    []string // paths that are gone
+	Lockfiles           int      // number of lockfiles in the upload
+	DependenciesAdded   int      // added rows of the inventory
+	DependenciesRemoved int      // removed rows, of replaced or dropped lockfiles
+	LockfilesDropped    []string // paths of dropped lockfiles
 
-	VEX []model.VEXReceipt // what became of the documents of the upload
-	// ProposedMutes counts findings that the report mutes outside of the code, and
-	// that stay open, as who sent it may not triage.
+	VEX []model.VEXReceipt // receipts for the documents of the upload
+	// ProposedMutes counts open findings that the report mutes outside of the code, in uploads
+	// whose sender may not triage.
 	ProposedMutes int
 
-	// Advised is what the advisories say of the lockfiles of an upload that is recorded
-	// only; none of it is stored.
+	// Advised contains the advisories' matches for the lockfiles of an upload that is recorded
+	// only. They are not stored.
 	Advised []Sighting
 
-	// Followed is what the advisories changed because of it; nil when they were
-	// not asked.
+	// Followed contains the resulting changes by the advisories. It is nil if they were not
+	// evaluated.
 	Followed *Summary
 }
 
-// count adds the items up.
+// count adds items to the list and to the counters.
 func (s *Summary) count(items []Item) {
 	s.Items = append(s.Items, items...)
 	counter := map[ItemChange]*int{

@@ -6,8 +6,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestTransitions is the table of docs/explanation/life-of-a-finding.md but for deleted refs, which the
-// store removes.
+// TestTransitions implements the table of docs/explanation/life-of-a-finding.md, except for deleted
+// refs, which the store removes.
 func TestTransitions(t *testing.T) {
 	a, beside := matched("a.py", 1, "x"), matched("b.py", 1, "y")
 	muted := with(a, func(r *model.Result) { r.Muted = true })

@@ -10,11 +10,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// item is what is found in a line of somebody's file. Its number says which it is,
-// whatever becomes of it: a report tells it in the message, of which numbers mean nothing.
+// item is the content of a reported line of a file. Its number identifies it permanently. Reports
+// contain it in the message, in which numbers are ignored.
 type item struct {
 	number  int
-	style   int // what its scanner tells of it, see results
+	style   int // details that its scanner reports, see results
 	rule    string
 	code    string
 	gap     int // lines above it
@@ -22,7 +22,7 @@ type item struct {
 	version int // of a package
 }
 
-// message is that of an item; it need not tell the code.
+// message returns the message of an item, which may omit the code.
 func (it item) message() string {
 	text := "m " + it.code
 	if it.style == 4 || it.style == 7 {
@@ -31,12 +31,12 @@ func (it item) message() string {
 	return fmt.Sprintf("%s (%d)", text, it.number)
 }
 
-// tree is what a branch holds by path, and the texts of the rules that look at it.
+// tree contains the files of a branch by path and the text of its rules.
 type tree struct {
 	files   map[string][]item
 	pattern string
-	coded   bool // its scanners tell the code of all that they find
-	numbers *int // given out so far, on all branches
+	coded   bool // its scanners report the code of all results
+	numbers *int // last number used on all branches
 }
 
 func newTree() *tree { return &tree{files: map[string][]item{}, pattern: "p", numbers: new(int)} }
@@ -63,7 +63,7 @@ func (tr *tree) draw(t *rapid.T) item {
 	}
 }
 
-// edit changes the tree as people do.
+// edit applies random edits to the tree.
 func (tr *tree) edit(t *rapid.T) {
 	for range rapid.IntRange(0, 4).Draw(t, "edits") {
 		path := rapid.SampledFrom(allPaths).Draw(t, "path")
@@ -90,7 +90,7 @@ func (tr *tree) edit(t *rapid.T) {
 	}
 }
 
-// change does what leaves all lines of a file in it.
+// change applies an edit that removes no line of a file.
 func (tr *tree) change(t *rapid.T, do string, first, it *item) {
 	switch do {
 	case "swap":
@@ -112,14 +112,14 @@ func (tr *tree) change(t *rapid.T, do string, first, it *item) {
 	}
 }
 
-// What reports of one scanner tell of the same tree.
+// The level of detail of reports on a tree.
 const (
 	tellsAll       = iota // ids and hashes, as semgrep ci
-	tellsNoPattern        // as semgrep's JSON
-	tellsLittle           // as semgrep's JSON where nobody is logged in
+	tellsNoPattern        // as Semgrep's JSON
+	tellsLittle           // as Semgrep's JSON without login
 )
 
-// results is what a scanner reports of the tree.
+// results returns a scanner's results for the tree.
 func (tr *tree) results(telling int) (out []model.Result) {
 	for _, path := range slices.Sorted(maps.Keys(tr.files)) {
 		line, count := 0, map[string]int{}
@@ -131,7 +131,8 @@ func (tr *tree) results(telling int) (out []model.Result) {
 			case 0, 1, 7, 8:
 				tr.match(&r, it, telling, count)
 			case 2:
-				r.Fingerprint, r.Code = it.code, "2 "+it.code // other code: of one text under two names nothing tells which is which
+				// Other code, because equal text under two names would be ambiguous.
+				r.Fingerprint, r.Code = it.code, "2 "+it.code
 			case 3:
 				r.Code = "3 " + it.code
 			case 4:
@@ -150,7 +151,7 @@ func (tr *tree) results(telling int) (out []model.Result) {
 	return out
 }
 
-// match tells of an item as semgrep does, whose ids number what is equal in a file.
+// match sets the ids and hashes of an item like Semgrep, which numbers equal ids in a file.
 func (tr *tree) match(r *model.Result, it item, telling int, count map[string]int) {
 	key := fmt.Sprint(it.rule, r.Path, it.code, tr.pattern)
 	if it.style >= 7 { // a pattern without metavariables

@@ -14,17 +14,17 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// truth holds what uploads do to findings against what was edited: see [item].
+// truth checks the effects of uploads on findings against the edits: see [item].
 type truth struct {
 	t       *rapid.T
-	store   *memory                       // what is stored
-	send    func(Upload) (Summary, error) // applies an upload, so that store has it
+	store   *memory                       // the stored state
+	send    func(Upload) (Summary, error) // applies an upload to store
 	tick    func()
-	coded   bool          // all reports tell the code
-	decided map[what]bool // what people decided on, where all is coded
+	coded   bool          // all reports contain the code
+	decided map[what]bool // decided code, if all is coded
 }
 
-// what is code that a rule found, wherever it stands.
+// what is code that a rule found at any place.
 type what struct {
 	rule string // without folders
 	code model.Digest
@@ -32,7 +32,7 @@ type what struct {
 
 func whatOf(f *model.Finding) what { return what{lastPart(f.RuleName), f.CodeHash} }
 
-// known is a finding and the number of the item that it is.
+// known is a finding and the number of its item.
 type known struct {
 	model.Finding
 	number int
@@ -52,18 +52,18 @@ func (c *truth) picture() map[int64]known {
 	return out
 }
 
-// told is an upload and what became of what was stored.
+// told is an upload and its effect on the stored findings.
 type told struct {
 	*truth
 	u             Upload
 	scope         Scope
 	sightings     []Sighting
 	before, after map[int64]known          // of its ref and source
-	links         map[model.Identity]int64 // before; none of a real store
-	is            map[int64]*Sighting      // what a live finding is now, by its id
+	links         map[model.Identity]int64 // before; nil for a real store
+	is            map[int64]*Sighting      // the sighting of a live finding, by its id
 }
 
-// upload applies one and holds the properties of it.
+// upload applies an upload and checks its properties.
 func (c *truth) upload(u Upload) {
 	events := len(c.store.events)
 	before, links := c.picture(), maps.Clone(c.store.links)
@@ -87,12 +87,12 @@ func (c *truth) upload(u Upload) {
 	n.losesNothingClear()
 	n.followsFiles()
 	n.decidesOnNothingElse()
-	if n.whole() || c.coded { // else nothing tells what is new from what it is like, and was not looked for
+	if n.whole() || c.coded { // otherwise new and unread results are ambiguous
 		c.again(u)
 	}
 }
 
-// again: the same upload twice changes nothing.
+// again checks that a repeated upload changes nothing.
 func (c *truth) again(u Upload) {
 	before, events := c.picture(), len(c.store.events)
 	c.tick()
@@ -109,8 +109,8 @@ func (c *truth) same(what string, before, after map[int64]known, events int) {
 	}
 }
 
-// showsTheReport: there is a live finding for all that the report tells, and for nothing
-// else where it tells all.
+// showsTheReport checks that there is a live finding for each reported result, and no other if the
+// report is complete.
 func (n *told) showsTheReport() {
 	alive := map[int64]known{}
 	for id, f := range n.after {
@@ -129,7 +129,7 @@ func (n *told) showsTheReport() {
 		switch len(at) {
 		case 0:
 			n.t.Fatalf("nothing shows %+v", s.Finding)
-		case 1: // else one is of before, and nothing tells which
+		case 1: // otherwise an earlier finding has the same place, and the match is ambiguous
 			n.is[at[0]] = s
 		}
 	}
@@ -138,7 +138,7 @@ func (n *told) showsTheReport() {
 	}
 }
 
-// whole reports whether the scan tells all that there is.
+// whole reports whether the scan is complete.
 func (n *told) whole() bool {
 	r := n.u.Report
 	return n.u.DeclaredFull && !r.Failed && !r.HidesMuted && r.RulesRun == nil && r.Searched == nil && r.Skipped == nil && r.Unresolved == nil && n.u.OutOfPolicy == nil
@@ -149,8 +149,8 @@ func numberIn(s *Sighting) (n int) {
 	return n
 }
 
-// closesWhatItMay: what was live and is not told is what the scope of the scan says, and
-// the answer counts what happened.
+// closesWhatItMay checks that unreported findings have the state that the scan's scope determines,
+// and that the summary counts the changes.
 func (n *told) closesWhatItMay(sum Summary) {
 	var fresh, returned, closed, removed, seen int
 	for id, f := range n.after {
@@ -166,7 +166,7 @@ func (n *told) closesWhatItMay(sum Summary) {
 			removed++
 		}
 		if live(f.State) && there && f.State == was.State && f.Line == was.Line && f.Path == was.Path && f.number == was.number {
-			continue // told again as it was, or passed over
+			continue // unchanged, or not considered
 		}
 		if there && !live(f.State) && live(was.State) && n.scope.absentState(&was.Finding) != f.State {
 			n.t.Fatalf("%+v became %s", was.Finding, f.State)
@@ -181,14 +181,14 @@ func (n *told) closesWhatItMay(sum Summary) {
 	}
 }
 
-// goesNowhereElse: what was live goes on as nothing but its code, and in another file only
-// where that continues its own.
+// goesNowhereElse checks that a live finding continues only as its own code. It may continue in
+// another file only if that file continues its file.
 func (n *told) goesNowhereElse() {
 	for id, s := range n.is {
 		was, there := n.before[id]
 		if f := &s.Finding; there && live(was.State) {
-			byLineage := n.links == nil || n.links[f.Identity] == was.LineageID    // as it was followed on another ref
-			long := f.EdgeHash != model.Digest{} || was.EdgeHash != model.Digest{} // one of the two may not tell
+			byLineage := n.links == nil || n.links[f.Identity] == was.LineageID    // as followed on another ref
+			long := f.EdgeHash != model.Digest{} || was.EdgeHash != model.Digest{} // one of the two may lack it
 			edited := long && (f.EdgeHash == was.EdgeHash || byLineage)
 			told := f.CodeHash != model.Digest{} && was.CodeHash != model.Digest{}
 			if lastPart(f.RuleName) != lastPart(was.RuleName) || told && f.CodeHash != was.CodeHash && !edited {
@@ -201,7 +201,7 @@ func (n *told) goesNowhereElse() {
 	}
 }
 
-// mayMove reports whether a file may go on as another.
+// mayMove reports whether a file may continue as another.
 func (n *told) mayMove(from, to string) bool {
 	rows, kinds := 0, map[string]bool{}
 	for id, f := range n.before {
@@ -216,7 +216,8 @@ func (n *told) mayMove(from, to string) bool {
 	return n.u.Full && n.scope.isGone(from) && (named || rows > 1 && (len(kinds) > 1 || !n.coded))
 }
 
-// losesNothingClear: code that stands once in a file, before and after, stays what it is.
+// losesNothingClear checks that code that is unique in a file, before and after, remains the same
+// finding.
 func (n *told) losesNothingClear() {
 	type place struct {
 		path, rule string
@@ -245,8 +246,8 @@ func (n *told) losesNothingClear() {
 	}
 }
 
-// followsFiles: a file that went as one of its name came, whole, keeps all of its findings. A
-// scan that failed does not know what went.
+// followsFiles checks that a completely moved file with the same name retains all its findings.
+// Failed scans are exempt, because they cannot detect removed files.
 func (n *told) followsFiles() {
 	left, came := map[string][]string{}, map[string][]string{}
 	had, has := map[string]map[int]int64{}, map[string]map[int]int64{}
@@ -279,7 +280,7 @@ func (n *told) followsFiles() {
 	}
 }
 
-// lines counts the lines of findings: those in one line are one piece of code.
+// lines counts the lines of findings. Findings on one line are one piece of code.
 func (n *told) lines(of map[int]int64) int {
 	lines := map[int]bool{}
 	for _, id := range of {
@@ -297,12 +298,12 @@ func put(in map[string]map[int]int64, path string, number int, id int64) {
 
 func numbersOf(items map[int]int64) []int { return slices.Sorted(maps.Keys(items)) }
 
-// decidesOnNothingElse: what shows a decision is code that people decided on.
+// decidesOnNothingElse checks that only decided code has a decision.
 func (n *told) decidesOnNothingElse() {
 	if !n.coded {
 		return
 	}
-	for id := range n.before { // a long match that was edited within
+	for id := range n.before { // long matches with edited inner lines
 		if s := n.is[id]; s != nil && n.isDecided(id) {
 			n.decided[whatOf(&s.Finding)] = true
 		}
@@ -322,7 +323,7 @@ func (c *truth) isDecided(id int64) bool {
 	return false
 }
 
-// decides notes that people decided on a lineage.
+// decides records a decision on a lineage.
 func (c *truth) decides(lineage int64) {
 	for _, row := range c.store.rows {
 		if row.LineageID == lineage {
@@ -331,7 +332,7 @@ func (c *truth) decides(lineage int64) {
 	}
 }
 
-// triage lets a person or a worker decide about a lineage.
+// triage applies a decision by a person or automatically.
 func (c *truth) triage() {
 	ids := slices.Sorted(maps.Keys(c.store.rows))
 	if len(ids) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// Check completes the upload and says what is wrong with it, all at once.
+// Check normalizes the upload and reports all its invalid fields at once.
 func (u *Upload) Check(now time.Time) error {
 	var bad model.InvalidError
 	fault := func(location, format string, args ...any) {
@@ -63,15 +63,15 @@ func (u *Upload) Check(now time.Time) error {
 	return nil
 }
 
-// source is the tool and the category: a scan closes only findings of its own
+// source returns the tool, category and image. A scan closes only findings of its own source
 // (docs/explanation/identity.md).
 func (u *Upload) source() string {
 	parts := []string{model.CanonicalTool(u.Report.Tool), u.Category, u.Report.Image}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ":")
 }
 
-// scan is the row that records the upload. A report from the future, by a clock
-// that is wrong, starts now, or it would make all scans after it late.
+// scan returns the row that records the upload. If the start is in the future, because of a wrong
+// clock, the scan starts now. Otherwise all later scans would be late.
 func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) model.Scan {
 	r := u.Report
 	started, known := u.At, true
@@ -105,8 +105,8 @@ func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) mode
 	return scan
 }
 
-// products are those of the rules that ran (docs/reference/scans.md): as the report says,
-// else as its rules and inventories show.
+// products returns the products of the rules that ran (docs/reference/scans.md). They are those of
+// the report, or else those of its rules and inventories. Products of results are always included.
 func products(r *model.Report, sightings []Sighting) model.Products {
 	p := r.Products
 	if p == 0 {
@@ -125,7 +125,7 @@ func products(r *model.Report, sightings []Sighting) model.Products {
 	return p
 }
 
-// invalidItems refuses an upload for its broken items.
+// invalidItems returns the error that rejects an upload for its refused items.
 func invalidItems(refused model.Refusals) error {
 	bad := &model.InvalidError{}
 	for _, r := range refused.Refused {

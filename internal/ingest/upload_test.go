@@ -77,9 +77,9 @@ func TestBrokenItemsLoseNothingElse(t *testing.T) {
 	}
 }
 
-// TestManyBrokenItemsAreCounted keeps the first refusals of a report and counts
-// the others: in the summary, in what is kept of the scan, and where the upload
-// is refused for them.
+// TestManyBrokenItemsAreCounted checks that the first refusals of a report are stored and the
+// others counted. This applies to the summary, the scan's account, and the error of a strict
+// upload.
 func TestManyBrokenItemsAreCounted(t *testing.T) {
 	report := full(matched("a.py", 1, "x"))
 	for range 1000 {
@@ -149,7 +149,8 @@ func TestScanRow(t *testing.T) {
 	}
 }
 
-// A repeated upload and a late one leave the project as others have it by now.
+// TestOnlyScansThatCountTellOfTheProject checks that repeated and late uploads do not change the
+// project.
 func TestOnlyScansThatCountTellOfTheProject(t *testing.T) {
 	m := newMemory()
 	at := m.clock
@@ -184,7 +185,7 @@ func TestBackDating(t *testing.T) {
 	}
 }
 
-// failing fails at one of its methods.
+// failing is a Store that fails at one of its methods.
 type failing struct {
 	Store
 	at string

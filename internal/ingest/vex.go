@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// vexFirst puts documents before reports, which they may speak of.
+// vexFirst sorts VEX documents before the reports that they may refer to.
 func vexFirst(reports []*model.Report) []*model.Report {
 	sorted := slices.Clone(reports)
 	slices.SortStableFunc(sorted, func(a, b *model.Report) int {
@@ -22,7 +22,7 @@ func vexFirst(reports []*model.Report) []*model.Report {
 	return sorted
 }
 
-// putVEX holds the documents of the upload for its project.
+// putVEX stores the VEX documents of the upload for its project.
 func (a *application) putVEX(ctx context.Context) error {
 	told := model.VEXUpload{Project: a.project, Scan: a.scan, Report: a.upload.Report, Proposed: !a.upload.Decides}
 	receipts, refused, err := a.exceptions.PutVEX(ctx, told)
@@ -44,7 +44,7 @@ func (a *application) putVEX(ctx context.Context) error {
 	return nil
 }
 
-// notDecided notes on the scan what its sender may not decide.
+// notDecided adds a gap to the scan for an item that the sender may only propose.
 func (u *Upload) notDecided(what string) {
 	u.Report.Gaps = append(u.Report.Gaps, model.ScanGap{
 		Kind: model.GapItem,

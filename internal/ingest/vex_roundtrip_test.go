@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// manyFound is a report of a finding in each of n packages of several ecosystems.
+// manyFound returns a report with a finding in each of n packages of several ecosystems.
 func manyFound(n int) string {
 	var matches []string
 	for i := range n {
@@ -34,7 +34,7 @@ func manyFound(n int) string {
 	return `{"matches": [` + strings.Join(matches, ",") + `]}`
 }
 
-// decisions are what people may decide, each on a finding of its own.
+// decisions are all kinds of decisions, each for a different finding.
 var decisions = []model.Triage{
 	{State: model.TriageUntriaged},
 	{State: model.TriageReviewing},
@@ -55,7 +55,7 @@ var decisions = []model.Triage{
 	{State: model.TriageReopened, Comment: "affected: update to 3"},
 }
 
-// decide writes the decisions, finding by finding.
+// decide applies the decisions to the findings.
 func (w *vexWorld) decide() {
 	w.t.Helper()
 	err := w.s.Update(w.t.Context(), w.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -107,8 +107,8 @@ func (w *vexWorld) export(format model.SBOMFormat, version string, whole bool) (
 	return doc
 }
 
-// What one deployment says gives another one, where the same was found, the same
-// triage.
+// TestVEXThatIsExportedGivesTheSameTriage checks that importing an exported document into another
+// deployment with equal findings results in the same triage.
 func TestVEXThatIsExportedGivesTheSameTriage(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		w.imports("acme/pay", "main", manyFound(len(decisions)))

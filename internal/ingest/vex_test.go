@@ -16,17 +16,17 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// vexWorld is a deployment of a real store into which files are imported.
+// vexWorld is a deployment of a real store with imported files.
 type vexWorld struct {
 	t     *testing.T
 	s     *store.Store
 	clock *storetest.Clock
 	id    int64
 
-	judged int // lineages that the last import looked at
+	judged int // lineages evaluated by the last import
 }
 
-// countingTx counts the lineages that are judged.
+// countingTx counts the evaluated lineages.
 type countingTx struct {
 	*store.Tx
 	judged int
@@ -51,7 +51,7 @@ func eachVEXWorld(t *testing.T, test func(w *vexWorld)) {
 	}
 }
 
-// imports reads files as one upload to a ref of a project.
+// imports applies files as one upload to a ref of a project.
 func (w *vexWorld) imports(project, ref string, files ...string) []Summary {
 	w.t.Helper()
 	w.clock.Advance(time.Minute)
@@ -79,8 +79,8 @@ func (w *vexWorld) imports(project, ref string, files ...string) []Summary {
 	return summaries
 }
 
-// triage tells state, reason and comment of each finding that lives, by package in
-// lower case: package URLs lose the case of Go's modules.
+// triage returns state, reason and comment of each live finding, by package in lower case. Package
+// URLs lose the case of Go modules.
 func (w *vexWorld) triage(project, ref string) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
@@ -108,7 +108,7 @@ func (w *vexWorld) want(what, project, ref string, want map[string]string) {
 	}
 }
 
-// found is what pip-audit says of two packages.
+// found is a report of pip-audit on two packages.
 const found = `{"dependencies": [
 	{"name": "django", "version": "2.0", "vulns": [{"id": "PYSEC-1", "aliases": ["CVE-2026-1"], "fix_versions": ["3"], "description": "One."}]},
 	{"name": "flask", "version": "1.0", "vulns": [{"id": "PYSEC-2", "aliases": ["CVE-2026-2"], "fix_versions": [], "description": "Two."}]}
@@ -174,8 +174,8 @@ func TestVEXIsSupersededByVersionAndNeverOverrulesPeople(t *testing.T) {
 	})
 }
 
-// TestVEXUploadsJudgeWhatTheySpeakOf has documents decide about findings of five
-// projects. An upload to one of them looks at that project's alone.
+// TestVEXUploadsJudgeWhatTheySpeakOf applies documents to findings of five projects. An upload to
+// one of them must evaluate only that project's findings.
 func TestVEXUploadsJudgeWhatTheySpeakOf(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		both := statement("CVE-2026-1", `{"@id": "pkg:pypi/django"}`, notReached) + "," + statement("CVE-2026-2", `{"@id": "pkg:pypi/flask"}`, notReached)
@@ -196,7 +196,7 @@ func TestVEXUploadsJudgeWhatTheySpeakOf(t *testing.T) {
 	})
 }
 
-// person decides about a package's finding.
+// person triages a package's finding.
 func (w *vexWorld) person(pkg string, state model.TriageState) {
 	w.t.Helper()
 	err := w.s.Update(w.t.Context(), w.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -224,8 +224,8 @@ func (w *vexWorld) person(pkg string, state model.TriageState) {
 	}
 }
 
-// sbomOf is a BOM with django in it, and what it says of a vulnerability there.
-// Of the other package it says nothing, so it is an inventory and no mere VEX.
+// sbomOf returns a BOM with django and an analysis of its vulnerability. The second package has no
+// analysis, so that the document is an inventory rather than VEX only.
 func sbomOf(serial, timestamp, analysis string) string {
 	return `{"bomFormat": "CycloneDX", "specVersion": "1.6", "serialNumber": "urn:uuid:` + serial + `", "version": 1,
 	"metadata": {"timestamp": "` + timestamp + `", "component": {"type": "application", "name": "pay", "bom-ref": "pay"}},

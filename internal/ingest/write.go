@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// write stores the changes and sums them up.
+// write stores the changes and updates the summary.
 func (a *application) write(ctx context.Context, c Changes) error {
 	part := &portion{a.project.ID, a.sum, c}
 	return writeAll(ctx, a.s, a.exceptions, []*portion{part}, func() error {
@@ -16,14 +16,14 @@ func (a *application) write(ctx context.Context, c Changes) error {
 	})
 }
 
-// portion is what changes of one project and source, on one ref.
+// portion contains the changes of one project and source on one ref.
 type portion struct {
 	projectID int64
 	sum       *Summary
 	Changes
 }
 
-// writer carries out writes until one fails.
+// writer runs writes until one fails.
 type writer struct {
 	ctx context.Context
 	err error
@@ -36,9 +36,9 @@ func writeList[T any](w *writer, list []T, store func(context.Context, []T) erro
 	}
 }
 
-// writeAll stores the changes of refs that share no lineage, and sums them up. Merged
-// lineages come first, so that what follows hangs on those that stay. record runs before
-// exceptions are judged; it may be nil.
+// writeAll stores the changes of refs that share no lineage, and updates their summaries. It writes
+// merged lineages first, so that later rows refer to the remaining ones. record runs before
+// exceptions are evaluated; it may be nil.
 func writeAll(ctx context.Context, s Store, ex Exceptions, parts []*portion, record func() error) error {
 	if err := number(ctx, s, parts); err != nil {
 		return err
@@ -76,7 +76,7 @@ func writeAll(ctx context.Context, s Store, ex Exceptions, parts []*portion, rec
 	return nil
 }
 
-// together are the changes of all, of what is written at once.
+// together combines the changes that are written in one batch.
 func together(parts []*portion) Changes {
 	if len(parts) == 1 {
 		return parts[0].Changes
@@ -91,7 +91,7 @@ func together(parts []*portion) Changes {
 	return all
 }
 
-// lineages lists those that the changes touch, each once.
+// lineages returns the distinct ids of the changed lineages.
 func (c *Changes) lineages() []int64 {
 	var ids []int64
 	for _, list := range [][]model.FindingWrite{c.Added, c.Updated} {
@@ -109,7 +109,7 @@ func (c *Changes) lineages() []int64 {
 	return slices.Compact(ids)
 }
 
-// number gives new findings and lineages their ids.
+// number assigns ids to new findings and lineages.
 func number(ctx context.Context, s Store, parts []*portion) (err error) {
 	var added, started int
 	for _, p := range parts {
@@ -136,7 +136,7 @@ func number(ctx context.Context, s Store, parts []*portion) (err error) {
 	return nil
 }
 
-// number gives what is new its ids: of findings, and of lineages.
+// number assigns ids to the new findings and lineages of one ref.
 func (c *Changes) number(ids, lineages []int64) error {
 	started := 0
 	start := func(f *model.Finding) {
@@ -168,7 +168,7 @@ func (c *Changes) number(ids, lineages []int64) error {
 	return err
 }
 
-// parted are the stored findings that are taken out of their lineage, by id.
+// parted returns the stored findings that were removed from their lineage, by id.
 func (c *Changes) parted() (out []*model.Finding) {
 	for i := range c.Updated {
 		if f := &c.Updated[i].Finding; f.LineageID == 0 {

@@ -1,9 +1,5 @@
-// Package keyring keeps the keys of a server in a file of their own, beside the
-// database and not in it.
-//
-// Its border: it reads, makes and replaces one file, and knows neither the
-// database nor what the keys are for elsewhere. Which file belongs to which
-// database is decided by who wires both, with Check.
+// Package keyring stores the keys of a server in a file outside of the database. It does not access
+// the database or use the keys. Callers match files and databases with Ring.Check.
 package keyring
 
 import (
@@ -25,54 +21,52 @@ import (
 	"time"
 )
 
-// keyBytes is how many random bytes a key has.
+// keyBytes is the number of random bytes of a key.
 const keyBytes = 32
 
-// minKey is the least that a key of an older version may have.
+// minKey is the minimum length of a key, in bytes, for files of older versions.
 const minKey = 16
 
-// instanceBytes is how many bytes the name of a database has.
+// instanceBytes is the length of a database's name, in bytes.
 const instanceBytes = 8
 
-// SigningFor is how long what was signed with a key holds after another has taken
-// its place.
+// SigningFor is the time for which signatures remain valid after their key was rotated.
 const SigningFor = 7 * 24 * time.Hour
 
-// format is how the file is written.
+// format is the version of the file format.
 const format = 1
 
-// Ring is the keys of one database.
+// Ring contains the keys of one database.
 type Ring struct {
 	Format int `json:"format"`
-	// Secret is the key of the hashes by which secrets of reports are told apart,
-	// and the ground of those that seal what the database keeps. It stays: what it
-	// made cannot be made again without the secrets, which are not kept.
+	// Secret is the key for hashes of reported secrets, and the base of the keys that encrypt
+	// stored secrets. It is never rotated, because the hashes cannot be recomputed without the
+	// secrets, which are not stored.
 	Secret []byte `json:"secret"`
-	// Signing are the keys of what the server hands out and takes back, the one in
-	// use first.
+	// Signing contains the keys that sign values which the server issues and later verifies. The
+	// current one is first.
 	Signing []SigningKey `json:"signing"`
 }
 
-// SigningKey signs until another takes its place, and is believed for a while
-// after that.
+// SigningKey signs until it is rotated. Its signatures remain valid until Until.
 type SigningKey struct {
 	Key   []byte    `json:"key"`
 	Made  time.Time `json:"made"`
-	Until time.Time `json:"until,omitzero"` // zero: the one in use
+	Until time.Time `json:"until,omitzero"` // zero for the current key
 }
 
-// file is what the file holds: a ring, and what tells whether a bit of it has changed.
+// file is the content of the file: a ring and its checksum.
 type file struct {
 	Ring
-	Sum string `json:"sum,omitempty"` // see Ring.sum; files of older versions have none
+	Sum string `json:"sum,omitempty"` // see Ring.sum; missing in files of older versions
 }
 
-// sum is the SHA-256 of a ring as JSON, in hexadecimal digits. No check by the database
-// sees a change of what signs: it is rotated without one.
+// sum returns the SHA-256 of a ring as JSON, in hexadecimal digits. It detects changes of signing
+// keys, which the database cannot check.
 func (r Ring) sum() string {
 	text, err := json.Marshal(r)
 	if err != nil {
-		return "" // a time that no calendar has; it is written nowhere
+		return "" // only for a time outside of the JSON range
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
@@ -84,7 +78,7 @@ func fresh() []byte {
 	return k
 }
 
-// New makes a ring of new keys.
+// New returns a ring of new keys.
 func New(now time.Time) Ring {
 	return Ring{
 		Format:  format,
@@ -93,8 +87,8 @@ func New(now time.Time) Ring {
 	}
 }
 
-// Rotate returns the ring with another signing key in use. What was signed before
-// is believed for SigningFor.
+// Rotate returns the ring with a new current signing key. Signatures of the previous keys remain
+// valid for SigningFor.
 func (r Ring) Rotate(now time.Time) Ring {
 	now = now.UTC().Truncate(time.Second)
 	next := []SigningKey{{Key: fresh(), Made: now}}
@@ -110,7 +104,7 @@ func (r Ring) Rotate(now time.Time) Ring {
 	return r
 }
 
-// SigningKeys returns the key in use, and those before it that are still believed.
+// SigningKeys returns the current key, and previous ones that are still valid.
 func (r Ring) SigningKeys(now time.Time) (use []byte, old [][]byte) {
 	for _, k := range r.Signing[1:] {
 		if now.Before(k.Until) {
@@ -120,10 +114,9 @@ func (r Ring) SigningKeys(now time.Time) (use []byte, old [][]byte) {
 	return r.Signing[0].Key, old
 }
 
-// Sealer returns what encrypts, and proves whole, the secrets that the database
-// keeps for a purpose. Its key is of the one that stays, so that rotating what
-// signs leaves them readable. It makes its nonces itself: none is given to it, and
-// the sealed text has it in front.
+// Sealer returns a cipher that encrypts and authenticates stored secrets of a purpose. Its key
+// derives from Secret, so that rotated signing keys do not affect it. The cipher generates its
+// nonces and prefixes them to the ciphertext; callers must pass none.
 func (r Ring) Sealer(purpose string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, r.Secret, nil, "redoubt: sealed "+purpose, keyBytes)
 	if err != nil {
@@ -136,26 +129,26 @@ func (r Ring) Sealer(purpose string) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// Check is what a database keeps to know its ring by. It tells nothing of the keys,
-// and stays when they are rotated.
+// Check returns a value by which a database recognizes its ring. It reveals nothing about the keys
+// and is unaffected by rotation.
 func (r Ring) Check() []byte {
 	mac := hmac.New(sha256.New, r.Secret)
 	mac.Write([]byte("redoubt: the key file of this database"))
 	return mac.Sum(nil)
 }
 
-// Instance tells a database from others, in hexadecimal digits that everybody may read. It
-// tells nothing of the keys, and stays when they are rotated.
+// Instance returns a public name that identifies the database, in hexadecimal digits. It reveals
+// nothing about the keys and is unaffected by rotation.
 func (r Ring) Instance() string {
 	mac := hmac.New(sha256.New, r.Secret)
 	mac.Write([]byte("redoubt: the name of this database"))
 	return hex.EncodeToString(mac.Sum(nil)[:instanceBytes])
 }
 
-// Fits reports whether a ring is the one that a check was made of.
+// Fits reports whether the check was made from this ring.
 func (r Ring) Fits(check []byte) bool { return hmac.Equal(r.Check(), check) }
 
-// Read reads a key file. One that is not there is fs.ErrNotExist.
+// Read reads a key file. It returns fs.ErrNotExist if there is none.
 func Read(path string) (r Ring, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -164,7 +157,8 @@ func Read(path string) (r Ring, err error) {
 	if !info.Mode().IsRegular() {
 		return r, fmt.Errorf("the key file %s is a folder or another kind of file: name the file that holds the keys", path)
 	}
-	if info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" { // which has no such bits and always shows them set
+	// Windows has no such bits and always shows them set.
+	if info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" {
 		return r, fmt.Errorf("the key file %s is open to everybody on this machine: chmod 600 it; if others may have read "+
 			"it, see redoubt key --help", path)
 	}
@@ -188,15 +182,15 @@ func Read(path string) (r Ring, err error) {
 	return f.Ring, nil
 }
 
-// Create writes a key file where there is none. Of several that do so at once, one
-// does; to the others it is fs.ErrExist.
+// Create writes a key file if none exists. Otherwise, or if another process creates it first, it
+// returns fs.ErrExist.
 func (r Ring) Create(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	return r.put(path, func(part string) error {
 		err := os.Link(part, path)
-		if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links, as some of networks
+		if err != nil && !errors.Is(err, fs.ErrExist) { // for file systems without links, such as network ones
 			return renameAlone(part, path)
 		}
 		if err != nil {
@@ -206,8 +200,8 @@ func (r Ring) Create(path string) error {
 	})
 }
 
-// Replace writes a key file in the place of the one that is there, whose owner and
-// mode it keeps: root may rotate for a server that runs as somebody else.
+// Replace overwrites an existing key file and preserves its owner and mode. Root may rotate keys
+// for a server that runs as another user.
 func (r Ring) Replace(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -227,14 +221,14 @@ func (r Ring) Replace(path string) error {
 	})
 }
 
-// put writes the file whole, and on disk, before it gets its name: a crash leaves
-// the file from before or the new one.
+// put writes and syncs a temporary file before it is renamed. After a crash, either the old or the
+// new file is complete.
 func (r Ring) put(path string, name func(part string) error) error {
 	text, err := json.MarshalIndent(file{r, r.sum()}, "", "  ")
 	if err != nil {
 		return err
 	}
-	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part") // its owner's alone
+	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part") // readable by its owner only
 	if err != nil {
 		return fmt.Errorf("write the key file: %w", err)
 	}
@@ -243,7 +237,7 @@ func (r Ring) put(path string, name func(part string) error) error {
 		err = name(part.Name())
 	}
 	if err != nil {
-		_ = os.Remove(part.Name()) // the cause matters more
+		_ = os.Remove(part.Name()) // the first error matters more
 		if errors.Is(err, fs.ErrExist) {
 			return fs.ErrExist
 		}
@@ -252,12 +246,12 @@ func (r Ring) put(path string, name func(part string) error) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir has the names of a folder on disk, where the system can.
+// syncDir syncs the names in a folder if the system supports it.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	_ = d.Sync() // some file systems have nothing to do here and say so
+	_ = d.Sync() // some file systems do not support this and return an error
 	return d.Close()
 }

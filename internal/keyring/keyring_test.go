@@ -118,8 +118,8 @@ func TestAKeyFileThatWillNotDoIsNamed(t *testing.T) {
 	}
 }
 
-// TestEachBitOfAKeyFileCounts turns around every bit of a file in turn: it is refused with
-// the file's name and what to do, or is the same ring. The file stays as it is.
+// TestEachBitOfAKeyFileCounts flips every bit of a file in turn. The file must be rejected with its
+// name and advice, or contain the same ring. The file must not be changed.
 func TestEachBitOfAKeyFileCounts(t *testing.T) {
 	ring := New(time.Now()).Rotate(time.Now())
 	path := filepath.Join(t.TempDir(), "key")
@@ -150,12 +150,12 @@ func TestEachBitOfAKeyFileCounts(t *testing.T) {
 		}
 		text[bit/8] ^= 1 << (bit % 8)
 	}
-	if refused < 6*len(text) { // letters of names may be small or large, spaces other spaces
+	if refused < 6*len(text) { // names are case-insensitive, and other white space is valid
 		t.Errorf("of %d bits %d were refused", 8*len(text), refused)
 	}
 }
 
-// TestAKeyFileWithoutASum is one of an older version.
+// TestAKeyFileWithoutASum reads a file of an older version.
 func TestAKeyFileWithoutASum(t *testing.T) {
 	ring := New(time.Now())
 	text, err := json.Marshal(ring)
@@ -171,8 +171,8 @@ func TestAKeyFileWithoutASum(t *testing.T) {
 	}
 }
 
-// What is sealed is read after a rotation, and by nobody else, nowhere else, and for
-// nothing else.
+// TestSealedSecretsAreBound checks that sealed secrets can be read after a rotation, but with no
+// other ring, purpose or additional data.
 func TestSealedSecretsAreBound(t *testing.T) {
 	ring := New(time.Now())
 	sealer := func(r Ring, purpose string) cipher.AEAD {
@@ -207,7 +207,7 @@ func TestSealedSecretsAreBound(t *testing.T) {
 	}
 }
 
-// TestADatabaseHasOneName that stays when keys are rotated, and is no part of them.
+// TestADatabaseHasOneName checks that the name is unaffected by rotation and not part of the keys.
 func TestADatabaseHasOneName(t *testing.T) {
 	one, other := New(start), New(start)
 	name := one.Instance()

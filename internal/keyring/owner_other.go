@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// own does nothing: a file here belongs to the folder's owner.
+// own does nothing, because the folder determines the owner here.
 func own(string, fs.FileInfo) error { return nil }
 
-// renameAlone gives a file a name that none has.
+// renameAlone renames a file and returns fs.ErrExist if the target exists.
 func renameAlone(part, path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(fs.ErrExist, err)

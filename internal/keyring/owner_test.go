@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// Root rotates the keys of a server that runs as somebody else.
+// TestAReplacedFileKeepsItsOwnerAndMode checks that root can rotate the keys of a server that runs
+// as another user.
 func TestAReplacedFileKeepsItsOwnerAndMode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	r := New(start)
@@ -43,7 +44,8 @@ func TestAReplacedFileKeepsItsOwnerAndMode(t *testing.T) {
 	}
 }
 
-// Where a file system has no links, one of several starters gives the name all the same.
+// TestOneOfManyRenames checks that exactly one of several concurrent calls creates the file on a
+// file system without links.
 func TestOneOfManyRenames(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "key")

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// own gives a file the owner and group of another.
+// own sets the owner and group of a file to those of another.
 func own(path string, like fs.FileInfo) error {
 	is, known := like.Sys().(*syscall.Stat_t)
 	now, err := os.Stat(path)
@@ -18,19 +18,19 @@ func own(path string, like fs.FileInfo) error {
 		return err
 	}
 	if mine, ok := now.Sys().(*syscall.Stat_t); ok && mine.Uid == is.Uid && mine.Gid == is.Gid {
-		return nil // which not every file system lets say again
+		return nil // some file systems reject even a chown without effect
 	}
 	return os.Chown(path, int(is.Uid), int(is.Gid))
 }
 
-// renameAlone gives a file a name that none has. Who else would take it meanwhile
-// waits for the lock on the folder, which ends with its process.
+// renameAlone renames a file and returns fs.ErrExist if the target exists. A lock on the folder
+// excludes concurrent calls; it ends with its process.
 func renameAlone(part, path string) error {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	defer dir.Close()                                                     // which unlocks it
+	defer dir.Close()                                                     // also unlocks it
 	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil { //nolint:gosec // a descriptor is small
 		return err
 	}

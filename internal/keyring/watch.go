@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// lookEvery is how often the file of a watched ring is looked at, where it is asked for.
+// lookEvery is the minimum interval between checks of a watched file. Checks occur only when keys
+// are requested.
 const lookEvery = time.Second
 
-// Watched is a ring whose signing keys are read again when its file changes, so that
-// a rotation needs no restart. It is safe for concurrent use.
+// Watched is a ring whose signing keys are reloaded when its file changes, so that a rotation needs
+// no restart. It is safe for concurrent use.
 type Watched struct {
 	path  string
 	clock func() time.Time
@@ -26,24 +27,24 @@ type Watched struct {
 	seen   stamp
 }
 
-// stamp is what tells that a file changed.
+// stamp detects changes of a file.
 type stamp struct {
 	modified time.Time
 	size     int64
 }
 
-// Watch watches the file of a ring that was read. Tell hears of each change: nil, or
-// why the keys stay as they were.
+// Watch watches the file of a ring that was read before. It calls tell after each change, with nil
+// or with the reason why the keys were not reloaded.
 func Watch(path string, ring Ring, clock func() time.Time, tell func(error)) *Watched {
 	w := &Watched{path: path, clock: clock, tell: tell, ring: ring}
-	w.seen, _ = stampOf(path) // what changed since the ring was read is found by its next change
+	w.seen, _ = stampOf(path) // if this fails, the next check reads the file
 	if again, err := Read(path); err == nil && again.Fits(ring.Check()) {
 		w.ring = again
 	}
 	return w
 }
 
-// SigningKeys are those of the ring as the file is now.
+// SigningKeys returns the signing keys of the current file.
 func (w *Watched) SigningKeys() (use []byte, old [][]byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,7 +59,7 @@ func (w *Watched) SigningKeys() (use []byte, old [][]byte) {
 func (w *Watched) look() {
 	found, err := stampOf(w.path)
 	if err != nil || found == w.seen {
-		return // one that is not there, as on its way to another, changes nothing
+		return // a file that is missing, for example during a replacement, changes nothing
 	}
 	w.seen = found
 	next, err := Read(w.path)
@@ -75,7 +76,7 @@ func (w *Watched) look() {
 	w.tell(err)
 }
 
-// sameSigning reports whether two rings sign, and believe, alike: for as long, too.
+// sameSigning reports whether two rings have the same signing keys with the same times.
 func sameSigning(a, b Ring) bool {
 	return slices.EqualFunc(a.Signing, b.Signing, func(x, y SigningKey) bool {
 		return bytes.Equal(x.Key, y.Key) && x.Made.Equal(y.Made) && x.Until.Equal(y.Until)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A rotation is noticed by who watches the file, and what is wrong with a new file is
-// told once and changes nothing.
+// TestAWatchedRingFollowsItsFile checks that a rotation is detected, and that an invalid file is
+// reported once and changes nothing.
 func TestAWatchedRingFollowsItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	now := start
@@ -58,8 +58,8 @@ func TestAWatchedRingFollowsItsFile(t *testing.T) {
 	}
 }
 
-// Whoever fears for a key before the one in use has it believed for less long, or
-// puts another in its place.
+// TestAWatchedRingFollowsItsOldKeys checks that shortened validity and replacement of previous keys
+// take effect.
 func TestAWatchedRingFollowsItsOldKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	now := start

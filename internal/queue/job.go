@@ -27,11 +27,11 @@ type WaitError struct {
 // Error returns the reason.
 func (w WaitError) Error() string { return w.Reason }
 
-// waitAtMost limits the age of a job that is delayed or meets database outages.
+// waitAtMost limits the age of a job that is delayed or affected by database outages.
 const waitAtMost = 24 * time.Hour
 
-// process runs one job and stores its outcome. Losing the lease cancels the work. A job without
-// attempts left is not run: it may kill its process each time.
+// process runs one job and stores its outcome. It cancels the work if the lease is lost. A job
+// without attempts left is not run, because it may crash its process each time.
 func (q *Queue) process(ctx context.Context, k Kind, j model.Job) {
 	log := q.options.Logger.With("job", j.ID, "kind", j.Kind, "deployment", j.DeploymentID, "attempt", j.Attempt)
 	held, release := context.WithCancel(ctx)
@@ -79,7 +79,7 @@ func (q *Queue) outcome(ctx context.Context, log *slog.Logger, k Kind, j model.J
 	case j.Attempt >= k.Attempts:
 		log.Error("job failed, no further attempt", "error", err)
 		reason := fmt.Sprintf("failed %d times; the server's log has the cause under job %d", j.Attempt, j.ID)
-		if errors.Is(err, model.ErrUnavailable) { // the work could not say so
+		if errors.Is(err, model.ErrUnavailable) { // the work could not report the outage itself
 			return func() error { return q.giveUp(ctx, k, j, reason) }
 		}
 		return fail(reason)
@@ -91,8 +91,8 @@ func (q *Queue) outcome(ctx context.Context, log *slog.Logger, k Kind, j model.J
 // outageWait is the delay of a job after a database outage.
 const outageWait = 5 * time.Second
 
-// insistMost limits the attempts to store an outcome, over about 100 seconds. Then the lease
-// expires: the outcome itself may be what the database rejects.
+// insistMost limits the attempts to store an outcome, over about 100 seconds. Afterwards the lease
+// expires, because the database may be rejecting the outcome itself.
 const insistMost = 22
 
 // insist repeats a write while the database is unavailable.
@@ -151,20 +151,20 @@ func (q *Queue) giveUp(ctx context.Context, k Kind, j model.Job, reason string) 
 	return q.store.FailJob(ctx, j, reason)
 }
 
-// attempt runs the work and returns a panic as an error.
+// attempt runs the work and converts a panic to an error.
 func attempt(ctx context.Context, k Kind, j model.Job) (result []byte, media string, err error) {
 	defer recoverTo(&err)
 	return k.Work(ctx, j)
 }
 
-// recoverTo makes a panic an error; it is to be deferred.
+// recoverTo converts a panic to an error. It must be deferred.
 func recoverTo(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 	}
 }
 
-// renewLease renews the lease until the work is over.
+// renewLease renews the lease until the work ends. It calls lost if the lease was lost.
 func (q *Queue) renewLease(ctx context.Context, lost context.CancelFunc, k Kind, j model.Job) {
 	tick := time.NewTicker(k.Lease / 3)
 	defer tick.Stop()
@@ -181,10 +181,10 @@ func (q *Queue) renewLease(ctx context.Context, lost context.CancelFunc, k Kind,
 	}
 }
 
-// maxBackoff bounds what backoff returns.
+// maxBackoff limits the result of backoff.
 const maxBackoff = 5 * time.Minute
 
-// backoff waits longer after each failed attempt: 1, 4, 9 … seconds.
+// backoff returns the delay after a failed attempt: 1, 4, 9 … seconds.
 func backoff(attempt int) time.Duration {
 	attempt = min(attempt, 1000)
 	return min(time.Duration(attempt*attempt)*time.Second, maxBackoff)

@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestLimits: never more work at once than the kind, the deployment and the key may have, and
-// never less while something waits that may begin.
+// TestLimits checks that running jobs never exceed the limits of kind, deployment and key. It also
+// checks that no startable job waits.
 func TestLimits(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		synctest.Test(t, func(*testing.T) {
@@ -74,7 +74,8 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestWokenAtOnce, and otherwise it looks every 2.9 seconds, or when the next job is due.
+// TestWokenAtOnce checks that Wake starts jobs immediately. Without it, the queue checks every 2.9
+// seconds, or when the next job is due.
 func TestWokenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -123,7 +124,8 @@ func TestWokenAtOnce(t *testing.T) {
 	})
 }
 
-// TestLateWorkGoesOn after a stop was asked for, until requests have ended; other work does not.
+// TestLateWorkGoesOn checks that kinds with DuringShutdown continue until requests have ended, and
+// that other kinds stop.
 func TestLateWorkGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("late", "other")

@@ -1,10 +1,7 @@
-// Package queue runs durable jobs: work of accepted requests, deliveries to receivers and code
-// hosts, and periodic work.
-//
-// A job is a row with a lease. One poller per process claims due jobs, within limits per kind,
-// deployment and key. A running job renews its lease; an expired lease frees the job for another
-// worker or process. At most one job of a kind and subject runs at a time, in all processes.
-// Package queue contains no SQL and no business rules: cmd/redoubt registers the kinds.
+// Package queue runs durable jobs, which are stored as rows with leases, within limits per kind,
+// deployment and key. One poller per process claims due jobs; an expired lease frees a job for
+// another worker. Package queue contains no SQL and no business rules: cmd/redoubt registers the
+// kinds.
 package queue
 
 import (
@@ -21,27 +18,27 @@ import (
 
 // Store stores the jobs of all deployments.
 type Store interface {
-	// DueJobs lists deployments with jobs of the kinds that may be due within the duration, the
+	// DueJobs returns deployments with jobs of the kinds that may be due within the duration, the
 	// least recently checked deployment first.
 	DueJobs(ctx context.Context, kinds []string, within time.Duration) ([]model.JobDue, error)
 	// ClaimJob leases the oldest due job of a deployment and kind, except jobs with a busy key.
 	// It returns nil without such a job.
 	ClaimJob(ctx context.Context, due model.JobDue, busy []string, lease time.Duration) (*model.Job, error)
-	// RenewJob prolongs a lease; model.ErrConflict when it was lost.
+	// RenewJob extends a lease. It returns model.ErrConflict if the lease was lost.
 	RenewJob(ctx context.Context, j model.Job, lease time.Duration) error
 	// FinishJob stores the result of a leased job.
 	FinishJob(ctx context.Context, j model.Job, result []byte, mediaType string) error
 	// RetryJob makes a leased job due again after the wait.
 	RetryJob(ctx context.Context, j model.Job, wait time.Duration) error
-	// ReleaseJob makes a leased job due after the wait, as if this attempt had not been.
+	// ReleaseJob makes a leased job due after the wait without counting the attempt.
 	ReleaseJob(ctx context.Context, j model.Job, wait time.Duration) error
-	// FailJob ends a leased job for good, with a text for people.
+	// FailJob ends a leased job permanently, with a text for users.
 	FailJob(ctx context.Context, j model.Job, text string) error
 }
 
-// Work does a job and returns its result and media type. An error that wraps
-// PermanentError ends the job at once; any other is tried again, and counts, but for
-// an outage of the database (see Outage).
+// Work runs a job and returns its result and media type. A PermanentError fails the job
+// immediately. Other errors are retried and count as an attempt, except for database outages (see
+// Outage).
 type Work func(ctx context.Context, j model.Job) (result []byte, mediaType string, err error)
 
 // Do returns work without a result. It decodes the JSON input of each job.
@@ -55,7 +52,7 @@ func Do[In any](work func(ctx context.Context, j model.Job, in In) error) Work {
 	}
 }
 
-// Kind says how jobs of one kind are done; zero members take the defaults.
+// Kind defines how jobs of one kind run. Zero fields use the defaults.
 type Kind struct {
 	Work     Work
 	Attempts int           // maximum, including attempts of processes that died; default 5
@@ -71,7 +68,7 @@ type Kind struct {
 	// Ordered runs the jobs of a deployment one at a time in the order of their creation, in all
 	// processes. A retried job loses its position.
 	Ordered bool
-	// DuringShutdown keeps starting jobs during a graceful shutdown, for requests that wait for
+	// DuringShutdown continues to start jobs during a graceful shutdown, for requests that wait for
 	// them.
 	DuringShutdown bool
 	// Abandoned is called before a job fails without a result of its Work, for example because
@@ -82,7 +79,7 @@ type Kind struct {
 
 // Options configure a queue.
 type Options struct {
-	Clock  func() time.Time // that of the store; required
+	Clock  func() time.Time // the store's clock; required
 	Logger *slog.Logger     // nil logs nothing
 	// Poll is the interval between checks for jobs without a notification, for example jobs of
 	// another process on SQLite; default 2.9 seconds.
@@ -109,7 +106,7 @@ type slot struct {
 	key        string
 }
 
-// New makes a queue for the given kinds of work.
+// New returns a queue for the given kinds of jobs.
 func New(store Store, kinds map[string]Kind, o Options) *Queue {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -132,7 +129,7 @@ func or[T int | time.Duration](given, otherwise T) T {
 	return given
 }
 
-// Wake makes the queue check for due jobs now. The store calls it after a commit with a new job,
+// Wake notifies the queue that a job may be due. The store calls it after a commit with a new job,
 // and for notifications of PostgreSQL.
 func (q *Queue) Wake() {
 	select {
@@ -142,7 +139,7 @@ func (q *Queue) Wake() {
 }
 
 // Run runs jobs until ctx ends, and kinds with DuringShutdown until shutdown ends. Then it waits
-// for running jobs to stop: unfinished jobs become due at once and use no attempt.
+// for running jobs to stop. Unfinished jobs become due at once and use no attempt.
 func (q *Queue) Run(ctx, shutdown context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -261,9 +258,9 @@ func (q *Queue) count(j model.Job, by int) {
 	}
 }
 
-// Outage reports whether an error is a database outage that no job can cause, such as a full disk:
-// the attempt does not count. Broken connections, canceled statements, lack of memory and damage
-// may be caused by the job and count.
+// Outage reports whether an error is a database outage that no job can cause, such as a full disk.
+// The attempt then does not count. Broken connections, canceled statements, lack of memory and
+// damage may be caused by the job and count.
 func Outage(err error) bool {
 	if !errors.Is(err, model.ErrUnavailable) {
 		return false

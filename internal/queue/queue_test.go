@@ -15,14 +15,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// memory keeps jobs with leases, as the store does.
+// memory stores jobs with leases, like the store.
 type memory struct {
 	mu    sync.Mutex
 	jobs  []*model.Job
 	due   map[int64]time.Time
 	lease map[int64]time.Time
-	dead  bool // processes die: they let go of nothing
-	out   bool // the database does not answer
+	dead  bool // processes die and release nothing
+	out   bool // the database is unavailable
 	heavy bool // results break the connection
 	looks int
 }
@@ -139,7 +139,7 @@ func (m *memory) job(id int) model.Job {
 	return *m.jobs[id-1]
 }
 
-// run has a queue work for a while of synthetic time, each kind as k says.
+// run runs a queue for a synthetic duration, with the options k for each kind.
 func run(m *memory, d time.Duration, work map[string]Work, k Kind) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
@@ -232,7 +232,7 @@ func TestAbandonedJobIsClaimedAgain(t *testing.T) {
 			return nil, "", ctx.Err()
 		}}
 		m.dead = true
-		run(m, time.Second, hang, Kind{MaxRunning: 1, Lease: time.Minute}) // the process dies in mid-work
+		run(m, time.Second, hang, Kind{MaxRunning: 1, Lease: time.Minute}) // the process dies while working
 		if j := m.job(1); j.State != model.JobRunning {
 			t.Fatalf("after the stop the job is in state %d, want running under its lease", j.State)
 		}
@@ -244,8 +244,8 @@ func TestAbandonedJobIsClaimedAgain(t *testing.T) {
 	})
 }
 
-// A server that is told to stop lets go of its jobs: the next process goes on at
-// once, and however often that happens, no attempt is used up.
+// TestStoppingUsesUpNoAttempt checks that a server releases its jobs on shutdown. The next process
+// continues at once, and no attempt is used, regardless of the number of restarts.
 func TestStoppingUsesUpNoAttempt(t *testing.T) {
 	for _, err := range []error{context.Canceled, model.ErrCancelled} {
 		stopOften(t, err)
@@ -279,8 +279,8 @@ func stopOften(t *testing.T, err error) {
 	})
 }
 
-// An outage uses up no attempt, for a day, and whether or not the queue can store at first that
-// it met one; what a job may have caused itself does.
+// TestOutagesUseUpNoAttempt checks that an outage uses no attempt for a day, even if the queue
+// cannot store it at first. Outages that a job may have caused do use attempts.
 func TestOutagesUseUpNoAttempt(t *testing.T) {
 	for outage, state := range map[model.OutageError]model.JobState{
 		model.ErrDiskFull: model.JobDone, model.ErrBusy: model.JobDone, model.ErrReadOnly: model.JobDone,
@@ -309,7 +309,8 @@ func TestOutagesUseUpNoAttempt(t *testing.T) {
 	}
 }
 
-// TestAResultThatBreaksTheConnectionEnds, and what waits for the job: its attempts are used up.
+// TestAResultThatBreaksTheConnectionEnds checks that such a job uses up its attempts and ends, and
+// that Abandoned is called.
 func TestAResultThatBreaksTheConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("deadly", "other")
@@ -328,8 +329,8 @@ func TestAResultThatBreaksTheConnectionEnds(t *testing.T) {
 	})
 }
 
-// A job that kills its process returns no error that could be counted: what
-// bounds it is how often it was claimed.
+// TestJobThatKillsItsProcessFails checks that the number of claims limits a job that kills its
+// process. Such a job returns no errors.
 func TestJobThatKillsItsProcessFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("deadly", "other")

@@ -16,38 +16,38 @@ import (
 	"unicode/utf8"
 )
 
-// What a client may register, and for how long.
+// Limits of client registrations.
 const (
 	ClientFor    = 90 * 24 * time.Hour
 	maxName      = 80   // characters
-	maxRedirects = 5    // addresses
+	maxRedirects = 5    // number of addresses
 	maxRedirect  = 512  // bytes of one
 	maxID        = 3000 // bytes
 )
 
-// ErrClient means no client that is registered here, or is any more.
+// ErrClient is returned for unknown and expired clients.
 var ErrClient = errors.New("the client is not registered here, or its registration is over: have it register again")
 
-// Client is what a program said of itself. Nobody has checked the name.
+// Client contains the registration data of a program. Its name is unverified.
 type Client struct {
 	ID        string    `json:"-"`
 	Name      string    `json:"n"`
 	Redirects []string  `json:"r"`
 	Issued    time.Time `json:"t"`
-	Device    bool      `json:"d,omitempty"` // it may ask by the device flow, without a redirect address
+	Device    bool      `json:"d,omitempty"` // may use the device flow, without a redirect address
 }
 
-// RedirectError is an address that answers may not be sent to.
+// RedirectError reports an invalid redirect address.
 type RedirectError struct{ URI, Why string }
 
-// Error says which, and why.
+// Error returns the address and the reason.
 func (e *RedirectError) Error() string { return fmt.Sprintf("redirect_uri %.100q %s", e.URI, e.Why) }
 
-// Keys are those that sign, the one in use first.
+// Keys returns the signing keys, the current one first.
 type Keys func() [][]byte
 
-// Register makes the id of a client. One that asks by the device flow needs no
-// address that answers are sent to. A fault is a *RedirectError, or tells of the name.
+// Register returns a client with its id. Clients for the device flow need no redirect address. It
+// returns a *RedirectError, or an error about the name.
 func (k Keys) Register(name string, redirects []string, device bool, now time.Time) (Client, error) {
 	if utf8.RuneCountInString(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) {
 		return Client{}, fmt.Errorf("client_name has at most %d characters, all of which show", maxName)
@@ -73,7 +73,7 @@ func (k Keys) Register(name string, redirects []string, device bool, now time.Ti
 	return c, nil
 }
 
-// Client reads an id back.
+// Client returns the client with the id, or ErrClient.
 func (k Keys) Client(id string, now time.Time) (c Client, err error) {
 	body, mac, ok := strings.Cut(id, ".")
 	if !ok || len(id) > maxID || !k.signed("client", body, mac) {
@@ -87,9 +87,8 @@ func (k Keys) Client(id string, now time.Time) (c Client, err error) {
 	return c, nil
 }
 
-// Allows reports whether answers may be sent to an address: one that was
-// registered, to the letter, but for the port of a loopback address, which
-// programs take as they find it (RFC 8252 §7.3).
+// Allows reports whether a redirect address is registered. Addresses must be equal, except for the
+// port of loopback addresses (RFC 8252 section 7.3).
 func (c Client) Allows(uri string) bool {
 	if checkRedirect(uri) != nil {
 		return false
@@ -107,14 +106,14 @@ func (c Client) Allows(uri string) bool {
 	return false
 }
 
-// portless is an address of this machine without its port.
+// portless returns a loopback address without its port.
 func portless(u *url.URL) string {
 	v := *u
 	v.Host = u.Hostname()
 	return v.String()
 }
 
-// checkRedirect takes HTTPS, and HTTP on the person's own machine.
+// checkRedirect accepts HTTPS addresses, and HTTP addresses of the user's own machine.
 func checkRedirect(uri string) error {
 	fault := func(why string) error { return &RedirectError{uri, why} }
 	u, err := url.Parse(uri)
@@ -135,21 +134,21 @@ func checkRedirect(uri string) error {
 	return fault("is neither https nor http on a loopback address")
 }
 
-// hostName matches the name of a host: labels of letters, digits, hyphens and underscores.
+// hostName matches a host name: labels of letters, digits, hyphens and underscores.
 var hostName = regexp.MustCompile(
 	`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?$`,
 )
 
-// maxHost is the number of characters that a host name may have (RFC 1035).
+// maxHost is the maximum length of a host name (RFC 1035).
 const maxHost = 253
 
-// isHost reports whether a text is a host name or an address of numbers without a zone.
+// isHost reports whether a text is a host name or an IP address without a zone.
 func isHost(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Zone() == "" || len(host) <= maxHost && hostName.MatchString(host)
 }
 
-// isLoopback reports whether an address is one of the machine of who opens it.
+// isLoopback reports whether an HTTP address is on the machine that opens it.
 func isLoopback(u *url.URL) bool {
 	ip, err := netip.ParseAddr(u.Hostname())
 	return u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
@@ -157,7 +156,7 @@ func isLoopback(u *url.URL) bool {
 
 func hidden(r rune) bool { return !unicode.IsPrint(r) }
 
-// sign is a keyed hash of a text, for one purpose.
+// sign returns a keyed hash of a text for one purpose.
 func sign(key []byte, purpose, text string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("oauth " + purpose + "\x00" + text))

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// DeviceGrant is the grant of the device flow (RFC 8628).
+// DeviceGrant is the grant type of the device flow (RFC 8628).
 const DeviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
-// devicePrefix is what device codes begin with, for people and secret scanners.
+// devicePrefix is the prefix of device codes, for people and secret scanners.
 const devicePrefix = "rdd"
 
-// NewDeviceCode makes a code that a program asks with until a time, in seconds. It is
-// signed, so that one that is over is told from one that somebody made up.
+// NewDeviceCode returns a device code that expires at a time, in seconds. It is signed, so that
+// expired codes can be distinguished from forged ones.
 func (k Keys) NewDeviceCode(until time.Time) string {
 	body := devicePrefix + "_" + strconv.FormatInt(until.Unix(), 36) + "_" + rand.Text() + rand.Text()
 	return body + "." + sign(k()[0], "device", body)
 }
 
-// DeviceCode reads until when one of ours is good.
+// DeviceCode returns the expiry of a device code. For forged codes, ok is false.
 func (k Keys) DeviceCode(text string) (until time.Time, ok bool) {
 	body, mac, _ := strings.Cut(text, ".")
 	parts := strings.Split(body, "_")
@@ -33,8 +33,8 @@ func (k Keys) DeviceCode(text string) (until time.Time, ok bool) {
 	return time.Unix(seconds, 0), err == nil
 }
 
-// DeviceRequest reads the wish of a program that asks by the device flow. A fault is
-// an *Error for it.
+// DeviceRequest parses a request of a client by the device flow. It returns an *Error for the
+// client.
 func (k Keys) DeviceRequest(q url.Values, base string, now time.Time) (r Request, err error) {
 	if r.Client, err = k.Client(q.Get("client_id"), now); err != nil {
 		return r, &Error{"invalid_client", err.Error()}
@@ -48,7 +48,7 @@ func (k Keys) DeviceRequest(q url.Values, base string, now time.Time) (r Request
 	return r, r.finish(q, base)
 }
 
-// finish reads the parameters that both flows share.
+// finish parses the parameters that both flows share.
 func (r *Request) finish(q url.Values, base string) (err error) {
 	r.Write = slices.Contains(strings.Fields(q.Get("scope")), ScopeWrite)
 	r.Resource, err = Resource(q.Get("resource"), base)

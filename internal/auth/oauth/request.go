@@ -11,44 +11,43 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Scopes that clients may ask for.
+// Scopes that clients may request.
 const (
 	ScopeRead  = "read"
 	ScopeWrite = "write"
 )
 
-// Scopes lists them.
+// Scopes returns all scopes.
 func Scopes() []string { return []string{ScopeRead, ScopeWrite} }
 
-// Error is an error that a client reads, by the names of RFC 6749.
+// Error is an error for clients, with a code of RFC 6749.
 type Error struct{ Code, Text string }
 
-// Error says what is wrong.
+// Error returns the description.
 func (e *Error) Error() string { return e.Text }
 
-// Request is a client's wish to be let in.
+// Request is an authorization request of a client.
 type Request struct {
 	Client      Client
 	RedirectURI string
 	State       string
 	Challenge   string
 	Resource    string // canonical, as Resource returns it
-	Write       bool   // it asks to change things
+	Write       bool   // requests write access
 }
 
-// challenge is what S256 makes.
+// challenge matches an S256 code challenge.
 var challenge = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// verifier is what a client makes up (RFC 7636 §4.1).
+// verifier matches a code verifier (RFC 7636 section 4.1).
 var verifier = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
 
-// maxState bounds what a client has sent back to it, in bytes.
+// maxState limits the state parameter, in bytes.
 const maxState = 1024
 
-// Request reads the wish of a client that stands in an address. ErrClient and
-// *RedirectError may be told to the person alone: nobody vouches for where an
-// answer would go. Any other fault is an *Error for the client, to be sent to the
-// redirect URI of the request that comes with it.
+// Request parses an authorization request from a query. ErrClient and *RedirectError must only be
+// shown to the user, because the redirect address is untrusted. Other errors are an *Error for the
+// client, to be sent to the redirect address of the returned request.
 func (k Keys) Request(q url.Values, base string, now time.Time) (r Request, err error) {
 	if r.Client, err = k.Client(q.Get("client_id"), now); err != nil {
 		return r, err
@@ -76,14 +75,14 @@ func (k Keys) Request(q url.Values, base string, now time.Time) (r Request, err 
 	return r, r.finish(q, base)
 }
 
-// Verified reports whether a verifier is the one that a challenge was made of.
+// Verified reports whether a challenge belongs to a verifier.
 func Verified(challenge, text string) bool {
 	sum := sha256.Sum256([]byte(text))
 	return verifier.MatchString(text) && subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])),
 		[]byte(challenge)) == 1
 }
 
-// TokenScopes are the scopes of a token that may read, or change things too.
+// TokenScopes returns the scopes of a token with read access, or also with write access.
 func TokenScopes(write bool) []model.Scope {
 	if write {
 		return []model.Scope{model.ScopeWebAPI}
@@ -91,7 +90,7 @@ func TokenScopes(write bool) []model.Scope {
 	return []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}
 }
 
-// ScopeOf is what a token may, in the words of clients.
+// ScopeOf returns the OAuth scope of a token.
 func ScopeOf(t model.Token) string {
 	if t.Has(model.ScopeReadOnly) {
 		return ScopeRead

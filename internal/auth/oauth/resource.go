@@ -2,17 +2,17 @@ package oauth
 
 import "strings"
 
-// AssistantPath is the path of the operation for assistants. It is a resource of its own.
+// AssistantPath is the path of the operation for assistants. It is a separate resource.
 const AssistantPath = "/mcp"
 
-// errResource refuses a resource that is not of this server.
+// errResource rejects a resource of another server.
 var errResource = &Error{
 	"invalid_target",
 	"resource must be the address of this server, or that address with " + AssistantPath,
 }
 
-// Resource returns the canonical address of a resource of the server (RFC 8707): all of the
-// server, which is also the default, or AssistantPath. Any other is an *Error.
+// Resource returns the canonical address of a resource of the server (RFC 8707). It is the whole
+// server, which is the default, or AssistantPath. Others return an *Error.
 func Resource(named, base string) (string, error) {
 	trimmed := strings.TrimSuffix(named, "/")
 	for _, own := range []string{base, base + AssistantPath} {

@@ -17,24 +17,24 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Hash is what is kept of a code or a token.
+// Hash returns the stored hash of a code or a token.
 func Hash(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:]
 }
 
-// The texts of codes and refresh tokens begin so, for people and secret scanners.
+// Prefixes of codes and refresh tokens, for people and secret scanners.
 const (
 	codePrefix    = "rdc"
 	refreshPrefix = "rdr"
 )
 
-// NewCode makes a code of a deployment.
+// NewCode returns an authorization code for a deployment.
 func NewCode(deploymentID int64) string {
 	return codePrefix + "_" + strconv.FormatInt(deploymentID, 36) + "_" + rand.Text() + rand.Text()
 }
 
-// CodeDeployment reads whose a code is.
+// CodeDeployment returns the deployment of a code.
 func CodeDeployment(code string) (int64, bool) {
 	parts := strings.Split(code, "_")
 	if len(code) > 128 || len(parts) != 3 || parts[0] != codePrefix {
@@ -44,18 +44,18 @@ func CodeDeployment(code string) (int64, bool) {
 	return id, err == nil && id > 0
 }
 
-// Refresh is what a refresh token names.
+// Refresh is the content of a refresh token.
 type Refresh struct{ DeploymentID, TokenID, Generation int64 }
 
-// NewRefresh makes a refresh token. It is signed, so that one that was replaced
-// is told from one that somebody made up.
+// NewRefresh returns a refresh token. It is signed, so that replaced tokens can be distinguished
+// from forged ones.
 func (k Keys) NewRefresh(r Refresh) string {
 	body := fmt.Sprintf("%s_%s_%s_%s_%s", refreshPrefix, strconv.FormatInt(r.DeploymentID, 36),
 		strconv.FormatInt(r.TokenID, 36), strconv.FormatInt(r.Generation, 36), rand.Text()+rand.Text())
 	return body + "." + sign(k()[0], "refresh", body)
 }
 
-// Refresh reads one of ours back, in force or not.
+// Refresh parses a refresh token, in force or not. For forged tokens, ok is false.
 func (k Keys) Refresh(text string) (r Refresh, ok bool) {
 	body, mac, _ := strings.Cut(text, ".")
 	parts := strings.Split(body, "_")
@@ -71,7 +71,7 @@ func (k Keys) Refresh(text string) (r Refresh, ok bool) {
 	return r, true
 }
 
-// claims are those of an access token.
+// claims are the claims of an access token.
 type claims struct {
 	jwt.Claims
 	ClientID   string `json:"client_id"`
@@ -79,7 +79,7 @@ type claims struct {
 	Deployment int64  `json:"dep"`
 }
 
-// signer is the key pair that is derived of one key.
+// signer returns the private key derived from a key, and its id.
 func signer(key []byte) (ed25519.PrivateKey, string) {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("oauth access tokens"))
@@ -89,8 +89,8 @@ func signer(key []byte) (ed25519.PrivateKey, string) {
 	return private, hex.EncodeToString(sum[:8])
 }
 
-// NewAccess makes an access token: a JWT (RFC 9068) of a random id, signed for
-// those who ask for our keys. Here it is known by its hash, as every token.
+// NewAccess returns an access token: a JWT (RFC 9068) with a random id. The signature is for other
+// servers; this server finds the token by its hash.
 func (k Keys) NewAccess(issuer, clientID, resource string, t model.Token, now time.Time) (string, error) {
 	private, kid := signer(k()[0])
 	options := (&jose.SignerOptions{}).WithType("at+jwt").WithHeader(jose.HeaderKey("kid"), kid)
@@ -107,7 +107,7 @@ func (k Keys) NewAccess(issuer, clientID, resource string, t model.Token, now ti
 	}).Serialize()
 }
 
-// KeySet is the public keys, for those who check access tokens.
+// KeySet returns the public keys that verify access tokens.
 func (k Keys) KeySet() (set jose.JSONWebKeySet) {
 	for _, key := range k() {
 		private, kid := signer(key)

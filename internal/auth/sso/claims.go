@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// claims are what a provider says of somebody: of whatever types it likes.
+// claims are the claims of a provider, with unchecked types.
 type claims map[string]any
 
 func (c claims) text(name string) string {
@@ -15,13 +15,13 @@ func (c claims) text(name string) string {
 	return strings.TrimSpace(s)
 }
 
-// truth takes "true" for true, which some providers send.
+// truth returns a boolean claim. It accepts the string "true", which some providers send.
 func (c claims) truth(name string) bool {
 	return c[name] == true || c[name] == "true"
 }
 
-// list takes a single word for a list of one. The name may lead through
-// objects, as realm_access.roles does.
+// list returns a list claim. A single string is a list of one. The name may be a path through
+// objects, such as realm_access.roles.
 func (c claims) list(name string) []string {
 	var at any = map[string]any(c)
 	if value, ok := c[name]; ok {
@@ -47,8 +47,7 @@ func (c claims) list(name string) []string {
 	return nil
 }
 
-// userName makes a name to sign in with of what a provider calls somebody;
-// empty where nothing is left.
+// userName converts a provider's name to a valid user name, or returns "".
 func userName(s string) string {
 	var b strings.Builder
 	for _, r := range model.NormalUserName(s) {
@@ -68,17 +67,17 @@ func userName(s string) string {
 	return b.String()[:min(b.Len(), longestName)]
 }
 
-// longestName leaves room for a number behind a name that is taken.
+// longestName reserves space for a number after a name that is already in use.
 const longestName = 90
 
-// Rule says which role a group means.
+// Rule maps a group to a role.
 type Rule struct {
-	Group      string // * is everybody who is let in
-	Deployment string // slug; empty: every deployment
+	Group      string // * means everyone with access
+	Deployment string // slug; empty for every deployment
 	Role       model.Role
 }
 
-// ParseRule reads GROUP=ROLE, or GROUP=DEPLOYMENT:ROLE.
+// ParseRule parses GROUP=ROLE or GROUP=DEPLOYMENT:ROLE.
 func ParseRule(s string) (Rule, error) {
 	cut := strings.LastIndexByte(s, '=')
 	if cut <= 0 {
@@ -98,7 +97,7 @@ func ParseRule(s string) (Rule, error) {
 	return r, nil
 }
 
-// Roles returns what groups mean, by deployment id: the highest role counts.
+// Roles returns the highest role of the groups, by deployment id.
 func (p *Provider) Roles(groups []string, all []model.Deployment) map[int64]model.Role {
 	has := map[string]bool{"*": true}
 	for _, g := range groups {

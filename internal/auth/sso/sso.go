@@ -1,9 +1,6 @@
-// Package sso signs people in at an OpenID Connect provider: it sends them
-// there, and reads who came back, with which groups.
-//
-// Its border: it knows the provider's protocol and the nouns. Where a browser is
-// sent, and what it remembers meanwhile, is the pages' business; which user
-// somebody is, the store's.
+// Package sso authenticates users at an OpenID Connect provider and returns their identity and
+// groups. It implements the protocol only. Callers redirect browsers, store the flow and map
+// identities to users.
 package sso
 
 import (
@@ -23,66 +20,64 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Config is a provider, and what its groups mean here.
+// Config contains the settings of a provider and the rules for its groups.
 type Config struct {
 	Issuer       string // URL of the provider
 	ClientID     string
 	ClientSecret string
-	Title        string   // what people call it
-	Scopes       []string // asked for, "openid" besides
-	GroupsClaim  string   // which claim holds the groups
+	Title        string   // display name
+	Scopes       []string // requested in addition to "openid"
+	GroupsClaim  string   // name of the claim with the groups
 	Rules        []Rule
-	Domains      []string // of verified addresses that are let in; empty: all
+	Domains      []string // allowed domains of verified email addresses; empty for all
 	Clock        func() time.Time
 }
 
-// patience bounds each conversation with the provider.
+// patience limits the duration of requests to the provider.
 const patience = 15 * time.Second
 
-// Provider signs people in elsewhere. It is safe for concurrent use.
+// Provider authenticates users at a provider. It is safe for concurrent use.
 type Provider struct {
 	Config
 	mu    sync.Mutex
-	found *oidc.Provider // once it has answered
+	found *oidc.Provider // set after the first successful discovery
 }
 
-// New makes a provider. It asks nothing of it before the first sign-in, so a
-// start never waits for it.
+// New returns a provider. It sends no request before the first sign-in, so that startup does not
+// depend on the provider.
 func New(c Config) *Provider { return &Provider{Config: c} }
 
-// Flow is what a browser remembers between leaving and coming back.
+// Flow is the state that a browser stores during a sign-in.
 type Flow struct {
-	State    string `json:"s"` // comes back in the address
-	Nonce    string `json:"n"` // comes back in the signed token
-	Verifier string `json:"v"` // proves that who left is who came back (PKCE)
+	State    string `json:"s"` // returned in the query
+	Nonce    string `json:"n"` // returned in the signed token
+	Verifier string `json:"v"` // proves that the same browser returned (PKCE)
 }
 
-// Person is who came back.
+// Person is an authenticated user.
 type Person struct {
 	Identity model.UserIdentity
 	User     model.User // name and display name for a new user
 	Groups   []string
-	// AskedAt is when the provider last asked who they are, by a password or the
-	// like; zero where it does not say.
+	// AskedAt is the time of the user's last authentication at the provider. It is zero if unknown.
 	AskedAt time.Time
 }
 
-// RefusedError means that somebody came back who is not let in. Its text is for
-// that person.
+// RefusedError means that an authenticated user has no access. Its text is shown to the user.
 type RefusedError struct {
-	User   string // here; empty where there is none yet
-	As     string // what the provider calls them; empty where it did not say
+	User   string // local name; empty if there is no user
+	As     string // name at the provider; empty if unknown
 	Reason string
 }
 
-// Error says why.
+// Error returns the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
 func refuse(as, format string, args ...any) error {
 	return &RefusedError{As: as, Reason: fmt.Sprintf(format, args...)}
 }
 
-// discover finds the provider's addresses and keys, and remembers them.
+// discover reads the provider's endpoints and keys, and caches them.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,8 +99,8 @@ func (p *Provider) client(found *oidc.Provider, back string) *oauth2.Config {
 	}
 }
 
-// Start returns where to send a browser, and what it has to remember. back is
-// the address that it comes back to.
+// Start returns the address to redirect a browser to, and the flow that it must store. The browser
+// returns to the address back. With again, the provider must authenticate the user again.
 func (p *Provider) Start(ctx context.Context, back string, again bool) (address string, f Flow, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -115,20 +110,20 @@ func (p *Provider) Start(ctx context.Context, back string, again bool) (address 
 	}
 	f = Flow{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
-	if again { // with an age the provider has to say when it asked, which is checked
+	if again { // max_age makes the provider return the authentication time, which is checked
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
 	return p.client(found, back).AuthCodeURL(f.State, options...), f, nil
 }
 
-// Back is what the address holds that a browser came back with.
+// Back contains the query parameters of a returning browser.
 type Back struct {
 	State, Code        string
-	Fault, Description string // of the provider, instead of a code
+	Fault, Description string // error of the provider, instead of a code
 }
 
-// Finish reads who came back. Who is not let in is a RefusedError; a provider
-// that does not answer is model.ErrUnavailable.
+// Finish returns the authenticated user. It returns a RefusedError for users without access, and
+// model.ErrUnavailable if the provider does not respond.
 func (p *Provider) Finish(ctx context.Context, back string, f Flow, b Back) (Person, error) {
 	if f.State == "" || subtle.ConstantTimeCompare([]byte(f.State), []byte(b.State)) == 0 {
 		return Person{}, refuse("", "This sign-in took too long, or began in another browser. Try again.")
@@ -153,7 +148,7 @@ func (p *Provider) Finish(ctx context.Context, back string, f Flow, b Back) (Per
 	return p.person(ctx, found, token, f.Nonce)
 }
 
-// person reads the signed token, and what the provider says besides.
+// person verifies the signed token and reads the provider's user information.
 func (p *Provider) person(
 	ctx context.Context, found *oidc.Provider, token *oauth2.Token, nonce string,
 ) (Person, error) {
@@ -169,8 +164,8 @@ func (p *Provider) person(
 	if err := signed.Claims(&c); err != nil {
 		return Person{}, fmt.Errorf("the provider %s sent claims that cannot be read: %w", p.Issuer, err)
 	}
-	asked, _ := c["auth_time"].(float64) // of the signed token, not of what follows
-	// Many providers keep names, addresses and groups out of the token.
+	asked, _ := c["auth_time"].(float64) // of the signed token, not of the user information
+	// Many providers omit names, addresses and groups from the token.
 	if found.UserInfoEndpoint() != "" {
 		info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(token))
 		if err != nil {
@@ -190,7 +185,7 @@ func (p *Provider) person(
 	return who, err
 }
 
-// admit checks that somebody may come in at all.
+// admit checks whether the user may sign in.
 func (p *Provider) admit(id model.UserIdentity, c claims) (Person, error) {
 	email := strings.ToLower(c.text("email"))
 	who := Person{Identity: id, Groups: c.list(p.GroupsClaim)}

@@ -86,7 +86,7 @@ func FuzzUserName(f *testing.F) {
 	})
 }
 
-// liar is a provider that signs whatever it is told to.
+// liar is a provider that signs any claims.
 type liar struct {
 	*httptest.Server
 	token, info string // claims
