@@ -42,8 +42,7 @@ func (n *Notifier) seal(deploymentID int64, r model.NotificationRule, t model.No
 	return n.Sealer.Seal(nil, nil, text, bound(deploymentID, r)), nil
 }
 
-// open decrypts the target of a rule. The error omits its cause, which would reveal no more to
-// users.
+// open decrypts the target of a rule. The error omits its cause, which may contain decrypted bytes.
 func (n *Notifier) open(deploymentID int64, r model.NotificationRule) (t model.NotificationTarget, err error) {
 	text, err := n.Sealer.Open(nil, nil, r.Target, bound(deploymentID, r))
 	if err == nil {

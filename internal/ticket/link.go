@@ -301,7 +301,8 @@ func Delete(ctx context.Context, s Store, id int64) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = s.DeleteTicket(ctx, id); errors.Is(err, model.ErrNotFound) && len(gone) > 0 { // deleted with its last finding
+	// deleted with its last finding
+	if err = s.DeleteTicket(ctx, id); errors.Is(err, model.ErrNotFound) && len(gone) > 0 {
 		err = nil
 	}
 	return gone, err
