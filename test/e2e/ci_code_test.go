@@ -133,11 +133,11 @@ func noCode(w *ciWorld) {
 	if got := w.Snippets(); len(got) != 0 {
 		w.Errorf("turned off, there is code: %v", got)
 	}
-	if out, said := w.build(0, "main", nil); out.Code != 0 || sends() != before {
+	if out, said := w.build(0, "main", nil, same); out.Code != 0 || sends() != before {
 		w.Errorf("%+v\n%s", out, said)
 	}
 	w.redoubt("deployment", "set", "acme", "--code=on")
-	w.build(0, "main", nil)
+	w.build(0, "main", nil, same)
 	if got := w.Snippets(); len(got) < 5 || sends() == before {
 		w.Errorf("turned on, there is code of %d findings", len(got))
 	}

@@ -151,7 +151,7 @@ func troubledBuild(w *ciWorld) {
 	if out, said := w.build(2, "main", []string{"--no-inventory", "--", "--no-such-flag"}); len(out.Trouble) != 1 || !strings.Contains(out.Trouble[0], "semgrep") {
 		w.Errorf("%+v\n%s", out, said)
 	}
-	if _, said := w.build(0, "main", []string{"--fail-open", "--no-inventory", "--", "--no-such-flag"}); !strings.Contains(said, "NOT CHECKED") {
+	if _, said := w.build(0, "main", []string{"--fail-open", "--no-inventory", "--", "--no-such-flag"}, same); !strings.Contains(said, "NOT CHECKED") {
 		w.Error(said)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 // login lets the real scanner ask for a token, follows the link that it opens,
 // and types the command that the page shows.
 func login(w *ciWorld) {
+	before := len(w.requests())
 	opened := filepath.Join(w.home, "opened")
 	browser := "#!/bin/sh\nprintf %s \"$1\" >\"" + opened + ".part\" && mv \"" + opened + ".part\" \"" + opened + "\"\n"
 	if err := os.WriteFile(filepath.Join(w.home, "xdg-open"), []byte(browser), 0o700); err != nil {
@@ -49,7 +51,12 @@ func login(w *ciWorld) {
 	if err != nil || command == nil {
 		w.Fatalf("%v, the page is %s", err, page)
 	}
-	w.until("the scanner waits", func() bool { return strings.Contains(w.redoubt("token", "requests"), string(command[2])) })
+	w.until("the scanner waits", func() bool {
+		return slices.ContainsFunc(w.requests()[before:], func(r string) bool { return strings.HasSuffix(r, "/tokens/requests") })
+	})
+	if waiting := w.redoubt("token", "requests"); !strings.Contains(waiting, string(command[2])) {
+		w.Errorf("the scanner is not among those that wait:\n%s", waiting)
+	}
 	if told := w.redoubt(strings.Fields(string(command[1]))...); !strings.Contains(told, "Semgrep/1.") {
 		w.Errorf("the approval does not say of what: %s", told)
 	}

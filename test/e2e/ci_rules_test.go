@@ -8,32 +8,34 @@ import (
 	"strings"
 )
 
-// rulesOnly runs the real scanner with the rules of a policy and uploads
-// nothing: with the token of its settings, with one in the address, as scanners
-// that know no tokens do, and without any once the rules are open.
+// rulesOnly runs the real scanner with the rules of a policy, with one rule, or with both at several addresses, and
+// uploads nothing: with the token of its settings, with one in the address, as scanners that know no tokens do, and
+// without any once the rules are open. It ends with 7 where one of the addresses has no rules.
 func rulesOnly(w *ciWorld) {
 	host := strings.TrimPrefix(w.proxy.URL, "http://")
 	secret := "http://user:" + w.ready.Token + "@" + host + "/c/p/"
 	none := "SEMGREP_APP_TOKEN="
 	for _, step := range []struct {
-		what, config string
-		open         bool
-		exit         int
-		variables    []string
+		what      string
+		configs   []string
+		open      bool
+		exit      int
+		variables []string
 	}{
-		{"a token", "p/code", false, 0, nil},
-		{"a token and the deployment", "p/acme/code", false, 0, nil},
-		{"one rule", "r/eqeq", false, 0, nil},
-		{"a token in the address", secret + "code", false, 0, []string{none}},
-		{"a token in the address, with the deployment", secret + "acme/code", false, 0, []string{none}},
-		{"no token", "p/code", false, 7, []string{none}},
-		{"no token, but open rules", "p/code", true, 0, []string{none}},
+		{"a token", []string{"p/code", "p/acme/code", "r/eqeq"}, false, 0, nil},
+		{"a token in the address", []string{secret + "code", secret + "acme/code"}, false, 0, []string{none}},
+		{"no token", []string{"p/code"}, false, 7, []string{none}},
+		{"no token, but open rules", []string{"p/code"}, true, 0, []string{none}},
 	} {
 		if step.open {
 			w.redoubt("deployment", "set", "acme", "--open-rules")
 		}
 		before := len(w.requests())
-		cmd := exec.Command(w.semgrep, "scan", "--oss-only", "--json", "--config", step.config, "app.py")
+		args := []string{"scan", "--oss-only", "--json", "app.py"}
+		for _, config := range step.configs {
+			args = append(args, "--config", config)
+		}
+		cmd := exec.Command(w.semgrep, args...)
 		cmd.Dir = w.repo
 		cmd.Env = append(append(w.env("main"), "SEMGREP_SETTINGS_FILE="+filepath.Join(w.home, "rules.yml")), step.variables...)
 		var stderr strings.Builder
@@ -50,6 +52,9 @@ func rulesOnly(w *ciWorld) {
 			if !slices.ContainsFunc(found, func(p string) bool { return strings.HasSuffix(p, "eqeq app.py:4") }) {
 				w.Errorf("%s: found %v", step.what, found)
 			}
+		}
+		if asked := len(w.requests()) - before; asked != len(step.configs) {
+			w.Errorf("%s: %v", step.what, w.requests()[before:])
 		}
 		for _, r := range w.requests()[before:] {
 			if strings.HasPrefix(r, "POST ") {

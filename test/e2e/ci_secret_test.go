@@ -77,11 +77,11 @@ func blockSecret(w *ciWorld) {
 	w.redoubt("policy", "set-mode", "hardcoded-token", "monitor")
 }
 
-// importSecrets imports what the scanner printed of the scan that it uploaded,
-// secrets and all, and another scanner's report; the first time the server is
-// killed in the middle.
+// importSecrets imports what the scanner printed of the newest scan that it
+// uploaded, secrets and all, and another scanner's report; the first time the
+// server is killed in the middle.
 func importSecrets(w *ciWorld) {
-	r := w.want(0, "main")
+	r := w.newest
 	if !bytes.Contains(r.stdout, []byte(ciSecret)) {
 		w.Fatalf("the scanner prints no code:\n%s", r.stdout)
 	}

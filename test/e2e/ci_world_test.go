@@ -22,6 +22,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
+	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -46,16 +47,14 @@ type ciWorld struct {
 	flags  []string        // of the next start of the server
 	seen   []string        // method and path of every request, in order
 
-	met     bool // a scan of the code that several projects share
-	commits int  // numbers what git was asked, so that the same commits have the same hash
+	newest  printed // by a scan that ended as expected
+	met     bool    // a scan of the code that several projects share
+	commits int     // numbers what git was asked, so that the same commits have the same hash
 }
 
 func newCIWorld(t *testing.T, engine string) *ciWorld {
 	t.Helper()
-	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
-	if semgrep == "" {
-		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep: run make setup, which installs the pinned one into .cache/venv, and make test")
-	}
+	semgrep := scannertest.Forked(t)
 	c := storetest.Empty(t, engine)
 	w := &ciWorld{T: t, semgrep: semgrep, home: t.TempDir(), data: t.TempDir(), repo: t.TempDir(), kill: map[string]bool{}}
 	w.storage = []string{"--data", w.data}
@@ -299,6 +298,7 @@ func (w *ciWorld) exits(exit int, branch string, r printed) printed {
 	if r.exit != exit {
 		w.Fatalf("the scan of %s ended with %d, want %d:\n%s", branch, r.exit, exit, r.stderr)
 	}
+	w.newest = r
 	return r
 }
 

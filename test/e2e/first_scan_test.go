@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
+	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 )
 
 var record = flag.Bool("record", false, "write docs/start/first-scan.md, or what docs/guides/managed-scans-example.md has of make test-hosts, again, with what commands print now")
@@ -24,10 +25,7 @@ var record = flag.Bool("record", false, "write docs/start/first-scan.md, or what
 // empty home folder, and compares what they print with what the page says that
 // they print. With -record it writes the page.
 func TestFirstScan(t *testing.T) {
-	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
-	if semgrep == "" {
-		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep: run make setup, which installs the pinned one into .cache/venv, and make test")
-	}
+	semgrep := scannertest.Forked(t)
 	for _, tool := range []string{"bash", "curl", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed: run make setup", tool)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redoubt/redoubt/api"
 	"github.com/redoubt/redoubt/internal/testutil/clienttest"
+	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 )
 
 // stdioClient is a program on the Python SDK of the Model Context Protocol: it
@@ -54,7 +55,7 @@ func assist(w *ciWorld, command, tool string, arguments any, env ...string) (out
 	}
 	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(w.semgrep), "python"), "-c", stdioClient, command, tool, string(text))
+	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(scannertest.Installed(w)), "python"), "-c", stdioClient, command, tool, string(text))
 	cmd.Env = append(append(os.Environ(), "PATH="+filepath.Dir(w.semgrep)+":"+os.Getenv("PATH"), "NO_PROXY=127.0.0.1"), env...)
 	var said strings.Builder
 	cmd.Stderr = &said

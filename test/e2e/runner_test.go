@@ -17,6 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 	"github.com/redoubt/redoubt/internal/store"
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
+	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
@@ -79,7 +80,7 @@ func TestManagedScanFromConnectionToFindings(t *testing.T) {
 	w.redoubt("run", "start", "managed/shop")
 	w.redoubt("run", "start", "managed/locked")
 	token := strings.TrimSpace(w.redoubt("token", "create", "--scope", "runner", "runner"))
-	runner := exec.Command("redoubt", "runner", "--url", w.target.String(), "--dir", filepath.Join(w.home, "runner"), "--semgrep", w.semgrep, "--connect-to", "loopback")
+	runner := exec.Command("redoubt", "runner", "--url", w.target.String(), "--dir", filepath.Join(w.home, "runner"), "--semgrep", scannertest.Installed(t), "--connect-to", "loopback")
 	runner.Env = append(os.Environ(), "REDOUBT_TOKEN="+token)
 	var said bytes.Buffer
 	runner.Stderr = &said
@@ -88,7 +89,7 @@ func TestManagedScanFromConnectionToFindings(t *testing.T) {
 	}
 	defer func() { _ = runner.Process.Kill(); _ = runner.Wait() }()
 	var list string
-	for end := time.Now().Add(2 * programtest.WaitAtMost); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(2 * programtest.WaitAtMost); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 		if list = w.redoubt("run", "list"); strings.Contains(list, " failed ") && strings.Contains(list, " done ") {
 			break
 		}

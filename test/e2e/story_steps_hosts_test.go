@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/redoubt/redoubt/api"
+	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 )
 
 func (s *story) must(err error) {
@@ -74,7 +75,7 @@ func (s *story) rev(branch string) string {
 func (s *story) startRunner(name string) {
 	s.Helper()
 	token := strings.TrimSpace(s.redoubt("token", "create", "--scope", "runner", name))
-	cmd := exec.Command("redoubt", "runner", "--url", s.proxy.URL, "--dir", filepath.Join(s.home, name), "--name", name, "--semgrep", s.semgrep, "--connect-to", "loopback")
+	cmd := exec.Command("redoubt", "runner", "--url", s.proxy.URL, "--dir", filepath.Join(s.home, name), "--name", name, "--semgrep", scannertest.Installed(s), "--connect-to", "loopback")
 	cmd.Env, cmd.Stderr = append(os.Environ(), "REDOUBT_TOKEN="+token), s.log
 	s.must(cmd.Start())
 	s.runners[name] = cmd

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/model"
+	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 )
 
 // rulesIn writes files of rules, by their names, into a folder of their own.
@@ -88,10 +89,7 @@ func TestIDsOfSeveralFiles(t *testing.T) {
 // TestIDsAreTheScanners has the real scanner name the rules of folders that are named
 // whole, and compares.
 func TestIDsAreTheScanners(t *testing.T) {
-	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
-	if semgrep == "" {
-		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep: run make setup, which installs the pinned one into .cache/venv, and make test")
-	}
+	semgrep := scannertest.Forked(t)
 	dir := rulesIn(t, map[string]string{"js/x.yaml": ruleText("twice", "one"), "p y/x.yaml": ruleText("twice", "two"), "code.py": "one\ntwo\n"})
 	t.Chdir(filepath.Dir(dir))
 	names := []string{filepath.Join(dir, "js"), filepath.Join(dir, "p y")}

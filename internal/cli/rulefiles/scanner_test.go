@@ -12,16 +12,14 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/command"
 	"github.com/redoubt/redoubt/internal/model"
 	"github.com/redoubt/redoubt/internal/policy"
+	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 )
 
 // TestBothCheckersOfRules compares what the schema refuses with what the real
 // scanner does. What only the scanner sees is why rules that it has not checked
 // are said not to be.
 func TestBothCheckersOfRules(t *testing.T) {
-	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
-	if semgrep == "" {
-		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep: run make setup, which installs the pinned one into .cache/venv, and make test")
-	}
+	semgrep := scannertest.Forked(t)
 	a := &command.App{Ctx: t.Context(), Out: t.Output(), Err: t.Output(), Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
 	const rest = "languages: [python], severity: ERROR, message: m"
 	for _, c := range []struct {

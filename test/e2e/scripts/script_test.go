@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_PROXY", "127.0.0.1")
+			env.Setenv(programtest.Collector, os.Getenv(programtest.Collector))
 			env.Values["tracker"] = &tracker{}
 			env.Setenv("SEMGREP_FOLDER", filepath.Dir(os.Getenv("REDOUBT_TEST_SEMGREP")))
 			checkout, err := filepath.Abs("../../..")
