@@ -103,9 +103,9 @@ func playedDemo(t *testing.T, dir string) (model.Deployment, *store.Store) {
 	return d, st
 }
 
-// testDemoLives checks that the demo contains decisions of several people; expired, active and
-// requested exceptions; findings from news without a scan; blocked builds; and the times of the
-// history.
+// testDemoLives checks that the demo contains decisions of several people and expired, active and
+// requested exceptions. It also checks for findings from news without a scan, blocked builds, and
+// the times of the history.
 func testDemoLives(t *testing.T, d model.Deployment, st *store.Store) {
 	now := time.Now()
 	if age := now.Sub(d.CreatedAt); age < 140*24*time.Hour {

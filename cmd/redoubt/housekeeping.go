@@ -22,7 +22,7 @@ const (
 // housekeeping expires refs, decisions, exceptions and stored responses, and prunes feeds, until
 // the context is canceled. Several servers may run it at once: each deployment is one transaction.
 func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
-	ctx = store.Long(ctx)                                       // give way to requests
+	ctx = store.Long(ctx)                                       // requests have priority
 	if _, err := advisory.FillCards(ctx, s.store); err != nil { // missing in databases of earlier versions
 		s.logFailure(ctx, model.Deployment{}, "making the cards of the advisories", err)
 	}

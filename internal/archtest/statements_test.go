@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Each statement must be about one tenant or about shared tables, so that the tenants of a
-// PostgreSQL database can be distributed over its nodes (docs/guides/scaling.md).
+// Patterns for SQL statements. Each statement must be about one tenant or about shared tables. Then
+// the tenants of a PostgreSQL database can be distributed over its nodes (docs/guides/scaling.md).
 
 var (
 	sqlVerb   = regexp.MustCompile(`^\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\s`)

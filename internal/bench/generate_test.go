@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Proportions of a real deployment: a few projects and rules have most of the findings, and about a
+// Proportions of a real deployment. A few projects and rules have most of the findings. About a
 // third of those on the main branch are on another one, too.
 const (
 	ruleCount   = 300

@@ -18,9 +18,9 @@ import (
 // scaleSizes is the environment variable that overrides -findings, as "10000,100000,1000000".
 const scaleSizes = "REDOUBT_TEST_SCALE"
 
-// BenchmarkScale measures a deployment by its size: the time from the start of a server's process
-// to its first response, memory, pages, facets, searches, an import and a triage. It prints one
-// table.
+// BenchmarkScale measures a deployment by its size and prints one table. It measures the time from
+// the start of a server's process to its first response, and memory. It also measures pages,
+// facets, searches, an import and a triage.
 func BenchmarkScale(b *testing.B) {
 	useScale(b)
 	all := newSheet("findings")

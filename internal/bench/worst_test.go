@@ -13,7 +13,8 @@ import (
 )
 
 // worst describes the hundred packages with the highest product of records and fixes in two public
-// databases: that of Python of October 2024 (2,661 records) and that of Go of August 2026 (4,291).
+// databases. They are those of Python of October 2024 (2,661 records) and of Go of August 2026
+// (4,291).
 //
 // The columns are records that are not withdrawn, their fixes, distinct fixes, and listed versions.
 // The first packages are tensorflow-cpu, tensorflow-gpu, tensorflow, mattermost-server, Go's stdlib

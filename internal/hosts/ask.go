@@ -79,8 +79,9 @@ func (k *Service) PrepareAdd(
 	}, nil
 }
 
-// PrepareCheck queries a host for the account of a connection and its visible repositories. keep
-// stores the result, or the error of the host as the connection's problem. asked is that error.
+// PrepareCheck queries a host for the account of a connection and its visible repositories. The
+// returned function stores the result, or the error of the host as the connection's problem. The
+// error asked is that of the host.
 func (k *Service) PrepareCheck(
 	ctx context.Context, deploymentID, id int64,
 ) (keep store.SaveConnection, asked, err error) {

@@ -26,8 +26,8 @@ func (w *world) followed(id int64) (names []string) {
 	return names
 }
 
-// TestWhatIsLeftOutStaysOut checks that the next check creates no project for a repository that was
-// separated from its project, even if a glob of the connection matches it.
+// TestWhatIsLeftOutStaysOut checks that a repository separated from its project gets none at the
+// next check, even if a glob of the connection matches it.
 func TestWhatIsLeftOutStaysOut(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)

@@ -19,9 +19,9 @@ func (k *Service) watched(ctx context.Context, tx *store.Tx, r model.Repository)
 }
 
 // askBranch queries the newest commit of the branch that is scanned on push, and requests a scan if
-// it changed. what describes the outcome. Webhooks arrive late, repeatedly and out of order, so
-// they only trigger the query. Unless told is set, a new commit is recorded as missed by the
-// webhook.
+// it changed. It returns a description of the outcome. Webhooks arrive late, repeatedly and out of
+// order, so they only trigger the query. Unless told is set, a new commit is recorded as missed by
+// the webhook.
 func (k *Service) askBranch(
 	ctx context.Context, deploymentID int64, h scm.Host, r model.Repository, told bool,
 ) (what string, err error) {

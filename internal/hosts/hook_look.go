@@ -61,8 +61,8 @@ func (k *Service) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host
 	}))
 }
 
-// hookLacks describes the problem of a repository's webhook as the end of a sentence, or returns ""
-// if there is none. there lists the webhooks at the host.
+// hookLacks describes the problem of a repository's webhook as the end of a sentence. It returns ""
+// if there is none. The list there contains the webhooks at the host.
 func hookLacks(there []scm.Hook, r model.Repository) string {
 	i := slices.IndexFunc(there, func(one scm.Hook) bool { return one.ID == r.HookID })
 	if i < 0 {

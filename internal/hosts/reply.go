@@ -15,15 +15,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Limits of one change request: commands of people with write access, refusals sent to people
-// without it, and the time spent on its replies at once.
+// Limits of one change request: the number of commands, the number of people without write access
+// who get a refusal, and the time spent on its replies at once.
 const (
 	maxReplies   = 200
 	maxStrangers = 20
 	repliesFor   = time.Minute
 )
 
-// settledAfter is the minimum age of a change before it is recorded as read: hosts report times in
+// settledAfter is the minimum age of a change before it is recorded as read. Hosts report times in
 // seconds, so a younger change may be followed by another with the same time.
 const settledAfter = time.Minute
 

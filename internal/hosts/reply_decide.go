@@ -44,8 +44,8 @@ func (w *replying) mayWrite(ctx context.Context, n scm.Comment) (bool, error) {
 	return may, nil
 }
 
-// person returns the user or collaborator behind a comment, as of the transaction. no is the reason
-// for a refusal, such as a missing role.
+// person returns the user or collaborator behind a comment, as of the transaction. The error no is
+// the reason for a refusal, such as a missing role.
 func (w *replying) person(
 	ctx context.Context, tx *store.Tx, n scm.Comment, least model.Role,
 ) (p person, no, err error) {

@@ -60,8 +60,8 @@ func (k *Service) Tell(ctx context.Context, j model.Job, about store.Telling) er
 	return k.askedFor(j, err)
 }
 
-// asked converts an error of a host to one of a job: refusals are permanent, and a host that asks
-// to wait is retried after that time. No error is reported as an outage of the database.
+// asked converts an error of a host to one of a job. Refusals are permanent. A host that asks to
+// wait is retried after that time. No error is reported as an outage of the database.
 func asked(err error) error {
 	var wait queue.WaitError
 	var busy *model.BusyError

@@ -134,7 +134,7 @@ func TestARunStandsForNoBuild(t *testing.T) {
 }
 
 // TestAChangeRequestIsWaitedFor checks that the scan of a branch does not replace that of a change
-// request, if builds scan the latter separately or a run is queued.
+// request. This applies if builds scan the change request separately, or a run is queued.
 func TestAChangeRequestIsWaitedFor(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)

@@ -95,7 +95,7 @@ func (f *fetch) readTree(ctx context.Context, src string) error {
 	return err
 }
 
-// entries lists the files of the commit and enforces the limits while git lists: some trees of a
+// entries lists the files of the commit and enforces the limits while git lists. Some trees of a
 // few bytes expand to more files than fit in memory.
 func (f *fetch) entries(ctx context.Context) (list []entry, err error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -297,8 +297,8 @@ func TestACacheOutlivesAGitThatWasKilled(t *testing.T) {
 	}
 }
 
-// TestAHostOfPlainFilesIsRefused checks that hosts of plain files ("dumb" HTTP) are rejected: git
-// would fetch each missing object of a partial clone with another git, without end.
+// TestAHostOfPlainFilesIsRefused checks that hosts of plain files ("dumb" HTTP) are rejected.
+// There, git would fetch each missing object of a partial clone with another git, without end.
 func TestAHostOfPlainFilesIsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("x")}, b.plan("")))

@@ -12,8 +12,8 @@ import (
 )
 
 // Inside runs in the sandbox of a runner. It forwards connections from a local port to the socket
-// of the runner, starts the program, and returns its exit code. environment returns the program's
-// environment for the URL of that port.
+// of the runner, starts the program, and returns its exit code. The argument environment returns
+// the program's environment for the URL of that port.
 func Inside(
 	ctx context.Context, socket string, program []string, environment func(url string) []string, out, said io.Writer,
 ) (code int, err error) {

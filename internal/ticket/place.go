@@ -108,8 +108,8 @@ func (p *places) allows(ctx context.Context, r model.Repository) (bool, error) {
 	return p.globs.Allows(name), nil
 }
 
-// mayRead reports whether the caller may read ticket states of a tracker's project: of a repository
-// with a visible project, or of the configured Jira project.
+// mayRead reports whether the caller may read ticket states of a tracker's project. It must be a
+// repository with a visible project, or the configured Jira project.
 func (p *places) mayRead(ctx context.Context, c model.Connection, project string) (bool, error) {
 	if c.Kind == model.HostJira {
 		return p.setting.ConnectionID == c.ID && p.setting.Project == project, nil

@@ -9,9 +9,9 @@ import (
 )
 
 // rulesOnly runs the real scanner with the rules of a policy, with one rule, or with both at
-// several URLs, and uploads nothing. It authenticates with the token of its settings, or with one
-// in the URL like scanners without tokens, or not at all once the rules are public. The exit code
-// is 7 if a URL has no rules.
+// several URLs. It uploads nothing. It authenticates with the token of its settings, with a token
+// in the URL, or, if the rules are public, without a token. The exit code is 7 if a URL has no
+// rules.
 func rulesOnly(w *ciWorld) {
 	host := strings.TrimPrefix(w.proxy.URL, "http://")
 	secret := "http://user:" + w.ready.Token + "@" + host + "/c/p/"

@@ -13,9 +13,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestJourney performs a complete workflow with the real server, scanner and browser. The steps are
-// the first admin, a token, a scan whose findings appear on the open page, a failing build, a
-// triage by keyboard, the passing build, and a valid bill of materials.
+// TestJourney performs a complete workflow with the real server, scanner and browser. It creates
+// the first admin and a token, and runs a scan whose findings appear on the open page. A build
+// fails, and passes after a triage by keyboard. It ends with a valid bill of materials.
 func TestJourney(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")

@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 )
 
-// stdioClient is a program with the Python SDK of the Model Context Protocol: it starts a server on
+// stdioClient is a program with the Python SDK of the Model Context Protocol. It starts a server on
 // standard input and output, and calls one of its tools.
 const stdioClient = `
 import asyncio, json, os, sys

@@ -64,8 +64,8 @@ func (w *ciWorld) Connect(base, name, password string) {
 	}
 }
 
-// TestManagedScanFromConnectionToFindings checks a runner: it fetches with the connection's
-// credential and runs the real scanner in its sandbox, and the findings belong to the project. A
+// TestManagedScanFromConnectionToFindings checks that a runner fetches with the connection's
+// credential and scans with the real scanner in its sandbox. The findings belong to the project. A
 // repository with a wrong password reports that.
 func TestManagedScanFromConnectionToFindings(t *testing.T) {
 	w := newCIWorld(t, "sqlite")

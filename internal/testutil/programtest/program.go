@@ -69,8 +69,8 @@ func build(dir string) error {
 	return os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// Sources reads the names of the program's files, so that go test does not reuse the results of these tests
-// after one of them has changed.
+// Sources reads the names of the program's files. It prevents go test from reusing the results of
+// these tests after a change of one of them.
 func Sources(t *testing.T) {
 	t.Helper()
 	const files = `{{$dir := .Dir}}{{if .Module}}{{if .Module.Main}}{{range .GoFiles}}{{$dir}}/{{.}}

@@ -7,7 +7,7 @@ import (
 )
 
 // frontend parses the messages of a PostgreSQL client on one connection and counts those that it
-// waits for. Counting alternations between the two sides would be wrong on a busy machine: a long
+// waits for. Counting alternations between the two sides would be wrong on a busy machine. A long
 // batch would count several times, because the server answers its start before its end was read.
 type frontend struct {
 	started bool

@@ -193,8 +193,8 @@ type Template struct {
 	err  error
 }
 
-// Database returns a copy of a database filled by fill, which may be opened several times. fill
-// runs at Epoch, in the first test only; clock is the clock of the copy.
+// Database returns a copy of a database filled by fill. The configuration may be opened several
+// times. The function fill runs at Epoch, in the first test only. The clock is that of the copy.
 func (m *Template) Database(t testing.TB, clock *Clock, fill func(*store.Store) error) store.Config {
 	t.Helper()
 	m.once.Do(func() { m.file, m.err = filled(Database(t, "sqlite", NewClock()), fill) })

@@ -1,4 +1,4 @@
-// Histories replays releases of real repositories as commits, scans each with a real scanner, and
+// Histories replays releases of real repositories as commits and scans each with a real scanner. It
 // compares the open findings of a server with the scanner's own results. It prints a line for each
 // repository and fails on any difference. scripts/histories fetches the archives.
 package main

@@ -1,6 +1,6 @@
-// Testreport reads `go test -json` and prints a line per package, the output of failed tests, the
-// skipped tests, the ten slowest, and "N passed, N failed, N skipped". It exits with status 1 when
-// a test failed, no test ran, or, with -no-skips, a test was skipped.
+// Testreport reads `go test -json` and prints a line per package, the output of failed tests, and
+// the skipped tests. It ends with the ten slowest tests and "N passed, N failed, N skipped". The
+// exit status is 1 if a test failed, no test ran, or, with -no-skips, a test was skipped.
 package main
 
 import (

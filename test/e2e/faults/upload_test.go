@@ -40,8 +40,8 @@ func (s shape) text() []byte {
 	return b.Bytes()
 }
 
-// shapes are uploads with the highest cost per byte: the smallest items of each list of each
-// format, items that multiply, and files that compress well.
+// shapes are uploads with the highest cost per byte. They contain the smallest items of each list
+// of each format, items that multiply, and files that compress well.
 var shapes = []shape{
 	{"SARIF runs", "x.sarif", `{"version":"2.1.0","runs":[`, `{"tool":{"driver":{"name":"t#"}},"results":[]}`, `]}`, 0},
 	{"SARIF runs, as many as are accepted", "x.sarif", `{"version":"2.1.0","runs":[`, `{"tool":{"driver":{"name":"t#"}},"results":[]}`, `]}`, 100},
