@@ -225,7 +225,7 @@ func (b *bench) gitWith(in []byte, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// tree creates a raw tree, including entries that git rejects.
+// item is an entry of a raw tree. Raw trees may have entries that git rejects.
 type item struct{ mode, name, id string }
 
 func (b *bench) tree(items ...item) string {
