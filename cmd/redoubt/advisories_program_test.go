@@ -24,8 +24,8 @@ import (
 	"github.com/redoubt/redoubt/internal/updater"
 )
 
-// TestAMatchThatWasKilledIsTakenUp kills the command with signal 9 in the middle
-// of the match; another goes on after the last ref that was done.
+// TestAMatchThatWasKilledIsTakenUp kills the command with signal 9 during a match. Another process
+// resumes after the last completed ref.
 func TestAMatchThatWasKilledIsTakenUp(t *testing.T) {
 	const refs = 150
 	dir := t.TempDir()
@@ -56,7 +56,7 @@ func TestAMatchThatWasKilledIsTakenUp(t *testing.T) {
 	if before >= refs {
 		t.Fatalf("all %d refs were matched before the command was killed", before)
 	}
-	// The dead worker's lease has run out by the clock of the next.
+	// The lease of the killed worker has expired by the clock of the next.
 	later := func() time.Time { return time.Now().Add(time.Hour) }
 	next, err := store.Open(t.Context(), store.Config{Dir: dir, Clock: later})
 	if err != nil {
@@ -72,8 +72,8 @@ func TestAMatchThatWasKilledIsTakenUp(t *testing.T) {
 	}
 }
 
-// TestServeFollowsWhatOthersLoad: a server sees what the command line loaded
-// beside it, and what its own schedule brings, without a scan.
+// TestServeFollowsWhatOthersLoad checks that a server applies, without a scan, advisories loaded by
+// the command line or by its own schedule.
 func TestServeFollowsWhatOthersLoad(t *testing.T) {
 	p := &advisorytest.Publisher{Tag: `"one"`, Files: map[string][]byte{"/npm/all.zip": advisorytest.Archive(t, map[string]string{"A-1": advisorytest.OSVRecord("A-1", "a", "1.0.0")})}}
 	h := httptest.NewServer(p)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// oldNouns and oldVerbs are the words of commands before they had one grammar. They still
-// work, and are in no help.
+// oldNouns and oldVerbs map former command names to the current ones. They are accepted but
+// undocumented.
 var (
 	oldNouns = map[string]string{
 		"project":    "projects",
@@ -31,8 +31,8 @@ var (
 	}
 )
 
-// currentWords replaces old words at the beginning of a command line. Flags before the
-// command, and man and its like, stay as they are.
+// currentWords replaces former names at the beginning of a command line. Preceding flags and a
+// leading man are unchanged.
 func currentWords(args []string) []string {
 	args = slices.Clone(args)
 	words := commandWords(args)
@@ -45,7 +45,7 @@ func currentWords(args []string) []string {
 	noun := &args[words[0]]
 	if len(words) > 1 {
 		switch now, old := oldVEX[args[words[1]]]; {
-		case *noun == "exception" && args[words[1]] == "list": // it listed what is active
+		case *noun == "exception" && args[words[1]] == "list": // it listed active exceptions only
 			args = slices.Insert(args, words[1]+1, "--state", "active")
 			noun = &args[words[0]]
 		case old && *noun == "vex" && words[1] == words[0]+1:
@@ -75,8 +75,8 @@ func currentWords(args []string) []string {
 	return args
 }
 
-// commandWords returns the places of the first words that are no flags, at most three. The
-// only flag before a command that has a value is --config.
+// commandWords returns the indexes of the first arguments that are not flags, at most three. The
+// only flag with a value before a command is --config.
 func commandWords(args []string) (places []int) {
 	for i := 0; i < len(args) && len(places) < 3; i++ {
 		switch {
@@ -91,7 +91,8 @@ func commandWords(args []string) (places []int) {
 	return places
 }
 
-// vexExport replaces the flags of vex export: the format was OpenVEX unless given, and the project a flag.
+// vexExport converts the flags of vex export. Its default format was OpenVEX, and the project was a
+// flag.
 func vexExport(args []string) []string {
 	given := false
 	for i := 0; i < len(args); i++ {

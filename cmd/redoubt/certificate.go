@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// certificate is a key pair in two files that is read again when they change,
-// so that a renewal needs no restart. A pair that does not load leaves the one
-// before in service.
+// certificate is a key pair in two files that is reloaded when they change, so that a renewal needs
+// no restart. If reloading fails, the previous pair stays in use.
 type certificate struct {
 	certFile, keyFile string
 	clock             func() time.Time
@@ -19,11 +18,11 @@ type certificate struct {
 
 	mu      sync.Mutex
 	pair    *tls.Certificate
-	stamp   [2]time.Time // when the files were written
+	stamp   [2]time.Time // modification times of the files
 	checked time.Time
 }
 
-// checkEvery bounds how often handshakes look at the files.
+// checkEvery is the minimum interval between checks of the files.
 const checkEvery = time.Second
 
 func loadCertificate(certFile, keyFile string, clock func() time.Time, log *slog.Logger) (*certificate, error) {
@@ -71,7 +70,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.pair, nil
 }
 
-// reload reads the files whether they look changed or not.
+// reload reloads the files, even if their modification times are unchanged.
 func (c *certificate) reload() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

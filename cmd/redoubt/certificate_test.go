@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// writeCertificate makes a self-signed pair with the given serial number.
+// writeCertificate creates a self-signed pair with the given serial number.
 func writeCertificate(t *testing.T, dir string, serial int64, stamp time.Time) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

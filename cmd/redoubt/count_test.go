@@ -9,11 +9,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// countVariable names the file that a program under test adds a byte to for each statement to
-// SQLite, BEGIN, COMMIT and ROLLBACK among them.
+// countVariable names a file. A program under test appends a byte to it for each SQLite statement,
+// including BEGIN, COMMIT and ROLLBACK.
 const countVariable = "REDOUBT_TEST_COUNT"
 
-// countStatements has SQLite be opened by a driver that counts, where countVariable asks for it.
+// countStatements replaces the SQLite driver by a counting one if countVariable is set.
 func countStatements() {
 	name := os.Getenv(countVariable)
 	if name == "" {
@@ -43,7 +43,7 @@ func (d countingDriver) Open(name string) (driver.Conn, error) {
 	return countingConn{conn, d.count}, err
 }
 
-// countingConn counts what it is asked. The driver of SQLite has all that is asserted here.
+// countingConn counts statements. The SQLite driver implements all interfaces asserted here.
 type countingConn struct {
 	driver.Conn
 	count func()

@@ -21,7 +21,7 @@ type demoCmd struct {
 	ReadyFile string `help:"Write the address, the deployment and a token here, as JSON, once the server answers." placeholder:"FILE" type:"path"`
 }
 
-// Run fills a fresh store with months of history, and serves it.
+// Run fills a new store with the demo's history and serves it.
 func (c demoCmd) Run(a *command.App) (err error) {
 	if c.Data == "" {
 		if c.Data, err = os.MkdirTemp("", "redoubt-demo-"); err != nil {
@@ -73,7 +73,7 @@ func (c demoCmd) serve(a *command.App, clock *demoClock, st *store.Store) error 
 	})
 }
 
-// demoLink makes a link that signs in who looks after the demo's projects.
+// demoLink creates a sign-in link for the owner of the demo's projects.
 func demoLink(a *command.App, st *store.Store, base string) (string, error) {
 	u, err := st.User(a.Ctx, demo.Owner)
 	if err != nil {
@@ -82,7 +82,7 @@ func demoLink(a *command.App, st *store.Store, base string) (string, error) {
 	return admin.NewLink(a, st, model.UserLink{Kind: model.LinkSignIn, UserID: u.ID}, 24*time.Hour, base)
 }
 
-// fill has the history happen, once.
+// fill plays the history, unless the demo deployment exists.
 func (c demoCmd) fill(a *command.App, clock *demoClock, s *service) (model.Deployment, error) {
 	if d, err := s.store.Deployment(a.Ctx, "demo"); !errors.Is(err, model.ErrNotFound) {
 		return d, err
@@ -92,7 +92,7 @@ func (c demoCmd) fill(a *command.App, clock *demoClock, s *service) (model.Deplo
 	return p.deployment, err
 }
 
-// printWelcome prints where the demo is and three lines to ask it with.
+// printWelcome prints the address of the demo and example requests.
 func (c demoCmd) printWelcome(a *command.App, r ready) error {
 	api := r.BaseURL + "/api/v1/deployments/" + r.DeploymentSlug
 	_, err := fmt.Fprintf(a.Out,

@@ -27,8 +27,7 @@ import (
 	"github.com/redoubt/redoubt/internal/updater"
 )
 
-// demoClock is the demo's clock: it stands where the history is, and goes like
-// the real one once that has been told.
+// demoClock returns a fixed time while the history is played, and the real time afterwards.
 type demoClock struct {
 	real func() time.Time
 	past atomic.Pointer[time.Time]
@@ -41,12 +40,12 @@ func (c *demoClock) now() time.Time {
 	return c.real()
 }
 
-// freeze stops the clock at an instant; unfreeze has it tell the real time again.
+// freeze sets a fixed time; unfreeze returns to the real time.
 func (c *demoClock) freeze(at time.Time) { c.past.Store(&at) }
 func (c *demoClock) unfreeze()           { c.past.Store(nil) }
 
-// player has the demo's history happen: uploads and triage through the Web API,
-// as CI and people send them, and the rest as the commands do it.
+// player plays the demo's history. It sends uploads and triage to the Web API, and performs the
+// other events like the commands do.
 type player struct {
 	app        *command.App
 	service    *service
@@ -58,7 +57,7 @@ type player struct {
 	tagged     map[string]bool        // projects
 }
 
-// play makes the deployment and all that is in it.
+// play creates the deployment and its contents.
 func (p *player) play() (err error) {
 	history := demo.History()
 	p.clock.freeze(p.start.Add(-history[0].Age - time.Hour))
@@ -83,7 +82,7 @@ func (p *player) Update(by model.Actor, fn func(context.Context, *store.Tx) erro
 	return p.service.store.Update(p.app.Ctx, p.deployment.ID, by, fn)
 }
 
-// prepare makes the people, their tokens and the rules that scanners are given.
+// prepare creates the people, their tokens and the scanners' rules.
 func (p *player) prepare(ctx context.Context, tx *store.Tx) error {
 	for _, person := range demo.People {
 		u, err := tx.CreateUser(ctx, model.User{Name: person.Name, DisplayName: person.DisplayName}, person.Role)
@@ -118,7 +117,7 @@ func (p *player) prepare(ctx context.Context, tx *store.Tx) error {
 	return nil
 }
 
-// client makes a token and who calls the Web API with it.
+// client creates a token and a Web API client with it.
 func (p *player) client(ctx context.Context, tx *store.Tx, name string, t model.Token) error {
 	t.Dialect = model.DialectContract
 	secret, _, err := command.CreateToken(ctx, tx, t)
@@ -127,7 +126,7 @@ func (p *player) client(ctx context.Context, tx *store.Tx, name string, t model.
 	return err
 }
 
-// apply carries out one event, now by the demo's clock.
+// apply performs one event at the time of the demo's clock.
 func (p *player) apply(e demo.Event) error {
 	switch {
 	case e.Scan != nil:
@@ -162,7 +161,7 @@ func (p *player) apply(e demo.Event) error {
 	return p.publishAdvisories(e.News)
 }
 
-// addCondition adds to the policy on the supply chain.
+// addCondition adds a condition to the supply-chain policy.
 func addCondition(ctx context.Context, tx *store.Tx, c model.PolicyCondition) error {
 	supply, err := policyNamed(ctx, tx, "supply-chain")
 	if err != nil {
@@ -173,7 +172,7 @@ func addCondition(ctx context.Context, tx *store.Tx, c model.PolicyCondition) er
 	return err
 }
 
-// setDue gives policies their days.
+// setDue sets the due days of policies.
 func setDue(ctx context.Context, tx *store.Tx, days map[string]model.DueDays) error {
 	for _, slug := range slices.Sorted(maps.Keys(days)) {
 		p, err := policyNamed(ctx, tx, slug)
@@ -201,7 +200,7 @@ func policyNamed(ctx context.Context, tx *store.Tx, slug string) (model.Policy, 
 	return policies[i], nil
 }
 
-// block sets rules to the mode block in the policies that have them.
+// block sets the mode of rules to block in all policies with them.
 func block(ctx context.Context, tx *store.Tx, rules []string) error {
 	policies, err := tx.Policies(ctx)
 	for _, rule := range rules {
@@ -214,7 +213,7 @@ func block(ctx context.Context, tx *store.Tx, rules []string) error {
 	return err
 }
 
-// scan hands in what a CI run found.
+// scan uploads the results of a CI run.
 func (p *player) scan(step *demo.Step) error {
 	files := make([]api.File, 0, len(step.Files))
 	for _, file := range step.Files {
@@ -237,8 +236,8 @@ func (p *player) scan(step *demo.Step) error {
 	return err
 }
 
-// triage has a person decide. That it decides about nothing is a mistake in the
-// history.
+// triage triages findings as a person. If no findings match, the history is wrong and an error is
+// returned.
 func (p *player) triage(by string, t *demo.Triage) error {
 	r := api.TriageRequest{
 		IssueType: t.Type.String(), NewNote: t.Note,
@@ -261,7 +260,7 @@ func (p *player) triage(by string, t *demo.Triage) error {
 	return err
 }
 
-// Open lists what is open of a rule in a project.
+// Open lists the open findings of a rule in a project.
 func (p *player) Open(by, project, rule string) ([]api.CodeFinding, error) {
 	found, err := p.clients[by].ListFindings(p.app.Ctx, p.deployment.Slug, api.FindingsQuery{
 		Repos: []string{project}, Rules: []string{rule}, Status: []string{"open"}, Dedup: true,
@@ -272,7 +271,7 @@ func (p *player) Open(by, project, rule string) ([]api.CodeFinding, error) {
 	return found.SASTFindings.Findings, nil
 }
 
-// comment has a person comment on the newest open finding of a rule in a project.
+// comment comments on the newest open finding of a rule in a project.
 func (p *player) comment(by string, c demo.Comment) error {
 	found, err := p.Open(by, c.Project, c.Rule)
 	if err != nil {
@@ -286,7 +285,7 @@ func (p *player) comment(by string, c demo.Comment) error {
 	return err
 }
 
-// ask has a person ask for an exception.
+// ask requests an exception as a person.
 func (p *player) ask(e demo.Event) error {
 	found, err := p.Open(e.By, e.Ask.Project, e.Ask.Rule)
 	if err != nil {
@@ -303,7 +302,7 @@ func (p *player) ask(e demo.Event) error {
 	return err
 }
 
-// publishAdvisories loads what the advisories say now, and has the findings follow.
+// publishAdvisories loads the current advisories and matches them.
 func (p *player) publishAdvisories(names []string) error {
 	for _, name := range names {
 		s := model.AdvisorySource{Location: path.Base(name), LoadedAt: p.clock.now(), CheckedAt: p.clock.now()}
@@ -322,7 +321,7 @@ func (p *player) publishAdvisories(names []string) error {
 	return updater.MatchDeployments(p.app.Ctx, p.service.store, p.service.advisories, nil, nil)
 }
 
-// load reads a folder of records, scores or the catalogue of what is exploited.
+// load reads a directory of records, scores, or the catalog of exploited vulnerabilities.
 func (p *player) load(name string, s *model.AdvisorySource) (advisory.LoadResult, error) {
 	u := updater.Loader{App: p.app, Store: p.service.store}
 	switch path.Ext(name) {
@@ -345,6 +344,6 @@ func (p *player) load(name string, s *model.AdvisorySource) (advisory.LoadResult
 	if s.Kind == "kev" {
 		return u.Exploited(p.app.Ctx, bytes.NewReader(text))
 	}
-	today := []byte(p.clock.now().Format(time.DateOnly)) // scores are given out daily
+	today := []byte(p.clock.now().Format(time.DateOnly)) // scores are published daily
 	return u.Scores(p.app.Ctx, bytes.NewReader(bytes.Replace(text, []byte(demo.ScoresOf), today, 1)))
 }

@@ -23,13 +23,13 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// somebody is signed in whoever asks.
+// somebody returns the same viewer for every request.
 type somebody struct{ is web.Viewer }
 
 func (s somebody) Viewer(*http.Request) (web.Viewer, error) { return s.is, nil }
 
-// testProjectsSayWhatIsCounted compares what the pages of projects say with what the Web API
-// counts: by product, by severity, by branch and by package.
+// testProjectsSayWhatIsCounted compares the numbers on project pages with the counts of the Web
+// API, by product, severity, branch and package.
 func testProjectsSayWhatIsCounted(t *testing.T, d model.Deployment, st *store.Store) {
 	log, keys := slog.New(slog.DiscardHandler), httpx.OneKey([]byte("0123456789abcdef0123456789abcdef"))
 	findings := index.New(st, index.Options{BodyCache: 64 << 20, Clock: time.Now, Logger: log})
@@ -86,8 +86,8 @@ func testProjectsSayWhatIsCounted(t *testing.T, d model.Deployment, st *store.St
 	}
 }
 
-// comparedWithCounts compares what is said of a product with what is counted, on all branches
-// or on one, and returns how many packages were in both.
+// comparedWithCounts compares the numbers of a product with the counts, on all branches or on one.
+// It returns the number of compared packages.
 func comparedWithCounts(t *testing.T, said map[string]string, what func(string) string, issueType string, count func(ref string) *api.CountFindingsResponse) (packages int) {
 	all := count("")
 	if got := said[issueType+" open "]; got != fmt.Sprint(all.Total) {
@@ -95,7 +95,7 @@ func comparedWithCounts(t *testing.T, said map[string]string, what func(string) 
 	}
 	for _, group := range all.Groups {
 		for _, v := range group.Values {
-			if group.GroupBy == "ref" { // with dedup, a branch has more than findings that are counted there
+			if group.GroupBy == "ref" { // with dedup, a branch has more findings than are counted for it
 				v.Count = count(v.Value).Total
 			}
 			got, shown := said[issueType+" "+group.GroupBy+" "+v.Value]
@@ -119,8 +119,8 @@ var (
 	lastNumber  = regexp.MustCompile(`(\d+)\D*$`)
 )
 
-// saidOfProject are the numbers of a project's page, by product, what they count by, and its
-// value, as their links have them.
+// saidOfProject returns the numbers on a project's page, by product, group and value of their
+// links.
 func saidOfProject(t *testing.T, page string) map[string]string {
 	said := map[string]string{}
 	products := map[string]string{"findings": "sast", "vulnerabilities": "sca", "secrets": "secrets"}

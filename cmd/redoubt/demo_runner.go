@@ -18,15 +18,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// demoRepository is the project that the demo has scanned.
+// demoRepository is the scanned project of the demo.
 const demoRepository = "acme/ledger"
 
-// repository is where its code is, to be changed and committed there.
+// repository returns the directory of its working tree.
 func (c demoCmd) repository() string {
 	return filepath.Join(c.Data, "repositories", filepath.FromSlash(demoRepository))
 }
 
-// aboutRunner is what people are told of managed scans, with an empty line behind it.
+// aboutRunner returns the description of managed scans, with a blank line after it.
 func (c demoCmd) aboutRunner() string {
 	if !c.Runner {
 		return ""
@@ -35,15 +35,14 @@ func (c demoCmd) aboutRunner() string {
 		"is scanned within five minutes, or at once by Scan now on the project's page.\n\n", demoRepository, c.repository())
 }
 
-// addRepository makes the repository, once, and has it scanned: now, and when something is
-// committed to it.
+// addRepository creates the repository once and schedules scans: now and after each commit.
 func (c demoCmd) addRepository(a *command.App, s *service, d model.Deployment) error {
 	dir, err := filepath.Abs(c.repository())
 	if err != nil {
 		return err
 	}
 	switch _, err := os.Stat(dir); {
-	case err == nil: // of the start before
+	case err == nil: // from an earlier start
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -89,12 +88,12 @@ func (c demoCmd) addRepository(a *command.App, s *service, d model.Deployment) e
 		return embedded.RunPushed(ctx, tx, of, "main", head)
 	})
 	if err != nil {
-		err = errors.Join(err, os.RemoveAll(dir)) // the next start makes it again
+		err = errors.Join(err, os.RemoveAll(dir)) // the next start creates it again
 	}
 	return err
 }
 
-// commitCode makes a repository of the demo's code in a folder, and returns its commit.
+// commitCode creates a repository of the demo's code in a directory, and returns its commit.
 func commitCode(ctx context.Context, dir string) (head string, err error) {
 	git, err := exec.LookPath("git")
 	if err != nil {

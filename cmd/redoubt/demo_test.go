@@ -19,8 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestDemo fills one demo, which takes seconds, and looks at it twice. The second
-// look closes it.
+// TestDemo plays one demo, which takes seconds, for several tests. The last one closes its store.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	d, st := playedDemo(t, dir)
@@ -31,8 +30,8 @@ func TestDemo(t *testing.T) {
 	t.Run("keeps no secret", func(t *testing.T) { testDemoKeepsNoSecret(t, dir, d, st) })
 }
 
-// testDemoIsWhole has redoubt check look at a history with all kinds of writes, and
-// then at one that somebody else wrote to.
+// testDemoIsWhole applies the checks of redoubt check to a history with all kinds of writes, and
+// then to one with foreign writes.
 func testDemoIsWhole(t *testing.T, st *store.Store) {
 	a := &command.App{Ctx: t.Context(), Clock: time.Now}
 	report := admin.NewCheckReport(a, true)
@@ -53,9 +52,8 @@ func testDemoIsWhole(t *testing.T, st *store.Store) {
 	}
 }
 
-// testDemoKeepsNoSecret looks for the made-up secrets of the demo's samples,
-// which one of their scanners writes as they are. What the samples teach of
-// rules is known afterwards.
+// testDemoKeepsNoSecret searches the store for the invented secrets of the samples, which one of
+// the scanners does not mask. It also checks that the secret rules in the samples are stored.
 func testDemoKeepsNoSecret(t *testing.T, dir string, d model.Deployment, st *store.Store) {
 	err := st.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 		rules, err := tx.SecretRules(ctx)
@@ -84,7 +82,7 @@ func testDemoKeepsNoSecret(t *testing.T, dir string, d model.Deployment, st *sto
 	}
 }
 
-// playedDemo is a demo whose history has happened.
+// playedDemo returns a demo with a played history.
 func playedDemo(t *testing.T, dir string) (model.Deployment, *store.Store) {
 	t.Helper()
 	clock := &demoClock{real: time.Now}
@@ -105,9 +103,9 @@ func playedDemo(t *testing.T, dir string) (model.Deployment, *store.Store) {
 	return d, st
 }
 
-// testDemoLives looks for what months of work leave: decisions of
-// several people, an exception that is over, one that is not and one asked for, news without a
-// scan, builds that a policy fails, and times that are those of the history.
+// testDemoLives checks that the demo contains decisions of several people and expired, active and
+// requested exceptions. It also checks for findings from news without a scan, blocked builds, and
+// the times of the history.
 func testDemoLives(t *testing.T, d model.Deployment, st *store.Store) {
 	now := time.Now()
 	if age := now.Sub(d.CreatedAt); age < 140*24*time.Hour {

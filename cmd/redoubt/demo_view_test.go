@@ -24,7 +24,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// testDemoHasViews lists the findings of the demo's saved views at the desk, by their names.
+// testDemoHasViews lists the findings of the demo's saved views with the command line, by their
+// names.
 func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 	log := slog.New(slog.DiscardHandler)
 	srv, err := apihttp.New(apihttp.Config{

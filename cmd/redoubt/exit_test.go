@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/doctest"
 )
 
-// TestExitCodesOfImport brings every code about that exit-codes.md has, as it says.
+// TestExitCodesOfImport checks that each exit code in exit-codes.md occurs as documented.
 func TestExitCodesOfImport(t *testing.T) {
 	codes := doctest.ExitCodes(t, "../../docs/reference/exit-codes.md", "| exit code | result of `redoubt import` |")
 	if diff := cmp.Diff([]string{"0", "1", "2", "3"}, codes); diff != "" {

@@ -23,8 +23,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestFaultsDamagedPages writes nonsense over the first page of each table and
-// index: a server on it answers as before, or says that its database is damaged.
+// TestFaultsDamagedPages overwrites the first page of each table and index. A server with that
+// database responds as before or reports that its database is damaged.
 func TestFaultsDamagedPages(t *testing.T) {
 	dir := t.TempDir()
 	d, st := playedDemo(t, dir)
@@ -76,8 +76,8 @@ type answered struct {
 	text   string
 }
 
-// answersOn starts a service on a file and asks it for what people look at; nil
-// where it does not start and says why.
+// answersOn starts a service with a database file and returns responses to typical requests, or nil
+// if it refuses to start with a reason.
 func answersOn(t *testing.T, file, keys []byte, token ready) map[string]answered {
 	t.Helper()
 	dir := t.TempDir()

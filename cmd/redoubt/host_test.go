@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 )
 
-// TestDocumentsNameNoStrangersHost asks for the OAuth documents with Host headers, on a server
-// without --public-url: addresses in answers have hosts that are the server's alone.
+// TestDocumentsNameNoStrangersHost requests the OAuth documents with Host headers from a server
+// without --public-url. URLs in responses must contain only hosts of the server.
 func TestDocumentsNameNoStrangersHost(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second})
 	defer stop()

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// newKeeper makes what keeps the connections to code hosts.
+// newKeeper creates the service of code-host connections.
 func newKeeper(
 	a *command.App, o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string,
 ) (*hosts.Service, error) {
@@ -33,7 +33,7 @@ func newKeeper(
 	}), nil
 }
 
-// newNotifier makes what tells people; without an index it matches nothing.
+// newNotifier creates the notifier. Without an index it matches no events.
 func newNotifier(
 	a *command.App, o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index,
 	publicURL func() string,

@@ -12,19 +12,18 @@ import (
 )
 
 const (
-	// housekeepingEvery is how often a server looks for what has had its time.
+	// housekeepingEvery is the interval of housekeeping.
 	housekeepingEvery = time.Hour
-	// feedKept is how many versions of the change feed stay for servers that lag
-	// behind; one that lags further reads everything anew.
+	// feedKept is the number of versions of the change feed retained for lagging servers. A server
+	// that lags further reloads everything.
 	feedKept = 10_000
 )
 
-// housekeeping expires refs, ends decisions and exceptions, prunes feeds and forgets answers
-// that were kept under keys, until the context ends. Several servers may do so
-// at once: each deployment is one transaction.
+// housekeeping expires refs, decisions, exceptions and stored responses, and prunes feeds, until
+// the context is canceled. Several servers may run it at once: each deployment is one transaction.
 func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
-	ctx = store.Long(ctx)                                       // people go first
-	if _, err := advisory.FillCards(ctx, s.store); err != nil { // those that an earlier version did not make
+	ctx = store.Long(ctx)                                       // requests have priority
+	if _, err := advisory.FillCards(ctx, s.store); err != nil { // missing in databases of earlier versions
 		s.logFailure(ctx, model.Deployment{}, "making the cards of the advisories", err)
 	}
 	tick := time.NewTicker(housekeepingEvery)
@@ -39,7 +38,7 @@ func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
 	}
 }
 
-// cleanDeployments goes through the deployments once. What fails is tried again next time.
+// cleanDeployments processes each deployment once. Failures are retried in the next round.
 func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 	all, err := s.store.Deployments(ctx)
 	if err != nil {
@@ -82,8 +81,8 @@ func (s *service) expireRefs(ctx context.Context, d model.Deployment, now time.T
 	})
 }
 
-// endDecisions reopens what people decided until a day that is over. It holds
-// the deployment only where there is something to do.
+// endDecisions reopens findings whose decisions have expired. It locks the deployment only if there
+// are any.
 func (s *service) endDecisions(ctx context.Context, d model.Deployment) error {
 	over := 0
 	err := s.store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -101,10 +100,9 @@ func (s *service) endDecisions(ctx context.Context, d model.Deployment) error {
 	})
 }
 
-// followExceptions brings findings in line with what changed about exceptions and
-// VEX documents without an upload: those that expired, renamed projects, other
-// aliases. It looks without holding the deployment, and holds it only for what is
-// to be changed.
+// followExceptions updates findings after changes of exceptions and VEX documents without an
+// upload, such as expirations, renamed projects and other aliases. It locks the deployment only to
+// write changes.
 func (s *service) followExceptions(ctx context.Context, d model.Deployment) error {
 	var due exceptions.Due
 	err := s.store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -124,7 +122,7 @@ func (s *service) followExceptions(ctx context.Context, d model.Deployment) erro
 	})
 }
 
-// logFailure logs a failure, unless it is only that the server stops.
+// logFailure logs a failure, unless the server is shutting down.
 func (s *service) logFailure(ctx context.Context, d model.Deployment, task string, err error) {
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("housekeeping failed; it is tried again within the hour", "task", task,
@@ -132,11 +130,11 @@ func (s *service) logFailure(ctx context.Context, d model.Deployment, task strin
 	}
 }
 
-// sessionUseEvery is how often the last use of sessions is written: one statement for
-// many requests.
+// sessionUseEvery is the interval at which the last use of sessions is written, with one statement
+// for many requests.
 const sessionUseEvery = 30 * time.Second
 
-// recordSessionUse writes when people were last here, until the context ends.
+// recordSessionUse writes the last use of sessions until the context is canceled.
 func (s *service) recordSessionUse(ctx context.Context) {
 	tick := time.NewTicker(sessionUseEvery)
 	defer tick.Stop()

@@ -15,9 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestHousekeepingEndsExceptions moves the clock past the last day of an
-// exception: without an upload, what it ignored is reopened, with a line in its
-// trail, and not before.
+// TestHousekeepingEndsExceptions advances the clock past the last day of an exception. Only then,
+// and without an upload, its findings are reopened with a triage event.
 func TestHousekeepingEndsExceptions(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

@@ -20,14 +20,14 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// restarted is a server of a data folder that is started again and again.
+// restarted is a server that is repeatedly started on one data directory.
 type restarted struct {
 	t       *testing.T
 	storage config.Storage
 	log     *programtest.Output
 }
 
-// serve runs a server, hands it to do, and stops it as a signal would.
+// serve runs a server, calls do, and stops the server as a signal would.
 func (r *restarted) serve(do func(c *api.Client, deployment string)) {
 	r.t.Helper()
 	ctx, stop := context.WithCancel(r.t.Context())
@@ -49,7 +49,7 @@ func (r *restarted) serve(do func(c *api.Client, deployment string)) {
 	}
 }
 
-// reports imports findings and has them listed: as many as there are then.
+// reports imports n findings, if any, and checks that want findings are listed.
 func (r *restarted) reports(n int, path string, want int) {
 	r.t.Helper()
 	r.serve(func(c *api.Client, deployment string) {
@@ -75,7 +75,7 @@ func (r *restarted) reports(n int, path string, want int) {
 	})
 }
 
-// said reports whether the last server read the index from its checkpoint.
+// said checks whether the last server loaded the index from its checkpoint.
 func (r *restarted) said(want bool) {
 	r.t.Helper()
 	if got := strings.Contains(r.log.String(), "index read from its checkpoint"); got != want {
@@ -83,8 +83,8 @@ func (r *restarted) said(want bool) {
 	}
 }
 
-// A server that was stopped goes on from the checkpoint that it wrote, whatever
-// others wrote meanwhile.
+// TestAServerStartsFromItsCheckpoint checks that a stopped server resumes from its checkpoint,
+// regardless of writes by others in the meantime.
 func TestAServerStartsFromItsCheckpoint(t *testing.T) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestAServerStartsFromItsCheckpoint(t *testing.T) {
 	}
 }
 
-// After a backup was restored, and the database has come to the same version by
-// other writes, the checkpoint of what was before is not believed.
+// TestARestoredBackupIsNotMixedWithAnOlderCheckpoint restores a backup and writes until the
+// database has the same version as before. The checkpoint of the earlier state must not be used.
 func TestARestoredBackupIsNotMixedWithAnOlderCheckpoint(t *testing.T) {
 	r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
 	r.reports(checkpointFrom, "kept", checkpointFrom)
@@ -132,8 +132,8 @@ func TestARestoredBackupIsNotMixedWithAnOlderCheckpoint(t *testing.T) {
 	r.said(true)
 }
 
-// A deployment that is deleted leaves no file that tells what was found in it, whether
-// a server has it in memory or none runs.
+// TestADeletedDeploymentLeavesNoCheckpoint checks that the checkpoint of a deleted deployment is
+// removed, with and without a running server.
 func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
 	for _, serving := range []bool{false, true} {
 		r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
@@ -170,8 +170,8 @@ func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
 	}
 }
 
-// TestAServerThatWasOnlyWrittenToLeavesACheckpoint: nobody asks for a finding before the server is
-// stopped, and the next one does not read them all from the database.
+// TestAServerThatWasOnlyWrittenToLeavesACheckpoint checks that a server without read requests
+// writes a checkpoint, so that the next one does not read all findings from the database.
 func TestAServerThatWasOnlyWrittenToLeavesACheckpoint(t *testing.T) {
 	r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
 	r.serve(func(c *api.Client, deployment string) {
@@ -185,7 +185,8 @@ func TestAServerThatWasOnlyWrittenToLeavesACheckpoint(t *testing.T) {
 	r.said(true)
 }
 
-// TestTwoServersOnOneFolder: each answers with what the other stored, at once.
+// TestTwoServersOnOneFolder checks that each server immediately returns findings stored by the
+// other.
 func TestTwoServersOnOneFolder(t *testing.T) {
 	storage := config.Storage{Data: t.TempDir()}
 	one, other := &restarted{t: t, storage: storage}, &restarted{t: t, storage: storage}
@@ -208,7 +209,7 @@ func TestTwoServersOnOneFolder(t *testing.T) {
 	})
 }
 
-// await waits until the log of the server that runs says something.
+// await waits until the log of the running server contains a text.
 func (r *restarted) await(text string) {
 	r.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.log.String(), text); time.Sleep(10 * time.Millisecond) {

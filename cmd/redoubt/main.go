@@ -1,8 +1,7 @@
-// Command redoubt is the whole platform in one binary: the server, and the
-// commands that manage it beside or without one.
+// Command redoubt is the whole platform in one binary: the server and the commands that manage it.
 //
-// This package connects the other packages. The commands are in internal/cli, admin,
-// updater and embedded. service.go is what serve and demo share.
+// This package connects the other packages. The commands are in internal/cli, admin, updater and
+// embedded. service.go contains the code shared by serve and demo.
 package main
 
 import (
@@ -85,8 +84,8 @@ func newParser(grammar *commandLine, options ...kong.Option) (*kong.Kong, error)
 	)...)
 }
 
-// run executes one command line and returns its exit code: 0 for success, 1
-// when the command failed, 2 when the line itself is wrong.
+// run executes one command line and returns its exit code: 0 for success, 1 when the command
+// failed, 2 when the command line is invalid.
 func run(args []string) int {
 	exit, exited := 0, false
 	parser, err := newParser(&commandLine{}, kong.Exit(func(code int) { exit, exited = code, true }))
@@ -106,7 +105,7 @@ func run(args []string) int {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // who asks a second time does not wait: the process ends at once
+	context.AfterFunc(ctx, stop) // a second signal terminates immediately
 	a := &command.App{
 		Ctx: ctx, Out: &command.Printable{To: os.Stdout}, Err: &command.Printable{To: os.Stderr}, Clock: time.Now,
 		Getenv: os.Getenv, Environ: os.Environ, OpenBeside: openBeside,
@@ -124,7 +123,7 @@ func run(args []string) int {
 	return 0
 }
 
-// formats names what can be imported.
+// formats returns the names of the import formats.
 func formats() string {
 	var words []string
 	for _, f := range report.Formats() {
@@ -133,7 +132,7 @@ func formats() string {
 	return strings.Join(words, ", ")
 }
 
-// printError prints an error for a person, each bad field on a line of its own.
+// printError prints an error, with each invalid field on a separate line.
 func printError(err error, code int) int {
 	out := &command.Printable{To: os.Stderr}
 	var invalid *model.InvalidError

@@ -17,7 +17,7 @@ type mcpCmd struct {
 	Token config.Secret `help:"Token with the scope web_api; that of redoubt login by default, better given as a variable. With read_only the assistant can change nothing." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`
 }
 
-// Run answers an assistant on standard input and output until it hangs up.
+// Run serves an assistant on standard input and output until its end.
 func (c mcpCmd) Run(a *command.App) error {
 	client, me, err := webapi.Reach{URL: c.URL, Token: c.Token}.SignIn(a)
 	if err != nil {
@@ -31,10 +31,10 @@ func (c mcpCmd) Run(a *command.App) error {
 	if err := server.Run(a.Ctx, mcp.Stdio(os.Stdin, os.Stdout)); a.Ctx.Err() == nil {
 		return err
 	}
-	return nil // somebody stopped it
+	return nil // canceled by the user
 }
 
-// mayWrite reports whether the server would take writes of a token.
+// mayWrite reports whether the server accepts writes with a token.
 func mayWrite(me *api.MeResponse) bool {
 	return !slices.Contains(me.Token.Scopes, "read_only") && (me.User == nil || me.User.Role != "viewer")
 }

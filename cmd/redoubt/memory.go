@@ -8,9 +8,9 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// ownMemory is how many bytes of memory the process may take: see memoryOf. Where nobody
-// limited Go's own, it is limited to nine tenths of that, so that what is not collected
-// yet never costs the process its life; the rest is for what is mapped and for others.
+// ownMemory returns the memory limit of the process in bytes (see memoryOf). Unless a Go memory
+// limit is set, it sets one of nine tenths of that, so that uncollected garbage cannot exceed the
+// limit. The rest is for mapped files and other processes.
 var ownMemory = sync.OnceValue(func() int64 {
 	limit := debug.SetMemoryLimit(-1)
 	memory := memoryOf(limit, memlimit.FromSystem, memlimit.FromCgroup)
@@ -18,17 +18,17 @@ var ownMemory = sync.OnceValue(func() int64 {
 		debug.SetMemoryLimit(memory / 10 * 9)
 	}
 	if set := debug.SetGCPercent(gcPercent); set != 100 {
-		debug.SetGCPercent(set) // by GOGC
+		debug.SetGCPercent(set) // restore the value of GOGC
 	}
 	return memory
 })
 
-// gcPercent lets the heap grow by half of what is in use before it is collected, Go's own
-// default is by all of it: an upload takes a quarter less memory so.
+// gcPercent is half of Go's default. It lets the heap grow by half before a collection, which
+// reduces the memory of an upload by a quarter.
 const gcPercent = 50
 
-// memoryOf is Go's limit (GOMEMLIMIT) where there is one, else the least that is told, as
-// what the machine has and what its control group gives a container, else 4 GiB.
+// memoryOf returns Go's memory limit (GOMEMLIMIT) if set. Otherwise it returns the minimum of the
+// given limits, such as those of the machine and of the control group, or else 4 GiB.
 func memoryOf(limit int64, told ...func() (uint64, error)) int64 {
 	if limit != math.MaxInt64 {
 		return limit

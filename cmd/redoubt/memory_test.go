@@ -31,11 +31,11 @@ func TestMemoryOfAProcess(t *testing.T) {
 	}
 }
 
-// TestMemoryIsLimited: a server that starts limits what Go takes, once.
+// TestMemoryIsLimited checks that a starting server sets Go's memory limit, once.
 func TestMemoryIsLimited(t *testing.T) {
 	memory := ownMemory()
 	limit := debug.SetMemoryLimit(-1)
-	if limit != memory && limit != memory/10*9 { // GOMEMLIMIT, or nobody limited it
+	if limit != memory && limit != memory/10*9 { // GOMEMLIMIT, or the default
 		t.Errorf("of %d bytes Go may take %d", memory, limit)
 	}
 	if again := ownMemory(); again != memory || debug.SetMemoryLimit(-1) != limit {

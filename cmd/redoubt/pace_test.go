@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// paced serves h at a pace that a test can wait for, and returns a connection.
+// paced serves h at a pace suitable for tests, and returns a connection.
 func paced(t *testing.T, h http.HandlerFunc) net.Conn {
 	t.Helper()
 	srv := httptest.NewServer(pace{clock: time.Now, grace: 200 * time.Millisecond, second: 1 << 20}.handler(h))
@@ -49,7 +49,7 @@ func TestUnreadAnswerIsCutOff(t *testing.T) {
 	failed := make(chan error, 1)
 	conn := paced(t, func(w http.ResponseWriter, _ *http.Request) {
 		chunk := []byte(strings.Repeat("x", 1<<16))
-		for range 1 << 12 { // more than all buffers on the way hold
+		for range 1 << 12 { // exceeds all buffers
 			if _, err := w.Write(chunk); err != nil {
 				failed <- err
 				return
@@ -63,8 +63,8 @@ func TestUnreadAnswerIsCutOff(t *testing.T) {
 	}
 }
 
-// TestWorkIsNotPaced: neither the time that a request is worked on after its
-// body was read, nor that between two requests, counts.
+// TestWorkIsNotPaced checks that neither the time of processing after the body was read nor the
+// time between requests counts.
 func TestWorkIsNotPaced(t *testing.T) {
 	conn := paced(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -94,8 +94,7 @@ func TestWorkIsNotPaced(t *testing.T) {
 	}
 }
 
-// outlast waits until the server has cut off somebody who fell silent after
-// the call.
+// outlast waits until the server has disconnected a client that became silent after the call.
 func outlast(t *testing.T, server string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server)
@@ -105,11 +104,11 @@ func outlast(t *testing.T, server string) {
 	}
 	defer conn.Close()
 	fmt.Fprint(conn, "POST /silent HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc")
-	_, _ = io.Copy(io.Discard, conn) // ends with the connection, however that is told
+	_, _ = io.Copy(io.Discard, conn) // ends with the connection, with or without an error
 }
 
-// TestASlowServerIsNoSlowClient: a body that arrived is read to its end, however long the
-// server works between two reads.
+// TestASlowServerIsNoSlowClient checks that a received body is read to its end, regardless of
+// pauses of the server between reads.
 func TestASlowServerIsNoSlowClient(t *testing.T) {
 	conn := paced(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/silent" {
@@ -139,7 +138,8 @@ func TestASlowServerIsNoSlowClient(t *testing.T) {
 	}
 }
 
-// TestASlowClientIsCutOffByItsOwnTime: pauses of the client add up, beside those of the server.
+// TestASlowClientIsCutOffByItsOwnTime checks that pauses of the client are added up, excluding
+// those of the server.
 func TestASlowClientIsCutOffByItsOwnTime(t *testing.T) {
 	done := make(chan error, 1)
 	conn := paced(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -155,7 +155,7 @@ func TestASlowClientIsCutOffByItsOwnTime(t *testing.T) {
 			}
 			return
 		case <-time.After(20 * time.Millisecond):
-			fmt.Fprint(conn, "x") // an error is that of a connection that was cut off
+			fmt.Fprint(conn, "x") // fails once the connection is closed
 		}
 	}
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// hostile is what no terminal may get: it clears the screen, begins a sequence
-// in 8 bits, turns text around, and makes a row of its own.
+// hostile must not reach a terminal unchanged: it clears the screen, contains 8-bit control
+// sequences, reverses text, and forges a row.
 const hostile = "x\x1b[2Jy\u009b2Jz\u202eu\nforged row"
 
-// seedHostile stores it wherever the store takes it, however it got there.
+// seedHostile stores the text in all fields that accept it.
 func seedHostile(t *testing.T, st *store.Store) {
 	ctx := t.Context()
 	d, err := st.CreateDeployment(ctx, "acme", hostile, storetest.Actor)
@@ -55,8 +55,8 @@ func seedHostile(t *testing.T, st *store.Store) {
 	}
 }
 
-// TestListsObeyNothingThatIsStored runs every command that lists what people,
-// scanners and reports named, as main does.
+// TestListsObeyNothingThatIsStored runs every command that lists names from users, scanners and
+// reports, as main does.
 func TestListsObeyNothingThatIsStored(t *testing.T) {
 	storage := config.Storage{Data: storetest.Empty(t, "sqlite").Dir}
 	var out bytes.Buffer
@@ -83,7 +83,7 @@ func TestListsObeyNothingThatIsStored(t *testing.T) {
 		if err := a.End(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !strings.Contains(out.String(), `\u001b[2J`) && name != "project list" { // the store takes no such tag
+		if !strings.Contains(out.String(), `\u001b[2J`) && name != "project list" { // the store rejects such a tag
 			t.Errorf("%s does not show what is there:\n%q", name, out.String())
 		}
 		for line := range strings.Lines(out.String()) {

@@ -16,7 +16,7 @@ import (
 
 const referenceFile = "../../docs/reference/cli.md"
 
-// model is the command line as users see it.
+// commandTree returns the command line as users see it.
 func commandTree(t *testing.T) *kong.Node {
 	t.Helper()
 	parser, err := newParser(&commandLine{})
@@ -53,7 +53,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 	}
 }
 
-// writeReference writes the section of a noun with its verbs. Common flags have their own section.
+// writeReference writes the section of a noun with its verbs. Common flags have a separate section.
 func writeReference(out *strings.Builder, node *kong.Node, common []*kong.Flag) {
 	if node.Hidden {
 		return
@@ -100,7 +100,8 @@ func referenceRow(name, help, environment string) string {
 	return fmt.Sprintf("| `%s` | %s |", cell(name), cell(help+environment))
 }
 
-// TestNounsDiffer: the help lists each noun once, and no two names differ only by a plural s.
+// TestNounsDiffer checks that the help lists each noun once, and that no two names differ only by a
+// plural s.
 func TestNounsDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for _, node := range commandTree(t).Children {

@@ -23,8 +23,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// lateServer is a server whose clock a test moves on, with a project whose repository a
-// runner can fetch.
+// lateServer is a server with an adjustable clock and a project with a repository for runners.
 type lateServer struct {
 	*testing.T
 	service *service
@@ -71,7 +70,7 @@ func (l *lateServer) Update(write func(ctx context.Context, tx *store.Tx) error)
 	l.must(l.service.store.Update(l.Context(), l.d.ID, storetest.Actor, write))
 }
 
-// run is how the only run stands.
+// run returns the only run.
 func (l *lateServer) run() (r model.Run) {
 	l.Helper()
 	l.must(l.service.store.View(l.Context(), l.d.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -84,7 +83,7 @@ func (l *lateServer) run() (r model.Run) {
 	return r
 }
 
-// await waits until the run stands as it is to.
+// await waits until the run satisfies a condition.
 func (l *lateServer) await(what string, is func(model.Run) bool) {
 	l.Helper()
 	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -95,7 +94,7 @@ func (l *lateServer) await(what string, is func(model.Run) bool) {
 	l.Fatalf("the run was never %s: %+v", what, l.run())
 }
 
-// startRunner starts a runner that scans with a program of the test's.
+// startRunner starts a runner with a shell script as the scanner.
 func (l *lateServer) startRunner(name, scanner string) *exec.Cmd {
 	l.Helper()
 	program := filepath.Join(l.home, name+"-semgrep")
@@ -108,8 +107,8 @@ func (l *lateServer) startRunner(name, scanner string) *exec.Cmd {
 	return cmd
 }
 
-// TestAnotherRunnerTakesOver the run of one that was killed in a scan, which leaves no
-// credential where it worked.
+// TestAnotherRunnerTakesOver checks that another runner takes over the run of one that was killed
+// during a scan. The killed runner leaves no credential on disk.
 func TestAnotherRunnerTakesOver(t *testing.T) {
 	l := newLateServer(t)
 	root, work := filepath.Join(l.home, "host"), filepath.Join(l.home, "work")
@@ -161,7 +160,8 @@ func TestAnotherRunnerTakesOver(t *testing.T) {
 	l.ahead.Add(int64(model.RunBackoff(1) + time.Second))
 	l.await("taken over", func(r model.Run) bool { return r.State.Ended() })
 	r := l.run()
-	if r.Attempt != 2 || r.State != model.RunDone && r.Failure != model.RunScanner { // what the test's program says is no scan
+	// The test's script produces no valid scan.
+	if r.Attempt != 2 || r.State != model.RunDone && r.Failure != model.RunScanner {
 		t.Errorf("taken over, the run is %+v", r)
 	}
 	if answer, err := http.Get(l.url + "/readyz"); err != nil || errors.Join(answer.Body.Close()) != nil {

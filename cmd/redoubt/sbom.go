@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// exportSBOM is the work of an export job: it reads one state of the deployment
-// and writes the document. What another try cannot mend ends the job.
+// exportSBOM returns the work of an export job: it reads one state of the deployment and writes the
+// document. Errors that a retry cannot solve are permanent.
 func exportSBOM(a *command.App, st *store.Store) queue.Work {
 	return func(ctx context.Context, j model.Job) (result []byte, mediaType string, err error) {
 		var request model.SBOMRequest
@@ -38,11 +38,11 @@ func exportSBOM(a *command.App, st *store.Store) queue.Work {
 	}
 }
 
-// exportBeside exports bills of materials in this process, beside a database, until the
-// command ends.
+// exportBeside runs export jobs in this process, for commands without a server, until the command
+// ends.
 func exportBeside(a *command.App, st *store.Store) {
 	ctx, stop := context.WithCancel(a.Ctx)
-	quiet := slog.New(slog.DiscardHandler) // the command prints why an export failed
+	quiet := slog.New(slog.DiscardHandler) // the command prints the reason of a failed export
 	kinds := map[string]queue.Kind{dependencies.SBOMJob: {Work: exportSBOM(a, st)}}
 	q := queue.New(st, kinds, queue.Options{Clock: a.Clock, Logger: quiet})
 	st.OnQueued(q.Wake)

@@ -24,9 +24,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// supplyChain is what a bill of materials may change of a project: a line for each
-// dependency, edge and unresolved finding. The transitivity is the closest of all
-// lockfiles: a bill of materials has no other.
+// supplyChain returns the data of a project that a bill of materials can change: a line for each
+// dependency, edge and unresolved finding. The transitivity is the closest one in all lockfiles,
+// because a bill of materials has only one.
 func (p *player) supplyChain(t *testing.T, project string) (dependencies, findings []string) {
 	t.Helper()
 	err := p.service.store.View(t.Context(), p.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -81,7 +81,7 @@ func (p *player) bill(t *testing.T, r model.SBOMRequest, project string) (doc []
 	return doc
 }
 
-// importBill hands a document in as the whole of a project's primary branch.
+// importBill imports a document as a full scan of a project's primary branch.
 func (p *player) importBill(t *testing.T, project string, doc []byte) {
 	t.Helper()
 	_, err := p.clients[""].ImportReports(t.Context(), p.deployment.Slug, api.ImportQuery{Project: project, Ref: "main", Full: true}, []api.File{{Name: "bom", Data: doc}})
@@ -90,7 +90,7 @@ func (p *player) importBill(t *testing.T, project string, doc []byte) {
 	}
 }
 
-// scannedByTrivy is a bill of materials of a scanner, whose findings no advisory knows.
+// scannedByTrivy is a scanner's bill of materials with findings that are not in the advisories.
 const scannedByTrivy = `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":{"tools":{"components":[{"type":"application","name":"trivy","version":"0.60"}]}},
 	"components":[{"type":"application","bom-ref":"lock","name":"yarn.lock"},
 		{"type":"library","bom-ref":"a","name":"a","version":"1.0.0","purl":"pkg:npm/a@1.0.0","supplier":{"name":"Acme"}},
@@ -98,8 +98,7 @@ const scannedByTrivy = `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":
 	"dependencies":[{"ref":"lock","dependsOn":["a"]},{"ref":"a","dependsOn":["b"]}],
 	"vulnerabilities":[{"id":"CVE-2099-1","ratings":[{"severity":"high"}],"affects":[{"ref":"b"}]}]}`
 
-// vulnerable lists which advisories speak of which package versions in which
-// lockfiles of a project, whoever found that.
+// vulnerable lists the advisories of package versions and lockfiles of a project, from all sources.
 func (p *player) vulnerable(t *testing.T, project string) (list []string) {
 	t.Helper()
 	err := p.service.store.View(t.Context(), p.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -148,8 +147,8 @@ func namesOf(subjects []model.Subject) (names []string) {
 	return slices.Compact(names)
 }
 
-// TestBillsOfTheDemoComeBack imports bills of materials where they came from, which
-// changes nothing, and into new projects, which have the same dependencies then.
+// TestBillsOfTheDemoComeBack imports exported bills of materials into their projects, which changes
+// nothing, and into new projects, which then have the same dependencies.
 func TestBillsOfTheDemoComeBack(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) { billsComeBack(t, storetest.Empty(t, engine)) })
@@ -187,7 +186,7 @@ func billsComeBack(t *testing.T, at store.Config) {
 			advised := func(where string) {
 				t.Helper()
 				want := vulnerable
-				if where != project { // where there are no findings but those of the advisories
+				if where != project { // new projects only have findings of the advisories
 					want = slices.DeleteFunc(slices.Clone(want), func(s string) bool { return !strings.Contains(s, ": advisories ") })
 				}
 				if diff := gocmp.Diff(want, p.vulnerable(t, where), cmpopts.EquateEmpty()); diff != "" {

@@ -27,7 +27,7 @@ type serveCmd struct {
 	LogFormat string `help:"Log format: json or text." enum:"json,text" default:"json" env:"REDOUBT_LOG_FORMAT"`
 }
 
-// Run serves until it is told to stop.
+// Run serves until the context is canceled.
 func (c serveCmd) Run(a *command.App) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (c serveCmd) Run(a *command.App) error {
 	return errors.Join(c.serve(a, st), st.Close())
 }
 
-// seconds writes durations as the number of seconds that log tools expect.
+// seconds converts durations to seconds, as log tools expect.
 func seconds(_ []string, attr slog.Attr) slog.Attr {
 	if attr.Value.Kind() == slog.KindDuration {
 		attr.Value = slog.Float64Value(attr.Value.Duration().Seconds())
@@ -54,7 +54,7 @@ func seconds(_ []string, attr slog.Attr) slog.Attr {
 	return attr
 }
 
-// isLoopback reports whether only programs on this machine reach a host.
+// isLoopback reports whether a host is reachable from this machine only.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -67,7 +67,7 @@ func (c serveCmd) serve(a *command.App, st *store.Store) error {
 	}
 	s.startIndex(a)
 	s.checkFile(a.Ctx)
-	// who comes now waits a moment
+	// connections are accepted from here on, and wait until the server is ready
 	a.Log.Info("redoubt answers", "url", s.baseURL(), "version", about.Version, "store", st.Engine())
 	if host, _, err := net.SplitHostPort(c.Addr); err == nil && c.PublicURL == "" && !isLoopback(host) {
 		a.Log.Warn("links in answers and messages start with the address that is listened on where a client uses another "+
@@ -77,20 +77,18 @@ func (c serveCmd) serve(a *command.App, st *store.Store) error {
 	return s.run(a, func() error { return steps.tell(a) })
 }
 
-// starting is what a start has to write and to tell, step by step: where the
-// database takes no writes the server answers all the same, and goes on with the
-// step that failed once it does.
+// starting contains the remaining steps of a start that write to the database or print once. While
+// the database accepts no writes, the server still runs and retries the failed step.
 type starting struct {
 	serveCmd
 	service *service
-	first   *ready // nil until the first deployment is looked for
+	first   *ready // nil until the first deployment was searched for
 	told    bool
-	setup   *string // nil until a link was made, or found to be no longer needed
+	setup   *string // nil until a link was created or found unnecessary
 }
 
-// tell does the steps that are not done yet. Of several servers that start at once
-// one does so after the other, or each would take the first token for one that nobody
-// was told.
+// tell executes the remaining steps. Concurrently starting servers execute them one after another.
+// Otherwise, a server would replace a first token that another one is about to print.
 func (s *starting) tell(a *command.App) error {
 	return s.service.store.Exclusive(a.Ctx, func(context.Context) error { return s.steps(a) })
 }
@@ -124,7 +122,7 @@ func (s *starting) steps(a *command.App) error {
 	return markTokenShown(a, st)
 }
 
-// writeReady writes the ready file, if one is asked for.
+// writeReady writes the ready file, if configured.
 func (s *starting) writeReady(a *command.App, st *store.Store, base string) (err error) {
 	if s.ReadyFile == "" {
 		return nil
@@ -144,18 +142,18 @@ func (s *starting) writeReady(a *command.App, st *store.Store, base string) (err
 	return nil
 }
 
-// ready is the content of the ready file: all that a script needs to start.
+// ready is the content of the ready file, for scripts that use the server.
 type ready struct {
 	BaseURL        string `json:"base_url"`
 	DeploymentID   string `json:"deployment_id"`
 	DeploymentSlug string `json:"deployment_slug"`
 	Token          string `json:"token"`
-	SetupURL       string `json:"setup_url,omitempty"`   // makes the first admin, once
-	SignInURL      string `json:"sign_in_url,omitempty"` // of the demo: signs its admin in, once
+	SetupURL       string `json:"setup_url,omitempty"`   // creates the first admin, once
+	SignInURL      string `json:"sign_in_url,omitempty"` // of the demo: signs in its admin, once
 }
 
-// announce prints what is told once to who started the server. Where there is a
-// ready file it is told there alone: what a service prints is kept in logs.
+// announce prints the first token and the setup link. They are not printed if there is a ready
+// file, because the output of a service is usually stored in logs.
 func (r ready) announce(w io.Writer) {
 	if r.Token != "" {
 		fmt.Fprintf(w, "Deployment %q was made. Its token, shown this once:\n\n    %s\n\n", r.DeploymentSlug, r.Token)
@@ -173,11 +171,11 @@ func (r ready) write(s *service, file string) error {
 	return s.writeReadyFile(file, append(text, '\n'))
 }
 
-// setupFor is how long the setup link of a start is good for.
+// setupFor is the validity of the setup link of a start.
 const setupFor = 24 * time.Hour
 
-// setupLink makes a link for the first admin of the deployment; none where there
-// is one already.
+// setupLink creates a link for the first admin of the deployment, or returns "" if there is an
+// admin.
 func (c serveCmd) setupLink(a *command.App, st *store.Store, base string) (string, error) {
 	d, err := command.Tenant{Deployment: c.Deployment}.Find(a.Ctx, st)
 	if errors.Is(err, model.ErrUnavailable) {
@@ -197,17 +195,16 @@ func (c serveCmd) setupLink(a *command.App, st *store.Store, base string) (strin
 	return admin.NewLink(a, st, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}, setupFor, base)
 }
 
-// untoldToken is the setting that names the deployment and the first token of a
-// server until somebody was told that token: it is written together with them, so
-// that a start which was killed in between leaves word for the next one.
+// untoldToken is the setting with the slug of the first deployment until its token was printed. It
+// is written together with the token, so that the start after a killed one prints a new token.
 const untoldToken = "untold first token"
 
-// firstTokenName is that of the token that the first start prints.
+// firstTokenName is the name of the token that the first start prints.
 const firstTokenName = "first token"
 
-// firstStart makes the first deployment and its token in one transaction where
-// there is none yet. A token that an earlier start made and was killed before it
-// could tell it is revoked, and another one made. Else it returns an empty ready.
+// firstStart creates the first deployment and its token in one transaction, if there is no
+// deployment. If an earlier start was killed before it printed its token, that token is replaced.
+// Otherwise it returns an empty ready.
 func (c serveCmd) firstStart(a *command.App, st *store.Store) (r ready, err error) {
 	untold, err := st.StoredSetting(a.Ctx, untoldToken)
 	if err != nil && !errors.Is(err, model.ErrNotFound) {
@@ -230,8 +227,8 @@ func (c serveCmd) firstStart(a *command.App, st *store.Store) (r ready, err erro
 	return r, err
 }
 
-// firstTokenAgain makes the first token of a deployment anew; none where the
-// deployment is gone.
+// firstTokenAgain replaces the first token of a deployment. It returns an empty ready if the
+// deployment was deleted.
 func (c serveCmd) firstTokenAgain(a *command.App, st *store.Store, deployment string) (ready, error) {
 	d, err := st.Deployment(a.Ctx, deployment)
 	if errors.Is(err, model.ErrNotFound) {
@@ -243,7 +240,7 @@ func (c serveCmd) firstTokenAgain(a *command.App, st *store.Store, deployment st
 	return newToken(a, st, d, firstTokenName)
 }
 
-// markTokenShown notes that the first token is somebody's by now.
+// markTokenShown records that the first token was printed.
 func markTokenShown(a *command.App, st *store.Store) error {
 	untold, err := st.StoredSetting(a.Ctx, untoldToken)
 	if errors.Is(err, model.ErrNotFound) || err == nil && len(untold) == 0 {
@@ -255,8 +252,7 @@ func markTokenShown(a *command.App, st *store.Store) error {
 	return st.PutSetting(a.Ctx, untoldToken, nil)
 }
 
-// newToken makes a token that opens everything there is to a client, in place of
-// the one of that name, which is revoked.
+// newToken creates a token with all client scopes. It revokes the previous token with that name.
 func newToken(a *command.App, st *store.Store, d model.Deployment, name string) (r ready, err error) {
 	err = st.Update(a.Ctx, d.ID, a.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		tokens, err := tx.Tokens(ctx)
@@ -281,11 +277,11 @@ func mintFor(ctx context.Context, tx *store.Tx, name string) (ready, error) {
 	return ready{DeploymentID: fmt.Sprint(d.ID), DeploymentSlug: d.Slug, Token: token}, err
 }
 
-// readyTokenName is that of the token in the ready file of a later start.
+// readyTokenName is the name of the token in the ready file of later starts.
 const readyTokenName = "ready file"
 
-// readyToken makes a new token for the ready file: those made before cannot be
-// shown again. The one of the start before is revoked.
+// readyToken creates a new token for the ready file, because earlier ones cannot be shown again. It
+// revokes the token of the previous start.
 func readyToken(a *command.App, st *store.Store, slug string) (ready, error) {
 	d, err := command.Tenant{Deployment: slug}.Find(a.Ctx, st)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Without a ready file, the first start tells what is told once.
+// TestTheFirstStartTellsTokenAndLink checks the output of a first start without a ready file.
 func TestTheFirstStartTellsTokenAndLink(t *testing.T) {
 	var out strings.Builder
 	ready{DeploymentSlug: "acme", Token: "rdt_x", SetupURL: "http://127.0.0.1:8080/setup/code"}.announce(&out)

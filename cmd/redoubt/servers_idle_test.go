@@ -22,19 +22,18 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// idleFor is how long statements of servers are counted that nobody asks anything.
+// idleFor is the time during which statements of idle servers are counted.
 const idleFor = 5 * time.Second
 
-// idleServers are servers of one database with every feature on, and what counts their
-// statements.
+// idleServers are servers of one database with all features enabled and counted statements.
 type idleServers struct {
 	*several
 	count    func() int
 	receiver *httptest.Server
-	got      chan struct{} // a message came to the receiver
+	got      chan struct{} // receives when a message arrives
 }
 
-// newIdle starts n servers with every feature on and one tenant.
+// newIdle starts n servers with all features enabled and one tenant.
 func newIdle(t *testing.T, engine string, n int, flags ...string) *idleServers {
 	t.Helper()
 	s := &idleServers{several: &several{t: t}, got: make(chan struct{}, 100)}
@@ -90,10 +89,10 @@ func newIdle(t *testing.T, engine string, n int, flags ...string) *idleServers {
 	return s
 }
 
-// intoAPI imports into the project with a rule of notifications.
+// intoAPI imports into the project with a notification rule.
 var intoAPI = api.ImportQuery{Project: "acme/api", Ref: "main"}
 
-// furnish makes a project with a schedule, a connection and a rule of notifications.
+// furnish creates a project with a schedule, a connection and a notification rule.
 func (s *idleServers) furnish() {
 	s.t.Helper()
 	c, ctx := s.at(0), s.t.Context()
@@ -113,7 +112,7 @@ func (s *idleServers) furnish() {
 	}
 }
 
-// settle waits until what a start begins is over.
+// settle waits until the work of a start is completed.
 func (s *idleServers) settle(most int) {
 	s.t.Helper()
 	for range 12 {
@@ -126,7 +125,7 @@ func (s *idleServers) settle(most int) {
 	s.t.Fatalf("the servers do not come to rest:\n%s", s.nodes[0].said)
 }
 
-// scanFails stores a scan that failed, as another process.
+// scanFails stores a failed scan as another process would.
 func (s *idleServers) scanFails() {
 	s.t.Helper()
 	a := &command.App{Ctx: s.t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
@@ -145,8 +144,8 @@ func (s *idleServers) scanFails() {
 	}
 }
 
-// TestIdleServersAskLittle: one a second at most with every feature on, of each server; and less
-// where three share a database.
+// TestIdleServersAskLittle checks that an idle server with all features enabled executes at most
+// one statement per second, and fewer if three servers share a database.
 func TestIdleServersAskLittle(t *testing.T) {
 	for name, c := range map[string]struct {
 		engine  string
@@ -159,14 +158,14 @@ func TestIdleServersAskLittle(t *testing.T) {
 		"three on one postgres":            {"postgres", 3, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.engine != "sqlite" { // whose servers are counted by a variable of the environment
+			if c.engine != "sqlite" { // SQLite statements are counted through an environment variable
 				t.Parallel()
 			}
 			s := newIdle(t, c.engine, c.servers, c.flags...)
 			most := c.servers * int(idleFor/time.Second)
 			s.settle(most)
 			var asked []int
-			for range 3 { // what is done once a minute may fall into one of them
+			for range 3 { // one of them may include periodic work of each minute
 				before := s.count()
 				time.Sleep(idleFor)
 				asked = append(asked, s.count()-before)
@@ -181,14 +180,14 @@ func TestIdleServersAskLittle(t *testing.T) {
 	}
 }
 
-// TestEventsAreActedOnAtOnce: within a second where the process committed the event itself or
-// is notified, and within three seconds otherwise.
+// TestEventsAreActedOnAtOnce checks that an event is processed within a second if the process
+// committed it or is notified, and within three seconds otherwise.
 func TestEventsAreActedOnAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		engine string
 		flags  []string
 		within time.Duration
-		other  bool // the event is another process's
+		other  bool // the event is from another process
 	}{
 		"sqlite":                           {"sqlite", nil, time.Second, false},
 		"sqlite, of another process":       {"sqlite", nil, 3 * time.Second, true},

@@ -20,9 +20,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// balancer is a reverse proxy as people put before several servers: it asks each for
-// /readyz every so often, sends requests to those that are ready in turn, on connections
-// that it keeps, and tries nothing twice.
+// balancer is a typical reverse proxy before several servers. It polls /readyz and distributes
+// requests over the ready servers on persistent connections, without retries.
 type balancer struct {
 	*httptest.Server
 	backends []*backend
@@ -38,7 +37,7 @@ type backend struct {
 	taken   atomic.Int64 // requests
 }
 
-// lookAfter is how often the balancer looks after the servers.
+// lookAfter is the polling interval of the balancer.
 const lookAfter = 100 * time.Millisecond
 
 func newBalancer(t *testing.T, nodes []*node) *balancer {
@@ -84,7 +83,7 @@ func (b *balancer) fails(format string, args ...any) {
 	b.failed = append(b.failed, fmt.Sprintf(format, args...))
 }
 
-// ServeHTTP passes a request on to the next server that is ready.
+// ServeHTTP forwards a request to the next ready server.
 func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for range b.backends {
 		one := b.backends[int(b.next.Add(1))%len(b.backends)]
@@ -98,7 +97,7 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusServiceUnavailable)
 }
 
-// waits until the balancer sends requests to so many servers.
+// waits waits until the balancer uses the given number of servers.
 func (b *balancer) waits(t *testing.T, ready int) {
 	t.Helper()
 	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -115,8 +114,8 @@ func (b *balancer) waits(t *testing.T, ready int) {
 	t.Fatalf("the proxy never knows of %d servers", ready)
 }
 
-// TestRollingRestart stops and starts three servers one after the other, under people who
-// read, import and decide through a proxy: no request fails, and nothing is lost.
+// TestRollingRestart restarts three servers one after another while clients read, import and triage
+// through a proxy. No request fails and no data is lost.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	s := newSeveral(t, "--drain", "3s")
@@ -180,8 +179,8 @@ func TestRollingRestart(t *testing.T) {
 		b.backends[0].taken.Load(), b.backends[1].taken.Load(), b.backends[2].taken.Load())
 }
 
-// TestASecondSignalEndsAtOnce asks a server twice that answers on for five minutes after
-// the first: who asks again does not wait.
+// TestASecondSignalEndsAtOnce sends two signals to a server with a grace period of five minutes.
+// The second one terminates it immediately.
 func TestASecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	n := &node{t: t, url: "http://" + freeAddress(t), flags: []string{"--data", t.TempDir(), "--deployment", "acme", "--drain", "5m"}}

@@ -28,7 +28,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// node is one of several servers of a database: a process with an address that it keeps.
+// node is one of several servers of a database: a process with a fixed address.
 type node struct {
 	t      *testing.T
 	url    string
@@ -36,10 +36,10 @@ type node struct {
 	server *exec.Cmd
 	ended  chan error
 	said   *programtest.Output
-	told   programtest.Output // what is told once, at a first start
+	told   programtest.Output // standard output of the first start
 }
 
-// freeAddress finds an address that nobody listens on.
+// freeAddress returns an unused address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// start runs the server and waits until it is ready.
+// start starts the server and waits until it is ready.
 func (n *node) start() {
 	n.t.Helper()
 	n.launch()
@@ -70,7 +70,7 @@ func (n *node) launch() {
 	n.t.Cleanup(func() { _ = server.Process.Kill() })
 }
 
-// status waits until /readyz answers so, on a connection of its own.
+// status waits until /readyz returns a status, using a separate connection each time.
 func (n *node) status(want int) (body string) {
 	n.t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: programtest.WaitAtMost}
@@ -94,7 +94,7 @@ func (n *node) status(want int) (body string) {
 	return ""
 }
 
-// stop ends the server as a system does that restarts it.
+// stop stops the server like a service manager.
 func (n *node) stop() {
 	n.t.Helper()
 	if err := n.server.Process.Signal(syscall.SIGTERM); err != nil {
@@ -105,12 +105,12 @@ func (n *node) stop() {
 	}
 }
 
-// client calls a server as a token, without trying anything twice.
+// client returns a client with a token that does not retry.
 func client(url, token string) *api.Client {
 	return &api.Client{BaseURL: url, Token: token, Retries: -1, HTTP: &http.Client{Timeout: programtest.WaitAtMost}}
 }
 
-// several are servers of one PostgreSQL.
+// several are servers of one PostgreSQL database.
 type several struct {
 	t     *testing.T
 	on    config.Storage
@@ -139,11 +139,10 @@ func newSeveral(t *testing.T, flags ...string) *several {
 	return s
 }
 
-// firstToken waits for the token that one of the servers tells, which the start of no
-// other one takes back.
+// firstToken returns the token that one of the servers prints. No other server must replace it.
 func (s *several) firstToken() (token string) {
 	s.t.Helper()
-	done := func(n *node) bool { return strings.Contains(n.told.String(), "/setup/") } // said behind the token
+	done := func(n *node) bool { return strings.Contains(n.told.String(), "/setup/") } // printed after the token
 	for end := time.Now().Add(programtest.WaitAtMost); slices.ContainsFunc(s.nodes, func(n *node) bool { return !done(n) }); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			for _, n := range s.nodes {
@@ -165,7 +164,7 @@ func (s *several) firstToken() (token string) {
 	return token
 }
 
-// toldToken is a token as a first start prints it.
+// toldToken matches a token in the output of a first start.
 var toldToken = regexp.MustCompile(`\brdt_\w+`)
 
 func (s *several) command(args ...string) string {
@@ -185,10 +184,10 @@ func (s *several) mint(name string) string {
 	return s.command("token", "create", "--scope", "web_api,ci", name)
 }
 
-// at calls one of the servers, counted around.
+// at returns a client of one of the servers, by index modulo their number.
 func (s *several) at(i int) *api.Client { return client(s.nodes[i%len(s.nodes)].url, s.token) }
 
-// holds looks into the database.
+// holds reads the database.
 func (s *several) holds(look func(context.Context, *store.Tx) error) {
 	s.t.Helper()
 	a := &command.App{Ctx: s.t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
@@ -208,8 +207,8 @@ func (s *several) names(c *api.Client) (names []string) {
 	return names
 }
 
-// TestServersOfOneDatabase has what one of three servers did seen by the others: at once
-// what is stored, within a second what is remembered of tokens.
+// TestServersOfOneDatabase checks that writes of one of three servers are visible on the others:
+// stored data immediately, and cached tokens within a second.
 func TestServersOfOneDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSeveral(t)
@@ -223,7 +222,7 @@ func TestServersOfOneDatabase(t *testing.T) {
 	s.isReplaced()
 }
 
-// readsOwnWrites writes to one server and reads from another, at once.
+// readsOwnWrites writes to one server and reads immediately from another.
 func (s *several) readsOwnWrites() {
 	s.t.Helper()
 	for i := range 12 {
@@ -253,7 +252,7 @@ func (s *several) readsOwnWrites() {
 	}
 }
 
-// doesOnce sends a request with one key to all servers at a time.
+// doesOnce sends requests with one idempotency key to all servers at once.
 func (s *several) doesOnce() {
 	s.t.Helper()
 	ids := make([]int64, len(s.nodes))
@@ -274,7 +273,7 @@ func (s *several) doesOnce() {
 	}
 }
 
-// refusesLostUpdates holds a change to what another server told.
+// refusesLostUpdates checks conditional updates with an ETag from another server.
 func (s *several) refusesLostUpdates() {
 	s.t.Helper()
 	before, err := s.at(0).GetProject(s.t.Context(), "acme", "once/only")
@@ -291,7 +290,7 @@ func (s *several) refusesLostUpdates() {
 	}
 }
 
-// followsAnywhere follows changes and pages from one server to the next.
+// followsAnywhere reads changes and pages alternately from all servers.
 func (s *several) followsAnywhere() {
 	s.t.Helper()
 	seen, cursor := map[string]bool{}, ""
@@ -312,7 +311,7 @@ func (s *several) followsAnywhere() {
 	}
 }
 
-// revokesEverywhere takes a token away that all servers know.
+// revokesEverywhere revokes a token that all servers have cached.
 func (s *several) revokesEverywhere() {
 	s.t.Helper()
 	token := s.mint("short")
@@ -322,7 +321,7 @@ func (s *several) revokesEverywhere() {
 		}
 	}
 	s.command("token", "revoke", "short")
-	time.Sleep(time.Second) // as long as it is promised to be remembered
+	time.Sleep(time.Second) // the documented caching time
 	for _, n := range s.nodes {
 		_, err := client(n.url, token).Me(s.t.Context())
 		if problem, ok := errors.AsType[*api.Problem](err); !ok || problem.Status != http.StatusUnauthorized {
@@ -331,7 +330,7 @@ func (s *several) revokesEverywhere() {
 	}
 }
 
-// exportsOnce has exports asked for on all servers at a time, and looks for who did them.
+// exportsOnce requests exports from all servers at once and checks the number of executed jobs.
 func (s *several) exportsOnce() {
 	s.t.Helper()
 	var group sync.WaitGroup
@@ -350,14 +349,14 @@ func (s *several) exportsOnce() {
 				s.t.Errorf("an export is in state %v after %d claims and %d attempts", j.State, j.Claim, j.Attempt)
 			}
 		}
-		if len(jobs) == 0 || len(jobs) > 4*len(s.nodes) { // what waits is shared with who asks for the same
+		if len(jobs) == 0 || len(jobs) > 4*len(s.nodes) { // equal requests share a waiting job
 			s.t.Errorf("%d exports were asked for, and there are %d", 4*len(s.nodes), len(jobs))
 		}
 		return err
 	})
 }
 
-// exports asks one server for an export, and takes it from another one.
+// exports requests an export from one server and downloads it from another.
 func (s *several) exports(asked, taken *api.Client) {
 	job, err := asked.CreateSBOMExport(s.t.Context(), "acme", api.CreateSBOMExportRequest{})
 	if err != nil {
@@ -380,7 +379,7 @@ func (s *several) exports(asked, taken *api.Client) {
 	s.t.Error("an export is never done")
 }
 
-// measuresEach reads the metrics of each server, which are its own.
+// measuresEach checks that each server has separate metrics.
 func (s *several) measuresEach() {
 	s.t.Helper()
 	for i, n := range s.nodes {
@@ -402,11 +401,11 @@ func (s *several) measuresEach() {
 	}
 }
 
-// policiesRead is how metrics count what measuresEach asks for.
+// policiesRead matches the metric of the requests in measuresEach.
 var policiesRead = regexp.MustCompile(`(?m)^redoubt_http_requests_total\{method="GET",route="[^"]*/policies",status="200"\} (\d+)$`)
 
-// isReplaced has a newer version migrate the database: within a second or so the servers
-// answer nothing but that, and clients are told to come again.
+// isReplaced simulates a migration by a newer version. Within about a second the servers reject all
+// requests as unavailable, and clients are told to retry.
 func (s *several) isReplaced() {
 	s.t.Helper()
 	db, err := sql.Open("pgx", string(s.on.DatabaseURL))

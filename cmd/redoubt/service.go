@@ -42,7 +42,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// service is a server about to run: what serve and demo share.
+// service is a server, as used by serve and demo.
 type service struct {
 	advisories *advisory.Library
 	updates    *updater.Jobs
@@ -53,18 +53,17 @@ type service struct {
 	server     *apihttp.Server
 	scanner    *agent.Agent
 	queue      *queue.Queue
-	runners    *embedded.Runners // nil where the server makes no managed runs itself
+	runners    *embedded.Runners // nil unless the server executes managed runs
 	sessions   *auth.Sessions
 	keeper     *hosts.Service
 	notifier   *notify.Notifier
 	listener   net.Listener
-	metrics    net.Listener // nil without an address of its own
+	metrics    net.Listener // nil without a separate address
 	pair       *certificate // nil without TLS
 	log        *slog.Logger
 }
 
-// newService listens already, so that the address is known and taken, and
-// answers nothing yet.
+// newService creates a service and opens its listener, but serves no requests yet.
 func newService(a *command.App, storage config.Storage, c config.Server, st *store.Store) (*service, error) {
 	s := &service{storage: storage, config: c, store: st, log: a.Log}
 	var err error
@@ -93,7 +92,7 @@ func newService(a *command.App, storage config.Storage, c config.Server, st *sto
 	return s, nil
 }
 
-// wire puts the rooms together.
+// wire creates and connects the components.
 func (s *service) wire(a *command.App) error {
 	proxies, err := s.config.Proxies()
 	if err != nil {
@@ -165,7 +164,7 @@ func (s *service) newRunners(a *command.App) *embedded.Runners {
 	})
 }
 
-// openClones lets runners be told where repositories are, and what is shown there.
+// openClones configures the clone URLs and credentials for runners.
 func (s *service) openClones(a *command.App, ring keyring.Ring) error {
 	hosts, err := command.CodeHosts(a, s.config.Outbound)
 	if err != nil {
@@ -178,7 +177,7 @@ func (s *service) openClones(a *command.App, ring keyring.Ring) error {
 	return err
 }
 
-// openIndex makes the index of findings, which follows what is committed.
+// openIndex creates the index of findings, which follows commits.
 func (s *service) openIndex(a *command.App) {
 	s.index = index.New(s.store, index.Options{
 		BodyCache:   cmp.Or(s.config.BodyCache, ownMemory()/4),
@@ -191,13 +190,13 @@ func (s *service) openIndex(a *command.App) {
 	s.store.OnCommit(s.index.Committed)
 }
 
-// notifications makes what delivers messages to people.
+// notifications creates the notifier.
 func (s *service) notifications(a *command.App, ring keyring.Ring) (err error) {
 	s.notifier, err = newNotifier(a, s.config.Notifications, ring, s.store, s.index, s.baseURL)
 	return err
 }
 
-// rotated says in the log that the key file changed while the server ran.
+// rotated logs that the key file changed while the server was running.
 func (s *service) rotated(err error) {
 	if err != nil {
 		s.log.Error("the key file changed", "error", err)
@@ -206,8 +205,8 @@ func (s *service) rotated(err error) {
 	s.log.Info("the key file changed: another key signs")
 }
 
-// SignIn makes what lets people in; sealer encrypts the secrets of their second
-// factors.
+// SignIn returns the configuration of user sign-in. A key of the ring encrypts the secrets of
+// second factors.
 func (s *service) SignIn(a *command.App, proxies []netip.Prefix, ring keyring.Ring) (*web.SignIn, error) {
 	sealer, err := ring.Sealer("second factors")
 	if err != nil {
@@ -244,7 +243,7 @@ func (s *service) SignIn(a *command.App, proxies []netip.Prefix, ring keyring.Ri
 	return in, nil
 }
 
-// scanners makes what answers scanners.
+// scanners returns the service for scanners.
 func (s *service) scanners(a *command.App, secret []byte) *agent.Agent {
 	return agent.New(agent.Config{
 		Store: s.store, Logger: a.Log, Clock: a.Clock, SecretKey: secret,
@@ -253,7 +252,7 @@ func (s *service) scanners(a *command.App, secret []byte) *agent.Agent {
 	})
 }
 
-// baseURL is how others reach the server.
+// baseURL returns the public base URL of the server.
 func (s *service) baseURL() string {
 	if s.config.PublicURL != "" {
 		return s.config.PublicURL
@@ -276,14 +275,13 @@ func (s *service) hostNames() (names []string) {
 	return names
 }
 
-// run answers until the context ends, then lets what is under way finish.
-// ready is called once the server answers, and again while it says that the
-// database is not available.
+// run serves requests until the context is canceled, and then waits for active requests. It calls
+// ready once the server responds, and again while it returns that the database is unavailable.
 func (s *service) run(a *command.App, ready func() error) error {
 	ctx, cancel := context.WithCancel(a.Ctx)
 	defer cancel()
 	requests, end := context.WithCancelCause(context.WithoutCancel(a.Ctx))
-	giveUp := func() { end(model.ErrUnavailable) } // which tells them from requests whose client is gone
+	giveUp := func() { end(model.ErrUnavailable) } // distinguishes timeouts from disconnected clients
 	defer giveUp()
 	servers := []*http.Server{s.serve(requests, a, s.server.Handler())}
 	failed := make(chan error, 2)
@@ -293,7 +291,7 @@ func (s *service) run(a *command.App, ready func() error) error {
 		go func() { failed <- servers[1].Serve(s.metrics) }()
 	}
 	var background sync.WaitGroup
-	work, endWork := context.WithCancel(context.WithoutCancel(ctx)) // requests under way need it
+	work, endWork := context.WithCancel(context.WithoutCancel(ctx)) // active requests need it
 	defer endWork()
 	s.begin(ctx, work, a, &background)
 	err := s.start(ctx, &background, ready)
@@ -313,8 +311,8 @@ func (s *service) run(a *command.App, ready func() error) error {
 	return errors.Join(err, stopped, ended)
 }
 
-// begin starts what goes on beside the requests: what is begun anew by the next
-// process, until a stop is asked for, and what requests need, until work ends.
+// begin starts the background work. Work that the next process can resume ends with ctx; work that
+// requests need ends with work.
 func (s *service) begin(ctx, work context.Context, a *command.App, background *sync.WaitGroup) {
 	background.Go(func() { s.queue.Run(ctx, work) })
 	if s.config.DatabaseListen {
@@ -332,9 +330,8 @@ func (s *service) begin(ctx, work context.Context, a *command.App, background *s
 	background.Go(func() { s.reloadOnSIGHUP(work, hangups) })
 }
 
-// drain answers on for a while after a stop was asked for, so that proxies see by
-// /readyz that they are to send requests elsewhere, and clients by each answer that they
-// are to open another connection.
+// drain keeps serving for a grace period after shutdown is requested. Proxies see by /readyz, and
+// clients by each response, that they should use another connection.
 func (s *service) drain(failed <-chan error) {
 	s.server.Drain()
 	if s.config.Drain > 0 {
@@ -347,35 +344,33 @@ func (s *service) drain(failed <-chan error) {
 	s.log.Info("stopping; requests under way may finish", "within", s.config.ShutdownTimeout)
 }
 
-// checkpointFrom is how many findings a deployment has whose index is kept in a file;
-// fewer are read from the store in a few hundredths of a second.
+// checkpointFrom is the minimum number of findings for a checkpoint. Fewer findings load from the
+// store in a few hundredths of a second.
 const checkpointFrom = 2000
 
 const (
-	// recently is how long ago something was written in a deployment that is loaded at
-	// the start.
+	// recently is the time since the last write for a deployment to be loaded at the start.
 	recently = 30 * 24 * time.Hour
-	// recentMost is how many of them are.
+	// recentMost is the maximum number of deployments loaded at the start.
 	recentMost = 1000
 )
 
-// startIndex loads what people are likely to ask for, while the server starts.
+// startIndex loads recently used deployments in the background.
 func (s *service) startIndex(a *command.App) {
 	s.index.Start(a.Ctx, func(ctx context.Context) ([]int64, error) {
 		return s.store.RecentDeployments(ctx, a.Clock().Add(-recently), recentMost)
 	})
 }
 
-// saveIndex has the next start find the index, if the time is enough.
+// saveIndex writes checkpoints of the index within a time limit.
 func (s *service) saveIndex(within time.Duration) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), within, errors.New("the time for a stop is over"))
 	defer cancel()
 	s.index.Save(ctx)
 }
 
-// serve bounds what a slow or silent client can hold. Uploads and downloads are
-// long, so they are not timed as a whole: they keep a pace. The context is that
-// of its requests.
+// serve returns an HTTP server with limits for slow clients. Uploads and downloads may be long, so
+// they have a minimum speed instead of a timeout. ctx is the base context of requests.
 func (s *service) serve(ctx context.Context, a *command.App, h http.Handler) *http.Server {
 	return &http.Server{
 		BaseContext: func(net.Listener) context.Context { return ctx },
@@ -385,11 +380,11 @@ func (s *service) serve(ctx context.Context, a *command.App, h http.Handler) *ht
 	}
 }
 
-// responseGrace is how long requests that may not go on have to answer so.
+// responseGrace is the time for canceled requests to send their response.
 const responseGrace = 2 * time.Second
 
-// stop lets requests finish; after a while it has them give up, which answers
-// 503, and cuts off those that do not.
+// stop waits for active requests. After the shutdown timeout it cancels them, so that they respond
+// with 503, and closes the remaining connections.
 func (s *service) stop(servers []*http.Server, giveUp func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout+responseGrace)
 	defer cancel()
@@ -425,8 +420,8 @@ func (s *service) close() error {
 	return err
 }
 
-// writeReadyFile writes the ready file, whole or not at all: who waits for it never
-// reads half of one. It holds a token, so only its owner may read it.
+// writeReadyFile writes the ready file atomically, so that it is never read partially. It contains
+// a token, so only its owner can read it.
 func (s *service) writeReadyFile(file string, text []byte) error {
 	if file == "" {
 		return nil

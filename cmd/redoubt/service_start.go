@@ -14,14 +14,12 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// startAgain is how long a start waits before it tries a step again that the
-// database did not let it do.
+// startAgain is the delay before a start retries a step that failed because of the database.
 const startAgain = 2 * time.Second
 
-// start writes how others reach the server and then does what ready says. A
-// database that is full, or gone for a while, does not end a server that can
-// answer by then: the rest of the start follows in the background. Nor is it a failure
-// when a stop is asked for in the middle: the next start does what is left.
+// start stores the address of the server and calls ready. If the database is full or unavailable,
+// the server keeps running and the steps are retried in the background. A shutdown during the start
+// is not an error: the next start performs the remaining steps.
 func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready func() error) error {
 	steps := func() error {
 		if err := s.store.PutSetting(ctx, admin.AddressSetting, []byte(s.baseURL())); err != nil {
@@ -58,11 +56,11 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 	return nil
 }
 
-// fileLook is how long a start waits for a look through the database's file.
+// fileLook is the time that a start waits for the check of the database file.
 const fileLook = time.Second
 
-// checkFile looks through the database's file: damage is said in the log and by
-// the readiness of the server, and no write is taken into a damaged file.
+// checkFile checks the database file. Damage is logged and makes the server unready, and writes to
+// a damaged file are rejected.
 func (s *service) checkFile(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
@@ -87,16 +85,16 @@ func (s *service) checkFile(ctx context.Context) {
 	}
 }
 
-// hangups has SIGHUP come to a channel from now on.
+// hangups returns a channel that receives SIGHUP from now on.
 func hangups() chan os.Signal {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
 	return c
 }
 
-// reloadOnSIGHUP reads the certificate again at each SIGHUP, which tools that renew
-// certificates send, until the context ends. Without one there is nothing to read.
-// The channel is made before, so that no signal ends the server meanwhile.
+// reloadOnSIGHUP reloads the certificate on each SIGHUP, which renewal tools send, until the
+// context is canceled. The channel is created earlier, so that no signal terminates the server in
+// the meantime.
 func (s *service) reloadOnSIGHUP(ctx context.Context, hangups chan os.Signal) {
 	defer signal.Stop(hangups)
 	for {

@@ -25,7 +25,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAnUploadThatOutlivesTheGrace is still being sent when the server ends.
+// TestAnUploadThatOutlivesTheGrace checks an upload that is still being sent when the server ends.
 func TestAnUploadThatOutlivesTheGrace(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", MaxUpload: 1 << 20, ShutdownTimeout: 200 * time.Millisecond})
 	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
@@ -62,8 +62,8 @@ func TestAnUploadThatOutlivesTheGrace(t *testing.T) {
 	}
 }
 
-// TestAHangupReadsTheCertificateAgain sends SIGHUP to a server with a new pair,
-// and to one without any.
+// TestAHangupReadsTheCertificateAgain sends SIGHUP to a server with a new pair, and to one without
+// a pair.
 func TestAHangupReadsTheCertificateAgain(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := writeCertificate(t, dir, 1, time.Now())
@@ -74,7 +74,8 @@ func TestAHangupReadsTheCertificateAgain(t *testing.T) {
 		said, want := &programtest.Output{}, "there is no certificate to read again"
 		s, stop := startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.NewTextHandler(said, nil)), func(*command.App, *service) error { return nil })
 		if s.pair != nil {
-			writeCertificate(t, dir, 2, s.pair.stamp[0]) // as old as the one before: only the signal tells
+			// With the same modification time, only the signal causes a reload.
+			writeCertificate(t, dir, 2, s.pair.stamp[0])
 			want = "certificate read again"
 		}
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
@@ -85,15 +86,15 @@ func TestAHangupReadsTheCertificateAgain(t *testing.T) {
 	}
 }
 
-// TestAFirstStartThatIsKilled is killed after each step: the next one tells a
-// token that works, and the one after that none.
+// TestAFirstStartThatIsKilled interrupts the first start after each step. The next start prints a
+// valid token, and the one after that prints none.
 func TestAFirstStartThatIsKilled(t *testing.T) {
 	st := storetest.Open(t, storetest.Empty(t, "sqlite"))
 	out := &programtest.Output{}
 	a := &command.App{Ctx: t.Context(), Out: out, Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
 	c := serveCmd{Deployment: "acme"}
 	var tokens []string
-	for range 3 { // killed before anything was told, and once more
+	for range 3 { // killed before the token was printed, and once more
 		r, err := c.firstStart(a, st)
 		if err != nil || r.Token == "" || r.DeploymentSlug != "acme" || r.DeploymentID == "" {
 			t.Fatalf("the start tells %+v, %v", r, err)
@@ -121,8 +122,8 @@ func TestAFirstStartThatIsKilled(t *testing.T) {
 	}
 }
 
-// TestAStartOutlivesItsDatabase drops PostgreSQL between the listener and the
-// setup link: the server answers, and makes the link once it can.
+// TestAStartOutlivesItsDatabase disconnects PostgreSQL between the listener and the setup link. The
+// server responds, and creates the link when the database is back.
 func TestAStartOutlivesItsDatabase(t *testing.T) {
 	database := storetest.Empty(t, "postgres")
 	proxy, through := storetest.Through(t, database)
@@ -159,7 +160,7 @@ func TestAStartOutlivesItsDatabase(t *testing.T) {
 	}
 }
 
-// TestADamagedFileIsSaidAtTheStart holds it to the log and the readiness.
+// TestADamagedFileIsSaidAtTheStart checks that damage is logged and makes the server unready.
 func TestADamagedFileIsSaidAtTheStart(t *testing.T) {
 	dir := t.TempDir()
 	st, err := store.Open(t.Context(), store.Config{Dir: dir, Clock: time.Now})

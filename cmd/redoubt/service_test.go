@@ -26,8 +26,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// TestServeOverTLS starts a server with a certificate, a public address and a
-// metrics listener of its own, and stops it as a signal would.
+// TestServeOverTLS starts a server with a certificate, a public address and a separate metrics
+// listener, and stops it as a signal would.
 func TestServeOverTLS(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := writeCertificate(t, dir, 1, time.Now())
@@ -64,7 +64,7 @@ func waitReady(t *testing.T, file string, done <-chan error) ready {
 	return ready(programtest.WaitReady(t, file, done))
 }
 
-// TestListeners asks the two listeners of a service over TLS and plain HTTP.
+// TestListeners sends requests to both listeners of a service, over TLS and plain HTTP.
 func TestListeners(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := writeCertificate(t, dir, 1, time.Now())
@@ -101,14 +101,14 @@ func TestListeners(t *testing.T) {
 	}
 }
 
-// startService runs a service on a fresh folder until stop is called.
+// startService runs a service on a new directory until stop is called.
 func startService(t *testing.T, c config.Server) (s *service, stop func()) {
 	t.Helper()
 	return startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.DiscardHandler), func(*command.App, *service) error { return nil })
 }
 
-// startServiceOn runs a service on a storage until stop is called. It returns once
-// ready has been called.
+// startServiceOn runs a service on a storage until stop is called. It returns once ready has been
+// called.
 func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.Logger, ready func(*command.App, *service) error) (s *service, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -140,8 +140,8 @@ func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.
 	}
 }
 
-// A service that is told to stop while it starts, as by whoever changed their mind, ends
-// without an error, and logs none.
+// TestAStopInTheMiddleOfTheStart checks that a service stopped during its start ends without an
+// error and logs none.
 func TestAStopInTheMiddleOfTheStart(t *testing.T) {
 	var said programtest.Output
 	log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -169,8 +169,8 @@ func TestAStopInTheMiddleOfTheStart(t *testing.T) {
 	}
 }
 
-// TestStopAnswersWhatItCutsOff stops a service while a request waits for longer
-// than a stop does.
+// TestStopAnswersWhatItCutsOff stops a service while a request takes longer than the shutdown
+// timeout.
 func TestStopAnswersWhatItCutsOff(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 500 * time.Millisecond})
 	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
@@ -190,7 +190,7 @@ func TestStopAnswersWhatItCutsOff(t *testing.T) {
 		})
 	}()
 	<-held
-	stopping := func() { // the server asks for the body: it is at work
+	stopping := func() { // the server requests the body: the handler is running
 		go func() {
 			stop()
 			close(stopped)
@@ -220,8 +220,8 @@ func TestStopAnswersWhatItCutsOff(t *testing.T) {
 	}
 }
 
-// TestTidyExpiresRefs imports a branch long ago: with a retention it goes, and
-// comes back when it is scanned again.
+// TestTidyExpiresRefs imports an old branch. With a retention it expires, and it returns with the
+// next scan.
 func TestTidyExpiresRefs(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second, RefRetention: 24 * time.Hour})
 	defer stop()
@@ -271,8 +271,7 @@ func TestTidyExpiresRefs(t *testing.T) {
 	}
 }
 
-// TestTidyForgetsAnswers keeps an answer: it goes when its day is over, and not
-// before.
+// TestTidyForgetsAnswers checks that a stored response is deleted after a day, and not before.
 func TestTidyForgetsAnswers(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second})
 	defer stop()
@@ -302,7 +301,7 @@ func TestTidyForgetsAnswers(t *testing.T) {
 	}
 }
 
-// TestTidyForgetsGrants: a code that nobody came for goes when it is over.
+// TestTidyForgetsGrants checks that an unused code is deleted when it expires.
 func TestTidyForgetsGrants(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second})
 	defer stop()
@@ -337,7 +336,7 @@ func TestTidyForgetsGrants(t *testing.T) {
 	}
 }
 
-// TestReadyFileIsWhole holds that a failed write leaves no half file.
+// TestReadyFileIsWhole checks that a failed write leaves no partial file.
 func TestReadyFileIsWhole(t *testing.T) {
 	s := &service{}
 	file := filepath.Join(t.TempDir(), "ready.json")

@@ -17,13 +17,13 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// openBeside returns a client of a handler in this process, which listens nowhere and runs no
-// jobs: the next server runs the queued ones.
+// openBeside returns a client of a handler in this process, which has no listener and runs no jobs:
+// the next server runs the queued ones.
 func openBeside(
 	a *command.App, storage config.Storage, deployment string, to command.Senders,
 ) (*api.Client, string, error) {
 	if storage.Data == "" {
-		storage.Data = config.DefaultData // the keys of PostgreSQL are there
+		storage.Data = config.DefaultData // contains the keys of PostgreSQL
 	}
 	st, err := a.Open(storage)
 	if err != nil {

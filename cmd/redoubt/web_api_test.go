@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestBesideTheDatabase: commands call the Web API in their process, on both engines.
+// TestBesideTheDatabase checks that commands call the Web API in their process, on both engines.
 func TestBesideTheDatabase(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestBesideTheDatabase(t *testing.T) {
 	}
 }
 
-// TestOldWords of command lines lead to the commands of today.
+// TestOldWords checks that former command names are mapped to the current ones.
 func TestOldWords(t *testing.T) {
 	for old, now := range map[string]string{
 		"project list":                       "projects list",
@@ -89,7 +89,7 @@ func TestOldWords(t *testing.T) {
 	}
 }
 
-// TestNounsAloneList: a noun without a verb lists, with the flags of its list.
+// TestNounsAloneList checks that a noun without a verb lists, with the flags of its list.
 func TestNounsAloneList(t *testing.T) {
 	for _, noun := range []string{"projects", "scans", "runs", "connections", "findings", "tickets", "exceptions", "notifications", "policies"} {
 		parser, err := newParser(&commandLine{})
@@ -103,7 +103,7 @@ func TestNounsAloneList(t *testing.T) {
 	}
 }
 
-// TestLimitOrAll: a list has a limit or none.
+// TestLimitOrAll checks that --limit and --all exclude each other.
 func TestLimitOrAll(t *testing.T) {
 	parser, err := newParser(&commandLine{})
 	if err != nil {

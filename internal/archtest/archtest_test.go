@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// root is the module's folder, seen from this package's.
+// root is the module's directory, relative to this package.
 const root = "../.."
 
 // rules lists the rules by the names that the exception list uses.
@@ -58,7 +58,8 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// The SQLite driver is generated against one version of libc. With another one it compiles and fails at run time.
+// TestLibcPin checks that go.mod requires the version of libc for which the SQLite driver was
+// generated. With another one, the driver compiles and fails at run time.
 func TestLibcPin(t *testing.T) {
 	const sqlite, libc = "modernc.org/sqlite", "modernc.org/libc"
 	driver := strings.TrimSpace(output(t, "go", "list", "-m", "-f", "{{.GoMod}}", sqlite))
@@ -69,7 +70,7 @@ func TestLibcPin(t *testing.T) {
 	}
 }
 
-// The page of licenses lists every direct dependency.
+// TestThirdParty checks that the page of licenses lists all direct dependencies and no others.
 func TestThirdParty(t *testing.T) {
 	page := read(t, filepath.Join(root, thirdParty))
 	direct := requirements(t, filepath.Join(root, "go.mod"))

@@ -14,7 +14,7 @@ var (
 	heading    = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	notInSlugs = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 
-	// The words are put together here so that this file does not contain them.
+	// The words are concatenated so that this file does not contain them.
 	machinePath = regexp.MustCompile(`(?m)(^|[^\w./*-])/(work|root|t` + `mp)/`)
 	laterMark   = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
 )
@@ -54,7 +54,7 @@ func anchors(document string) (list []string) {
 
 func noMachinePaths(src *source) findings {
 	return grep(src, machinePath, "names a path of one machine: use a relative path, a flag or os.MkdirTemp",
-		func(path string) bool { return strings.HasSuffix(path, "_test.go") }) // a test may make up any path
+		func(path string) bool { return strings.HasSuffix(path, "_test.go") }) // a test may use invented paths
 }
 
 func nothingLeftForLater(src *source) findings {

@@ -122,7 +122,8 @@ func TestRules(t *testing.T) {
 			"a.go":      "package redoubt\n" + functions(60, 97) + functions(61, 2),
 			"a_test.go": "package redoubt\n" + functions(61, 9),
 		}, []string{"a.go:5822: f has 61 lines", "a.go:5883: f has 61 lines"}},
-		{"function length", module{"a.go": "package redoubt\n" + functions(60, 98) + functions(61, 2)}, nil}, // two long ones among a hundred
+		// two long ones among a hundred
+		{"function length", module{"a.go": "package redoubt\n" + functions(60, 98) + functions(61, 2)}, nil},
 		{"tenant in statements", module{
 			"internal/store/testdata/schema.postgres.sql": "deployment.id bigint\nfinding.deployment_id bigint\n" +
 				"lineage.deployment_id bigint\nuser_role.deployment_id bigint\nkev.cve text\n",

@@ -19,7 +19,8 @@ var areas = map[string][]string{
 	"internal/web":     {"ui", "component"},
 }
 
-// clockReaders lists the packages that may read the clock and the environment. Others accept them as arguments.
+// clockReaders lists the packages that may read the clock and the environment. Others have
+// parameters.
 var clockReaders = []string{"cmd", "internal/config", "internal/tools"}
 
 // severalTenants lists functions with statements about several tenants, and the reason.

@@ -8,8 +8,8 @@ import (
 
 var migrationName = regexp.MustCompile(`^([0-9]{5})_([a-z0-9_]+)(\.(?:sqlite|postgres))?\.sql$`)
 
-// migrationsAreNumbered finds SQL files in folders named migrations that share a number, which no database can open.
-// One migration may have a file for each engine.
+// migrationsAreNumbered finds SQL files in directories named migrations that share a number: such a
+// database cannot be opened. One migration may have a file for each engine.
 func migrationsAreNumbered(src *source) (found findings) {
 	taken := map[string]string{} // file by folder, number and engine
 	for _, name := range src.names {

@@ -15,7 +15,8 @@ const (
 	maxImportDepth = 5
 )
 
-// row is a row of the table in ARCHITECTURE.md. It covers a package and the packages below it without a row of their own.
+// row is a row of the table in ARCHITECTURE.md. It covers a package and all packages below it
+// without a separate row.
 type row struct {
 	path  string // from the module's root; "." for the root package alone
 	layer int    // from 1 to 5
@@ -25,7 +26,7 @@ var tableRow = regexp.MustCompile("(?m)^\\| `([^` ]+)` \\| ([1-5]) \\| ")
 
 func readRows(page string) (rows []row) {
 	for _, found := range tableRow.FindAllStringSubmatch(page, -1) {
-		layer, _ := strconv.Atoi(found[2]) // the pattern admits digits only
+		layer, _ := strconv.Atoi(found[2]) // only digits, by the pattern
 		rows = append(rows, row{found[1], layer})
 	}
 	return rows

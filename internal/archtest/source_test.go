@@ -68,7 +68,7 @@ func readSource(module fs.FS, names []string) (*source, error) {
 	for _, name := range src.names {
 		content, err := fs.ReadFile(module, name)
 		if err != nil {
-			continue // removed, but still known to git
+			continue // removed, but still tracked by git
 		}
 		if path.Base(name) == "schema.postgres.sql" {
 			src.schema = string(content)
@@ -141,7 +141,7 @@ func (f *file) importNames() map[string]string {
 }
 
 func importPath(spec *ast.ImportSpec) string {
-	p, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
+	p, _ := strconv.Unquote(spec.Path.Value) // the parser has validated it
 	return p
 }
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// The tenants of a PostgreSQL database can be distributed over its nodes (docs/guides/scaling.md) as long as each statement
-// is about one tenant or about shared tables.
+// Patterns for SQL statements. Each statement must be about one tenant or about shared tables. Then
+// the tenants of a PostgreSQL database can be distributed over its nodes (docs/guides/scaling.md).
 
 var (
 	sqlVerb   = regexp.MustCompile(`^\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\s`)
@@ -100,7 +100,8 @@ func sqlIsInTheStore(src *source) (found findings) {
 	return found
 }
 
-// faults returns the faults of a statement, in which @ stands for text that is put together at run time.
+// faults returns the faults of a statement, in which @ stands for text that is assembled at run
+// time.
 func (t tables) faults(query string) (faults []string) {
 	var used [][2]string // the name and the alias of each tenant table
 	shared := ""
@@ -198,7 +199,7 @@ func textOf(v value, values map[string]value, depth int) string {
 	switch e := v.expr.(type) {
 	case *ast.BasicLit:
 		if e.Kind == token.STRING {
-			text, _ := strconv.Unquote(e.Value) // the parser has checked it
+			text, _ := strconv.Unquote(e.Value) // the parser has validated it
 			return text
 		}
 	case *ast.BinaryExpr:

@@ -16,20 +16,20 @@ import (
 	"github.com/redoubt/redoubt/internal/version"
 )
 
-// Figures of advisories.
+// Units of advisory benchmarks.
 const (
-	perRead   = "x-read"    // times as long as reading and hashing the same records
-	perLookup = "x-lookup"  // times as long as one map lookup a dependency
+	perRead   = "x-read"    // time relative to reading and hashing the same records
+	perLookup = "x-lookup"  // time relative to one map lookup for each dependency
 	records   = "records/s" // stored
 	matched   = "dependencies/s"
 )
 
-// Sizes of what is measured.
+// Sizes of the data.
 const (
 	benchRecords  = 100_000
 	benchDeps     = 1_000_000
-	benchPackages = 200_000 // that the dependencies are versions of
-	advised       = 20_000  // of these, that a record is about
+	benchPackages = 200_000 // packages of the dependencies
+	advised       = 20_000  // packages with a record
 )
 
 func osv(i int, summary string) []byte {
@@ -39,7 +39,7 @@ func osv(i int, summary string) []byte {
 		"database_specific":{"cwe_ids":["CWE-79"]}}`, i, 10_000+i, summary, i, i, i%advised, i%20)
 }
 
-// archiveOf packs records as OSV does.
+// archiveOf packs records like OSV does.
 func archiveOf(b *testing.B, n int, summary string) *zip.Reader {
 	b.Helper()
 	list := make([][]byte, n)
@@ -72,9 +72,9 @@ func zipped(b *testing.B, list [][]byte) *zip.Reader {
 	return r
 }
 
-// BenchmarkAdvisories measures the load of records, all of them changed and none
-// of them, beside reading the same bytes, and how far the heap rises with it; and the match of a million dependencies
-// beside one map lookup each.
+// BenchmarkAdvisories measures loading records, changed and unchanged, and the growth of the heap.
+// The baseline is reading the same bytes. It also measures matching a million dependencies,
+// relative to one map lookup for each.
 func BenchmarkAdvisories(b *testing.B) {
 	b.Run("load", func(b *testing.B) {
 		s, turn := storetest.New(b, "sqlite"), 0
@@ -116,7 +116,7 @@ func hashAll(b *testing.B, z *zip.Reader) {
 	}
 }
 
-// shelf is a store of one ref with many lockfiles, and of advisories.
+// shelf is a store with advisories and one ref with many lockfiles.
 type shelf struct {
 	groups   map[string][]model.AdvisoryGroup
 	holdings []model.Holding
@@ -171,7 +171,7 @@ func benchMatch(b *testing.B) {
 	}
 	library := advisory.NewLibrary(func(e string) advisory.Order { return version.OrderOf(e) })
 	match := func() {
-		for i := range s.holdings { // each lockfile as if of a ref of its own
+		for i := range s.holdings { // each lockfile as if it were on a separate ref
 			if _, err := library.Match(b.Context(), &shelf{s.groups, s.holdings[i : i+1]}, 1, "refs/heads/main", nil); err != nil {
 				b.Fatal(err)
 			}

@@ -15,13 +15,12 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// aloneImports is how many small imports tell what one takes alone.
+// aloneImports is the number of small imports measured without load.
 const aloneImports = 15
 
-// BenchmarkBeside has two uploads of a hundred megabytes come in at once, and small
-// imports one after the other beside them until both are stored. It tells how many
-// times as long as alone a small one takes beside them, mostly and at most, and what
-// part of the time of the large ones the longest is.
+// BenchmarkBeside measures small imports during two concurrent uploads of a hundred megabytes. It
+// reports the median and maximum time of small imports, relative to imports without load. It also
+// reports their maximum relative to the duration of the large uploads.
 func BenchmarkBeside(b *testing.B) {
 	size := heavy
 	if testing.Short() {
@@ -74,7 +73,7 @@ func beside(b *testing.B, w *world, file string) {
 	b.ReportMetric(float64(len(among)), "imports")
 }
 
-// post hands in a file, on a connection of its own.
+// post uploads a file on a separate connection.
 func (w *world) post(project, file string) error {
 	f, err := os.Open(file)
 	if err != nil {

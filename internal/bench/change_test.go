@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// benchChanges reads the feed of changes over HTTP. The limit of an answer in the middle of
-// a round is a page of the list with as many findings; that of the first one, which reads
-// what changed, too.
+// benchChanges reads the feed of changes over HTTP. The baseline is a page of the list with as many
+// findings, for the first response of a round and for later ones.
 func benchChanges(b *testing.B, w *world) {
 	since := url.Values{"updated_since": {time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)}}
 	for _, size := range sizes {
@@ -36,7 +35,7 @@ func (w *world) changes(query url.Values, size int) []byte {
 	return w.request("GET", w.bySlug()+"/findings/changes?"+query.Encode(), nil)
 }
 
-// follow reads a round to its end and returns how many changes it told.
+// follow reads a round to its end and returns the number of changes.
 func (w *world) follow(query url.Values) (told int) {
 	for more := true; more; {
 		text := w.client.body(w.changes(query, 3000))
@@ -48,14 +47,14 @@ func (w *world) follow(query url.Values) (told int) {
 	return told
 }
 
-// feedEnd reads how an answer of the feed ends.
+// feedEnd parses the end of a response of the feed.
 func feedEnd(text []byte) (cursor string, more bool) {
 	_, end, _ := bytes.Cut(text[bytes.LastIndex(text, []byte(`,"removed":[`)):], []byte(`"cursor":"`))
 	at, _, _ := bytes.Cut(end, []byte(`"`))
 	return string(at), bytes.Contains(end, []byte(`"has_more":true`))
 }
 
-// TestFeedOfBenchmarks: what benchmarks follow is each finding that there is, once.
+// TestFeedOfBenchmarks checks that a round contains each finding at most once.
 func TestFeedOfBenchmarks(t *testing.T) {
 	w := newWorld(t)
 	w.fill(2000)

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	listedRows = 350_000 // dependencies that are stored; with -short a hundredth
+	listedRows = 350_000 // stored dependencies; a hundredth with -short
 	listedPage = 1000
 	listedRefs = 301
 )
 
-// BenchmarkDependencyFilters reads a page of 1,000 dependencies of 350,000, by filters that
-// keep many, few and none: of 350 projects, of one project with 301 refs of which one
-// is the primary branch, and of lockfiles in which each row is of another package with
-// another licence. The limit is reading as many rows by their ids, with the same driver.
+// BenchmarkDependencyFilters reads a page of 1,000 of 350,000 dependencies with filters that match
+// many, few and none. The shapes are 350 projects, one project with 301 refs, and lockfiles in
+// which all packages and licenses differ. The baseline is reading as many rows by id with the same
+// driver.
 func BenchmarkDependencyFilters(b *testing.B) {
 	n := listedRows
 	if testing.Short() {
@@ -51,7 +51,7 @@ func BenchmarkDependencyFilters(b *testing.B) {
 	}
 }
 
-// listedFilters are what lists are asked for.
+// listedFilters contains the measured filters.
 var listedFilters = []struct {
 	name   string
 	filter model.DependencyFilter
@@ -69,8 +69,8 @@ var listedFilters = []struct {
 	{"projects of a token", model.DependencyFilter{Projects: model.ProjectGlobs{"acme/service-1*"}, Licenses: []string{"WTFPL"}}, false},
 }
 
-// commonDependency is of one of 10,000 packages in four versions; those of even number
-// have another licence than the others.
+// commonDependency returns a version of one of 10,000 packages with four versions each. The license
+// depends on whether the number of the package is even.
 func commonDependency(i int) model.Dependency {
 	p := (i*7919 + i/1000*31) % 10_000
 	return model.Dependency{
@@ -79,7 +79,7 @@ func commonDependency(i int) model.Dependency {
 	}
 }
 
-// differentDependency is of a package, a version and a licence that no other is of.
+// differentDependency returns a dependency with a unique package, version and license.
 func differentDependency(i int) model.Dependency {
 	return model.Dependency{
 		Ecosystem: "npm", Name: fmt.Sprint([]string{"even", "odd"}[i%2], "-package-", i), Version: fmt.Sprintf("1.%d.%d", i/1000, i%1000),
@@ -87,7 +87,7 @@ func differentDependency(i int) model.Dependency {
 	}
 }
 
-// listed is a store whose dependencies are listed.
+// listed is a store with dependencies to list.
 type listed struct {
 	b          *testing.B
 	store      *store.Store
@@ -119,7 +119,7 @@ func (l *listed) check(err error) {
 	}
 }
 
-// fill states lockfiles of 1,000 dependencies.
+// fill stores lockfiles with 1,000 dependencies each.
 func (l *listed) fill(n int, inventory func(int) (int, string), dependency func(int) model.Dependency) {
 	l.b.Helper()
 	projects := map[int]model.Project{}
@@ -145,7 +145,7 @@ func (l *listed) fill(n int, inventory func(int) (int, string), dependency func(
 	l.check(err)
 }
 
-// page reads the first page of a filter, or the last.
+// page reads the first or the last page of a filter.
 func (l *listed) page(b *testing.B, f model.DependencyFilter, last bool) {
 	after := int64(0)
 	if last {

@@ -1,9 +1,7 @@
-// Package bench measures the whole service: reports come in over HTTP into a
-// SQLite file, pages and decisions go out over HTTP, and beside each figure
-// stands its limit, the least that any implementation must do for the same
-// answer. What is claimed is the ratio of the two, x-limit, never a time:
-// machines differ, and a busy one changes from one second to the next.
+// Package bench measures the whole service: uploads, pages and decisions over HTTP, with a SQLite
+// file. Each figure has a baseline, the least work that any implementation needs for the same
+// result. Results are claimed as ratios (x-limit), because absolute times vary between machines and
+// moments.
 //
-// Its border: it is tests only and uses the rooms as cmd does; nothing imports
-// it. `make bench` runs it and prints a table.
+// `make bench` runs the benchmarks and prints a table. No package imports this one.
 package bench

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/export"
 )
 
-// benchExport reads exports of all findings over HTTP, and tells how far the heap rises
-// meanwhile. The limit is reading all pages of the list, 3,000 findings each.
+// benchExport reads exports of all findings over HTTP and reports the growth of the heap. The
+// baseline is reading all pages of the list with 3,000 findings each.
 func benchExport(b *testing.B, w *world) {
 	pages := timed(func() {
 		for at := 0; at*3000 < w.findings; at++ {

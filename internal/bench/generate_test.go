@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Proportions of a real deployment: a few projects and rules have most of the
-// findings, and a third of what is on the main branch is on another one too.
+// Proportions of a real deployment. A few projects and rules have most of the findings. About a
+// third of those on the main branch are on another one, too.
 const (
 	ruleCount   = 300
-	elsewhere   = 30   // per cent of the findings of a project that another ref has too
+	elsewhere   = 30   // percentage of a project's findings that are on another ref, too
 	perLockfile = 1000 // dependencies
-	perProject  = 250  // findings of a project, on average
+	perProject  = 250  // average number of findings of a project
 )
 
-// generator makes the same reports each time.
+// generator generates the same reports in each run.
 type generator struct {
 	rnd   *rand.Rand
 	rules []ruleText
 	pick  *rand.Zipf
-	next  int // of findings made, so that no two are alike
+	next  int // number of generated findings, which makes them distinct
 }
 
-// ruleText is a rule as Semgrep repeats it in each of its results.
+// ruleText is a rule, which Semgrep repeats in each result.
 type ruleText struct {
 	id       string
 	severity string
@@ -53,8 +53,7 @@ func (g *generator) rule(i int) ruleText {
 	}
 }
 
-// results makes the results of n findings that were not there before, a JSON
-// object each.
+// results generates n new results, each a JSON object.
 func (g *generator) results(n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -63,11 +62,11 @@ func (g *generator) results(n int) []string {
 	return out
 }
 
-// wording is what a finding quotes and says, each with its number in it.
+// wording contains the code and the message of a finding, with placeholders for its number.
 type wording struct{ code, message string }
 
-// A tenth of the findings speaks of secrets, as reports do: its text is full of words
-// behind which a secret might stand, and of signs that give values.
+// A tenth of the findings mentions secrets, like real reports do: their text contains many words
+// and characters that may precede a secret.
 var (
 	ordinary = wording{
 		"    result_%d = subprocess.run(request.args.get('command_%d'), shell=True, capture_output=True)",
@@ -83,7 +82,7 @@ var (
 	}
 )
 
-// result is a finding of some two kilobytes.
+// result generates a finding of about two kilobytes.
 func (g *generator) result() string {
 	g.next++
 	r := g.rules[g.pick.Uint64()]
@@ -100,17 +99,17 @@ func (g *generator) result() string {
 		r.id, n%40, n%700, line, line*40, line, line*40+91, line, line*40+35, line, line*40+55, n, message, r.metadata, r.severity, n*7919, code)
 }
 
-// semgrep makes a report of results. It says where it looked, so a full scan
-// with it closes what it does not hold.
+// semgrep returns a report of results. It lists the scanned files, so that a full scan closes
+// findings that it does not contain.
 func semgrep(results []string) []byte {
 	var paths strings.Builder
-	for i := range 1400 { // all that result comes up with
+	for i := range 1400 { // all paths that result generates
 		fmt.Fprintf(&paths, `,"src/services/module_%d/handlers/file_%d.py"`, i%40, i%700)
 	}
 	return []byte(`{"version":"1.180.0","results":[` + strings.Join(results, ",") + `],"errors":[],"paths":{"scanned":["README.md"` + paths.String() + `]}}`)
 }
 
-// packageLock makes a lockfile of n packages out of a world of 60,000 names.
+// packageLock generates a lockfile of n packages with 60,000 possible names.
 func (g *generator) packageLock(n int) []byte {
 	names := rand.NewZipf(g.rnd, 1.1, 50, 60_000)
 	var out strings.Builder
@@ -122,17 +121,17 @@ func (g *generator) packageLock(n int) []byte {
 	return []byte(out.String() + "}}")
 }
 
-// maxOfProject is how many findings a project has at most: as many as one report may tell
-// of in the bytes that are taken at once.
+// maxOfProject is the maximum number of findings of a project: a report with more would exceed the
+// maximum size of an upload.
 const maxOfProject = 120_000
 
-// sizes deals n findings out to projects: few of them have most.
+// sizes distributes n findings over projects, unequally.
 func (g *generator) sizes(n int) []int {
 	sizes := make([]int, max(20, n/perProject))
 	projects := rand.NewZipf(g.rnd, 1.2, 12, uint64(len(sizes)-1))
 	for i := range n {
 		if i < len(sizes) {
-			sizes[i]++ // each has one at least
+			sizes[i]++ // each has at least one
 			continue
 		}
 		p := projects.Uint64()

@@ -17,15 +17,14 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// imported is how many findings an upload holds, and replaced how many of them
-// are others in a scan of a later commit.
+// imported is the number of findings in an upload, and replaced the number of those that differ in
+// a scan of a later commit.
 const (
 	imported = 10_000
 	replaced = 500
 )
 
-// intake hands in uploads of one size in two ways: over HTTP as the bytes of a
-// report, and in process as a report that is read already.
+// intake imports uploads of one size in two ways: over HTTP, and in process from a parsed report.
 type intake struct {
 	w       *world
 	results []string
@@ -43,21 +42,21 @@ func (in *intake) take(results []string) {
 	in.results, in.file = results, semgrep(results)
 }
 
-// newer replaces some of the results by new ones.
+// newer replaces some of the results.
 func (in *intake) newer() { in.take(append(in.results[replaced:], in.w.made.results(replaced)...)) }
 
-// commit names a commit that was not scanned before.
+// commit returns the name of a new commit.
 func (in *intake) commit() string {
 	in.again++
 	return fmt.Sprintf("%040x", in.again)
 }
 
-// send takes as long as an upload over HTTP.
+// send measures an upload over HTTP.
 func (in *intake) send(project, commit string) time.Duration {
 	return in.w.client.took(in.w.upload(project, "main", "semgrep.json", in.file, "commit", commit))()
 }
 
-// apply takes as long as taking a report in that is read already.
+// apply measures applying a parsed report.
 func (in *intake) apply(project, commit string) time.Duration {
 	w := in.w
 	w.tb.Helper()
@@ -79,8 +78,7 @@ func (in *intake) apply(project, commit string) time.Duration {
 	})()
 }
 
-// valid takes as long as encoding/json needs to find the upload well-formed:
-// the least that reading it costs with that library.
+// valid measures json.Valid for the upload, the least cost of parsing it with encoding/json.
 func (in *intake) valid() limit {
 	return limit{unit: perValid, run: timed(func() {
 		if !json.Valid(in.file) {
@@ -89,10 +87,9 @@ func (in *intake) valid() limit {
 	})}
 }
 
-// benchImport takes uploads of 10,000 findings in: into a project that is new,
-// the same bytes again, another commit that changed nothing, and one that
-// replaced some. The limit of the first is to insert its findings and bodies
-// alone. The others are told as multiples of its rate, in turns with more such.
+// benchImport measures uploads of 10,000 findings: into a new project, repeated, of an unchanged
+// commit, and of a commit that replaces some. The baseline of the first is inserting its findings
+// and bodies. The others are reported as multiples of its rate.
 func benchImport(b *testing.B, w *world) {
 	in := newIntake(w)
 	w.hand(w.upload("first/0", "main", "semgrep.json", in.file, "commit", in.commit()))
@@ -120,7 +117,7 @@ func benchImport(b *testing.B, w *world) {
 		measure("first", first.run, insert)
 		measure("repeat", func() time.Duration { return way.take(project, "1") }, first)
 		measure("unchanged", func() time.Duration {
-			in.file = append(in.file, ' ') // its bytes are others
+			in.file = append(in.file, ' ') // changes the hash of the upload
 			return way.take(project, in.commit())
 		}, first)
 		measure("500 replaced", func() time.Duration {
@@ -130,7 +127,7 @@ func benchImport(b *testing.B, w *world) {
 	}
 }
 
-// written reads the rows that say of a first import what it found.
+// written reads the rows of findings that a first import writes.
 func (in *intake) written(r *raw) []table {
 	var of []table
 	for _, t := range []struct{ name, key string }{{"finding", "id"}, {"finding_body", "finding_id"}} {

@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// Figures beside the time of an operation.
+// Units besides the time of an operation.
 const (
-	perLimit   = "x-limit"    // times as long as the limit takes
-	perMemory  = "x-memory"   // times as long as the same bytes from memory
-	perWritten = "x-written"  // times as long as the bare writing of all rows that must be
-	perValid   = "x-valid"    // times as long as encoding/json takes to find the upload valid
-	ofFirst    = "x-first"    // times as many findings a second as a first import
-	perSecond  = "findings/s" // taken in or loaded
-	ofBuild    = "x-build"    // times as long as building the index from the store
-	ofImport   = "x-import"   // times as long as an import whose index follows when it is asked
+	perLimit   = "x-limit"    // time relative to the baseline
+	perMemory  = "x-memory"   // time relative to the same bytes from memory
+	perWritten = "x-written"  // time relative to writing all required rows
+	perValid   = "x-valid"    // time relative to validating the upload with encoding/json
+	ofFirst    = "x-first"    // findings per second relative to a first import
+	perSecond  = "findings/s" // imported or loaded
+	ofBuild    = "x-build"    // time relative to building the index from the store
+	ofImport   = "x-import"   // time relative to an import without an index that follows it
 	perFinding = "B/finding"
 )
 
-// limit is what a subject is compared with, under the unit of their ratio: how
-// many times as long as it the subject takes, or as its inverse how many times
-// as fast the subject is.
+// limit is the baseline of a subject, with the unit of the ratio of their times. If inverse is set,
+// the ratio is that of their speeds.
 type limit struct {
 	unit    string
 	run     func() time.Duration
 	inverse bool
-	most    float64 // the benchmark fails where the ratio is higher; 0: never
+	most    float64 // maximum ratio; 0: none
 }
 
 func (l limit) ratio(subject, limit time.Duration) float64 {
@@ -36,9 +35,9 @@ func (l limit) ratio(subject, limit time.Duration) float64 {
 	return float64(subject) / float64(limit)
 }
 
-// compare runs a subject and its limits in turns, so that what else the machine
-// does meanwhile weighs on all of them, each time another one first. It reports
-// the medians: of what the subject takes, which it returns, and of the ratios.
+// compare runs a subject and its limits in rotating order, so that other load on the machine
+// affects all of them. It reports the medians of the ratios and of the subject's time, which it
+// returns.
 func compare(b *testing.B, subject func() time.Duration, limits ...limit) time.Duration {
 	b.Helper()
 	runs := []func() time.Duration{subject}
@@ -46,7 +45,7 @@ func compare(b *testing.B, subject func() time.Duration, limits ...limit) time.D
 		runs = append(runs, l.run)
 	}
 	for _, run := range runs {
-		run() // what fills on first use is not measured
+		run() // warm up caches
 	}
 	took := make([]time.Duration, len(runs))
 	var times []time.Duration
@@ -73,7 +72,7 @@ func compare(b *testing.B, subject func() time.Duration, limits ...limit) time.D
 	return typical
 }
 
-// timed says how long something takes.
+// timed returns a function that measures do.
 func timed(do func()) func() time.Duration {
 	return func() time.Duration {
 		began := time.Now()
@@ -82,7 +81,7 @@ func timed(do func()) func() time.Duration {
 	}
 }
 
-// rate is how many there are in a second, each n of which take d.
+// rate returns n per d in seconds.
 func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
 
 func median[T time.Duration | float64](list []T) T {

@@ -20,19 +20,16 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// heavy is the size of the uploads whose memory is measured, in bytes; heavyShort
-// with -short.
+// heavy is the size of the measured uploads in bytes, and heavyShort that with -short.
 const (
 	heavy      = 100 << 20
 	heavyShort = 10 << 20
 )
 
-// BenchmarkMemory hands in one report of a hundred megabytes to a store that has
-// nothing, with a limit on the memory of Go of twice that, and tells how far the heap
-// rose above what was there, as a multiple of the report's size: while it is read, and
-// while it is cleaned and applied. Beside them is how much the database file grew, and
-// how far the higher of the two is above that. The file is on disk, as an upload is on
-// the wire.
+// BenchmarkMemory imports a report of a hundred megabytes into an empty store, with a memory limit
+// of twice that size. It reports the growth of the heap, relative to the size of the report, while
+// it is parsed and while it is applied. It also reports the growth of the database file, and by how
+// much the heap grew more than the file. The report is streamed from disk.
 func BenchmarkMemory(b *testing.B) {
 	size := heavy
 	if testing.Short() {
@@ -56,8 +53,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// heavyUpload returns how far the heap rose while a file was read, and while it was
-// applied, and how many bytes more are stored then.
+// heavyUpload returns the growth of the heap while a file is parsed and while it is applied, and
+// the growth of the database.
 func heavyUpload(b *testing.B, file string) (read, applied, stored int64) {
 	config := storetest.Database(b, "sqlite", storetest.NewClock())
 	st := storetest.Open(b, config)
@@ -96,7 +93,7 @@ func heavyUpload(b *testing.B, file string) (read, applied, stored int64) {
 	return read, applied, databaseSize(b, config.Dir) - empty
 }
 
-// databaseSize is that of the database file, in bytes.
+// databaseSize returns the size of the database file in bytes.
 func databaseSize(b *testing.B, dir string) int64 {
 	info, err := os.Stat(filepath.Join(dir, "redoubt.db"))
 	if err != nil {
@@ -105,7 +102,7 @@ func databaseSize(b *testing.B, dir string) int64 {
 	return info.Size()
 }
 
-// writeHeavy makes a report of a size.
+// writeHeavy writes a report of at least a size.
 func writeHeavy(name string, size int, write func(io.Writer, *generator, int)) error {
 	f, err := os.Create(name)
 	if err != nil {
@@ -126,7 +123,7 @@ func heavySemgrep(w io.Writer, g *generator, size int) {
 		if n > 0 {
 			text = "," + text
 		}
-		k, _ := io.WriteString(w, text) // a bufio.Writer tells at its end
+		k, _ := io.WriteString(w, text) // a bufio.Writer returns errors at its end
 		n += k
 	}
 	fmt.Fprint(w, `],"errors":[],"paths":{"scanned":["README.md"]}}`)
@@ -154,7 +151,7 @@ func heavySARIF(w io.Writer, g *generator, size int) {
 	fmt.Fprint(w, `]}]}`)
 }
 
-// live is what the heap holds after a collection, in bytes.
+// live returns the size of the heap after a collection, in bytes.
 func live() int64 {
 	var m runtime.MemStats
 	runtime.GC()

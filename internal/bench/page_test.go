@@ -11,11 +11,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// pages are lists of findings that clients ask for.
+// pages contains the measured lists of findings.
 var pages = []struct {
 	name  string
 	query url.Values
-	deep  bool // a page behind four fifths of the others
+	deep  bool // a page after four fifths of the list
 }{
 	{name: "all"},
 	{name: "status+severity", query: url.Values{"status": {"open"}, "severities": {"high", "critical"}}},
@@ -26,7 +26,7 @@ var pages = []struct {
 
 var sizes = []int{100, 3000}
 
-// target is the address of a page.
+// target returns the URL of a page.
 func (w *world) target(query url.Values, deep bool, size int) string {
 	q := url.Values{"page_size": {fmt.Sprint(size)}}
 	maps.Copy(q, query)
@@ -36,9 +36,8 @@ func (w *world) target(query url.Values, deep bool, size int) string {
 	return w.bySlug() + "/findings?" + q.Encode()
 }
 
-// benchPages reads pages of findings over HTTP. The limit is a plain handler of
-// the same http.Server that has the same bytes ready. A page of 3,000 may take twice as long,
-// a page of 100 three times.
+// benchPages reads pages of findings over HTTP. The baseline is a handler that returns the same
+// bytes from memory. A page of 3,000 may take twice as long, and a page of 100 three times.
 func benchPages(b *testing.B, w *world) {
 	for _, size := range sizes {
 		for _, page := range pages {
@@ -51,8 +50,7 @@ func benchPages(b *testing.B, w *world) {
 	}
 }
 
-// benchGzip reads pages compressed. The limit is the same bytes behind the same
-// compression.
+// benchGzip reads compressed pages. The baseline is the same bytes with the same compression.
 func benchGzip(b *testing.B, w *world) {
 	gzip := []string{"Accept-Encoding", "gzip"}
 	for _, size := range sizes {
@@ -65,8 +63,7 @@ func benchGzip(b *testing.B, w *world) {
 	}
 }
 
-// benchWriting selects and writes pages without HTTP. The limit is the copying
-// of the same bytes.
+// benchWriting selects and writes pages without HTTP. The baseline is copying the same bytes.
 func benchWriting(b *testing.B, w *world) {
 	view, err := w.index.Deployment(b.Context(), w.deployment.ID)
 	w.check(err)
@@ -86,10 +83,10 @@ func benchWriting(b *testing.B, w *world) {
 	}
 }
 
-// copier copies what it gets, as a socket would, and keeps nothing.
+// copier copies written bytes to a buffer, like a socket.
 type copier struct{ buf []byte }
 
-// Write copies all of p over what was there.
+// Write copies all of p to the buffer.
 func (c *copier) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		rest = rest[copy(c.buf, rest):]
@@ -97,7 +94,7 @@ func (c *copier) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pieces writes bytes as a page is written: half a megabyte at a time.
+// pieces writes bytes in pieces of half a megabyte, like a page is written.
 func (c *copier) pieces(ready []byte) {
 	for len(ready) > 0 {
 		n := min(len(ready), 512<<10)

@@ -11,20 +11,20 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// raw is the database without us: a copy of the store's file and the same
-// driver, for the limits of what reads or writes rows.
+// raw is a copy of the database with the same driver. It measures baselines of reading and writing
+// rows.
 type raw struct {
 	tb testing.TB
 	db *sql.DB
 }
 
-// raw copies the store as it is now.
+// raw copies the current store.
 func (w *world) raw() *raw {
 	w.tb.Helper()
 	return newRaw(w.tb, w.config)
 }
 
-// newRaw copies a SQLite store as it is now.
+// newRaw copies the current SQLite store.
 func newRaw(tb testing.TB, c store.Config) *raw {
 	tb.Helper()
 	r := &raw{tb: tb}
@@ -48,8 +48,7 @@ func (r *raw) check(err error) {
 	}
 }
 
-// step reads all columns of all rows of a query, keeps none, and returns how
-// many rows there were.
+// step reads all columns of all rows of a query and returns the number of rows.
 func (r *raw) step(query string, args ...any) (rows int) {
 	r.tb.Helper()
 	found, err := r.db.Query(query, args...)
@@ -68,7 +67,7 @@ func (r *raw) step(query string, args ...any) (rows int) {
 	return rows
 }
 
-// rows reads rows to write them elsewhere.
+// rows reads rows to insert them elsewhere.
 func (r *raw) rows(query string, args ...any) (out [][]any) {
 	r.tb.Helper()
 	found, err := r.db.Query(query, args...)
@@ -88,14 +87,14 @@ func (r *raw) rows(query string, args ...any) (out [][]any) {
 	return out
 }
 
-// table is rows to insert.
+// table contains rows to insert.
 type table struct {
 	name string
 	rows [][]any
 }
 
-// insert takes as long as to insert rows one by one, in one transaction, as
-// those of another deployment, which is their first column.
+// insert measures inserting rows one by one in one transaction. It replaces the first column by the
+// given deployment.
 func (r *raw) insert(deployment int64, tables []table) time.Duration {
 	r.tb.Helper()
 	return timed(func() {

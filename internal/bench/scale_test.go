@@ -15,13 +15,12 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// scaleSizes names the variable with other sizes than -findings has, as
-// "10000,100000,1000000".
+// scaleSizes is the environment variable that overrides -findings, as "10000,100000,1000000".
 const scaleSizes = "REDOUBT_TEST_SCALE"
 
-// BenchmarkScale tells what a deployment costs by its size: how long a server takes from
-// the start of its process to its first answer, memory, pages, facets, searches, an import and
-// a triage. Each is measured at each of the sizes, and all of it is printed as one table.
+// BenchmarkScale measures a deployment by its size and prints one table. It measures the time from
+// the start of a server's process to its first response, and memory. It also measures pages,
+// facets, searches, an import and a triage.
 func BenchmarkScale(b *testing.B) {
 	useScale(b)
 	all := newSheet("findings")
@@ -39,7 +38,7 @@ func BenchmarkScale(b *testing.B) {
 	fmt.Print(all)
 }
 
-// useScale has the sizes of REDOUBT_TEST_SCALE, where it is set, be those of a benchmark.
+// useScale replaces the sizes of a benchmark by those in REDOUBT_TEST_SCALE, if set.
 func useScale(b *testing.B) {
 	b.Helper()
 	if text := os.Getenv(scaleSizes); text != "" {
@@ -79,7 +78,7 @@ func benchScale(b *testing.B, w *world, to *sheet) {
 	for _, s := range searches {
 		turn := 0
 		run("search: "+s.name, timed(func() {
-			turn++ // another text each time, for answers are remembered
+			turn++ // a different text each time, because results are cached
 			n := view().Count(model.FindingFilter{IssueType: model.SAST, Search: s.text(turn)})
 			if (n > 0) != s.found {
 				b.Fatalf("%q finds %d", s.text(turn), n)
@@ -98,7 +97,7 @@ func benchScale(b *testing.B, w *world, to *sheet) {
 	run("triage of 3,000", w.someTriage())
 }
 
-// searches are texts that differ by turn, and whether anything has them.
+// searches contains texts that depend on the turn, and whether they occur.
 var searches = []struct {
 	name  string
 	text  func(turn int) string
@@ -114,7 +113,7 @@ var searches = []struct {
 	{"a part of a path", func(turn int) string { return fmt.Sprintf("module_%d/handlers", turn%40) }, true},
 }
 
-// withFacets asks for what a page of findings shows.
+// withFacets returns the query of a page of findings with all facets.
 func withFacets() index.ListQuery {
 	q := index.ListQuery{
 		Filter: model.FindingFilter{IssueType: model.SAST, Dedup: true, Primary: true, Statuses: []model.Status{model.StatusOpen}},
@@ -129,7 +128,7 @@ func withFacets() index.ListQuery {
 	return q
 }
 
-// memory is how many bytes of the heap an index takes that holds no bodies, for each finding.
+// memory returns the heap size of an index without bodies, in bytes per finding.
 func (w *world) memory() float64 {
 	before := live()
 	x := index.New(w.store, index.Options{})
@@ -141,7 +140,7 @@ func (w *world) memory() float64 {
 	return float64(took) / float64(findings)
 }
 
-// someTriage decides on 3,000 findings, the same ones each time, to and fro.
+// someTriage triages the same 3,000 findings alternately to two states.
 func (w *world) someTriage() func() time.Duration {
 	w.client.discard(w.triageRequest(`{"issue_type":"sast","status":["open"],"new_triage_state":"reviewing"}`))
 	turn := 0
@@ -156,45 +155,45 @@ func (w *world) someTriage() func() time.Duration {
 	})
 }
 
-// started is the program as people start it, on the data of a world.
+// started is the built program with the data of a world.
 type started struct {
 	w       *world
 	program string
 	data    string
 	more    []string // arguments of serve
-	address string   // of the server that runs
-	pid     int      // its process
+	address string   // of the running server
+	pid     int      // of its process
 }
 
 func newStarted(b *testing.B, w *world) *started {
 	b.Helper()
 	s := &started{w: w, program: filepath.Join(b.TempDir(), "redoubt"), data: w.config.Dir}
 	s.build()
-	s.first() // which leaves a checkpoint
+	s.first() // writes a checkpoint
 	return s
 }
 
-// first takes as long as a server, from the start of its process to its first page.
+// first measures the time from the start of the process to its first page.
 func (s *started) first() time.Duration {
 	return s.serve(s.ask)
 }
 
-// anew is the same where there is no checkpoint.
+// anew is first without a checkpoint.
 func (s *started) anew() time.Duration {
 	s.w.check(os.RemoveAll(filepath.Join(s.data, "index")))
 	return s.first()
 }
 
-// sheet is a table of cells, a column for each size.
+// sheet is a table with a column for each size.
 type sheet struct {
-	of            string // what the columns tell the number of
+	of            string // unit of the column headings
 	columns, rows []string
 	cells         map[[2]string]string
 }
 
 func newSheet(of string) *sheet { return &sheet{of: of, cells: map[[2]string]string{}} }
 
-// column begins a column, which put fills.
+// column adds a column, which put fills.
 func (s *sheet) column(name string) { s.columns = append(s.columns, name) }
 
 func (s *sheet) put(row string, value any) {
@@ -205,7 +204,7 @@ func (s *sheet) put(row string, value any) {
 	s.cells[at] = fmt.Sprint(value)
 }
 
-// String is the table in Markdown.
+// String returns the table in Markdown.
 func (s *sheet) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n| %s | %s |\n|---|%s\n", s.of, strings.Join(s.columns, " | "), strings.Repeat("---|", len(s.columns)))

@@ -13,10 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 )
 
-// BenchmarkStart measures what a server does that was started again, for each of the
-// sizes: the index from its checkpoint, beside reading the bytes of the file alone
-// and beside building it from the store; and the build, beside stepping through
-// findings and lineages by the same driver. On PostgreSQL there is only the build.
+// BenchmarkStart measures the start of a server by size. Loading the index from its checkpoint is
+// relative to reading the file, and to building the index. The build is relative to reading
+// findings and lineages with the same driver. On PostgreSQL, ratios of the build are not measured.
 func BenchmarkStart(b *testing.B) {
 	for i, n := range sizesAsked(b) {
 		if i > 0 && testing.Short() {
@@ -54,7 +53,7 @@ func benchBuild(b *testing.B, w *world) {
 	b.ReportMetric(rate(x.Stats().Findings, took), perSecond)
 }
 
-// benchCheckpoint starts from a checkpoint.
+// benchCheckpoint loads an index from a checkpoint.
 func benchCheckpoint(b *testing.B, w *world) {
 	checkpoints := index.Checkpoints{Dir: filepath.Join(b.TempDir(), "index"), Registry: w.store}
 	start := func(c index.Checkpoints) *index.Index {
@@ -81,9 +80,9 @@ func benchCheckpoint(b *testing.B, w *world) {
 	b.ReportMetric(float64(info.Size())/float64(first.Stats().Findings), perFinding)
 }
 
-// benchFollow imports 30,000 findings in three uploads, and asks for a page at once. The
-// limit is the same page again. An upload is answered once the index has followed it:
-// x-import is how many times as long as one that is not takes that.
+// benchFollow imports 30,000 findings in three uploads and reads a page afterwards. The baseline is
+// reading the page again. The response to an upload waits for the index; x-import is the time
+// relative to uploads without a running index.
 func benchFollow(b *testing.B, w *world) {
 	page := w.request("GET", w.target(nil, false, 100), nil)
 	w.client.body(page)
@@ -117,7 +116,7 @@ func benchFollow(b *testing.B, w *world) {
 	b.ReportMetric(rate(30_000, median(followed)), perSecond)
 }
 
-// sizesAsked are the sizes of deployments to measure.
+// sizesAsked returns the sizes of the deployments to measure.
 func sizesAsked(b *testing.B) (out []int) {
 	b.Helper()
 	for text := range strings.SplitSeq(*scales, ",") {

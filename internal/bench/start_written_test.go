@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// writtenAtOnce is how many findings an upload of BenchmarkStartWritten has.
+// writtenAtOnce is the number of findings in an upload of BenchmarkStartWritten.
 const writtenAtOnce = 10_000
 
-// BenchmarkStartWritten measures how long the program takes from the start of its process to its
-// first page, after a server that stored all findings over HTTP, was never asked for one, and
-// was stopped. Its sizes are those of -findings or of REDOUBT_TEST_SCALE.
+// BenchmarkStartWritten measures the time from the start of the process to its first page. The
+// previous server stored all findings over HTTP and never read one. The sizes are those of
+// -findings or of REDOUBT_TEST_SCALE.
 func BenchmarkStartWritten(b *testing.B) {
 	useScale(b)
 	for i, n := range sizesAsked(b) {
@@ -36,7 +36,7 @@ func BenchmarkStartWritten(b *testing.B) {
 	}
 }
 
-// write stores findings by uploads to the server that runs, each to a project of its own.
+// write uploads findings to the running server, each upload to a separate project.
 func (s *started) write(ctx context.Context, findings int) {
 	s.w.tb.Helper()
 	for done := 0; done < findings; done += writtenAtOnce {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// build makes the program as it is.
+// build builds the program.
 func (s *started) build() {
 	s.w.tb.Helper()
 	out, err := exec.CommandContext(s.w.tb.Context(), "go", "build", "-o", s.program, "../../cmd/redoubt").CombinedOutput()
@@ -20,8 +20,8 @@ func (s *started) build() {
 	}
 }
 
-// serve starts a server and takes as long as what is asked of it, from the start of its
-// process on. Then it is stopped as people stop one, which leaves a checkpoint.
+// serve starts a server and measures the time from the start of its process until ask returns. It
+// then stops the server, which writes a checkpoint.
 func (s *started) serve(ask func(context.Context)) time.Duration {
 	w := s.w
 	w.tb.Helper()
@@ -51,7 +51,7 @@ func (s *started) serve(ask func(context.Context)) time.Duration {
 	return took
 }
 
-// ask asks for a page of 100 findings until the server answers.
+// ask requests a page of 100 findings until the server responds.
 func (s *started) ask(ctx context.Context) {
 	s.w.tb.Helper()
 	for {

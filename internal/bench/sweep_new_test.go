@@ -9,22 +9,23 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// What new records meet: a project with many dependencies and many with few, of
-// packages that most of them share, in sets of which each turn has records of another.
+// Sizes of the data for new records. Packages are divided into sets, and each turn has records
+// about another set.
 const (
 	newRecords     = 400
 	commonPackages = 4_400 // 11 sets
 )
 
-// opened is what new records must open at least, in each turn.
+// opened is the minimum number of findings that new records open in each turn.
 const opened = 20_000
 
-// BenchmarkSweepNew has findings of 400 new records open over 350,000 dependencies, on
-// 301 refs; each turn has other records. "findings" is how many a turn opens. The
-// limit on SQLite is to insert these findings and their bodies bare, in one
-// transaction; another one is that, and their lineages, identities and subjects.
-// PostgreSQL is beside one map lookup for each dependency. "longest-s" is how long
-// other writers had to wait at most.
+// BenchmarkSweepNew measures opening findings for 400 new records in 350,000 dependencies on 301
+// refs. "findings" is the number of opened findings, and "longest-s" the longest wait of other
+// writers.
+//
+// On SQLite, one baseline is inserting the findings and bodies in one transaction. Another one also
+// inserts lineages, identities and subjects. On PostgreSQL, the baseline is one map lookup for each
+// dependency.
 func BenchmarkSweepNew(b *testing.B) {
 	for _, engine := range storetest.Engines {
 		b.Run(engine, func(b *testing.B) {
@@ -57,7 +58,7 @@ func BenchmarkSweepNew(b *testing.B) {
 	}
 }
 
-// newRecords makes records of a set of packages that were not there before.
+// newRecords generates new records about the next set of packages.
 func (f *followed) newRecords() [][]byte {
 	f.turn++
 	list := make([][]byte, newRecords)
@@ -71,7 +72,7 @@ func (f *followed) newRecords() [][]byte {
 	return list
 }
 
-// bare are the limits: inserting what the newest findings have.
+// bare returns the baselines: inserting the rows of the newest findings.
 func (f *followed) bare(n int) []limit {
 	r, others := newRaw(f.b, f.config), int64(1000)
 	read := func(name, key string) table {

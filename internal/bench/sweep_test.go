@@ -26,14 +26,14 @@ var (
 	spread = flag.Int("refs", 0, "on how many refs they are; 0 for one in 5,000")
 )
 
-// Sizes of what is stored: a ref has five lockfiles.
+// Sizes of the stored data: a ref has five lockfiles.
 const (
 	lockfiles     = 5
 	inUse         = 40_000 // of all packages, in four versions each
 	changedAtOnce = 100    // records of a small update
 )
 
-// followed is a store whose dependencies follow the advisories in it.
+// followed is a store with advisories and dependencies to match.
 type followed struct {
 	b          *testing.B
 	config     store.Config
@@ -44,11 +44,10 @@ type followed struct {
 	longest    time.Duration // of a transaction
 }
 
-// BenchmarkSweep matches a million dependencies that are stored with the
-// advisories that are, on each engine: with all records, and with 100 that
-// changed, which touch some 500 dependencies. The limit is one map lookup for
-// each of the million, without a database. "first-s" is how long the first match
-// took, which opens a finding for one dependency in forty.
+// BenchmarkSweep matches a million stored dependencies with the stored advisories on each engine.
+// It matches all records, and 100 changed ones that concern about 500 dependencies. The baseline is
+// one map lookup for each dependency. "first-s" is the duration of the first match, which opens a
+// finding for one dependency in forty.
 func BenchmarkSweep(b *testing.B) {
 	for _, engine := range storetest.Engines {
 		b.Run(engine, func(b *testing.B) {
@@ -108,11 +107,11 @@ func (f *followed) check(err error) {
 	}
 }
 
-// evenly says how many dependencies each ref has.
+// evenly returns the number of dependencies of each ref.
 func evenly(n int) []int { return slices.Repeat([]int{n / refsOf(n)}, refsOf(n)) }
 
-// fill stores so many dependencies on each ref, of so many packages, and returns what the
-// limit looks up: the packages that there are records of, and the package of each dependency.
+// fill stores dependencies on each ref. It returns the input of the baseline: the packages with
+// records, and the package of each dependency.
 func (f *followed) fill(refs []int, packages int) (known map[string]bool, names []string) {
 	f.b.Helper()
 	g := newGenerator()
@@ -145,10 +144,10 @@ func (f *followed) fill(refs []int, packages int) (known map[string]bool, names 
 	return known, names
 }
 
-// packageOf names one of the packages that are in use.
+// packageOf returns the name of a used package.
 func packageOf(i int) string { return fmt.Sprint("package-", i*(benchPackages/inUse)) }
 
-// refsOf is on how many refs the dependencies are.
+// refsOf returns the number of refs with dependencies.
 func refsOf(n int) int {
 	if *spread > 0 {
 		return *spread
@@ -156,7 +155,7 @@ func refsOf(n int) int {
 	return n / perLockfile / lockfiles
 }
 
-// lookUp is the least that a match must do.
+// lookUp is the least work of a match.
 func lookUp(known map[string]bool, names []string) (found int) {
 	for _, name := range names {
 		if known[name] {
@@ -166,7 +165,7 @@ func lookUp(known map[string]bool, names []string) (found int) {
 	return found
 }
 
-// load stores so many records from one on, which are new or changed.
+// load stores n new or changed records, starting with one.
 func (f *followed) load(from, n int) {
 	f.b.Helper()
 	var list [][]byte
@@ -195,7 +194,7 @@ func (f *followed) follow() advisory.SweepResult {
 	return done
 }
 
-// restart has the deployment follow from the beginning.
+// restart resets the progress of the deployment.
 func (f *followed) restart() {
 	f.b.Helper()
 	f.check(f.store.Update(f.b.Context(), f.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -203,8 +202,7 @@ func (f *followed) restart() {
 	}))
 }
 
-// peak runs something and returns how far above what is there the heap rose
-// meanwhile, in bytes, looked at every few milliseconds.
+// peak calls do and returns the growth of the heap in bytes, sampled every few milliseconds.
 func peak(do func()) int64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -15,27 +15,26 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// tenantSizes names the variable with other numbers of deployments than these, as
-// "10,100,1000".
+// tenantSizes is the environment variable with other numbers of deployments, as "10,100,1000".
 const tenantSizes = "REDOUBT_TEST_TENANTS"
 
-// ofTenant is how many findings each deployment of BenchmarkTenants has.
+// ofTenant is the number of findings of each deployment in BenchmarkTenants.
 const ofTenant = 10_000
 
-// indexMemory bounds what the server of BenchmarkTenants remembers, so that only some hundred
-// of its deployments fit.
+// indexMemory limits the memory of the index in BenchmarkTenants, so that only about a hundred of
+// its deployments fit.
 const indexMemory = 1 << 30
 
-// tenant is one deployment of many.
+// tenant is one of many deployments.
 type tenant struct {
 	deployment model.Deployment
 	token      string
 	findings   int
 }
 
-// BenchmarkTenants tells what a server costs by the number of its deployments: how long it
-// takes to its first answer, a page of a deployment that is in memory and of one that is not,
-// an import, and the memory of all of it. It is printed as one table.
+// BenchmarkTenants measures a server by the number of its deployments and prints one table. It
+// measures the time to the first response, pages of loaded and unloaded deployments, an import, and
+// memory.
 func BenchmarkTenants(b *testing.B) {
 	all := newSheet("deployments of 10,000 findings")
 	asked := "5,20"
@@ -75,7 +74,7 @@ func benchTenants(b *testing.B, w *world, tenants []tenant, to *sheet) {
 	})
 }
 
-// tenants makes deployments that have as many findings each.
+// tenants creates n deployments with equal numbers of findings.
 func (w *world) tenants(n int) []tenant {
 	w.tb.Helper()
 	list := make([]tenant, n)
@@ -90,7 +89,7 @@ func (w *world) tenants(n int) []tenant {
 	return list
 }
 
-// enter makes another deployment, which requests are for from here on.
+// enter creates another deployment and uses it for later requests.
 func (w *world) enter(i int) {
 	w.tb.Helper()
 	slug := fmt.Sprintf("tenant-%d", i)
@@ -100,8 +99,8 @@ func (w *world) enter(i int) {
 	w.token = w.newToken()
 }
 
-// pages asks a server for a page of each deployment, in no order that it could know, then for
-// one more of the last, which is in memory, and hands an import to some of them.
+// pages reads a page of each deployment in random order and again, when the deployment is loaded.
+// It also imports into some of them.
 func (s *started) pages(tenants []tenant, to *sheet) {
 	w := s.w
 	defer func(was tenant) { w.deployment, w.token, w.findings = was.deployment, was.token, was.findings }(tenant{w.deployment, w.token, w.findings})
@@ -125,8 +124,8 @@ func (s *started) pages(tenants []tenant, to *sheet) {
 	to.put("memory of the process, after all of them", fmt.Sprintf("%d MB", s.resident()>>20))
 }
 
-// resident is how many bytes of memory the server's process has, where the system tells;
-// otherwise 0.
+// resident returns the resident memory of the server in bytes, or 0 if the system does not provide
+// it.
 func (s *started) resident() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
 	if err != nil {

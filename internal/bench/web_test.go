@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// pagesOf are the pages of a world, as an administrator sees them.
+// pagesOf serves the pages of a world to an administrator.
 type pagesOf struct {
 	w       *world
 	handler http.Handler
@@ -31,12 +31,12 @@ func newPages(w *world) *pagesOf {
 	return p
 }
 
-// Viewer is the same one for every request.
+// Viewer returns the same viewer for every request.
 func (p *pagesOf) Viewer(*http.Request) (web.Viewer, error) {
 	return web.Viewer{UserID: 1, User: "ada", Role: model.RoleAdmin, Deployment: p.w.deployment}, nil
 }
 
-// open has a page written.
+// open renders a page.
 func (p *pagesOf) open(path string) {
 	out := httptest.NewRecorder()
 	p.handler.ServeHTTP(out, httptest.NewRequestWithContext(p.w.tb.Context(), http.MethodGet, "/orgs/"+p.w.deployment.Slug+path, nil))
@@ -45,7 +45,7 @@ func (p *pagesOf) open(path string) {
 	}
 }
 
-// projectPage is the address of a project's page.
+// projectPage returns the path of a project's page.
 func (w *world) projectPage(name string) (path string) {
 	w.check(w.store.View(w.tb.Context(), w.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectByName(ctx, name)

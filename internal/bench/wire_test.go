@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// wire is one connection to the server under test. It is a client that does as
-// little as it can: it sends requests that are ready, and throws answers away.
+// wire is one connection to the server under test. It is a minimal client that sends prepared
+// requests and discards responses.
 type wire struct {
 	tb      testing.TB
 	conn    net.Conn
@@ -30,7 +30,7 @@ func dial(tb testing.TB, address string) *wire {
 	return &wire{tb: tb, conn: conn, in: bufio.NewReaderSize(conn, 64<<10), scratch: make([]byte, 256<<10)}
 }
 
-// request makes the bytes of a request. Headers are name and value in turn.
+// request returns the bytes of a request. headers alternates names and values.
 func (w *world) request(method, target string, body []byte, headers ...string) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n", method, target, w.address, w.token, len(body))
@@ -42,8 +42,8 @@ func (w *world) request(method, target string, body []byte, headers ...string) [
 	return out.Bytes()
 }
 
-// send makes a request and hands the answer's body to take; anything but 200 ends
-// the test.
+// send sends a request and passes the body of the response to take. Any status but 200 fails the
+// test.
 func (c *wire) send(request []byte, take func(io.Reader) error) {
 	c.tb.Helper()
 	if _, err := c.conn.Write(request); err != nil {
@@ -63,7 +63,7 @@ func (c *wire) send(request []byte, take func(io.Reader) error) {
 	}
 }
 
-// discard makes a request and reads all of its answer.
+// discard sends a request and reads its response.
 func (c *wire) discard(request []byte) {
 	c.tb.Helper()
 	c.send(request, func(body io.Reader) error {
@@ -77,7 +77,7 @@ func (c *wire) discard(request []byte) {
 	})
 }
 
-// body makes a request and returns what it answers.
+// body sends a request and returns the body of the response.
 func (c *wire) body(request []byte) (text []byte) {
 	c.tb.Helper()
 	c.send(request, func(body io.Reader) (err error) {
@@ -87,7 +87,7 @@ func (c *wire) body(request []byte) (text []byte) {
 	return text
 }
 
-// took is how long a request takes until its answer is read.
+// took measures a request until its response is read.
 func (c *wire) took(request []byte) func() time.Duration {
 	return timed(func() { c.discard(request) })
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// What is measured must be there to be measured: each list holds something, on
-// a second page too, and decisions, other refs and fixed findings are among it.
+// TestWorld checks that the generated data includes nonempty lists with a second page, decisions,
+// other refs and fixed findings.
 func TestWorld(t *testing.T) {
 	w := newWorld(t)
 	w.fill(2000)
@@ -32,7 +32,7 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// The limits hold the very bytes that they stand beside.
+// TestReadyBytes checks that the baseline returns the same bytes as the page.
 func TestReadyBytes(t *testing.T) {
 	w := newWorld(t)
 	w.project("acme/payments", 150, false)
@@ -42,7 +42,7 @@ func TestReadyBytes(t *testing.T) {
 	}
 }
 
-// A report that replaces results closes as many as it brings.
+// TestIntake checks that a report with replaced results closes as many findings as it opens.
 func TestIntake(t *testing.T) {
 	w := newWorld(t)
 	in := &intake{w: w}
@@ -61,7 +61,7 @@ func TestIntake(t *testing.T) {
 		t.Errorf("the same with other bytes is %q, %d unchanged", got.Outcome, got.Unchanged)
 	}
 	in.newer()
-	// What came may be what went, edited: of one rule, in one file and of one length.
+	// A new result may be an edited old one: of one rule, in one file and of one length.
 	if got := hand("3"); got.New+got.Changed != replaced || got.Closed+got.Changed != replaced || got.Unchanged != replaced || got.Changed > replaced/50 {
 		t.Errorf("%d new, %d closed, %d changed, %d unchanged", got.New, got.Closed, got.Changed, got.Unchanged)
 	}

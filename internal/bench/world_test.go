@@ -31,7 +31,7 @@ import (
 
 var scales = flag.String("findings", "10000,100000", "sizes of the deployments to measure; with -short only the first")
 
-// BenchmarkDeployment measures what a deployment answers, for each of the sizes.
+// BenchmarkDeployment measures requests to a deployment, for each size.
 func BenchmarkDeployment(b *testing.B) {
 	for i, text := range strings.Split(*scales, ",") {
 		n, err := strconv.Atoi(text)
@@ -57,7 +57,7 @@ func BenchmarkDeployment(b *testing.B) {
 	}
 }
 
-// world is a server on loopback over a SQLite file, with a deployment.
+// world is a server on loopback with a SQLite file and a deployment.
 type world struct {
 	tb         testing.TB
 	config     store.Config
@@ -67,9 +67,9 @@ type world struct {
 	token      string
 	address    string // host and port
 	client     *wire
-	ready      atomic.Pointer[[]byte] // what /ready answers
+	ready      atomic.Pointer[[]byte] // response of /ready
 	made       *generator
-	findings   int // ids go from 1 to here
+	findings   int // ids go from 1 to this
 }
 
 func newWorld(tb testing.TB) *world {
@@ -94,7 +94,7 @@ func (w *world) newIndex() *index.Index {
 	return index.New(w.store, index.Options{BodyCache: 4 << 30, Clock: time.Now})
 }
 
-// runIndex has the index follow commits as it does in a server, until it is stopped.
+// runIndex runs the index as in a server, until it is stopped.
 func (w *world) runIndex() (stop func()) {
 	w.store.OnCommit(w.index.Committed)
 	ctx, cancel := context.WithCancel(w.tb.Context())
@@ -109,8 +109,8 @@ func (w *world) runIndex() (stop func()) {
 	}
 }
 
-// serve starts the server, and beside it handlers that answer with bytes from
-// memory: the limit of every page.
+// serve starts the server, with additional handlers that return bytes from memory: the baseline of
+// pages.
 func (w *world) serve() {
 	s, err := apihttp.New(apihttp.Config{
 		Store: w.store, Index: w.index, Clock: time.Now, Logger: slog.New(slog.NewJSONHandler(discard{}, nil)),
@@ -135,7 +135,7 @@ func (w *world) serve() {
 	w.address = address.Host
 }
 
-// discard is where the log goes: written, and kept by nobody.
+// discard receives the log.
 type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
@@ -157,11 +157,11 @@ func (w *world) check(err error) {
 	}
 }
 
-// byID and bySlug are the deployment's addresses.
+// byID and bySlug return the paths of the deployment.
 func (w *world) byID() string   { return fmt.Sprintf("/api/v1/deployments/%d", w.deployment.ID) }
 func (w *world) bySlug() string { return "/api/v1/deployments/" + w.deployment.Slug }
 
-// upload is the request that hands in a file.
+// upload returns the request that uploads a file.
 func (w *world) upload(project, ref, name string, file []byte, more ...string) []byte {
 	q := url.Values{"project": {project}, "ref": {ref}, "filename": {name}, "repo_url": {"https://git.example/" + project}}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -170,7 +170,7 @@ func (w *world) upload(project, ref, name string, file []byte, more ...string) [
 	return w.request("POST", w.byID()+"/imports?"+q.Encode(), file, "Content-Type", "application/octet-stream")
 }
 
-// hand sends an upload and returns what it did.
+// hand sends an upload and returns its result.
 func (w *world) hand(upload []byte) api.Import {
 	w.tb.Helper()
 	var answer api.ImportResponse
@@ -181,7 +181,7 @@ func (w *world) hand(upload []byte) api.Import {
 	return answer.Imports[0]
 }
 
-// fill makes n findings, through imports, and decides on some of them.
+// fill imports n findings and triages some of them.
 func (w *world) fill(n int) {
 	w.tb.Helper()
 	for i, size := range w.made.sizes(n * 100 / (100 + elsewhere)) {
@@ -196,8 +196,8 @@ func (w *world) fill(n int) {
 	w.triage("fixing", "", 2)
 }
 
-// project makes the findings of one project, some of them on another ref too.
-// Of a project that was mended, a part is fixed.
+// project imports the findings of one project, some of them on another ref, too. If mended is set,
+// a part of them is fixed.
 func (w *world) project(name string, size int, mended bool) {
 	w.tb.Helper()
 	results := w.made.results(size)
@@ -209,7 +209,7 @@ func (w *world) project(name string, size int, mended bool) {
 	}
 }
 
-// triage decides on so many per cent of the findings.
+// triage triages a percentage of the findings.
 func (w *world) triage(state, reason string, percent int) {
 	w.tb.Helper()
 	var ids []string
@@ -231,7 +231,7 @@ func (w *world) triageRequest(body string) []byte {
 	return w.request("POST", w.bySlug()+"/triage", []byte(body), "Content-Type", "application/json")
 }
 
-// fromMemory makes /ready answer with bytes, and returns the request for them.
+// fromMemory sets the response of /ready, and returns the request for it.
 func (w *world) fromMemory(path string, body []byte, headers ...string) []byte {
 	body = bytes.Clone(body)
 	w.ready.Store(&body)

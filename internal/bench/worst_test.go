@@ -12,13 +12,13 @@ import (
 	"github.com/redoubt/redoubt/internal/version"
 )
 
-// worst is the shape of the hundred packages with the most records times fixes
-// in two public databases: Python's of October 2024 (2,661 records) and Go's of
-// August 2026 (4,291). Of each: records that are not withdrawn, fixes in them,
-// distinct ones of these, and versions listed. First come tensorflow-cpu,
-// tensorflow-gpu, tensorflow, mattermost-server, Go's stdlib, django. Together
-// they have 4,289 records, 7,065 fixes, 2,340 distinct ones, and list 83,638
-// versions.
+// worst describes the hundred packages with the highest product of records and fixes in two public
+// databases. They are those of Python of October 2024 (2,661 records) and of Go of August 2026
+// (4,291).
+//
+// The columns are records that are not withdrawn, their fixes, distinct fixes, and listed versions.
+// The first packages are tensorflow-cpu, tensorflow-gpu, tensorflow, mattermost-server, Go's stdlib
+// and django. The totals are 4,289 records, 7,065 fixes, 2,340 distinct fixes, and 83,638 versions.
 var worst = [100]struct{ records, fixes, distinct, listed int }{
 	{297, 902, 34, 4339},
 	{297, 902, 34, 12131},
@@ -122,8 +122,8 @@ var worst = [100]struct{ records, fixes, distinct, listed int }{
 	{11, 11, 7, 0},
 }
 
-// worstRecord is the i-th record of the n-th worst package: the fixes are spread
-// over its records, each one closing a branch of its own, X.0 to X.fix.
+// worstRecord returns the i-th record of the n-th package. The fixes are distributed over its
+// records; each closes a separate branch from X.0 to X.fix.
 func worstRecord(n, i int) (ecosystem string, data []byte) {
 	w := worst[n]
 	if ecosystem = "Go"; w.listed > 0 {
@@ -140,15 +140,15 @@ func worstRecord(n, i int) (ecosystem string, data []byte) {
 		listed = append(listed, fmt.Sprintf(`"%d.%d.0"`, at%branches, at%97))
 	}
 	if len(events) == 0 {
-		events = append(events, `{"introduced":"0"}`) // many of Go's have no fix
+		events = append(events, `{"introduced":"0"}`) // many Go records have no fix
 	}
 	return ecosystem, fmt.Appendf(nil, `{"id":"WORST-%d-%d","modified":"2024-05-01T00:00:00Z","summary":"one","details":"%0400d",
 		"affected":[{"package":{"ecosystem":%q,"name":"example.org/worst-%d"},"ranges":[{"type":"ECOSYSTEM","events":[%s]}],"versions":[%s]}]}`,
 		n, i, i, ecosystem, n, strings.Join(events, ","), strings.Join(listed, ","))
 }
 
-// worstShelf has the worst packages, each in a lockfile in the first version of
-// two branches. It returns the stored records too.
+// worstShelf returns a store with the worst packages, each in a lockfile in the first version of
+// two branches, and the stored records.
 func worstShelf(b *testing.B) (*shelf, []model.Advisory) {
 	s := &shelf{groups: map[string][]model.AdvisoryGroup{}}
 	h := model.Holding{Lockfile: "requirements.txt"}
@@ -179,10 +179,9 @@ func worstShelf(b *testing.B) (*shelf, []model.Advisory) {
 	return s, all
 }
 
-// BenchmarkWorstPackages matches the hundred packages that have the most to
-// match: "first" from stored records, which are decoded and their versions
-// sorted, beside hashing the same records; "again" with a library that has
-// them, beside one map lookup each record.
+// BenchmarkWorstPackages matches the hundred worst packages. "first" decodes the stored records and
+// sorts their versions, relative to hashing them. "again" uses a library with the decoded records,
+// relative to one map lookup for each record.
 func BenchmarkWorstPackages(b *testing.B) {
 	s, all := worstShelf(b)
 	fresh := func() *advisory.Library {

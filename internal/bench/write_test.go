@@ -12,10 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// benchTriage decides on 3,000 findings that a filter selects: the same ones
-// each time, to and fro. The limit is an update by id of as many rows, in one
-// transaction on the same schema; another one is that, and as many rows for the
-// trail and for the feed of changes, which nobody can do without who has both.
+// benchTriage triages the same 3,000 filtered findings alternately to two states. The baseline is
+// updating as many rows by id in one transaction. Another one also inserts as many rows for the
+// triage events and for the feed of changes.
 func benchTriage(b *testing.B, w *world) {
 	w.client.discard(w.triageRequest(`{"issue_type":"sast","status":["open"],"new_triage_state":"reviewing"}`))
 	request := func(state string) []byte {
@@ -54,7 +53,7 @@ func benchTriage(b *testing.B, w *world) {
 	compare(b, subject, limit{unit: perLimit, run: updates}, limit{unit: perWritten, run: written})
 }
 
-// benchLoad builds the index of all findings. The limit is reading their rows.
+// benchLoad builds the index of all findings. The baseline is reading their rows.
 func benchLoad(b *testing.B, w *world) {
 	r := w.raw()
 	var x *index.Index
@@ -68,8 +67,8 @@ func benchLoad(b *testing.B, w *world) {
 	b.ReportMetric(rate(x.Stats().Findings, took), perSecond)
 }
 
-// benchDependencies reads a page of 10,000 dependencies. The limits are reading
-// as many rows by id, and the same bytes from memory.
+// benchDependencies reads a page of 10,000 dependencies. The baselines are reading as many rows by
+// id, and the same bytes from memory.
 func benchDependencies(b *testing.B, w *world) {
 	const size = 10_000
 	request := w.request("POST", w.byID()+"/dependencies", fmt.Appendf(nil, `{"pageSize":%d}`, size), "Content-Type", "application/json")

@@ -8,10 +8,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Env is an environment: values by name.
+// Env maps the names of environment variables to values.
 type Env map[string]string
 
-// Environ reads NAME=value as os.Environ has it.
+// Environ parses a list of NAME=value, as os.Environ returns it.
 func Environ(list []string) Env {
 	e := Env{}
 	for _, pair := range list {
@@ -22,7 +22,7 @@ func Environ(list []string) Env {
 	return e
 }
 
-// first returns the first of the variables that is not empty.
+// first returns the first nonempty value of the named variables.
 func (e Env) first(names ...string) string {
 	for _, name := range names {
 		if v := e[name]; v != "" {
@@ -32,58 +32,58 @@ func (e Env) first(names ...string) string {
 	return ""
 }
 
-// Facts are what the checkout and files that the environment names tell.
+// Facts are data from the Git checkout and from files that the environment names.
 type Facts struct {
-	Top    string // folder of the checkout
-	Remote string // address of origin; empty for none
-	Branch string // HEAD where none is checked out; empty without a commit
+	Top    string // root directory of the checkout
+	Remote string // URL of origin; empty: none
+	Branch string // HEAD if detached; empty without a commit
 	Commit string
-	Event  []byte // what GITHUB_EVENT_PATH names, JSON
+	Event  []byte // JSON content of the file in GITHUB_EVENT_PATH
 }
 
-// Context is what is under test. Project and Ref are as `semgrep ci` names them in the same
-// environment, so that both land in one project. One case differs: where no variable names the
-// project, `semgrep ci` uses the folder and Project is that of the remote.
+// Context describes the code under test. Project and Ref equal those of `semgrep ci` in the same
+// environment, so that both upload to one project. There is one difference. If no variable names
+// the project, `semgrep ci` uses the directory, while Project is that of the remote.
 type Context struct {
-	System      string // as semgrep's scan_environment: github-actions, git, …
+	System      string // scan_environment of semgrep: github-actions, git, …
 	Project     string // as acme/payments
-	Remote      string // project that the remote names; empty where a variable or the folder names it
-	URL         string // of the repository; empty when not known
-	Ref         string // in full
+	Remote      string // project named by the remote; empty if a variable or the directory names it
+	URL         string // of the repository; empty if unknown
+	Ref         string // full ref
 	Commit      string
-	PullRequest string // its number; empty for none
+	PullRequest string // number; empty: none
 }
 
-// system is one that builds, and what its variables mean. Where a reader is nil
-// or finds nothing, git is asked.
+// system is a CI system and the meaning of its variables. If a reader is nil or returns "", the
+// value from Git is used.
 type system struct {
 	name                               string
 	detects                            func(e Env) bool
 	project, url, branch, commit, pull func(e Env, f Facts) string
-	noBranch                           bool // without one there is none, whatever git has checked out
-	branchOverrides                    bool // branch and commit know of the overriding variables themselves
+	noBranch                           bool // do not use the checked-out branch
+	branchOverrides                    bool // branch and commit evaluate the overriding variables themselves
 }
 
-// isTrue reports whether a variable is true, as most systems show themselves.
+// isTrue reports whether a variable is true, which identifies most systems.
 func isTrue(name string) func(Env) bool { return func(e Env) bool { return e[name] == "true" } }
 
-// isSet reports whether a variable is set, if to nothing.
+// isSet reports whether a variable is set, including to "".
 func isSet(name string) func(Env) bool {
 	return func(e Env) bool { _, ok := e[name]; return ok }
 }
 
-// fromVariables reads the first of some variables that says something.
+// fromVariables returns a reader of the first nonempty variable.
 func fromVariables(names ...string) func(Env, Facts) string {
 	return func(e Env, _ Facts) string { return e.first(names...) }
 }
 
-// nameFrom reads a project's name from the address in the first of some variables.
+// nameFrom returns a reader of the project name in the URL of the first nonempty variable.
 func nameFrom(names ...string) func(Env, Facts) string {
 	return func(e Env, _ Facts) string { return NameOf(e.first(names...)) }
 }
 
-// Detect finds out what is under test. The variables of the semgrep CLI that
-// override go first, as they do there.
+// Detect determines the context from the environment and the checkout. The overriding variables of
+// the semgrep CLI have precedence, as they have there.
 func Detect(e Env, f Facts) Context {
 	s := systemOf(e)
 	c := Context{System: s.name, PullRequest: cmp.Or(e["SEMGREP_PR_ID"], readVariable(s.pull, e, f))}
@@ -104,7 +104,7 @@ func Detect(e Env, f Facts) Context {
 		branch = f.Branch
 	}
 	if s.name == "jenkins" {
-		branch = strings.TrimPrefix(branch, "origin/") // of the remote
+		branch = strings.TrimPrefix(branch, "origin/") // the remote
 	}
 	c.Ref = model.FullRef(branch)
 	return c

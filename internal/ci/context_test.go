@@ -18,7 +18,7 @@ import (
 
 const commit = "1111111111111111111111111111111111111111"
 
-// environment is an environment as its system documents it, and what is under test.
+// environment is an environment as its system documents it, and the expected context.
 type environment struct {
 	name  string
 	env   ci.Env
@@ -114,7 +114,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// askSemgrep has the scanner's own code read one environment after the other.
+// askSemgrep evaluates environments with the scanner's own code.
 const askSemgrep = `
 import json, os, sys
 from semgrep.meta import generate_meta_from_environment
@@ -127,11 +127,11 @@ for env in json.load(sys.stdin):
 print(json.dumps(told))
 `
 
-// saidBySemgrep is what it says of one.
+// saidBySemgrep is the result of one environment.
 type saidBySemgrep struct{ System, Project, Branch, Commit, PullRequest string }
 
-// TestDetectAsSemgrep holds that a build's project, ref and commit are those
-// that the real scanner names, or its findings would land elsewhere.
+// TestDetectAsSemgrep checks that project, ref and commit equal those of the real scanner.
+// Otherwise its findings would be stored elsewhere.
 func TestDetectAsSemgrep(t *testing.T) {
 	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
 	if semgrep == "" {
@@ -177,7 +177,7 @@ func TestDetectAsSemgrep(t *testing.T) {
 	}
 }
 
-// newCheckout makes a repository with one commit on the branch topic.
+// newCheckout creates a repository with one commit on the branch topic.
 func newCheckout(t *testing.T) (top, head string) {
 	t.Helper()
 	top = filepath.Join(t.TempDir(), "app")
@@ -210,7 +210,8 @@ func TestNameOf(t *testing.T) {
 	}
 }
 
-// The remote names the project where no variable does, and its credentials go nowhere.
+// TestDetectProjectOfRemote checks that the remote names the project if no variable does, and that
+// its credentials are removed.
 func TestDetectProjectOfRemote(t *testing.T) {
 	for name, c := range map[string]struct {
 		env                  ci.Env
@@ -237,8 +238,8 @@ func TestDetectProjectOfRemote(t *testing.T) {
 	}
 }
 
-// TestAddressesOfOddForms: folders of Windows name no project, and credentials go whatever
-// the case of the scheme or the blanks before it.
+// TestAddressesOfOddForms checks that Windows paths name no project. Credentials are removed for
+// any case of the scheme and with leading blanks.
 func TestAddressesOfOddForms(t *testing.T) {
 	for _, folder := range []string{"C:/git/acme/shop.git", `d:/acme/shop`} {
 		if at := ci.Detect(ci.Env{}, ci.Facts{Top: "/src/shop", Remote: folder}); at.Remote != "" || at.Project != "local_scan/shop" {

@@ -1,7 +1,4 @@
-// Package ci knows the systems that build: what they tell of the repository, ref
-// and commit under test, and how they want to be told what was found.
-//
-// Its border: the variables of an environment and what git says go in, a Context
-// comes out; an Outcome goes in, text comes out. It reads no file, asks no
-// server and starts nothing.
+// Package ci detects the repository, ref and commit under test in CI systems, and formats results
+// for them. It maps environment variables and Git data to a Context, and an Outcome to text. It
+// performs no I/O.
 package ci

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// reviewFindings are the findings to show a reviewer: those that block, then what
-// conditions comment on, then what is new.
+// reviewFindings returns the findings shown to reviewers: blocking ones, those that conditions
+// comment on, and new ones, in this order.
 func (o *Outcome) reviewFindings() (list []Finding, blocking int) {
 	seen := map[int64]bool{}
 	for _, part := range [][]Finding{o.Blocking, o.commentFindings(), o.New} {
@@ -22,7 +22,7 @@ func (o *Outcome) reviewFindings() (list []Finding, blocking int) {
 	return list, min(len(o.Blocking), len(list))
 }
 
-// reviewText is what a reviewer is told of a finding.
+// reviewText returns the text about a finding for reviewers.
 func (f Finding) reviewText() string {
 	if f.Text != "" {
 		return f.Text + ": " + f.URL
@@ -30,7 +30,7 @@ func (f Finding) reviewText() string {
 	return f.Rule + ": " + f.URL
 }
 
-// CodeQuality is the report that GitLab shows in merge requests.
+// CodeQuality returns the report that GitLab shows in merge requests.
 func (o *Outcome) CodeQuality() ([]byte, error) {
 	type lines struct {
 		Begin int `json:"begin"`
@@ -61,14 +61,14 @@ func (o *Outcome) CodeQuality() ([]byte, error) {
 	return json.MarshalIndent(issues, "", "  ")
 }
 
-// Dotenv are variables for the jobs that follow.
+// Dotenv returns variables for later jobs.
 func (o *Outcome) Dotenv() []byte {
 	return fmt.Appendf(nil,
 		"REDOUBT_BLOCKED=%t\nREDOUBT_NEW=%d\nREDOUBT_FIXED=%d\nREDOUBT_BLOCKING=%d\nREDOUBT_URL_FINDINGS=%s\n",
 		o.Blocked, len(o.New), len(o.Fixed), len(o.Blocking), singleLine(o.URL))
 }
 
-// SARIF is what is new or blocks, as SARIF 2.1.0: an error blocks.
+// SARIF returns new and blocking findings as SARIF 2.1.0. Blocking findings are errors.
 func (o *Outcome) SARIF(version string) ([]byte, error) {
 	type object = map[string]any
 	rules, results, known := []object{}, []object{}, map[string]int{}

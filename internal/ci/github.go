@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Annotations are workflow commands of GitHub that mark the lines: an error for
-// what blocks, a warning for what conditions comment on and for what else is new. Whatever a name holds, it makes
-// no command of its own.
+// Annotations returns GitHub workflow commands that annotate lines. Blocking findings are errors;
+// commented and new ones are warnings. Names are escaped, so that they cannot inject commands.
 func (o *Outcome) Annotations() string {
 	var b strings.Builder
 	told := map[int64]bool{}
@@ -43,11 +42,11 @@ var (
 	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// escapeData and escapeProperty escape as the runner reads them.
+// escapeData and escapeProperty escape text as the GitHub runner decodes it.
 func escapeData(s string) string     { return dataEscapes.Replace(s) }
 func escapeProperty(s string) string { return propertyEscapes.Replace(s) }
 
-// Summary is the page of a job, in Markdown.
+// Summary returns the job summary in Markdown.
 func (o *Outcome) Summary() string {
 	var b strings.Builder
 	verdict := "passes"
@@ -88,8 +87,8 @@ func (o *Outcome) Summary() string {
 	return b.String()
 }
 
-// codeSpan is text as code in HTML, in which Markdown marks mean nothing but the
-// bar of a table, which is spelt as a character reference like the others.
+// codeSpan formats text as code in HTML. Markdown characters are encoded as character references,
+// including the column separator of tables.
 func codeSpan(s string) string {
 	s = html.EscapeString(singleLine(s))
 	for _, mark := range []string{"|", "`", "*", "_", "[", "]", "!", "\\", "~", "@"} {

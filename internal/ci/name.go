@@ -5,32 +5,32 @@ import (
 	"strings"
 )
 
-// The spellings of a repository's address that git takes: with a scheme, and
-// host:path as ssh has it.
+// Forms of a repository's URL that Git accepts: with a scheme, and host:path for SSH.
 var (
 	withScheme = regexp.MustCompile(`^(?:git\+)?(?:https?|git|ssh|rsync)://(?:[^\n@]+@)?[\w.\-]*(?::\d+)?/+(?:([\w\-%/~.]+)/)?([\w\-%~.]+)$`)
 	asSSH      = regexp.MustCompile(`^(?:[^\n@]+@)?[\w.\-]*:(?:\d+/)?/?(.+)/([^/]+)$`)
 )
 
-// The credentials of an address: all before the host, or of ssh, which needs the user, the password.
+// Credentials in a URL: all text before the host for HTTP, and the password for SSH, which needs
+// the user.
 var (
 	httpCredentials = regexp.MustCompile(`(?i)^((?:git\+)?https?://)[^/\n]*@`)
 	passwordOf      = regexp.MustCompile(`^([\w+]+://[^/:@\n]*):[^/\n]*@`)
 )
 
-// withoutCredentials removes the credentials from a repository's address.
+// withoutCredentials removes the credentials from a repository's URL.
 func withoutCredentials(address string) string {
 	return passwordOf.ReplaceAllString(httpCredentials.ReplaceAllString(strings.TrimSpace(address), "$1"), "$1@")
 }
 
-// drive matches a folder of Windows, which reads like the host C of ssh.
+// drive matches a Windows path, which resembles the SSH host C.
 var drive = regexp.MustCompile(`^[A-Za-z]:/`)
 
-// maxAddress bounds an address, as it is bounded where the semgrep CLI reads it.
+// maxAddress is the maximum length of a URL, the same as in the semgrep CLI.
 const maxAddress = 1024
 
-// NameOf is the project that a repository's address names, all folders above it
-// included: group/sub/repo. It is empty for what is no address with both.
+// NameOf returns the project in a repository's URL, including all parent directories, as in
+// group/sub/repo. It returns "" if the URL has no owner or no name.
 func NameOf(address string) string {
 	address = strings.TrimSuffix(strings.TrimSuffix(withoutCredentials(address), "/"), ".git")
 	if address == "" || len(address) > maxAddress || drive.MatchString(address) {

@@ -5,56 +5,54 @@ import (
 	"strings"
 )
 
-// Outcome is what a run came to. It is the document of `redoubt ci --json`:
-// members are added to it, and keep their meaning, while Version is 1.
+// Outcome is the result of a CI run and the document of `redoubt ci --json`. While Version is 1,
+// members are only added and retain their meaning.
 type Outcome struct {
 	Version     int          `json:"version"` // 1
 	System      string       `json:"ci"`      // as github-actions, git
 	Deployment  string       `json:"deployment"`
 	Project     string       `json:"project"`
-	Ref         string       `json:"ref"` // in full
+	Ref         string       `json:"ref"` // full ref
 	Commit      string       `json:"commit"`
-	PullRequest string       `json:"pull_request"` // empty for none
-	URL         string       `json:"url"`          // the project's findings, for people
+	PullRequest string       `json:"pull_request"` // empty: none
+	URL         string       `json:"url"`          // page of the project's findings
 	Blocked     bool         `json:"blocked"`      // by the policies
-	Reason      string       `json:"reason"`       // why; empty where nothing blocks
-	Unblock     []string     `json:"unblock"`      // pages about what blocks, one of each scan that it does
-	Trouble     []string     `json:"trouble"`      // what could not be done
-	Unread      []UnreadFile `json:"unread"`       // lockfiles that could not be read, each a trouble too
+	Reason      string       `json:"reason"`       // empty unless blocked
+	Unblock     []string     `json:"unblock"`      // pages about blocking findings, one for each blocked scan
+	Trouble     []string     `json:"trouble"`      // errors
+	Unread      []UnreadFile `json:"unread"`       // lockfiles that could not be read, each also an error
 	ExitCode    int          `json:"exit_code"`    // 0, 1 or 2
-	New         []Finding    `json:"new"`          // that were not there, or are back
+	New         []Finding    `json:"new"`          // new or returned
 	Fixed       []Finding    `json:"fixed"`
 	Blocking    []Finding    `json:"blocking"`
-	Noted       []Finding    `json:"noted"`   // that conditions hold for which fail no build
-	Sources     []Source     `json:"sources"` // what was handed in
-	Code        int          `json:"code"`    // findings that code was sent of
+	Noted       []Finding    `json:"noted"`   // matched by conditions that block no build
+	Sources     []Source     `json:"sources"` // uploads
+	Code        int          `json:"code"`    // findings with uploaded code
 }
 
-// UnreadFile is a lockfile of which nothing could be taken, so that what was known
-// of it stays.
+// UnreadFile is a lockfile that could not be read. Its known dependencies are unchanged.
 type UnreadFile struct {
-	Name   string `json:"name"` // its path in the repository
+	Name   string `json:"name"` // path in the repository
 	Reason string `json:"reason"`
 }
 
-// Finding is one that a run brought, ended or was stopped by.
+// Finding is a finding that a run added, ended or was blocked by.
 type Finding struct {
 	ID     int64  `json:"id"`
-	URL    string `json:"url"` // its page
+	URL    string `json:"url"` // page of the finding
 	Source string `json:"source"`
 	Rule   string `json:"rule"`
 	Path   string `json:"path"`
-	Line   int    `json:"line"`   // 0 when not known
+	Line   int    `json:"line"`   // 0 if unknown
 	Change string `json:"change"` // new, returned, closed, …, unchanged
-	// Of what a condition of a policy holds for: the condition, its mode, and the
-	// dependency with its fix, for people.
+	// If a condition of a policy matches: the condition, its mode, and a text with the dependency
+	// and its fix.
 	Condition string `json:"condition,omitempty"`
 	Mode      string `json:"mode,omitempty"`
 	Text      string `json:"text,omitempty"`
 }
 
-// commentFindings are the findings that conditions in mode comment hold for, which
-// people are shown.
+// commentFindings returns the findings that conditions in mode comment match.
 func (o *Outcome) commentFindings() (list []Finding) {
 	for _, f := range o.Noted {
 		if f.Mode == "comment" {
@@ -64,7 +62,7 @@ func (o *Outcome) commentFindings() (list []Finding) {
 	return list
 }
 
-// Source is what one tool had to say.
+// Source is the result of one tool.
 type Source struct {
 	Name      string   `json:"name"`
 	ScanID    string   `json:"scan_id"`
@@ -74,14 +72,14 @@ type Source struct {
 	Unchanged int      `json:"unchanged"`
 	Lockfiles int      `json:"lockfiles"`
 	Added     int      `json:"dependencies_added"`
-	Removed   int      `json:"dependencies_removed"` // those of lockfiles that are gone too
+	Removed   int      `json:"dependencies_removed"` // including those of removed lockfiles
 	Dropped   []string `json:"lockfiles_dropped"`
-	Refused   []string `json:"refused"` // items that could not be taken, and why
-	// MoreRefused counts those beyond the ones that are listed.
+	Refused   []string `json:"refused"` // rejected items, with reasons
+	// MoreRefused counts rejected items beyond those listed.
 	MoreRefused int `json:"more_refused,omitempty"`
 }
 
-// place is where a finding is, for people.
+// place formats the place of a finding.
 func (f Finding) place() string {
 	if f.Line == 0 {
 		return f.Path
@@ -89,16 +87,16 @@ func (f Finding) place() string {
 	return fmt.Sprintf("%s:%d", f.Path, f.Line)
 }
 
-// maxShown bounds how many findings of a kind are shown to people.
+// maxShown is the maximum number of findings of a kind that texts show.
 const maxShown = 50
 
-// Text tells people what a run came to. Names from reports go in on one line,
-// without what a terminal would obey.
+// Text returns the result as text for a terminal. Names from reports are written on one line,
+// without control characters.
 func (o *Outcome) Text() string {
 	var b strings.Builder
 	for _, s := range o.Sources {
 		fmt.Fprintf(&b, "%s: %d new, %d fixed, %d unchanged", singleLine(s.Name), s.New, s.Fixed, s.Unchanged)
-		if s.Lockfiles > 0 || s.Removed > 0 { // the last one may be gone
+		if s.Lockfiles > 0 || s.Removed > 0 { // the last lockfile may have been removed
 			fmt.Fprintf(&b, "; %d lockfiles, %d dependencies added, %d removed", s.Lockfiles, s.Added, s.Removed)
 		}
 		switch s.Outcome {
@@ -155,7 +153,7 @@ func (o *Outcome) Text() string {
 	return b.String()
 }
 
-// singleLine is text on one line, free of what a terminal or a CI log would obey.
+// singleLine returns text on one line, without characters that control a terminal or a CI log.
 func singleLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' ||

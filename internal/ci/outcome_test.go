@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/ci"
 )
 
-// hostile is a name as no one should choose it.
+// hostile is a name with many control characters.
 const hostile = "a\r\n::error file=x::pwned\n| ![x](http://evil) <script> `c` ,title=y:%0A\x1b[31m\u202e"
 
 func outcome(names ...string) *ci.Outcome {
@@ -39,9 +39,8 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestWhatConditionsSay holds that people are shown what conditions in mode
-// comment hold for, once, before what else is new; those in mode monitor only the
-// JSON has.
+// TestWhatConditionsSay checks that findings matched in mode comment are shown once, before other
+// new findings. Those in mode monitor are only in the JSON.
 func TestWhatConditionsSay(t *testing.T) {
 	o := outcome()
 	o.Blocked, o.Reason = false, ""
@@ -69,8 +68,8 @@ func TestWhatConditionsSay(t *testing.T) {
 	}
 }
 
-// TestTheTextTellsWhatWentWithTheLastLockfile: what is removed is told where no
-// lockfile is left, and nothing of lockfiles where a source speaks of none.
+// TestTheTextTellsWhatWentWithTheLastLockfile checks that removed dependencies are shown without
+// remaining lockfiles. Sources without lockfiles do not mention them.
 func TestTheTextTellsWhatWentWithTheLastLockfile(t *testing.T) {
 	for _, c := range []struct {
 		of   ci.Source
@@ -86,8 +85,8 @@ func TestTheTextTellsWhatWentWithTheLastLockfile(t *testing.T) {
 	}
 }
 
-// TestNamesMakeNoCommands holds that a name in a report, whatever it is, starts
-// no workflow command, no row and no link of its own.
+// TestNamesMakeNoCommands checks that no name in a report can inject a workflow command, a row or a
+// link.
 func TestNamesMakeNoCommands(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := hostile

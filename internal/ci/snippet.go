@@ -7,12 +7,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// ellipsis stands where a line was cut.
+// ellipsis replaces the removed part of a line.
 const ellipsis = "…"
 
-// Snippet cuts the lines around a finding out of a file: two before it, its own
-// and two behind it, within the bounds of package model. It returns nothing
-// where the file has no such line.
+// Snippet returns the lines of a finding with two lines of context before and after, within the
+// limits of package model. It returns no lines if the file has no such line.
 func Snippet(file []string, p model.SnippetPlace) (first int, lines []string) {
 	if p.Line < 1 || p.Line > len(file) {
 		return 0, nil
@@ -29,8 +28,8 @@ func Snippet(file []string, p model.SnippetPlace) (first int, lines []string) {
 	return first, lines
 }
 
-// cutLine bounds a line. Of a long one, as of minified code, it shows what is
-// about a byte of it.
+// cutLine limits the length of a line. Of a long one, such as minified code, it returns the part
+// around a byte offset.
 func cutLine(line string, about int) string {
 	if len(line) <= model.MaxSnippetLine {
 		return line

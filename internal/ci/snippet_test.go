@@ -47,7 +47,7 @@ func TestSnippetOfMinifiedCode(t *testing.T) {
 	}
 }
 
-// TestSnippetIsBounded holds for any file and place.
+// TestSnippetIsBounded checks the limits for any file and place.
 func TestSnippetIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		file := rapid.SliceOfN(rapid.Map(rapid.SampledFrom([]string{"", "x", "ü", "€", "😀"}), func(s string) string { return strings.Repeat(s, 500) }), 0, 40).Draw(t, "file")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// systems are those that are known, in the order in which the semgrep CLI asks
-// for them. What is read of each follows that CLI, for a build that runs both.
+// systems contains the supported systems in the order of the semgrep CLI. The variables follow that
+// CLI for builds that run both.
 var systems = []system{
 	{
 		name: "github-actions", detects: isTrue("GITHUB_ACTIONS"),
@@ -80,7 +80,7 @@ var systems = []system{
 	},
 }
 
-// noTag reads the branch from the first of some variables, unless that is a tag.
+// noTag returns a reader of the branch in the first nonempty variable, unless that is a tag.
 func noTag(names ...string) func(Env, Facts) string {
 	return func(e Env, _ Facts) string {
 		if ref := e.first(names...); !strings.Contains(ref, "tags/") {
@@ -90,7 +90,7 @@ func noTag(names ...string) func(Env, Facts) string {
 	}
 }
 
-// number reads a number; some systems say "false" where there is none.
+// number returns a reader of a number. Some systems set "false" if there is none.
 func number(name string) func(Env, Facts) string {
 	return func(e Env, _ Facts) string {
 		if _, err := strconv.ParseUint(e[name], 10, 64); err != nil {
@@ -108,7 +108,7 @@ func circleProject(e Env, _ Facts) string {
 	return owner + "/" + name
 }
 
-// githubEvent is what is read of the event that started a workflow.
+// githubEvent contains the fields used of the event that started a workflow.
 type githubEvent struct {
 	Pull struct {
 		Number json.Number `json:"number"`
@@ -118,7 +118,7 @@ type githubEvent struct {
 	} `json:"pull_request"`
 }
 
-// eventOf reads the event; one that is not there or not JSON tells nothing.
+// eventOf parses the event. A missing or invalid event is empty.
 func eventOf(f Facts) (event githubEvent) {
 	if json.Unmarshal(f.Event, &event) != nil {
 		return githubEvent{}
@@ -134,8 +134,8 @@ func githubURL(e Env, _ Facts) string {
 	return server + "/" + name
 }
 
-// githubBranch is refs/pull/N/merge for a pull request, and the branch of the
-// request, which may be of a fork, where the workflow runs on its target.
+// githubBranch returns refs/pull/N/merge for a pull request. For pull_request_target, which runs on
+// the target branch, it returns the branch of the request, which may be in a fork.
 func githubBranch(e Env, _ Facts) string {
 	if e["GITHUB_EVENT_NAME"] == "pull_request_target" {
 		return e["GITHUB_HEAD_REF"]
@@ -143,7 +143,7 @@ func githubBranch(e Env, _ Facts) string {
 	return e.first("SEMGREP_BRANCH", "GITHUB_REF")
 }
 
-// githubCommit is the head of a pull request, not the merge that is checked out.
+// githubCommit returns the head of a pull request, not the checked-out merge commit.
 func githubCommit(e Env, f Facts) string {
 	switch e["GITHUB_EVENT_NAME"] {
 	case "pull_request", "pull_request_target":

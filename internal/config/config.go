@@ -1,9 +1,6 @@
-// Package config says how a Redoubt process is set up: one struct for where the
-// data is, one for the server, read from flags over environment over a file,
-// checked as a whole, and printable with its secrets hidden.
-//
-// It knows no other package of the project. The flags are parsed by the command
-// line library that package main uses; here are only the struct tags it reads.
+// Package config defines, validates and prints the settings of a Redoubt process. They are read
+// from flags, the environment and a file, in this order of precedence. The package imports no other
+// package of the project; package main parses the flags by the struct tags.
 package config
 
 import (
@@ -18,7 +15,7 @@ import (
 	"time"
 )
 
-// Secret is a text that never shows itself.
+// Secret is a text that is never printed.
 type Secret string
 
 // String hides the secret.
@@ -35,13 +32,13 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText hides the secret from encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// DefaultData is the folder of the data where no other is given.
+// DefaultData is the default data directory.
 const DefaultData = "redoubt-data"
 
-// Storage is where the data is: a folder with one SQLite file, or PostgreSQL.
-// Every command takes the same. A path that may be left out has an empty default:
-// without one the parser takes an empty path for the current folder. A struct that embeds
-// it can set the variable default_data.
+// Storage is the location of the data: a directory with one SQLite file, or PostgreSQL. It is the
+// same for all commands. Optional paths have an explicit empty default, because the parser would
+// otherwise replace an empty path by the current directory. A struct that embeds Storage can set
+// default_data.
 type Storage struct {
 	Data        string `help:"Folder that holds all data (one SQLite file); redoubt-data by default." default:"${default_data=redoubt-data}" env:"REDOUBT_DATA" placeholder:"DIR" type:"path"`
 	KeyFile     string `help:"File with the keys of the database; by default redoubt.db.key in the data folder, postgres.key there with PostgreSQL." default:"" env:"REDOUBT_KEY_FILE" placeholder:"FILE" type:"path"`
@@ -50,7 +47,7 @@ type Storage struct {
 	DatabaseTimeout time.Duration `help:"How long PostgreSQL may give no answer at all until requests, commands and starts give up; 10s by default." default:"10s" env:"REDOUBT_DATABASE_TIMEOUT"`
 }
 
-// KeyPath is the file with the keys of the database.
+// KeyPath returns the path of the key file of the database.
 func (s Storage) KeyPath() string {
 	switch {
 	case s.KeyFile != "":
@@ -61,10 +58,10 @@ func (s Storage) KeyPath() string {
 	return filepath.Join(s.Data, "redoubt.db.key")
 }
 
-// IndexPath is the folder with what a server starts its index from.
+// IndexPath returns the directory with the index checkpoints.
 func (s Storage) IndexPath() string { return filepath.Join(s.Data, "index") }
 
-// Server is all that redoubt serve can be told.
+// Server contains the settings of redoubt serve.
 type Server struct {
 	Addr        string `help:"Address to listen on; 127.0.0.1:8080 by default." default:"127.0.0.1:8080" env:"REDOUBT_ADDR" placeholder:"HOST:PORT"`
 	MetricsAddr string `help:"Serve /metrics here instead of on the main address." env:"REDOUBT_METRICS_ADDR" placeholder:"HOST:PORT"`
@@ -110,14 +107,13 @@ type Server struct {
 	ShutdownTimeout time.Duration `help:"How long a stop waits for requests under way." default:"20s" env:"REDOUBT_SHUTDOWN_TIMEOUT"`
 }
 
-// maxScanWait stays below the time that a proxy gives an answer, and the
-// scanner, which listens for 300 seconds.
+// maxScanWait is less than the response timeouts of proxies and of the scanner (300 seconds).
 const maxScanWait = time.Minute
 
-// maxDrain is longer than any proxy takes to notice that a server is about to stop.
+// maxDrain exceeds the time in which any proxy detects that a server is shutting down.
 const maxDrain = 10 * time.Minute
 
-// Check names everything that is wrong with the settings, all at once.
+// Check returns all errors in the settings at once.
 func (s Server) Check() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -173,8 +169,8 @@ func (s Server) Check() error {
 	return errors.Join(faults...)
 }
 
-// Proxies returns the networks of the trusted proxies; a single address is a
-// network of one.
+// Proxies returns the networks of the trusted proxies. A single address is a network with one
+// address.
 func (s Server) Proxies() ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range s.TrustedProxy {
@@ -191,7 +187,7 @@ func (s Server) Proxies() ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// checkOIDC names what is wrong with the settings of the provider.
+// checkOIDC returns the errors in the settings of the OIDC provider.
 func (s Server) checkOIDC() (faults []error) {
 	if s.OIDCIssuer == "" {
 		if s.OIDCClientID != "" || s.OIDCClientSecret != "" || len(s.OIDCRole) > 0 || len(s.OIDCDomain) > 0 {
@@ -217,13 +213,12 @@ func (s Server) checkOIDC() (faults []error) {
 	return faults
 }
 
-// BrowsersUseTLS reports whether browsers reach the server by https, so far as
-// the settings tell.
+// BrowsersUseTLS reports whether browsers reach the server by HTTPS, according to the settings.
 func (s Server) BrowsersUseTLS() bool {
 	return s.TLSCert != "" || strings.HasPrefix(s.PublicURL, "https://")
 }
 
-// Scheme is https when the server has a certificate.
+// Scheme returns https if the server has a certificate, and http otherwise.
 func (s Server) Scheme() string {
 	if s.TLSCert != "" {
 		return "https"

@@ -19,7 +19,7 @@ type cli struct {
 	} `cmd:""`
 }
 
-// parse reads the settings as redoubt serve would.
+// parse reads the settings like redoubt serve.
 func parse(t *testing.T, file string, args ...string) (cli, error) {
 	t.Helper()
 	var c cli
@@ -66,8 +66,8 @@ func TestFlagsBeatEnvironmentBeatsFile(t *testing.T) {
 	}
 }
 
-// TestAnEmptyPathIsNone sets each path that may be left out to nothing, as a
-// container's template does, with and without a value in the file.
+// TestAnEmptyPathIsNone sets each optional path to an empty value, like a container template, with
+// and without a value in the file.
 func TestAnEmptyPathIsNone(t *testing.T) {
 	for _, env := range []string{"REDOUBT_KEY_FILE", "REDOUBT_TLS_CERT", "REDOUBT_TLS_KEY", "REDOUBT_READY_FILE"} {
 		t.Setenv(env, "")
@@ -98,7 +98,7 @@ func TestFileWithUnknownKeyIsRefused(t *testing.T) {
 	}
 }
 
-// TestSecretsFromFiles: each secret of each command can be in a file.
+// TestSecretsFromFiles checks that each secret of each command can be read from a file.
 func TestSecretsFromFiles(t *testing.T) {
 	for _, name := range []string{"REDOUBT_DATABASE_URL", "REDOUBT_OIDC_CLIENT_SECRET", "REDOUBT_SMTP_PASSWORD"} {
 		t.Run(name, func(t *testing.T) {

@@ -10,10 +10,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// SecretsFromFiles sets each environment variable that holds a secret and is not set from
-// the file that its NAME_FILE names: container platforms hand secrets over as files. The
-// secrets are the flags of type Secret, so that none can be forgotten. A file that cannot
-// be read is an error, and so is a variable that is set both ways.
+// SecretsFromFiles sets unset secret environment variables from the files named by NAME_FILE,
+// because container platforms provide secrets as files. The variables are those of all flags of
+// type Secret. It returns an error if a file cannot be read or both variables are set.
 func SecretsFromFiles(app *kong.Application) error {
 	for _, name := range secretVariables(app) {
 		path, ok := os.LookupEnv(name + "_FILE")
@@ -45,9 +44,9 @@ func secretVariables(app *kong.Application) (names []string) {
 	return slices.Compact(names)
 }
 
-// UnknownVariables returns the names of set environment variables that begin with REDOUBT_
-// and that no command reads, in alphabetical order. They are not errors: container platforms
-// set some of their own, as REDOUBT_SERVICE_HOST for a service named redoubt.
+// UnknownVariables returns the names of set environment variables that begin with REDOUBT_ and that
+// no command reads, in alphabetical order. They are not errors: container platforms set some
+// themselves, as REDOUBT_SERVICE_HOST for a service named redoubt.
 func UnknownVariables(app *kong.Application) (names []string) {
 	known := map[string]bool{}
 	for flag := range flags(app) {

@@ -13,10 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Load makes a resolver of a configuration file for the command line parser:
-// YAML (or JSON, which is YAML too), a flat map from flag names to values,
-// spelled database_url or database-url. A flag or an environment variable beats
-// it. A key that no flag has is an error, so a misspelt one cannot pass for set.
+// Load returns a resolver for a YAML (or JSON) configuration file: a flat map from flag names, as
+// database_url or database-url, to values. Flags and environment variables have precedence. A key
+// without a flag is an error, so that misspelled keys are detected.
 func Load(r io.Reader) (kong.Resolver, error) {
 	values := map[string]any{}
 	if err := yaml.NewDecoder(r).Decode(&values); err != nil && !errors.Is(err, io.EOF) {
@@ -29,7 +28,7 @@ func Load(r io.Reader) (kong.Resolver, error) {
 	return file, nil
 }
 
-// flags yields the flags of all commands.
+// flags returns an iterator over the flags of all commands.
 func flags(app *kong.Application) iter.Seq[*kong.Flag] {
 	return func(yield func(*kong.Flag) bool) {
 		_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error {
@@ -45,7 +44,7 @@ var errStop = errors.New("no more flags are wanted")
 
 type fileResolver map[string]any
 
-// Validate refuses keys that no flag of any command has.
+// Validate rejects keys without a flag.
 func (f fileResolver) Validate(app *kong.Application) error {
 	known := map[string]bool{}
 	for flag := range flags(app) {
@@ -64,8 +63,8 @@ func (f fileResolver) Validate(app *kong.Application) error {
 	return nil
 }
 
-// Resolve answers with the file's value unless the environment has one, which
-// the parser itself would rank below the file. An empty path there is none.
+// Resolve returns the value in the file unless the environment variable is set. The parser itself
+// would give the file precedence. An empty path in the environment counts as unset.
 func (f fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, env := range flag.Envs {
 		if value, set := os.LookupEnv(env); set && (value != "" || flag.Tag.Type != "path") {

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// Notifications are the settings of how people are told of what happens.
+// Notifications contains the settings of notifications.
 type Notifications struct {
 	NotifyTo     []string `help:"Which addresses receivers of notifications may have: public, private, loopback, or a network (CIDR)." default:"public" env:"REDOUBT_NOTIFY_TO" placeholder:"NETWORK"`
 	SMTPHost     string   `name:"smtp-host" help:"Send mail by this server; without it no mail is sent." env:"REDOUBT_SMTP_HOST" placeholder:"HOST"`
@@ -17,15 +17,15 @@ type Notifications struct {
 	SMTPTLS      string   `name:"smtp-tls" help:"How the mail server is spoken to: starttls, tls from the start, or none." enum:"starttls,tls,none" default:"starttls" env:"REDOUBT_SMTP_TLS"`
 }
 
-// NotifyFlag allows receivers of notifications more addresses.
+// NotifyFlag is the flag that allows further addresses of receivers.
 const NotifyFlag = "--notify-to"
 
-// NotifyNetworks says of the receivers of notifications what Networks says of code hosts.
+// NotifyNetworks is Networks for the receivers of notifications.
 func (n Notifications) NotifyNetworks() (private bool, also []netip.Prefix, err error) {
 	return networks(NotifyFlag, n.NotifyTo)
 }
 
-// check names what is wrong with the settings.
+// checkNotifications returns the errors in the settings.
 func (n Notifications) checkNotifications() (faults []error) {
 	if _, _, err := n.NotifyNetworks(); err != nil {
 		faults = append(faults, err)

@@ -10,7 +10,7 @@ func TestNotificationsCheck(t *testing.T) {
 	works := Notifications{NotifyTo: []string{"public"}, SMTPHost: "mail.example.com", SMTPPort: 587, SMTPFrom: "redoubt@example.com", SMTPUser: "redoubt", SMTPTLS: "starttls"}
 	for _, c := range []struct {
 		change func(n *Notifications)
-		says   string // empty: it will do
+		says   string // empty: valid
 	}{
 		{func(*Notifications) {}, ""},
 		{func(n *Notifications) { *n = Notifications{} }, ""},

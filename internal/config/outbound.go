@@ -5,20 +5,19 @@ import (
 	"net/netip"
 )
 
-// Outbound are the settings of what the server asks elsewhere because somebody told it
-// an address.
+// Outbound contains the settings of requests to addresses that users configure.
 type Outbound struct {
-	// Local lets remotes of git be folders of this machine, as file:///srv/x.git. It is no
-	// setting: who may name a folder of the server may read it.
+	// Local allows Git remotes in local directories, as file:///srv/x.git. It is not a setting,
+	// because users who name a directory of the server could read it.
 	Local     bool     `kong:"-"`
 	ConnectTo []string `help:"Which addresses code hosts may have: public, private, loopback, or a network (CIDR)." default:"public,private" env:"REDOUBT_CONNECT_TO" placeholder:"NETWORK"`
 }
 
-// loopback are the addresses of this machine.
+// loopback contains the loopback networks.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// Networks says of code hosts whether addresses of private networks are allowed, and which
-// others are whatever they are. Public ones always are.
+// Networks returns the allowed networks of code hosts: whether private ones are allowed, and
+// additional networks. Public addresses are always allowed.
 func (o Outbound) Networks() (private bool, also []netip.Prefix, err error) {
 	return networks("--connect-to", o.ConnectTo)
 }

@@ -2,8 +2,8 @@ package config
 
 import "errors"
 
-// Removed holds the settings that earlier versions had. One that is set ends the
-// start: ignoring it would change what the operator asked for without notice.
+// Removed contains settings of earlier versions. A set one is an error: ignoring it would change
+// the requested configuration without notice.
 type Removed struct {
 	DatabaseReplica Secret `hidden:"" help:"Removed." env:"REDOUBT_DATABASE_REPLICA" placeholder:"URL"`
 }

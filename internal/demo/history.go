@@ -10,24 +10,24 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Event is one thing that happened: one of its members is set, beside when and who.
+// Event is one event of the history. Besides the age and the person, exactly one field is set.
 type Event struct {
-	Age       time.Duration // how long ago, seen from the demo's start
-	By        string        // name of the person; empty for what CI and the server do
+	Age       time.Duration // before the start of the demo
+	By        string        // name of the person; empty for CI and the server
 	Scan      *Step
 	Triage    *Triage
-	Condition *model.PolicyCondition   // for the policy on the supply chain
-	Due       map[string]model.DueDays // by slug of the policy: the days that it gives from then on
-	View      *model.SavedView         // that is shared from then on
-	Exception *model.Exception         // Until is to be set, Lasts from the event on
-	Ask       *Ask                     // Lasts is the end that is wished, from the event on
+	Condition *model.PolicyCondition   // for the supply-chain policy
+	Due       map[string]model.DueDays // new due days, by slug of the policy
+	View      *model.SavedView         // a new shared view
+	Exception *model.Exception         // Until is unset: Lasts is relative to the event
+	Ask       *Ask                     // Lasts is the requested end, relative to the event
 	Comment   *Comment
 	Lasts     time.Duration
-	Block     []string // rules whose findings fail builds from then on
-	News      []string // folders and files of Samples: what the advisories say from then on
+	Block     []string // rules whose findings block builds from then on
+	News      []string // directories and files of Samples: the advisories from then on
 }
 
-// Triage is what a person decides about all findings of a few rules.
+// Triage is a decision of a person about all findings of some rules.
 type Triage struct {
 	Type     model.IssueType
 	Projects []string
@@ -35,30 +35,30 @@ type Triage struct {
 	State    model.TriageState
 	Reason   model.TriageReason
 	Note     string
-	Assignee string        // name of a person; empty leaves it
-	Lasts    time.Duration // from the event on; 0 is without an end
+	Assignee string        // name of a person; empty: unchanged
+	Lasts    time.Duration // relative to the event; 0: without end
 }
 
-// Ask is an exception that a person asks for, for the open findings of a rule in a project.
+// Ask is a request for an exception for the open findings of a rule in a project.
 type Ask struct {
 	Project, Rule string
 	TriageReason  model.TriageReason
 	Reason        string
 }
 
-// Comment is what a person writes on the newest open finding of a rule in a project.
+// Comment is a comment on the newest open finding of a rule in a project.
 type Comment struct{ Project, Rule, Text string }
 
-// Person is somebody who works with the demo.
+// Person is a user of the demo.
 type Person struct {
 	Name, DisplayName string
 	Role              model.Role
 }
 
-// Owner is the person who looks after the projects.
+// Owner is the person responsible for the projects.
 const Owner = "maya"
 
-// People are those whose names are in the history.
+// People contains the persons in the history.
 var People = []Person{
 	{"maya", "Maya Okafor", model.RoleAdmin},
 	{"jonas", "Jonas Weber", model.RoleTriager},
@@ -66,13 +66,13 @@ var People = []Person{
 	{"sam", "Sam Whitfield", model.RoleViewer},
 }
 
-// Rules lists the files of Samples with the rules that the scanners are given.
+// Rules lists the rule files of Samples that the scanners use.
 var Rules = []string{
 	"samples/rules/go.yaml", "samples/rules/infrastructure.yaml",
 	"samples/rules/javascript.yaml", "samples/rules/python.yaml",
 }
 
-// decisions are what people and advisories did, oldest first.
+// decisions contains the events of people and advisories, oldest first.
 var decisions = []Event{
 	{Age: 149 * day, News: []string{
 		"samples/advisories/first", "samples/advisories/epss.csv", "samples/advisories/kev.json",
@@ -178,11 +178,11 @@ var decisions = []Event{
 	}},
 }
 
-// rescanEvery is how often a branch is scanned that nobody works on, but for the projects that nobody looks after.
+// rescanEvery is the interval of scans of unchanged branches, except in projects without an owner.
 const rescanEvery = 10 * day
 
-// History returns all that happened, oldest first: the timeline's imports, scans of commits that changed nothing
-// that scanners look at, decisions and news.
+// History returns all events, oldest first: imports, scans of commits without relevant changes,
+// decisions and news.
 func History() []Event {
 	events := slices.Clone(decisions)
 	steps := Timeline()
@@ -196,7 +196,7 @@ func History() []Event {
 	return events
 }
 
-// nextScanAge is the age of the next scan of the branch, or 0.
+// nextScanAge returns the age of the next scan of the branch, or 0.
 func nextScanAge(later []Step, step Step) time.Duration {
 	for _, s := range later {
 		if s.Project == step.Project && s.Ref == step.Ref {
@@ -206,7 +206,7 @@ func nextScanAge(later []Step, step Step) time.Duration {
 	return 0
 }
 
-// rescans scans what did not change, at commits of its own, while it is younger than the end.
+// rescans returns repeated scans of a step at generated commits, until an end.
 func rescans(step Step, end time.Duration) (events []Event) {
 	for age := step.Age - rescanEvery; age > end+day; age -= rescanEvery {
 		later := step
@@ -217,7 +217,7 @@ func rescans(step Step, end time.Duration) (events []Event) {
 	return events
 }
 
-// laterCommit is a commit after another, as unlike it as commits are.
+// laterCommit returns a generated commit id that follows another one.
 func laterCommit(commit string, age time.Duration) string {
 	return fmt.Sprintf("%x", sha1.Sum([]byte(commit+age.String())))
 }

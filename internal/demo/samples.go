@@ -1,7 +1,6 @@
-// Package demo holds what `redoubt demo` shows: reports that real scanners wrote about four small projects of ours,
-// records of advisories, and the history in which they came and people decided about them. It embeds and lists; it
-// neither parses a report nor imports one. samples/README.md says which tool made which file, `make samples` makes
-// them again.
+// Package demo contains the data of `redoubt demo`: real scanner reports about four small projects,
+// advisories, and a history of imports and decisions. It embeds and lists files, but does not parse
+// or import them. samples/README.md describes the tools; `make samples` regenerates the files.
 package demo
 
 import (
@@ -10,22 +9,22 @@ import (
 	"strings"
 )
 
-// Samples holds the rules, reports and advisories under samples/, not the code that they are about.
+// Samples contains the rules, reports and advisories under samples/, but not the scanned code.
 //
 //go:embed samples/rules samples/reports samples/advisories
 var Samples embed.FS
 
-// code is what one of the projects was before anybody looked at it.
+// code contains the first version of one of the projects.
 //
 //go:embed all:samples/_src/acme/payments/tree
 var code embed.FS
 
-// Code is a folder of code with something to find in it, for a repository that is scanned.
+// Code returns a directory of code with findings, for a repository to scan.
 func Code() (fs.FS, error) { return fs.Sub(code, "samples/_src/acme/payments/tree") }
 
-// commits maps a project and a version of it, joined by a space, to the commit the reports were made from. It is
-// read from the file that `make samples` writes; the package's tests prove that every version of the timeline is in
-// it.
+// commits maps a project and a version, joined by a space, to the commit of its reports. It is read
+// from a file that `make samples` writes. The tests check that it contains all versions of the
+// timeline.
 var commits = readCommits()
 
 func readCommits() map[string]string {
@@ -39,8 +38,8 @@ func readCommits() map[string]string {
 	return byVersion
 }
 
-// Folder is one of the folders of Samples.
+// Folder returns one of the directories of Samples.
 func Folder(name string) (fs.FS, error) { return fs.Sub(Samples, name) }
 
-// ScoresOf is the day that stands in the EPSS scores of Samples.
+// ScoresOf is the date of the EPSS scores in Samples.
 const ScoresOf = "2026-01-01"

@@ -41,7 +41,8 @@ func TestTimelineIsInOrderAndComplete(t *testing.T) {
 	}
 }
 
-// A version has one commit: what was scanned cannot differ between two steps that name it.
+// TestVersionsHaveDistinctCommits checks that each version has its own commit, so that steps with
+// the same commit scan the same code.
 func TestVersionsHaveDistinctCommits(t *testing.T) {
 	versionOf := map[string]string{}
 	for version, commit := range commits {
@@ -55,7 +56,7 @@ func TestVersionsHaveDistinctCommits(t *testing.T) {
 	}
 }
 
-// Every report that is embedded is shown, or it is dead weight in the binary.
+// TestEveryReportIsInTheTimeline checks that each embedded report is used.
 func TestEveryReportIsInTheTimeline(t *testing.T) {
 	listed := map[string]bool{"samples/reports/commits.txt": true}
 	for _, step := range Timeline() {

@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// Step is one import: what a CI run of one project handed over at one time.
+// Step is one import: the upload of one CI run of a project.
 type Step struct {
 	Project string
-	Ref     string        // as a user of `redoubt import` writes it: a short branch name
-	Full    bool          // a full scan of the ref; else a diff scan, which reports only what its base does not have
+	Ref     string        // short branch name, as in `redoubt import`
+	Full    bool          // full scan of the ref; otherwise a diff scan, without the findings of its base
 	Commit  string        // 40 hex digits
-	Age     time.Duration // how long ago it happened, seen from the demo's start
+	Age     time.Duration // before the start of the demo
 	RepoURL string
-	Tags    []string // of the project; the same in each of its steps
-	Files   []File   // reports and lockfiles, all about Commit
+	Tags    []string // of the project; the same in all of its steps
+	Files   []File   // reports and lockfiles of Commit
 }
 
 // File is one file of a step.
 type File struct {
 	Path string // in Samples
-	Name string // what to import it as: a lockfile by its path in the repository, a report by its file name
+	Name string // name in the import: the path of a lockfile in the repository, or the file name of a report
 }
 
-// version is one line of the timeline: a version of a project and when it was scanned.
+// version is one line of the timeline: a version of a project and the time of its scan.
 type version struct {
 	project *project
-	name    string // of the folder below samples/reports
+	name    string // of the directory below samples/reports
 	ref     string
 	full    bool
 	age     time.Duration
@@ -56,8 +56,8 @@ var (
 	terraformFiles = []string{"semgrep.sarif", "checkov.sarif", "inventory/requirements.txt", "bastion/pom.xml"}
 )
 
-// scans lists the imports, oldest first. A version that comes twice is a scan of a later commit that changed
-// nothing that scanners look at.
+// scans lists the imports, oldest first. A repeated version is a scan of a later commit without
+// relevant changes.
 var scans = []version{
 	{payments, "main-1", "main", true, 150 * day, paymentsFiles},
 	{webShop, "main-1", "main", true, 147 * day, webShopFiles},
@@ -81,7 +81,8 @@ var scans = []version{
 	{payments, "main-3", "main", true, 1 * day, paymentsFiles},
 }
 
-// Timeline returns five months of imports of four projects, oldest first. History has what people did meanwhile.
+// Timeline returns five months of imports of four projects, oldest first. History adds the
+// decisions.
 func Timeline() []Step {
 	steps := make([]Step, 0, len(scans))
 	for i, v := range scans {
@@ -94,7 +95,7 @@ func Timeline() []Step {
 	return steps
 }
 
-// is reports whether another scan was of the same code with the same tools.
+// is reports whether another scan had the same code and the same tools.
 func (v version) is(other version) bool {
 	return v.project == other.project && v.name == other.name && slices.Equal(v.files, other.files)
 }
@@ -117,8 +118,8 @@ func (v version) step() Step {
 	}
 }
 
-// embedded returns the name under which a file is embedded. A folder that holds a go.mod is a module of its own,
-// which is not embedded, so that one file has another name.
+// embedded returns the name under which a file is embedded. A directory with a go.mod is a separate
+// module and cannot be embedded, so that file is renamed.
 func embedded(name string) string {
 	if path.Base(name) == "go.mod" {
 		return strings.TrimSuffix(name, "go.mod") + "go.mod.txt"

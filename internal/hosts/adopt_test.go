@@ -11,9 +11,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestCommentsThatAreAdopted are by this server, deployment and connection, about lineages of
-// the project, or the very ones that were about to be written: what another writes with the
-// same account stays as it is.
+// TestCommentsThatAreAdopted checks which comments at the host are adopted. A comment is adopted if
+// its mark names this server, deployment and connection, and a lineage of the project. Comments
+// equal to the text about to be written are adopted too. Comments that another server wrote with
+// the same account stay unchanged.
 func TestCommentsThatAreAdopted(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -65,7 +66,7 @@ func TestCommentsThatAreAdopted(t *testing.T) {
 					w.update(func(ctx context.Context, tx *store.Tx) error { return c.before(tx, ctx) })
 				}
 				w.must(w.tell(w.scan(first, ours)))
-				want := 3 // the line's and the summary beside it
+				want := 3 // the comment on the line and the summary
 				if c.adopted {
 					want = 2
 				}
@@ -88,7 +89,7 @@ func TestCommentsThatAreAdopted(t *testing.T) {
 	})
 }
 
-// repository is that of the payments.
+// repository returns the repository acme/payments.
 func (w *world) repository(c model.Connection) (r model.Repository) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) (err error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// seen is what a host says when it is asked who the connection is.
+// seen contains the account of a connection and the repositories visible to it.
 type seen struct {
 	account      scm.Account
 	repositories []model.Repository
@@ -26,12 +26,12 @@ func look(ctx context.Context, h scm.Host) (s seen, err error) {
 	})
 }
 
-// present asks a host who a connection is that shows this credential, and what it sees.
-// What will not do is a model.InvalidError.
+// present queries a host for the account of a credential and the visible repositories. Invalid
+// input and failures at the host are returned as model.InvalidError.
 func (k *Service) present(
 	ctx context.Context, c model.Connection, credential model.HostCredential,
 ) (found seen, err error) {
-	if c.Kind.HasAPI() || credential != (model.HostCredential{}) { // a public remote needs none
+	if c.Kind.HasAPI() || credential != (model.HostCredential{}) { // public remotes need no credential
 		if err := model.CheckCredential(c.Kind, credential); err != nil {
 			return found, err
 		}
@@ -46,8 +46,9 @@ func (k *Service) present(
 	return found, err
 }
 
-// PrepareAdd asks the host of a connection that is to be made who that is there and what it
-// sees. What will not do is a model.InvalidError.
+// PrepareAdd queries the host of a new connection for its account and visible repositories. It
+// returns a model.InvalidError if the connection, the credential or the host's response is invalid.
+// The returned function stores the result.
 func (k *Service) PrepareAdd(
 	ctx context.Context, c model.Connection, credential model.HostCredential,
 ) (store.SaveConnection, error) {
@@ -78,8 +79,9 @@ func (k *Service) PrepareAdd(
 	}, nil
 }
 
-// PrepareCheck asks a host again who the connection is and what it sees. What is kept is the
-// answer, or what went wrong as the connection's problem, which asked says too.
+// PrepareCheck queries a host for the account of a connection and its visible repositories. The
+// returned function stores the result, or the error of the host as the connection's problem. The
+// error asked is that of the host.
 func (k *Service) PrepareCheck(
 	ctx context.Context, deploymentID, id int64,
 ) (keep store.SaveConnection, asked, err error) {
@@ -121,9 +123,9 @@ func (k *Service) PrepareCheck(
 	}, asked, nil
 }
 
-// PrepareUpdate asks the host who the connection is with another credential, where there is
-// one. What will not do is a model.InvalidError. What the connection follows now becomes
-// projects at once.
+// PrepareUpdate validates a change of a connection. It queries the host if the credential or the
+// linked people change. It returns a model.InvalidError if the change is invalid. The returned
+// function stores the change and creates projects for all repositories that match the new globs.
 func (k *Service) PrepareUpdate(
 	ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
 ) (store.SaveConnection, error) {
@@ -185,8 +187,9 @@ func (k *Service) PrepareUpdate(
 	}, nil
 }
 
-// PrepareRemove asks the host of a connection that is to be forgotten to forget our webhooks.
-// Where it cannot be asked, they are refused from then on.
+// PrepareRemove removes the webhooks of a connection at its host. If the host cannot be reached,
+// the webhooks remain there and later deliveries are rejected. The returned function deletes the
+// connection.
 func (k *Service) PrepareRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
@@ -202,7 +205,7 @@ func (k *Service) PrepareRemove(ctx context.Context, deploymentID, id int64) (st
 	}, nil
 }
 
-// kept writes what a host was asked, in a transaction of its own.
+// kept runs a prepared write in its own transaction.
 func (k *Service) kept(
 	ctx context.Context, deploymentID int64, by model.Actor, keep store.SaveConnection,
 ) (c model.Connection, err error) {
@@ -213,8 +216,8 @@ func (k *Service) kept(
 	return c, err
 }
 
-// Check asks a host again who the connection is and what it sees, and keeps the answer:
-// what went wrong is kept as the connection's problem, and returned.
+// Check queries a host for the account of a connection and its visible repositories. It stores the
+// result, or the error as the connection's problem. The error is also returned.
 func (k *Service) Check(ctx context.Context, deploymentID int64, by model.Actor, id int64) (model.Connection, error) {
 	keep, asked, err := k.PrepareCheck(ctx, deploymentID, id)
 	if err != nil {

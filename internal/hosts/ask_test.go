@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// followed names the repositories of a connection that are projects.
+// followed returns the names of a connection's repositories that have a project.
 func (w *world) followed(id int64) (names []string) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -26,8 +26,8 @@ func (w *world) followed(id int64) (names []string) {
 	return names
 }
 
-// TestWhatIsLeftOutStaysOut: a repository that somebody parted from its project does not
-// become one again at the next check, though the connection follows all of its group.
+// TestWhatIsLeftOutStaysOut checks that a repository separated from its project gets none at the
+// next check, even if a glob of the connection matches it.
 func TestWhatIsLeftOutStaysOut(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -63,7 +63,7 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 		check("without web", "[acme/payments]")
 		choose("other/*", "acme/web")
 		check("chosen again", "[acme/payments acme/web other/x]")
-		if n, err := leave("other/x"); n != 1 || err != nil { // which no glob follows
+		if n, err := leave("other/x"); n != 1 || err != nil { // matched by no glob
 			t.Errorf("%d left, %v", n, err)
 		}
 		check("without the other", "[acme/payments acme/web]")
@@ -77,8 +77,8 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 	})
 }
 
-// TestChangeOfAConnection: a new credential is shown to the host first, and one that it
-// refuses changes nothing.
+// TestChangeOfAConnection checks that a new credential is verified at the host first. A credential
+// that the host rejects changes nothing.
 func TestChangeOfAConnection(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)

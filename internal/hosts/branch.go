@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// watched is the branch of a repository whose pushes are something to us; empty: none.
+// watched returns the branch of a repository whose pushes are scanned, or "" if there is none.
 func (k *Service) watched(ctx context.Context, tx *store.Tx, r model.Repository) (string, error) {
 	if k.Watched == nil || k.Pushed == nil || !r.Scannable() {
 		return "", nil
@@ -18,10 +18,10 @@ func (k *Service) watched(ctx context.Context, tx *store.Tx, r model.Repository)
 	return k.Watched(ctx, tx, r)
 }
 
-// askBranch asks a host for the newest commit of the branch that is scanned on push, and has
-// it scanned where it is another one than before; what says what came of it. Webhooks come
-// late, twice and in any order: they only say when to ask. Of what was found without one, the
-// webhook is to tell in a while.
+// askBranch queries the newest commit of the branch that is scanned on push, and requests a scan if
+// it changed. It returns a description of the outcome. Webhooks arrive late, repeatedly and out of
+// order, so they only trigger the query. Unless told is set, a new commit is recorded as missed by
+// the webhook.
 func (k *Service) askBranch(
 	ctx context.Context, deploymentID int64, h scm.Host, r model.Repository, told bool,
 ) (what string, err error) {
@@ -43,7 +43,7 @@ func (k *Service) askBranch(
 	fresh := false
 	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		now, err := k.watched(ctx, tx, r)
-		if err != nil || now != branch { // somebody changed it meanwhile
+		if err != nil || now != branch { // the setting was changed in the meantime
 			return err
 		}
 		of, before, err := tx.Head(ctx, r.ID)

@@ -11,20 +11,20 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// command is what somebody asks for in a comment.
+// command is a parsed command of a comment.
 type command struct {
 	verb     verb
-	finding  int64 // by its id; 0: the one that the comment answers
+	finding  int64 // id of the finding; 0: that of the comment being answered
 	reason   model.TriageReason
 	note     string
-	assignee string    // a name at the host; me and nobody stand for themselves
-	until    time.Time // the end that is wished of an exception; zero: none
+	assignee string    // login at the host, assignMe or assignNone
+	until    time.Time // requested end of an exception; zero: none
 }
 
-// verb is what is to be done.
+// verb is the action of a command.
 type verb string
 
-// Verbs.
+// Verbs of commands.
 const (
 	verbIgnore  verb = "ignore"
 	verbReopen  verb = "reopen"
@@ -38,13 +38,13 @@ const (
 	commandName      = "/redoubt"
 )
 
-// states are what verbs decide.
+// states maps verbs to the triage states that they set.
 var states = map[verb]model.TriageState{
 	verbIgnore: model.TriageIgnored, verbReopen: model.TriageReopened,
 	verbReview: model.TriageReviewing, verbFix: model.TriageFixing,
 }
 
-// least is the role that a command takes: who may look asks, others decide.
+// least returns the role that a command requires. Viewers may request exceptions.
 func (c command) least() model.Role {
 	if c.verb == verbAsk {
 		return model.RoleViewer
@@ -52,7 +52,7 @@ func (c command) least() model.Role {
 	return model.RoleTriager
 }
 
-// usage is what is answered to help, and to what nobody understands.
+// usage is the reply to help and to invalid commands.
 const usage = "Begin a comment with one of these; in the conversation, not below a comment of mine, name the finding " +
 	"behind the verb, as `/redoubt reopen #12`.\n\n" +
 	"- `/redoubt ignore false_positive: why` (or `acceptable_risk`, `no_time`)\n" +
@@ -60,8 +60,8 @@ const usage = "Begin a comment with one of these; in the conversation, not below
 	"- `/redoubt assign @me`, `@somebody` or `@nobody`\n" +
 	"- `/redoubt exception until 2027-01-31: why` asks for an exception, where somebody else has to decide\n"
 
-// asksFor finds the line of a comment that asks for something: the first that is not
-// quoted. A line right behind a quoted one belongs to the quote, as hosts show it.
+// asksFor returns the command line of a comment: its first line outside of quotes. A line directly
+// after a quoted one belongs to the quote, as in Markdown. ok is false if that line is no command.
 func asksFor(body string) (line string, ok bool) {
 	quoted := false
 	for text := range strings.SplitSeq(strings.ReplaceAll(body, "\r\n", "\n"), "\n") {
@@ -94,8 +94,7 @@ func commandsIn(body string) (n int) {
 
 var namedFinding = regexp.MustCompile(`^#?([0-9]{1,18})$`)
 
-// parseCommand takes a line of asksFor apart. What it does not understand is an error for
-// whoever wrote it.
+// parseCommand parses a line that asksFor returned. The text of its errors is sent to the author.
 func parseCommand(line string) (c command, err error) {
 	words := strings.Fields(model.Line(line))[1:]
 	if len(words) == 0 {
@@ -105,7 +104,7 @@ func parseCommand(line string) (c command, err error) {
 	words = words[1:]
 	if len(words) > 0 && c.verb != verbHelp {
 		if named := namedFinding.FindStringSubmatch(words[0]); named != nil {
-			c.finding, _ = strconv.ParseInt(named[1], 10, 64) // digits, by the pattern
+			c.finding, _ = strconv.ParseInt(named[1], 10, 64) // only digits, by the pattern
 			words = words[1:]
 		}
 	}
@@ -132,7 +131,7 @@ func parseCommand(line string) (c command, err error) {
 	return c, err
 }
 
-// takeEnd reads the day in front of the words until which an exception is wished.
+// takeEnd parses an optional leading "until DATE" and returns the remaining words.
 func (c *command) takeEnd(words []string) ([]string, error) {
 	if len(words) == 0 || !strings.EqualFold(words[0], "until") {
 		return words, nil
@@ -149,7 +148,7 @@ func (c *command) takeEnd(words []string) ([]string, error) {
 	return words[2:], nil
 }
 
-// takeReason reads the reason in front of the words.
+// takeReason parses an optional leading triage reason and returns the remaining words.
 func (c *command) takeReason(words []string) ([]string, error) {
 	if len(words) == 0 {
 		return words, nil

@@ -12,7 +12,7 @@ func TestWhatCommentsAskFor(t *testing.T) {
 		"  \r\n /redoubt ignore\r\nthanks":                   "/redoubt ignore",
 		"> /redoubt ignore\n\n/redoubt fixing":               "/redoubt fixing",
 		"> what is it?\n> and why?\n\n/redoubt help":         "/redoubt help",
-		"> quoted\n/redoubt ignore":                          "", // a lazy line of the quote
+		"> quoted\n/redoubt ignore":                          "", // a lazy continuation line of the quote
 		"> /redoubt ignore":                                  "",
 		"    /redoubt ignore":                                "",
 		"\t/redoubt ignore":                                  "",

@@ -12,22 +12,22 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// commenting writes the comments of one change request. What was written is known by the
-// host's ids. That something is about to be written is kept first, so that what a crash
-// left there is looked for, and never written twice.
+// commenting writes the comments of one change request. Comments are identified by the ids of the
+// host. Each comment is stored before it is sent, so that after a crash it is searched for and
+// never written twice.
 type commenting struct {
 	keeper *Service
 	host   scm.Host
 	message
 	at       model.ChangeRequest
-	refs     map[string]bool // of the change request, among those that are scanned
+	refs     map[string]bool // scanned refs; true for those of the change request
 	page     func(finding int64) string
-	blocking string // page of what blocks
+	blocking string // page of the blocking findings
 
 	written map[int64]store.ChangeComment // by lineage; 0 is the summary
 }
 
-// run brings the comments to what there is to say.
+// run updates the comments of the change request to the current findings.
 func (c *commenting) run(ctx context.Context) error {
 	if err := c.read(ctx); err != nil {
 		return err
@@ -42,7 +42,8 @@ func (c *commenting) run(ctx context.Context) error {
 	return c.summarise(ctx, apart)
 }
 
-// read finds what we wrote.
+// read loads the stored comments. It searches for comments at the host if none is stored or the id
+// of one is unknown.
 func (c *commenting) read(ctx context.Context) error {
 	c.written = map[int64]store.ChangeComment{}
 	unsure := true
@@ -61,8 +62,7 @@ func (c *commenting) read(ctx context.Context) error {
 	return c.look(ctx)
 }
 
-// look asks the host for comments of our own that we do not know the ids of: those of
-// others that look so are nothing to us.
+// look searches the host for our comments with unknown ids. Comments of other authors are ignored.
 func (c *commenting) look(ctx context.Context) error {
 	list, err := c.host.Comments(ctx, c.repository, c.at.Number)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *commenting) look(ctx context.Context) error {
 		}
 	}
 	for lineage, n := range maps.Clone(c.written) {
-		if n.HostID == "" { // it did not come to be
+		if n.HostID == "" { // it was not created
 			if err := c.drop(ctx, lineage); err != nil {
 				return err
 			}
@@ -96,21 +96,21 @@ func (c *commenting) look(ctx context.Context) error {
 	return nil
 }
 
-// ours is what marks of our own name.
+// ours identifies the marks written by this connection.
 type ours struct {
 	of          origin
-	connections map[int64]bool // that there are: what one wrote that is gone is whose it follows
-	lineages    map[int64]bool // of the project
+	connections map[int64]bool // existing connections: the marks of deleted ones are ours too
+	lineages    map[int64]bool // lineages of the project
 }
 
-// has reports whether a comment with a mark is ours to keep.
+// has reports whether a comment with this mark belongs to this connection.
 func (o ours) has(m mark) bool {
 	mine := m.of.instance == o.of.instance && m.of.deployment == o.of.deployment &&
 		(m.of.connection == o.of.connection || !o.connections[m.of.connection])
 	return mine && (m.lineage == 0 || o.lineages[m.lineage])
 }
 
-// here finds what marks of our own name, of those that comments have.
+// here reads which connections and lineages named in the marks of comments exist.
 func (c *commenting) here(ctx context.Context, list []scm.Comment) (ours, error) {
 	var ids []int64
 	for _, n := range list {
@@ -135,10 +135,10 @@ func (c *commenting) here(ctx context.Context, list []scm.Comment) (ours, error)
 	})
 }
 
-// origin is that of what is written here.
+// origin returns the origin of comments written by this connection.
 func (c *commenting) origin() origin { return c.keeper.origin(c.deployment.ID, c.connection.ID) }
 
-// sameText reports whether a comment is the very one that was about to be written.
+// sameText reports whether two comments have the same text, apart from surrounding space.
 func sameText(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
 func (c *commenting) noted(lineage int64, n scm.Comment, settled bool) store.ChangeComment {
@@ -162,7 +162,7 @@ func (c *commenting) drop(ctx context.Context, lineage int64) error {
 	})
 }
 
-// add writes a comment that is not there. A line that is no part of the change is
+// add creates a comment. If the host rejects the line as outside of the change, it returns
 // model.ErrConflict.
 func (c *commenting) add(ctx context.Context, lineage int64, n scm.Comment) error {
 	if err := c.keep(ctx, c.noted(lineage, n, false)); err != nil {
@@ -172,14 +172,14 @@ func (c *commenting) add(ctx context.Context, lineage int64, n scm.Comment) erro
 	switch {
 	case errors.Is(err, model.ErrConflict):
 		return errors.Join(err, c.drop(ctx, lineage))
-	case err != nil: // it may be there all the same: the next try looks
+	case err != nil: // the comment may exist: the next attempt searches for it
 		return err
 	}
 	n.ID, n.Thread = made.ID, made.Thread
 	return c.keep(ctx, c.noted(lineage, n, false))
 }
 
-// edit gives a comment another text. One that somebody deleted stays away.
+// edit changes the text of a comment. Comments deleted at the host are not created again.
 func (c *commenting) edit(ctx context.Context, n store.ChangeComment, body string) error {
 	if sameText(n.Body, body) {
 		return c.keep(ctx, n)
@@ -196,8 +196,8 @@ func hosted(n store.ChangeComment) scm.Comment {
 	return scm.Comment{ID: n.HostID, Thread: n.Thread, Body: n.Body, Path: n.Path}
 }
 
-// settle folds away the comments on what is fixed or ignored: what no ref of the change
-// request has open.
+// settle resolves the comments on findings that are fixed or ignored on all refs of the change
+// request.
 func (c *commenting) settle(ctx context.Context) error {
 	var waiting []int64
 	for _, l := range slices.Sorted(maps.Keys(c.written)) {
@@ -231,14 +231,14 @@ func (c *commenting) settleOne(ctx context.Context, lineage int64) error {
 	switch {
 	case errors.Is(err, scm.ErrUnsupported):
 		return c.edit(ctx, n, settledText(n.Body, lineage, c.origin()))
-	case err != nil && !errors.Is(err, model.ErrNotFound): // somebody deleted it
+	case err != nil && !errors.Is(err, model.ErrNotFound): // deleted at the host
 		return err
 	}
 	return c.keep(ctx, n)
 }
 
-// comment writes about findings on their lines, each once, and returns those that have
-// no comment of their own.
+// comment writes one comment for each finding on its line. It returns the findings without a
+// comment.
 func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 	written := len(c.written)
 	if _, is := c.written[0]; is {
@@ -249,7 +249,7 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 		switch {
 		case is && !n.Settled:
 			continue
-		case is: // it is there again
+		case is: // open again
 			n.Settled = false
 			if err := c.edit(ctx, n, lineText(i, c.page, c.connection.Replies != model.RepliesOff, c.origin())); err != nil {
 				return nil, err
@@ -276,7 +276,8 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 	return apart, nil
 }
 
-// summarise writes the one comment about all, where there is something to say, or was.
+// summarise writes the summary comment. It does nothing if there is neither a finding nor an
+// earlier summary.
 func (c *commenting) summarise(ctx context.Context, apart []item) error {
 	n, is := c.written[0]
 	if len(c.items) == 0 && !is {

@@ -1,6 +1,6 @@
 package hosts
 
-// What answers say, for tests: the wording is not theirs.
+// Texts of answers, for tests in package hosts_test.
 var (
 	ErrStranger       = errStranger
 	ErrEdited         = errEdited
@@ -21,7 +21,7 @@ const (
 	OnlyTheFirst  = onlyTheFirst
 )
 
-// Settled reports whether a comment says by its mark that its finding is fixed or ignored.
+// Settled reports whether the mark of a comment states that its finding is fixed or ignored.
 func Settled(body string) bool {
 	m, found := markOf(body)
 	return found && m.settled

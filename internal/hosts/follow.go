@@ -9,21 +9,21 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// checkEvery is how often hosts are asked for their repositories.
+// checkEvery is the interval between listings of a host's repositories.
 const checkEvery = time.Hour
 
-// following is who follows in the trail.
+// following is the actor of automatic changes in the audit log.
 var following = model.Actor{Kind: "system", Name: "connections"}
 
-// How long one connection may be asked for each of these: repositories, what is new in them,
-// and tickets. One that takes all its time leaves the others theirs.
+// followFor is the timeout of each step of a poll: repositories, their news, and tickets. Each step
+// has its own timeout, so that a slow one does not shorten the others.
 const followFor = 4 * time.Minute
 
 // forgetAfter is the retention of cached data of a connection without requests.
 const forgetAfter = 2 * checkEvery
 
-// Follow runs a store.FollowJob: it polls a connection for repositories, pushes and
-// change requests, and adds the next job.
+// Follow runs a store.FollowJob: it polls a connection for repositories, pushes and change
+// requests, and adds the next job.
 func (k *Service) Follow(ctx context.Context, j model.Job, in store.Following) error {
 	c, d := model.Connection{}, model.Deployment{}
 	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -87,7 +87,7 @@ func (k *Service) follow(ctx context.Context, d model.Deployment, c model.Connec
 	}
 }
 
-// propose keeps a change request, and has it scanned where it is new or has another head.
+// propose stores a change request and requests a scan if it is new or has another head.
 func (k *Service) propose(
 	ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest,
 ) (fresh bool, err error) {
@@ -98,8 +98,8 @@ func (k *Service) propose(
 	return true, k.Proposed(ctx, tx, r, c)
 }
 
-// recordChangeRequest is propose of what a host told. What is beside its head may be of the branch alone,
-// so that is told again.
+// recordChangeRequest stores a change request reported by the host. If it is new or has another
+// head, the commit status is sent again, because the current status may only reflect the branch.
 func (k *Service) recordChangeRequest(
 	ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest,
 ) (fresh bool, err error) {

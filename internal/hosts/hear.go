@@ -18,21 +18,21 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// webhooks is where hosts tell us things; a deployment and a connection of it follow.
+// webhooks is the path prefix of webhooks. A deployment id and a connection id follow.
 const webhooks = "/api/webhooks"
 
-// webhookJob is what a job is about that works a webhook off.
+// webhookJob is the input of a job that processes a webhook.
 type webhookJob struct {
 	Delivery   int64     `json:"delivery"`
 	Connection int64     `json:"connection"`
 	Event      scm.Event `json:"event"`
 }
 
-// One address may tell something ten times a second, and in bursts, as when many
-// repositories are pushed to at once.
+// Rate limit of webhooks of one address: requests a second, and the burst allowed when many
+// repositories receive pushes at once.
 const hearRate, hearBurst = 10, 500
 
-// Routes are the rows of the table of operations: where hosts send webhooks.
+// Routes returns the route that receives webhooks.
 func (k *Service) Routes() []httpx.Mounted {
 	limiter := auth.NewLimiter(hearRate, hearBurst, k.Clock)
 	return []httpx.Mounted{{
@@ -47,8 +47,8 @@ func (k *Service) Routes() []httpx.Mounted {
 	}}
 }
 
-// handleWebhook takes a webhook, once its signature holds: what it tells is worked off by a job. A
-// connection that is not there and a signature that does not fit look the same.
+// handleWebhook verifies the signature, stores the delivery and enqueues a job. An unknown
+// connection and an invalid signature return the same error.
 func (k *Service) handleWebhook(w http.ResponseWriter, r *http.Request) error {
 	nobody := fmt.Errorf("there is no connection of that id, or the signature does not fit: %w", model.ErrNotFound)
 	deployment, err := strconv.ParseInt(r.PathValue("deploymentId"), 10, 64)
@@ -85,8 +85,8 @@ func (k *Service) handleWebhook(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// take keeps what was told with the job that works it off. The host's own id of it is
-// under no signature, so what was told is known by its text.
+// take stores a delivery and enqueues its job in one transaction. The delivery id of the host is
+// not signed, so the delivery is identified by a hash of its name and body.
 func (k *Service) take(ctx context.Context, deploymentID int64, c model.Connection, e scm.Event, body []byte) error {
 	sum := sha256.Sum256(append([]byte(e.Name+"\n"), body...))
 	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
@@ -116,8 +116,7 @@ func (k *Service) take(ctx context.Context, deploymentID int64, c model.Connecti
 	})
 }
 
-// nothingIn says why nothing is to be done about an event, before a job is made of it; empty
-// where there may be something.
+// nothingIn returns the reason why an event requires no job, or "" if it may require one.
 func (k *Service) nothingIn(ctx context.Context, tx *store.Tx, c model.Connection, e scm.Event) (string, error) {
 	switch e.Kind {
 	case scm.EventOther:
@@ -148,8 +147,8 @@ func (k *Service) nothingIn(ctx context.Context, tx *store.Tx, c model.Connectio
 	return "", err
 }
 
-// subjectOf is what an event is about. Of one subject the newest alone is worked off: it only
-// says when, and what became of it is asked of the host then.
+// subjectOf returns the subject of an event. Only the newest event of a subject is processed: it is
+// a trigger, and its job queries the host for the current state.
 func subjectOf(e scm.Event) string {
 	return fmt.Sprintf("%d %s %d %s", e.Kind, e.Repository, e.Number, e.Branch)
 }
@@ -177,7 +176,7 @@ func (k *Service) ProcessWebhook(ctx context.Context, j model.Job, in webhookJob
 	})
 }
 
-// act does what an event asks for, and says what came of it.
+// act processes an event and describes the outcome.
 func (k *Service) act(ctx context.Context, deploymentID int64, c model.Connection, in webhookJob) (string, error) {
 	if in.Event.Kind == scm.EventRepository {
 		_, err := k.Check(ctx, deploymentID, following, in.Connection)

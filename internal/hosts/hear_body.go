@@ -12,24 +12,24 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
-// Whether a signature holds is known once the whole body is read, so until then anybody
-// may have sent it. Nearly all webhooks are small, and are read as any other body is. What
-// is larger has to come in its time, one of each connection and few of all.
+// Limits of webhook bodies. The signature can be verified only after the whole body was read, so
+// the sender is unauthenticated until then. Nearly all webhooks are small and are read like other
+// bodies. Larger ones are limited in time and number.
 const (
-	maxWebhook   = 25 << 20  // bytes that one may have: GitHub's own bound
-	smallWebhook = 256 << 10 // bytes that are read of anybody
+	maxWebhook   = 25 << 20  // bytes; GitHub's own limit
+	smallWebhook = 256 << 10 // bytes that are read without a slot
 	largeAtOnce  = 4
 	largeFor     = time.Minute
 )
 
-// largeBodySlots says who may read a large webhook. It is safe for concurrent use; the zero one
-// has all of them free.
+// largeBodySlots limits concurrent reads of large webhook bodies. The zero value is ready to use;
+// safe for concurrent use.
 type largeBodySlots struct {
 	mu    sync.Mutex
-	taken map[int64]bool // by connection, whose ids are of all deployments
+	taken map[int64]bool // by connection, whose ids are unique across deployments
 }
 
-// take takes the seat of a connection, and says whether it was free.
+// take acquires the slot of a connection and reports whether it was free.
 func (s *largeBodySlots) take(connection int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,8 +49,8 @@ func (s *largeBodySlots) leave(connection int64) {
 	delete(s.taken, connection)
 }
 
-// read reads a webhook to a connection. Of one without anything like a signature nothing is
-// read: it is scm.ErrSignature, as one whose signature does not hold.
+// read reads a webhook of a connection and verifies its signature. Without a well-formed signature
+// it returns scm.ErrSignature before it reads the body.
 func (k *Service) read(r *http.Request, c model.Connection, secret string) (e scm.Event, body []byte, err error) {
 	if !scm.MayBeSigned(c.Kind, secret, r.Header) {
 		return e, nil, scm.ErrSignature
@@ -65,7 +65,7 @@ func (k *Service) read(r *http.Request, c model.Connection, secret string) (e sc
 	return e, body, err
 }
 
-// body reads the body of a webhook to a connection, whose signature is not looked at yet.
+// body reads the body of a webhook before its signature is verified.
 func (k *Service) body(r *http.Request, connection int64) ([]byte, error) {
 	long := model.Invalid("body", "a webhook has %d MiB at most", maxWebhook>>20)
 	if r.ContentLength > maxWebhook {
@@ -90,7 +90,7 @@ func (k *Service) body(r *http.Request, connection int64) ([]byte, error) {
 	return all.Bytes(), nil
 }
 
-// timed reads until a time.
+// timed is a reader with a deadline.
 type timed struct {
 	io.Reader
 	clock func() time.Time

@@ -19,7 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// counted counts what is read of a body, and calls at once it has sent that much.
+// counted counts the bytes read of a body. It calls call once, after at bytes.
 type counted struct {
 	io.Reader
 	read int
@@ -38,7 +38,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// deliver has the keeper read a webhook of a connection with a header of a signature.
+// deliver sends a webhook with a signature header to the service.
 func (w *world) deliver(c model.Connection, signature string, body io.Reader, length int64) error {
 	r := httptest.NewRequestWithContext(w.t.Context(), http.MethodPost, "/", body)
 	r.ContentLength = length
@@ -51,7 +51,7 @@ func (w *world) deliver(c model.Connection, signature string, body io.Reader, le
 	return w.keeper.Routes()[0].Handle(httptest.NewRecorder(), r, auth.Caller{})
 }
 
-// signed is a body of so many bytes, and its signature.
+// signed returns a body of size bytes and its signature.
 func signed(secret string, size int) (body, signature string) {
 	body = `{"x":"` + strings.Repeat("x", size-8) + `"}`
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -101,7 +101,7 @@ func TestLargeWebhooksTakeTurns(t *testing.T) {
 			t.Errorf("a large one that is not signed: %v", err)
 		}
 
-		w.must(w.deliver(c, largeSum, strings.NewReader(large), int64(len(large)))) // the seat is free again
+		w.must(w.deliver(c, largeSum, strings.NewReader(large), int64(len(large)))) // the slot is free again
 		w.must(w.deliver(c, largestSum, strings.NewReader(largest), -1))
 		if err := w.deliver(c, overSum, strings.NewReader(over), -1); !invalid(err) {
 			t.Errorf("one that is too long: %v", err)
@@ -115,7 +115,7 @@ func TestLargeWebhooksTakeTurns(t *testing.T) {
 
 func TestLargeWebhooksOfAllConnections(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
-	var answers []string // of the innermost first
+	var answers []string // the innermost first
 	var deliver func(depth int)
 	deliver = func(depth int) {
 		c, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, model.Connection{Kind: model.HostGitea, Name: fmt.Sprint("ours ", depth), BaseURL: "https://git.example"}, credential)

@@ -20,7 +20,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// send has the keeper take a webhook, and works off what it queued.
+// send sends a webhook to the service and runs the jobs that it enqueued.
 func (w *world) send(deployment, connection int64, secret, event, body string) error {
 	w.t.Helper()
 	if err := w.hand(deployment, connection, secret, event, body); err != nil {
@@ -38,7 +38,7 @@ func (w *world) send(deployment, connection int64, secret, event, body string) e
 	}
 }
 
-// hand has the keeper take a webhook.
+// hand sends a webhook to the service.
 func (w *world) hand(deployment, connection int64, secret, event, body string) error {
 	w.t.Helper()
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -115,7 +115,7 @@ func TestWebhooksAreTakenOnceAndWorkedOff(t *testing.T) {
 	})
 }
 
-// flood has the keeper take webhooks, and works none off.
+// flood sends n webhooks to the service and runs no jobs.
 func (w *world) flood(c model.Connection, secret string, n int, event string, body func(i int) string) (taken int, err error) {
 	w.t.Helper()
 	for i := range n {
@@ -135,7 +135,7 @@ func (w *world) flood(c model.Connection, secret string, n int, event string, bo
 	return taken, nil
 }
 
-// hearings are the jobs that wait.
+// hearings returns the number of queued webhook jobs.
 func (w *world) hearings() (n int) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -150,8 +150,9 @@ func (w *world) hearings() (n int) {
 	return n
 }
 
-// TestAFloodOfWebhooksIsOneJob for each change request and branch, of the newest. One that is
-// under way is not waited for: it may have asked the host before.
+// TestAFloodOfWebhooksIsOneJob checks that each change request and branch has one queued job, of
+// the newest webhook. A running job does not absorb later webhooks: it may have queried the host
+// before.
 func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -187,15 +188,15 @@ func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
 	})
 }
 
-// TestWebhooksThatWaitAreBounded: what is too many is asked for again, and none is lost of
-// what was taken.
+// TestWebhooksThatWaitAreBounded checks that excess webhooks are rejected as retryable. Accepted
+// ones are never lost.
 func TestWebhooksThatWaitAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
 		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 		w.must(err)
-		w.update(func(ctx context.Context, tx *store.Tx) error { // as of so many branches before
+		w.update(func(ctx context.Context, tx *store.Tx) error { // as many as from earlier branches
 			for i := range 1999 {
 				if _, err := tx.QueueHearing(ctx, c, fmt.Sprint("branch ", i), []byte(`{}`)); err != nil {
 					return err
@@ -222,7 +223,8 @@ func TestWebhooksThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-// TestANewerWebhookIsAskedForAtOnce, however long the host was down for the one before it.
+// TestANewerWebhookIsAskedForAtOnce checks that a newer webhook is processed at once, regardless of
+// the delay of the one before it.
 func TestANewerWebhookIsAskedForAtOnce(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -255,7 +257,8 @@ func TestANewerWebhookIsAskedForAtOnce(t *testing.T) {
 	}
 }
 
-// TestAPushWaitsForItsHost that asks to wait, and what is the newest by then is scanned.
+// TestAPushWaitsForItsHost checks that a push waits as long as its host requests. The scan then
+// uses the newest commit.
 func TestAPushWaitsForItsHost(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.scanOnPush()

@@ -11,21 +11,24 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// errNoHookURL says which setting is missing.
+// errNoHookURL is returned by servers without a public address.
 var errNoHookURL = fmt.Errorf("the server was not told the address at which code hosts reach it, so none was asked "+
 	"to tell it anything: "+
 	"start it with --public-url (REDOUBT_PUBLIC_URL): %w", model.ErrConflict)
 
-// HooksAt is the address at which code hosts reach the server; empty: it was configured with none.
+// HooksAt returns the address at which code hosts reach the server, or "" if none is configured.
 func (k *Service) HooksAt() string { return k.HookURL }
 
-// Hook makes webhooks for the repositories of a connection that are projects, and returns how
-// many have one by now. A webhook that is there stays; one that is silent, lacks events, or has
-// another address is made again; and one with our address that we do not know is removed. With
-// a repository's id, only that one's is made, and a webhook with another address stays at the
-// host: it may belong to another server. refused names the repositories where the host refused;
-// the others are made. A server without a public address makes none: that is a
-// model.ErrConflict.
+// Hook creates webhooks for the repositories of a connection that are projects. n counts the
+// repositories that have a webhook afterwards.
+//
+// A working webhook is left unchanged. One that missed events, lacks events or has another address
+// is replaced. An unknown webhook with our address is removed. With a repositoryID, only the
+// webhook of that repository is created, and one with another address stays: it may belong to
+// another server.
+//
+// refused joins the errors of repositories where the host refused. A server without a public
+// address returns model.ErrConflict.
 func (k *Service) Hook(
 	ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64,
 ) (n int, refused, err error) {
@@ -68,7 +71,7 @@ func (k *Service) Hook(
 	return n, errors.Join(faults...), nil
 }
 
-// hookAt is where webhooks of a connection are to tell.
+// hookAt is the address and secret of a connection's webhooks.
 type hookAt struct {
 	*Service
 	deploymentID    int64
@@ -85,8 +88,7 @@ func (k *Service) hookAt(deploymentID int64, by model.Actor, c model.Connection,
 	}, err
 }
 
-// keep makes the webhook of a repository and stores its id, also where the request ended
-// meanwhile.
+// keep creates the webhook of a repository and stores its id, even if the request was canceled.
 func (a hookAt) keep(ctx context.Context, r model.Repository, replace bool) error {
 	id, changed, err := a.put(ctx, r, replace)
 	if !changed {
@@ -100,7 +102,7 @@ func (a hookAt) keep(ctx context.Context, r model.Repository, replace bool) erro
 	return errors.Join(err, kept)
 }
 
-// tells is the address that a webhook tells; empty where there is none.
+// tells returns the address of a webhook, or "" if there is no webhook.
 func (a hookAt) tells(id string) string {
 	if id == "" {
 		return ""
@@ -108,11 +110,12 @@ func (a hookAt) tells(id string) string {
 	return a.address
 }
 
-// put has the host have one webhook that tells the address. Where that is another than before it
-// returns its id, which is empty where the old one is gone and no other could be made. What
-// tells the address and is not known was made by somebody who could not keep it, perhaps with
-// another secret; one that is silent the host may have switched off. The webhook that is known
-// and has another address is removed only where it is to be replaced.
+// put ensures that the host has one working webhook with our address. If the webhook changed, it
+// returns the new id, which is "" if the old one was removed and none could be created.
+//
+// An unknown webhook with our address is removed: its id was not stored, and its secret may differ.
+// A silent webhook is replaced, because the host may have disabled it. The known webhook with
+// another address is removed only if replace is set.
 func (a hookAt) put(ctx context.Context, r model.Repository, replace bool) (id string, changed bool, err error) {
 	list, err := a.host.Hooks(ctx, r)
 	if err != nil {
@@ -139,8 +142,8 @@ func (a hookAt) put(ctx context.Context, r model.Repository, replace bool) (id s
 	return id, true, nil
 }
 
-// isOurs is whether the webhook that a repository has tells the address, and was made for it as far as
-// anybody knows.
+// isOurs reports whether the webhook of a repository has our address and, if known, was created for
+// it.
 func (a hookAt) isOurs(one scm.Hook, r model.Repository) bool {
 	return one.Address == a.address && (r.HookAddress == "" || r.HookAddress == a.address)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// beside is the world of another server that asks the same host, by another address.
+// beside returns a world of a second server that uses the same host with another address.
 func (w *world) beside(s *store.Store, address string) *world {
 	other := *w
 	c := w.keeper.Config
@@ -21,7 +21,7 @@ func (w *world) beside(s *store.Store, address string) *world {
 	return &other
 }
 
-// elsewhere is what the server tells of webhooks that tell another.
+// elsewhere returns the address of webhooks that the server reports as another server's.
 func (w *world) elsewhere(connection int64) (address string) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -32,9 +32,9 @@ func (w *world) elsewhere(connection int64) (address string) {
 	return address
 }
 
-// TestACopyLeavesHooksAlone: the database that was restored elsewhere asks the host for nothing that
-// the original lives by, until somebody has it make webhooks; then it is the original that leaves
-// these alone, and says so.
+// TestACopyLeavesHooksAlone checks that a restored copy of the database changes no webhook of the
+// original, until an administrator requests webhooks there. Then the original reports them and
+// leaves them unchanged.
 func TestACopyLeavesHooksAlone(t *testing.T) {
 	const ours, theirs = "https://redoubt.example", "https://staging.example"
 	w := newWorld(t, storetest.New(t, "sqlite"))
@@ -52,7 +52,7 @@ func TestACopyLeavesHooksAlone(t *testing.T) {
 		}
 	}
 	there := slices.Clone(w.host.hooked)
-	for _, lacks := range []string{"", "push"} { // also where it lacks events
+	for _, lacks := range []string{"", "push"} { // also if it lacks events
 		w.host.hooked[0].Lacks, there[0].Lacks = lacks, lacks
 		looks(restored)
 		same(t, "after the copy looked", w.host.hooked, there)
@@ -69,7 +69,8 @@ func TestACopyLeavesHooksAlone(t *testing.T) {
 	same(t, "which tells", w.repository(c).HookProblem(w.now), "its webhook at the host is not there any more")
 }
 
-// TestACopyThatForgetsAConnectionLeavesItsHooks: they are the original's. Those that tell itself go.
+// TestACopyThatForgetsAConnectionLeavesItsHooks checks that deleting a connection in a copy removes
+// only webhooks with the address of the copy.
 func TestACopyThatForgetsAConnectionLeavesItsHooks(t *testing.T) {
 	const ours, theirs = "https://redoubt.example", "https://staging.example"
 	for _, step := range []struct{ what, server string }{{"at another address", theirs}, {"that was told none", ""}, {"the original", ours}} {
@@ -90,8 +91,8 @@ func TestACopyThatForgetsAConnectionLeavesItsHooks(t *testing.T) {
 	}
 }
 
-// TestServersOfOneDatabaseLeaveEachOthersHooksAlone where they were told other addresses, and where
-// the command line made them for another.
+// TestServersOfOneDatabaseLeaveEachOthersHooksAlone checks servers of one database with different
+// addresses, and webhooks that the command line created for another address.
 func TestServersOfOneDatabaseLeaveEachOthersHooksAlone(t *testing.T) {
 	const first, second = "https://redoubt.example", "https://inside.example"
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -100,7 +101,7 @@ func TestServersOfOneDatabaseLeaveEachOthersHooksAlone(t *testing.T) {
 		other := w.beside(s, second)
 		for _, step := range []struct {
 			asked         *world
-			address, told string // what the first server says of the webhooks
+			address, told string // address that the first server reports
 		}{{w, first, ""}, {other, second, second + w.hookPath(c)}, {w, first, ""}} {
 			step.asked.hook(c, step.address)
 			there := slices.Clone(w.host.hooked)

@@ -11,15 +11,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// How many webhooks of a connection are looked at in one go, and for how long: those that nobody
-// looked at the longest come first, so that the others have their turn next time.
+// Limits of one verification of a connection's webhooks. Those verified the longest ago come first,
+// so that all are verified in the long run.
 const (
 	maxLooked = 100
 	lookFor   = 20 * time.Second
 )
 
-// verifyHooks asks a host whether the webhooks that we made there still are as we made them, and
-// stores what is wrong, for people: it makes none. What goes wrong at one holds up no other.
+// verifyHooks checks that the webhooks we created still exist unchanged at the host. It stores
+// problems for display and creates no webhooks. An error of one webhook does not stop the others.
 func (k *Service) verifyHooks(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host) error {
 	if !c.Kind.HasWebhooks() {
 		return nil
@@ -45,8 +45,8 @@ func (k *Service) verifyHooks(ctx context.Context, deploymentID int64, c model.C
 	return ctx.Err()
 }
 
-// lookAtHook asks for the webhook of one repository. A host that does not answer leaves what was
-// known of it.
+// lookAtHook verifies the webhook of one repository. If the host does not respond, the stored
+// problem is unchanged.
 func (k *Service) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host, r model.Repository) error {
 	lacks := r.HookLacks
 	list, err := h.Hooks(ctx, r)
@@ -61,8 +61,8 @@ func (k *Service) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host
 	}))
 }
 
-// hookLacks says what is wrong with the webhook of a repository, by all that the host has
-// there, as the end of a sentence; empty: nothing.
+// hookLacks describes the problem of a repository's webhook as the end of a sentence. It returns ""
+// if there is none. The list there contains the webhooks at the host.
 func hookLacks(there []scm.Hook, r model.Repository) string {
 	i := slices.IndexFunc(there, func(one scm.Hook) bool { return one.ID == r.HookID })
 	if i < 0 {

@@ -10,15 +10,15 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestHooksAreLookedAt when a connection is tested: what is wrong is shown, until it is not, and
-// nothing is made or removed at the host until somebody has webhooks made.
+// TestHooksAreLookedAt checks that testing a connection shows problems of its webhooks until they
+// are solved. No webhook is created or removed until an administrator requests webhooks.
 func TestHooksAreLookedAt(t *testing.T) {
 	const ours, moved = "https://redoubt.example", "https://moved.example"
 	for _, step := range []struct {
 		what    string
-		there   scm.Hook // what the host has of ours; no id: nothing
-		server  string   // its address by now
-		without string   // what hooks lack that the host makes
+		there   scm.Hook // our webhook at the host; no id: none
+		server  string   // current address of the server
+		without string   // events that webhooks created by the host lack
 		problem string
 	}{
 		{"as it was made", scm.Hook{ID: "41", Address: ours}, ours, "", ""},
@@ -81,7 +81,8 @@ func TestHooksAreLookedAt(t *testing.T) {
 	}
 }
 
-// TestAHookThatTellsAPartIsNotReliedOn: its repository is asked as often as one without.
+// TestAHookThatTellsAPartIsNotReliedOn checks that a repository whose webhook lacks events is
+// polled as often as one without a webhook.
 func TestAHookThatTellsAPartIsNotReliedOn(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -96,8 +97,8 @@ func TestAHookThatTellsAPartIsNotReliedOn(t *testing.T) {
 	}
 }
 
-// TestALookThatIsRefusedLosesNothing: a host that refuses it leaves what was known, and the
-// connection works all the same.
+// TestALookThatIsRefusedLosesNothing checks that a refusal of the host preserves the stored problem
+// and leaves the connection working.
 func TestALookThatIsRefusedLosesNothing(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
@@ -105,7 +106,7 @@ func TestALookThatIsRefusedLosesNothing(t *testing.T) {
 	err := w.s.Update(t.Context(), w.d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Repositories(ctx, c.ID)
 		for _, r := range list {
-			if r.FullName == "acme/web" && err == nil { // of which the host lists no hooks
+			if r.FullName == "acme/web" && err == nil { // whose webhooks the host does not list
 				if err = tx.SetRepositoryHook(ctx, r.ID, "9", "https://redoubt.example"); err == nil {
 					err = tx.RecordHookCheck(ctx, r.ID, "9", "is switched off")
 				}

@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// hook has the host tell an address, of which it refuses one of the two repositories.
+// hook creates webhooks for an address. The host refuses one of the two repositories.
 func (w *world) hook(c model.Connection, address string) {
 	w.t.Helper()
 	w.keeper.HookURL = address
@@ -26,14 +26,14 @@ func (w *world) hook(c model.Connection, address string) {
 	}
 }
 
-// made has the host tell the address that the keeper has; err is what the host refused, too.
+// made creates webhooks for the current address. err includes the refusals of the host.
 func (w *world) made(c model.Connection) (n int, err error) {
 	w.t.Helper()
 	n, refused, err := w.keeper.Hook(w.t.Context(), w.d.ID, storetest.Actor, c.ID, 0)
 	return n, errors.Join(refused, err)
 }
 
-// hookPath is where webhooks of a connection go, at any server.
+// hookPath returns the path of webhooks of a connection.
 func (w *world) hookPath(c model.Connection) string {
 	return fmt.Sprintf("/api/webhooks/%d/%d", w.d.ID, c.ID)
 }
@@ -51,7 +51,8 @@ func TestHooksAreMadeOnce(t *testing.T) {
 	})
 }
 
-// TestAServerThatWasGivenNoAddressMakesNoHooks: those that it made while it had one stay.
+// TestAServerThatWasGivenNoAddressMakesNoHooks checks that a server without an address creates no
+// webhooks. Those it created before remain.
 func TestAServerThatWasGivenNoAddressMakesNoHooks(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
@@ -68,7 +69,8 @@ func TestAServerThatWasGivenNoAddressMakesNoHooks(t *testing.T) {
 	same(t, "the one that is known", w.repository(c).HookID, "41")
 }
 
-// TestAHostHasOneHookOfOurs: what it has besides, and nobody knows of, goes; what others made stays.
+// TestAHostHasOneHookOfOurs checks that unknown webhooks with our address are removed. Those of
+// others stay.
 func TestAHostHasOneHookOfOurs(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
@@ -106,14 +108,14 @@ func TestAHostHasOneHookOfOurs(t *testing.T) {
 	same(t, "after somebody removed it there", w.host.hooked, []scm.Hook{theirs, {ID: w.repository(c).HookID, Address: moved}})
 }
 
-// TestRecreateHook makes the webhook of one repository again. One with the address of another
-// server stays at the host.
+// TestRecreateHook checks that the webhook of one repository is created again. One with the address
+// of another server stays at the host.
 func TestRecreateHook(t *testing.T) {
 	const ours, theirs = "https://redoubt.example", "https://other.example"
 	for _, step := range []struct {
 		what    string
-		there   scm.Hook // what the host has of ours; no id: nothing
-		was     string   // the address that it was made for
+		there   scm.Hook // our webhook at the host; no id: none
+		was     string   // the address that it was created for
 		stays   bool     // at the host
 		remakes bool
 	}{
@@ -162,7 +164,7 @@ func TestRecreateHook(t *testing.T) {
 	}
 }
 
-// TestRecreateHookOfNoRepository of the connection, or of one that is no project.
+// TestRecreateHookOfNoRepository checks repositories of other connections or without a project.
 func TestRecreateHookOfNoRepository(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
@@ -180,8 +182,8 @@ func TestRecreateHookOfNoRepository(t *testing.T) {
 	same(t, "at the host", len(w.host.hooked), 0)
 }
 
-// hears is a world whose connection's payments have a webhook that told of a push, and have
-// been polled; at the time of one clock.
+// hears returns a world in which the webhook of acme/payments reported a push and the repository
+// was polled, all at the time of clock.
 func hears(t *testing.T, engine string) (w *world, c model.Connection, clock *storetest.Clock, push func(commit string)) {
 	t.Helper()
 	clock = storetest.NewClock()
@@ -207,7 +209,7 @@ func hears(t *testing.T, engine string) (w *world, c model.Connection, clock *st
 // knownInProblem matches the names and numbers in the text of a webhook's problem.
 var knownInProblem = regexp.MustCompile(`acme/payments|\b(trunk|[0-9a-f]{12}|\d+)\b`)
 
-// silent says how the connection hears, and how often the payments are asked.
+// silent describes the event source of a connection and how often acme/payments is polled.
 func (w *world) silent(c model.Connection, clock *storetest.Clock) (said string) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -226,8 +228,8 @@ func (w *world) silent(c model.Connection, clock *storetest.Clock) (said string)
 	return said
 }
 
-// TestAHookThatDiesIsNoticed where polling finds a push, or a change request, that no webhook
-// told of a few minutes later, and trusted again once it tells of one.
+// TestAHookThatDiesIsNoticed checks that a webhook is distrusted if polling finds a push or a
+// change request that it did not report within minutes. It is trusted again once it reports one.
 func TestAHookThatDiesIsNoticed(t *testing.T) {
 	const well, fourth, fifth = "webhook, asked hourly.", "4444444444444444444444444444444444444444", "5555555555555555555555555555555555555555"
 	for _, engine := range storetest.Engines {

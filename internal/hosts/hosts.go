@@ -1,9 +1,6 @@
-// Package hosts puts connections to work: it makes and checks them, follows their
-// repositories and change requests, tells change requests what scans found, and creates
-// tickets.
-//
-// Its border: between the store and the code hosts (package scm). It asks a host and
-// writes what came of it, never both in one transaction: no host holds up a deployment.
+// Package hosts manages connections to code hosts: it follows repositories and change requests,
+// reports scan results, and creates tickets. It connects package store with package scm. It never
+// calls a host within a transaction, so that a slow host cannot block a deployment.
 package hosts
 
 import (
@@ -18,46 +15,44 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// Opener opens the host of a connection, and forgets those by which nothing was asked since a
-// time; scm.Config does.
+// Opener opens the host of a connection. Forget drops cached hosts without requests since a time.
+// scm.Config implements it.
 type Opener interface {
 	Open(c model.Connection, credential model.HostCredential) (scm.Host, error)
 	Forget(before time.Time)
 }
 
-// Config is what a keeper is made of.
+// Config contains the dependencies of a Service.
 type Config struct {
 	Store     *store.Store
 	Vault     *scm.Vault
 	Hosts     Opener
 	Clock     func() time.Time
 	Logger    *slog.Logger
-	PublicURL func() string // how others reach the server, for links, without a slash at its end
-	// HookURL is what code hosts tell webhooks: the public address that the server was
-	// configured with, never one that a request came to. Empty: it was given none.
+	PublicURL func() string // public base URL of the server for links, without a trailing slash
+	// HookURL is the configured public address for webhooks. It is never derived from a request.
+	// Empty: none is configured.
 	HookURL string
-	// Instance tells the server, with all that share its database, from others that write at
-	// the same change requests: hexadecimal digits.
+	// Instance identifies this server, and all that share its database, in comments at change
+	// requests. It consists of hexadecimal digits.
 	Instance string
-	// Proposed is told, in the transaction that keeps it, of a change request that is
-	// new or has another head or base branch; Pushed of another head of the branch that
-	// Watched names, without refs/heads/: empty where pushes are nothing to us. Each may be
-	// nil.
+	// Proposed is called for a change request that is new, or has another head or base branch, in
+	// the transaction that stores it. Pushed is called for a new head of the branch that Watched
+	// returns, without refs/heads/; "" ignores pushes. Each may be nil.
 	Proposed func(ctx context.Context, tx *store.Tx, r model.Repository, c model.ChangeRequest) error
 	Watched  func(ctx context.Context, tx *store.Tx, r model.Repository) (branch string, err error)
 	Pushed   func(ctx context.Context, tx *store.Tx, r model.Repository, branch, commit string) error
-	// Findings selects the findings of a deployment that replies decide about. Nil: replies
-	// decide nothing.
+	// Findings selects the findings of a deployment that replies may change. Nil disables replies.
 	Findings func(ctx context.Context, deploymentID int64) (triage.Selector, error)
 }
 
-// Service keeps the connections of all deployments. It is safe for concurrent use.
+// Service manages the connections of all deployments. It is safe for concurrent use.
 type Service struct {
 	Config
 	seats largeBodySlots
 }
 
-// New returns a keeper. Register its Follow, Hear, Tell and CreateTicket with a queue.
+// New returns a Service. Register its Follow, ProcessWebhook, Tell and CreateTicket with a queue.
 func New(c Config) *Service { return &Service{Config: c} }
 
 // host opens the host of a connection.
@@ -69,7 +64,8 @@ func (k *Service) host(deploymentID int64, c model.Connection) (scm.Host, error)
 	return k.Hosts.Open(c, credential)
 }
 
-// keep writes what a host has, and takes what the connection follows.
+// keep stores the repositories of a host and creates projects for those that the connection
+// follows.
 func (k *Service) keep(ctx context.Context, tx *store.Tx, c model.Connection, list []model.Repository) error {
 	now, err := tx.SaveRepositories(ctx, c.ID, list, true)
 	if err != nil {
@@ -79,7 +75,7 @@ func (k *Service) keep(ctx context.Context, tx *store.Tx, c model.Connection, li
 	return err
 }
 
-// connection reads one.
+// connection reads a connection.
 func (k *Service) connection(ctx context.Context, deploymentID, id int64) (c model.Connection, err error) {
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) error {
 		c, err = tx.Connection(ctx, id)
@@ -88,8 +84,8 @@ func (k *Service) connection(ctx context.Context, deploymentID, id int64) (c mod
 	return c, err
 }
 
-// unhook asks a host to forget our webhooks, but for those that tell another address than this
-// server's, as a copy of a database has them: they stay.
+// unhook removes our webhooks at a host. Webhooks with another address stay: in a copy of a
+// database, they belong to the original server.
 func (k *Service) unhook(ctx context.Context, deploymentID int64, c model.Connection, h scm.Host) error {
 	at, err := k.hookAt(deploymentID, following, c, h)
 	if err != nil {

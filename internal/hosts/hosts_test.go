@@ -186,8 +186,8 @@ func TestTellingAChangeRequest(t *testing.T) {
 	})
 }
 
-// TestANewerHeadIsNotToldOf: what was pushed since a scan, and is not scanned, gets no status
-// of it, whichever ref the scan names.
+// TestANewerHeadIsNotToldOf checks that a scan sets no status on a newer commit that was pushed
+// since, on any kind of ref.
 func TestANewerHeadIsNotToldOf(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -203,7 +203,7 @@ func TestANewerHeadIsNotToldOf(t *testing.T) {
 	})
 }
 
-// scanOf is the id of the newest scan.
+// scanOf returns the id of the newest scan.
 func scanOf(w *world) (id string) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, _, err := tx.Scans(ctx, model.ScanFilter{}, store.ScanCursor{}, 1)

@@ -8,8 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Add makes a connection, once the host has said who it is there and what it sees. What
-// will not do is a model.InvalidError.
+// Add creates a connection after its host was queried. Invalid input is a model.InvalidError.
 func (k *Service) Add(ctx context.Context, deploymentID int64, by model.Actor, c model.Connection, credential model.HostCredential) (model.Connection, error) {
 	keep, err := k.PrepareAdd(ctx, c, credential)
 	if err != nil {
@@ -18,8 +17,7 @@ func (k *Service) Add(ctx context.Context, deploymentID int64, by model.Actor, c
 	return k.kept(ctx, deploymentID, by, keep)
 }
 
-// Remove forgets a connection. The host is asked to forget our webhooks first; where it
-// cannot be, they are refused from then on.
+// Remove deletes a connection and its webhooks at the host.
 func (k *Service) Remove(ctx context.Context, deploymentID int64, by model.Actor, id int64) error {
 	keep, err := k.PrepareRemove(ctx, deploymentID, id)
 	if err != nil {
@@ -29,8 +27,8 @@ func (k *Service) Remove(ctx context.Context, deploymentID int64, by model.Actor
 	return err
 }
 
-// Take makes projects of repositories that a connection sees, by globs of their names.
-// None that fits is model.ErrNotFound.
+// Take creates projects for the repositories whose names match globs. It returns model.ErrNotFound
+// if none matches.
 func (k *Service) Take(ctx context.Context, deploymentID int64, by model.Actor, id int64, globs []string) (taken []model.Project, err error) {
 	err = k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
 		taken, err = tx.FollowRepositories(ctx, id, globs)
@@ -39,8 +37,8 @@ func (k *Service) Take(ctx context.Context, deploymentID int64, by model.Actor, 
 	return taken, err
 }
 
-// ChangeReplies changes whose replies decide at a connection, and who is linked there. The
-// host is asked who those are that are linked anew.
+// ChangeReplies changes the reply policy and the linked people of a connection. The host is queried
+// for newly linked people.
 func (k *Service) ChangeReplies(ctx context.Context, deploymentID int64, by model.Actor, id int64, change func(*model.ReplyPolicy, model.HostPeople)) (model.Connection, error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
-// link asks a host who has the names that a connection links anew: what decides later is its
-// id of them, as a name may be another's by then. Links that were there stay as they are, and
-// where nothing is new the host is not asked. What will not do is a model.InvalidError.
+// link queries the host for the ids of newly linked logins. The id is authoritative, because a
+// login may later belong to another person. Existing links are unchanged; without new links the
+// host is not queried. Invalid logins are a model.InvalidError.
 func (k *Service) link(
 	ctx context.Context, open func() (scm.Host, error), before model.HostPeople, c model.Connection,
 ) (model.HostPeople, error) {
 	all, fresh := c.People.Since(before)
-	if len(fresh) == 0 || !c.Kind.HasWebhooks() { // nobody replies at the others
+	if len(fresh) == 0 || !c.Kind.HasWebhooks() { // other kinds have no replies
 		return all, nil
 	}
 	if len(fresh) > model.MaxNewHostPeople {

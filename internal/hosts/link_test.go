@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestALinkIsOfWhoWasLinked, not of who has the name by now.
+// TestALinkIsOfWhoWasLinked checks that a link follows the id of the person, not the login.
 func TestALinkIsOfWhoWasLinked(t *testing.T) {
 	took := func(w *conversation) { w.host.ids = map[string]string{"octocat": "id of mallory"} }
 	for name, c := range map[string]struct {
@@ -53,7 +53,7 @@ func TestALinkIsOfWhoWasLinked(t *testing.T) {
 	}
 }
 
-// linkedOnce links as older rows have it: a name, and no id.
+// linkedOnce stores a link without an id, as older rows have it.
 func (w *conversation) linkedOnce() {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -66,8 +66,8 @@ func (w *conversation) linkedOnce() {
 	})
 }
 
-// TestWhoIsLinkedIsAskedOfTheHost once: saving the same again asks nothing, and teaches an
-// older link nothing.
+// TestWhoIsLinkedIsAskedOfTheHost checks that saving unchanged links does not query the host and
+// adds no id to older links.
 func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	change := func(lines ...string) error {
@@ -114,7 +114,8 @@ func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
 	same(t, "linked again", linked(), "map[octocat:{ada id of mallory}]")
 }
 
-// TestPeopleOfANewConnection are asked for with its credential.
+// TestPeopleOfANewConnection checks that the people of a new connection are queried with its
+// credential.
 func TestPeopleOfANewConnection(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	c, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, model.Connection{

@@ -12,13 +12,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// maxPolled is how many repositories of a connection are asked for news in one round. Those
-// that were asked the longest ago come first, so that the others have their turn next time.
+// maxPolled is the number of repositories of a connection polled in one round. Those polled the
+// longest ago come first, so that all are polled in the long run.
 const maxPolled = 300
 
-// Poll asks a host for what no webhook told: the newest commit of branches that are scanned on push, open change
-// requests, and the replies there. Repositories whose webhooks come, and told of all that was found, are asked each
-// hour alone, for what was lost. What goes wrong at one holds up no other; a host that asks to wait is left alone.
+// Poll queries a host for events without a webhook: heads of branches scanned on push, open change
+// requests, and their replies. Repositories with a complete webhook are polled hourly, for lost
+// events. An error of one repository does not stop the others, except if the host asks to wait.
 func (k *Service) Poll(ctx context.Context, deploymentID int64, c model.Connection) error {
 	now := k.Clock()
 	h, err := k.host(deploymentID, c)
@@ -42,7 +42,7 @@ func (k *Service) Poll(ctx context.Context, deploymentID int64, c model.Connecti
 		}
 		var replies error
 		if replies, err = k.poll(ctx, deploymentID, c, h, r); unknownTo(err) {
-			break // each further question would be another login that fails
+			break // further requests would only be more failed logins
 		}
 		if ofThisRepository(err) {
 			k.Logger.InfoContext(ctx, "a repository cannot be asked for pushes and change requests",
@@ -57,26 +57,25 @@ func (k *Service) Poll(ctx context.Context, deploymentID int64, c model.Connecti
 	return errors.Join(err, first)
 }
 
-// unknownTo reports whether the host does not take our credentials.
+// unknownTo reports whether the host rejected our credentials.
 func unknownTo(err error) bool {
 	var no *scm.HostError
 	return errors.As(err, &no) && no.Status == http.StatusUnauthorized
 }
 
-// refused reports whether the host said no, and not that it cannot answer.
+// refused reports whether the host rejected a request, as opposed to failing itself.
 func refused(err error) bool {
 	var no *scm.HostError
 	return errors.As(err, &no) && no.Status < 500
 }
 
-// ofThisRepository reports whether a host answered with an error for one repository: one that
-// is forbidden, another's by now, or that the host fails to read. The others are still polled.
+// ofThisRepository reports whether an error concerns one repository, as if access is forbidden or
+// the host fails to read it. The others are still polled.
 func ofThisRepository(err error) bool {
 	return errors.As(err, new(*scm.HostError)) || errors.Is(err, model.ErrNotFound)
 }
 
-// poll asks for news of one repository; replies is the first thing that went wrong with the
-// replies there.
+// poll polls one repository. replies is the first error of reading its replies.
 func (k *Service) poll(
 	ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository,
 ) (replies, err error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// scanOnPush has pushes to the default branches of all projects scanned.
+// scanOnPush enables scans of pushes to the default branches of all projects.
 func (w *world) scanOnPush() {
 	w.keeper.Watched = func(_ context.Context, _ *store.Tx, r model.Repository) (string, error) {
 		return r.DefaultBranch, nil
@@ -25,20 +25,20 @@ func (w *world) scanOnPush() {
 	}
 }
 
-// took returns what was noted, and forgets it.
+// took returns the entries of a list and clears it.
 func took(list *[]string) []string {
 	out := *list
 	*list = nil
 	return out
 }
 
-// push is a webhook of a push to a repository's branch.
+// pushTo returns the body of a webhook of a push to a branch of a repository.
 func pushTo(id int, branch, commit string) string {
 	return fmt.Sprintf(`{"ref":"refs/heads/%s","after":"%s","repository":{"id":%d}}`, branch, commit, id)
 }
 
-// TestPushesAreScannedOnceInWhateverOrderTheyAreTold: late webhooks take no newer commit's
-// place, and what is polled and told too is scanned once.
+// TestPushesAreScannedOnceInWhateverOrderTheyAreTold checks that a late webhook does not replace a
+// newer commit. A push that is both polled and delivered is scanned once.
 func TestPushesAreScannedOnceInWhateverOrderTheyAreTold(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -70,9 +70,8 @@ func TestPushesAreScannedOnceInWhateverOrderTheyAreTold(t *testing.T) {
 	})
 }
 
-// TestWhatIsPolledAndToldAtOnceIsScannedOnce: a webhook is worked off in the middle of a poll of its
-// repository, after the host has answered one and before it is kept; of the push, and of the change
-// request.
+// TestWhatIsPolledAndToldAtOnceIsScannedOnce processes a webhook during a poll of its repository,
+// between the response of the host and the write. It covers a push and a change request.
 func TestWhatIsPolledAndToldAtOnceIsScannedOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -92,7 +91,7 @@ func TestWhatIsPolledAndToldAtOnceIsScannedOnce(t *testing.T) {
 	})
 }
 
-// toldMeanwhile is a host that tells by webhook of what it is asked, before its answer comes.
+// toldMeanwhile is a host that sends a webhook about the queried object before it responds.
 type toldMeanwhile struct {
 	*fakeHost
 	tell func(event, body string)
@@ -120,7 +119,7 @@ func (h toldMeanwhile) Comments(ctx context.Context, r model.Repository, number 
 	return list, err
 }
 
-// TestAReplyThatIsPolledAndToldAtOnceIsAnsweredOnce, and decides once.
+// TestAReplyThatIsPolledAndToldAtOnceIsAnsweredOnce checks that such a reply decides once, too.
 func TestAReplyThatIsPolledAndToldAtOnceIsAnsweredOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
@@ -142,7 +141,8 @@ func TestAReplyThatIsPolledAndToldAtOnceIsAnsweredOnce(t *testing.T) {
 	})
 }
 
-// TestPlainRemotesArePolled: nothing else tells of their pushes.
+// TestPlainRemotesArePolled checks that pushes to plain Git remotes, which have no webhooks, are
+// found by polling.
 func TestPlainRemotesArePolled(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.scanOnPush()
@@ -155,7 +155,7 @@ func TestPlainRemotesArePolled(t *testing.T) {
 	same(t, "what it was asked", w.host.polled, []string{"acme/payments trunk"})
 }
 
-// TestNoJobIsMadeOfWhatIsNothingToUs: what came of it is known when it is told.
+// TestNoJobIsMadeOfWhatIsNothingToUs checks that irrelevant webhooks get their outcome immediately.
 func TestNoJobIsMadeOfWhatIsNothingToUs(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.scanOnPush()
@@ -180,8 +180,8 @@ func TestNoJobIsMadeOfWhatIsNothingToUs(t *testing.T) {
 	same(t, "what is to be done", w.outcomes(c)[0], "push: ")
 }
 
-// TestHostsAreSparedPolls: of what webhooks tell, while it asks to wait, and, of what fails,
-// before the others had their turn.
+// TestHostsAreSparedPolls checks that repositories with webhooks are polled rarely and that a host
+// that asks to wait is not polled. Failing repositories are polled after the others.
 func TestHostsAreSparedPolls(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -190,12 +190,12 @@ func TestHostsAreSparedPolls(t *testing.T) {
 			t.Helper()
 			list, err := []model.Connection(nil), error(nil)
 			w.view(func(ctx context.Context, tx *store.Tx) error { list, err = tx.Connections(ctx); return err })
-			_ = w.keeper.Poll(t.Context(), w.d.ID, list[0]) // it fails where the host does
+			_ = w.keeper.Poll(t.Context(), w.d.ID, list[0]) // it fails if the host does
 			same(t, what, slices.Compact(took(&w.host.polled)), want)
 		}
 		asked("without webhooks", "acme/payments", "acme/web")
 		w.keeper.HookURL = "https://redoubt.example"
-		_, err := w.made(c) // which web refuses
+		_, err := w.made(c) // acme/web refuses it
 		if err == nil {
 			t.Fatal("all have webhooks")
 		}
@@ -213,8 +213,8 @@ func TestHostsAreSparedPolls(t *testing.T) {
 	})
 }
 
-// TestARepositoryThatTheHostCannotReadHoldsUpNoOther: the host answers 500 for one, and the
-// others are asked in the same round. That it failed is said.
+// TestARepositoryThatTheHostCannotReadHoldsUpNoOther checks that the others are polled in the same
+// round if the host returns status 500 for one. The failure is returned.
 func TestARepositoryThatTheHostCannotReadHoldsUpNoOther(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()

@@ -15,20 +15,20 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Bounds of one change request: commands of those who may write, others who are told that
-// they may not, and how long its replies are worked off at a time.
+// Limits of one change request: the number of commands, the number of people without write access
+// who get a refusal, and the time spent on its replies at once.
 const (
 	maxReplies   = 200
 	maxStrangers = 20
 	repliesFor   = time.Minute
 )
 
-// settledAfter is how old a change must be before nothing more is expected at the time of
-// it: hosts tell times in seconds.
+// settledAfter is the minimum age of a change before it is recorded as read. Hosts report times in
+// seconds, so a younger change may be followed by another with the same time.
 const settledAfter = time.Minute
 
-// replying works off what people wrote below our comments at one change request. Whatever
-// told us of it, the texts, who wrote them and what they answer is asked of the host.
+// replying processes replies to our comments at one change request. Texts, authors and threads are
+// always read from the host, never from a webhook.
 type replying struct {
 	keeper     *Service
 	host       scm.Host
@@ -39,17 +39,17 @@ type replying struct {
 
 	list    []scm.Comment
 	threads map[string][]int64 // lineages of our comments on lines, by thread
-	told    bool               // we wrote something there
+	told    bool               // we wrote a comment there
 	taken   map[string]store.ChangeReply
-	may     map[string]bool     // who may write, by the host's id of them
-	since   time.Time           // when we wrote there first, or replies began to decide
-	latest  map[int64]time.Time // when lineages were decided by what was worked off before
+	may     map[string]bool     // write access, by the host's id of the person
+	since   time.Time           // time of our first comment, or of the start of the reply policy
+	latest  map[int64]time.Time // decision times of commands processed before, by lineage
 	decided int
 }
 
-// replies works off the commands in the comments of a change request that were not worked
-// off yet, in the order in which they were written, and returns how many were. One that fails
-// holds up no other. Change requests at which we wrote nothing are nothing to us.
+// replies processes new commands in the comments of a change request, in the order of their times.
+// It returns the number of processed commands. A failing command does not stop the others. Change
+// requests without our comments are ignored.
 func (k *Service) replies(
 	ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository, at model.ChangeRequest,
 ) (int, error) {
@@ -73,7 +73,7 @@ func (k *Service) replies(
 		return 0, err
 	}
 	err := k.alone(ctx, deploymentID, w.at, func(ctx context.Context) error {
-		if err := w.read(ctx); err != nil { // somebody else may have been at it meanwhile
+		if err := w.read(ctx); err != nil { // another server may have processed them in the meantime
 			return err
 		}
 		var first error
@@ -91,13 +91,13 @@ func (k *Service) replies(
 	return w.decided, err
 }
 
-// asksToWait reports whether a host wants to be left alone for a while.
+// asksToWait reports whether a host asked to wait.
 func asksToWait(err error) bool {
 	_, is := errors.AsType[*model.BusyError](err)
 	return is
 }
 
-// read finds what is there, what of it is ours, and what was taken before.
+// read loads the comments at the host, the lineages of ours, and the commands processed before.
 func (w *replying) read(ctx context.Context) error {
 	var written []store.ChangeComment
 	w.taken = map[string]store.ChangeReply{}
@@ -139,13 +139,12 @@ func (w *replying) read(ctx context.Context) error {
 	return nil
 }
 
-// decideFrom is the time from which on replies at a connection decide: what somebody wrote
-// while they did not was never meant to. Hosts tell times in seconds.
+// decideFrom returns the time from which replies at a connection decide. Earlier comments were not
+// meant as commands. Hosts report times in seconds.
 func decideFrom(c model.Connection) time.Time { return c.RepliesAt.Truncate(time.Second) }
 
-// waits reports whether somebody asks for something in a comment, and has no answer yet.
-// What programs write counts for nothing, our own texts first, and so does what is older than
-// our first comment there, or than the policy by which replies decide.
+// waits reports whether a comment contains a command without an answer. It ignores comments of
+// programs, including ours, and comments older than our first comment or than the reply policy.
 func (w *replying) waits(n scm.Comment) bool {
 	if _, asks := asksFor(n.Body); !asks || n.Bot || n.AuthorID == "" ||
 		strings.EqualFold(n.Author, w.connection.Account) || n.At.IsZero() || n.At.Before(w.since) {
@@ -154,20 +153,20 @@ func (w *replying) waits(n scm.Comment) bool {
 	if r, is := w.taken[n.Key()]; is {
 		return !r.Answered
 	}
-	// it was seen, from who might not write then
+	// seen before, when its author had no write access
 	if r, is := w.taken[strangerKey(n)]; is && r.Answered && !n.At.After(r.At) {
 		return false
 	}
 	return w.count(false) < maxReplies
 }
 
-// strangers is what the keys of replies begin with by who may not write: there is one of each,
-// however much they write, and none of them counts among the commands.
+// strangers is the prefix of the keys of replies by people without write access. Each person has
+// one key, regardless of the number of comments, and these do not count as commands.
 const strangers = "stranger:"
 
 func strangerKey(n scm.Comment) string { return strangers + n.AuthorID }
 
-// count counts what was taken there, of strangers or of who may write.
+// count counts the processed replies of people with or without write access.
 func (w *replying) count(ofStrangers bool) (n int) {
 	for key := range w.taken {
 		if strings.HasPrefix(key, strangers) == ofStrangers {
@@ -177,7 +176,7 @@ func (w *replying) count(ofStrangers bool) (n int) {
 	return n
 }
 
-// work takes what a comment asks for, where nobody took it before, and answers.
+// work processes the command of a comment, unless it was processed before, and answers it.
 func (w *replying) work(ctx context.Context, n scm.Comment) error {
 	r, is := w.taken[n.Key()]
 	if !is {
@@ -197,7 +196,8 @@ func (w *replying) work(ctx context.Context, n scm.Comment) error {
 	return w.answer(ctx, n, r)
 }
 
-// turnAway tells who may not write there so, once: nobody makes us talk, or keep much.
+// turnAway answers once to a person without write access. This bounds the answers and the stored
+// rows that such people can cause.
 func (w *replying) turnAway(ctx context.Context, n scm.Comment) error {
 	r, known := w.taken[strangerKey(n)]
 	if !known && w.count(true) >= maxStrangers {
@@ -215,7 +215,7 @@ func (w *replying) turnAway(ctx context.Context, n scm.Comment) error {
 				return err
 			}
 		}
-		r.At = n.At // of all, the newest comes last
+		r.At = n.At // the newest comment is processed last
 		return tx.NoteChangeReply(ctx, r)
 	})
 	if err != nil {
@@ -225,7 +225,7 @@ func (w *replying) turnAway(ctx context.Context, n scm.Comment) error {
 	return w.answer(ctx, n, r)
 }
 
-// Why a command is refused, as the answer says it.
+// Reasons for refusing a command, as sent in the answer.
 var (
 	errStranger = errors.New("only who may write to the repository decides here")
 	errEdited   = errors.New("the comment was changed after it was written, and others than its author may have " +
@@ -243,11 +243,11 @@ var (
 	errSayWhich     = errors.New("say which finding")
 )
 
-// errNotThen ends a transaction in which who decides is another than was read before.
+// errNotThen aborts a transaction in which the person differs from the one read before.
 var errNotThen = errors.New("who may decide there has changed")
 
-// take decides about a command, and keeps what is to be answered in the same transaction. Who
-// decides is read before it, for the trail, and again in it.
+// take decides about a command and stores the answer in the same transaction. The person is read
+// before the transaction, for the audit log, and again within it.
 func (w *replying) take(ctx context.Context, n scm.Comment) (r store.ChangeReply, err error) {
 	line, _ := asksFor(n.Body)
 	asked, wrong := parseCommand(line)
@@ -297,14 +297,14 @@ func (w *replying) take(ctx context.Context, n scm.Comment) (r store.ChangeReply
 		}
 		return tx.NoteChangeReply(ctx, r)
 	})
-	if err == nil && !fresh { // another server has it
+	if err == nil && !fresh { // another server processed it
 		r.Answered = true
 	}
 	return r, err
 }
 
-// answer tells the host what came of a command. Where an answer was lost before, what is
-// there is looked for by a hidden mark. One that the host refuses is tried again when the
+// answer sends the outcome of a command to the host. It searches for an earlier answer by its
+// hidden mark, in case the response of the host was lost. A refused answer is retried when the
 // change request has news.
 func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeReply) error {
 	if r.Answered {
@@ -332,8 +332,8 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 	})
 }
 
-// pollReplies works off the replies at change requests that changed since they were read:
-// what no webhook told. What goes wrong at one holds up no other; replies is the first.
+// pollReplies processes replies at change requests with news since they were read. An error at one
+// change request does not stop the others; replies is the first such error.
 func (k *Service) pollReplies(
 	ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository,
 ) (replies, err error) {
@@ -353,7 +353,7 @@ func (k *Service) pollReplies(
 		if asksToWait(wrong) {
 			return replies, wrong
 		}
-		if _, busy := errors.AsType[queue.WaitError](wrong); busy { // somebody else is at it: the next round looks again
+		if _, busy := errors.AsType[queue.WaitError](wrong); busy { // locked by another writer: the next round retries
 			continue
 		}
 		if wrong != nil {
@@ -361,8 +361,8 @@ func (k *Service) pollReplies(
 				"repository", r.FullName, "change_request", at.Number, "cause", wrong)
 			replies = cmp.Or(replies, fmt.Errorf("the comments of change request %d of %s: %w", at.Number, r.FullName, wrong))
 		}
-		again := wrong != nil && !errors.Is(wrong, model.ErrTooLarge) // as they are, they are too many
-		if again || k.Clock().Sub(at.UpdatedAt) < settledAfter {      // or something may have come right behind
+		again := wrong != nil && !errors.Is(wrong, model.ErrTooLarge) // a retry cannot reduce their number
+		if again || k.Clock().Sub(at.UpdatedAt) < settledAfter {      // another comment may have the same time
 			continue
 		}
 		err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {

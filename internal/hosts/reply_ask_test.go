@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// asked tells of the requests for exceptions that there are.
+// asked lists the requests for exceptions.
 func (w *conversation) asked() string {
 	w.t.Helper()
 	var out []string
@@ -27,14 +27,14 @@ func (w *conversation) asked() string {
 	return strings.Join(out, "\n")
 }
 
-// TestRepliesAskForExceptions: who may write there asks as they would on the pages, also who
-// may only look here; nothing is decided by it.
+// TestRepliesAskForExceptions checks that replies request exceptions like the pages do, also for
+// users who may only view. A request decides nothing.
 func TestRepliesAskForExceptions(t *testing.T) {
 	const ask = "/redoubt exception until 2999-01-31: only <b>tests</b>"
 	for _, c := range []struct {
 		name, author, body string
 		of                 model.ReplyPolicy
-		want               string // of the requests
+		want               string // the requests
 		answer             string // a part of it; empty: none
 	}{
 		{"linked to a viewer", "vic", ask, 0, "requested true user:vic 2999-01-31 true only <b>tests</b>", hosts.AnswerAsked},

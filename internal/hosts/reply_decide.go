@@ -14,16 +14,16 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// person is who decides by a reply.
+// person is the author of a command, as a user or as a collaborator at the host.
 type person struct {
 	actor model.Actor
-	user  string // empty: nobody's account is linked
+	user  string // empty: the account is not linked
 	id    int64  // of the user
 }
 
-// mayWrite asks the host whether the author of a comment may write to the repository. Who
-// has the login by now may be another than wrote. Where the account of the connection may not
-// ask, it is an error, and nothing is taken: an administrator has to mend that first.
+// mayWrite queries the host whether the author of a comment has write access. It compares the ids,
+// because the login may belong to another person now. If our account may not query permissions, it
+// returns an error and no command is processed: an administrator must grant the permission.
 func (w *replying) mayWrite(ctx context.Context, n scm.Comment) (bool, error) {
 	may, asked := w.may[n.AuthorID]
 	if asked {
@@ -44,8 +44,8 @@ func (w *replying) mayWrite(ctx context.Context, n scm.Comment) (bool, error) {
 	return may, nil
 }
 
-// person finds who the author of a comment is here, as things are in the transaction; no is
-// why they may not do what takes a role.
+// person returns the user or collaborator behind a comment, as of the transaction. The error no is
+// the reason for a refusal, such as a missing role.
 func (w *replying) person(
 	ctx context.Context, tx *store.Tx, n scm.Comment, least model.Role,
 ) (p person, no, err error) {
@@ -58,7 +58,7 @@ func (w *replying) person(
 	}
 	via := fmt.Sprintf("%s at %s#%d", model.Line(n.Author), w.repository.FullName, w.at.Number)
 	found, linked := c.People.PersonOf(n.Author, n.AuthorID)
-	if linked && found.ID == "" { // whoever has the login by now may have taken it
+	if linked && found.ID == "" { // the login may belong to another person now
 		return p, fmt.Errorf("%w. An administrator links it again at Settings → Connections → %s: remove the link, "+
 			"save, and add it", errLinkedLongAgo, plain(c.Name, 100)), nil
 	}
@@ -86,7 +86,7 @@ func (w *replying) person(
 	return p, nil, nil
 }
 
-// decide does what a command asks for, and says what was done or why not.
+// decide executes a command and returns the text of the answer.
 func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, asked command, p person) (string, error) {
 	f, no, err := w.finding(ctx, tx, n, asked)
 	if err != nil || no != nil {
@@ -137,12 +137,12 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 	return text, tx.EnqueueStatusUpdate(ctx, f.ProjectID, w.at.HeadCommit)
 }
 
-// page is the address of something here.
+// page returns the URL of an object of this deployment.
 func (w *replying) page(tx *store.Tx, what string, id int64) string {
 	return fmt.Sprintf("%s/orgs/%s/%s/%d", w.keeper.PublicURL(), tx.Deployment().Slug, what, id)
 }
 
-// ask has an exception for a finding wait to be decided, as the pages do, and says where.
+// ask requests an exception for a finding, like the pages do, and returns the answer with its link.
 func (w *replying) ask(
 	ctx context.Context, tx *store.Tx, n scm.Comment, asked command, p person, f model.Finding,
 ) (string, error) {
@@ -173,8 +173,8 @@ func (w *replying) ask(
 		moreCommands(n)), nil
 }
 
-// late refuses a command that was written before somebody decided about the finding
-// elsewhere: who wrote it knew nothing of that.
+// late rejects a command that was written before a decision elsewhere: its author did not know of
+// that decision.
 func (w *replying) late(ctx context.Context, tx *store.Tx, f model.Finding, n scm.Comment) (no, err error) {
 	found, err := tx.Lineages(ctx, []int64{f.LineageID})
 	if at := found[f.LineageID].Triage.At; at.After(n.At) && !at.Equal(w.latest[f.LineageID]) {
@@ -183,7 +183,7 @@ func (w *replying) late(ctx context.Context, tx *store.Tx, f model.Finding, n sc
 	return no, err
 }
 
-// How an answer to a command begins.
+// Beginnings of answers to commands.
 const (
 	answerDone    = "Done: "
 	answerAsked   = "Asked: "
@@ -198,8 +198,8 @@ func refusalText(no error) string {
 	return answerNotDone + no.Error() + ".\n"
 }
 
-// doneText says what was decided, in words of the host: who is who here is nobody's business
-// there.
+// doneText describes a decision using the names of the host: user names of this server must not
+// appear there.
 func doneText(f model.Finding, page string, asked command, r triage.Request, n scm.Comment) string {
 	what := r.State.String()
 	switch {
@@ -216,7 +216,7 @@ func doneText(f model.Finding, page string, asked command, r triage.Request, n s
 	return text + moreCommands(n)
 }
 
-// moreCommands says that a comment has some that are not taken.
+// moreCommands returns a note if a comment contains further commands, which are ignored.
 func moreCommands(n scm.Comment) string {
 	if commandsIn(n.Body) > 1 {
 		return onlyTheFirst
@@ -224,7 +224,7 @@ func moreCommands(n scm.Comment) string {
 	return ""
 }
 
-// assignee is the user that a command means.
+// assignee returns the user that a command names.
 func (w *replying) assignee(name string, p person) (user *string, no error) {
 	switch name {
 	case assignNone:
@@ -242,8 +242,8 @@ func (w *replying) assignee(name string, p person) (user *string, no error) {
 	return &linked, nil
 }
 
-// finding is the one that a command is about: that of our comment which it answers, or one
-// that it names, which the change request has.
+// finding returns the finding of a command: that of the answered comment, or a named one of the
+// change request.
 func (w *replying) finding(
 	ctx context.Context, tx *store.Tx, n scm.Comment, asked command,
 ) (f model.Finding, no, err error) {
@@ -279,7 +279,7 @@ func (w *replying) finding(
 		}
 		return f, nil, nil
 	}
-	// the branch of a fork is another one than ours of that name
+	// the branch of a fork is not our branch of that name
 	ofBranch := !w.at.Fork && f.Ref == "refs/heads/"+w.at.HeadRef
 	if !ofBranch && numberIn(f.Ref) != w.at.Number {
 		return f, unknown, nil

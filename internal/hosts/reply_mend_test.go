@@ -16,7 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestWhoDecidesIsReadWhenItIsDecided: what changed while the host was asked counts.
+// TestWhoDecidesIsReadWhenItIsDecided checks that changes of policies and roles during a request to
+// the host are respected.
 func TestWhoDecidesIsReadWhenItIsDecided(t *testing.T) {
 	for name, change := range map[string]func(w *conversation){
 		"turned off": func(w *conversation) { w.let(model.RepliesOff) },
@@ -42,7 +43,7 @@ func TestWhoDecidesIsReadWhenItIsDecided(t *testing.T) {
 				change(w)
 			}
 			w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore"})
-			if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err != nil { // it may be worth another try
+			if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err != nil { // a retry may be useful
 				t.Log(err)
 			}
 			same(t, "the decision", w.triage(w.on).State, model.TriageUntriaged)
@@ -50,7 +51,7 @@ func TestWhoDecidesIsReadWhenItIsDecided(t *testing.T) {
 	}
 }
 
-// TestAChangeRequestHoldsUpNoOther, whatever strangers write there.
+// TestAChangeRequestHoldsUpNoOther checks that errors at one change request do not stop others.
 func TestAChangeRequestHoldsUpNoOther(t *testing.T) {
 	for name, wrong := range map[string]error{"too many": model.ErrTooLarge, "forbidden": &scm.HostError{Status: 403}, "broken": model.ErrUnavailable} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +70,7 @@ func TestAChangeRequestHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestAReplyHoldsUpNoOther: one whose answer gets lost, before one that is fine.
+// TestAReplyHoldsUpNoOther checks that a lost answer does not stop the next reply.
 func TestAReplyHoldsUpNoOther(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.host.cut = fmt.Errorf("the line is cut: %w", model.ErrUnavailable)
@@ -85,8 +86,8 @@ func TestAReplyHoldsUpNoOther(t *testing.T) {
 	same(t, "the second", w.triage(w.other).State, model.TriageReviewing)
 }
 
-// TestStrangersSilenceNobody: however much who may not write there writes, and whoever else
-// does, who may write is heard.
+// TestStrangersSilenceNobody checks that comments of people without write access never prevent
+// commands of people with it.
 func TestStrangersSilenceNobody(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	for i := range 250 {
@@ -99,12 +100,12 @@ func TestStrangersSilenceNobody(t *testing.T) {
 	same(t, "the decision", w.triage(w.on).State, model.TriageFixing)
 	same(t, "answers", len(w.host.replies), 20+1)
 	same(t, "rows", len(w.replied()), 20+1)
-	w.host.may["eve"] = scm.MayWrite // what was written before that stays nothing
+	w.host.may["eve"] = scm.MayWrite // earlier comments remain without effect
 	w.hook()
 	same(t, "answers", len(w.host.replies), 20+1)
 }
 
-// replied lists what was taken.
+// replied lists the stored replies.
 func (w *conversation) replied() (list []store.ChangeReply) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -117,7 +118,8 @@ func (w *conversation) replied() (list []store.ChangeReply) {
 	return list
 }
 
-// TestTheLastCommandSaysSo: more are not taken, and that is said once.
+// TestTheLastCommandSaysSo checks that the last accepted command announces the limit. Further ones
+// are ignored.
 func TestTheLastCommandSaysSo(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -140,8 +142,8 @@ func TestTheLastCommandSaysSo(t *testing.T) {
 	}
 }
 
-// TestWhenCommandsWereWritten: they are taken in that order; those of before our first comment
-// are nothing to us, and those of before another decision are refused.
+// TestWhenCommandsWereWritten checks that commands are processed in order of time. Those before our
+// first comment are ignored, and those before another decision are refused.
 func TestWhenCommandsWereWritten(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	for i := range w.host.comments {
@@ -170,7 +172,8 @@ func TestWhenCommandsWereWritten(t *testing.T) {
 	}
 }
 
-// TestFindingsOfOtherProjects on a branch of the same name are none of the change request.
+// TestFindingsOfOtherProjects checks that findings of another project on a branch of the same name
+// do not belong to the change request.
 func TestFindingsOfOtherProjects(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	foreign := w.findIn("acme/web", "rule-c", 1)
@@ -181,8 +184,9 @@ func TestFindingsOfOtherProjects(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfOurAccount are nobody else's: where it may not ask who may write, nothing is
-// taken until it may; where it may not answer, the answer comes once it may.
+// TestRefusalsOfOurAccount checks refusals of the connection's account. If it may not query
+// permissions, no command is processed until it may. If it may not answer, the answer is sent
+// later.
 func TestRefusalsOfOurAccount(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.host.forbidden = &scm.HostError{Status: 403}
@@ -208,7 +212,7 @@ func TestRefusalsOfOurAccount(t *testing.T) {
 	same(t, "answers", len(w.host.replies), 1)
 }
 
-// TestOneCommandOfAComment: another one in it is not dropped in silence.
+// TestOneCommandOfAComment checks that the answer mentions ignored further commands.
 func TestOneCommandOfAComment(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing\n/redoubt assign @me"})
@@ -217,7 +221,7 @@ func TestOneCommandOfAComment(t *testing.T) {
 	}
 }
 
-// TestAClaimThatIsOver frees nobody else's.
+// TestAClaimThatIsOver checks that releasing an expired claim does not release a newer one.
 func TestAClaimThatIsOver(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
@@ -240,8 +244,8 @@ func TestAClaimThatIsOver(t *testing.T) {
 	})
 }
 
-// TestALinkedUserWhoLeft holds up no other change of the connection; nobody is linked to them
-// anew.
+// TestALinkedUserWhoLeft checks that a link to a user without a role does not block changes of the
+// connection. New links to that user are rejected.
 func TestALinkedUserWhoLeft(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -266,8 +270,8 @@ func TestALinkedUserWhoLeft(t *testing.T) {
 	}
 }
 
-// TestWhatWasWrittenBeforeRepliesDecide decides nothing once they do: by who may at last, or
-// while nobody might. What is written from then on does.
+// TestWhatWasWrittenBeforeRepliesDecide checks that comments written before the reply policy
+// allowed them decide nothing. Later ones do.
 func TestWhatWasWrittenBeforeRepliesDecide(t *testing.T) {
 	for _, c := range []struct {
 		before, after model.ReplyPolicy
@@ -298,7 +302,7 @@ func TestWhatWasWrittenBeforeRepliesDecide(t *testing.T) {
 					want = model.TriageIgnored
 				}
 				same(t, "what was written before", w.triage(w.on).State, want)
-				second := clock.Now().Truncate(time.Second) // hosts tell no less
+				second := clock.Now().Truncate(time.Second) // hosts report whole seconds
 				clock.Advance(time.Minute)
 				w.says(scm.Comment{ID: "51", Author: c.author, Thread: "t2", Path: "a.go", Body: "/redoubt fixing", At: second})
 				same(t, "what was written since", w.triage(w.other).State, model.TriageFixing)
@@ -307,8 +311,8 @@ func TestWhatWasWrittenBeforeRepliesDecide(t *testing.T) {
 	}
 }
 
-// TestATurnedPolicyIsReadWhenItIsDecided: who turned replies off and on meanwhile let nothing
-// older decide.
+// TestATurnedPolicyIsReadWhenItIsDecided checks that switching replies off and on again during a
+// request prevents older comments from deciding.
 func TestATurnedPolicyIsReadWhenItIsDecided(t *testing.T) {
 	clock := storetest.NewClock()
 	w := newConversation(t, storetest.Open(t, storetest.Database(t, "sqlite", clock)))

@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// idOf is the fake's id of who has a login, from the first on.
+// idOf returns the fake's initial id of a login.
 func idOf(login string) string { return "id of " + strings.ToLower(login) }
 
 func (h *fakeHost) User(_ context.Context, login string) (scm.Account, error) {
@@ -53,8 +53,8 @@ func (h *fakeHost) Reply(_ context.Context, _ model.Repository, _ model.ChangeRe
 	return h.cut
 }
 
-// conversation is a world in which a change request was told of two findings that block,
-// each on its line: ada is linked, bob may write alone, and eve may nothing.
+// conversation is a world with a change request and two blocking findings, each with a comment on
+// its line. octocat is linked to ada, bob has write access only, and eve has none.
 type conversation struct {
 	*world
 	connection model.Connection
@@ -96,7 +96,7 @@ func (w *conversation) let(p model.ReplyPolicy) {
 	w.must(err)
 }
 
-// says adds a comment at the host, and has the host tell of it.
+// says adds a comment at the host and sends its webhook.
 func (w *conversation) says(c scm.Comment) {
 	w.t.Helper()
 	if c.ID == "" {
@@ -127,7 +127,7 @@ func (w *conversation) decision(f model.Finding) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", t.State, t.Reason, t.By, t.Assignee, t.Comment))
 }
 
-// last is the newest answer, without its mark.
+// last returns the newest answer, without its mark.
 func (w *conversation) last() string {
 	if len(w.host.replies) == 0 {
 		return ""
@@ -136,15 +136,15 @@ func (w *conversation) last() string {
 	return text
 }
 
-// TestRepliesDecide: who may write there and is linked decides about the finding whose
-// comment they answer, and nobody else about any.
+// TestRepliesDecide checks that linked people with write access decide about the finding of the
+// comment they answer. Others decide nothing.
 func TestRepliesDecide(t *testing.T) {
 	const line, whole = "t1", ""
 	const untouched = "untriaged"
 	for _, c := range []struct {
 		name, author, thread, body string
 		of                         model.ReplyPolicy
-		want                       string // of the first finding
+		want                       string // the decision about the first finding
 		answer                     string // a part of it; empty: none
 	}{
 		{"linked", "octocat", line, "/redoubt ignore false_positive: it is [a](http://x) test", 0, "ignored false_positive user:ada  it is [a](http://x) test", "4: " + hosts.AnswerDone},
@@ -190,7 +190,7 @@ func TestRepliesDecide(t *testing.T) {
 	}
 }
 
-// TestADecisionTurnsTheStatus: nobody has to scan again.
+// TestADecisionTurnsTheStatus checks that a decision changes the commit status without a new scan.
 func TestADecisionTurnsTheStatus(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
@@ -206,7 +206,8 @@ func TestADecisionTurnsTheStatus(t *testing.T) {
 	})
 }
 
-// TestRepliesAreTakenOnce whatever is sent, edited or lost.
+// TestRepliesAreTakenOnce checks that a reply decides once, even if it is sent again or edited, or
+// its answer is lost.
 func TestRepliesAreTakenOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
@@ -220,7 +221,8 @@ func TestRepliesAreTakenOnce(t *testing.T) {
 		same(t, "the decision", w.triage(w.on), before)
 		same(t, "answers", len(w.host.replies), 1)
 
-		w.says(scm.Comment{ID: "50", Author: "octocat", Body: fmt.Sprintf("/redoubt reopen #%d", w.on.ID)}) // the id is of another list of the host
+		// the same id in another list of the host
+		w.says(scm.Comment{ID: "50", Author: "octocat", Body: fmt.Sprintf("/redoubt reopen #%d", w.on.ID)})
 		same(t, "one of the conversation", w.triage(w.on).State, model.TriageReopened)
 		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore", Edited: true})
 		same(t, "an edited one", w.triage(w.on).State, model.TriageReopened)
@@ -229,14 +231,14 @@ func TestRepliesAreTakenOnce(t *testing.T) {
 		}
 		w.says(scm.Comment{Author: "renovate", Bot: true, Thread: "t1", Path: "a.go", Body: "/redoubt ignore"})
 		same(t, "answers", len(w.host.replies), 3)
-		for range 3 { // a stranger has one answer
+		for range 3 { // a person without write access gets one answer
 			w.says(scm.Comment{Author: "eve", Thread: "t1", Path: "a.go", Body: "/redoubt help"})
 		}
 		same(t, "answers", len(w.host.replies), 4)
 	})
 }
 
-// TestAnAnswerThatWasLost is given again, and never twice.
+// TestAnAnswerThatWasLost checks that a lost answer is sent again, and never twice.
 func TestAnAnswerThatWasLost(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
@@ -250,7 +252,7 @@ func TestAnAnswerThatWasLost(t *testing.T) {
 		w.must(w.keeper.Poll(t.Context(), w.d.ID, w.connected()))
 		same(t, "the decision", w.triage(w.on), before)
 		same(t, "answers", len(w.host.replies), 1)
-		w.host.comments = w.host.comments[:len(w.host.comments)-1] // it did not come to be after all
+		w.host.comments = w.host.comments[:len(w.host.comments)-1] // it was not created after all
 		w.host.comments = append(w.host.comments, scm.Comment{ID: "51", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
 		w.host.down = fmt.Errorf("down: %w", model.ErrUnavailable)
 		if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
@@ -271,8 +273,8 @@ func (w *conversation) connected() (c model.Connection) {
 	return c
 }
 
-// TestRepliesArePolledWhereSomethingChanged: a change request that stays as it was is not
-// asked for again.
+// TestRepliesArePolledWhereSomethingChanged checks that comments of unchanged change requests are
+// not requested again.
 func TestRepliesArePolledWhereSomethingChanged(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
@@ -283,7 +285,7 @@ func TestRepliesArePolledWhereSomethingChanged(t *testing.T) {
 			same(t, "the decision", w.triage(w.on).State, want)
 			same(t, "asked for comments", w.host.listed-before, listed)
 		}
-		poll(model.TriageUntriaged, 1) // something may come within the same second
+		poll(model.TriageUntriaged, 1) // another comment may follow within the same second
 		w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
 		poll(model.TriageFixing, 2)
 		w.now = w.now.Add(2 * time.Minute)
@@ -295,7 +297,7 @@ func TestRepliesArePolledWhereSomethingChanged(t *testing.T) {
 	})
 }
 
-// TestFindingsOfForks: the branch of a fork is another one than ours of that name.
+// TestFindingsOfForks checks that the branch of a fork is distinct from our branch of that name.
 func TestFindingsOfForks(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
@@ -305,7 +307,8 @@ func TestFindingsOfForks(t *testing.T) {
 	})
 }
 
-// TestRepliesAreInTheTrail: those that decided, with who and where; others are not.
+// TestRepliesAreInTheTrail checks that the audit log contains deciding replies, with person and
+// place, and no others.
 func TestRepliesAreInTheTrail(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.says(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt ignore false_positive: a test"})

@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// shared are the hosts of two deployments: those of the first answer nothing until they are
-// let go, that of the other at once.
+// shared contains the hosts of two deployments. Those of the first block until let is closed; that
+// of the other responds immediately.
 type shared struct {
 	slow, quick *fakeHost
 	let         chan struct{}
@@ -32,7 +32,7 @@ func (s shared) Open(c model.Connection, _ model.HostCredential) (scm.Host, erro
 	return s.quick, nil
 }
 
-// slowHost answers no question about change requests until it is let go.
+// slowHost blocks requests for change requests until let is closed.
 type slowHost struct {
 	*fakeHost
 	let chan struct{}
@@ -53,7 +53,7 @@ func (h *fakeHost) told() int {
 	return len(h.statuses)
 }
 
-// newShared makes the two deployments, the first with so many hosts, each with one project.
+// newShared creates two deployments, the first with n hosts, each with one project.
 func newShared(t *testing.T, s *store.Store, n int) (w *world, of shared, other model.Deployment) {
 	t.Helper()
 	w = newWorld(t, s)
@@ -79,7 +79,7 @@ func (w *world) add(deployment int64, address string) {
 	w.followNow(deployment, c)
 }
 
-// followNow has the host of a connection be polled at once.
+// followNow schedules a poll of a connection at once.
 func (w *world) followNow(deployment int64, c model.Connection) {
 	w.t.Helper()
 	w.must(w.s.Update(w.t.Context(), deployment, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -87,7 +87,7 @@ func (w *world) followNow(deployment int64, c model.Connection) {
 	}))
 }
 
-// scanAll ends a scan of each project of a deployment.
+// scanAll completes a scan of each project of a deployment.
 func (w *world) scanAll(deployment int64) {
 	w.t.Helper()
 	w.must(w.s.Update(w.t.Context(), deployment, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -105,7 +105,7 @@ func (w *world) scanAll(deployment int64) {
 	}))
 }
 
-// eventually waits for what others do.
+// eventually waits until is returns true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for range 3000 {
@@ -117,7 +117,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Fatalf("it never came to be: %s", what)
 }
 
-// work has a queue do work of a kind, as a server does, and returns how to end it.
+// work runs jobs of a kind like a server does. The returned function stops it.
 func (w *world) work(kind string, k queue.Kind) (stop func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	q := queue.New(w.s, map[string]queue.Kind{kind: k}, queue.Options{Poll: 10 * time.Millisecond, Clock: w.keeper.Clock})
@@ -126,8 +126,8 @@ func (w *world) work(kind string, k queue.Kind) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn: of twelve hosts that do not answer some are
-// asked at once, and the other deployment is told of.
+// TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn checks that slow hosts of one deployment do not
+// block reports of another deployment.
 func TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w, of, other := newShared(t, s, 12)
@@ -141,8 +141,8 @@ func TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn(t *testing.T) {
 	})
 }
 
-// TestSlowHostsOfOneDeploymentAreFollowedByTheSide: forty hosts that do not answer take a
-// quarter of the places, and change requests of the other deployment are found.
+// TestSlowHostsOfOneDeploymentAreFollowedByTheSide checks that forty slow hosts use a quarter of
+// the workers. Change requests of the other deployment are still found.
 func TestSlowHostsOfOneDeploymentAreFollowedByTheSide(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	w, of, other := newShared(t, s, 40)
@@ -169,8 +169,8 @@ func TestSlowHostsOfOneDeploymentAreFollowedByTheSide(t *testing.T) {
 	same(t, "slow ones asked at once", len(of.slow.asked), 8)
 }
 
-// TestOneSlowHostOfManyDeploymentsIsFollowedByTheSide: of ten deployments that ask it four wait
-// for its answer at once, and another host is asked meanwhile.
+// TestOneSlowHostOfManyDeploymentsIsFollowedByTheSide checks that at most four of ten deployments
+// wait for one slow host. Another host is polled in the meantime.
 func TestOneSlowHostOfManyDeploymentsIsFollowedByTheSide(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	w, of, _ := newShared(t, s, 1)
@@ -189,7 +189,7 @@ func TestOneSlowHostOfManyDeploymentsIsFollowedByTheSide(t *testing.T) {
 	same(t, "asked at once", len(of.slow.asked), 4)
 }
 
-// timedHost notes until when it is asked what.
+// timedHost records the deadlines of requests.
 type timedHost struct {
 	*fakeHost
 	until chan time.Time
@@ -212,7 +212,8 @@ func (h timedHost) note(ctx context.Context) {
 	h.until <- until
 }
 
-// TestWhatAHostIsAskedHasATimeOfItsOwn: its repositories, and then what is new in them.
+// TestWhatAHostIsAskedHasATimeOfItsOwn checks that listing repositories and polling them have
+// separate timeouts.
 func TestWhatAHostIsAskedHasATimeOfItsOwn(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.followNow(w.d.ID, w.connect())
@@ -231,7 +232,8 @@ func TestWhatAHostIsAskedHasATimeOfItsOwn(t *testing.T) {
 	same(t, "forgotten is who asked nothing since", w.host.forgotten, w.now.Add(-2*time.Hour))
 }
 
-// TestAHostThatIsDownIsAskedForADay, ever more seldom, and no attempt is used up.
+// TestAHostThatIsDownIsAskedForADay checks that a job retries an unavailable host for a day with
+// growing delays and uses up no attempt.
 func TestAHostThatIsDownIsAskedForADay(t *testing.T) {
 	clock := storetest.NewClock()
 	w := newWorld(t, storetest.Open(t, storetest.Database(t, "sqlite", clock)))

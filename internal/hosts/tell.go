@@ -14,21 +14,21 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// statusName is who says what beside a commit.
+// statusName is the context of our commit statuses.
 const statusName = "redoubt"
 
-// maxLines is how many comments on lines a change request gets.
+// maxLines is the maximum number of comments on lines of a change request.
 const maxLines = 25
 
-// How long one job may speak with a host, and how long it alone writes at a change
-// request: longer, so that nobody takes over while it does.
+// Time limits of one job: tellFor for requests to a host, and holdFor for the lock of a change
+// request. The lock lasts longer, so that another server never writes at the same time.
 const (
 	tellFor  = 2 * time.Minute
 	holdFor  = 3 * time.Minute
 	heldWait = 3 * time.Second
 )
 
-// message is what a host is to be told of a commit.
+// message is a report about a commit to its code host.
 type message struct {
 	deployment model.Deployment
 	telling    store.Telling
@@ -36,7 +36,7 @@ type message struct {
 	repository model.Repository
 	facts      store.CommitFacts
 	verdict    verdict
-	items      []item // of all scans of the commit, on whichever ref
+	items      []item // of all scans of the commit, on any ref
 }
 
 // Tell runs a store.TellJob: it reports the results of a commit to its code host.
@@ -54,14 +54,14 @@ func (k *Service) Tell(ctx context.Context, j model.Job, about store.Telling) er
 	saying, cancel := context.WithTimeout(ctx, tellFor)
 	defer cancel()
 	err = k.say(saying, m)
-	if err == nil && m.verdict.again > 0 { // what is waited for may never come
+	if err == nil && m.verdict.again > 0 { // the awaited scan may never arrive
 		return queue.WaitError{Wait: m.verdict.again, Reason: "a scan of the commit did not end"}
 	}
 	return k.askedFor(j, err)
 }
 
-// asked is an error of a host as one of a job: no outage of the database, and for good
-// where another try mends nothing. A host that asks to wait is left alone for so long.
+// asked converts an error of a host to one of a job. Refusals are permanent. A host that asks to
+// wait is retried after that time. No error is reported as an outage of the database.
 func asked(err error) error {
 	var wait queue.WaitError
 	var busy *model.BusyError
@@ -78,14 +78,14 @@ func asked(err error) error {
 	return errors.New(err.Error())
 }
 
-// How long a job waits for a host that does not answer, or has trouble of its own.
+// Bounds of the delay before a job retries a host that is unavailable.
 const (
 	downWait     = 5 * time.Second
 	downWaitMost = 5 * time.Minute
 )
 
-// askedFor is asked of a job that waits for a host that is down, up to a day: a while that
-// grows with how long it has waited.
+// askedFor returns the error of a job, with a delay if the host is unavailable. The delay grows
+// with the age of the job. Such jobs are retried for up to a day.
 func (k *Service) askedFor(j model.Job, err error) error {
 	if errors.Is(err, model.ErrUnavailable) {
 		wait := k.Clock().Sub(j.CreatedAt) / 4
@@ -94,7 +94,7 @@ func (k *Service) askedFor(j model.Job, err error) error {
 	return asked(err)
 }
 
-// read finds out what is to be told.
+// read loads the data of the report.
 func (m *message) read(ctx context.Context, tx *store.Tx, now time.Time) (err error) {
 	m.deployment = tx.Deployment()
 	t := m.telling
@@ -127,7 +127,7 @@ func (m *message) read(ctx context.Context, tx *store.Tx, now time.Time) (err er
 	return nil
 }
 
-// readScan adds what blocks of a scan, and then what its policies comment on.
+// readScan adds the findings of a scan that block, and those that its policies comment on.
 func (m *message) readScan(ctx context.Context, tx *store.Tx, scan model.Scan, given policy.EffectivePolicy) error {
 	account, err := tx.ScanAccount(ctx, scan.ID)
 	if err != nil && !errors.Is(err, model.ErrNotFound) {
@@ -140,7 +140,7 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, scan model.Scan, g
 			ids, stops[b.FindingID] = append(ids, b.FindingID), true
 		}
 	}
-	if !scan.Full { // a full scan reports what was there long before the change
+	if !scan.Full { // a full scan reports what existed long before the change
 		ids = append(ids, account.Reported...)
 	}
 	found, err := tx.FindingsByID(ctx, ids)
@@ -181,9 +181,8 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, scan model.Scan, g
 	return nil
 }
 
-// say tells the host: beside the commit, and at the change requests whose head it is. While
-// a scan of it is under way, they wait. Success waits for what change requests bring that
-// nobody knew of.
+// say sends the commit status, and updates comments at the change requests whose head is the
+// commit. Comments wait for running scans. Success waits if a change request was unknown until now.
 func (k *Service) say(ctx context.Context, m message) error {
 	h, err := k.host(m.deployment.ID, m.connection)
 	if err != nil {
@@ -223,8 +222,8 @@ func (k *Service) say(ctx context.Context, m message) error {
 	return nil
 }
 
-// proposeAll keeps the change requests of a commit, and reports whether one was new, or had
-// another head.
+// proposeAll stores the change requests of a commit, and reports whether one was new or had another
+// head.
 func (k *Service) proposeAll(ctx context.Context, m message, changes []model.ChangeRequest) (some bool, err error) {
 	if len(changes) == 0 {
 		return false, nil
@@ -242,8 +241,7 @@ func (k *Service) proposeAll(ctx context.Context, m message, changes []model.Cha
 	return some, err
 }
 
-// comment brings the comments of a change request to what there is to say, where nobody
-// else does so at the time.
+// comment updates the comments of a change request under its lock.
 func (k *Service) comment(ctx context.Context, h scm.Host, m message, at model.ChangeRequest, base string) (err error) {
 	at.RepositoryID = m.repository.ID
 	c := commenting{
@@ -261,8 +259,8 @@ func (k *Service) comment(ctx context.Context, h scm.Host, m message, at model.C
 	return k.alone(ctx, m.deployment.ID, at, c.run)
 }
 
-// alone writes at a change request where nobody else does so at the time; else it is a
-// queue.WaitError. It ends before the claim does.
+// alone calls write while it has the lock of a change request. If another server has the lock, it
+// returns a queue.WaitError. The timeout of write ends before the lock does.
 func (k *Service) alone(
 	ctx context.Context, deploymentID int64, at model.ChangeRequest, write func(context.Context) error,
 ) (err error) {

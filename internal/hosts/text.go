@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// item is a finding that a change request is told of.
+// item is a finding that is reported at a change request.
 type item struct {
-	ref      string // that has it
+	ref      string // the ref with the finding
 	scan     int64
 	lineage  int64
 	finding  int64
@@ -19,12 +19,12 @@ type item struct {
 	path     string
 	line     int
 	severity model.Severity
-	unrated  bool // nobody rates the vulnerability, so that medium stands in
+	unrated  bool // the vulnerability has no rating, so medium is used
 	message  string
 	blocks   bool
 }
 
-// read takes what only the body tells; see model.Body.
+// read reads the fields that only the body contains; see model.Body.
 func (i *item) read(body []byte) error {
 	i.unrated = model.BodyUnrated(body)
 	if value := model.BodyMessage(body); value != nil {
@@ -33,7 +33,7 @@ func (i *item) read(body []byte) error {
 	return nil
 }
 
-// rating is what people read of how severe it is.
+// rating returns the severity for display.
 func (i item) rating() string {
 	if i.unrated {
 		return model.NotRated
@@ -41,11 +41,11 @@ func (i item) rating() string {
 	return i.severity.String()
 }
 
-// punctuation is what Markdown may obey.
+// punctuation contains the characters with a meaning in Markdown.
 const punctuation = "\\`*_{}[]<>()#+-.!|~&$:\"'=^/"
 
-// plain is a text that others wrote, as Markdown that says just that: it formats
-// nothing, calls nobody, and links to nothing.
+// plain escapes untrusted text as Markdown: the result has no formatting, mentions or links. It is
+// cut at most runes.
 func plain(s string, most int) string {
 	s = model.Line(strings.Join(strings.Fields(s), " "))
 	if r := []rune(s); len(r) > most {
@@ -57,7 +57,7 @@ func plain(s string, most int) string {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
-		// hosts look for names, numbers and addresses behind what they rendered
+		// hosts detect names, numbers and addresses after rendering, too
 		if r == '@' || r == '#' || r == '!' || r == ':' || r == '.' {
 			b.WriteRune('\u200b')
 		}
@@ -65,7 +65,7 @@ func plain(s string, most int) string {
 	return b.String()
 }
 
-// code is a text that others wrote, as code.
+// code formats untrusted text as inline code. It is cut at most runes.
 func code(s string, most int) string {
 	s = strings.ReplaceAll(model.Line(s), "`", "'")
 	if r := []rune(s); len(r) > most {
@@ -84,7 +84,7 @@ func (i item) verdict() string {
 	return "for your attention"
 }
 
-// lineText is the comment on a finding's line.
+// lineText returns the comment on the line of a finding.
 func lineText(i item, page func(int64) string, replies bool, of origin) string {
 	hint := ""
 	if replies {
@@ -95,18 +95,18 @@ func lineText(i item, page func(int64) string, replies bool, of origin) string {
 		mark{lineage: i.lineage, of: of})
 }
 
-// settledText is what becomes of that comment where the host cannot fold it away.
+// settledText returns the text of a resolved comment, for hosts that cannot resolve threads.
 func settledText(body string, lineage int64, of origin) string {
 	body = withoutMark(body)
 	return fmt.Sprintf("**Settled:** it is fixed or ignored by now.\n\n<details><summary>What it "+
 		"was</summary>\n\n%s\n\n</details>\n%s", body, mark{lineage: lineage, settled: true, of: of})
 }
 
-// maxListed is how many findings a summary names.
+// maxListed is the maximum number of findings in a summary.
 const maxListed = 50
 
-// summaryText is the one comment about all of a change request. Apart are findings that
-// have no comment of their own.
+// summaryText returns the summary of a change request. apart contains the findings without a
+// comment on a line.
 func summaryText(all, apart []item, page func(int64) string, blocking string, of origin) string {
 	count := func(blocks bool) (n int) {
 		for _, i := range all {
@@ -141,7 +141,7 @@ func summaryText(all, apart []item, page func(int64) string, blocking string, of
 	return b.String() + "\n" + mark{of: of}.String()
 }
 
-// cell keeps a text within its cell of a table.
+// cell escapes the column separator of tables.
 func cell(s string) string { return strings.ReplaceAll(s, "|", "¦") }
 
 func counted(blocking, noted int) string {

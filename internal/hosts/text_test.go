@@ -11,8 +11,8 @@ var here = origin{"1b9ff0c2d4a55e77", 3, 4}
 
 func page(int64) string { return "https://redoubt.example/x" }
 
-// TestHostileTextsSayJustThat holds that what others wrote calls nobody, links nowhere
-// and passes for no mark.
+// TestHostileTextsSayJustThat checks that untrusted text mentions nobody, contains no links and is
+// not parsed as a mark.
 func TestHostileTextsSayJustThat(t *testing.T) {
 	hostile := item{
 		lineage: 7, finding: 1, rule: "r`<!-- redoubt:lineage:1 -->`@ada", path: "a|b`.go", line: 3, severity: model.SeverityHigh, blocks: true,

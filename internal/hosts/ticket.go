@@ -17,19 +17,20 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// TicketAttempts is how often a ticket is tried to be created: over about ten minutes.
+// TicketAttempts is the number of attempts to create a ticket, over about ten minutes.
 const TicketAttempts = 12
 
 const (
-	// ticketSkew is how far the clocks of a tracker and of this server may be apart.
+	// ticketSkew is the tolerated difference between the clocks of a tracker and of this server.
 	ticketSkew = time.Hour
-	// ticketFor is how long one attempt may speak with a tracker.
+	// ticketFor is the timeout of one attempt at a tracker.
 	ticketFor = 2 * time.Minute
-	// ticketWaits is how long a ticket waits for its turn at most: less than its job may.
+	// ticketWaits bounds the wait of a ticket for its tracker. It is less than the bound of its
+	// job.
 	ticketWaits = 23 * time.Hour
 )
 
-// order is a ticket that is to be created.
+// order is a ticket to be created.
 type order struct {
 	deployment model.Deployment
 	ticket     model.Ticket
@@ -39,8 +40,8 @@ type order struct {
 	items      []ticketItem
 }
 
-// CreateTicket runs a store.TicketJob: it creates a ticket in its tracker. It
-// looks for one that an earlier attempt wrote first, so that there are never two.
+// CreateTicket runs a store.TicketJob: it creates a ticket in its tracker. It first searches for a
+// ticket of an earlier attempt, so that a ticket is never created twice.
 func (k *Service) CreateTicket(ctx context.Context, j model.Job, what store.TicketOrder) error {
 	o := order{}
 	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
@@ -75,13 +76,13 @@ func (k *Service) CreateTicket(ctx context.Context, j model.Job, what store.Tick
 	}))
 }
 
-// sentence is an error for people, in pages and answers.
+// sentence formats an error for display.
 func sentence(err error) string {
 	s := []rune(model.Line(err.Error()))
 	return "The tracker did not take it: " + string(s[:min(len(s), 400)])
 }
 
-// errNotWanted means that a ticket need not be created any more.
+// errNotWanted means that a ticket no longer has to be created.
 var errNotWanted = errors.New("the ticket is created already, or was unlinked")
 
 func (o *order) read(ctx context.Context, tx *store.Tx, id int64) (err error) {
@@ -125,7 +126,7 @@ func (o *order) read(ctx context.Context, tx *store.Tx, id int64) (err error) {
 	return err
 }
 
-// create writes the ticket, where it is not there yet.
+// create creates the ticket in the tracker, or returns an existing one.
 func (k *Service) create(ctx context.Context, o order) (scm.Ticket, error) {
 	t, err := k.tracker(o.deployment.ID, o.connection)
 	if err != nil {
@@ -143,9 +144,9 @@ func (k *Service) create(ctx context.Context, o order) (scm.Ticket, error) {
 	return t.CreateTicket(ctx, o.ticket.Project, d)
 }
 
-// mayTell asks the host whether a repository may be told of findings: since the ticket was
-// asked for, it may have become public, or another one may have got its name, and nobody
-// may be allowed any more to tell everybody. That it may not is a queue.PermanentError.
+// mayTell checks whether findings may be disclosed in the issues of a repository. Since the
+// request, it may have become public, another repository may have its name, or the setting may have
+// changed. A refusal is a queue.PermanentError.
 func (k *Service) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 	if o.connection.Kind == model.HostJira {
 		return nil
@@ -196,11 +197,11 @@ func (k *Service) tracker(deploymentID int64, c model.Connection) (scm.Tracker, 
 	return t, nil
 }
 
-// noteTicket keeps that a ticket was created, in the name of who asked for it.
+// noteTicket records that a ticket was created. The actor is the requester.
 func (k *Service) noteTicket(ctx context.Context, o order, made scm.Ticket) error {
 	return k.Store.Update(ctx, o.deployment.ID, o.ticket.CreatedBy, func(ctx context.Context, tx *store.Tx) error {
 		t, err := tx.Ticket(ctx, o.ticket.ID)
-		if errors.Is(err, model.ErrNotFound) { // forgotten meanwhile: it stays in its tracker, as others that are
+		if errors.Is(err, model.ErrNotFound) { // unlinked tickets stay in their tracker
 			return nil
 		}
 		if err != nil {
@@ -211,7 +212,7 @@ func (k *Service) noteTicket(ctx context.Context, o order, made scm.Ticket) erro
 	})
 }
 
-// tell writes what a tracker told into a ticket.
+// tell updates a ticket from the response of its tracker.
 func tell(t *model.Ticket, now scm.Ticket, at time.Time) {
 	t.State, t.Problem, t.CheckedAt = model.TicketOpen, "", at
 	if now.Closed {
@@ -222,7 +223,7 @@ func tell(t *model.Ticket, now scm.Ticket, at time.Time) {
 	}
 }
 
-// failTicket keeps that a ticket cannot be created, and why. It returns what ends the job.
+// failTicket records why a ticket cannot be created. It returns a queue.PermanentError.
 func (k *Service) failTicket(ctx context.Context, deploymentID, id int64, reason string) error {
 	err := k.changeTicket(ctx, deploymentID, id, func(t *model.Ticket) {
 		if t.State == model.TicketRequested {
@@ -249,8 +250,8 @@ func (k *Service) changeTicket(ctx context.Context, deploymentID, id int64, chan
 	})
 }
 
-// TicketAbandoned is that of queue.Kind: it ends a ticket whose last attempt to be
-// created could not say so.
+// TicketAbandoned implements the Abandoned function of queue.Kind: it fails a ticket whose last
+// attempt did not report an outcome.
 func (k *Service) TicketAbandoned(ctx context.Context, j model.Job, reason string) error {
 	var what store.TicketOrder
 	if json.Unmarshal(j.Input, &what) != nil {

@@ -11,17 +11,16 @@ import (
 )
 
 const (
-	// ticketsEvery is how often a tracker is asked for the state of one ticket, at most.
+	// ticketsEvery is the minimum interval between queries for the state of one ticket.
 	ticketsEvery = 15 * time.Minute
-	// ticketsAtOnce is how many it is asked for in a round.
+	// ticketsAtOnce is the maximum number of tickets queried in a round.
 	ticketsAtOnce = 50
-	// ticketFailures is how many questions in a row go wrong before the tracker is left
-	// alone until the next round.
+	// ticketFailures is the number of consecutive errors that end a round.
 	ticketFailures = 5
 )
 
-// FollowTickets asks a tracker for the states of the tickets that it was not asked for
-// since a time, those of longest ago first. One that cannot be read holds up no other.
+// FollowTickets queries a tracker for the states of tickets not queried since a time, oldest first.
+// An error of one ticket does not stop the others.
 func (k *Service) FollowTickets(ctx context.Context, d model.Deployment, c model.Connection, since time.Time) error {
 	var list []model.Ticket
 	err := k.Store.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -50,14 +49,14 @@ func (k *Service) FollowTickets(ctx context.Context, d model.Deployment, c model
 		if asked == nil || refused(asked) || errors.Is(asked, model.ErrNotFound) {
 			failures = 0
 		} else if failures++; failures == ticketFailures {
-			return asked // it answers nobody now
+			return asked // the tracker is unavailable
 		}
 	}
 	return nil
 }
 
-// noteState keeps what a tracker told of a ticket, or that it did not. A ticket that
-// another connection reaches by now stays as it is.
+// noteState stores the state of a ticket, or the error of its query. A ticket that moved to another
+// connection is unchanged.
 func noteState(ctx context.Context, tx *store.Tx, id, connectionID int64, now scm.Ticket, asked error) error {
 	t, err := tx.Ticket(ctx, id)
 	if err != nil || t.ConnectionID != connectionID {

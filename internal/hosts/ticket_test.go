@@ -23,10 +23,10 @@ import (
 type tickets struct {
 	drafts []scm.Draft
 	closed map[int]bool
-	lost   bool             // that the answer to a creation is lost
-	asked  []string         // keys of the issues that were asked for
-	odd    map[string]error // what questions for an issue are answered with, by key
-	search error            // what a search is answered with
+	lost   bool             // the response to a creation is lost
+	asked  []string         // keys of the requested issues
+	odd    map[string]error // errors of requests for an issue, by key
+	search error            // error of searches
 }
 
 func (h *fakeHost) Repository(_ context.Context, hostID string) (model.Repository, error) {
@@ -78,7 +78,7 @@ func (h *fakeHost) Ticket(_ context.Context, _, key string) (scm.Ticket, error) 
 	return scm.Ticket{}, model.ErrNotFound
 }
 
-// askTicket asks for a ticket about findings, and returns it with the job that creates it.
+// askTicket requests a ticket about findings, and returns its id and the job that creates it.
 func (w *world) askTicket(f ...model.Finding) (id int64, j model.Job) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -243,7 +243,7 @@ func TestStatesOfTicketsAreReadBack(t *testing.T) {
 	})
 }
 
-// TestTicketsAskWhoReadsThem has a repository change between the request and its ticket.
+// TestTicketsAskWhoReadsThem changes a repository between the request of a ticket and its creation.
 func TestTicketsAskWhoReadsThem(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -253,7 +253,7 @@ func TestTicketsAskWhoReadsThem(t *testing.T) {
 		for name, c := range map[string]struct {
 			now     func(*model.Repository)
 			allowed bool
-			want    string // of the problem; empty: it is made
+			want    string // the problem; empty: the ticket is created
 		}{
 			"still private":        {func(*model.Repository) {}, false, ""},
 			"public, and allowed":  {func(r *model.Repository) { r.Private = false }, true, ""},
@@ -281,7 +281,7 @@ func TestTicketsAskWhoReadsThem(t *testing.T) {
 	})
 }
 
-// A search that is not answered says nothing about what there is.
+// TestASearchThatFailsMakesNoTicket checks that a failed search is not treated as an empty result.
 func TestASearchThatFailsMakesNoTicket(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.connect()
@@ -298,7 +298,8 @@ func TestASearchThatFailsMakesNoTicket(t *testing.T) {
 	same(t, "issues at the host", len(w.host.issues.drafts), 0)
 }
 
-// Tickets wait for their turn at a host, and not for ever.
+// TestTicketsWaitForTheirTurn checks that tickets wait for a busy host, but only for a limited
+// time.
 func TestTicketsWaitForTheirTurn(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.now = storetest.Epoch.Add(time.Hour)

@@ -11,15 +11,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Bounds of what a ticket says.
+// Limits of the text of a ticket.
 const (
-	maxPlaces       = 20 // findings that are named
+	maxPlaces       = 20 // findings listed
 	maxTicketTitle  = 200
 	maxTicketReason = 3000
-	maxTicketPart   = 300 // of all else, as a path: hosts bound the whole, some at 32,767 signs
+	maxTicketPart   = 300 // any other part; some hosts limit the text to 32,767 characters
 )
 
-// ticketItem is a finding that a ticket is about.
+// ticketItem is a finding of a ticket.
 type ticketItem struct {
 	item
 	ref           string
@@ -58,7 +58,7 @@ func readTicketItem(ctx context.Context, tx *store.Tx, f model.Finding) (i ticke
 	return i, nil
 }
 
-// draft is what a ticket says: what was found, where, why it matters, and what to do.
+// draft returns the text of a ticket: the findings, their places, reasons and remedies.
 func (o order) draft(base string) scm.Draft {
 	first := o.items[0]
 	where := fmt.Sprintf("%s:%d", first.path, first.line)
@@ -116,7 +116,7 @@ func upgrades(fixes []model.Fix) string {
 	return "Upgrade to " + strings.Join(list, " or ")
 }
 
-// title is a line that mentions nobody: hosts look for names and numbers in titles too.
+// title returns a line without mentions: hosts detect names and numbers in titles, too.
 func title(s string) string {
 	named := strings.NewReplacer("@", "@\u200b", "#", "#\u200b", "!", "!\u200b").Replace(
 		model.Shorten(model.Line(s), maxTicketTitle),
@@ -124,7 +124,7 @@ func title(s string) string {
 	return model.Shorten(named, maxTicketTitle)
 }
 
-// ticketMarkdown writes parts for hosts that take Markdown, with a hidden marker.
+// ticketMarkdown formats parts as Markdown, with a hidden marker.
 func ticketMarkdown(parts []scm.Part, marker string) string {
 	var b strings.Builder
 	for _, p := range parts {

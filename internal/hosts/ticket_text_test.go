@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// A path is as long as whoever wrote it likes, and hosts refuse what is too long: a ticket
-// of many long ones is cut, not refused.
+// TestTicketsAreOfALengthThatHostsTake checks that a ticket with many long paths is shortened:
+// hosts reject texts over their limit.
 func TestTicketsAreOfALengthThatHostsTake(t *testing.T) {
 	o := order{project: "acme/payments"}
 	for range 60 {

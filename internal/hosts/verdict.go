@@ -15,20 +15,20 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// verdict is what stands beside a commit. The zero one says nothing.
+// verdict is the content of a commit status. The zero value sends nothing.
 type verdict struct {
 	state scm.StatusState
 	text  string
-	page  string        // of what there is to read, from the deployment on
-	again time.Duration // when to look again, should nothing happen before; 0: never
+	page  string        // path of the details page, relative to the deployment
+	again time.Duration // delay before the next evaluation without other events; 0: none
 }
 
-// awaitFor is how long a commit waits for those that scanned the one before it, after the
-// newest scan of its own.
+// awaitFor is how long a commit waits for the sources that scanned its parent, after the newest
+// scan of the commit.
 const awaitFor = 10 * time.Minute
 
-// judge decides what stands beside a commit, by all runs and scans of it on whichever ref:
-// pending until all that is expected has ended, then what all of them came to.
+// judge computes the status of a commit from all of its runs and scans on any ref. The status is
+// pending until all expected scans have ended.
 func judge(f store.CommitFacts, items []item, now time.Time) verdict {
 	if v := pending(f, now); v.state != 0 {
 		return v
@@ -54,7 +54,7 @@ func judge(f store.CommitFacts, items []item, now time.Time) verdict {
 
 func pageOfScan(id int64) string { return "/scans/" + strconv.FormatInt(id, 10) }
 
-// pending tells that something is under way.
+// pending returns a pending verdict if a run or scan has not ended.
 func pending(f store.CommitFacts, now time.Time) verdict {
 	for _, r := range f.Runs {
 		if !r.State.Ended() {
@@ -90,8 +90,8 @@ func pending(f store.CommitFacts, now time.Time) verdict {
 	return awaited(f, now)
 }
 
-// awaited tells that the scan of a change request itself is still to come: that of its
-// branch looks at something else.
+// awaited returns a pending verdict if the scan of a change request itself is expected: a scan of
+// its branch does not replace it.
 func awaited(f store.CommitFacts, now time.Time) verdict {
 	newest := time.Time{}
 	for _, s := range f.Scans {
@@ -118,7 +118,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// blocked tells that findings fail the commit, with the newest scan that has one.
+// blocked returns a failure if findings block the commit, with the newest scan that has one.
 func blocked(items []item) verdict {
 	scan := int64(0)
 	for _, i := range items {
@@ -134,7 +134,7 @@ func blocked(items []item) verdict {
 	}
 }
 
-// lineages counts those that block, or those that never do.
+// lineages counts the lineages that block, or those that do not.
 func lineages(items []item, blocks bool) int {
 	stops := map[int64]bool{}
 	for _, i := range items {
@@ -149,7 +149,7 @@ func lineages(items []item, blocks bool) int {
 	return n
 }
 
-// broken tells that not all could be scanned.
+// broken returns an error verdict if a run or scan failed.
 func broken(f store.CommitFacts, now time.Time) verdict {
 	for _, r := range slices.Backward(f.Runs) {
 		if r.State != model.RunDone {
@@ -170,7 +170,7 @@ func broken(f store.CommitFacts, now time.Time) verdict {
 	return verdict{}
 }
 
-// changeNumber is the number in a ref under which hosts have a change request.
+// changeNumber matches the number in a ref of a change request.
 var changeNumber = regexp.MustCompile(`^refs/(?:pull|merge-requests)/([0-9]{1,18})/`)
 
 func numberIn(ref string) int64 {
@@ -178,11 +178,11 @@ func numberIn(ref string) int64 {
 	if found == nil {
 		return 0
 	}
-	n, _ := strconv.ParseInt(found[1], 10, 64) // digits, by the pattern
+	n, _ := strconv.ParseInt(found[1], 10, 64) // only digits, by the pattern
 	return n
 }
 
-// refsOf are the refs, of those that are scanned, on which a change request's head is.
+// refsOf maps the scanned refs to whether they belong to a change request.
 func refsOf(f store.CommitFacts, c model.ChangeRequest) map[string]bool {
 	refs := map[string]bool{}
 	for _, s := range f.Scans {
@@ -191,8 +191,8 @@ func refsOf(f store.CommitFacts, c model.ChangeRequest) map[string]bool {
 	return refs
 }
 
-// changesOf finds the open change requests whose head the commit is. A commit that is no
-// head any more gets its status and no comments.
+// changesOf returns the open change requests whose head is the commit. An outdated commit gets a
+// status but no comments.
 func changesOf(ctx context.Context, h scm.Host, m message) (changes []model.ChangeRequest, err error) {
 	numbers, branches := map[int64]bool{}, false
 	for _, s := range m.facts.Scans {

@@ -16,11 +16,11 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// knownInStatus are the numbers and names of a status's text.
+// knownInStatus matches the numbers and names in the text of a status.
 var knownInStatus = regexp.MustCompile(`\b(\d+|semgrep)\b`)
 
-// told tells what waits to be told, and returns the newest status: the project, the commit, the
-// state, and the numbers and names of its text.
+// told sends queued reports and returns the newest status: project, commit, state, and the numbers
+// and names in its text.
 func (w *world) told() string {
 	w.t.Helper()
 	w.host.statuses = nil
@@ -44,7 +44,7 @@ func (w *world) told() string {
 	return strings.Join(append(said[:3], knownInStatus.FindAllString(said[3], -1)...), " ")
 }
 
-// run queues a run of the branch that a runner takes, or ends one where it is given.
+// run enqueues a run of the branch.
 func (w *world) run(commit string) (r model.Run) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -68,8 +68,8 @@ func (w *world) end(o model.RunOutcome) {
 	})
 }
 
-// TestACommitIsPendingUntilItsRunHasEnded: a run uploads what it finds in dependencies long
-// before what it finds in code.
+// TestACommitIsPendingUntilItsRunHasEnded checks that the status waits for the run: it uploads
+// findings in dependencies long before those in code.
 func TestACommitIsPendingUntilItsRunHasEnded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -88,7 +88,8 @@ func TestACommitIsPendingUntilItsRunHasEnded(t *testing.T) {
 	})
 }
 
-// TestACommitIsPendingWhileWhatScannedItsParentIsMissing, for a while.
+// TestACommitIsPendingWhileWhatScannedItsParentIsMissing checks that the status waits for a limited
+// time for the sources that scanned the parent commit.
 func TestACommitIsPendingWhileWhatScannedItsParentIsMissing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -107,8 +108,8 @@ func TestACommitIsPendingWhileWhatScannedItsParentIsMissing(t *testing.T) {
 	})
 }
 
-// TestARunStandsForNoBuild: where a build scanned the commit before, it is waited for,
-// though a run has ended.
+// TestARunStandsForNoBuild checks that a run does not replace the scan of a build that scanned the
+// commit before.
 func TestARunStandsForNoBuild(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -132,8 +133,8 @@ func TestARunStandsForNoBuild(t *testing.T) {
 	})
 }
 
-// TestAChangeRequestIsWaitedFor: what its branch was found to have says nothing of the
-// change request where builds scan that by itself, or a run is about to.
+// TestAChangeRequestIsWaitedFor checks that the scan of a branch does not replace that of a change
+// request. This applies if builds scan the change request separately, or a run is queued.
 func TestAChangeRequestIsWaitedFor(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -164,7 +165,7 @@ func TestAChangeRequestIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestAStatusIsOfTheCommit, whichever of its refs was scanned last.
+// TestAStatusIsOfTheCommit checks that the status covers all refs of a commit, regardless of order.
 func TestAStatusIsOfTheCommit(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -175,8 +176,8 @@ func TestAStatusIsOfTheCommit(t *testing.T) {
 	})
 }
 
-// TestAnotherRefSettlesNothing: what one branch has fixed stays a comment at the change
-// request of another.
+// TestAnotherRefSettlesNothing checks that a fix on one branch does not resolve a comment at the
+// change request of another.
 func TestAnotherRefSettlesNothing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -195,8 +196,8 @@ func TestAnotherRefSettlesNothing(t *testing.T) {
 	})
 }
 
-// TestCommentsAreFoundByTheirIDs, however many others there are, and looked for once where
-// an answer was lost.
+// TestCommentsAreFoundByTheirIDs checks that comments are identified by their ids. They are
+// searched for once if a response was lost.
 func TestCommentsAreFoundByTheirIDs(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -218,7 +219,8 @@ func TestCommentsAreFoundByTheirIDs(t *testing.T) {
 	})
 }
 
-// TestOneWritesAtAChangeRequest, of several servers.
+// TestOneWritesAtAChangeRequest checks that one of several servers writes at a change request at a
+// time.
 func TestOneWritesAtAChangeRequest(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
@@ -246,13 +248,14 @@ func TestOneWritesAtAChangeRequest(t *testing.T) {
 	})
 }
 
-// TestOneTellsOfACommit at a time: of two that do, the one that read less could be heard last.
+// TestOneTellsOfACommit checks that one job at a time reports about a commit: otherwise, an
+// outdated report could be sent last.
 func TestOneTellsOfACommit(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
 		older := w.scan(first)
-		for range 2 { // of which the second is in place of the first
+		for range 2 { // the second replaces the first
 			w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
 		}
 		if j, err := storetest.Claim(t.Context(), s, time.Minute, store.TellJob); j != nil || err != nil {
@@ -268,7 +271,7 @@ func TestOneTellsOfACommit(t *testing.T) {
 	})
 }
 
-// TestAHostThatAsksToWait is asked again after as long as it says.
+// TestAHostThatAsksToWait checks that a host is retried after the delay that it requests.
 func TestAHostThatAsksToWait(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.connect()

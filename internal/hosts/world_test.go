@@ -33,34 +33,34 @@ const (
 type fakeHost struct {
 	scm.Host
 	mu           sync.Mutex
-	slow         chan struct{} // a status waits until it is closed; nil: none does
-	asked        chan struct{} // hears of those that wait
-	down         error         // that all questions are answered with
-	cut          error         // that comes in place of the answer to a comment
-	listed       int           // how often its comments were
+	slow         chan struct{} // if set, SetStatus blocks until it is closed
+	asked        chan struct{} // receives the blocked requests
+	down         error         // error of all requests
+	cut          error         // error in place of the response to a comment
+	listed       int           // number of listings of comments
 	repositories []model.Repository
 	open         []model.ChangeRequest
-	heads        map[string]string // newest commits of branches, by their names
-	polled       []string          // what was asked for them, or for change requests
+	heads        map[string]string // newest commits by branch name
+	polled       []string          // requests for heads or change requests
 	statuses     []string
 	comments     []scm.Comment
-	outside      map[int]bool // lines that are no part of the change
+	outside      map[int]bool // lines outside of the change
 	resolves     bool
 	edits        int
-	hooks        []string   // where it was to tell, and which it was to forget
-	hooked       []scm.Hook // those of acme/payments
-	makesWithout string     // events that it leaves out of those that it makes
-	lost         error      // that comes in place of the answer to one that it made
+	hooks        []string   // addresses of webhooks, created and removed
+	hooked       []scm.Hook // webhooks of acme/payments
+	makesWithout string     // events that created webhooks lack
+	lost         error      // error in place of the response to a creation
 	issues       tickets
 	may          map[string]scm.Permission
-	ids          map[string]string // of who has a login by now; else as from the first on
-	forbidden    error             // that questions about permissions are answered with
-	refuses      error             // that answers are answered with
-	meanwhile    func()            // happens while it is asked about permissions
-	broken       map[int64]error   // that comments of change requests are answered with
-	permissions  int               // how often it was asked about some
-	replies      []string          // to which comment, and what
-	forgotten    time.Time         // it was to forget who asked nothing since
+	ids          map[string]string // current ids by login; default: idOf
+	forbidden    error             // error of requests for permissions
+	refuses      error             // error of answers
+	meanwhile    func()            // called during requests for permissions
+	broken       map[int64]error   // errors of comments by change request
+	permissions  int               // number of requests for permissions
+	replies      []string          // comment and text of each
+	forgotten    time.Time         // argument of Forget
 }
 
 func (h *fakeHost) Open(model.Connection, model.HostCredential) (scm.Host, error) { return h, nil }
@@ -183,7 +183,7 @@ func (h *fakeHost) Hooks(_ context.Context, r model.Repository) ([]scm.Hook, err
 	return slices.Clone(h.hooked), h.down
 }
 
-// AddHook notes where the host is to tell.
+// AddHook records the address of a webhook. It refuses acme/web.
 func (h *fakeHost) AddHook(_ context.Context, r model.Repository, address, secret string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -199,7 +199,7 @@ func (h *fakeHost) AddHook(_ context.Context, r model.Repository, address, secre
 	return id, errors.Join(h.down, h.lost)
 }
 
-// world is a deployment with a keeper of its connections.
+// world is a deployment with a service of its connections.
 type world struct {
 	t        *testing.T
 	s        *store.Store
@@ -236,7 +236,7 @@ func told(id, name string) model.Repository {
 
 var credential = model.HostCredential{Kind: model.CredentialToken, Secret: "t0ken"}
 
-// connect makes the connection that follows acme.
+// connect creates the connection that follows acme.
 func (w *world) connect() model.Connection {
 	w.t.Helper()
 	c, err := w.keeper.Add(w.t.Context(), w.d.ID, storetest.Actor, model.Connection{Kind: model.HostGitea, Name: "ours", BaseURL: "https://git.example", Follow: []string{"acme/*"}}, credential)
@@ -260,7 +260,7 @@ func (w *world) update(write func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-// find makes an unresolved finding of the payments on a branch.
+// find creates an unresolved finding of acme/payments on a branch.
 func (w *world) find(rule string, line int) (f model.Finding) {
 	w.t.Helper()
 	return w.findIn("acme/payments", rule, line)
@@ -309,8 +309,7 @@ func (w *world) ignore(f model.Finding) {
 	})
 }
 
-// scan ends a scan of the branch that blocks on findings, and returns what it has a host
-// told.
+// scan completes a scan of the branch that blocks on findings, and returns the report job.
 func (w *world) scan(commit string, blocking ...model.Finding) (j model.Job) {
 	w.t.Helper()
 	return w.scanOn("refs/heads/fix", commit, blocking...)
@@ -323,7 +322,7 @@ func (w *world) scanOn(ref, commit string, blocking ...model.Finding) (j model.J
 	return w.claim()
 }
 
-// claim takes the next telling.
+// claim claims the next report job.
 func (w *world) claim() model.Job {
 	w.t.Helper()
 	claimed, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.TellJob)
@@ -333,7 +332,7 @@ func (w *world) claim() model.Job {
 	return *claimed
 }
 
-// scanBy ends a scan of a source.
+// scanBy completes a scan of a source.
 func (w *world) scanBy(source, ref, commit string, blocking ...model.Finding) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -356,7 +355,7 @@ func (w *world) scanBy(source, ref, commit string, blocking ...model.Finding) {
 	})
 }
 
-// newestScan is that of the payments.
+// newestScan returns the newest scan of acme/payments.
 func (w *world) newestScan() (id int64) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -374,7 +373,7 @@ func (w *world) newestScan() (id int64) {
 	return id
 }
 
-// tell does the job.
+// tell runs the job.
 func (w *world) tell(j model.Job) error {
 	w.t.Helper()
 	_, _, err := queue.Do(w.keeper.Tell)(w.t.Context(), j)

@@ -9,14 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Texts of scanners and people are shown as code, where no chat calls anybody, formats or
-// makes links. What is left, as titles, each chat's escapes make plain.
+// Untrusted texts are formatted as code, in which chats create no mentions, formatting or links.
+// Other texts, such as titles, are escaped for each chat.
 
-// maxChatPart bounds each text of others in a chat's message, in characters: ten findings
-// of three fit what Discord takes.
+// maxChatPart limits each untrusted text of a chat message, in characters. Ten findings with three
+// texts each fit the limit of Discord.
 const maxChatPart = 60
 
-// chat is the request of a message to an incoming webhook.
+// chat returns the request of a message to an incoming webhook.
 func (s sending) chat(c model.NotificationChannel) (http.Header, []byte, error) {
 	var body any
 	switch c {
@@ -25,7 +25,7 @@ func (s sending) chat(c model.NotificationChannel) (http.Header, []byte, error) 
 	case model.ChannelTeams:
 		body = s.teams()
 	case model.ChannelDiscord:
-		// no previews of links
+		// no link previews
 		body = map[string]any{
 			"content":          shorten(s.markdown(), 2000),
 			"allowed_mentions": map[string]any{"parse": []string{}},
@@ -40,7 +40,7 @@ func (s sending) chat(c model.NotificationChannel) (http.Header, []byte, error) 
 	return http.Header{"Content-Type": {"application/json; charset=utf-8"}}, text, err
 }
 
-// shorten cuts a text behind a line.
+// shorten removes lines from the end until the text has at most most characters.
 func shorten(s string, most int) string {
 	for len([]rune(s)) > most {
 		s = s[:max(strings.LastIndexByte(s, '\n'), 0)]
@@ -48,7 +48,7 @@ func shorten(s string, most int) string {
 	return s
 }
 
-// codeSpan is a text as code of Markdown and of Slack.
+// codeSpan formats a text as code for Markdown and Slack.
 func codeSpan(s string) string {
 	s = strings.ReplaceAll(cut(s, maxChatPart), "`", "'")
 	if strings.TrimSpace(s) == "" {
@@ -57,11 +57,10 @@ func codeSpan(s string) string {
 	return "`" + s + "`"
 }
 
-// markdownSpecial is what Markdown may obey.
+// markdownSpecial contains the characters with a meaning in Markdown.
 const markdownSpecial = "\\`*_{}[]<>()#+-.!|~&$:\"'=^/@"
 
-// plainMarkdown is a text as Markdown that says just that: it formats nothing, calls
-// nobody and links to nothing.
+// plainMarkdown escapes a text as Markdown: the result has no formatting, mentions or links.
 func plainMarkdown(s string) string {
 	var b strings.Builder
 	for _, r := range cut(s, 500) {
@@ -69,19 +68,19 @@ func plainMarkdown(s string) string {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
-		if strings.ContainsRune("@#:.", r) { // chats look for names and addresses in what they rendered
+		if strings.ContainsRune("@#:.", r) { // chats detect names and addresses after rendering, too
 			b.WriteRune('\u200b')
 		}
 	}
 	return b.String()
 }
 
-// line is what is said of a finding, with its texts as code.
+// chatLine describes a finding, with its texts as code.
 func chatLine(f model.NotifiedFinding) string {
 	return f.Severity + " " + codeSpan(f.Rule) + " " + codeSpan(f.Project) + " " + codeSpan(f.Place)
 }
 
-// markdown is a message for Mattermost and Discord.
+// markdown returns a message for Mattermost and Discord.
 func (s sending) markdown() string {
 	m := s.message
 	var b strings.Builder
@@ -102,11 +101,11 @@ func (s sending) markdown() string {
 	return b.String()
 }
 
-// slackEscape are the characters that Slack obeys; bold and the like it does not take from
-// others, for texts of others are code.
+// slackEscape escapes the control characters of Slack. Formatting such as bold needs no escapes,
+// because untrusted texts are code.
 var slackEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// slackPlain is a text that Slack formats nothing of.
+// slackPlain escapes a text so that Slack does not format it.
 func slackPlain(s string) string {
 	return slackEscape.Replace(strings.NewReplacer("*", "∗", "_", "ˍ", "~", "∼", "`", "'").Replace(cut(s, 500)))
 }
@@ -129,7 +128,7 @@ func (s sending) slack() any {
 	if more := m.more(); more != "" {
 		lines = append(lines, more)
 	}
-	// verbatim: Slack makes no links and calls nobody by itself
+	// verbatim: Slack creates no links or mentions by itself
 	text := map[string]any{"type": "mrkdwn", "text": shorten(strings.Join(lines, "\n"), 3000), "verbatim": true}
 	return map[string]any{
 		"text":         slackPlain(m.Title),
@@ -138,7 +137,7 @@ func (s sending) slack() any {
 	}
 }
 
-// teams is an adaptive card. Runs of a RichTextBlock are no Markdown.
+// teams returns an adaptive card. The runs of a RichTextBlock are not parsed as Markdown.
 func (s sending) teams() any {
 	m := s.message
 	run := func(text, weight string) any {

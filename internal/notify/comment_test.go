@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// comments has a user comment on a finding.
+// comments adds a comment of a user to a finding.
 func (w *world) comments(author model.User, l model.Lineage, text string) (c model.FindingComment) {
 	w.Helper()
 	err := w.s.Update(w.Context(), w.d.ID, author.Actor(), func(ctx context.Context, tx *store.Tx) (err error) {
@@ -39,7 +39,8 @@ func (w *world) user(u model.User, role model.Role) (made model.User) {
 	return made
 }
 
-// TestWhoIsMentionedIsTold once a comment, by mail of their own, and nobody else is.
+// TestWhoIsMentionedIsTold checks that mentioned users get one mail for each comment, and other
+// users get none.
 func TestWhoIsMentionedIsTold(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
@@ -93,7 +94,8 @@ func TestWhoIsMentionedIsTold(t *testing.T) {
 	})
 }
 
-// TestRulesTellOfComments whose findings their filters keep, whatever was decided about these.
+// TestRulesTellOfComments checks that rules send comments on findings that match their filters,
+// regardless of triage.
 func TestRulesTellOfComments(t *testing.T) {
 	each(t, func(w *world) {
 		for name, filter := range map[string]string{"all": "", "other": "repos=acme/other", "fixed": "status=fixed"} {
@@ -114,7 +116,7 @@ func TestRulesTellOfComments(t *testing.T) {
 	})
 }
 
-// withdraws takes a comment back.
+// withdraws withdraws a comment.
 func (w *world) withdraws(c model.FindingComment) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -123,8 +125,8 @@ func (w *world) withdraws(c model.FindingComment) {
 	})
 }
 
-// TestAWithdrawnCommentGoesNowhere, also where its message waits already: for a receiver that
-// was down, in a digest, for the person whom it mentions, or as somebody sends it again.
+// TestAWithdrawnCommentGoesNowhere checks that a withdrawn comment is not sent. This includes
+// retries, digests, mail to mentioned users, and resent messages.
 func TestAWithdrawnCommentGoesNowhere(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
@@ -179,7 +181,8 @@ func TestAWithdrawnCommentGoesNowhere(t *testing.T) {
 	})
 }
 
-// TestACommentThatWasToldIsNotToldAgain once it was withdrawn or its project is gone.
+// TestACommentThatWasToldIsNotToldAgain checks that a sent comment is not sent again once it was
+// withdrawn or its project was removed.
 func TestACommentThatWasToldIsNotToldAgain(t *testing.T) {
 	for name, take := range map[string]func(w *world, c model.FindingComment){
 		"withdrawn": func(w *world, c model.FindingComment) { w.withdraws(c) },
@@ -211,7 +214,8 @@ func TestACommentThatWasToldIsNotToldAgain(t *testing.T) {
 	}
 }
 
-// TestWhoIsMentionedIsStillThere when the mail is sent: who left or was disabled gets none.
+// TestWhoIsMentionedIsStillThere checks that users who left or were disabled before the mail is
+// sent get none.
 func TestWhoIsMentionedIsStillThere(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()

@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// turnFor is the time after which a delivery job starts no further attempt, for the benefit of
-	// other receivers.
+	// turnFor is the time after which a delivery job starts no further attempt, so that other
+	// receivers are served.
 	turnFor = 5 * time.Second
-	// keepWithin bounds how long a stop waits to keep what came of an attempt.
+	// keepWithin is the grace period of a shutdown for storing the outcome of an attempt.
 	keepWithin = 5 * time.Second
-	// triedFor is how old a message gets before it is given up.
+	// triedFor is the age at which retries of a message end.
 	triedFor = 24 * time.Hour
-	// refusedMost is how often a receiver may say that it will not take a message.
+	// refusedMost is the number of refusals by a receiver after which a message fails.
 	refusedMost = 4
-	// digestMost is how many messages one mail is made of.
+	// digestMost is the maximum number of messages in one mail.
 	digestMost = 500
 )
 
-// waits are how long a receiver is left alone after its first, second … failure.
+// waits contains the delays after the first, second … failure of a receiver.
 var waits = []time.Duration{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
 }
 
-// Deliver runs a store.DeliverJob: it delivers the waiting messages of one receiver in
-// order. It adds another job for remaining messages, due at the next attempt.
+// Deliver runs a store.DeliverJob: it delivers the waiting messages of one receiver in order. It
+// adds another job for remaining messages, due at the next attempt.
 func (n *Notifier) Deliver(ctx context.Context, j model.Job, to model.NotificationReceiver) (err error) {
 	d := delivery{Notifier: n, deployment: j.DeploymentID, most: 1, to: to}
 	if d.to.Digest > model.DigestNone {
@@ -54,17 +54,17 @@ func (n *Notifier) Deliver(ctx context.Context, j model.Job, to model.Notificati
 	})
 }
 
-// delivery is one receiver being told.
+// delivery is the state of a job that delivers to one receiver.
 type delivery struct {
 	*Notifier
 	deployment int64
 	to         model.NotificationReceiver
 	most       int // messages at once
 	base       string
-	rule       model.NotificationRule // of what is no mail
+	rule       model.NotificationRule // unless the receiver is a mail address
 }
 
-// read finds where the receiver is.
+// read loads the base URL and the rule of the receiver.
 func (d *delivery) read(ctx context.Context, tx *store.Tx) (err error) {
 	d.base = d.PublicURL() + "/orgs/" + tx.Deployment().Slug
 	if d.to.RuleID != 0 {
@@ -77,33 +77,33 @@ func (d *delivery) update(ctx context.Context, fn func(context.Context, *store.T
 	return d.Store.Update(ctx, d.deployment, by, fn)
 }
 
-// next tells the receiver what is next, and reports whether there may be more to tell now.
+// next delivers the next messages, and reports whether there may be more to deliver now.
 func (d *delivery) next(ctx context.Context) (more bool, err error) {
 	var list []model.Notification
 	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		if list, err = tx.NextNotifications(ctx, d.to, d.most); err != nil || len(list) == 0 {
 			return err
 		}
-		return d.read(ctx, tx) // each time: the rule may lead elsewhere by now
+		return d.read(ctx, tx) // each time: the address of the rule may have changed
 	})
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
 	outs := d.send(ctx, list)
-	ctx, cancel := withGracePeriod(ctx, keepWithin) // or it would be sent twice for each stop
+	ctx, cancel := withGracePeriod(ctx, keepWithin) // otherwise each shutdown would cause duplicates
 	defer cancel()
 	err = d.update(ctx, func(ctx context.Context, tx *store.Tx) error { return d.end(ctx, tx, list, outs) })
 	return !slices.ContainsFunc(outs, func(o outcome) bool { return o.State == model.NotificationQueued }), err
 }
 
-// withGracePeriod is a context that ends a while after another one.
+// withGracePeriod returns a context that is canceled some time after ctx.
 func withGracePeriod(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
 	return longer, func() { stop(); cancel() }
 }
 
-// end keeps what came of an attempt, for each message.
+// end stores the outcome of an attempt for each message.
 func (d *delivery) end(ctx context.Context, tx *store.Tx, list []model.Notification, outs []outcome) error {
 	alike := map[outcome][]model.Notification{}
 	rules := map[int64]outcome{}
@@ -122,7 +122,7 @@ func (d *delivery) end(ctx context.Context, tx *store.Tx, list []model.Notificat
 			return err
 		}
 	}
-	for id, out := range rules { // after it: a rule that is paused ends what waits
+	for id, out := range rules { // afterwards: pausing a rule cancels its waiting messages
 		if err := tx.NoteNotificationProblem(ctx, id, out.Problem, out.gone); err != nil {
 			return err
 		}
@@ -130,25 +130,25 @@ func (d *delivery) end(ctx context.Context, tx *store.Tx, list []model.Notificat
 	return nil
 }
 
-// moved reports whether the rule leads elsewhere than where the attempt was made.
+// moved reports whether the address of the rule changed since the attempt.
 func (d *delivery) moved(ctx context.Context, tx *store.Tx) bool {
 	rule, err := tx.NotificationRule(ctx, d.rule.ID)
 	if err != nil {
-		return false // of a rule that was removed there is nothing to pause
+		return false // a removed rule cannot be paused
 	}
 	asked, err := d.open(d.deployment, d.rule)
 	now, unread := d.open(d.deployment, rule)
 	return err == nil && unread == nil && asked.URL != now.URL
 }
 
-// outcome is what came of an attempt.
+// outcome is the outcome of an attempt.
 type outcome struct {
 	store.Delivered
-	gone bool // the receiver wants no more messages, ever
+	gone bool // the receiver permanently rejects messages
 }
 
-// send makes an attempt, and says what came of it for each message: those of one mail are not
-// all as old.
+// send attempts a delivery and returns the outcome for each message. The outcomes of messages in
+// one mail differ with their ages.
 func (d *delivery) send(ctx context.Context, list []model.Notification) []outcome {
 	if d.to.RuleID != 0 {
 		return []outcome{d.call(ctx, list[0])}
@@ -175,13 +175,14 @@ func (d *delivery) call(ctx context.Context, n model.Notification) outcome {
 	return out
 }
 
-// sendingOf is a message as it is sent. Its id stays, however often it is.
+// sendingOf returns a message for sending. Its id is the same in all attempts.
 func sendingOf(base string, n model.Notification) sending {
 	n.Message.Reason = cut(n.Message.Reason, reasonTold)
 	return sending{id: fmt.Sprintf("msg_%s_%d", n.Key, n.RuleID), sequence: n.ID, base: base, message: message{n.Message}}
 }
 
-// judge says what an answer means, and whether and when another attempt is made.
+// judge returns the outcome of a response: the state, the problem, and the delay of the next
+// attempt.
 func (n *Notifier) judge(of model.Notification, a answer, err error) outcome {
 	out := outcome{Delivered: store.Delivered{Status: a.status, Answer: a.text}}
 	switch {
@@ -210,7 +211,7 @@ func (n *Notifier) judge(of model.Notification, a answer, err error) outcome {
 	return out
 }
 
-// refuses reports whether a receiver will hardly take the same later.
+// refuses reports whether a receiver is unlikely to accept the same message later.
 func refuses(status int, err error) bool {
 	_, forbidden := errors.AsType[interface {
 		error
@@ -223,7 +224,7 @@ func refuses(status int, err error) bool {
 	return forbidden || status >= 300 && status < 500
 }
 
-// reason is an error without the address, which is a secret with most channels.
+// reason returns an error without the address, which is a secret in most channels.
 func reason(err error) string {
 	if of, ok := errors.AsType[*url.Error](err); ok {
 		err = of.Err

@@ -20,7 +20,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// verify is what receivers do with a message of Standard Webhooks.
+// verify verifies the signature of a message like a receiver of Standard Webhooks.
 func verify(t *testing.T, secret string, got received) bool {
 	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
@@ -97,7 +97,7 @@ func TestWhatWasMatchedTwiceIsToldOnce(t *testing.T) {
 		if _, _, err := queue.Do(w.n.Match)(t.Context(), *j); err != nil {
 			t.Fatal(err)
 		}
-		w.clock.Advance(2 * time.Minute) // the process dies before it says so: another one has the job
+		w.clock.Advance(2 * time.Minute) // before the outcome is stored, another process takes over
 		if w.settle(); len(w.receiver.take()) != 1 || len(w.log(r.ID)) != 1 {
 			t.Errorf("the log has %+v", w.log(r.ID))
 		}
@@ -223,7 +223,7 @@ func TestHowReceiversEndAttempts(t *testing.T) {
 	}
 }
 
-// TestAnswersAreBounded: a receiver that answers without an end costs what is kept.
+// TestAnswersAreBounded checks that reading an endless response stops at the stored size.
 func TestAnswersAreBounded(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	r, _ := w.ask(nil)
@@ -245,7 +245,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// TestAnswersDoNotTellTheAddress where a receiver answers with it.
+// TestAnswersDoNotTellTheAddress checks that the address is removed from responses that repeat it.
 func TestAnswersDoNotTellTheAddress(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.receiver.URL += "/services/T0/S3cret%20token"
@@ -274,7 +274,7 @@ func TestInternalAddressesAreNotTold(t *testing.T) {
 			return nil
 		})
 	}
-	// A name is looked at when it is dialled: what it means may change at any time.
+	// A name is checked when it is dialed, because its addresses may change at any time.
 	w.receiver.URL = strings.Replace(w.receiver.URL, "127.0.0.1", "localhost", 1)
 	r, _ := w.ask(nil)
 	w.found(added{n: 1, severity: model.SeverityHigh})
@@ -344,8 +344,8 @@ func TestTestsAndResendsAreLogged(t *testing.T) {
 	})
 }
 
-// TestAnAddressThatIsGoneAfterTheRuleMoved does not pause the rule, which leads elsewhere by
-// then: that one is told.
+// TestAnAddressThatIsGoneAfterTheRuleMoved checks that status 410 of an old address does not pause
+// the rule. The message is delivered to the new address.
 func TestAnAddressThatIsGoneAfterTheRuleMoved(t *testing.T) {
 	each(t, func(w *world) {
 		r, _ := w.ask(nil)

@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestLinksSayWhatTheyList: a findings page without a query opens as whoever looks has
-// chosen, which may be a view without what a message is about.
+// TestLinksSayWhatTheyList checks that links contain a query. A findings page without a query opens
+// the user's default view, which may omit the findings of a message.
 func TestLinksSayWhatTheyList(t *testing.T) {
 	for _, c := range []struct {
 		issueType      model.IssueType

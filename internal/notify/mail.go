@@ -13,27 +13,26 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Mail is how mail is sent: by a server that whoever runs this one chose, so it may be at
-// any address.
+// Mail configures the mail server. An administrator configures it, so it may have any address.
 type Mail struct {
 	Host     string // empty: no mail is sent
 	Port     int
-	User     string // empty: without signing in
+	User     string // empty: without authentication
 	Password string
-	From     string // who it is from, as redoubt@example.com or Redoubt <redoubt@example.com>
+	From     string // sender, as redoubt@example.com or Redoubt <redoubt@example.com>
 	TLS      string // starttls, tls or none
 }
 
 // Works reports whether mail can be sent.
 func (m Mail) Works() bool { return m.Host != "" && m.From != "" }
 
-// String tells nothing of how to sign in.
+// String omits the credentials.
 func (m Mail) String() string { return fmt.Sprintf("(mail by %s:%d)", m.Host, m.Port) }
 
-// GoString tells nothing either.
+// GoString omits the credentials.
 func (m Mail) GoString() string { return m.String() }
 
-// client signs in where there is somebody to sign in as.
+// client returns a client that authenticates if a user is configured.
 func (m Mail) client() (*mail.Client, error) {
 	options := []mail.Option{mail.WithPort(m.Port), mail.WithTimeout(sendFor)}
 	switch m.TLS {
@@ -51,13 +50,13 @@ func (m Mail) client() (*mail.Client, error) {
 	return mail.NewClient(m.Host, options...)
 }
 
-// mailRefusedError is mail that the server will not take later either.
+// mailRefusedError is an error that makes a later attempt pointless.
 type mailRefusedError struct{ error }
 
-// Forbidden tells that another try would hardly help.
+// Forbidden reports that another attempt is unlikely to succeed.
 func (mailRefusedError) Forbidden() bool { return true }
 
-// mail sends a person one mail of messages.
+// mail sends messages to a person as one mail.
 func (d *delivery) mail(ctx context.Context, list []model.Notification) error {
 	if !d.Mail.Works() {
 		return mailRefusedError{errors.New("this server sends no mail: whoever runs it sets --smtp-host and --smtp-from")}
@@ -71,7 +70,7 @@ func (d *delivery) mail(ctx context.Context, list []model.Notification) error {
 		return err
 	}
 	err = client.DialAndSendWithContext(ctx, letter)
-	if letter.IsDelivered() { // whatever came after the server took it
+	if letter.IsDelivered() { // accepted by the server: ignore later errors
 		return nil
 	}
 	if refused, ok := errors.AsType[*mail.SendError](err); ok && !refused.IsTemp() && refused.ErrorCode() >= 500 {
@@ -80,10 +79,10 @@ func (d *delivery) mail(ctx context.Context, list []model.Notification) error {
 	return err
 }
 
-// mailNames is how many findings one mail names, of all its messages.
+// mailNames is the maximum number of findings listed in one mail.
 const mailNames = 100
 
-// letter is one mail of messages. It is text alone: nothing in it is obeyed.
+// letter returns one mail of messages. It is plain text, so it contains no active content.
 func (d *delivery) letter(list []model.Notification) (*mail.Msg, error) {
 	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := letter.From(d.Mail.From); err != nil {
@@ -123,18 +122,18 @@ func (d *delivery) letter(list []model.Notification) (*mail.Msg, error) {
 	return letter, nil
 }
 
-// unlinked is a text of others that programs which read mail make no links of.
+// unlinked escapes an untrusted text so that mail programs create no links.
 func unlinked(s string) string {
 	return strings.NewReplacer(".", ".\u200b", "@", "@\u200b", "://", ":\u200b//").Replace(cut(s, 500))
 }
 
-// place is a path and a line that can be copied: its dots stay, though some programs make a
-// link of a path such as example.com/a.
+// place escapes a path and line so that they can still be copied. Dots are not escaped, although
+// some programs create links for paths such as example.com/a.
 func place(s string) string {
 	return strings.NewReplacer("@", "@\u200b", "://", ":\u200b//", "www.", "www\u200b.").Replace(cut(s, 500))
 }
 
-// text is a message as mail has it.
+// text formats a message for mail.
 func (s sending) text() string {
 	m := s.message
 	var b strings.Builder

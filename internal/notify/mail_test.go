@@ -26,14 +26,14 @@ type postbox struct {
 	mu      sync.Mutex
 	letters []letter
 	refuses error
-	hangsUp bool // once it has a letter
+	hangsUp bool // after it received a letter
 }
 
 type letter struct {
 	to, subject, body, id, program string
 }
 
-// visit is a session of somebody who brings letters.
+// visit is a session of a client.
 type visit struct {
 	*postbox
 	conn *smtp.Conn
@@ -47,7 +47,7 @@ func (p *postbox) NewSession(c *smtp.Conn) (smtp.Session, error) {
 	return &visit{postbox: p, conn: c}, nil
 }
 
-// Reset follows the answer to a letter.
+// Reset is called after the response to a letter.
 func (v *visit) Reset() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *postbox) take() []letter {
 	return out
 }
 
-// post opens a mail server, by which the world sends mail from then on.
+// post starts a mail server and configures the world to use it.
 func (w *world) post() *postbox {
 	w.Helper()
 	p := &postbox{}
@@ -109,7 +109,7 @@ func (w *world) post() *postbox {
 		if err := s.Close(); err != nil {
 			w.Error(err)
 		}
-		_ = l.Close() // where the server had not begun to serve, it does not know of it
+		_ = l.Close() // a server that has not started to serve does not close its listener
 		<-done
 	})
 	at, _ := l.Addr().(*net.TCPAddr)
@@ -175,7 +175,8 @@ func TestDigestIsOneMailAPersonAndDay(t *testing.T) {
 	})
 }
 
-// TestMailNamesSoMany findings, and leads to the others.
+// TestMailNamesSoMany checks that a mail lists a limited number of findings and links to the
+// others.
 func TestMailNamesSoMany(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
@@ -199,8 +200,7 @@ func TestMailNamesSoMany(t *testing.T) {
 	}
 }
 
-// TestDigestThatFailedOnceIsTriedAgain: a digest that waited for its day is as new as a
-// message on that day.
+// TestDigestThatFailedOnceIsTriedAgain checks that the age of a digest starts on its day.
 func TestDigestThatFailedOnceIsTriedAgain(t *testing.T) {
 	for _, digest := range []model.NotificationDigest{model.DigestDay, model.DigestWeek} {
 		t.Run(digest.String(), func(t *testing.T) {
@@ -224,7 +224,8 @@ func TestDigestThatFailedOnceIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestMailThatWasTakenIsNotSentAgain, whatever the server does once it has said so.
+// TestMailThatWasTakenIsNotSentAgain checks that errors after the server accepted a mail are
+// ignored.
 func TestMailThatWasTakenIsNotSentAgain(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
@@ -275,7 +276,8 @@ func TestDigestsAreDue(t *testing.T) {
 	}
 }
 
-// TestMissingScansAreToldOnce, when the days are over, of projects that the filter keeps.
+// TestMissingScansAreToldOnce checks that missing scans of matching projects are reported once,
+// when the period has passed.
 func TestMissingScansAreToldOnce(t *testing.T) {
 	each(t, func(w *world) {
 		missing := func(name, filter string) func(r *model.NotificationRule) {
@@ -304,11 +306,10 @@ func TestMissingScansAreToldOnce(t *testing.T) {
 	})
 }
 
-// TestMissingScansAreToldByOldNames: a filter that names a project by a name that it had keeps
-// it, or leaves it out.
+// TestMissingScansAreToldByOldNames checks that filters match projects by their former names.
 func TestMissingScansAreToldByOldNames(t *testing.T) {
 	each(t, func(w *world) {
-		told := map[int64]string{} // of which project, by rule
+		told := map[int64]string{} // expected project, by rule
 		for filter, want := range map[string]string{"repos=acme/api": "acme/now", "-repos=acme/api": "acme/taken", "repos=acme/taken": "acme/taken", "-repos=acme/taken": "acme/now"} {
 			r, _ := w.ask(func(r *model.NotificationRule) {
 				r.Name, r.Filter, r.Events, r.MissingDays = filter, filter, model.NotificationEvents(0).With(model.EventScanMissing), 3
@@ -340,7 +341,7 @@ func TestMissingScansAreToldByOldNames(t *testing.T) {
 	})
 }
 
-// TestMissingScansAreToldOnceBySeveralServers that look at the same time.
+// TestMissingScansAreToldOnceBySeveralServers checks concurrent sweeps.
 func TestMissingScansAreToldOnceBySeveralServers(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(func(r *model.NotificationRule) {
@@ -362,7 +363,7 @@ func TestMissingScansAreToldOnceBySeveralServers(t *testing.T) {
 	})
 }
 
-// TestWhatWaitsWithoutAJobIsTold: a job that was lost loses no message.
+// TestWhatWaitsWithoutAJobIsTold checks that a lost job loses no message.
 func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(nil)
@@ -388,8 +389,8 @@ func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
 	})
 }
 
-// TestADigestOutlivesThatOfTheDayBefore: what is a day old is given up, and what is new in the
-// same mail is tried again.
+// TestADigestOutlivesThatOfTheDayBefore checks that messages a day old fail, and newer ones in the
+// same mail are retried.
 func TestADigestOutlivesThatOfTheDayBefore(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()

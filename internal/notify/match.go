@@ -14,11 +14,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// MatchAttempts is how often it is tried to find out whom to tell: over days.
+// MatchAttempts is the number of attempts to match events. They span days.
 const MatchAttempts = 1000
 
-// Match runs a store.NotifyJob: it finds out which rules ask for what a transaction did, and
-// queues their messages. Done twice it queues them once.
+// Match runs a store.NotifyJob: it matches the events of a transaction against the rules and queues
+// their messages. It is idempotent.
 func (n *Notifier) Match(ctx context.Context, j model.Job, what store.Notifying) error {
 	m := matcher{
 		Notifier:   n,
@@ -48,19 +48,19 @@ func (n *Notifier) Match(ctx context.Context, j model.Job, what store.Notifying)
 	return m.queue(ctx)
 }
 
-// matcher finds out whom to tell.
+// matcher matches the events of one job against rules.
 type matcher struct {
 	*Notifier
 	deployment int64
 	at         time.Time
 	rules      []model.NotificationRule
 	view       *index.View
-	seen       map[question]matchSummary // of the present happening
+	seen       map[question]matchSummary // cache for the current event
 	list       []model.Notification
-	broken     map[int64]fault // rules whose filter will not do any more
+	broken     map[int64]fault // rules with an invalid filter
 }
 
-// tell makes the messages about something that happened.
+// tell appends the messages about an event.
 func (m *matcher) tell(ctx context.Context, key string, h model.Happening) error {
 	clear(m.seen)
 	if h.CommentID != 0 {
@@ -96,7 +96,7 @@ func (m *matcher) tell(ctx context.Context, key string, h model.Happening) error
 	return m.tellPersons(ctx, key, h)
 }
 
-// queue writes the messages of rules that are still there.
+// queue stores the messages of rules that still exist.
 func (m *matcher) queue(ctx context.Context) error {
 	if len(m.list)+len(m.broken) == 0 {
 		return nil
@@ -118,7 +118,7 @@ func (m *matcher) queue(ctx context.Context) error {
 		}
 		for id, f := range m.broken {
 			if there[id].Filter != f.filter {
-				continue // somebody mended it meanwhile
+				continue // the filter was changed in the meantime
 			}
 			if err := tx.NoteNotificationProblem(ctx, id, f.problem, f.pause); err != nil {
 				return err
@@ -128,14 +128,14 @@ func (m *matcher) queue(ctx context.Context) error {
 	})
 }
 
-// question is what rules have in common that ask for the same findings.
+// question is the key of rules that select the same findings.
 type question struct {
 	filter   string
 	least    model.Severity
 	products model.Products
 }
 
-// look finds what a rule wants to be told of something that happened.
+// look returns the summary of an event for a rule.
 func (m *matcher) look(ctx context.Context, h model.Happening, r model.NotificationRule) (matchSummary, error) {
 	if h.Event == model.EventScanFailed {
 		return m.project(ctx, h, r)
@@ -146,7 +146,7 @@ func (m *matcher) look(ctx context.Context, h model.Happening, r model.Notificat
 	}
 	p, err := m.findings(ctx, h, r)
 	everything := question{} == q
-	// the scan was recorded only, or they are gone: it was blocked all the same
+	// recorded scans and deleted findings match nothing, but the build was blocked
 	if err == nil && h.Event == model.EventBuildBlocked && p.count == 0 && everything {
 		p.count = 1
 	}
@@ -162,13 +162,13 @@ func (m *matcher) look(ctx context.Context, h model.Happening, r model.Notificat
 	return p, err
 }
 
-// triageIndependentEvents are the events that are told whatever was decided about their findings.
+// triageIndependentEvents lists events sent regardless of triage state.
 var triageIndependentEvents = []model.NotificationEvent{
 	model.EventBuildBlocked, model.EventAssigned, model.EventExceptionAsked,
 	model.EventExceptionDecided, model.EventOverdue, model.EventComment,
 }
 
-// filterOf is a rule's filter for one issue type, about something that happened.
+// filterOf returns a rule's filter for one issue type and event.
 func (m *matcher) filterOf(
 	t model.IssueType, e model.NotificationEvent, r model.NotificationRule,
 ) (f model.FindingFilter, selects bool, err error) {
@@ -183,10 +183,11 @@ func (m *matcher) filterOf(
 	if f, selects, err = m.Filter(t, text, m.Clock()); err != nil || !selects {
 		return f, false, err
 	}
-	if e == model.EventOverdue && (f.DueBefore.IsZero() || f.DueBefore.After(m.Clock())) { // on the refs where it is
+	// only on refs where the finding is overdue
+	if e == model.EventOverdue && (f.DueBefore.IsZero() || f.DueBefore.After(m.Clock())) {
 		f.DueBefore = m.Clock()
 	}
-	f.Dedup = false // which finding stands for its lineage may change before this is asked
+	f.Dedup = false // the representative of a lineage may change before the query
 	if r.MinSeverity > model.SeverityLow {
 		wanted := f.Severities
 		f.Severities = nil

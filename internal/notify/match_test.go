@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestWhichRulesAreTold is the table of events against rules.
+// TestWhichRulesAreTold is a table of events and rules.
 func TestWhichRulesAreTold(t *testing.T) {
 	high := added{n: 2, severity: model.SeverityHigh}
 	only := func(e model.NotificationEvent) model.NotificationEvents {
@@ -109,7 +109,7 @@ func TestWhichRulesAreTold(t *testing.T) {
 		{"failed", model.NotificationRule{Events: only(model.EventScanFailed), Filter: "project_tags=other"}, func(w *world) { w.scan(model.ScanError, nil) }, nil},
 		{"failed in a project", model.NotificationRule{Events: only(model.EventScanFailed), Filter: "repos=ACME/api"}, func(w *world) { w.scan(model.ScanError, nil) }, []string{"A scan failed in acme/api"}},
 		{"failed before it was known", model.NotificationRule{Events: only(model.EventScanFailed)}, func(w *world) {
-			w.update(func(ctx context.Context, tx *store.Tx) error { // as of a report that says so
+			w.update(func(ctx context.Context, tx *store.Tx) error { // as from a report that states a failure
 				_, err := tx.AddScan(ctx, model.Scan{ProjectID: w.project.ID, Ref: "refs/heads/main", Source: "semgrep", Status: model.ScanError, StartedAt: tx.Now()})
 				return err
 			})
@@ -170,7 +170,7 @@ func TestWhichRulesAreTold(t *testing.T) {
 	}
 }
 
-// scan ends a scan of the project, with what the gate says.
+// scan completes a scan of the project with a gate result.
 func (w *world) scan(status model.ScanStatus, gate *model.ScanGate) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -187,13 +187,13 @@ func (w *world) scan(status model.ScanStatus, gate *model.ScanGate) {
 	})
 }
 
-// run has a managed run of the project come to an outcome.
+// run completes a managed run of the project with an outcome.
 func (w *world) run(o model.RunOutcome) {
 	w.Helper()
 	w.runOf(func(context.Context, *store.Tx, model.Run) (model.RunOutcome, error) { return o, nil })
 }
 
-// runScan is run, of one that brings a scan before, and names it or does not.
+// runScan is run with a scan, which the outcome refers to if named is set.
 func (w *world) runScan(status model.ScanStatus, o model.RunOutcome, named bool) {
 	w.Helper()
 	w.runOf(func(ctx context.Context, tx *store.Tx, r model.Run) (model.RunOutcome, error) {
@@ -205,7 +205,8 @@ func (w *world) runScan(status model.ScanStatus, o model.RunOutcome, named bool)
 	})
 }
 
-// runOf has a managed run of the project do something, and come to what that returns.
+// runOf executes do in a managed run of the project and completes the run with the returned
+// outcome.
 func (w *world) runOf(do func(context.Context, *store.Tx, model.Run) (model.RunOutcome, error)) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -228,7 +229,8 @@ func (w *world) runOf(do func(context.Context, *store.Tx, model.Run) (model.RunO
 	w.clock.Advance(time.Millisecond)
 }
 
-// TestRunsThatFailTellWhy, and lead to their log.
+// TestRunsThatFailTellWhy checks that messages about failed runs contain the reason and a link to
+// the log.
 func TestRunsThatFailTellWhy(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(func(r *model.NotificationRule) {
@@ -244,7 +246,8 @@ func TestRunsThatFailTellWhy(t *testing.T) {
 	})
 }
 
-// TestOneImportIsOneMessage, however much is new and however many rules look at it.
+// TestOneImportIsOneMessage checks that an import causes one message for each rule, regardless of
+// the number of findings.
 func TestOneImportIsOneMessage(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	for i := range 50 {
@@ -263,7 +266,7 @@ func TestOneImportIsOneMessage(t *testing.T) {
 	}
 }
 
-// TestTextsOfOthersAreNotObeyedByChats: what scanners write calls nobody, and makes no links.
+// TestTextsOfOthersAreNotObeyedByChats checks that untrusted texts create no mentions or links.
 func TestTextsOfOthersAreNotObeyedByChats(t *testing.T) {
 	hostile := "@everyone <!channel> `[x](https://evil.example)` <https://evil.example|x> **b**"
 	for channel, forbidden := range map[model.NotificationChannel][]string{
@@ -304,7 +307,7 @@ func TestTextsOfOthersAreNotObeyedByChats(t *testing.T) {
 	}
 }
 
-// texts are all texts of a JSON value, on lines.
+// texts returns all strings of a JSON value, one per line.
 func texts(v any) string {
 	switch v := v.(type) {
 	case string:

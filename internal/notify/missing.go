@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// tellMissing has those told who asked for it of projects that were not scanned for some
-// days: of each once, when the days are over. The rules are those of the transaction:
-// what another server has told, or somebody changed or removed, stays so.
+// tellMissing queues messages about projects that were not scanned for the number of days in a
+// rule. Each project is reported once. The rules are read in the transaction, so that concurrent
+// sweeps and changes are respected.
 func (n *Notifier) tellMissing(ctx context.Context, tx *store.Tx) error {
 	rules, err := tx.NotificationRules(ctx)
 	for _, r := range rules {
@@ -23,8 +23,8 @@ func (n *Notifier) tellMissing(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// tellMissingOf queues the message of a rule about projects whose days ended since it was
-// looked last. Its key names that look, so that there is one message, whoever looks.
+// tellMissingOf queues the message of a rule about projects whose period ended since its last
+// check. The key contains the time of that check, so that concurrent sweeps queue one message.
 func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r model.NotificationRule) error {
 	m := matcher{Notifier: n}
 	id, filter := r.ID, r.Filter
@@ -33,7 +33,7 @@ func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r model.Noti
 	if err == nil {
 		keeps, err = m.keepsProject(ctx, tx, model.EventScanMissing, r)
 	}
-	// as Match says of rules whose filter will not do any more
+	// as Match treats rules with an invalid filter
 	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		f := invalidFilter(model.NotificationRule{Filter: filter}, invalid)
 		return tx.NoteNotificationProblem(ctx, id, f.problem, f.pause)

@@ -1,9 +1,6 @@
-// Package notify tells people of what happens: it finds out which rules ask for what a
-// transaction did, and delivers their messages by webhook, chat and mail.
-//
-// Its border: between the outbox of the store and the receivers. Match reads the store and
-// the index and writes messages; Deliver sends them. Neither does both in one transaction:
-// no receiver holds up a deployment.
+// Package notify matches events against notification rules and delivers messages by webhook, chat
+// and mail. Match reads the store and the index and writes messages; Deliver sends them. No
+// transaction includes a request to a receiver, so that a slow receiver cannot block a deployment.
 package notify
 
 import (
@@ -20,35 +17,34 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Reach says where messages may go; scm.Reach does.
+// Reach restricts the addresses of receivers. scm.Reach implements it.
 type Reach interface {
 	// Allows reports whether a receiver may have an address.
 	Allows(a netip.Addr) bool
-	// Dial connects to addresses that receivers may have.
+	// Dial connects to an address if it is allowed.
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Filter reads the query of a findings page for one issue type. Selects is false where the
-// query asks for what findings of that type do not have. What will not do is a
-// *model.InvalidError.
+// Filter parses the query of a findings page for one issue type. selects is false if the query
+// cannot match findings of that type. Invalid queries are a *model.InvalidError.
 type Filter func(t model.IssueType, query string, now time.Time) (f model.FindingFilter, selects bool, err error)
 
-// Config is what a notifier is made of.
+// Config contains the dependencies of a Notifier.
 type Config struct {
 	Store  *store.Store
-	Index  *index.Index // nil where nothing is matched, as at the command line
+	Index  *index.Index // nil if no events are matched, as in the command line
 	Filter Filter
-	Sealer cipher.AEAD // for the addresses of receivers
+	Sealer cipher.AEAD // encrypts the addresses of receivers
 	Reach  Reach
 	Mail   Mail
 	Clock  func() time.Time
 	Logger *slog.Logger
-	// PublicURL is how others reach the server, without a slash at its end.
+	// PublicURL returns the public base URL of the server, without a trailing slash.
 	PublicURL func() string
 	Name      string // of the program, in requests
 }
 
-// Notifier tells people. It is safe for concurrent use.
+// Notifier sends notifications. It is safe for concurrent use.
 type Notifier struct {
 	Config
 	client *http.Client
@@ -63,5 +59,5 @@ func New(c Config) *Notifier {
 	return &Notifier{Config: c, client: newClient(c.Reach)}
 }
 
-// by is who changes what is kept of messages.
+// by is the actor of changes to messages.
 var by = model.Actor{Kind: "system", Name: "notifications"}

@@ -20,7 +20,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// outboxModel is what a deployment's people must have been told, beside the real outbox.
+// outboxModel is a model of the messages that a deployment must send.
 type outboxModel struct {
 	*rapid.T
 	w     *world
@@ -28,24 +28,24 @@ type outboxModel struct {
 	d     model.Deployment
 	rules []*modelRule
 	keys  int
-	alive map[string]bool // messages that must come, by "<key> <rule> <address>"; false: that must not come any more
+	alive map[string]bool // messages by "<key> <rule> <address>"; true: must arrive; false: must no longer arrive
 	came  map[string]int
 
 	mu     sync.Mutex
 	status map[string]int // by the path of a rule
 }
 
-// modelRule is a rule, and the messages that it queued in their order.
+// modelRule is a rule and the state of its receiver.
 type modelRule struct {
 	model.NotificationRule
 	removed bool
 	path    string
-	newest  int // the number of the newest key that came, of webhooks
+	newest  int // number of the newest key received by a webhook
 }
 
-// TestOutboxTellsWhatItMust verifies decision 0035: whatever the order of commits, looks, kills,
-// refusals, pauses and removals, each message of a rule that stays comes at least once and
-// under its id, and none begins to come once it was answered that it is not wanted.
+// TestOutboxTellsWhatItMust verifies decision 0035 for any order of commits, deliveries, crashes,
+// refusals, pauses and removals. Each message of a remaining rule arrives at least once with its
+// id. No message starts to arrive after it became unwanted.
 func TestOutboxTellsWhatItMust(t *testing.T) {
 	each(t, func(w *world) {
 		post := w.post()
@@ -80,7 +80,7 @@ func TestOutboxTellsWhatItMust(t *testing.T) {
 	})
 }
 
-// begin makes two webhooks and a rule of mail.
+// begin creates two webhooks and a mail rule.
 func (m *outboxModel) begin() {
 	m.w.receiver.answers(func(w http.ResponseWriter, q *http.Request) {
 		m.mu.Lock()
@@ -113,7 +113,7 @@ func (m *outboxModel) update(fn func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-// addresses are those of two people, or of one by a bit.
+// addresses returns those of the two people whose bits are set.
 func (m *outboxModel) addresses(who int) (to []string) {
 	for i, name := range []string{"alice", "bob"} {
 		if who&(1<<i) != 0 {
@@ -153,13 +153,13 @@ func (m *outboxModel) commit() {
 	})
 }
 
-// turn has a server do a job.
+// turn runs one job.
 func (m *outboxModel) turn() {
 	m.w.step(store.DeliverJob)
 	m.look()
 }
 
-// killJob is a server that dies once it has the job, before or after it has told the receiver.
+// killJob simulates a server that dies after it claimed a job, before or after the delivery.
 func (m *outboxModel) killJob(told bool) {
 	j, err := storetest.Claim(m.w.Context(), m.w.s, time.Minute, store.DeliverJob)
 	if err != nil {
@@ -185,7 +185,7 @@ func (m *outboxModel) answer(r *modelRule, status int) {
 	}
 }
 
-// unwant notes that what some receivers of a rule have not had must not come any more.
+// unwant marks the undelivered messages of a rule to matching addresses as unwanted.
 func (m *outboxModel) unwant(r *modelRule, of func(address string) bool) {
 	for id, alive := range m.alive {
 		part := strings.Split(id, " ")
@@ -226,7 +226,7 @@ func (m *outboxModel) remove(r *modelRule) {
 	m.unwant(r, all)
 }
 
-// people changes who gets the mail.
+// people changes the recipients of the mail rule.
 func (m *outboxModel) people(who int) {
 	r, to := m.rules[2], m.addresses(who)
 	if r.removed || len(to) == 0 {
@@ -237,10 +237,10 @@ func (m *outboxModel) people(who int) {
 	m.unwant(r, func(address string) bool { return !slices.Contains(to, address) })
 }
 
-// idInMail finds the title of a message in a letter.
+// idInMail matches the title of a message in a mail.
 var idInMail = regexp.MustCompile(`key(\d+) \d+`)
 
-// look holds what has come against what may come.
+// look checks the received messages against the model.
 func (m *outboxModel) look() {
 	for _, got := range m.w.receiver.take() {
 		var key int
@@ -250,7 +250,7 @@ func (m *outboxModel) look() {
 		}
 		i := slices.IndexFunc(m.rules, func(r *modelRule) bool { return r.ID == rule && r.path == got.path })
 		if i < 0 {
-			continue // of another deployment, which another try left
+			continue // of another deployment, left by an earlier try
 		}
 		r := m.rules[i]
 		m.arrived(message(key, r, model.NotificationReceiver{}))
@@ -276,7 +276,7 @@ func (m *outboxModel) arrived(id string) {
 	m.came[id]++
 }
 
-// end has everybody take what comes, and all time pass that it may need.
+// end makes all receivers accept messages and advances the clock until all are delivered.
 func (m *outboxModel) end() {
 	for _, r := range m.rules {
 		m.answer(r, 200)
@@ -295,7 +295,7 @@ func (m *outboxModel) end() {
 	}
 }
 
-// refused are the messages that a receiver would not take again and again.
+// refused returns the messages that failed because their receiver repeatedly refused them.
 func (m *outboxModel) refused() map[string]bool {
 	out := map[string]bool{}
 	err := m.w.s.View(m.w.Context(), m.d.ID, func(ctx context.Context, tx *store.Tx) error {

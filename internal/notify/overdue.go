@@ -8,12 +8,12 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// overdueAtOnce is how many findings one transaction tells of at most.
+// overdueAtOnce is the maximum number of findings in one transaction.
 const overdueAtOnce = 5000
 
-// tellOverdue has those told who asked for it of findings whose due date is over: of each
-// once a date, whoever looks. A date that a policy or a decision moves is another one. Where
-// all rules that ask are paused it is noted all the same, so that none of it is told late.
+// tellOverdue records events about findings whose due date has passed, once for each date. A date
+// that a policy or a decision moves is a new date. Events are also recorded while all matching
+// rules are paused, so that resuming a rule sends no outdated messages.
 func (n *Notifier) tellOverdue(ctx context.Context, deploymentID int64) error {
 	view, err := n.Index.Deployment(ctx, deploymentID)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// due gives findings so many days.
+// due sets the number of days until findings are due.
 func (w *world) due(days int) {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -26,7 +26,7 @@ func (w *world) due(days int) {
 
 func (w *world) sweep(n int) {
 	w.Helper()
-	for range n { // several servers, or one again and again
+	for range n { // as several servers, or one repeatedly
 		if err := w.n.Sweep(w.Context(), w.d.ID); err != nil {
 			w.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func (w *world) sweep(n int) {
 	w.settle()
 }
 
-// TestOverdueIsToldOnceADate follows a due date that comes, is moved by a policy and by a
+// TestOverdueIsToldOnceADate follows a due date that passes, is moved by a policy and by a
 // decision, and passes again.
 func TestOverdueIsToldOnceADate(t *testing.T) {
 	each(t, func(w *world) {
@@ -65,7 +65,7 @@ func TestOverdueIsToldOnceADate(t *testing.T) {
 		for _, step := range []struct {
 			name string
 			do   func()
-			want string // title of the one message; empty: none comes
+			want string // title of the one message; empty: none
 		}{
 			{"before", func() { w.clock.Advance(10 * day) }, ""},
 			{"the day after", func() { w.clock.Advance(day) }, both},

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// tellPersons makes the mail of those who get some of their own about something that
-// happened, whatever the rules ask for: one each.
+// tellPersons appends the personal mail about an event, one to each person concerned, independent
+// of rules.
 func (m *matcher) tellPersons(ctx context.Context, key string, h model.Happening) error {
 	if len(h.Persons) == 0 || !m.Mail.Works() {
 		return nil
@@ -36,7 +36,7 @@ func (m *matcher) tellPersons(ctx context.Context, key string, h model.Happening
 	return nil
 }
 
-// mailTo is where a user of the deployment gets mail; empty: nowhere.
+// mailTo returns the mail address of a user of the deployment, or "" if the user gets no mail.
 func (m *matcher) mailTo(ctx context.Context, id int64) (to string, err error) {
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
 		member, err := tx.MemberByID(ctx, id)
@@ -49,8 +49,8 @@ func (m *matcher) mailTo(ctx context.Context, id int64) (to string, err error) {
 	return to, err
 }
 
-// commentThere reports whether a comment on a finding is there and was not withdrawn. Its
-// text is read when it is sent.
+// commentThere reports whether a comment exists and was not withdrawn. Its text is read when it is
+// sent.
 func (m *matcher) commentThere(ctx context.Context, id int64) (there bool, err error) {
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
 		c, err := tx.FindingComment(ctx, id)
@@ -60,8 +60,8 @@ func (m *matcher) commentThere(ctx context.Context, id int64) (there bool, err e
 	return there, err
 }
 
-// removed is what a rule is told of a request of whose findings no list has any any more: its
-// project is all that is left to be asked about.
+// removed returns the summary of an exception request whose findings were deleted. Only its project
+// can still be matched.
 func (m *matcher) removed(
 	ctx context.Context, h model.Happening, r model.NotificationRule,
 ) (p matchSummary, err error) {

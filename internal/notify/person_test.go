@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// asks has a new user ask for an exception for two findings.
+// asks creates a user and a request of that user for an exception for two findings.
 func (w *world) asks(u model.User) (made model.User, r model.Exception) {
 	w.Helper()
 	lineages := w.found(added{n: 2, severity: model.SeverityHigh})
@@ -42,14 +42,14 @@ func removeProject(w *world, _ model.Exception) {
 	w.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, w.project.ID) })
 }
 
-// TestWhoAskedIsTold what became of it, once, with no rule that asks for it.
+// TestWhoAskedIsTold checks that the requester is notified of the decision once, without a rule.
 func TestWhoAskedIsTold(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
 		for i, c := range []struct {
 			name   string
 			decide func(w *world, r model.Exception)
-			want   []string // of the one letter; none: there is none
+			want   []string // contents of the one mail; none: no mail is sent
 		}{
 			{"approved", func(w *world, r model.Exception) {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -69,7 +69,7 @@ func TestWhoAskedIsTold(t *testing.T) {
 					return err
 				})
 				w.settle()
-				w.update(func(ctx context.Context, tx *store.Tx) error { // or the last one would end it
+				w.update(func(ctx context.Context, tx *store.Tx) error { // otherwise the last one would end it
 					_, err := exceptions.Withdraw(ctx, tx, r.ID, r.CreatorID)
 					return err
 				})
@@ -88,7 +88,7 @@ func TestWhoAskedIsTold(t *testing.T) {
 					}
 					return model.ErrConflict
 				})
-				w.update(func(ctx context.Context, tx *store.Tx) error { // or the last one would end it
+				w.update(func(ctx context.Context, tx *store.Tx) error { // otherwise the last one would end it
 					_, err := exceptions.Withdraw(ctx, tx, r.ID, r.CreatorID)
 					return err
 				})
@@ -119,7 +119,7 @@ func TestWhoAskedIsTold(t *testing.T) {
 	})
 }
 
-// TestWhoGetsMailOfTheirOwn is a table of people: each asks, and somebody refuses.
+// TestWhoGetsMailOfTheirOwn is a table of requesters whose requests are refused.
 func TestWhoGetsMailOfTheirOwn(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
@@ -130,7 +130,7 @@ func TestWhoGetsMailOfTheirOwn(t *testing.T) {
 		}
 		for _, c := range []struct {
 			name          string
-			asked, queued func(u model.User) // done when they asked, and when it was decided
+			asked, queued func(u model.User) // called after the request, and after the decision
 			want          string
 		}{
 			{"no-address", nil, nil, ""},
@@ -173,7 +173,7 @@ func TestWhoGetsMailOfTheirOwn(t *testing.T) {
 	})
 }
 
-// TestWhoDecidesTheirOwnIsNotTold: they know.
+// TestWhoDecidesTheirOwnIsNotTold checks that requesters get no mail about their own decisions.
 func TestWhoDecidesTheirOwnIsNotTold(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
@@ -189,7 +189,8 @@ func TestWhoDecidesTheirOwnIsNotTold(t *testing.T) {
 	}
 }
 
-// TestWhatWasRemovedIsTold by rules whose projects it was of, whatever else they filter by.
+// TestWhatWasRemovedIsTold checks that rules match a deleted request by its project only,
+// regardless of their other filters.
 func TestWhatWasRemovedIsTold(t *testing.T) {
 	each(t, func(w *world) {
 		for name, filter := range map[string]string{"all": "", "tagged": "project_tags=team", "this": "repos=acme/api", "other": "repos=acme/other", "not this": "-repos=acme/api", "status": "status=fixed"} {

@@ -13,18 +13,17 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// matchSummary is what a rule is told of something that happened: how much there is, and the
-// worst of it.
+// matchSummary contains the number of matched findings, the worst of them, and their projects.
 type matchSummary struct {
 	count      int
 	severities map[string]int
-	projects   map[string]int // findings by the project's name
+	projects   map[string]int // findings by project name
 	findings   []model.NotifiedFinding
-	about      []model.NotifiedProject // of what happened to projects
-	product    model.IssueType         // of the findings, the first
+	about      []model.NotifiedProject // projects, if the event is about projects
+	product    model.IssueType         // issue type of the first finding
 }
 
-// findings selects what a rule's filter keeps of what something is about.
+// findings selects the findings of an event that match a rule's filter.
 func (m *matcher) findings(
 	ctx context.Context, h model.Happening, r model.NotificationRule,
 ) (p matchSummary, err error) {
@@ -69,9 +68,9 @@ func (m *matcher) findings(
 	return p, m.nameFindings(ctx, &p, worst)
 }
 
-// about lists the ids of what something is about that a filter keeps. Unless the filter
-// looks at primary branches, a finding counts where no other ref of the project had it,
-// and once.
+// about returns the ids of an event's findings that match a filter, one for each lineage. For new
+// findings, lineages known on another ref of the project are omitted, unless the filter is limited
+// to primary branches or a ref.
 func (m *matcher) about(
 	ctx context.Context, t model.IssueType, h model.Happening, f model.FindingFilter,
 ) (ids []int64, err error) {
@@ -106,7 +105,7 @@ func (m *matcher) about(
 	return ids, nil
 }
 
-// nameFindings reads the worst findings of a picture.
+// nameFindings reads the worst findings of a summary.
 func (m *matcher) nameFindings(ctx context.Context, p *matchSummary, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -132,7 +131,7 @@ func (m *matcher) nameFindings(ctx context.Context, p *matchSummary, ids []int64
 	})
 }
 
-// placeOf is where a finding is: its package, or its line.
+// placeOf returns the package or the line of a finding.
 func placeOf(f model.Finding) string {
 	if f.Package != "" {
 		return f.Package + " in " + f.Path
@@ -143,7 +142,7 @@ func placeOf(f model.Finding) string {
 	return f.Path
 }
 
-// name reads whose scan something is about.
+// name reads the project of an event's scan.
 func (m *matcher) name(ctx context.Context, p *matchSummary, h model.Happening) error {
 	if len(p.projects) > 0 {
 		return nil
@@ -162,7 +161,7 @@ func (m *matcher) name(ctx context.Context, p *matchSummary, h model.Happening) 
 	})
 }
 
-// gone takes it that something was deleted before anybody was told of it.
+// gone ignores model.ErrNotFound: the object was deleted before the notification.
 func gone(err error) error {
 	if errors.Is(err, model.ErrNotFound) {
 		return nil
@@ -170,7 +169,7 @@ func gone(err error) error {
 	return err
 }
 
-// project looks at what happened to a project: of a filter only the projects and their tags count.
+// project summarizes an event of a project. Only the projects and tags of the filter are applied.
 func (m *matcher) project(
 	ctx context.Context, h model.Happening, r model.NotificationRule,
 ) (p matchSummary, err error) {
@@ -193,7 +192,7 @@ func (m *matcher) project(
 	return p, err
 }
 
-// message puts a picture into words.
+// message returns the message of a summary.
 func (p matchSummary) message(h model.Happening, r model.NotificationRule, at time.Time) model.NotificationMessage {
 	m := model.NotificationMessage{
 		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, reasonTold),

@@ -15,17 +15,18 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// rotationOverlap is for how long a secret that was replaced signs beside the new one.
+// rotationOverlap is the time during which a replaced secret still signs in addition to the new
+// one.
 const rotationOverlap = 24 * time.Hour
 
-// newSecret is one as Standard Webhooks want it: 32 bytes.
+// newSecret returns a secret of 32 bytes in the format of Standard Webhooks.
 func newSecret() string {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return secretPrefix + base64.StdEncoding.EncodeToString(random[:])
 }
 
-// bound is what the target of a rule is bound to: it opens for no other.
+// bound returns the additional data of a rule's encrypted target: it decrypts for no other rule.
 func bound(deploymentID int64, r model.NotificationRule) []byte {
 	return fmt.Appendf(nil, "deployment %d, notification rule %d, %s", deploymentID, r.ID, r.Channel)
 }
@@ -41,7 +42,7 @@ func (n *Notifier) seal(deploymentID int64, r model.NotificationRule, t model.No
 	return n.Sealer.Seal(nil, nil, text, bound(deploymentID, r)), nil
 }
 
-// open opens the target of a rule. The error says nothing of why: that would be bytes.
+// open decrypts the target of a rule. The error omits its cause, which may contain decrypted bytes.
 func (n *Notifier) open(deploymentID int64, r model.NotificationRule) (t model.NotificationTarget, err error) {
 	text, err := n.Sealer.Open(nil, nil, r.Target, bound(deploymentID, r))
 	if err == nil {
@@ -54,7 +55,7 @@ func (n *Notifier) open(deploymentID int64, r model.NotificationRule) (t model.N
 	return t, nil
 }
 
-// Hide seals a secret that is told in an answer, which may be kept to be given again.
+// Hide encrypts a secret of a response that may be stored for repeated requests.
 func (n *Notifier) Hide(deploymentID int64, secret string) string {
 	if secret == "" {
 		return ""
@@ -62,7 +63,7 @@ func (n *Notifier) Hide(deploymentID int64, secret string) string {
 	return base64.StdEncoding.EncodeToString(n.Sealer.Seal(nil, nil, []byte(secret), hidden(deploymentID)))
 }
 
-// Show opens what Hide sealed.
+// Show decrypts the result of Hide.
 func (n *Notifier) Show(deploymentID int64, text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -78,7 +79,7 @@ func hidden(deploymentID int64) []byte {
 	return fmt.Appendf(nil, "deployment %d, told secret", deploymentID)
 }
 
-// check says what is wrong with a rule, and with where it is to lead unless that is empty.
+// check validates a rule, and its address unless that is empty.
 func (n *Notifier) check(ctx context.Context, tx *store.Tx, r *model.NotificationRule, address string) error {
 	if err := model.CheckNotificationRule(*r); err != nil {
 		return err
@@ -110,8 +111,8 @@ func (n *Notifier) check(ctx context.Context, tx *store.Tx, r *model.Notificatio
 	return nil
 }
 
-// Add makes a rule that leads to an address, and returns the secret that its webhook is
-// signed with, which is told once. What will not do is a *model.InvalidError.
+// Add creates a rule with an address. It returns the signing secret of a webhook, which is shown
+// only once. An invalid rule is a *model.InvalidError.
 func (n *Notifier) Add(
 	ctx context.Context, tx *store.Tx, r model.NotificationRule, address string,
 ) (model.NotificationRule, string, error) {
@@ -132,8 +133,8 @@ func (n *Notifier) Add(
 	return made, target.Secret, err
 }
 
-// Change makes a rule another one, with an address in the place of that before unless it
-// is empty. The channel stays, and so does the secret.
+// Change updates a rule, and its address unless that is empty. The channel and the secret are
+// unchanged.
 func (n *Notifier) Change(
 	ctx context.Context, tx *store.Tx, r model.NotificationRule, address string,
 ) (model.NotificationRule, error) {
@@ -153,7 +154,7 @@ func (n *Notifier) Change(
 	var sealed []byte
 	if address != "" {
 		target, err := n.open(tx.Deployment().ID, before)
-		if err != nil { // it is replaced, with all that nobody can read
+		if err != nil { // the unreadable target is replaced
 			target = model.NotificationTarget{}
 			if r.Channel == model.ChannelWebhook {
 				return r, model.Invalid("url", "%s: make another rule", err.Error())
@@ -167,15 +168,15 @@ func (n *Notifier) Change(
 	return tx.UpdateNotificationRule(ctx, r, sealed)
 }
 
-// pauses reports whether a change does nothing but pause a rule: that is never refused,
-// whatever became of its filter or of the server's mail.
+// pauses reports whether a change only pauses a rule. Such a change is always accepted, even if the
+// filter or the mail server became invalid.
 func pauses(before, after model.NotificationRule, address string) bool {
 	before.Paused = after.Paused
 	return after.Paused && address == "" && reflect.DeepEqual(before, after)
 }
 
-// Rotate gives the webhook of a rule another secret, and returns it. The one before signs
-// beside it for a day.
+// Rotate replaces the secret of a rule's webhook and returns the new one. The old secret signs as
+// well for a day.
 func (n *Notifier) Rotate(ctx context.Context, tx *store.Tx, id int64) (model.NotificationRule, string, error) {
 	r, err := tx.NotificationRule(ctx, id)
 	if err != nil {
@@ -198,7 +199,7 @@ func (n *Notifier) Rotate(ctx context.Context, tx *store.Tx, id int64) (model.No
 	return r, target.Secret, err
 }
 
-// productsOf lists the issue types of a rule.
+// productsOf returns the issue types of a rule.
 func productsOf(r model.NotificationRule) (list []model.IssueType) {
 	for _, t := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		if r.Products == 0 || r.Products.Has(t) {
@@ -208,7 +209,7 @@ func productsOf(r model.NotificationRule) (list []model.IssueType) {
 	return list
 }
 
-// cut is the beginning of a text, on one line.
+// cut returns the beginning of a text on one line.
 func cut(s string, most int) string {
 	return model.Shorten(model.Line(strings.Join(strings.Fields(s), " ")), most)
 }

@@ -15,19 +15,19 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Bounds of one attempt.
+// Limits of one attempt.
 const (
 	sendFor     = 15 * time.Second
 	answerRead  = 4 << 10
 	answerKept  = 500 // characters
 	maxWaitSaid = time.Hour
-	reasonTold  = 1000 // characters, of the comment too that a message tells of
+	reasonTold  = 1000 // characters, also of comments in messages
 )
 
-// message is a model.NotificationMessage with words.
+// message is a model.NotificationMessage with text.
 type message struct{ model.NotificationMessage }
 
-// more says how many a message does not name.
+// more returns a note about findings that the message does not list.
 func (m message) more() string {
 	named := len(m.Findings)
 	if m.Event == model.EventScanMissing {
@@ -39,11 +39,11 @@ func (m message) more() string {
 	return ""
 }
 
-// sending is a message on its way to one receiver.
+// sending is a message to one receiver.
 type sending struct {
 	id       string // the same for each attempt
 	sequence int64
-	base     string // of the deployment's pages
+	base     string // URL of the deployment's pages
 	message  message
 }
 
@@ -51,8 +51,8 @@ func (s sending) url(path string) string { return s.base + path }
 
 func (s sending) finding(id int64) string { return fmt.Sprintf("%s/findings/%d", s.base, id) }
 
-// newClient asks receivers: only where they may be, without following them elsewhere, and
-// through no proxy, which would ask others than we looked at.
+// newClient returns a client that connects only to allowed addresses. It follows no redirects and
+// uses no proxy, because these would connect to addresses that were not checked.
 func newClient(reach Reach) *http.Client {
 	return &http.Client{
 		Timeout:       sendFor,
@@ -65,18 +65,18 @@ func newClient(reach Reach) *http.Client {
 	}
 }
 
-// answer is what a receiver said to a message.
+// answer is the response of a receiver.
 type answer struct {
 	status int
 	text   string
-	wait   time.Duration // that it asks for; 0: it does not say
+	wait   time.Duration // requested delay; 0: none
 }
 
-// hushedFrom is how long a part of an address is, in bytes, that may be a secret by itself.
+// hushedFrom is the minimum length, in bytes, of an address part that may be a secret by itself.
 const hushedFrom = 8
 
-// hush takes out of a text what leads to a receiver and what signs: some answer with the
-// address that they were asked at.
+// hush removes the address and the secrets of a receiver from a text: some responses repeat the
+// address.
 func hush(text string, t model.NotificationTarget) string {
 	parts := []string{
 		t.URL, t.Secret, t.Before, strings.TrimPrefix(t.Secret, secretPrefix), strings.TrimPrefix(t.Before, secretPrefix),
@@ -101,7 +101,7 @@ func hush(text string, t model.NotificationTarget) string {
 	}
 	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) }) // the whole before its parts
 	for _, one := range parts {
-		if len(one) > 1 { // the path of most hosts is a slash
+		if len(one) > 1 { // the path is often a slash
 			text = strings.ReplaceAll(text, one, "…")
 		}
 	}
@@ -133,7 +133,7 @@ func (n *Notifier) post(
 		return a, err
 	}
 	defer response.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(response.Body, answerRead)) // what came of it is enough
+	text, _ := io.ReadAll(io.LimitReader(response.Body, answerRead)) // a partial response is sufficient
 	a = answer{response.StatusCode, cut(hush(string(bytes.ToValidUTF8(text, []byte("\uFFFD"))), t), answerKept), 0}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		a.wait = min(time.Duration(min(seconds, 1e6))*time.Second, maxWaitSaid)

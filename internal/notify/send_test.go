@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestHushTakesOutWhatIsSecret, in each form in which a receiver may answer with it.
+// TestHushTakesOutWhatIsSecret checks each form in which a response may contain a secret.
 func TestHushTakesOutWhatIsSecret(t *testing.T) {
 	target := model.NotificationTarget{
 		URL: "https://hooks.example/services/T0/S3cret%20token?key=abc%2Bdefgh", Secret: "whsec_c2VjcmV0c2VjcmV0", Before: "whsec_YmVmb3JlYmVmb3Jl",
@@ -35,7 +35,8 @@ func TestHushTakesOutWhatIsSecret(t *testing.T) {
 	}
 }
 
-// TestOutcomesAreKeptWhileTheyTakeLong: only a stop bounds how long, and not at once.
+// TestOutcomesAreKeptWhileTheyTakeLong checks that only a shutdown limits the time, after a grace
+// period.
 func TestOutcomesAreKeptWhileTheyTakeLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outer, stop := context.WithCancel(t.Context())

@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Sweep has people told of what no transaction does but time: projects that were not
-// scanned for some days, and findings that became overdue. It also deletes old messages, and adds
-// a delivery job for each receiver with waiting messages. Several servers may run it at once.
+// Sweep queues messages about events that result from time only: missing scans and overdue
+// findings. It also deletes old messages and adds a delivery job for each receiver with waiting
+// messages. Several servers may run it concurrently.
 func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 	var rules []model.NotificationRule
 	var waiting []model.NotificationReceiver
@@ -24,7 +24,7 @@ func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 		return err
 	}
 	var asked, made model.NotificationEvents
-	if err := n.Store.PruneNotifications(ctx, deploymentID, 0); err != nil { // what no rule has told
+	if err := n.Store.PruneNotifications(ctx, deploymentID, 0); err != nil { // messages without a rule
 		return err
 	}
 	for _, r := range rules {

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// testsAtOnce is how many messages a deployment's tests send at once at most, each to
-	// one receiver, and testsEvery after which time there may be one more.
+	// testsAtOnce is the burst of test messages of a deployment, each to one receiver. One more is
+	// allowed every testsEvery.
 	testsAtOnce = 100
 	testsEvery  = 6 * time.Second
-	// testFor bounds a test: whoever asked for it waits.
+	// testFor limits a test, because the requester waits for it.
 	testFor = 30 * time.Second
 )
 
-// brake bounds how many messages tests send, by deployment. It is safe for concurrent use.
+// brake limits the number of test messages by deployment. It is safe for concurrent use.
 type brake struct {
 	mu sync.Mutex
 	of map[int64]*rate.Limiter
 }
 
-// take counts messages, or returns how long to wait until so many may be sent.
+// take counts n messages, or returns the delay until they may be sent.
 func (b *brake) take(deployment int64, now time.Time, n int) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,9 +45,8 @@ func (b *brake) take(deployment int64, now time.Time, n int) (wait time.Duration
 	return wait
 }
 
-// Test sends a rule's receivers a message now, and returns what came of it, which is in the
-// rule's log and the audit trail too. Too many tests of a deployment are a
-// *model.BusyError.
+// Test sends a message to the receivers of a rule and returns the outcomes. They are also stored in
+// the rule's log and the audit log. Too many tests of a deployment return a *model.BusyError.
 func (n *Notifier) Test(
 	ctx context.Context, deploymentID int64, who model.Actor, id int64,
 ) (list []model.Notification, err error) {
@@ -80,7 +79,7 @@ func (n *Notifier) Test(
 		one := model.Notification{RuleID: id, Receiver: to, Key: "test-" + rand.Text(), Message: m, CreatedAt: n.Clock()}
 		list = append(list, d.tried(within, one))
 	}
-	ctx, end := withGracePeriod(ctx, keepWithin) // who hung up has sent them all the same
+	ctx, end := withGracePeriod(ctx, keepWithin) // the messages were sent even if the client disconnected
 	defer end()
 	return list, n.Store.Update(ctx, deploymentID, who, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.AddNotificationTests(ctx, id, list)
@@ -88,7 +87,7 @@ func (n *Notifier) Test(
 	})
 }
 
-// tried is a test with what came of it: there is no second attempt.
+// tried returns a test message with its outcome. Tests are not retried.
 func (d *delivery) tried(ctx context.Context, n model.Notification) model.Notification {
 	if ctx.Err() != nil {
 		n.State, n.Problem = model.NotificationFailed, fmt.Sprintf(

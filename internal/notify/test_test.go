@@ -13,7 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestTestsAreBounded by deployment, and each is in the log and in the audit trail.
+// TestTestsAreBounded checks the limit by deployment, and that each test is in the log and the
+// audit log.
 func TestTestsAreBounded(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
@@ -67,7 +68,7 @@ func TestTestsAreBounded(t *testing.T) {
 	})
 }
 
-// TestTestsThatAreBrokenOffAreLogged: whoever asked for them hung up, but they were sent.
+// TestTestsThatAreBrokenOffAreLogged checks that tests are logged even if the client disconnects.
 func TestTestsThatAreBrokenOffAreLogged(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	r, _ := w.ask(nil)
@@ -81,12 +82,12 @@ func TestTestsThatAreBrokenOffAreLogged(t *testing.T) {
 	}
 }
 
-// TestRulesCanAlwaysBePaused, and changed in nothing else where they will not do any more.
+// TestRulesCanAlwaysBePaused checks that invalid rules can be paused, but not changed otherwise.
 func TestRulesCanAlwaysBePaused(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.post()
 	r, _ := w.ask(byMail(model.DigestNone, "alice@example.com"))
-	w.mail.Host = "" // the server sends no mail any more
+	w.mail.Host = "" // the server can no longer send mail
 	w.start()
 	change := func(how func(r *model.NotificationRule)) (err error) {
 		w.update(func(ctx context.Context, tx *store.Tx) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// jobs counts the jobs of a kind, whatever became of them.
+// jobs counts the jobs of a kind in all states.
 func (w *world) jobs(kind string) (n int) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Jobs(ctx, kind, 5000)
@@ -26,7 +26,7 @@ func (w *world) jobs(kind string) (n int) {
 	return n
 }
 
-// states counts the messages of rules by their states.
+// states counts the messages of rules by state.
 func (w *world) states(rules ...int64) map[model.NotificationState]int {
 	out := map[model.NotificationState]int{}
 	for _, id := range rules {
@@ -37,7 +37,7 @@ func (w *world) states(rules ...int64) map[model.NotificationState]int {
 	return out
 }
 
-// work has a queue deliver, as a server does, and returns how to end it.
+// work runs delivery jobs like a server. The returned function stops it.
 func (w *world) work() (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	q := queue.New(w.s, map[string]queue.Kind{
@@ -49,9 +49,9 @@ func (w *world) work() (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// TestBlackHoleHoldsNobodyUp is the worst case: a thousand messages are due, to as many
-// rules that lead to one host which answers nobody. A healthy receiver beside it, whose
-// rule is the last, is told while all places of the hole hang, and so is another tenant's.
+// TestBlackHoleHoldsNobodyUp checks the worst case: a thousand messages to as many rules with one
+// unresponsive host. While all of its slots are blocked, receivers on other hosts, also of another
+// tenant, are still served.
 func TestBlackHoleHoldsNobodyUp(t *testing.T) {
 	each(t, func(w *world) {
 		const deliveries = 100 // many more than slots
@@ -66,7 +66,7 @@ func TestBlackHoleHoldsNobodyUp(t *testing.T) {
 			}
 		})
 		release := sync.OnceFunc(func() { close(open) })
-		w.Cleanup(release) // before the receiver's end, which waits for its answers
+		w.Cleanup(release) // before the receiver closes, which waits for its responses
 		healthy := make(chan string, 2)
 		w.receiver.answers(func(_ http.ResponseWriter, q *http.Request) { healthy <- q.URL.Path })
 
@@ -111,14 +111,14 @@ func TestBlackHoleHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// TestTurnEnds: a receiver that is told for some seconds leaves its place to another one
-// that waits for it, and is told the rest after that.
+// TestTurnEnds checks that a receiver yields to a waiting one after some seconds, and gets the
+// remaining messages later.
 func TestTurnEnds(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	var order []string
 	w.receiver.answers(func(_ http.ResponseWriter, q *http.Request) {
 		order = append(order, q.URL.Path)
-		w.clock.Advance(6 * time.Second) // each answer takes a turn
+		w.clock.Advance(6 * time.Second) // each response uses up the time of a job
 	})
 	for _, path := range []string{"/a", "/b"} {
 		w.askAt(w.receiver.URL+path, func(r *model.NotificationRule) { r.Name = path })
@@ -134,8 +134,8 @@ func TestTurnEnds(t *testing.T) {
 	}
 }
 
-// TestJobsOfTheOutboxAreBounded: however often receivers refuse or are held up, each has one
-// job that waits.
+// TestJobsOfTheOutboxAreBounded checks that each receiver has at most one waiting job, regardless
+// of refusals.
 func TestJobsOfTheOutboxAreBounded(t *testing.T) {
 	each(t, func(w *world) {
 		w.receiver.takes(http.StatusServiceUnavailable)
@@ -154,7 +154,8 @@ func TestJobsOfTheOutboxAreBounded(t *testing.T) {
 	})
 }
 
-// TestWhoIsOutOfTheRuleIsToldNothingMore, of what was queued before either.
+// TestWhoIsOutOfTheRuleIsToldNothingMore checks that removed recipients also get no messages that
+// were queued before.
 func TestWhoIsOutOfTheRuleIsToldNothingMore(t *testing.T) {
 	change := func(w *world, r model.NotificationRule, how func(r *model.NotificationRule)) {
 		w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -215,7 +216,7 @@ func TestWhoIsOutOfTheRuleIsToldNothingMore(t *testing.T) {
 	}
 }
 
-// TestWhatEndedMeanwhileStays: a rule is paused, or removed, while its receiver is told.
+// TestWhatEndedMeanwhileStays pauses or removes a rule during a delivery.
 func TestWhatEndedMeanwhileStays(t *testing.T) {
 	each(t, func(w *world) {
 		r, _ := w.ask(nil)

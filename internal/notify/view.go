@@ -10,15 +10,15 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// viewWord is what a filter has that is a saved view, as view=12.
+// viewWord is the parameter of a filter that refers to a saved view, as in view=12.
 const viewWord = "view"
 
-// savedViewOf is the saved view that a filter names; 0 for none. One that says more beside
-// it, or names no number, is a *model.InvalidError.
+// savedViewOf returns the id of the saved view in a filter, or 0. A filter with other parameters or
+// an invalid id is a *model.InvalidError.
 func savedViewOf(filter string) (int64, error) {
 	q, broken := url.ParseQuery(filter)
 	if !q.Has(viewWord) {
-		return 0, nil // whoever reads the filter says what else is wrong
+		return 0, nil // other errors are reported when the filter is parsed
 	}
 	id, err := strconv.ParseInt(q.Get(viewWord), 10, 64)
 	if broken != nil || err != nil || id < 1 || len(q) > 1 || len(q[viewWord]) > 1 {
@@ -27,15 +27,15 @@ func savedViewOf(filter string) (int64, error) {
 	return id, nil
 }
 
-// viewed is a rule with what its saved view filters by now in the place of the view. A
-// rule that names none stays as it is. A view that is gone or one person's, or is of none of
-// the rule's products, is a *model.InvalidError: such a rule matches nothing.
+// viewed returns a rule with its saved view replaced by the current filter of the view. Other rules
+// are unchanged. A deleted or private view, or one of another product, is a *model.InvalidError:
+// such a rule matches nothing.
 func viewed(ctx context.Context, tx *store.Tx, r model.NotificationRule) (model.NotificationRule, error) {
 	id, err := savedViewOf(r.Filter)
 	if err != nil || id == 0 {
 		return r, err
 	}
-	v, err := tx.SavedView(ctx, 0, id) // those of the deployment
+	v, err := tx.SavedView(ctx, 0, id) // shared views of the deployment
 	switch {
 	case errors.Is(err, model.ErrNotFound):
 		return r, model.Invalid("filter", "the saved view %d is gone, or is not shared", id)
@@ -48,14 +48,14 @@ func viewed(ctx context.Context, tx *store.Tx, r model.NotificationRule) (model.
 	return r, nil
 }
 
-// fault is why a rule cannot be asked, with the filter that it has.
+// fault is the reason why a rule cannot be matched, with its filter.
 type fault struct {
 	problem, filter string
 	pause           bool
 }
 
-// invalidFilter says what is wrong with a rule's filter. One that is a saved view pauses the rule:
-// whoever changed the view may not know of it.
+// invalidFilter returns the fault of a rule's filter. An invalid saved view pauses the rule,
+// because the person who changed the view may not know of the rule.
 func invalidFilter(r model.NotificationRule, err *model.InvalidError) fault {
 	if id, bad := savedViewOf(r.Filter); id != 0 || bad != nil {
 		return fault{
@@ -66,8 +66,8 @@ func invalidFilter(r model.NotificationRule, err *model.InvalidError) fault {
 	return fault{"Its filter will not do any more: " + err.Error(), r.Filter, false}
 }
 
-// openViews puts what saved views filter by now in the place of those that rules name.
-// Rules whose view will not do are asked about nothing.
+// openViews replaces the saved views of rules by their current filters. Rules with an invalid view
+// are removed from the list.
 func (m *matcher) openViews(ctx context.Context, tx *store.Tx) error {
 	fit := m.rules[:0]
 	for _, r := range m.rules {
@@ -90,7 +90,7 @@ func (m *matcher) openViews(ctx context.Context, tx *store.Tx) error {
 	return nil
 }
 
-// read says what is wrong with the filter of a rule, for each of its products.
+// read validates the filter of a rule for each of its products.
 func (n *Notifier) read(r model.NotificationRule) error {
 	selects := false
 	for _, t := range productsOf(r) {

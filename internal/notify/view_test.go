@@ -9,7 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestRulesBySavedView are told what the view filters by now, and nothing once it is gone.
+// TestRulesBySavedView checks that rules use the current filter of a view and stop once it is
+// deleted.
 func TestRulesBySavedView(t *testing.T) {
 	each(t, func(w *world) {
 		var shared, own model.SavedView

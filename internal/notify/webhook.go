@@ -13,14 +13,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// secretPrefix begins the secrets of Standard Webhooks.
+// secretPrefix is the prefix of secrets in Standard Webhooks.
 const secretPrefix = "whsec_"
 
-// signature signs a message as Standard Webhooks do (v1): its id, the time and the body.
+// signature signs the id, time and body of a message as defined by Standard Webhooks (v1).
 func signature(secret, id string, at time.Time, body []byte) string {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
 	if err != nil {
-		key = []byte(secret) // of a database that others wrote to: it verifies nowhere
+		key = []byte(secret) // a database modified by others: no receiver can verify it
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id + "." + strconv.FormatInt(at.Unix(), 10) + "."))
@@ -28,7 +28,7 @@ func signature(secret, id string, at time.Time, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// cloudEvent is a message as CloudEvents 1.0 have it.
+// cloudEvent is a message in the format of CloudEvents 1.0.
 type cloudEvent struct {
 	SpecVersion string       `json:"specversion"`
 	ID          string       `json:"id"`
@@ -37,7 +37,7 @@ type cloudEvent struct {
 	Time        time.Time    `json:"time"`
 	Subject     string       `json:"subject,omitempty"`
 	ContentType string       `json:"datacontenttype"`
-	Sequence    string       `json:"sequence"` // rises with the order in which messages were queued
+	Sequence    string       `json:"sequence"` // increases in the order in which messages were queued
 	Data        redoubtEvent `json:"data"`
 }
 
@@ -66,10 +66,10 @@ type linkedFinding struct {
 	URL string `json:"url"`
 }
 
-// eventType begins the types of our events.
+// eventType is the prefix of our event types.
 const eventType = "redoubt."
 
-// webhook is the request of a message.
+// webhook returns the headers and body of a message.
 func (s sending) webhook(target model.NotificationTarget, now time.Time) (http.Header, []byte, error) {
 	m := s.message
 	data := redoubtEvent{

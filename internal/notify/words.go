@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// pages are where the findings of an issue type are listed; a page without a query opens
-// as whoever looks has chosen.
+// pages maps issue types to their lists of findings. A page without a query opens the user's
+// default view.
 var pages = map[model.IssueType]string{
 	0:             "/overview",
 	model.SAST:    "/findings",
@@ -21,7 +21,7 @@ var pages = map[model.IssueType]string{
 	model.Secrets: "/secrets",
 }
 
-// overdueOf is the list of what is overdue of an issue type.
+// overdueOf returns the list of overdue findings of an issue type.
 func overdueOf(t model.IssueType) string {
 	q := url.Values{
 		"due":    {string(model.DueOverdue)},
@@ -30,7 +30,7 @@ func overdueOf(t model.IssueType) string {
 	return pages[t] + "?" + q.Encode()
 }
 
-// listOf is the list of what is open of an issue type, of a user or of all.
+// listOf returns the list of open findings of an issue type, or those assigned to a user.
 func listOf(t model.IssueType, assignee string) string {
 	switch {
 	case assignee != "":
@@ -41,7 +41,7 @@ func listOf(t model.IssueType, assignee string) string {
 	return pages[t] + "?status=" + model.StatusOpen.String()
 }
 
-// title says in a sentence what happened.
+// title describes an event in a sentence.
 func (p matchSummary) title(h model.Happening, r model.NotificationRule) string {
 	n := counted(p.count, "finding", "findings")
 	switch h.Event {
@@ -79,7 +79,7 @@ func (p matchSummary) title(h model.Happening, r model.NotificationRule) string 
 	return n
 }
 
-// personalTitle says in a sentence what happened, to whom it is about.
+// personalTitle describes an event in a sentence to the person concerned.
 func (p matchSummary) personalTitle(h model.Happening) string {
 	if h.Event == model.EventComment {
 		return cmp.Or(h.Author, "Somebody") + " mentioned you on a finding" + p.where()
@@ -88,7 +88,8 @@ func (p matchSummary) personalTitle(h model.Happening) string {
 		counted(p.count, "finding", "findings") + p.where()
 }
 
-// became is what was decided about a request; one that waits again had been approved.
+// became describes the decision about a request. A request that is pending again was approved
+// before.
 func became(s model.ExceptionState) string {
 	switch s {
 	case model.ExceptionRequested:
@@ -106,7 +107,7 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// rated is how severe the findings are, the worst first, as " (1 critical, 2 high)".
+// rated returns the counts by severity, highest first, as in " (1 critical, 2 high)".
 func (p matchSummary) rated() string {
 	var parts []string
 	for s := model.SeverityCritical; s >= model.SeverityLow; s-- {
@@ -120,7 +121,7 @@ func (p matchSummary) rated() string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// where names the project, or counts them.
+// where returns the name or the number of projects.
 func (p matchSummary) where() string {
 	switch len(p.projects) {
 	case 0:
@@ -133,7 +134,7 @@ func (p matchSummary) where() string {
 	return fmt.Sprintf(" in %d projects", len(p.projects))
 }
 
-// called adds to names of projects in a filter what those are called now that had one
+// called adds the current names of projects to former ones in a filter
 // (docs/reference/projects.md).
 func called(ctx context.Context, tx *store.Tx, names []string) ([]string, error) {
 	out := slices.Clone(names)
@@ -149,7 +150,7 @@ func called(ctx context.Context, tx *store.Tx, names []string) ([]string, error)
 	return out, nil
 }
 
-// keepsProject is what a rule's filter says of projects: their names and tags.
+// keepsProject returns a predicate that applies the project names and tags of a rule's filter.
 func (m *matcher) keepsProject(
 	ctx context.Context, tx *store.Tx, e model.NotificationEvent, r model.NotificationRule,
 ) (func(model.Project) bool, error) {

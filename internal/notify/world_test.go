@@ -25,14 +25,14 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// received is a request that a receiver got.
+// received is a request to a receiver.
 type received struct {
 	path   string
 	header http.Header
 	body   []byte
 }
 
-// receiver is a real server that people are told by.
+// receiver is an HTTP server that receives notifications.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -68,7 +68,7 @@ func (r *receiver) takes(status int) {
 	r.answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 }
 
-// take empties what it got.
+// take returns the received requests and clears them.
 func (r *receiver) take() []received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *receiver) take() []received {
 	return out
 }
 
-// event is what a webhook was told.
+// event is the body of a webhook.
 type event struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
@@ -113,7 +113,7 @@ func (r *receiver) events(t *testing.T) (list []event) {
 	return list
 }
 
-// world is a deployment whose people are told.
+// world is a deployment with a notifier.
 type world struct {
 	*testing.T
 	s        *store.Store
@@ -146,7 +146,7 @@ func newWorld(t *testing.T, engine string) *world {
 	return w
 }
 
-// furnish makes the project and the rule of the findings.
+// furnish creates the project and the rule of the findings.
 func (w *world) furnish() {
 	w.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -161,10 +161,10 @@ func (w *world) furnish() {
 	})
 }
 
-// ring seals the targets of rules; each start of a world has the same.
+// ring encrypts the targets of rules; it is shared by all restarts of a world.
 var ring = keyring.New(storetest.Epoch)
 
-// start makes the notifier anew, as a process does that starts.
+// start creates a new notifier, like a process that restarts.
 func (w *world) start() {
 	w.Helper()
 	sealer, err := ring.Sealer("notifications")
@@ -191,7 +191,7 @@ func (w *world) view(fn func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-// newRule is a rule about new findings, with changes.
+// newRule returns a rule about new findings, modified by change.
 func (w *world) newRule(change func(r *model.NotificationRule)) model.NotificationRule {
 	r := model.NotificationRule{Name: "on call", Events: model.NotificationEvents(0).With(model.EventNewFinding), Channel: model.ChannelWebhook, Digest: model.DigestNone}
 	if change != nil {
@@ -200,13 +200,13 @@ func (w *world) newRule(change func(r *model.NotificationRule)) model.Notificati
 	return r
 }
 
-// ask makes a rule about new findings, with changes, and returns it with its secret.
+// ask creates a rule about new findings, modified by change, and returns it with its secret.
 func (w *world) ask(change func(r *model.NotificationRule)) (made model.NotificationRule, secret string) {
 	w.Helper()
 	return w.askAt(w.receiver.URL+"/hook", change)
 }
 
-// askAt is ask of a rule that leads to an address, unless it is one of mail.
+// askAt is ask with an address, which mail rules ignore.
 func (w *world) askAt(address string, change func(r *model.NotificationRule)) (made model.NotificationRule, secret string) {
 	w.Helper()
 	r := w.newRule(change)
@@ -220,7 +220,7 @@ func (w *world) askAt(address string, change func(r *model.NotificationRule)) (m
 	return made, secret
 }
 
-// another is another deployment beside it, of the same server.
+// another creates another deployment on the same server.
 func (w *world) another() *world {
 	w.Helper()
 	out := *w
@@ -232,20 +232,20 @@ func (w *world) another() *world {
 	return &out
 }
 
-// added are findings that a test makes.
+// added describes findings to create.
 type added struct {
 	n        int
 	severity model.Severity
 	ref      string
-	of       []model.Lineage // that are known already; none: new ones
+	of       []model.Lineage // existing lineages; none: new ones
 	rule     string
 	scan     int64
 	kind     model.IssueType
-	// unscanned is of what news of the advisories made.
+	// unscanned: the findings result from new advisories
 	unscanned bool
 }
 
-// add writes findings as an upload does, within a transaction.
+// add creates findings like an upload does, within a transaction.
 func (w *world) add(ctx context.Context, tx *store.Tx, a added) ([]model.Lineage, error) {
 	if a.ref == "" {
 		a.ref = "refs/heads/main"
@@ -295,8 +295,7 @@ func (w *world) found(a added) (lineages []model.Lineage) {
 	return lineages
 }
 
-// settle does all work that is due, as runners do, until nobody is told any more, and
-// returns how many jobs that were.
+// settle runs all due jobs until none is left, and returns their number.
 func (w *world) settle() (jobs int) {
 	w.Helper()
 	for w.step(store.NotifyJob, store.DeliverJob) {
@@ -307,7 +306,7 @@ func (w *world) settle() (jobs int) {
 	return jobs
 }
 
-// step does one job of some kinds, and reports whether one was due.
+// step runs one job of the given kinds, and reports whether one was due.
 func (w *world) step(kinds ...string) bool {
 	w.Helper()
 	j, err := storetest.Claim(w.Context(), w.s, time.Minute, kinds...)
@@ -327,7 +326,7 @@ func (w *world) step(kinds ...string) bool {
 	return true
 }
 
-// log lists what a rule told, oldest first.
+// log lists the messages of a rule, oldest first.
 func (w *world) log(id int64) (list []model.Notification) {
 	w.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) (err error) {

@@ -24,7 +24,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestMain is the program that a runner starts, too: in its sandbox, and in there the scan.
+// TestMain also acts as the program that a runner starts: the sandbox helper and the scan.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 4 && os.Args[1] == "runner-inside" {
 		code, err := Inside(context.Background(), os.Args[3], os.Args[5:], func(url string) []string { return append(os.Environ(), "REDOUBT_URL="+url) }, os.Stdout, os.Stderr)
@@ -40,23 +40,23 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// seen is what a scan sees, that tries to get out.
+// seen is what a hostile scan could access.
 type seen struct {
 	Environment []string          `json:"environment"`
-	Files       map[string]string `json:"files"`   // what is read of each name
-	Canary      bool              `json:"canary"`  // a file elsewhere on the disk can be read
-	Network     bool              `json:"network"` // an address of the machine answers
-	Server      int               `json:"server"`  // what the server answers to a call with what the scan has
-	Others      int               `json:"others"`  // what it answers elsewhere
-	Remote      string            `json:"remote"`  // git's settings in the checkout
-	Git         string            `json:"git"`     // what git says of the state of the checkout
+	Files       map[string]string `json:"files"`   // content of the files by name
+	Canary      bool              `json:"canary"`  // a file outside of the checkout is readable
+	Network     bool              `json:"network"` // a network address of the machine is reachable
+	Server      int               `json:"server"`  // status of a call to the server with the scan's token
+	Others      int               `json:"others"`  // status of calls to other paths
+	Remote      string            `json:"remote"`  // Git settings of the checkout
+	Git         string            `json:"git"`     // output of git status
 	Head        string            `json:"head"`
 	Branch      string            `json:"branch"`
-	Base        string            `json:"base"` // what git shows of the base
+	Base        string            `json:"base"` // output of git for the base
 	Processes   int               `json:"processes"`
 }
 
-// pretendToScan tries what hostile code could try, and reports it as its result.
+// pretendToScan attempts what hostile code could attempt, and writes the outcome as its result.
 func pretendToScan(result string) int {
 	s := seen{Environment: os.Environ(), Files: map[string]string{}}
 	plan, _ := os.ReadFile("plan.json")
@@ -105,7 +105,7 @@ func pretendToScan(result string) int {
 	if told.Canary != "" {
 		_, err := os.ReadFile(told.Canary)
 		s.Canary = err == nil
-		_ = os.WriteFile(told.Canary+".written", nil, 0o600) // in a sandbox this is a file of its own
+		_ = os.WriteFile(told.Canary+".written", nil, 0o600) // in a sandbox this writes to a separate file system
 	}
 	if c, err := net.DialTimeout("tcp", told.Address, time.Second); err == nil {
 		s.Network = true
@@ -143,7 +143,7 @@ func pretendToScan(result string) int {
 	return 0
 }
 
-// bench is a server of one run, and a repository.
+// bench is a server with one run, and a repository.
 type bench struct {
 	*testing.T
 	dir    string
@@ -158,10 +158,10 @@ type bench struct {
 	states []string
 	log    strings.Builder
 	end    *api.FinishRunRequest
-	shown  []string // Authorization of what came from the scan
+	shown  []string // Authorization headers of requests from the scan
 	lost   bool
-	gone   bool           // the token is in force no more
-	deaf   map[string]int // how often the server does not hear, by what it is told
+	gone   bool           // the token is no longer valid
+	deaf   map[string]int // number of calls to fail, by name
 	said   bytes.Buffer
 }
 
@@ -207,7 +207,7 @@ func (b *bench) check(err error) {
 	}
 }
 
-// git makes what a host holds.
+// git runs git to prepare the remote repository.
 func (b *bench) git(dir string, args ...string) string {
 	b.Helper()
 	return b.gitWith(nil, dir, args...)
@@ -225,7 +225,7 @@ func (b *bench) gitWith(in []byte, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// tree is a raw tree: what git itself would refuse to make too.
+// item is an entry of a raw tree. Raw trees may have entries that git rejects.
 type item struct{ mode, name, id string }
 
 func (b *bench) tree(items ...item) string {
@@ -255,7 +255,7 @@ func (b *bench) commit(ref, tree string, parents ...string) string {
 	return id
 }
 
-// plan is the file by which the pretended scan knows what to try.
+// plan returns the file that tells the pretended scan what to attempt.
 func (b *bench) plan(behave string) item {
 	b.Helper()
 	text, err := json.Marshal(map[string]string{"Canary": b.canary, "Address": b.outer.Addr().String(), "Behave": behave})
@@ -263,7 +263,7 @@ func (b *bench) plan(behave string) item {
 	return item{"100644", "plan.json", b.blob(string(text))}
 }
 
-// serve is the server.
+// serve handles requests to the server.
 func (b *bench) serve(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -306,8 +306,7 @@ func (b *bench) serve(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// make has the runner make a run of the repository and returns how it ended, with what the
-// scan saw.
+// make executes a run of the repository and returns its outcome, with what the scan could access.
 func (b *bench) make(change func(*api.LeasedRun)) (api.FinishRunRequest, *seen) {
 	b.Helper()
 	run := &api.LeasedRun{
@@ -344,7 +343,7 @@ func (b *bench) make(change func(*api.LeasedRun)) (api.FinishRunRequest, *seen) 
 	return *b.end, out
 }
 
-// eachIsolation runs a test with the sandbox, where it works, and with bounds alone.
+// eachIsolation runs a test with the sandbox, if available, and without isolation.
 func eachIsolation(t *testing.T, test func(b *bench, isolated bool)) {
 	for _, isolation := range []Isolation{IsolateAlways, IsolateNever} {
 		t.Run(string(isolation), func(t *testing.T) {

@@ -17,13 +17,13 @@ import (
 	"syscall"
 )
 
-// Bounds of a checkout.
+// Limits of a checkout.
 const (
-	maxTold = 20      // files left out that the log names
-	maxLink = 4 << 10 // bytes of what a link points to
+	maxTold = 20      // omitted files listed in the log
+	maxLink = 4 << 10 // bytes of a link target
 	maxFile = 1 << 30 // bytes of a file
 
-	maxEntry = 64 << 10  // bytes of what git lists of a file, its name among it
+	maxEntry = 64 << 10  // bytes of an entry in the listing of git, including the name
 	maxNames = 256 << 20 // bytes of the names of all files
 )
 
@@ -33,8 +33,8 @@ type entry struct {
 	size           int64
 }
 
-// checkOut writes the files under test into the run's folder. It does so itself: git would
-// ask what the repository says of filters, line ends and links.
+// checkOut writes the files under test to the run's directory. It does not use git for this,
+// because git would apply filters, line endings and links as the repository requests.
 func (f *fetch) checkOut(ctx context.Context) error {
 	src := filepath.Join(f.dir, "src")
 	if err := f.makeRepository(ctx, src); err != nil {
@@ -44,7 +44,7 @@ func (f *fetch) checkOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.readTree(ctx, src); err != nil { // once it is known that it has an end
+	if err := f.readTree(ctx, src); err != nil { // after its size was checked
 		return err
 	}
 	root, err := os.OpenRoot(src)
@@ -59,8 +59,8 @@ func (f *fetch) checkOut(ctx context.Context) error {
 	return w.leaveOut(ctx, src)
 }
 
-// makeRepository makes a repository of the run's own, that has the objects of the cache and
-// nothing else of it: no address, no setting, no other ref.
+// makeRepository creates a repository for the run that shares the objects of the cache. It has no
+// remote, settings or other refs.
 func (f *fetch) makeRepository(ctx context.Context, src string) error {
 	g := f.local(src)
 	if _, err := g.run(ctx, "init", "-q", "--template=", src); err != nil {
@@ -86,7 +86,7 @@ func (f *fetch) makeRepository(ctx context.Context, src string) error {
 	return err
 }
 
-// readTree has the run's repository know the files of the commit.
+// readTree adds the files of the commit to the index of the run's repository.
 func (f *fetch) readTree(ctx context.Context, src string) error {
 	_, err := f.local(src).run(ctx, "read-tree", f.commit)
 	if said := (*gitError)(nil); errors.As(err, &said) {
@@ -95,8 +95,8 @@ func (f *fetch) readTree(ctx context.Context, src string) error {
 	return err
 }
 
-// entries lists the files of the commit, within the bounds. It counts while git lists:
-// some trees of a few bytes unfold to more files than there is memory for.
+// entries lists the files of the commit and enforces the limits while git lists. Some trees of a
+// few bytes expand to more files than fit in memory.
 func (f *fetch) entries(ctx context.Context) (list []entry, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -112,7 +112,7 @@ func (f *fetch) entries(ctx context.Context) (list []entry, err error) {
 	}
 	list, err = f.readEntries(out)
 	if err != nil {
-		cancel() // git lists on otherwise
+		cancel() // otherwise git continues listing
 	}
 	ended := cmd.Wait()
 	switch {
@@ -126,7 +126,7 @@ func (f *fetch) entries(ctx context.Context) (list []entry, err error) {
 	return list, nil
 }
 
-// readEntries reads what git lists, each with a zero at its end.
+// readEntries reads the zero-terminated entries that git lists.
 func (f *fetch) readEntries(from io.Reader) (list []entry, err error) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 64<<10), maxEntry)
@@ -158,7 +158,7 @@ func (f *fetch) readEntries(from io.Reader) (list []entry, err error) {
 	return list, lines.Err()
 }
 
-// untilZero splits what it reads at zeros.
+// untilZero is a split function for zero-terminated entries.
 func untilZero(data []byte, last bool) (advance int, token []byte, err error) {
 	if at := bytes.IndexByte(data, 0); at >= 0 {
 		return at + 1, data[:at], nil
@@ -169,7 +169,7 @@ func untilZero(data []byte, last bool) (advance int, token []byte, err error) {
 	return 0, nil, nil
 }
 
-// readEntry reads one, as "100644 blob ID SIZE<tab>name"; ok is false of what is none.
+// readEntry parses an entry, as "100644 blob ID SIZE<tab>name". ok is false if it has another form.
 func readEntry(line string) (e entry, ok bool, err error) {
 	facts, name, ok := strings.Cut(line, "\t")
 	words := strings.Fields(facts)
@@ -192,7 +192,7 @@ type writer struct {
 	out   *bufio.Reader // of cat-file
 	in    io.Writer
 	links []entry
-	left  []string // names that are not on the disk
+	left  []string // names of omitted files
 }
 
 func (w *writer) write(ctx context.Context, entries []entry) error {
@@ -213,7 +213,7 @@ func (w *writer) write(ctx context.Context, entries []entry) error {
 	return errors.Join(err, in.Close(), discardError(err, cmd.Wait()))
 }
 
-// discardError drops what follows from an error that came before.
+// discardError returns after, unless it follows from an earlier error.
 func discardError(before, after error) error {
 	if before == nil {
 		return after
@@ -232,7 +232,7 @@ func (w *writer) writeAll(ctx context.Context, entries []entry) error {
 		case e.mode == "160000":
 			w.leave(e, "it is a submodule, which is not fetched")
 		case e.mode == "120000":
-			w.links = append(w.links, e) // once all files are there, so that none is written through a link
+			w.links = append(w.links, e) // after all files, so that none is written through a link
 		case e.mode != "100644" && e.mode != "100755" && e.mode != "100664":
 			w.leave(e, "it is no file")
 		case e.size > maxFile:
@@ -251,10 +251,10 @@ func (w *writer) writeAll(ctx context.Context, entries []entry) error {
 	return w.dropClimbing()
 }
 
-// dropClimbing removes the links that leave the checkout by way of other links, which only
-// shows once all are there.
+// dropClimbing removes links that leave the checkout through other links. This can be detected only
+// when all links exist.
 func (w *writer) dropClimbing() error {
-	for climbs := true; climbs; { // one that goes may have been another's way
+	for climbs := true; climbs; { // a removed link may have been part of the path of another one
 		climbs = false
 		w.links = slices.DeleteFunc(w.links, func(e entry) bool {
 			_, err := w.root.Stat(filepath.FromSlash(e.name))
@@ -271,8 +271,8 @@ func (w *writer) dropClimbing() error {
 	return nil
 }
 
-// safePath reports whether a name stays in the checkout, and out of git's own folder,
-// however the disk folds its letters.
+// safePath reports whether a name is within the checkout and outside of the .git directory, also on
+// file systems that ignore case.
 func safePath(name string) bool {
 	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\x00\\") ||
 		path.Clean(name) != name {
@@ -293,7 +293,7 @@ func (w *writer) leave(e entry, why string) {
 	}
 }
 
-// blob begins to read a file from git; its bytes and a line end follow.
+// blob starts to read a file from git. Its content and a newline follow.
 func (w *writer) blob(e entry) error {
 	if _, err := io.WriteString(w.in, e.id+"\n"); err != nil {
 		return err
@@ -334,7 +334,7 @@ func (w *writer) file(e entry) error {
 	return err
 }
 
-// link makes a link that stays in the checkout; any other is left out.
+// link creates a link that stays in the checkout; others are omitted.
 func (w *writer) link(e entry) error {
 	if err := w.blob(e); err != nil {
 		return err
@@ -363,8 +363,8 @@ func (w *writer) link(e entry) error {
 	return nil
 }
 
-// linkStays reports whether a link leads to a place in the checkout by its text alone; see
-// dropClimbing for those that lead over another one.
+// linkStays reports whether the text of a link leads to a path in the checkout; see dropClimbing
+// for those that lead through another link.
 func linkStays(name, to string) bool {
 	if to == "" || path.IsAbs(to) || strings.ContainsAny(to, "\x00\\") {
 		return false
@@ -378,7 +378,7 @@ func linkStays(name, to string) bool {
 	return at == "." || safePath(at)
 }
 
-// leaveOut has git not take the files that were left out for deleted ones.
+// leaveOut prevents git from treating the omitted files as deleted.
 func (w *writer) leaveOut(ctx context.Context, src string) error {
 	if n := len(w.left); n > 0 {
 		if n > maxTold {

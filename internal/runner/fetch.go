@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// fetch brings what a run is about onto the disk.
+// fetch fetches the repository of a run.
 type fetch struct {
 	*Runner
 	run  *api.LeasedRun
@@ -24,25 +24,25 @@ type fetch struct {
 	tell *teller
 
 	repository string // bare, in the cache
-	ref        string // in full
+	ref        string // full ref
 	commit     string
-	base       string // commit that a diff is compared with
+	base       string // commit to compare a diff scan with
 }
 
-// local calls git on what is on the disk.
+// local returns a git without access to a remote.
 func (f *fetch) local(dir string) git {
 	return git{dir: dir, home: filepath.Join(f.dir, "home"), path: f.Path, memory: f.Limits.Memory, hide: f.tell.hide}
 }
 
-// lister calls git for a list of all files.
+// lister returns a git whose output may list all files.
 func (f *fetch) lister() git {
 	g := f.local(f.repository)
 	g.room = maxListed
 	return g
 }
 
-// fetch fetches the commits, their trees and the files of the ones under test into the
-// cache. The credential is in memory, of this process and of git's, and never on the disk.
+// fetch fetches the commits, their trees and the files under test into the cache. The credential is
+// only in the memory of this process and of git, never on disk.
 func (f *fetch) fetch(ctx context.Context) (err error) {
 	remote, err := f.remote(ctx)
 	if err != nil {
@@ -68,10 +68,10 @@ func (f *fetch) fetch(ctx context.Context) (err error) {
 	return explained(f.fetchFiles(ctx, g))
 }
 
-// schemes are what a repository may be fetched with.
+// schemes contains the allowed schemes of clone URLs.
 var schemes = map[string]bool{"https": true, "http": true, "ssh": true}
 
-// remote checks where the repository is, by name and by address, and what is shown there.
+// remote validates the clone URL, resolves the host and selects the credential.
 func (f *fetch) remote(ctx context.Context) (*remote, error) {
 	u, err := url.Parse(f.run.CloneURL)
 	switch {
@@ -100,17 +100,17 @@ func (f *fetch) remote(ctx context.Context) (*remote, error) {
 	return r, nil
 }
 
-// shown is an address without what may be secret in it.
+// shown returns a URL without parts that may be secret.
 func shown(u *url.URL) string {
 	c := *u
 	c.User, c.RawQuery, c.Fragment = nil, "", ""
 	return c.String()
 }
 
-// openCache finds the bare repository of the address, or makes it.
+// openCache opens the bare repository of the URL, or creates it.
 func (f *fetch) openCache(ctx context.Context, r *remote) error {
 	name := shown(r.url)
-	if r.url.Scheme == "ssh" && r.url.User != nil { // whose home a path may be in
+	if r.url.Scheme == "ssh" && r.url.User != nil { // a path may be in the home directory of the user
 		name = r.url.User.Username() + "@" + name
 	}
 	sum := sha256.Sum256([]byte(name))
@@ -133,7 +133,7 @@ func (f *fetch) openCache(ctx context.Context, r *remote) error {
 	return f.configure(ctx, r)
 }
 
-// reopen makes a repository in the cache ready for a run.
+// reopen prepares a cached repository for a run.
 func (f *fetch) reopen(ctx context.Context, r *remote) error {
 	if err := removeLeftovers(f.repository); err != nil {
 		return err
@@ -144,9 +144,9 @@ func (f *fetch) reopen(ctx context.Context, r *remote) error {
 	return f.configure(ctx, r)
 }
 
-// removeLeftovers removes what a git that was killed left in a repository: locks that no
-// git after it gets past, and packs that it had begun. Nobody else works there, since the
-// runner holds the lock of its folder and makes one run at a time.
+// removeLeftovers removes the lock files and temporary packs of a killed git, which would block
+// later calls. There is no concurrent access: the runner locks its directory and executes one run
+// at a time.
 func removeLeftovers(repository string) error {
 	return filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -161,7 +161,7 @@ func removeLeftovers(repository string) error {
 	})
 }
 
-// configure says where the repository comes from: whatever stood in its settings goes.
+// configure sets the remote of the repository and replaces its earlier settings.
 func (f *fetch) configure(ctx context.Context, r *remote) error {
 	if err := os.Remove(filepath.Join(f.repository, "shallow")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -180,7 +180,7 @@ func (f *fetch) configure(ctx context.Context, r *remote) error {
 	return nil
 }
 
-// Names under which a run's commits are kept from being forgotten while it lasts.
+// Refs that protect a run's commits from garbage collection.
 const (
 	headName = "refs/runs/head"
 	baseName = "refs/runs/base"
@@ -188,7 +188,7 @@ const (
 
 var symref = regexp.MustCompile(`(?m)^ref: (refs/heads/\S+)\tHEAD$`)
 
-// resolve finds out which commits are under test, and fetches them with their trees.
+// resolve determines the commits under test and fetches them with their trees.
 func (f *fetch) resolve(ctx context.Context, g git) error {
 	if f.ref = f.run.Ref; f.ref == "" {
 		told, err := g.run(ctx, "ls-remote", "--symref", "origin", "HEAD")
@@ -237,8 +237,9 @@ func (f *fetch) resolve(ctx context.Context, g git) error {
 	return nil
 }
 
-// gone is why a commit by its id could not be fetched: most hosts say that it is not
-// theirs; some have no such words, and what else may have gone wrong is told as it is.
+// gone returns the reason why a commit could not be fetched by its id. Most hosts report that they
+// do not have it. Known transient errors are returned unchanged; other errors of git mean that the
+// commit is gone.
 func gone(err error, commit string) error {
 	if f, is := errors.AsType[*failure](explained(err)); is && f.class == "transient" &&
 		!strings.HasPrefix(f.reason, unknownFault) {
@@ -258,9 +259,9 @@ func fullName(ref string) string {
 	return "refs/heads/" + ref
 }
 
-// wholeHistory asks for commits of any depth, which is what git does anyway. With it, git refuses
-// hosts of plain files ("dumb" HTTP) at once. Without it, git fetches each object that is missing
-// in a partial clone by another git, which does the same, without end.
+// wholeHistory requests commits of any depth, which is the default of git. With it, git rejects
+// hosts of plain files ("dumb" HTTP) immediately. Without it, git fetches each missing object of a
+// partial clone with another git, which does the same, without end.
 const wholeHistory = "--depth=2147483647"
 
 func (f *fetch) fetchCommits(ctx context.Context, g git, specs ...string) error {
@@ -271,7 +272,7 @@ func (f *fetch) fetchCommits(ctx context.Context, g git, specs ...string) error 
 	return err
 }
 
-// fetchFiles fetches the files of the commits under test that are not there, in one go.
+// fetchFiles fetches the missing files of the commits under test in one request.
 func (f *fetch) fetchFiles(ctx context.Context, g git) error {
 	args := []string{
 		"rev-list", "--objects", "--no-object-names", "--missing=print", "--end-of-options", f.commit + "^{tree}",
@@ -305,7 +306,7 @@ func (f *fetch) fetchFiles(ctx context.Context, g git) error {
 	return err
 }
 
-// meanings tell what git's words come to, for people. The first that fits counts.
+// meanings maps messages of git to a class and a reason for users. The first match applies.
 var meanings = []struct {
 	words  *regexp.Regexp
 	class  string
@@ -351,10 +352,10 @@ var meanings = []struct {
 	},
 }
 
-// unknownFault begins the reason of what git's words do not tell.
+// unknownFault is the prefix of the reason for unknown messages of git.
 const unknownFault = "git could not fetch the repository: "
 
-// explained tells what git's words come to.
+// explained converts an error of git to a failure with a class and a reason.
 func explained(err error) error {
 	var said *gitError
 	if !errors.As(err, &said) {

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// settings are what git is told whatever a repository says: it runs no hook, no filter and
-// no helper, fetches no submodule, and follows no redirect to where no credential belongs.
+// settings override those of a repository. With them, git runs no hooks, filters or helpers,
+// fetches no submodules, and follows no redirects, which could disclose the credential.
 var settings = [][2]string{
 	{"core.hooksPath", os.DevNull},
 	{"core.fsmonitor", "false"},
@@ -36,7 +36,7 @@ var settings = [][2]string{
 	{"maintenance.auto", "false"},
 	{"init.defaultBranch", "main"},
 	{"advice.detachedHead", "false"},
-	// What git keeps in memory, and how much of its packs it maps at once.
+	// Limits of memory use and of mapped packs.
 	{"core.packedGitLimit", "256m"},
 	{"core.packedGitWindowSize", "32m"},
 	{"core.deltaBaseCacheLimit", "64m"},
@@ -44,39 +44,39 @@ var settings = [][2]string{
 	{"pack.threads", "2"},
 }
 
-// git runs git in a folder. Without a remote it reaches nothing beyond the disk.
+// git runs git in a directory. Without a remote it has no network access.
 type git struct {
 	dir    string
 	home   string
 	path   string // PATH
-	memory int64  // bytes of addresses that it, and each program that it starts, may have
+	memory int64  // limit of the address space of each process, in bytes
 	remote *remote
 	stdin  io.Reader
-	room   int // bytes of its answer; 0 for those of a short one
+	room   int // maximum output in bytes; 0 for the default
 	hide   hider
 }
 
-// remote is what git may reach, and shows there.
+// remote is what git may connect to, with the credential.
 type remote struct {
 	url        *url.URL
-	address    netip.Addr // of the host; the zero one leaves it to git to find
-	username   string     // of git over HTTPS
-	password   string     // empty: none is shown
-	sshAgent   string     // socket of an agent that has the key; empty: none
-	knownHosts string     // file
+	address    netip.Addr // of the host; zero: git resolves it
+	username   string     // for HTTPS
+	password   string     // empty: none
+	sshAgent   string     // socket of an agent with the key; empty: none
+	knownHosts string     // file name
 }
 
-// killWait is how long a process that was killed may keep its pipes.
+// killWait is the time after which the pipes of a killed process are closed.
 const killWait = 5 * time.Second
 
-// leastMemory is what git needs to begin at all, with the libraries that it is linked with.
+// leastMemory is the minimum address space of git, including its libraries.
 const leastMemory = 1 << 30
 
-// limited is a shell that starts git with a bound of its memory, in KiB: trees that unfold
-// without end are small on the wire.
+// limited is a shell command that starts git with an address space limit in KiB: trees that expand
+// without end are small during the transfer.
 const limited = `ulimit -v "$0" 2>/dev/null; exec git "$@"`
 
-// command makes a call of git.
+// command returns a command that runs git.
 func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 	most := strconv.FormatInt(max(g.memory, leastMemory)>>10, 10)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limited, most}, args...)...)
@@ -127,12 +127,12 @@ func (g git) env() []string {
 	return env
 }
 
-// port is where the host answers.
+// port returns the port of the host.
 func (r *remote) port() string {
 	return cmp.Or(r.url.Port(), map[string]string{"https": "443", "http": "80", "ssh": "22"}[r.url.Scheme])
 }
 
-// literal is an address as it stands before a port.
+// literal formats an address for use before a port.
 func literal(a netip.Addr) string {
 	if a.Is6() {
 		return "[" + a.String() + "]"
@@ -140,8 +140,8 @@ func literal(a netip.Addr) string {
 	return a.String()
 }
 
-// sshCommand is ssh with the key of the agent alone, to a host whose key is known, at the
-// address that was found to be allowed.
+// sshCommand returns an ssh command that uses only the key of the agent, verifies the host key, and
+// connects to the validated address.
 func (r *remote) sshCommand() string {
 	options := []string{
 		"BatchMode=yes", "ConnectTimeout=20", "StrictHostKeyChecking=yes", "ClearAllForwardings=yes",
@@ -162,19 +162,18 @@ func (r *remote) sshCommand() string {
 	return strings.Join(words, " ")
 }
 
-// quoted is a text as one word of a shell.
+// quoted quotes a text as one word of a shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// gitError is why git did not do it, in its own words, without what must not be told: they
-// may be cut anywhere.
+// gitError contains the error output of git, without secrets. It may be truncated.
 type gitError struct{ text string }
 
 func (e *gitError) Error() string { return e.text }
 
-// maxListed bounds a list of all files of a commit, in bytes.
+// maxListed limits a list of all files of a commit, in bytes.
 const maxListed = 512 << 20
 
-// run calls git and returns what it prints.
+// run runs git and returns its output.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
 	cmd := g.command(ctx, args...)
 	var out, said bounded
@@ -195,14 +194,14 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// bounded keeps the first bytes that are written to it.
+// bounded stores the first bytes written to it.
 type bounded struct {
 	bytes.Buffer
 	room int
 }
 
-// fault is what git said, without secrets. Where not all was kept, the last one may have been
-// cut.
+// fault returns the output as an error, without secrets. If the output was truncated, a partial
+// secret at its end is removed, too.
 func (b *bounded) fault(h hider) *gitError {
 	if b.room < 0 {
 		return &gitError{strings.TrimSpace(h.begun(b.String()))}

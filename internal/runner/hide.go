@@ -6,19 +6,19 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// hider takes out of texts what a run must not tell: its token, and what it fetches with. It
-// is safe for concurrent use.
+// hider removes secrets from texts: the token of a run and its clone credential. It is safe for
+// concurrent use.
 type hider struct {
 	known   *redact.Known
-	longest int // bytes of the longest that is taken out
+	longest int // bytes of the longest secret
 }
 
-// leastPart is how long a line of a secret of several lines must be to be taken out by
-// itself, in bytes: a shorter one tells little, and is in much that is none.
+// leastPart is the minimum length, in bytes, of a line of a multiline secret that is removed by
+// itself. Shorter lines reveal little and occur in other texts.
 const leastPart = 8
 
-// newHider makes one for secrets; empty ones are none. A log is read line by line, so each
-// line of one that has several, as a key has, is taken out by itself too.
+// newHider returns a hider for the secrets that are not empty. Logs are processed line by line, so
+// each line of a multiline secret, such as a key, is also removed by itself.
 func newHider(secrets ...string) hider {
 	h, all := hider{}, map[string]bool{}
 	note := func(secret string) {
@@ -39,16 +39,16 @@ func newHider(secrets ...string) hider {
 	return h
 }
 
-// clean is a text without them.
+// clean removes the secrets from a text.
 func (h hider) clean(text string) string {
-	if h.known == nil { // the zero one knows none
+	if h.known == nil { // the zero value has no secrets
 		return text
 	}
 	return h.known.Redact(text)
 }
 
-// begun is the beginning of a longer text without them, and without what may be the
-// beginning of one at its end.
+// begun cleans the beginning of a longer text. It also removes a possible beginning of a secret at
+// its end.
 func (h hider) begun(text string) string {
 	text = h.clean(text)
 	return text[:max(0, len(text)-max(0, h.longest-1))]

@@ -20,8 +20,8 @@ func tellerOf(secrets api.CloneCredential) *teller {
 	return newTeller(nil, &api.LeasedRun{Token: secretToken, Credential: &secrets, Limits: api.LeasedRunLimits{LogBytes: 1 << 20}})
 }
 
-// TestSecretsAreHiddenWhereverALineIsCut: at each place of a long line, by what a program
-// writes and by what the runner says.
+// TestSecretsAreHiddenWhereverALineIsCut checks each offset in a long line, in messages of the
+// runner and in the output of programs.
 func TestSecretsAreHiddenWhereverALineIsCut(t *testing.T) {
 	for before := maxLine - 2*len(secretToken); before < maxLine+2*len(secretToken); before++ {
 		text := strings.Repeat("x", before) + secretToken + strings.Repeat("y", 3*maxLine)
@@ -42,8 +42,8 @@ func TestSecretsAreHiddenWhereverALineIsCut(t *testing.T) {
 	}
 }
 
-// TestManySecretsInALongLineAreHidden: what is taken out makes it shorter, so that more of it
-// comes to be within the bound.
+// TestManySecretsInALongLineAreHidden checks lines that removed secrets make shorter, so that more
+// of their text is within the limit.
 func TestManySecretsInALongLineAreHidden(t *testing.T) {
 	for shift := range len(secretToken) {
 		tell := tellerOf(api.CloneCredential{})
@@ -54,7 +54,8 @@ func TestManySecretsInALongLineAreHidden(t *testing.T) {
 	}
 }
 
-// TestSecretsOfSeveralLinesAreHidden each line by itself, as a log has them.
+// TestSecretsOfSeveralLinesAreHidden checks that each line is hidden by itself, as logs contain
+// them.
 func TestSecretsOfSeveralLinesAreHidden(t *testing.T) {
 	tell := tellerOf(api.CloneCredential{Password: "b3Blbn", SSHKey: secretKey})
 	tell.lines(strings.NewReader("reading the key\n" + secretKey + fmt.Sprintf("%q\n", secretKey) + "  indented: " + strings.Split(secretKey, "\n")[2] + "!\n"))
@@ -71,7 +72,8 @@ func TestSecretsOfSeveralLinesAreHidden(t *testing.T) {
 	}
 }
 
-// TestNothingIsHiddenWithoutSecrets where an empty one would be everywhere.
+// TestNothingIsHiddenWithoutSecrets checks that empty secrets are ignored: they would match
+// everywhere.
 func TestNothingIsHiddenWithoutSecrets(t *testing.T) {
 	h := newHider("", " \n")
 	if got := h.clean("a b"); got != "a b" || h.begun("a b") != "a b" {
@@ -79,7 +81,7 @@ func TestNothingIsHiddenWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestGitsWordsAreCutWithoutSecrets, wherever the cut falls: a part of one is not told.
+// TestGitsWordsAreCutWithoutSecrets checks that truncated output of git contains no partial secret.
 func TestGitsWordsAreCutWithoutSecrets(t *testing.T) {
 	const secret = "glpat-0123456789abcdef"
 	for name, said := range map[string]string{

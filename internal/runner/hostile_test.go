@@ -24,8 +24,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestATreeThatUnfoldsWithoutEndIsRefused: some hundred bytes that name ten thousand
-// million files.
+// TestATreeThatUnfoldsWithoutEndIsRefused checks a tree of some hundred bytes with ten billion
+// files.
 func TestATreeThatUnfoldsWithoutEndIsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	tree := b.tree(item{"100644", "f", b.blob("x")})
@@ -43,7 +43,7 @@ func TestATreeThatUnfoldsWithoutEndIsRefused(t *testing.T) {
 	}
 }
 
-// TestGitHasABoundOfMemory, however much it is told to keep.
+// TestGitHasABoundOfMemory checks that git fails at its memory limit.
 func TestGitHasABoundOfMemory(t *testing.T) {
 	b := newBench(t, nil)
 	g := git{dir: b.dir, home: b.dir, path: os.Getenv("PATH"), stdin: endless{}}
@@ -59,7 +59,7 @@ type endless struct{}
 // Read implements io.Reader.
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// TestLinksThatClimbOverOthersAreLeftOut: each stays in the checkout by its text.
+// TestLinksThatClimbOverOthersAreLeftOut checks links whose text alone stays in the checkout.
 func TestLinksThatClimbOverOthersAreLeftOut(t *testing.T) {
 	b := newBench(t, nil)
 	deep := b.tree(item{"120000", "top", b.blob("../../..")})
@@ -89,7 +89,8 @@ func TestLinksThatClimbOverOthersAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestGitGoesWhereTheCheckAllows, whatever it would find the host's name to be.
+// TestGitGoesWhereTheCheckAllows checks that git connects to the validated address and does not
+// resolve the host itself.
 func TestGitGoesWhereTheCheckAllows(t *testing.T) {
 	asked := ""
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked = r.Host; w.WriteHeader(http.StatusNotFound) }))
@@ -123,8 +124,8 @@ func TestGitGoesWhereTheCheckAllows(t *testing.T) {
 	}
 }
 
-// sshHost serves the bench's repository over SSH to who has a key, and returns the address,
-// what is known of the host, and that key.
+// sshHost serves the repository over SSH. It returns the address, the known hosts, and the client
+// key.
 func sshHost(b *bench) (address, known, key string) {
 	b.Helper()
 	_, hostKey, err := ed25519.GenerateKey(rand.Reader)
@@ -161,7 +162,7 @@ func sshHost(b *bench) (address, known, key string) {
 	return "git.example.invalid:" + port, "[git.example.invalid]:" + port + " " + line, string(pem.EncodeToMemory(block))
 }
 
-// serveGit lets a client fetch one repository, whatever it asks for.
+// serveGit serves fetches of one repository, regardless of the requested path.
 func serveGit(conn net.Conn, config *ssh.ServerConfig, repository string) {
 	server, channels, requests, err := ssh.NewServerConn(conn, config)
 	if err != nil {
@@ -190,7 +191,7 @@ func serveGit(conn net.Conn, config *ssh.ServerConfig, repository string) {
 	}
 }
 
-// TestAKeyIsShownByAnAgent, so that no file has it: what is killed in a fetch leaves none.
+// TestAKeyIsShownByAnAgent checks that the key is in no file, so that a killed fetch leaves none.
 func TestAKeyIsShownByAnAgent(t *testing.T) {
 	if _, err := exec.LookPath("ssh"); err != nil {
 		t.Skip("install ssh")
@@ -243,8 +244,7 @@ func dirNames(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestASecondFetchTellsWhatWentWrong: a commit that is gone is gone, and a host that is
-// busy is busy.
+// TestASecondFetchTellsWhatWentWrong distinguishes a missing commit from a busy host.
 func TestASecondFetchTellsWhatWentWrong(t *testing.T) {
 	for said, want := range map[string]string{
 		"fatal: remote error: upload-pack: not our ref 1111":                  "permanent",
@@ -263,8 +263,8 @@ func TestASecondFetchTellsWhatWentWrong(t *testing.T) {
 	}
 }
 
-// TestACacheOutlivesAGitThatWasKilled: what it left keeps no later run from the repository,
-// and goes.
+// TestACacheOutlivesAGitThatWasKilled checks that files left by a killed git are removed and do not
+// block later runs.
 func TestACacheOutlivesAGitThatWasKilled(t *testing.T) {
 	for name, left := range map[string]string{
 		"settings": "config.lock", "ref": "refs/runs/head.lock", "packed refs": "packed-refs.lock", "shallow": "shallow.lock",
@@ -297,8 +297,8 @@ func TestACacheOutlivesAGitThatWasKilled(t *testing.T) {
 	}
 }
 
-// TestAHostOfPlainFilesIsRefused: over plain files ("dumb" HTTP), git would fetch each object that
-// a partial clone lacks by another git, which fetches by another one, without end.
+// TestAHostOfPlainFilesIsRefused checks that hosts of plain files ("dumb" HTTP) are rejected.
+// There, git would fetch each missing object of a partial clone with another git, without end.
 func TestAHostOfPlainFilesIsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("x")}, b.plan("")))

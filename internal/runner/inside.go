@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// Inside is what a runner starts in its sandbox: it opens a way to the server, over a
-// socket in a folder, for a program that speaks HTTP with an address, and ends with the
-// program's exit code. environment is called with that address and tells the program's environment.
+// Inside runs in the sandbox of a runner. It forwards connections from a local port to the socket
+// of the runner, starts the program, and returns its exit code. The argument environment returns
+// the program's environment for the URL of that port.
 func Inside(
 	ctx context.Context, socket string, program []string, environment func(url string) []string, out, said io.Writer,
 ) (code int, err error) {
@@ -38,7 +38,7 @@ func Inside(
 	return cmd.ProcessState.ExitCode(), err
 }
 
-// forward gives each connection one to the socket.
+// forward connects each accepted connection to the socket.
 func forward(ctx context.Context, listener net.Listener, socket string) {
 	for {
 		in, err := listener.Accept()
@@ -55,7 +55,7 @@ func forward(ctx context.Context, listener net.Listener, socket string) {
 			defer func() { _ = out.Close() }()
 			var both sync.WaitGroup
 			both.Go(func() {
-				_, _ = io.Copy(out, in) // a connection that breaks ends both
+				_, _ = io.Copy(out, in) // a broken connection ends both directions
 				if c, ok := out.(*net.UnixConn); ok {
 					_ = c.CloseWrite()
 				}

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// keyAgent shows the key of a connection to ssh, so that it is in no file: what is killed in
-// a fetch leaves none behind.
+// keyAgent provides the key of a connection to ssh without a file, so that a killed fetch leaves no
+// key behind.
 type keyAgent struct {
 	listener net.Listener
 	serving  sync.WaitGroup
 }
 
-// keyAgent serves the key of the run's credential while a fetch lasts, and writes what
-// ssh knows the host by. Where there is no key it serves none.
+// keyAgent starts an agent for the key of the run's credential and writes the known hosts file.
+// Without a key it starts no agent.
 func (f *fetch) keyAgent(ctx context.Context, r *remote) (*keyAgent, error) {
 	c := f.run.Credential
 	if r.url.Scheme != "ssh" || c == nil || c.SSHKey == "" {
@@ -58,7 +58,7 @@ func (f *fetch) keyAgent(ctx context.Context, r *remote) (*keyAgent, error) {
 	return a, nil
 }
 
-// close ends the serving; ssh has ended by then.
+// close stops the agent. ssh must have ended.
 func (a *keyAgent) close() error {
 	if a.listener == nil {
 		return nil

@@ -14,22 +14,23 @@ import (
 	"syscall"
 )
 
-// ownGroup has the end of a context end a command and all that it started.
+// ownGroup starts a command in its own process group. Canceling its context kills the command and
+// all of its descendants.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		for pid := range descendants(cmd.Process.Pid) {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+			_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have ended
 		}
 		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	}
 }
 
-// killGroup ends what a process that has ended left in its group.
-func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) } // mostly there is none
+// killGroup kills the remaining processes in the group of an ended process.
+func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) } // usually there are none
 
-// lockDir holds a folder until release is called or the process ends, or says that another
-// runner does.
+// lockDir locks a directory until release is called or the process ends. It fails if another runner
+// has the lock.
 func lockDir(dir string) (release func() error, err error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -41,12 +42,12 @@ func lockDir(dir string) (release func() error, err error) {
 	return file.Close, nil
 }
 
-// descendants are the processes that one has started, and itself, with the bytes of memory
-// that each takes. Where there is no /proc it knows of none but the one.
+// descendants returns a process and its descendants with their resident memory in bytes. Without
+// /proc it returns the process only.
 func descendants(pid int) map[int]int64 {
 	children := map[int][]int{}
 	memory := map[int]int64{}
-	entries, _ := os.ReadDir("/proc") // elsewhere there is none
+	entries, _ := os.ReadDir("/proc") // exists on Linux only
 	for _, e := range entries {
 		id, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -57,11 +58,11 @@ func descendants(pid int) map[int]int64 {
 		if err != nil || at < 0 {
 			continue
 		}
-		words := strings.Fields(string(text[at+1:])) // state, parent, …; the resident pages are the 22nd
+		words := strings.Fields(string(text[at+1:])) // state, parent, …; the 22nd field is the number of resident pages
 		if len(words) < 22 {
 			continue
 		}
-		parent, _ := strconv.Atoi(words[1]) // a number by the kernel's word
+		parent, _ := strconv.Atoi(words[1]) // always a number
 		pages, _ := strconv.ParseInt(words[21], 10, 64)
 		children[parent] = append(children[parent], id)
 		memory[id] = pages * int64(os.Getpagesize())
@@ -78,7 +79,7 @@ func descendants(pid int) map[int]int64 {
 	return all
 }
 
-// bound sets the bounds that a process keeps for all that it starts.
+// bound sets resource limits that apply to the process and its children.
 func bound() error {
 	for resource, most := range map[int]uint64{
 		syscall.RLIMIT_CORE:   0,
@@ -97,8 +98,8 @@ func bound() error {
 	return nil
 }
 
-// Bounds of what a scanner does.
+// Resource limits of a scanner.
 const (
-	maxScanFile = 4 << 30 // bytes of a file that it writes
-	maxScanOpen = 4096    // files
+	maxScanFile = 4 << 30 // bytes of a written file
+	maxScanOpen = 4096    // open files
 )

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// proxy is the scanner's only way out: to the server, with the run's token, which the
-// scanner itself never sees.
+// proxy is the scanner's only network access. It forwards requests to the server with the run's
+// token, which the scanner does not have.
 type proxy struct {
 	scan   *scan
-	key    string // what the scanner shows instead
+	key    string // token of the scanner for the proxy
 	server *http.Server
 	socket string
 	done   chan struct{}
 }
 
-// startProxy listens on a socket in a folder of the run.
+// startProxy listens on a socket in the run's directory.
 func (s *scan) startProxy(ctx context.Context, key string) (*proxy, error) {
 	p := &proxy{scan: s, key: key, socket: filepath.Join(s.dir, "way", "s"), done: make(chan struct{})}
 	listener, err := new(net.ListenConfig).Listen(ctx, "unix", p.socket)

@@ -1,10 +1,6 @@
-// Package runner makes managed runs: it asks a server for one, fetches the repository,
-// checks it out, has it scanned and says how that went.
-//
-// Its border: it knows the wire (api) and git, and is handed the program that scans. What
-// is under test is hostile. Nothing of it is run here: git is told to run nothing that a
-// repository names, files are written by this package and not by git, and the scanner runs
-// where it sees the checkout and nothing else.
+// Package runner executes managed runs: it leases a run from the server, fetches and checks out the
+// repository, starts the scanner, and reports the outcome. The repository is untrusted: no code
+// from it runs outside of the scanner's sandbox, and git is not used to write files.
 package runner
 
 import (
@@ -23,11 +19,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Config is what a runner is made of.
+// Config contains the settings and dependencies of a runner.
 type Config struct {
-	// Client asks the server for runs.
+	// Client leases runs from the server.
 	Client *api.Client
-	// Server is where scans are uploaded, by Transport; nil takes http.DefaultTransport.
+	// Server receives the uploads of scans through Transport; nil means http.DefaultTransport.
 	Server    *url.URL
 	Transport http.RoundTripper
 
@@ -35,58 +31,59 @@ type Config struct {
 	Labels  []string
 	Version string
 
-	// Dir holds the cache of repositories and the folders of runs. No other runner may
-	// work in it.
+	// Dir contains the cache of repositories and the directories of runs. Each runner requires its
+	// own.
 	Dir string
-	// Program is this program, which scans and is its own way out of the sandbox.
+	// Program is the path of this executable. It is the scan command and the helper in the sandbox.
 	Program string
-	// Path is where git and bubblewrap are looked for, as in the variable PATH.
+	// Path is the search path for git and bubblewrap, like PATH.
 	Path string
-	// Semgrep is the scanner; empty scans lockfiles alone.
+	// Semgrep is the path of the scanner. If empty, only lockfiles are scanned.
 	Semgrep string
-	// Isolation says how scanners are kept in.
+	// Isolation selects the isolation of scanners.
 	Isolation Isolation
-	// Resolve finds the address that a host may be fetched from, which git is held to:
-	// model.ErrUnavailable where another try may help, any other error where none is
-	// allowed. Nil leaves it to git.
+	// Resolve returns the address from which a host may be fetched; git connects to it. The error
+	// is model.ErrUnavailable if a retry may help, and another error if no address is allowed. If
+	// nil, git resolves the host.
 	Resolve func(ctx context.Context, host string) (netip.Addr, error)
-	// Local lets repositories be folders of this machine, as file:///srv/x.git.
+	// Local allows repositories in local directories, as file:///srv/x.git.
 	Local bool
 
 	Limits Limits
 	Logger *slog.Logger
 }
 
-// Limits bound one run.
+// Limits are the limits of one run.
 type Limits struct {
-	Memory int64 // bytes that the scanner and what it starts may take together
-	Disk   int64 // bytes that a checkout, and what scanning it leaves, may take
-	Cache  int64 // bytes of repositories that are kept for the next runs
-	Files  int   // of a checkout
-	// Processes is how many the scanner may have at a time.
+	Memory int64 // bytes for the scanner and its child processes
+	Disk   int64 // bytes for a checkout and the files that scanning adds
+	Cache  int64 // bytes of cached repositories
+	Files  int   // number of files in a checkout
+	// Processes is the maximum number of concurrent processes of the scanner.
 	Processes int
 }
 
-// DefaultLimits are those of a runner that is told none.
+// DefaultLimits returns the limits of a runner without configured limits.
 func DefaultLimits() Limits {
 	return Limits{Memory: 4 << 30, Disk: 8 << 30, Cache: 20 << 30, Files: 500_000, Processes: 1024}
 }
 
-// Runner makes runs, one at a time.
+// Runner executes runs, one at a time.
 type Runner struct {
 	Config
 	sandbox  sandbox
-	unlock   func() error // of Dir; kept here, the lock lasts as long as the runner
-	onResult func([]byte) // hears what a scan wrote; nil but in tests
+	unlock   func() error // of Dir; stored here, the lock lasts as long as the runner
+	onResult func([]byte) // receives the result of a scan; only for tests
 }
 
-// Waits of the loop.
+// Timeouts of the loop.
 const (
 	leaseWait = 25              // seconds, in one call
-	errorWait = 5 * time.Second // after a call that failed
+	errorWait = 5 * time.Second // after a failed call
 )
 
-// New makes a runner. What a runner before it left in the folder goes, but for its cache.
+// New creates a runner. It removes leftovers of an earlier runner in the directory, except the
+// cache.
 func New(ctx context.Context, c Config) (*Runner, error) {
 	var err error
 	if c.Dir, err = filepath.Abs(c.Dir); err != nil {
@@ -105,7 +102,7 @@ func New(ctx context.Context, c Config) (*Runner, error) {
 	return r, nil
 }
 
-// prepare empties the folder of runs, and finds out how scanners are kept in.
+// prepare clears the directory of runs and selects the sandbox.
 func (r *Runner) prepare(ctx context.Context) (err error) {
 	if err := removeAll(r.runsDir()); err != nil {
 		return err
@@ -117,18 +114,17 @@ func (r *Runner) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// Close leaves the folder to another runner. Nothing may be under way.
+// Close releases the directory. No run may be active.
 func (r *Runner) Close() error { return r.unlock() }
 
-// Forget removes the repositories that are kept for the next runs, and what a run left.
-// Nothing may be under way.
+// Forget removes the cached repositories and the leftovers of runs. No run may be active.
 func (r *Runner) Forget() error {
 	return errors.Join(removeAll(r.cacheDir()), removeAll(r.runsDir()), os.Mkdir(r.cacheDir(), 0o700),
 		os.Mkdir(r.runsDir(), 0o700))
 }
 
-// Remove removes the folder of a runner that is no more, with all repositories in it. It is an
-// error where a runner works there.
+// Remove deletes the directory of a former runner, including its repositories. It fails if a runner
+// uses the directory.
 func Remove(dir string) error {
 	unlock, err := lockDir(dir)
 	if err != nil {
@@ -137,21 +133,21 @@ func Remove(dir string) error {
 	return errors.Join(removeAll(dir), unlock())
 }
 
-// Isolates reports whether scanners are kept from the network and the rest of the disk.
+// Isolates reports whether scanners have no access to the network and to other files.
 func (r *Runner) Isolates() bool { return r.sandbox.isolates() }
 
-// IsolatedBy says for people how scanners are kept in.
+// IsolatedBy describes the isolation of scanners for display.
 func (r *Runner) IsolatedBy() string { return r.sandbox.String() }
 
 func (r *Runner) cacheDir() string { return filepath.Join(r.Dir, "cache") }
 func (r *Runner) runsDir() string  { return filepath.Join(r.Dir, "runs") }
 
-// ErrToken means that the server takes the runner's token no more: it was revoked, has
-// expired, or went with its deployment.
+// ErrToken means that the server rejects the runner's token: it was revoked, has expired, or its
+// deployment was deleted.
 var ErrToken = errors.New("the server takes this token no more")
 
-// Run makes runs until the context ends; the one under way is told to be lost then. A token that
-// is taken no more is ErrToken.
+// Run executes runs until the context is canceled. It then reports the active run as failed. It
+// returns ErrToken if the token is rejected.
 func (r *Runner) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		worked, err := r.RunOne(ctx, leaseWait)
@@ -184,7 +180,7 @@ func Refused(err error) error {
 	return nil
 }
 
-// RunOne takes a run, waiting some seconds for one, and makes it. worked is false where
+// RunOne leases a run, waiting for one up to the given seconds, and executes it. worked is false if
 // there was none.
 func (r *Runner) RunOne(ctx context.Context, seconds int) (worked bool, err error) {
 	leased, err := r.Client.LeaseRun(ctx, api.LeaseRunRequest{
@@ -208,13 +204,13 @@ func (r *Runner) RunOne(ctx context.Context, seconds int) (worked bool, err erro
 	return true, err
 }
 
-// errTime is the cause of a context whose run took too long.
+// errTime is the cause of a context whose run exceeded its time limit.
 var errTime = errors.New("the run took longer than it may")
 
-// finishWithin bounds how long a runner that stops tells of its run.
+// finishWithin is the time a stopping runner has to report the outcome of its run.
 const finishWithin = 10 * time.Second
 
-// make makes one run and tells how it ended.
+// make executes one run and reports the outcome.
 func (r *Runner) make(parent context.Context, leased *api.LeasedRun) (end api.FinishRunRequest, err error) {
 	ctx, cancel := context.WithTimeoutCause(parent, time.Duration(leased.Limits.Seconds)*time.Second, errTime)
 	defer cancel()
@@ -242,7 +238,7 @@ func (r *Runner) make(parent context.Context, leased *api.LeasedRun) (end api.Fi
 	})
 }
 
-// outcome puts how the work ended into the words of the protocol.
+// outcome converts the result of a run to a request of the protocol.
 func outcome(parent, ctx context.Context, err error) api.FinishRunRequest {
 	var f *failure
 	switch {
@@ -258,7 +254,7 @@ func outcome(parent, ctx context.Context, err error) api.FinishRunRequest {
 	return api.FinishRunRequest{State: "failed", Failure: "transient", Reason: "the runner had trouble: " + err.Error()}
 }
 
-// failure is an end with its class and a reason for people.
+// failure is an error with a class and a reason for users.
 type failure struct{ class, reason string }
 
 func (f *failure) Error() string { return f.reason }
@@ -271,7 +267,7 @@ func transient(format string, args ...any) error {
 	return &failure{"transient", fmt.Sprintf(format, args...)}
 }
 
-// work fetches, checks out and scans, in a folder that is gone afterwards.
+// work fetches, checks out and scans in a temporary directory.
 func (r *Runner) work(ctx context.Context, leased *api.LeasedRun, tell *teller) (scanID string, err error) {
 	dir, err := os.MkdirTemp(r.runsDir(), "run-*")
 	if err != nil {
@@ -291,7 +287,7 @@ func (r *Runner) work(ctx context.Context, leased *api.LeasedRun, tell *teller) 
 	}
 	tell.found(f.ref, f.commit)
 	tell.state("scanning")
-	if err := tell.flushAgain(ctx); err != nil { // the run's token uploads what the run is known to be about
+	if err := tell.flushAgain(ctx); err != nil { // the run's token permits uploads for the reported ref and commit only
 		return "", err
 	}
 	if err := f.checkOut(ctx); err != nil {

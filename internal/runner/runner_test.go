@@ -36,8 +36,8 @@ func TestARunFetchesScansAndUploads(t *testing.T) {
 	})
 }
 
-// TestAHostileRepositoryStaysHarmless tries to run something on the runner, to reach what is
-// beside the checkout, and to learn a credential.
+// TestAHostileRepositoryStaysHarmless checks that a hostile repository cannot run code on the
+// runner, access files outside of the checkout, or read a credential.
 func TestAHostileRepositoryStaysHarmless(t *testing.T) {
 	eachIsolation(t, func(b *bench, isolated bool) {
 		run := "touch " + b.canary + ".ran"
@@ -68,7 +68,7 @@ func TestAHostileRepositoryStaysHarmless(t *testing.T) {
 		)
 		b.commit("refs/heads/$(touch${IFS}x)", tree)
 		end, _ := b.make(func(r *api.LeasedRun) { r.Ref = "refs/heads/$(touch${IFS}x)" })
-		// Git refuses such a tree as a whole; without what it refuses, the rest is scanned.
+		// Git rejects such a tree entirely; without the rejected entries, the rest is scanned.
 		if end.State != "failed" || end.Failure != "permanent" {
 			b.Errorf("a tree with files of git's own: %+v", end)
 		}
@@ -90,7 +90,7 @@ func TestAHostileRepositoryStaysHarmless(t *testing.T) {
 	})
 }
 
-// without is a tree without some of its entries.
+// without returns a tree without some of its entries.
 func (b *bench) without(tree string, names ...string) string {
 	b.Helper()
 	var items []item
@@ -104,7 +104,7 @@ func (b *bench) without(tree string, names ...string) string {
 	return b.tree(items...)
 }
 
-// harmless checks what a scan of hostile code saw and did.
+// harmless checks what a scan of hostile code could access and do.
 func (b *bench) harmless(saw *seen, isolated bool) {
 	b.Helper()
 	for _, file := range []string{b.canary + ".ran", filepath.Join(b.dir, "x")} {
@@ -188,8 +188,8 @@ func TestRunsAreBounded(t *testing.T) {
 	})
 }
 
-// TestAnEndIsToldUntilItIsHeard: a server that does not hear for a moment has nothing
-// scanned once more.
+// TestAnEndIsToldUntilItIsHeard checks that an outcome is retried until the server accepts it, so
+// that a brief outage does not cause another scan.
 func TestAnEndIsToldUntilItIsHeard(t *testing.T) {
 	b := newBench(t, nil)
 	b.commit("refs/heads/main", b.tree(b.plan("")))
@@ -199,7 +199,7 @@ func TestAnEndIsToldUntilItIsHeard(t *testing.T) {
 	}
 }
 
-// TestALostRunStops at once and says nothing more.
+// TestALostRunStops checks that a lost run stops immediately and reports nothing.
 func TestALostRunStops(t *testing.T) {
 	b := newBench(t, nil)
 	b.commit("refs/heads/main", b.tree(b.plan("sleep")))
@@ -214,7 +214,8 @@ func TestALostRunStops(t *testing.T) {
 	}
 }
 
-// TestARunWhoseTokenIsGoneStops at once, as the runner does, which then can forget what it kept.
+// TestARunWhoseTokenIsGoneStops checks that run and runner stop if the token is rejected. The
+// runner can then delete its cache.
 func TestARunWhoseTokenIsGoneStops(t *testing.T) {
 	b := newBench(t, nil)
 	b.commit("refs/heads/main", b.tree(b.plan("sleep")))
@@ -259,7 +260,7 @@ func TestOnlyOneRunnerWorksInAFolder(t *testing.T) {
 	}
 }
 
-// TestARunnerThatCannotBeginLeavesItsFolder to the next try.
+// TestARunnerThatCannotBeginLeavesItsFolder checks that a failed start releases the directory.
 func TestARunnerThatCannotBeginLeavesItsFolder(t *testing.T) {
 	path := os.Getenv("PATH")
 	c := Config{Dir: t.TempDir(), Path: path, Isolation: IsolateAlways}

@@ -12,24 +12,24 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Isolation says how scanners are kept in.
+// Isolation is the isolation mode of scanners.
 type Isolation string
 
-// Ways to keep scanners in.
+// Isolation modes.
 const (
-	IsolateIfPossible Isolation = "auto"     // by bubblewrap, where it works
-	IsolateAlways     Isolation = "required" // by bubblewrap, or not at all
-	IsolateNever      Isolation = "none"     // bounds alone
+	IsolateIfPossible Isolation = "auto"     // bubblewrap if available
+	IsolateAlways     Isolation = "required" // bubblewrap; otherwise the runner fails to start
+	IsolateNever      Isolation = "none"     // resource limits only
 )
 
 // sandbox starts scanners.
 type sandbox struct {
-	bwrap  string   // program; empty: none
-	why    string   // there is none
-	shared []string // folders that scanners need beside the system's, which they may read
+	bwrap  string   // path; empty: none
+	why    string   // reason for no bubblewrap
+	shared []string // additional directories that scanners may read
 }
 
-// newSandbox finds out what works here.
+// newSandbox determines the available isolation.
 func newSandbox(ctx context.Context, c Config) (sandbox, error) {
 	s := sandbox{shared: scannerParts(c.Semgrep)}
 	if c.Isolation == IsolateNever {
@@ -57,7 +57,7 @@ func newSandbox(ctx context.Context, c Config) (sandbox, error) {
 	return s, nil
 }
 
-// String says for people how scanners are kept in.
+// String describes the isolation for display.
 func (s sandbox) String() string {
 	if s.bwrap != "" {
 		return "bubblewrap: no network, the checkout alone"
@@ -65,23 +65,24 @@ func (s sandbox) String() string {
 	return model.NoSandbox + s.why
 }
 
-// isolates reports whether scanners are kept from the network and the rest of the disk.
+// isolates reports whether scanners have no access to the network and to other files.
 func (s sandbox) isolates() bool { return s.bwrap != "" }
 
-// systemPath is where programs are looked for in the sandbox.
+// systemPath is PATH in the sandbox.
 const systemPath = "/usr/local/bin:/usr/bin:/bin"
 
-// systemFolders are those of the machine that a scanner may read: programs and what they
-// are linked with, and nothing of its data.
+// systemFolders contains system directories that a scanner may read: programs and libraries, but no
+// data.
 var systemFolders = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache",
 	"/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/localtime", "/nix/store",
 }
 
-// tmpfsSize bounds what a scanner keeps in memory as files, in bytes, in each of two folders.
+// tmpfsSize is the size limit, in bytes, of each of the two in-memory file systems of a scanner.
 const tmpfsSize = "536870912"
 
-// arguments are those of bubblewrap up to the program: what may be read, and what written.
+// arguments returns the arguments of bubblewrap before the program, with readable and writable
+// directories.
 func (s sandbox) arguments(read, write []string) []string {
 	args := []string{"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "scanner"}
 	for _, folder := range systemFolders {
@@ -98,9 +99,9 @@ func (s sandbox) arguments(read, write []string) []string {
 	return append(args, "--")
 }
 
-// scannerParts are what a scanner is installed in, other than the system's folders: its file,
-// the environment that it is in, and the prefix of the interpreter that the environment names.
-// A folder that merely holds the file is none of them: it may be somebody's home.
+// scannerParts returns the paths of a scanner's installation outside of the system directories: its
+// file, its virtual environment, and the prefix of its interpreter. The directory of the file
+// itself is not included, because it may be a home directory.
 func scannerParts(program string) (list []string) {
 	if program == "" {
 		return nil
@@ -127,7 +128,7 @@ func scannerParts(program string) (list []string) {
 	})
 }
 
-// spellings are a file as it is named, and as it is named without links.
+// spellings returns a path and its target without links.
 func spellings(file string) []string {
 	if target, err := filepath.EvalSymlinks(file); err == nil && target != file {
 		return []string{file, target}
@@ -135,18 +136,18 @@ func spellings(file string) []string {
 	return []string{file}
 }
 
-// holdsPython reports whether an interpreter and its standard library are installed in a folder.
+// holdsPython reports whether a directory contains the standard library of Python.
 func holdsPython(prefix string) bool {
 	return exists(filepath.Join(prefix, "lib", "python3*", "os.py"))
 }
 
-// exists reports whether there is a file that fits a pattern.
+// exists reports whether a file matches a pattern.
 func exists(pattern string) bool {
 	found, err := filepath.Glob(pattern)
 	return err == nil && len(found) > 0
 }
 
-// command makes a call of a program that may read and write some folders.
+// command returns a command for a program that may read and write some directories.
 func (s sandbox) command(ctx context.Context, dir string, env, read, write, program []string) *exec.Cmd {
 	var cmd *exec.Cmd
 	if s.bwrap == "" {
@@ -161,14 +162,14 @@ func (s sandbox) command(ctx context.Context, dir string, env, read, write, prog
 	return cmd
 }
 
-// removeAll removes a folder, also one whose folders nobody may write.
+// removeAll removes a directory, including read-only subdirectories.
 func removeAll(dir string) error {
 	if err := os.RemoveAll(dir); err == nil {
 		return nil
 	}
 	_ = filepath.WalkDir(dir, func(name string, e os.DirEntry, err error) error {
 		if e != nil && e.IsDir() {
-			_ = os.Chmod(name, 0o700) // what cannot be removed then is told below
+			_ = os.Chmod(name, 0o700) // the error is returned below
 		}
 		return nil
 	})

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAScannersHomeIsNotShown: what a scanner is installed in is shown to it, and never the
-// home that its link or file lies in.
+// TestAScannersHomeIsNotShown checks that a scanner can read its installation, but not the home
+// directory that contains its link or file.
 func TestAScannersHomeIsNotShown(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

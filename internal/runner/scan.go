@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// scan has a checkout scanned by what builds run, in a sandbox.
+// scan scans a checkout with the CI command in a sandbox.
 type scan struct {
 	*Runner
 	run     *api.LeasedRun
@@ -25,7 +25,7 @@ type scan struct {
 	tell    *teller
 }
 
-// result is what is read of the document that `redoubt ci` writes.
+// result contains the fields used of the document that `redoubt ci` writes.
 type result struct {
 	Blocked bool     `json:"blocked"`
 	Trouble []string `json:"trouble"`
@@ -35,16 +35,16 @@ type result struct {
 	} `json:"sources"`
 }
 
-// How `redoubt ci` ends.
+// Exit codes of `redoubt ci`.
 const (
 	ciPassed  = 0
 	ciBlocked = 1
 )
 
-// maxResult bounds the document, in bytes.
+// maxResult is the maximum size of the document, in bytes.
 const maxResult = 64 << 20
 
-// scan scans, and returns the newest scan that was uploaded.
+// scan runs the scan and returns the id of the newest uploaded scan.
 func (s *scan) scan(ctx context.Context) (scanID string, err error) {
 	way := filepath.Join(s.dir, "way")
 	if err := os.Mkdir(way, 0o700); err != nil {
@@ -78,7 +78,7 @@ func (s *scan) scan(ctx context.Context) (scanID string, err error) {
 	return r.newest(), nil
 }
 
-// newest is the newest scan that the run brought.
+// newest returns the id of the newest scan that the run uploaded.
 func (r result) newest() (id string) {
 	for _, source := range r.Sources {
 		if len(source.ScanID) > len(id) || len(source.ScanID) == len(id) && source.ScanID > id {
@@ -88,7 +88,7 @@ func (r result) newest() (id string) {
 	return id
 }
 
-// result reads what the scan wrote: a file, and no link to one.
+// result reads the result of the scan. It must be a regular file, not a link.
 func (s *scan) result() (r result, err error) {
 	root, err := os.OpenRoot(filepath.Join(s.dir, "out"))
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *scan) result() (r result, err error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// start runs the program that scans until it ends, within its bounds.
+// start runs the scan program within its limits until it ends.
 func (s *scan) start(parent context.Context, socket, key string) (exit int, err error) {
 	var started atomic.Int64
 	ctx, stop := watch(parent, func() error { return s.withinBounds(int(started.Load())) })
@@ -145,7 +145,7 @@ func (s *scan) start(parent context.Context, socket, key string) (exit int, err 
 	}()
 	err = made.Wait()
 	killGroup(made.Process.Pid)
-	_ = pipe.Close() // whatever still holds the other end is not read
+	_ = pipe.Close() // ignore output of processes that still have the other end
 	<-said
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
@@ -156,7 +156,7 @@ func (s *scan) start(parent context.Context, socket, key string) (exit int, err 
 	return made.ProcessState.ExitCode(), nil
 }
 
-// withinBounds says which bound the scanner broke.
+// withinBounds returns an error if the scanner exceeded a limit.
 func (s *scan) withinBounds(pid int) error {
 	if size(s.dir) > s.Limits.Disk {
 		return &failure{"scanner", fmt.Sprintf("the scan took more than %d MiB of the disk", s.Limits.Disk>>20)}
@@ -177,7 +177,7 @@ func (s *scan) withinBounds(pid int) error {
 	return nil
 }
 
-// environment is all that the scanner is told: nothing of this process's own.
+// environment returns the environment of the scanner. It inherits no variables of this process.
 func (s *scan) environment(home, key string) []string {
 	temp := "/tmp"
 	if !s.sandbox.isolates() {

@@ -15,15 +15,15 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// How often a runner tells of a run, and how much of a line and of a log it keeps.
+// Interval of progress reports, and limits of a line and of a piece of the log.
 const (
 	tellEvery = 5 * time.Second
 	maxLine   = 8 << 10
 	maxPiece  = 64 << 10
 )
 
-// teller tells the server how far a run is, and gathers its log. It is safe for concurrent
-// use.
+// teller reports the progress of a run to the server and collects its log. It is safe for
+// concurrent use.
 type teller struct {
 	client *api.Client
 	run    *api.LeasedRun
@@ -32,7 +32,7 @@ type teller struct {
 	sending sync.Mutex
 	mu      sync.Mutex
 	at      api.ProgressRunRequest
-	waiting strings.Builder // log that was not sent
+	waiting strings.Builder // unsent log
 	kept    int64           // bytes of log so far
 	wake    chan struct{}
 }
@@ -54,8 +54,8 @@ func newTeller(client *api.Client, run *api.LeasedRun) *teller {
 // say adds a line to the log.
 func (t *teller) say(format string, args ...any) { t.line(fmt.Sprintf(format, args...)) }
 
-// line adds a line that somebody else wrote. Of a long one the rest is left out, once what
-// must not be told is gone from it: a cut would leave a part of that.
+// line adds a line of untrusted text. Secrets are removed before a long line is truncated, because
+// truncation could leave a partial secret.
 func (t *teller) line(text string) {
 	text = strings.TrimRight(t.hide.clean(text), "\r\n")
 	if len(text) > maxLine {
@@ -69,8 +69,7 @@ func (t *teller) line(text string) {
 	}
 }
 
-// lines adds what somebody else writes, line by line, until that ends. Of a line no more is
-// held than what may be told of it.
+// lines adds the lines of a reader until its end. It buffers no more of a line than may be logged.
 func (t *teller) lines(from io.Reader) {
 	in := bufio.NewReaderSize(from, maxLine+t.hide.longest)
 	for {
@@ -89,7 +88,7 @@ func (t *teller) lines(from io.Reader) {
 	}
 }
 
-// state notes how far the run is; it never goes back.
+// state records the progress of the run. After "uploading" it does not change.
 func (t *teller) state(s string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,15 +102,15 @@ func (t *teller) state(s string) {
 	}
 }
 
-// found notes what is scanned, once it is known.
+// found records the ref and commit of the scan.
 func (t *teller) found(ref, commit string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.at.Ref, t.at.Commit = ref, commit
 }
 
-// follow tells every few seconds, so that the run stays this runner's. The context that it
-// returns ends once it does not; stop ends the telling and returns why, if it was so.
+// follow reports every few seconds, which renews the lease of the run. The returned context is
+// canceled if the run is lost. stop ends the reports and returns the error of a lost run.
 func (t *teller) follow(parent context.Context) (ctx context.Context, stop func() error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	done := make(chan struct{})
@@ -139,8 +138,7 @@ func (t *teller) follow(parent context.Context) (ctx context.Context, stop func(
 	}
 }
 
-// flush sends what was not sent, in pieces that are sent again as they were until the
-// server has them.
+// flush sends the unsent log in pieces. A failed piece is sent again unchanged.
 func (t *teller) flush(ctx context.Context) error {
 	t.sending.Lock()
 	defer t.sending.Unlock()
@@ -171,18 +169,18 @@ func (t *teller) flush(ctx context.Context) error {
 	}
 }
 
-// flushAgain is flush, tried as long as the run stays this runner's without it.
+// flushAgain retries flush, at most for the duration of the lease.
 func (t *teller) flushAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, model.RunLease)
 	defer cancel()
 	return again(ctx, t.flush)
 }
 
-// tellAgain is how long a runner waits before it tells a server again that did not hear.
+// tellAgain is the delay before a failed report is retried.
 const tellAgain = time.Second
 
-// again tells the server something until it has heard or the context ends: a run whose end
-// is not heard of is made once more. What the server refuses is not told again.
+// again retries a report until it succeeds or the context is canceled: a run without a reported
+// outcome would be repeated. Rejected reports are not retried.
 func again(ctx context.Context, tell func(context.Context) error) error {
 	for {
 		err := tell(ctx)

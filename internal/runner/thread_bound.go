@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// maxScanThreads is the number of threads of all processes of a sandbox together.
+// maxScanThreads is the maximum number of threads of all processes of a sandbox together.
 const maxScanThreads = 4096
 
-// initialMap is the user map of a process that is in no user namespace of its own.
+// initialMap is the user map of a process in the initial user namespace.
 const initialMap = "0 0 4294967295"
 
-// boundThreads sets the bound of threads. It applies per user namespace: without one of its own,
-// a process shares the count with all that the user runs, and is not bounded here.
+// boundThreads limits the number of threads. The limit applies per user namespace. In the initial
+// namespace, the count includes all processes of the user, so no limit is set.
 func boundThreads() error {
 	users, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil || string(bytes.Join(bytes.Fields(users), []byte(" "))) == initialMap {

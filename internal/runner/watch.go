@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// watchEvery is how often what a run takes is looked at.
+// watchEvery is the interval of checks of resource use.
 const watchEvery = 500 * time.Millisecond
 
-// watch looks every now and then, and ends the context with what the look answers.
+// watch calls look periodically and cancels the context with its error.
 func watch(parent context.Context, look func() error) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	done := make(chan struct{})
@@ -33,7 +33,7 @@ func watch(parent context.Context, look func() error) (ctx context.Context, stop
 	return ctx, func() { cancel(nil); <-done }
 }
 
-// watchDisk ends the context once a run takes more of the disk than it may.
+// watchDisk cancels the context if fetching exceeds the disk limit.
 func (f *fetch) watchDisk(ctx context.Context, repository string) (context.Context, func()) {
 	before := size(repository)
 	return watch(ctx, func() error {
@@ -45,9 +45,9 @@ func (f *fetch) watchDisk(ctx context.Context, repository string) (context.Conte
 	})
 }
 
-// size is the bytes of all files of a folder.
+// size returns the total size of the files in a directory.
 func size(dir string) (bytes int64) {
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // what is gone meanwhile takes nothing
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // ignore files removed in the meantime
 		if err == nil && e.Type().IsRegular() {
 			if info, err := e.Info(); err == nil {
 				bytes += info.Size()
@@ -58,8 +58,8 @@ func size(dir string) (bytes int64) {
 	return bytes
 }
 
-// trimCache removes the repositories that were used least of late, until the rest fits.
-// The one just used is the newest.
+// trimCache removes the least recently used repositories until the rest is within the limit. The
+// repository of the current run is the newest.
 func (r *Runner) trimCache() {
 	entries, err := os.ReadDir(r.cacheDir())
 	if err != nil {

@@ -15,8 +15,8 @@ type Reader interface {
 	Ticket(ctx context.Context, id int64) (model.Ticket, error)
 }
 
-// Await waits until trackers have created or refused tickets, at most for a duration and
-// while goOn returns true. It returns the tickets by id. view opens a transaction that reads.
+// Await waits until trackers have created or refused tickets, at most for a duration and while goOn
+// returns true. It returns the tickets by id. view opens a read transaction.
 func Await(
 	ctx context.Context, view func(ctx context.Context, read func(context.Context, Reader) error) error,
 	ids []int64, most time.Duration, goOn func() bool,

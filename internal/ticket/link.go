@@ -12,22 +12,22 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Linked is what linking did.
+// Linked is the result of Link.
 type Linked struct {
 	Ticket   model.Ticket
-	IDs      []int64 // of the findings that were asked for, ascending
-	Replaced []int64 // those of them that were linked to another ticket before, ascending
+	IDs      []int64 // of the linked findings, ascending
+	Replaced []int64 // those that were linked to another ticket before, ascending
 }
 
 // Target is the ticket that findings are linked to.
 type Target struct {
 	URL   string
-	Slug  string             // what to call it where no tracker tells; empty: by its address
-	Globs model.ProjectGlobs // those that the caller is bound to
+	Slug  string             // name if the tracker is not connected; empty: derived from the URL
+	Globs model.ProjectGlobs // projects of the caller's token
 }
 
-// Link links findings to the ticket at an address, whether we know it or not. What is
-// wrong with the address, or too much for one ticket, is a model.InvalidError.
+// Link links findings to the ticket at a URL, which may be new. It returns a model.InvalidError if
+// the URL is invalid or the ticket would have too many findings.
 func Link(ctx context.Context, s Store, to Target, findings []model.Finding) (out Linked, err error) {
 	if out.Ticket, err = target(ctx, s, to); err != nil {
 		return out, err
@@ -43,7 +43,7 @@ func Link(ctx context.Context, s Store, to Target, findings []model.Finding) (ou
 	return out, err
 }
 
-// target finds the ticket to link to, or makes one.
+// target returns the ticket to link to, and creates it if needed.
 func target(ctx context.Context, s Store, to Target) (model.Ticket, error) {
 	parsed, err := model.ParseTicketURL(to.URL)
 	if err != nil {
@@ -58,7 +58,7 @@ func target(ctx context.Context, s Store, to Target) (model.Ticket, error) {
 		t = parsed
 	}
 	before := t
-	if t.ConnectionID == 0 { // its tracker may be reached by now
+	if t.ConnectionID == 0 { // the tracker may have been connected since
 		err := reach(ctx, s, &parsed, to.Globs)
 		if err != nil {
 			return t, err
@@ -85,8 +85,8 @@ func target(ctx context.Context, s Store, to Target) (model.Ticket, error) {
 	return t, nil
 }
 
-// slug is what a ticket of no tracker is called from now on: as the caller says, unless it
-// is about findings that the caller does not see.
+// slug returns the new name of a ticket without a tracker. The caller can change it only if all of
+// the ticket's findings are visible to the caller.
 func slug(ctx context.Context, s Store, t model.Ticket, to Target) (string, error) {
 	if t.ID != 0 {
 		all, err := s.TicketFindings(ctx, t.ID, nil)
@@ -101,8 +101,8 @@ func slug(ctx context.Context, s Store, t model.Ticket, to Target) (string, erro
 	return cmp.Or(model.TicketSlug(to.Slug), t.Slug), nil
 }
 
-// visible finds the ticket at an address. One that is about nothing that a bound caller
-// sees is none for it: its state and who made it are others' to know.
+// visible returns the ticket at a URL. For a caller bound to projects, a ticket without visible
+// findings does not exist, because its state and creator must not be revealed.
 func visible(ctx context.Context, s Store, address string, globs model.ProjectGlobs) (model.Ticket, error) {
 	list, err := s.TicketsByURL(ctx, address)
 	if err != nil {
@@ -119,8 +119,8 @@ func visible(ctx context.Context, s Store, address string, globs model.ProjectGl
 	return model.Ticket{}, model.ErrNotFound
 }
 
-// reach finds the connection that reaches the tracker of an address, so that its state is
-// read back: with the deployment's credential, so only where the caller may look.
+// reach sets the connection of a ticket, so that its state is read. That uses the credential of the
+// deployment, so only places that the caller may read are considered.
 func reach(ctx context.Context, s Store, t *model.Ticket, globs model.ProjectGlobs) error {
 	if t.Key == "" {
 		return nil
@@ -145,8 +145,9 @@ func reach(ctx context.Context, s Store, t *model.Ticket, globs model.ProjectGlo
 	return nil
 }
 
-// attach has tickets be about findings, and no other tickets about these, and returns
-// those that another one was about. No lineage is given for two tickets.
+// attach links findings to tickets and removes their links to other tickets. It returns the
+// findings that were linked to another ticket before. Each lineage must be given for one ticket
+// only.
 func attach(ctx context.Context, s Store, to map[int64][]model.Finding) (replaced []int64, err error) {
 	before, err := s.FindingsOfTickets(ctx, slices.Sorted(maps.Keys(to)), nil)
 	if err != nil {
@@ -174,7 +175,7 @@ func attach(ctx context.Context, s Store, to map[int64][]model.Finding) (replace
 				ProjectID: f.ProjectID,
 			})
 		}
-		if count[id] > model.MaxTicketFindings { // of which the caller may see some alone
+		if count[id] > model.MaxTicketFindings { // of which the caller may see only some
 			return nil, model.Invalid("issue_ids", "the ticket would be about more than %d findings", model.MaxTicketFindings)
 		}
 	}
@@ -193,7 +194,7 @@ func attach(ctx context.Context, s Store, to map[int64][]model.Finding) (replace
 	return slices.Compact(replaced), err
 }
 
-// ticketsOf are those that findings were linked to, ascending.
+// ticketsOf returns the ids of the tickets in a list, ascending.
 func ticketsOf(list []model.TicketFinding) []int64 {
 	ids := model.Map(list, func(f model.TicketFinding) int64 { return f.TicketID })
 	slices.Sort(ids)
@@ -206,8 +207,8 @@ func lineagesOf(findings []model.Finding) []int64 {
 	return slices.Compact(out)
 }
 
-// Show has the findings of a ticket show it, once it is created, with a line in the trail
-// of each that did not.
+// Show copies a created ticket to the annotations of its findings. It adds a triage event to those
+// that did not show it before.
 func Show(ctx context.Context, s Store, t model.Ticket) error {
 	fresh, err := s.SyncTicketAnnotations(ctx, []int64{t.ID})
 	if err != nil {
@@ -224,7 +225,7 @@ func Show(ctx context.Context, s Store, t model.Ticket) error {
 	return tell(ctx, s, known, notes)
 }
 
-// tell writes lines into the trails of lineages, whose triage stays.
+// tell adds notes to the triage events of lineages. Their triage state is unchanged.
 func tell(ctx context.Context, s Store, known map[int64]model.Lineage, notes map[int64]string) error {
 	var events []model.TriageEvent
 	for _, id := range slices.Sorted(maps.Keys(notes)) {
@@ -244,8 +245,8 @@ func tell(ctx context.Context, s Store, known map[int64]model.Lineage, notes map
 	return s.AddTriageNotes(ctx, events)
 }
 
-// Unlink has findings be about no ticket any more, and returns those that were, ascending.
-// A ticket in its tracker stays as it is.
+// Unlink removes the links of findings to tickets. It returns the findings that had a link,
+// ascending. Tickets in their trackers are unchanged.
 func Unlink(ctx context.Context, s Store, findings []model.Finding) (unlinked []int64, err error) {
 	lineages := lineagesOf(findings)
 	known, err := s.Lineages(ctx, lineages)
@@ -259,7 +260,7 @@ func Unlink(ctx context.Context, s Store, findings []model.Finding) (unlinked []
 	bare, notes := map[int64]bool{}, map[int64]string{}
 	for _, f := range dropped {
 		bare[f.LineageID] = true
-		// else it was asked for, and is not there yet
+		// otherwise the ticket was requested and not created yet
 		if shown := known[f.LineageID].Annotations.ExternalTicket; shown != nil {
 			notes[f.LineageID] = "No longer linked to " + shown.ExternalSlug + " (" + shown.URL + ")"
 		}
@@ -285,8 +286,8 @@ func Unlink(ctx context.Context, s Store, findings []model.Finding) (unlinked []
 	return slices.Compact(unlinked), nil
 }
 
-// Delete forgets a ticket, and returns the findings that it was about, ascending. In its
-// tracker it stays as it is.
+// Delete deletes a ticket and returns its former findings, ascending. The ticket in its tracker is
+// unchanged.
 func Delete(ctx context.Context, s Store, id int64) ([]int64, error) {
 	about, err := s.TicketFindings(ctx, id, nil)
 	if err != nil {
@@ -300,7 +301,8 @@ func Delete(ctx context.Context, s Store, id int64) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = s.DeleteTicket(ctx, id); errors.Is(err, model.ErrNotFound) && len(gone) > 0 { // it went with its last finding
+	// deleted with its last finding
+	if err = s.DeleteTicket(ctx, id); errors.Is(err, model.ErrNotFound) && len(gone) > 0 {
 		err = nil
 	}
 	return gone, err

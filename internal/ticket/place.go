@@ -9,23 +9,23 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// places knows where tickets may be, of one caller, and reads what it needs of that once.
+// places determines where one caller may create tickets. It caches the data that it reads.
 //
-// Trackers are asked with the deployment's credential, so a caller that is bound to
-// projects reaches less with it than the credential does: the repositories of projects
-// that its globs allow, by the project's name, which need not be the host's; and of Jira,
-// whose projects are none of ours, the one that the deployment's setting names.
+// Trackers are called with the credential of the deployment, which has wider access than a caller
+// bound to projects. Such a caller is limited to the repositories of projects that its globs allow,
+// by project name, which may differ from the host's. Of Jira, it is limited to the project in the
+// setting of the deployment.
 type places struct {
 	store        Store
 	globs        model.ProjectGlobs
 	setting      model.TicketSetting
 	connections  []model.Connection
 	own          map[int64]model.Repository   // of the findings' projects
-	repositories map[int64][]model.Repository // of the connections that were looked into
-	names        map[int64]string             // of the projects that were looked at
+	repositories map[int64][]model.Repository // cached, by connection
+	names        map[int64]string             // cached, by project
 }
 
-// newPlaces reads what tickets about findings need.
+// newPlaces reads the data that tickets about findings require.
 func newPlaces(
 	ctx context.Context, s Store, globs model.ProjectGlobs, findings []model.Finding,
 ) (p *places, err error) {
@@ -42,9 +42,9 @@ func newPlaces(
 	return p, err
 }
 
-// repository finds what a connection sees by its full name; the zero one is none.
+// repository returns a repository of a connection by its full name, or a zero value.
 func (p *places) repository(ctx context.Context, connectionID int64, name string) (r model.Repository, err error) {
-	for _, own := range p.own { // the usual case, which needs no list of the whole connection
+	for _, own := range p.own { // the common case, without a list of the whole connection
 		if own.ConnectionID == connectionID && strings.EqualFold(own.FullName, name) {
 			return own, nil
 		}
@@ -91,7 +91,7 @@ func Possible(ctx context.Context, s Store, findings []model.Finding) (bool, err
 	return false, nil
 }
 
-// allows reports whether a repository is a project that the caller sees.
+// allows reports whether a repository has a project that is visible to the caller.
 func (p *places) allows(ctx context.Context, r model.Repository) (bool, error) {
 	if r.ProjectID == 0 || len(p.globs) == 0 {
 		return r.ProjectID != 0, nil
@@ -108,8 +108,8 @@ func (p *places) allows(ctx context.Context, r model.Repository) (bool, error) {
 	return p.globs.Allows(name), nil
 }
 
-// mayRead reports whether states of a tracker's project are read for the caller: of a
-// repository that is a project which it sees, and of the project of Jira that is set.
+// mayRead reports whether the caller may read ticket states of a tracker's project. It must be a
+// repository with a visible project, or the configured Jira project.
 func (p *places) mayRead(ctx context.Context, c model.Connection, project string) (bool, error) {
 	if c.Kind == model.HostJira {
 		return p.setting.ConnectionID == c.ID && p.setting.Project == project, nil
@@ -121,8 +121,8 @@ func (p *places) mayRead(ctx context.Context, c model.Connection, project string
 	return p.allows(ctx, r)
 }
 
-// mayName reports whether the caller may say that a ticket is made in a tracker's project:
-// one that is bound writes where it reads.
+// mayName reports whether the caller may name a tracker's project for a ticket. A caller bound to
+// projects may only name those that mayRead allows.
 func (p *places) mayName(ctx context.Context, c model.Connection, project string) (bool, error) {
 	if c.Kind == model.HostJira && len(p.globs) == 0 {
 		return true, nil
@@ -130,8 +130,8 @@ func (p *places) mayName(ctx context.Context, c model.Connection, project string
 	return p.mayRead(ctx, c, project)
 }
 
-// reaches reports whether a bound caller may know of a connection: the one that is set,
-// those of the findings' projects, and the one that has the repository it names.
+// reaches reports whether a bound caller may know a connection: the configured one, those of the
+// findings' projects, and the one with the named repository.
 func (p *places) reaches(ctx context.Context, c model.Connection, project string) (bool, error) {
 	if len(p.globs) == 0 || c.ID == p.setting.ConnectionID {
 		return true, nil
@@ -144,8 +144,8 @@ func (p *places) reaches(ctx context.Context, c model.Connection, project string
 	return p.mayRead(ctx, c, project)
 }
 
-// stillThere reports whether the place where a ticket was to be made is there, and one
-// that the caller may name.
+// stillThere reports whether the intended place of a ticket still exists and the caller may name
+// it.
 func (p *places) stillThere(ctx context.Context, was model.Ticket) (bool, error) {
 	i := slices.IndexFunc(p.connections, func(c model.Connection) bool { return c.ID == was.ConnectionID })
 	switch {
@@ -158,9 +158,9 @@ func (p *places) stillThere(ctx context.Context, was model.Ticket) (bool, error)
 	return r.ID != 0, err
 }
 
-// place finds where a ticket about findings of a project is made: where it is named, or
-// where one that is tried again was to be made, as long as that is there, or else where the
-// setting says. That it cannot be made is a model.InvalidError, for people.
+// place returns where a ticket about findings of a project is created. The order is: the named
+// place, the previous place of a retried ticket if it still exists, and the setting. If there is no
+// valid place, it returns a model.InvalidError with a text for users.
 func (r Request) place(ctx context.Context, p *places, projectID int64, was model.Ticket) (t model.Ticket, err error) {
 	setting, own := p.setting, p.own[projectID]
 	if r.Connection == "" && r.Project == "" {
@@ -193,7 +193,7 @@ func (r Request) place(ctx context.Context, p *places, projectID int64, was mode
 	return r.repository(ctx, p, t, c)
 }
 
-// connection is the one that is named, or else the one with the id.
+// connection returns the named connection, or else the one with the given id.
 func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c model.Connection, err error) {
 	i := slices.IndexFunc(p.connections, func(c model.Connection) bool {
 		return r.Connection != "" && c.Name == r.Connection || r.Connection == "" && c.ID == otherwise
@@ -218,7 +218,7 @@ func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c 
 	return p.connections[i], nil
 }
 
-// jira holds a ticket to a project of Jira that the caller may name.
+// jira validates that the caller may name the Jira project of a ticket.
 func (r Request) jira(ctx context.Context, p *places, c model.Connection, project string) error {
 	if !model.IsJiraProject(project) {
 		return model.Invalid("project", "Name the project of Jira, as SEC, or set one with redoubt connections tickets.")
@@ -234,8 +234,8 @@ func (r Request) jira(ctx context.Context, p *places, c model.Connection, projec
 	return err
 }
 
-// repository holds a ticket to a repository that the connection sees: the project's own,
-// the one that the setting names, or that of another project which the caller sees.
+// repository validates the repository of a ticket: the project's own, the one in the setting, or
+// that of another project visible to the caller.
 func (r Request) repository(ctx context.Context, p *places, t model.Ticket, c model.Connection) (model.Ticket, error) {
 	if t.Project == "" {
 		return t, model.Invalid("project",

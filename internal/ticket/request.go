@@ -12,40 +12,38 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Request asks for tickets about findings.
+// Request is a request for tickets about findings.
 type Request struct {
 	Findings []model.Finding
-	Group    bool // one ticket for the findings of a rule in a project; else one for each
-	// Limit is how many findings get a ticket at most, newest first; those that have one do
-	// not count. 0 is no limit.
+	Group    bool // one ticket for each rule and project; otherwise one for each finding
+	// Limit is the maximum number of findings to create tickets for, newest first. Findings with a
+	// ticket do not count. 0 means no limit.
 	Limit int
-	// Connection and Project name where they are made; empty takes the deployment's
-	// setting, and then the repository of each finding's project.
+	// Connection and Project name the tracker. If empty, the setting of the deployment and then the
+	// repository of each finding's project apply.
 	Connection string
 	Project    string
-	// Globs are those that the caller is bound to: then the place is one that they reach
-	// (see places).
+	// Globs are the projects of the caller's token, which limit the place (see places).
 	Globs model.ProjectGlobs
 }
 
-// Outcome is what became of a request, group by group.
+// Outcome is the result of a request, by group.
 type Outcome struct {
 	Requested []Group // TicketID is that of the ticket, which is created soon
-	Skipped   []Group // Reason says why no ticket is needed
-	Failed    []Group // Reason says why none can be made
+	Skipped   []Group // Reason explains why no ticket is needed
+	Failed    []Group // Reason explains why no ticket can be created
 	Left      []int64 // beyond the limit, ascending
 }
 
-// Group are the findings that one ticket is about.
+// Group contains the findings of one ticket.
 type Group struct {
 	IDs      []int64
 	TicketID int64
-	Reason   string // for people
+	Reason   string // for display
 }
 
-// Ask asks for tickets. They are created by a job, which outlives the process; their
-// findings show them once they are. A finding with a ticket gets no other one. A ticket
-// that could not be created is tried again, and stays the same.
+// Ask requests tickets. A job creates them, and their findings show them afterwards. Findings with
+// a ticket are skipped. A failed ticket is retried with the same id.
 func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 	had, err := s.TicketsOfLineages(ctx, lineagesOf(r.Findings))
 	if err != nil {
@@ -96,7 +94,7 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 	return out, err
 }
 
-// newest takes as many findings as a limit allows, newest first, and the ids of the others.
+// newest returns the newest findings up to a limit, and the ids of the others.
 func newest(findings []model.Finding, limit int) (taken []model.Finding, left []int64) {
 	if limit == 0 || len(findings) <= limit {
 		return findings, nil
@@ -105,8 +103,8 @@ func newest(findings []model.Finding, limit int) (taken []model.Finding, left []
 	return sorted[:limit], idsOf(sorted[limit:])
 }
 
-// byFailed puts together the findings of each ticket that could not be created, which is
-// tried again once, however it was asked for; the others are fresh.
+// byFailed groups findings by their failed ticket, which is retried once. fresh are those without
+// one.
 func byFailed(findings []model.Finding, had map[int64]model.Ticket) (again [][]model.Finding, fresh []model.Finding) {
 	at := map[int64]int{}
 	for _, f := range findings {
@@ -125,7 +123,7 @@ func byFailed(findings []model.Finding, had map[int64]model.Ticket) (again [][]m
 	return again, fresh
 }
 
-// grouped puts together what one ticket is about, in the order in which findings come.
+// grouped groups the findings of one ticket each, in the given order.
 func grouped(findings []model.Finding, byRule bool) (groups [][]model.Finding) {
 	type key struct {
 		project, lineage int64
@@ -137,7 +135,7 @@ func grouped(findings []model.Finding, byRule bool) (groups [][]model.Finding) {
 		if byRule {
 			k = key{project: f.ProjectID, rule: f.RuleName}
 		}
-		if first, met := of[f.LineageID]; met { // which has one ticket, whatever finds it on another ref
+		if first, met := of[f.LineageID]; met { // a lineage has one ticket for all refs
 			k = first
 		}
 		of[f.LineageID] = k
@@ -157,15 +155,14 @@ func idsOf(findings []model.Finding) []int64 {
 	return ids
 }
 
-// request is a ticket that is to be created, and what it is about.
+// request is a ticket to be created and its findings.
 type request struct {
 	ticket model.Ticket // without an id: a new one
 	about  []model.Finding
 }
 
-// requested is a request for a ticket in a place, or for one to be tried again that could
-// not be created. In another place that one gets another mark: nobody looks for the first
-// there.
+// requested returns a request for a ticket at a place, or a retry of a failed ticket. A retry at
+// another place gets another marker, because the earlier one is not searched for there.
 func requested(at model.Ticket, about []model.Finding, was model.Ticket) request {
 	at.State, at.Marker = model.TicketRequested, "redoubt-"+strings.ToLower(rand.Text())
 	if was.ID == 0 {
@@ -179,7 +176,7 @@ func requested(at model.Ticket, about []model.Finding, was model.Ticket) request
 	return request{was, about}
 }
 
-// store keeps what is asked for, and has it created. It returns the tickets.
+// store stores the requested tickets, enqueues their creation, and returns their ids.
 func store(ctx context.Context, s Store, asked []request) ([]int64, error) {
 	var fresh, again []model.Ticket
 	for _, r := range asked {
@@ -210,19 +207,19 @@ func store(ctx context.Context, s Store, asked []request) ([]int64, error) {
 	return ids, s.QueueTickets(ctx, ids)
 }
 
-// TellsEverybody reports whether an issue of a repository would tell everybody, and nobody
-// allowed that. At GitLab tickets are confidential.
+// TellsEverybody reports whether an issue of a repository would be public without permission.
+// Tickets at GitLab are confidential.
 func TellsEverybody(c model.Connection, r model.Repository, setting model.TicketSetting) bool {
 	return !r.Private && c.Kind != model.HostGitLab && !setting.Public
 }
 
-// PublicReason says why a public repository gets no ticket, for people.
+// PublicReason explains to users why a public repository gets no ticket.
 func PublicReason(project string) string {
 	return fmt.Sprintf("Everybody can read the issues of %.200s, as it is public. Whoever runs the server may allow it "+
 		"with redoubt connections tickets --public.", project)
 }
 
-// Created notes that a ticket is in its tracker, and has its findings show it.
+// Created records that a ticket was created in its tracker, and shows it at its findings.
 func Created(ctx context.Context, s Store, t model.Ticket) error {
 	if err := s.UpdateTickets(ctx, []model.Ticket{t}); err != nil {
 		return fmt.Errorf("note a ticket: %w", err)

@@ -10,14 +10,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// person is somebody at a browser, with cookies of their own.
+// person is a user of a browser with separate cookies.
 type person struct {
 	testing.TB
 	ctx context.Context
 }
 
-// patience is how long a person has for everything; a machine that is busy with
-// other things needs it.
+// patience is the total timeout of a person, with a reserve for busy machines.
 const patience = 6 * time.Minute
 
 // newPerson opens Debian's Chromium, or skips the test.
@@ -53,7 +52,7 @@ func newPerson(t testing.TB) *person {
 	return &person{t, ctx}
 }
 
-// does takes steps one after the other.
+// does executes steps in order.
 func (p *person) does(steps ...chromedp.Action[chromedp.Void]) {
 	p.Helper()
 	if err := chromedp.Do(p.ctx, steps...); err != nil {
@@ -61,7 +60,7 @@ func (p *person) does(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// reads evaluates an expression that is text.
+// reads evaluates an expression and returns its text.
 func (p *person) reads(expression string) string {
 	p.Helper()
 	text, err := chromedp.Run(p.ctx, chromedp.Evaluate[string](expression))
@@ -71,12 +70,12 @@ func (p *person) reads(expression string) string {
 	return text
 }
 
-// waits until an expression holds, on whatever page is there by then.
+// waits waits until an expression is true, also across page loads.
 func (p *person) waits(expression string) {
 	p.Helper()
 	look := chromedp.Evaluate[bool](`new Promise(done => setTimeout(() => done(Boolean(`+expression+`)), 30))`, chromedp.EvalAwaitPromise)
 	for range 600 {
-		ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second) // a page that is left never answers
+		ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second) // a page being left never responds
 		holds, err := chromedp.Run(ctx, look)
 		cancel()
 		if holds {

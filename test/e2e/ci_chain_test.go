@@ -16,18 +16,18 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// uvLock is a lockfile that the scanner's open engine cannot read.
+// uvLock returns a lockfile that the scanner's open engine cannot read.
 func uvLock(version string) string {
 	return "version = 1\nrequires-python = \">=3.12\"\n\n[[package]]\nname = \"urllib3\"\nversion = \"" + version + "\"\nsource = { registry = \"https://pypi.org/simple\" }\n"
 }
 
-// newsRecord is an advisory as OSV writes it.
+// newsRecord returns an advisory in the format of OSV.
 func newsRecord(id, ecosystem, name, fixed, more string) string {
 	return fmt.Sprintf(`{"id":%q,"modified":"2026-01-01T00:00:00Z","summary":"bad","database_specific":{"severity":"HIGH"}%s,
 		"affected":[{"package":{"ecosystem":%q,"name":%q},"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"0"},{"fixed":%q}]}]}]}`, id, more, ecosystem, name, fixed)
 }
 
-// advise loads advisories from files that are carried in.
+// advise loads advisories from local files.
 func (w *ciWorld) advise(records ...string) {
 	w.Helper()
 	dir := w.TempDir()
@@ -39,7 +39,7 @@ func (w *ciWorld) advise(records ...string) {
 	w.redoubt("advisories", "update", "--from", dir)
 }
 
-// advised lists the findings of the advisories on main, by vulnerability.
+// advised returns the findings of advisories on main, by vulnerability.
 func (w *ciWorld) advised() map[string]api.SupplyChainFinding {
 	w.Helper()
 	out := map[string]api.SupplyChainFinding{}
@@ -54,7 +54,7 @@ func (w *ciWorld) advised() map[string]api.SupplyChainFinding {
 	return out
 }
 
-// say is the findings of the advisories in a line each.
+// say formats the findings of advisories, one per line.
 func (w *ciWorld) say() (list []string) {
 	w.Helper()
 	for id, f := range w.advised() {
@@ -64,9 +64,8 @@ func (w *ciWorld) say() (list []string) {
 	return list
 }
 
-// TestSupplyChainFollowsTheNews takes one repository through all that can happen
-// to its dependencies, with the unmodified scanner and the command that builds
-// run.
+// TestSupplyChainFollowsTheNews follows one repository through all changes of its dependencies and
+// advisories, with the unmodified scanner and redoubt ci.
 func TestSupplyChainFollowsTheNews(t *testing.T) {
 	onEngines(t, followNews)
 }
@@ -76,7 +75,7 @@ func followNews(w *ciWorld) {
 		w.Helper()
 		diff := cmp.Diff(want, w.say())
 		for end := time.Now().Add(programtest.WaitAtMost); diff != "" && time.Now().Before(end); diff = cmp.Diff(want, w.say()) {
-			time.Sleep(20 * time.Millisecond) // the server may be what follows the news, and be at it
+			time.Sleep(20 * time.Millisecond) // the server may still be matching
 		}
 		if diff != "" {
 			w.Errorf("%s (-want +got):\n%s", when, diff)

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Snippets reads the code that is kept, by rule and place of its finding.
+// Snippets returns the stored code, by rule and place of its finding.
 func (w *ciWorld) Snippets() map[string]model.Snippet {
 	w.Helper()
 	c := store.Config{Dir: w.data, Clock: time.Now}
@@ -47,8 +47,8 @@ func (w *ciWorld) Snippets() map[string]model.Snippet {
 	return out
 }
 
-// codeAround sends the lines around every finding, whoever found it, and none of
-// the secrets in them.
+// codeAround checks that the lines around every finding are uploaded, for all tools, with secrets
+// masked.
 func codeAround(w *ciWorld) {
 	w.write("sec.py", "# one\ndef s(a):\n    T = \""+ciSecret+"\"\n    return a == a\n\n\n# end\n")
 	w.write("leaks.json", `[{"RuleID":"generic","Description":"d","StartLine":1,"EndLine":1,"StartColumn":1,"EndColumn":9,"Match":"x","Secret":"swordfish-nine","File":"notes.txt","Commit":"","Fingerprint":"notes.txt:generic:1"}]`)
@@ -85,8 +85,8 @@ func codeAround(w *ciWorld) {
 	w.holdNoSecret()
 }
 
-// codeFollows: the next build replaces the code, a scan alone leaves it, a fix
-// takes it along.
+// codeFollows checks that the next build replaces the code, a scan alone leaves it, and a fix
+// deletes it.
 func codeFollows(w *ciWorld) {
 	w.edit("use.py", "def u(a):", "import x\n\ndef u(a):")
 	w.commit("down")
@@ -114,8 +114,8 @@ func codeFollows(w *ciWorld) {
 	}
 }
 
-// noCode: a flag or the deployment stops it, and the deployment deletes what
-// there is.
+// noCode checks that a flag or a setting of the deployment prevents uploads, and that the setting
+// deletes stored code.
 func noCode(w *ciWorld) {
 	sends := func() (n int) {
 		for _, r := range w.requests() {

@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/ci"
 )
 
-// TestRedoubtCI runs the command with the unmodified scanner, as a build does.
-// The steps build on each other.
+// TestRedoubtCI runs redoubt ci with the unmodified scanner, like a build. The steps build on each
+// other.
 func TestRedoubtCI(t *testing.T) {
 	onEngines(t, func(w *ciWorld) {
 		w.write("api/uv.lock", "version = 1\nrequires-python = \">=3.12\"\n\n[[package]]\nname = \"urllib3\"\nversion = \"1.24.1\"\nsource = { registry = \"https://pypi.org/simple\" }\n")
@@ -35,7 +35,7 @@ func TestRedoubtCI(t *testing.T) {
 	})
 }
 
-// build runs redoubt ci on what is checked out, and checks its exit code.
+// build runs redoubt ci on the checkout, and checks its exit code.
 func (w *ciWorld) build(exit int, branch string, args []string, variables ...string) (out ci.Outcome, said string) {
 	w.Helper()
 	file := filepath.Join(w.home, "outcome.json")
@@ -63,7 +63,7 @@ func (w *ciWorld) build(exit int, branch string, args []string, variables ...str
 	return out, both.String()
 }
 
-// dependencies lists what is in force on main, as lockfile and package.
+// dependencies lists the current dependencies on main, as lockfile and package.
 func (w *ciWorld) dependencies() (list []string) {
 	w.Helper()
 	for d, err := range w.client().Dependencies(w.Context(), "1", api.ListDependenciesRequest{}) {
@@ -88,7 +88,7 @@ func firstBuild(w *ciWorld) {
 	if len(out.New) < 6 || len(out.Blocking) != 0 || out.Project != "acme/shop" || out.Ref != "refs/heads/main" || out.Deployment != "acme" || len(out.Sources) != 2 {
 		w.Errorf("%+v\n%s", out, said)
 	}
-	// A finding's page is where the link says.
+	// The link leads to the page of the finding.
 	if first := out.New[0]; !strings.HasSuffix(first.URL, "/orgs/acme/findings/"+strings.TrimPrefix(first.URL[strings.LastIndexByte(first.URL, '/'):], "/")) || first.ID == 0 {
 		w.Errorf("%+v", first)
 	}
@@ -121,7 +121,7 @@ func ignoredBuild(w *ciWorld) {
 	}
 }
 
-// scanAlone has the scanner run without us: what it cannot read stays listed.
+// scanAlone runs the scanner without redoubt ci: dependencies that it cannot read remain listed.
 func scanAlone(w *ciWorld) {
 	w.git("checkout", "-q", "main")
 	before := w.dependencies()

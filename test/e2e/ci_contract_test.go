@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// printedResult is a finding as the scanner prints it with --json.
+// printedResult is a finding in the scanner's --json output.
 type printedResult struct {
 	CheckID string `json:"check_id"`
 	Path    string `json:"path"`
@@ -41,11 +41,11 @@ type printedResult struct {
 
 type printedPlace struct{ Line, Col int64 }
 
-// severities are what the scanner's words mean (docs/reference/findings.md).
+// severities maps the scanner's severities to ours (docs/reference/findings.md).
 var severities = map[string]string{"INFO": "low", "WARNING": "medium", "ERROR": "high", "CRITICAL": "critical", "HIGH": "high", "MEDIUM": "medium", "LOW": "low"}
 
-// contract reads the operations of the contract and checks each answer against
-// what the scanner printed of the scan just before.
+// contract reads the operations of the contract and compares the responses with the scanner's
+// output of the preceding scan.
 func contract(w *ciWorld) {
 	r := w.again(0, "main")
 	var out struct{ Results []printedResult }
@@ -59,7 +59,7 @@ func contract(w *ciWorld) {
 	contractPolicies(w, out.Results)
 }
 
-// contractFindings compares every finding, member by member, and counts them.
+// contractFindings compares every field of every finding, and counts the findings.
 func contractFindings(w *ciWorld, results []printedResult) (counts api.FindingsCounts) {
 	code, chain := w.code("main", "open"), w.chain("main")
 	for _, p := range results {
@@ -85,13 +85,13 @@ func contractFindings(w *ciWorld, results []printedResult) (counts api.FindingsC
 			}
 			found := info.DependencyMatch.Found
 			want["severity"], want["dependency"] = severities[p.Extra.Metadata.SCASeverity], []string{found.Package, found.Version, found.Ecosystem, found.Transitivity}
-			// A rule that only knows versions has nothing to reach (docs/reference/findings.md).
+			// A rule that only checks versions has no reachability (docs/reference/findings.md).
 			want["reachable"] = info.Reachable || p.Extra.Metadata.Kind == "upgrade-only"
 			answer = got(f.RuleMessage, f.Severity, f.MatchBasedID, f.Location, f.Rule.CWENames, f.Repository.Name, f.Ref)
 			answer["dependency"] = []string{f.FoundDependency.Package, f.FoundDependency.Version, f.FoundDependency.Ecosystem, f.FoundDependency.Transitivity}
 			answer["reachable"] = slices.Contains([]string{"reachable", "always_reachable"}, f.Reachability)
 		case p.Extra.Metadata.Product == "secrets":
-			counts.Secrets++ // firstScan and blockSecret compare what is told of it
+			counts.Secrets++ // firstScan and blockSecret compare these
 			continue
 		default:
 			counts.Code++
@@ -146,8 +146,7 @@ func contractProject(w *ciWorld) {
 	}
 }
 
-// contractInventory holds lockfiles against dependencies, and both against the
-// packages of findings.
+// contractInventory compares lockfiles with dependencies, and both with the packages of findings.
 func contractInventory(w *ciWorld, results []printedResult) {
 	scan := w.newestScan()
 	count, known := map[string]int64{}, map[string]bool{}
@@ -180,8 +179,8 @@ func contractInventory(w *ciWorld, results []printedResult) {
 	}
 }
 
-// contractPolicies reads every rule of every policy: those whose findings were
-// printed are among them, each in one policy, in the mode that was set.
+// contractPolicies reads every rule of every policy. Each rule with a printed finding must be in
+// one policy, in the configured mode.
 func contractPolicies(w *ciWorld, results []printedResult) {
 	answer, err := w.client().ListPolicies(w.Context(), "1")
 	if err != nil {

@@ -20,9 +20,8 @@ const evalRule = `rules:
     pattern: eval($X)
 `
 
-// TestDecisionsStayWithTheirCode has the unmodified scanner report edits and moves of code
-// that people ignored: what stands still is ignored still and fails no build, and what is new is
-// open, whatever it looks like.
+// TestDecisionsStayWithTheirCode scans edits and moves of ignored code with the unmodified scanner.
+// Unchanged code remains ignored and blocks no build; new code is open, even if it looks the same.
 func TestDecisionsStayWithTheirCode(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
@@ -55,7 +54,7 @@ func TestDecisionsStayWithTheirCode(t *testing.T) {
 	w.moved(call)
 }
 
-// evals are the findings of the rule, by their status.
+// evals returns the findings of the rule, by status.
 func (w *ciWorld) evals(status ...string) (out []api.CodeFinding) {
 	w.Helper()
 	for _, f := range w.code("main", status...) {
@@ -66,7 +65,7 @@ func (w *ciWorld) evals(status ...string) (out []api.CodeFinding) {
 	return out
 }
 
-// edited changes what stands around the calls, and moves and formats a file.
+// edited changes code around the calls, and moves and formats a file.
 func (w *ciWorld) edited(ignored map[string]int64, call func(path, line string)) {
 	w.Helper()
 	call("edit/comment.js", "  const a = eval(req.q); // reviewed by bob, see #12")
@@ -87,8 +86,8 @@ func (w *ciWorld) edited(ignored map[string]int64, call func(path, line string))
 	}
 }
 
-// moved moves files of one call, and puts equal code into a file that has nothing to do with the one
-// that goes.
+// moved moves files with one call each, and adds equal code to a file that is unrelated to a
+// deleted one.
 func (w *ciWorld) moved(call func(path, line string)) {
 	w.Helper()
 	w.git("rm", "-q", "legacy/old.js")

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestCIWithoutOSSOnly runs the real scanner as it runs by default: it requests an engine
-// that this server does not have, and exits. Its scan has ended with an error by then.
+// TestCIWithoutOSSOnly runs the real scanner with its defaults: it requests an engine that this
+// server does not have, and exits. Its scan must have ended with an error.
 func TestCIWithoutOSSOnly(t *testing.T) {
 	w := newCIWorld(t, "sqlite")
 	cmd := exec.Command(w.semgrep, "ci")

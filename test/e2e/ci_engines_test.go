@@ -12,16 +12,16 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// ciStep is a part of the life of a repository.
+// ciStep is one step of a test.
 type ciStep struct {
 	name string
 	run  func(*ciWorld)
 }
 
-// onEngines runs a test on all engines. The first one's scanner is the real one,
-// and recorded; to the others that recording is played, which fails where their
-// answers are not the first one's. REDOUBT_TEST_RECORDINGS names a folder that
-// keeps the recordings from run to run, for work on the tests themselves.
+// onEngines runs a test on all engines. The first engine uses the real scanner and records it. The
+// recording is played to the other engines and fails if their responses differ.
+// REDOUBT_TEST_RECORDINGS names a directory that stores recordings between runs, for developing the
+// tests.
 func onEngines(t *testing.T, test func(*ciWorld)) {
 	t.Helper()
 	t.Parallel()
@@ -41,7 +41,7 @@ func onEngines(t *testing.T, test func(*ciWorld)) {
 	}
 }
 
-// record has the scanner recorded into a folder, or played back from there.
+// record configures the scanner to record into a directory or to play back from it.
 func (w *ciWorld) record(recordings string) {
 	w.Helper()
 	dir, state := filepath.Join(w.home, "scanner"), filepath.Join(w.home, "runs")
@@ -61,7 +61,7 @@ func (w *ciWorld) record(recordings string) {
 	}
 }
 
-// steps runs what builds on each other, up to the first failure.
+// steps runs dependent steps until the first failure.
 func (w *ciWorld) steps(steps ...ciStep) {
 	outer := w.T
 	defer func() { w.T = outer }()
@@ -77,18 +77,18 @@ func (w *ciWorld) steps(steps ...ciStep) {
 	}
 }
 
-// rulesParse has the real scanner parse the rules that every world starts with,
-// once: the file is the same one.
+// rulesParse parses the initial rules of all worlds once with the real scanner.
 var rulesParse sync.Once
 
-// startRules serves those rules. After the first world, a program that takes
-// everything stands for the scanner.
+// startRules serves the initial rules. After the first world, a program that accepts all rules
+// replaces the scanner.
 func (w *ciWorld) startRules() {
 	w.Helper()
 	scanner := "true"
 	rulesParse.Do(func() { scanner = w.semgrep })
 	const file = "testdata/ci/rules.yaml"
-	if out := w.redoubt("policy", "add-rules", "--semgrep", scanner, file); strings.Contains(out, scanner) { // it is named where it is missing
+	// the output names a missing scanner
+	if out := w.redoubt("policy", "add-rules", "--semgrep", scanner, file); strings.Contains(out, scanner) {
 		w.Fatalf("the rules were not checked: %s", out)
 	}
 }

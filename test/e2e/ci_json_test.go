@@ -15,9 +15,9 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestPlainJSONMeetsCI imports the plain JSON of a commit and lets semgrep ci
-// scan it, in both orders: the findings are the same ones. Nobody being logged
-// in, the JSON has neither ids nor code; from a folder, rules have other names.
+// TestPlainJSONMeetsCI imports plain JSON of a commit and scans it with semgrep ci, in both orders.
+// The findings must be the same. Without a login, the JSON has neither ids nor code; from a
+// directory, rules have other names.
 func TestPlainJSONMeetsCI(t *testing.T) {
 	onEngines(t, func(w *ciWorld) {
 		w.twice()
@@ -46,9 +46,9 @@ func keysOf(m map[string]string) func(yield func(string) bool) {
 	}
 }
 
-// meet brings a project's findings twice, and compares. What an import cannot
-// tell of the rules named so, only semgrep ci brings; no import takes it away.
-// The projects of a test are all of the same code: the scanner scans the first.
+// meet imports the findings of a project twice and compares them. Data of the rules in untold is
+// only in semgrep ci, and an import must not remove it. All projects of a test have the same code,
+// so the scanner runs only for the first.
 func (w *ciWorld) meet(project, report string, ciFirst bool, untold ...string) {
 	w.Helper()
 	ci := func() {
@@ -77,7 +77,7 @@ func (w *ciWorld) meet(project, report string, ciFirst bool, untold ...string) {
 		for place, f := range after {
 			rule, _, _ := strings.Cut(place, " ")
 			if before[place] == "" && (slices.Contains(untold, rule) || strings.HasSuffix(f, " ignored")) {
-				delete(after, place) // ignored by nosemgrep, which plain JSON does not tell
+				delete(after, place) // ignored by nosemgrep, which plain JSON does not report
 			}
 		}
 		if diff := cmp.Diff(before, after); diff != "" {
@@ -115,7 +115,7 @@ func (w *ciWorld) found(project string) map[string]string {
 	return out
 }
 
-// plainReports runs `semgrep scan --json` on what is checked out.
+// plainReports runs `semgrep scan --json` on the checkout.
 func (w *ciWorld) plainReports() map[string]string {
 	w.Helper()
 	text, err := os.ReadFile("testdata/ci/rules.yaml")

@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// login lets the real scanner ask for a token, follows the link that it opens,
-// and types the command that the page shows.
+// login runs the login of the real scanner, opens its link, and enters the command that the page
+// shows.
 func login(w *ciWorld) {
 	before := len(w.requests())
 	opened := filepath.Join(w.home, "opened")
@@ -75,7 +75,7 @@ func login(w *ciWorld) {
 	}
 }
 
-// until waits for what another process does.
+// until waits until done returns true.
 func (w *ciWorld) until(what string, done func() bool) {
 	w.Helper()
 	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); {

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestSemgrepCIPolicies runs the unmodified scanner under several policies. The
-// steps build on each other.
+// TestSemgrepCIPolicies runs the unmodified scanner with several policies. The steps build on each
+// other.
 func TestSemgrepCIPolicies(t *testing.T) {
 	onEngines(t, func(w *ciWorld) {
 		w.write("legacy/old.py", "def o(a):\n    return a == a\n")
@@ -33,8 +33,7 @@ func TestSemgrepCIPolicies(t *testing.T) {
 
 const payments = "SEMGREP_REPO_NAME=acme/payments"
 
-// policyForSome blocks a rule in one project and not in another, which have the
-// same code.
+// policyForSome blocks a rule in one of two projects with the same code.
 func policyForSome(w *ciWorld) {
 	w.redoubt("policy", "create", "Strict", "--product", "sast", "--project", "acme/pay*")
 	w.redoubt("policy", "set-mode", "--policy", "strict", "eqeq", "block")
@@ -75,7 +74,7 @@ func policyForSome(w *ciWorld) {
 	w.git("checkout", "-q", "main")
 }
 
-// codeIn lists the code findings of one repository, or of all where it is empty.
+// codeIn lists the code findings of one repository, or of all if it is empty.
 func (w *ciWorld) codeIn(repo, ref string, q ...api.FindingsQuery) map[string]api.CodeFinding {
 	w.Helper()
 	query := api.FindingsQuery{}
@@ -95,7 +94,7 @@ func (w *ciWorld) codeIn(repo, ref string, q ...api.FindingsQuery) map[string]ap
 	return out
 }
 
-// listed asks the policy-rules operation of the contract.
+// listed lists the rules of a policy with the operation of the contract.
 func (w *ciWorld) listed(slug string) (names []string) {
 	w.Helper()
 	policies, err := w.client().ListPolicies(w.Context(), "acme")
@@ -116,7 +115,7 @@ func (w *ciWorld) listed(slug string) (names []string) {
 	return names
 }
 
-// served asks as `semgrep scan --config p/NAME` does.
+// served requests rules like `semgrep scan --config p/NAME`.
 func (w *ciWorld) served(policy string) (ids []string) {
 	w.Helper()
 	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.proxy.URL+"/c/p/"+policy, nil)
@@ -140,9 +139,9 @@ func (w *ciWorld) served(policy string) (ids []string) {
 	return ids
 }
 
-// pathsLeftOut excludes a folder for code. Its findings are removed at once, no
-// scan brings them back or takes them for fixed, and they return, the same, when
-// the folder is looked at again. Secrets there are still found.
+// pathsLeftOut excludes a directory for code. Its findings are hidden immediately, and scans
+// neither reopen nor fix them. They return unchanged when the directory is included again. Secrets
+// there are still found.
 func pathsLeftOut(w *ciWorld) {
 	const place = "eqeq legacy/old.py:2"
 	before, all := w.code("main")[place], w.secrets()
@@ -170,7 +169,7 @@ func pathsLeftOut(w *ciWorld) {
 	}
 }
 
-// blockAll fails a build of the primary branch on what it has had all along.
+// blockAll blocks a build of the primary branch because of old findings.
 func blockAll(w *ciWorld) {
 	w.redoubt("policy", "set-mode", "--policy", "code", "eqeq", "block")
 	w.want(0, "main")
@@ -182,7 +181,7 @@ func blockAll(w *ciWorld) {
 	w.want(0, "main")
 }
 
-// starterRules scans into a fresh deployment.
+// starterRules scans into a new deployment.
 func starterRules(w *ciWorld) {
 	w.redoubt("deployment", "create", "fresh")
 	w.ready.Token = strings.TrimSpace(w.redoubt("token", "create", "--deployment", "fresh", "ci", "--scope", "ci,web_api"))
@@ -195,8 +194,8 @@ func starterRules(w *ciWorld) {
 	}
 }
 
-// condition fails a build on what only the advisories know of, says what to do,
-// and lets it pass once that is accepted.
+// condition blocks a build because of a finding from advisories only. The output explains the
+// remedy, and the build passes once the finding is accepted.
 func condition(w *ciWorld) {
 	const record = `{"id":"GHSA-x-y-z","modified":"2026-05-01T00:00:00Z","aliases":["CVE-2099-0001"],"summary":"x","database_specific":{"severity":"HIGH"},
 		"affected":[{"package":{"ecosystem":"PyPI","name":"django"},"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"0"},{"fixed":"3.2.1"}]}]}]}`

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// rulesOnly runs the real scanner with the rules of a policy, with one rule, or with both at several addresses, and
-// uploads nothing: with the token of its settings, with one in the address, as scanners that know no tokens do, and
-// without any once the rules are open. It ends with 7 where one of the addresses has no rules.
+// rulesOnly runs the real scanner with the rules of a policy, with one rule, or with both at
+// several URLs. It uploads nothing. It authenticates with the token of its settings, with a token
+// in the URL, or, if the rules are public, without a token. The exit code is 7 if a URL has no
+// rules.
 func rulesOnly(w *ciWorld) {
 	host := strings.TrimPrefix(w.proxy.URL, "http://")
 	secret := "http://user:" + w.ready.Token + "@" + host + "/c/p/"

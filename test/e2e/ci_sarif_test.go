@@ -10,10 +10,9 @@ import (
 	"testing"
 )
 
-// TestSARIFMeetsCI imports what writes reports of the same rules and commit
-// beside semgrep ci, in both orders: semgrep's SARIF and opengrep's two formats
-// are the same source and the same findings. What opengrep wrote was recorded,
-// as testdata/ci/README.md says.
+// TestSARIFMeetsCI imports reports of the same rules and commit together with semgrep ci, in both
+// orders. Semgrep's SARIF and opengrep's two formats must have the same source and findings. The
+// reports of opengrep were recorded as described in testdata/ci/README.md.
 func TestSARIFMeetsCI(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
@@ -25,7 +24,7 @@ func TestSARIFMeetsCI(t *testing.T) {
 	}
 	packages := []string{"sca-upgrade", "sca-reached", "sca-unreached"}
 	for _, kind := range slices.Sorted(keysOf(reports)) {
-		var untold []string // SARIF has no place for a package
+		var untold []string // SARIF cannot contain a package
 		if kind != "opengrep-json" {
 			untold = packages
 		}
@@ -38,7 +37,7 @@ func TestSARIFMeetsCI(t *testing.T) {
 	}
 }
 
-// sarifReports runs `semgrep scan --sarif`, logged in and not.
+// sarifReports runs `semgrep scan --sarif`, with and without a login.
 func (w *ciWorld) sarifReports() map[string]string {
 	w.Helper()
 	text, err := os.ReadFile("testdata/ci/rules.yaml")

@@ -16,15 +16,15 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// The secrets of the repository. The first is there from the start; the second
-// comes with a branch; the third is told by another scanner.
+// Secrets of the repository. The first exists from the start, the second is added by a branch, and
+// the third is reported by another scanner.
 const (
 	ciSecret     = "tok_0123456789abcdef"
 	branchSecret = "tok_fedcba9876543210"
 	leakedSecret = "correct-horse-battery"
 )
 
-// secrets lists rule and place of each secret that is open or fixed.
+// secrets lists rule and place of each open or fixed secret.
 func (w *ciWorld) secrets() (places []string) {
 	w.Helper()
 	for _, s := range w.secretRows("") {
@@ -46,8 +46,8 @@ func (w *ciWorld) secretRows(ref string) (list []api.Secret) {
 	return list
 }
 
-// blockSecret has a branch add a secret: a rule that blocks fails its build,
-// until the bulk triage ignores the secret.
+// blockSecret adds a secret on a branch: a blocking rule fails the build until a bulk triage
+// ignores the secret.
 func blockSecret(w *ciWorld) {
 	w.write("keys.py", `K = "`+branchSecret+"\"\n")
 	w.commit("add a key")
@@ -77,9 +77,8 @@ func blockSecret(w *ciWorld) {
 	w.redoubt("policy", "set-mode", "hardcoded-token", "monitor")
 }
 
-// importSecrets imports what the scanner printed of the newest scan that it
-// uploaded, secrets and all, and another scanner's report; the first time the
-// server is killed in the middle.
+// importSecrets imports the scanner's output of the newest uploaded scan, including secrets, and a
+// report of another scanner. During the first import, the server is killed.
 func importSecrets(w *ciWorld) {
 	r := w.newest
 	if !bytes.Contains(r.stdout, []byte(ciSecret)) {
@@ -108,7 +107,7 @@ func importSecrets(w *ciWorld) {
 	if got := w.secretRows("refs/heads/main"); len(got) != len(before)+1 {
 		w.Errorf("with the other scanner's there are %d secrets, were %d", len(got), len(before))
 	}
-	w.stop() // as it is, logs unwritten
+	w.stop() // without flushing logs
 	w.holdNoSecret()
 	w.start()
 }
@@ -136,11 +135,11 @@ func (w *ciWorld) imports(report []byte) (status int, err error) {
 	return res.StatusCode, res.Body.Close()
 }
 
-// noSecret looks for the secrets in all that was written since the start.
+// noSecret searches for the secrets in all data written since the start.
 func noSecret(w *ciWorld) { w.holdNoSecret() }
 
-// holdNoSecret looks into the data folder, the server's log and, where there is
-// one, the database's files and a dump of it.
+// holdNoSecret searches the data directory, the server's log and, for PostgreSQL, the files and a
+// dump of the database.
 func (w *ciWorld) holdNoSecret() {
 	w.Helper()
 	dirs := []string{w.data, w.log.Name()}
@@ -163,7 +162,7 @@ func (w *ciWorld) holdNoSecret() {
 	}
 }
 
-// ignoreGone forgives files that the database drops while it runs.
+// ignoreGone ignores files that the running database deleted.
 func ignoreGone(err error) error {
 	if os.IsNotExist(err) {
 		return nil
@@ -182,8 +181,8 @@ func (w *ciWorld) lookInto(name string, text []byte) {
 	}
 }
 
-// postgres runs one of PostgreSQL's own programs, which stand beside its server
-// where they are not on the path.
+// postgres runs one of PostgreSQL's programs. If it is not in PATH, it is searched for in the
+// directory of the server.
 func (w *ciWorld) postgres(program string, args ...string) []byte {
 	w.Helper()
 	path, err := exec.LookPath(program)

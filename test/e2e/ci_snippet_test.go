@@ -19,9 +19,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// TestConnectYourCI runs what docs/guides/connect-your-ci.md says, snippet by snippet,
-// where a CI would: in a clone of a repository, with the variables that it sets.
-// Installing is replaced by commands that put the real scanner there.
+// TestConnectYourCI runs the snippets of docs/guides/connect-your-ci.md as a CI system would: in a
+// clone of a repository, with its variables. Installation commands are replaced by ones that
+// install the real scanner.
 func TestConnectYourCI(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
@@ -49,14 +49,13 @@ func TestConnectYourCI(t *testing.T) {
 	}
 }
 
-// ciHost is a host of git repositories with a change that somebody asks for,
-// and the machine that its builds run on.
+// ciHost is a Git host with a change request, and the machine that runs its builds.
 type ciHost struct {
 	*ciWorld
 	outer   *testing.T
 	origin  string // bare, with the branches main and feature
 	project string
-	bin     string // what the machine has installed
+	bin     string // directory of installed programs
 	main    string // commits
 	feature string
 	merge   string
@@ -92,8 +91,8 @@ func (c *ciHost) sha(of string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Snippets are the code blocks below a heading of the page, where the server
-// and the token file of the page are those of the test.
+// Snippets returns the code blocks below a heading of the page, with the server and token file of
+// the test.
 func (c *ciHost) Snippets(heading string) (blocks []string) {
 	c.Helper()
 	text, err := os.ReadFile("../../docs/guides/connect-your-ci.md")
@@ -119,8 +118,8 @@ func (c *ciHost) Snippets(heading string) (blocks []string) {
 	return blocks
 }
 
-// machine has installed what the image of a CI has, and nothing that a snippet
-// installs: the scanner comes with the command that asks for the pinned one.
+// machine installs the programs of a CI image, except those that a snippet installs: the command
+// that requests the pinned scanner installs it.
 func (c *ciHost) machine(t *testing.T) {
 	t.Helper()
 	setup, err := os.ReadFile("../../scripts/setup")
@@ -139,7 +138,7 @@ func (c *ciHost) machine(t *testing.T) {
 		"pipx":    pip("install", c.bin),
 		"pip":     pip("install -q", c.bin),
 		"apt-get": "#!/bin/sh\nexit 0\n",
-		// A virtual environment holds code of others, which is none of the project's.
+		// A virtual environment contains third-party code, which is not part of the project.
 		"python3": "#!/bin/sh\n[ \"$1 $2\" = '-m venv' ] || exit 99\nmkdir -p \"$3/bin\" \"$3/lib\"\nprintf 'x == x\\n' >\"$3/lib/other.py\"\n" +
 			"cat >\"$3/bin/pip\" <<'ENDPIP'\n" + pip("install -q", `"$(dirname "$0")"`) + "ENDPIP\nchmod +x \"$3/bin/pip\"\n",
 	}
@@ -156,7 +155,7 @@ func (c *ciHost) machine(t *testing.T) {
 	}
 }
 
-// clone is a fresh clone of the host's repository at a commit.
+// clone clones the host's repository at a commit.
 func (c *ciHost) clone(t *testing.T, at string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "checkout")
@@ -166,14 +165,14 @@ func (c *ciHost) clone(t *testing.T, at string) string {
 	return dir
 }
 
-// build runs a job's steps one after the other in a shell each, until one fails,
-// and returns the exit code and all that was printed.
+// build runs the steps of a job, each in a separate shell, until one fails. It returns the exit
+// code and the output.
 func (c *ciHost) build(t *testing.T, dir string, steps []string, variables ...map[string]string) (int, string) {
 	t.Helper()
 	env := []string{
 		"PATH=" + c.bin + ":" + os.Getenv("PATH"), "HOME=" + c.home, "NO_PROXY=127.0.0.1",
 		"SEMGREP_SETTINGS_FILE=" + filepath.Join(c.home, "settings.yml"), "GIT_CONFIG_COUNT=1",
-		// The address of the host leads to its repository.
+		// Redirects the URL of the host to its repository.
 		"GIT_CONFIG_KEY_0=url.file://" + c.origin + ".insteadOf", "GIT_CONFIG_VALUE_0=https://gitlab-ci-token:job-token@git.example/" + c.project,
 	}
 	env = append(env, programtest.Covered()...)
@@ -196,7 +195,7 @@ func (c *ciHost) build(t *testing.T, dir string, steps []string, variables ...ma
 	return 0, out.String()
 }
 
-// ciBuild is what Redoubt must list of a build.
+// ciBuild is the expected state after a build.
 type ciBuild struct {
 	exit   int
 	ref    string
@@ -205,7 +204,7 @@ type ciBuild struct {
 	finds  []string // on the ref
 }
 
-// Check compares a build, and what is listed of it, with what must be.
+// Check compares a build and its findings with the expected state.
 func (c *ciHost) Check(t *testing.T, want ciBuild, exit int, printed string) {
 	t.Helper()
 	if exit != want.exit {
@@ -241,7 +240,7 @@ func (c *ciHost) Check(t *testing.T, want ciBuild, exit int, printed string) {
 	}
 }
 
-// refused lets a build fail on its token: never green, and told to Redoubt.
+// refused checks a build with a bad token: it must fail.
 func (c *ciHost) refused(t *testing.T, exit int, printed string) {
 	t.Helper()
 	if exit != 13 {
@@ -249,7 +248,7 @@ func (c *ciHost) refused(t *testing.T, exit int, printed string) {
 	}
 }
 
-// yamlSnippet reads a snippet and puts it into the type of a CI.
+// yamlSnippet parses a snippet into the type of a CI.
 func yamlSnippet(t *testing.T, text string, into any) {
 	t.Helper()
 	if err := yaml.Unmarshal([]byte(text), into); err != nil {
@@ -394,8 +393,7 @@ func onJenkins(c *ciHost, t *testing.T) {
 	c.refused(t, exit, out)
 }
 
-// onPlainGit runs the nightly job, then installs the hook in a bare repository
-// and pushes to it.
+// onPlainGit runs the nightly job, then installs the hook in a bare repository and pushes to it.
 func onPlainGit(c *ciHost, t *testing.T) {
 	shown := c.Snippets("Plain git")
 	token := filepath.Join(t.TempDir(), "token")
@@ -440,7 +438,7 @@ func onPlainGit(c *ciHost, t *testing.T) {
 	c.refused(t, said(push("feature"), "redoubt: feature does not pass (exit code 13)", 13), "")
 }
 
-// said is the exit code that a hook tells, or one that there is not.
+// said returns exit if the output of a hook contains a line, or -1.
 func said(out, line string, exit int) int {
 	if strings.Contains(out, line) {
 		return exit
@@ -448,7 +446,7 @@ func said(out, line string, exit int) int {
 	return -1
 }
 
-// pinned is the version that the page installs.
+// pinned returns the scanner version that the page installs.
 func (c *ciHost) pinned() string {
 	m := regexp.MustCompile(`semgrep==(\S+)`).FindStringSubmatch(strings.Join(c.Snippets("GitHub Actions"), ""))
 	if m == nil {

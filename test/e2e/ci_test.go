@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestSemgrepCI runs the unmodified scanner against a process of ours, through
-// the life of a repository. The steps build on each other.
+// TestSemgrepCI runs the unmodified scanner against a server process, through the life of a
+// repository. The steps build on each other.
 func TestSemgrepCI(t *testing.T) {
 	onEngines(t, func(w *ciWorld) {
 		w.steps(
@@ -54,7 +54,7 @@ func badToken(w *ciWorld) {
 		rows = strings.Split(strings.TrimSpace(w.redoubt("scan", "failures")), "\n")[1:]
 		return len(rows) == 2 && strings.Contains(rows[0]+rows[1], " 13 ")
 	})
-	for i, row := range rows { // the newest first, which hid its error and told of it
+	for i, row := range rows { // the newest first: one run hid its error, one reported it
 		for _, want := range []string{"unauthenticated", "acme/shop", "main", "127.0.0.1", "Semgrep/1.", "none of this server's", []string{"13", "-"}[i]} {
 			if !strings.Contains(row, want) {
 				w.Errorf("the failed run does not tell %q: %s", want, row)
@@ -66,8 +66,8 @@ func badToken(w *ciWorld) {
 	}
 }
 
-// firstScan finds what the scanner printed, and does not block though a rule
-// does: the primary branch had no scan before.
+// firstScan compares the findings with the scanner's output. The build passes despite a blocking
+// rule, because the primary branch had no scan before.
 func firstScan(w *ciWorld) {
 	w.redoubt("policy", "set-mode", "eqeq", "block")
 	w.redoubt("policy", "set-mode", "taint-x", "comment")
@@ -127,8 +127,7 @@ func fixOne(w *ciWorld) {
 	}
 }
 
-// returnOne brings the same finding back, which blocks: the branch did not have
-// it any more.
+// returnOne reintroduces a fixed finding, which blocks because the branch no longer had it.
 func returnOne(w *ciWorld) {
 	fixed := w.code("main")["eqeq app.py:4"]
 	w.edit("app.py", "return x == 1", "return x == x")
@@ -143,7 +142,8 @@ func returnOne(w *ciWorld) {
 	}
 }
 
-// moveFile moves the file of a finding that blocked once. The branch has it now: it blocks no more.
+// moveFile moves the file of a finding that blocked once. It no longer blocks, because the branch
+// has it.
 func moveFile(w *ciWorld) {
 	before := w.code("main")["eqeq app.py:4"]
 	w.triage(before.ID, "reviewing")
@@ -169,7 +169,7 @@ func (w *ciWorld) triage(id int64, state string) {
 	}
 }
 
-// diffScan blocks a branch on what it adds, and closes nothing elsewhere.
+// diffScan blocks a branch because of added findings, and changes no findings elsewhere.
 func diffScan(w *ciWorld) {
 	before := w.code("main")
 	w.git("checkout", "-q", "-b", "feature")
@@ -189,8 +189,8 @@ func diffScan(w *ciWorld) {
 	w.triage(found["eqeq more.py:2"].ID, "ignored")
 }
 
-// modes scans a branch with a finding that is ignored, which the scanner does not print, and one whose rule changes
-// its mode. The next step scans in the last mode.
+// modes scans a branch with an ignored finding, which the scanner does not print, and one whose
+// rule changes its mode. The next step uses the last mode.
 func modes(w *ciWorld) {
 	w.write("web/more.js", "eval(location.search)\n")
 	w.commit("more")
@@ -213,9 +213,8 @@ func secondBranch(w *ciWorld) {
 	}
 }
 
-// killed kills the server in the middle of the results, and again between the
-// results that it acknowledged and the completion. Another start answers what
-// the scanner repeats.
+// killed kills the server while it receives results, and again between the acknowledged results and
+// the completion. A new server handles the scanner's retries.
 func killed(w *ciWorld) {
 	w.git("checkout", "-q", "main")
 	w.write("late.py", "def n(a):\n    return a == a\n")
@@ -241,8 +240,8 @@ func killed(w *ciWorld) {
 	}
 }
 
-// killedLater has the server answer that results are stored later, and kills it
-// while it does so. The next one finishes, and the gate's answer is the same.
+// killedLater kills the server while it stores results in the background, after it responded that
+// it will. The next server completes the scan, and the gate has the same result.
 func killedLater(w *ciWorld) {
 	w.stop()
 	w.flags = []string{"--scan-wait", "0s"}
@@ -281,7 +280,7 @@ func removedRule(w *ciWorld) {
 	}
 }
 
-// brokenRule adds a rule that only the scanner knows to be broken.
+// brokenRule adds a rule whose error only the scanner detects.
 func brokenRule(w *ciWorld) {
 	file := filepath.Join(w.home, "broken.yaml")
 	text := "rules:\n- {id: broken, languages: [python], severity: ERROR, message: m, pattern: 'foo((('}\n"

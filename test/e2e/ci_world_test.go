@@ -26,14 +26,14 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// ciWorld is a Redoubt process, a proxy in front of it that stays when it is
-// killed, and a git repository for the real scanner.
+// ciWorld is a server process, a proxy in front of it that survives the server, and a Git
+// repository for the real scanner.
 type ciWorld struct {
 	*testing.T
 	semgrep string
-	home    string // of the scanner, and of what it writes
+	home    string // home directory of the scanner
 	data    string
-	storage []string // flags that name the database
+	storage []string // flags of the database
 	server  *exec.Cmd
 	log     *os.File
 	ready   programtest.Ready
@@ -42,14 +42,14 @@ type ciWorld struct {
 
 	mu     sync.Mutex
 	target *url.URL
-	kill   map[string]bool // steps in the middle of which the server is killed
-	later  bool            // kill the server once it has answered that a scan is stored later
+	kill   map[string]bool // steps during which the server is killed
+	later  bool            // kill the server after it responds that a scan is stored later
 	flags  []string        // of the next start of the server
 	seen   []string        // method and path of every request, in order
 
-	newest  printed // by a scan that ended as expected
-	met     bool    // a scan of the code that several projects share
-	commits int     // numbers what git was asked, so that the same commits have the same hash
+	newest  printed // output of the last scan with the expected exit code
+	met     bool    // the code shared by several projects was scanned
+	commits int     // number of Git commands, for reproducible commit hashes
 }
 
 func newCIWorld(t *testing.T, engine string) *ciWorld {
@@ -87,7 +87,7 @@ func newCIWorld(t *testing.T, engine string) *ciWorld {
 	return w
 }
 
-// start runs a server and waits until it answers.
+// start starts a server and waits until it is ready.
 func (w *ciWorld) start() {
 	w.Helper()
 	file := filepath.Join(w.home, fmt.Sprintf("ready-%d.json", time.Now().UnixNano()))
@@ -122,7 +122,7 @@ func (w *ciWorld) start() {
 	w.Fatalf("no server was ready within %v", programtest.WaitAtMost)
 }
 
-// ciToken makes a token that every start of the server knows.
+// ciToken creates a token that remains valid after restarts of the server.
 func (w *ciWorld) ciToken() string {
 	w.Helper()
 	out := w.redoubt("token", "create", "ci and reader", "--scope", "ci,web_api")
@@ -134,7 +134,7 @@ func (w *ciWorld) stop() {
 	_ = w.server.Wait()
 }
 
-// redoubt runs a command beside the server.
+// redoubt runs a command with the server's database.
 func (w *ciWorld) redoubt(args ...string) string {
 	w.Helper()
 	cmd := exec.Command("redoubt", append(args, w.storage...)...)
@@ -147,8 +147,8 @@ func (w *ciWorld) redoubt(args ...string) string {
 	return string(out)
 }
 
-// pass hands a request on. It notes nulls in answers to scanners, and kills the
-// server and starts another where the test asks for it.
+// pass forwards a request. It records nulls in responses to scanners, and restarts the server if
+// the test requested that.
 func (w *ciWorld) pass(out http.ResponseWriter, r *http.Request) {
 	step := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	w.mu.Lock()
@@ -180,8 +180,7 @@ func (w *ciWorld) pass(out http.ResponseWriter, r *http.Request) {
 	proxy.ServeHTTP(out, r)
 }
 
-// diesLater kills the server that works on a scan in the background, where the
-// test asks for it, and starts another.
+// diesLater restarts a server that processes a scan in the background, if the test requested that.
 func (w *ciWorld) diesLater() {
 	w.mu.Lock()
 	dies := w.later
@@ -193,8 +192,7 @@ func (w *ciWorld) diesLater() {
 	}
 }
 
-// cut sends half of the request's body, kills the server while it reads, and
-// starts another.
+// cut sends half of the request's body, kills the server during that, and starts another one.
 func (w *ciWorld) cut(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -243,14 +241,14 @@ func (w *ciWorld) requests() []string {
 	return slices.Clone(w.seen)
 }
 
-// printed is what a scan printed.
+// printed is the output of a scan.
 type printed struct {
 	exit   int
 	stdout []byte
 	stderr string
 }
 
-// scan runs the real scanner on what is checked out. Variables are NAME=value.
+// scan runs the real scanner on the checkout. Variables are NAME=value.
 func (w *ciWorld) scan(branch string, args []string, variables ...string) printed {
 	w.Helper()
 	cmd := exec.Command(w.semgrep, append([]string{"ci", "--oss-only", "--json"}, args...)...)
@@ -264,7 +262,7 @@ func (w *ciWorld) scan(branch string, args []string, variables ...string) printe
 	return printed{cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.String()}
 }
 
-// env is what the scanner is told beside its flags.
+// env returns the environment of the scanner.
 func (w *ciWorld) env(branch string) []string {
 	return append(programtest.Covered(),
 		"PATH="+filepath.Dir(w.semgrep)+":"+os.Getenv("PATH"), "HOME="+w.home, "NO_PROXY=127.0.0.1",
@@ -274,11 +272,11 @@ func (w *ciWorld) env(branch string) []string {
 	)
 }
 
-// loud keeps the scanner from hiding its errors.
+// loud makes the scanner report its errors.
 var loud = []string{"--no-suppress-errors"}
 
-// same has the scanner's part of an earlier run played back, where nothing that
-// the scanner sees has changed.
+// same plays back the recorded scanner of an earlier run. It requires that the scanner's inputs are
+// unchanged.
 const same = "REDOUBT_TEST_SAME=1"
 
 // want scans and checks the exit code.
@@ -287,7 +285,7 @@ func (w *ciWorld) want(exit int, branch string, args ...string) printed {
 	return w.exits(exit, branch, w.scan(branch, append(slices.Clone(loud), args...)))
 }
 
-// again is want for what was scanned before, by the same rules.
+// again is want for unchanged code and rules.
 func (w *ciWorld) again(exit int, branch string, args ...string) printed {
 	w.Helper()
 	return w.exits(exit, branch, w.scan(branch, append(slices.Clone(loud), args...), same))
@@ -302,7 +300,7 @@ func (w *ciWorld) exits(exit int, branch string, r printed) printed {
 	return r
 }
 
-// places are the rule, path and line of what a scan printed.
+// places returns the rule, path and line of the results.
 func (r printed) places(t *testing.T) []string {
 	t.Helper()
 	var out struct {
@@ -368,7 +366,7 @@ func (w *ciWorld) client() *api.Client {
 	return &api.Client{BaseURL: w.target.String(), Token: w.ready.Token}
 }
 
-// code lists the code findings of a ref by rule and path with line.
+// code returns the code findings of a ref by rule, path and line.
 func (w *ciWorld) code(ref string, statuses ...string) map[string]api.CodeFinding {
 	w.Helper()
 	out := map[string]api.CodeFinding{}

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
-// TestClientSemgrep runs the scanner's commands that speak to a server, and tells
-// of them.
+// TestClientSemgrep runs the scanner's commands that use a server, and records them in the table of
+// clients.
 func TestClientSemgrep(t *testing.T) {
 	w := newCIWorld(t, "sqlite")
 	version := clienttest.Pinned(t, "semgrep")
@@ -34,7 +34,7 @@ func TestClientSemgrep(t *testing.T) {
 	}
 }
 
-// show has the scanner print whom it is logged in as, and where.
+// show runs the scanner's command that prints its identity and server.
 func show(w *ciWorld) {
 	printed := func(what string) string {
 		cmd := exec.CommandContext(w.Context(), w.semgrep, "show", what)

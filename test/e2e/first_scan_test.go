@@ -21,9 +21,8 @@ import (
 
 var record = flag.Bool("record", false, "write docs/start/first-scan.md, or what docs/guides/managed-scans-example.md has of make test-hosts, again, with what commands print now")
 
-// TestFirstScan types the commands of docs/start/first-scan.md into one shell, in an
-// empty home folder, and compares what they print with what the page says that
-// they print. With -record it writes the page.
+// TestFirstScan runs the commands of docs/start/first-scan.md in one shell with an empty home
+// directory, and compares their output with the page. With -record it writes the page.
 func TestFirstScan(t *testing.T) {
 	semgrep := scannertest.Forked(t)
 	for _, tool := range []string{"bash", "curl", "jq"} {
@@ -66,7 +65,7 @@ func TestFirstScan(t *testing.T) {
 	}
 }
 
-// typed are the commands of a block, without the dollar in front.
+// typed returns the commands of a block, without their prompts.
 func typed(block string) (commands []string) {
 	for line := range strings.Lines(block) {
 		if command, is := strings.CutPrefix(line, "$ "); is {
@@ -76,7 +75,7 @@ func typed(block string) (commands []string) {
 	return commands
 }
 
-// transcript is the machine that the page is recorded on.
+// transcript is the machine on which the page is recorded.
 type transcript struct {
 	*testing.T
 	home    string
@@ -84,9 +83,8 @@ type transcript struct {
 	env     []string
 }
 
-// newTranscript makes a home folder. Two commands on the path stand for what
-// needs a network or minutes: go, which puts the tested binary where it shall
-// go, and pipx, which does so with the pinned scanner.
+// newTranscript creates a home directory. Two commands replace steps that need a network or
+// minutes: go installs the tested binary, and pipx installs the pinned scanner.
 func newTranscript(t *testing.T, semgrep string) *transcript {
 	s := &transcript{T: t, home: t.TempDir()}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -115,8 +113,8 @@ func newTranscript(t *testing.T, semgrep string) *transcript {
 	return s
 }
 
-// run types commands into a shell, and returns what each printed, with what
-// differs from run to run as an ellipsis.
+// run runs commands in a shell and returns the output of each. Variable parts are replaced by an
+// ellipsis.
 func (s *transcript) run(commands []string) []string {
 	s.Helper()
 	var script strings.Builder
@@ -125,7 +123,7 @@ func (s *transcript) run(commands []string) []string {
 	}
 	shell := exec.Command("bash")
 	shell.Dir, shell.Env, shell.Stdin = "../..", s.env, strings.NewReader(script.String())
-	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that no server is left behind
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the server is stopped, too
 	var out bytes.Buffer
 	shell.Stdout, shell.Stderr = &out, &out
 	if err := shell.Start(); err != nil {

@@ -13,10 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// TestFirstStartInTheBrowser goes from an empty server to its first scans as the pages lead: by the
-// very commands that they show, and by a report that is dropped into the form, with the
-// step ticking while the page is open; on a phone, and by keyboard alone where there is
-// something to choose.
+// TestFirstStartInTheBrowser follows the pages from an empty server to its first scans. It runs the
+// displayed commands and drops a report into the form, while the open page marks the completed
+// step. It also checks a phone's screen width and the keyboard.
 func TestFirstStartInTheBrowser(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
@@ -48,8 +47,7 @@ func TestFirstStartInTheBrowser(t *testing.T) {
 	}
 }
 
-// types runs a command of the page in a shell, as somebody does who copied it, and answers
-// what it asks for.
+// types runs a command of the page in a shell and answers its prompts.
 func (w *ciWorld) types(command, token, project string) {
 	w.Helper()
 	bin := w.TempDir()
@@ -67,7 +65,7 @@ func (w *ciWorld) types(command, token, project string) {
 	}
 }
 
-// dropsAReport drops a report into the form, and reads what became of it.
+// dropsAReport drops a report into the form and checks the result.
 func (p *person) dropsAReport(w *ciWorld) {
 	p.Helper()
 	p.opens(w, "/upload")
@@ -83,7 +81,7 @@ func (p *person) dropsAReport(w *ciWorld) {
 	if n := p.reads(`document.querySelector("[data-count=dependencies-added]").textContent`); n != "1" {
 		p.Errorf("%s dependencies were added", n)
 	}
-	// What is refused leaves what was typed and chosen where it is.
+	// A rejected upload preserves the input.
 	p.opens(w, "/upload")
 	p.does(chromedp.SendKeys("#project", "acme/dropped"))
 	p.reads(`(() => {
@@ -94,7 +92,7 @@ func (p *person) dropsAReport(w *ciWorld) {
 	})()`)
 	p.does(chromedp.Click("[data-upload] .primary"))
 	p.waits(`document.querySelector("#uploadfault").textContent.includes("photo.png")`)
-	// So does what a proxy refuses, before anything is sent and after, and nobody at all.
+	// So does a rejection by a proxy, before or after the upload, and a failed connection.
 	for _, c := range []struct{ stub, shows string }{
 		{`window.fetch = () => Promise.resolve(new Response("<html>too large</html>", { status: 413 }))`, `text.includes("413")`},
 		{`window.fetch = () => Promise.reject(new TypeError("offline"))`, `text && !text.includes("413")`},
@@ -109,7 +107,7 @@ func (p *person) dropsAReport(w *ciWorld) {
 	}
 }
 
-// choosesByKeyboard goes through the ways to a scan with the arrow keys.
+// choosesByKeyboard selects each way of scanning with the arrow keys.
 func (p *person) choosesByKeyboard() {
 	p.Helper()
 	p.does(chromedp.Focus(`.tabs [value="terminal"]`))
@@ -119,7 +117,7 @@ func (p *person) choosesByKeyboard() {
 	}
 }
 
-// fitsAPhone looks whether pages are as narrow as a phone.
+// fitsAPhone checks that pages are not wider than a phone's screen.
 func (p *person) fitsAPhone(w *ciWorld, pages ...string) {
 	p.Helper()
 	p.does(chromedp.EmulateViewport(390, 844))

@@ -13,10 +13,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestJourney goes the whole way with the real server, the real scanner and a
-// real browser: the first admin, a token made on the page, a scan with it whose
-// findings appear while the page is open, a build that fails, a triage by
-// keyboard, the build that passes, and a bill of materials that is valid.
+// TestJourney performs a complete workflow with the real server, scanner and browser. It creates
+// the first admin and a token, and runs a scan whose findings appear on the open page. A build
+// fails, and passes after a triage by keyboard. It ends with a valid bill of materials.
 func TestJourney(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
@@ -32,7 +31,7 @@ func TestJourney(t *testing.T) {
 	w.wantAs(0, as, "main")
 	p.waits(`document.querySelectorAll("[data-row]").length === 1`)
 
-	// A branch brings another: the page says so, and stays as it is.
+	// A branch adds findings: the page announces them and does not change.
 	w.git("checkout", "-q", "-b", "topic")
 	w.write("more.py", "def m(z):\n    return z == z\n\ndef n(z):\n    return z == z\n")
 	w.commit("more")
@@ -45,7 +44,7 @@ func TestJourney(t *testing.T) {
 	p.does(chromedp.Click("#news a"))
 	p.waits(`document.querySelectorAll("[data-row]").length === 3 && !document.querySelector("[data-theme-toggle][hidden]")`)
 
-	// j and k swap the panel; Back restores filter and row.
+	// j and k change the panel; Back restores filter and row.
 	rows := strings.Fields(p.reads(`[...document.querySelectorAll("[data-row]")].map(r => r.dataset.id).join(" ")`))
 	shown := func(id string) string {
 		return `document.querySelector("#panel [data-finding]")?.dataset.finding === "` + id + `" && document.querySelector("[data-row].current")?.dataset.id === "` + id + `"`
@@ -60,7 +59,7 @@ func TestJourney(t *testing.T) {
 	p.waits(`location.search.includes("rules=eqeq") && ` + shown(rows[0]))
 	p.waits(`document.readyState === "complete" && document.querySelector("[data-theme-toggle]:not([hidden])") && !document.querySelector(".htmx-request")`)
 
-	// Triage without the mouse: both of the branch. After the first the second opens.
+	// Triage both findings of the branch by keyboard. After the first, the second opens.
 	for i := range 2 {
 		p.waits(shown(rows[i]) + ` && !("settling" in document.documentElement.dataset)`)
 		p.does(chromedp.KeyEvent("i"))
@@ -72,7 +71,7 @@ func TestJourney(t *testing.T) {
 	p.takesSBOM(w)
 }
 
-// becomesAdmin follows the link that the first start prints.
+// becomesAdmin opens the setup link of the first start and creates an admin.
 func (p *person) becomesAdmin(setup string) {
 	p.Helper()
 	p.does(chromedp.Navigate(setup), chromedp.WaitVisible("#name"), chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#display_name", "Ada Lovelace"),
@@ -80,13 +79,13 @@ func (p *person) becomesAdmin(setup string) {
 	p.waits(`location.pathname === "/orgs/acme/overview" && document.querySelector("#startsteps")`)
 }
 
-// opens goes to a page of the deployment and waits until its script ran.
+// opens opens a page of the deployment and waits until its script ran.
 func (p *person) opens(w *ciWorld, page string) {
 	p.Helper()
 	p.does(chromedp.Navigate(w.ready.BaseURL+"/orgs/acme"+page), chromedp.WaitReady("[data-theme-toggle]:not([hidden])"))
 }
 
-// makesToken makes a token for builds on the page, which shows it once.
+// makesToken creates a token for builds on the page, which shows it once.
 func (p *person) makesToken() string {
 	p.Helper()
 	p.does(chromedp.Click(`nav a[href$="/settings/tokens"]`), chromedp.WaitVisible("input[name=web_api]"))
@@ -104,7 +103,7 @@ func (p *person) makesToken() string {
 	return token
 }
 
-// wantAs scans as a token and checks the exit code.
+// wantAs scans with a token and checks the exit code.
 func (w *ciWorld) wantAs(exit int, as, branch string, args ...string) {
 	w.Helper()
 	if r := w.scan(branch, append(slices.Clone(loud), args...), as); r.exit != exit {
@@ -112,8 +111,8 @@ func (w *ciWorld) wantAs(exit int, as, branch string, args ...string) {
 	}
 }
 
-// takesSBOM asks for a bill of materials on its page, waits for it there, and
-// holds what is downloaded against the official schema.
+// takesSBOM requests a bill of materials on its page, waits for it, and validates the download
+// against the official schema.
 func (p *person) takesSBOM(w *ciWorld) {
 	p.Helper()
 	p.opens(w, "/sbom")
@@ -143,7 +142,7 @@ func (p *person) takesSBOM(w *ciWorld) {
 	}
 }
 
-// cycloneDX is the official schema of the format that the page proposes.
+// cycloneDX returns the official schema of the default format.
 func cycloneDX(t testing.TB) *jsonschema.Schema {
 	t.Helper()
 	const sbom = "../../internal/sbom"

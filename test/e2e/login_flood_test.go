@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAFloodOfLoginsLocksNoScannerOut has one owner's fifty networks ask for a thousand
-// tokens: the real scanner, which comes from elsewhere, still gets its own.
+// TestAFloodOfLoginsLocksNoScannerOut requests a thousand tokens from fifty networks of one owner.
+// The real scanner, from another network, must still get its token.
 func TestAFloodOfLoginsLocksNoScannerOut(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestAFloodOfLoginsLocksNoScannerOut(t *testing.T) {
 	}
 }
 
-// flood asks for 20 tokens from each of 51 networks of one owner, more than may wait in all.
+// flood requests 20 tokens from each of 51 networks of one owner, which exceeds the total limit.
 func flood(w *ciWorld) {
 	w.Helper()
 	refused := 0

@@ -18,8 +18,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 )
 
-// stdioClient is a program on the Python SDK of the Model Context Protocol: it
-// starts a server on standard input and output, and calls one of its tools.
+// stdioClient is a program with the Python SDK of the Model Context Protocol. It starts a server on
+// standard input and output, and calls one of its tools.
 const stdioClient = `
 import asyncio, json, os, sys
 from mcp import ClientSession, StdioServerParameters
@@ -38,7 +38,7 @@ async def main():
 asyncio.run(main())
 `
 
-// assisted is what an assistant was answered.
+// assisted is the response of a tool.
 type assisted struct {
 	Tools      []string
 	Error      bool
@@ -46,7 +46,7 @@ type assisted struct {
 	Text       []string
 }
 
-// assist has the Python SDK start a server and call a tool of it.
+// assist starts a server with the Python SDK and calls one of its tools.
 func assist(w *ciWorld, command, tool string, arguments any, env ...string) (out assisted) {
 	w.Helper()
 	text, err := json.Marshal(arguments)
@@ -69,8 +69,8 @@ func assist(w *ciWorld, command, tool string, arguments any, env ...string) (out
 	return out
 }
 
-// TestClientAssistants: the scanner's own assistant, unmodified, and ours read
-// from the same server what its list of findings holds.
+// TestClientAssistants checks that the unmodified assistant of the scanner and ours read the listed
+// findings from the same server.
 func TestClientAssistants(t *testing.T) {
 	w := newCIWorld(t, "sqlite")
 	client := &api.Client{BaseURL: w.ready.BaseURL, Token: w.ready.Token}
@@ -110,8 +110,7 @@ func TestClientAssistants(t *testing.T) {
 	})
 }
 
-// sameFindings compares what the scanner's assistant read with the list, field by
-// field.
+// sameFindings compares the findings read by the scanner's assistant with the list, field by field.
 func sameFindings(t *testing.T, listed []api.CodeFinding, read []map[string]any) {
 	t.Helper()
 	if len(read) != len(listed) {

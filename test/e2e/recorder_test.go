@@ -24,15 +24,14 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// recordedSemgrep stands for the scanner: recorded-semgrep RECORDINGS STATE
-// SCANNER ARGUMENT... The n-th run of a world, which STATE counts, is run by the
-// real SCANNER and recorded, unless RECORDINGS holds one: then it is played
-// back to the server that this run is told to use. A server that answers
-// anything else than was recorded ends the run with 99, since nobody knows what
-// the scanner would have done; otherwise its output is the recorded one.
+// recordedSemgrep replaces the scanner: recorded-semgrep RECORDINGS STATE SCANNER ARGUMENT... STATE
+// counts the runs of a world. The n-th run executes the real SCANNER and records it, unless
+// RECORDINGS contains that run. Then it is played to the server of this run. If a response differs
+// from the recorded one, the exit code is 99, because the scanner's reaction is unknown. Otherwise
+// the recorded output is printed.
 //
-// With REDOUBT_TEST_SAME=1 the run is the same as an earlier one of the world,
-// of another project perhaps, and is played back from there.
+// With REDOUBT_TEST_SAME=1 the run equals an earlier one of the world, possibly of another project,
+// whose recording is used.
 func recordedSemgrep() {
 	r := &recorder{recordings: os.Args[1], scanner: os.Args[3], args: os.Args[4:], patience: programtest.WaitAtMost}
 	exit, err := r.run(os.Args[2])
@@ -46,16 +45,16 @@ func recordedSemgrep() {
 type recorder struct {
 	recordings, scanner string
 	args                []string
-	patience            time.Duration // with a server whose answer is not the recorded one yet
+	patience            time.Duration // timeout for the recorded response
 	is                  scannerRun
 	values              volatileValues
-	scan                string // its number, once the server has told it
+	scan                string // number of the scan, once the server has sent it
 	mu                  sync.Mutex
 	exchanges           []exchange
 }
 
 func (r *recorder) run(state string) (exit int, err error) {
-	if len(r.args) > 0 && r.args[0] == "login" { // talks with a person
+	if len(r.args) > 0 && r.args[0] == "login" { // interactive
 		cmd := exec.Command(r.scanner, r.args...)
 		cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdout, os.Stderr, r.env()
 		err := cmd.Run()
@@ -89,7 +88,7 @@ func (r *recorder) run(state string) (exit int, err error) {
 	return is.Exit, r.play(is)
 }
 
-// count numbers the runs of a world.
+// count returns the number of the run in a world, and increments the count.
 func count(state string) (int, error) {
 	done, err := os.ReadDir(state)
 	if err != nil {
@@ -114,7 +113,7 @@ func write(file string, is recording) error {
 	return os.WriteFile(file, text, 0o600)
 }
 
-// same finds the newest recording of the same run.
+// same returns the newest recording of an equal run.
 func (r *recorder) same(n int) (is recording, err error) {
 	for n--; n >= 0; n-- {
 		if is, err = read(filepath.Join(r.recordings, fmt.Sprintf("%03d.json", n))); err != nil || diff.Equal(is.Run, r.is) {
@@ -124,7 +123,7 @@ func (r *recorder) same(n int) (is recording, err error) {
 	return is, fmt.Errorf("there is no earlier run as %+v", r.is)
 }
 
-// describe notes what this run depends on, and what is its own.
+// describe records the inputs of the run and its variable values.
 func (r *recorder) describe() {
 	settings, _ := os.ReadFile(os.Getenv("SEMGREP_SETTINGS_FILE"))
 	r.values = volatileValues{"URL": os.Getenv("SEMGREP_URL"), "REPO": os.Getenv("SEMGREP_REPO_NAME"), "HOME": os.Getenv("HOME")}
@@ -154,18 +153,18 @@ func (r *recorder) describe() {
 	r.is.Commit, r.is.Status = output("git", "rev-parse", "HEAD"), output("git", "status", "--porcelain")
 }
 
-// output is what a command prints, and nothing where it fails.
+// output returns the output of a command, or "" if it fails.
 func output(name string, args ...string) string {
 	text, _ := exec.Command(name, args...).Output()
 	return strings.TrimSpace(string(text))
 }
 
-// env is that of the real scanner, which finds parts of itself on the path.
+// env returns the environment of the real scanner, which finds some of its parts in PATH.
 func (r *recorder) env(more ...string) []string {
 	return append(append(os.Environ(), "PATH="+filepath.Dir(r.scanner)+":"+os.Getenv("PATH")), more...)
 }
 
-// record runs the real scanner, with ears on its connection.
+// record runs the real scanner with a recording proxy.
 func (r *recorder) record(file string) (exit int, err error) {
 	proxy := httptest.NewServer(http.HandlerFunc(r.pass))
 	defer proxy.Close()
@@ -207,8 +206,7 @@ func (r *recorder) record(file string) (exit int, err error) {
 	return is.Exit, write(file, is)
 }
 
-// pass hands a request on and notes it. Where the connection breaks behind it,
-// it breaks in front.
+// pass forwards a request and records it. If the server breaks the connection, so does the proxy.
 func (r *recorder) pass(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	e := exchange{Method: req.Method, URI: req.URL.RequestURI(), Body: strings.ReplaceAll(string(body), "http://"+req.Host, r.values["URL"]), Header: req.Header.Clone()}
@@ -244,7 +242,7 @@ func (r *recorder) pass(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// once makes a connection for each request, so that none is repeated unasked.
+// once is a client that uses a new connection for each request, so that it never retries.
 var once = &http.Client{
 	Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -264,7 +262,7 @@ func (r *recorder) send(e exchange) (res *http.Response, answer []byte, err erro
 	return res, answer, err
 }
 
-// learn takes the names of a scan from a request and its answer.
+// learn reads the ids of a scan from a request and its response.
 func (r *recorder) learn(e exchange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -277,9 +275,8 @@ func (r *recorder) learn(e exchange) {
 	}
 }
 
-// play sends what was recorded. A request that the scanner repeated, because
-// the connection broke or the server asked it to come again, is repeated until
-// the answer is the last one that it was given.
+// play sends the recorded requests. A request that the scanner repeated, after a broken connection
+// or as requested by the server, is repeated until it gets the last recorded response.
 func (r *recorder) play(is recording) error {
 	r.values["UUID"] = newUUID()
 	for i := 0; i < len(is.Exchanges); {
@@ -325,7 +322,7 @@ func (r *recorder) repeat(e exchange, want string, times int) error {
 	}
 }
 
-// newUUID is a random one, of the kind that the scanner makes.
+// newUUID returns a random UUID (version 4), like those of the scanner.
 func newUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// TestPlaybackHoldsTheServerToItsAnswers plays a recording to servers of which
-// one answers as the recorded one did, later on, and the others do not.
+// TestPlaybackHoldsTheServerToItsAnswers plays a recording to a server with the recorded responses,
+// after some retries, and to servers with others.
 func TestPlaybackHoldsTheServerToItsAnswers(t *testing.T) {
 	complete := exchange{Method: "POST", URI: "/api/agent/scans/@@SCAN@@/complete", Body: `{"exit_code":1}`}
 	later, done, broken := complete, complete, complete
@@ -23,7 +23,7 @@ func TestPlaybackHoldsTheServerToItsAnswers(t *testing.T) {
 	}}
 	const finished = `{"success":true,"time":"2026-05-04T03:02:01.5Z"}`
 	for what, c := range map[string]struct {
-		answers []string // to what completes the scan; an empty one breaks the connection
+		answers []string // responses to the completion of the scan; an empty one breaks the connection
 		asked   int
 		fails   bool
 	}{

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// recording is one run of the scanner: what it was told, what it said to the
-// server and was answered, and what it left behind. What differs from run to
-// run stands there as a name, in at-signs.
+// recording is one run of the scanner: its inputs, requests, responses and outputs. Values that
+// differ between runs are replaced by names between @@.
 type recording struct {
 	Run       scannerRun
 	Exchanges []exchange
@@ -22,16 +21,15 @@ type recording struct {
 	Exit      int
 }
 
-// scannerRun is what a run of the scanner depends on, beside the server.
+// scannerRun contains the inputs of a run of the scanner, except the server.
 type scannerRun struct {
 	Args   []string
-	Env    []string // the variables named SEMGREP_, and those of a CI
-	Commit string   // what is checked out
-	Status string   // and what differs from that
+	Env    []string // variables with the prefix SEMGREP_, and those of a CI
+	Commit string   // of the checkout
+	Status string   // changes since that commit
 }
 
-// exchange is a request of the scanner's, and its answer. A status of 0 is a
-// connection that broke.
+// exchange is a request of the scanner and its response. A status of 0 is a broken connection.
 type exchange struct {
 	Method, URI, Body string
 	Header            http.Header
@@ -39,10 +37,10 @@ type exchange struct {
 	Answer            string
 }
 
-// is tells two requests that are the same one, repeated.
+// is reports whether two requests are repetitions of one request.
 func (e exchange) is(o exchange) bool { return e.Method == o.Method && e.URI == o.URI }
 
-// volatile are the values of a run behind the names in its recording.
+// volatileValues maps names in a recording to the values of a run.
 type volatileValues map[string]string
 
 var (
@@ -53,13 +51,12 @@ var (
 	scanPath  = regexp.MustCompile(`^/api/agent/scans/(\d+)/`)
 )
 
-// names puts names in the place of values, the longest first, since one may
-// hold another.
+// names replaces values by names, the longest first, because one may contain another.
 func (v volatileValues) names(text string) string {
 	return v.each(text, func(text, name, value string) string { return strings.ReplaceAll(text, value, "@@"+name+"@@") })
 }
 
-// values is the reverse.
+// values replaces names by values.
 func (v volatileValues) values(text string) string {
 	return v.each(text, func(text, name, value string) string { return strings.ReplaceAll(text, "@@"+name+"@@", value) })
 }
@@ -73,7 +70,7 @@ func (v volatileValues) each(text string, replace func(text, name, value string)
 	return text
 }
 
-// header changes every line of a header, and what is in a password.
+// header changes every line of a header, including decoded basic credentials.
 func header(h http.Header, change func(string) string) http.Header {
 	out := http.Header{}
 	for name, lines := range h {
@@ -89,8 +86,8 @@ func header(h http.Header, change func(string) string) http.Header {
 	return out
 }
 
-// steady is an answer without what may differ between two servers: the
-// addresses, the times, and the numbers of the request and of the scan.
+// steady removes the parts of a response that may differ between two servers: addresses, times, and
+// the ids of the request and of the scan.
 func steady(status int, answer, scan string) string {
 	answer = requests.ReplaceAllString(answer, `"request_id":"@@REQUEST@@"`)
 	answer = times.ReplaceAllString(addresses.ReplaceAllString(answer, "@@ADDRESS@@"), "@@TIME@@")

@@ -21,7 +21,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// Connect makes a connection to the host, and the project of a repository.
+// Connect creates a connection to the host, and the project of a repository.
 func (w *ciWorld) Connect(base, name, password string) {
 	w.Helper()
 	a := &command.App{Ctx: w.Context(), Clock: time.Now, Out: w.log, Err: w.log, Log: nil, Getenv: os.Getenv, Environ: os.Environ}
@@ -64,9 +64,9 @@ func (w *ciWorld) Connect(base, name, password string) {
 	}
 }
 
-// TestManagedScanFromConnectionToFindings: a runner beside the server fetches with the
-// connection's credential, has the real scanner scan in its sandbox, and the findings are
-// the project's; a repository whose password is wrong says so.
+// TestManagedScanFromConnectionToFindings checks that a runner fetches with the connection's
+// credential and scans with the real scanner in its sandbox. The findings belong to the project. A
+// repository with a wrong password reports that.
 func TestManagedScanFromConnectionToFindings(t *testing.T) {
 	w := newCIWorld(t, "sqlite")
 	root := t.TempDir()

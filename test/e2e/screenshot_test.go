@@ -14,8 +14,8 @@ import (
 
 var screenshots = flag.String("screenshots", "", "folder to write pictures of the demo's pages to")
 
-// shots are the pictures: a name, a page or the first that it links to of a
-// form, or its first finding, and the size.
+// shots lists the screenshots: a name, a page or its first link of a form or first finding, and the
+// size.
 var shots = []struct {
 	name, page, below string
 	width, height     int64
@@ -45,9 +45,8 @@ var shots = []struct {
 	{"audit", "settings/audit", "", 1440, 900, false},
 }
 
-// TestScreenshots draws the demo's pages, as the link that the demo prints leads
-// to them, in a browser; with -screenshots it keeps the pictures (make
-// screenshots). No page is wider than its screen.
+// TestScreenshots opens the demo's pages in a browser through the printed link. With -screenshots
+// it saves pictures (make screenshots). No page may be wider than its screen.
 func TestScreenshots(t *testing.T) {
 	if testing.Short() {
 		t.Skip("draws every page; not with -short")
@@ -84,7 +83,7 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// runDemo serves a demo until the test ends and returns its link to sign in.
+// runDemo serves a demo until the test ends and returns its sign-in link.
 func runDemo(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ready.json")

@@ -17,21 +17,20 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/hosttest"
 )
 
-// story is a server, a real Gitea with the repository acme/shop, and what becomes of them.
+// story is a server and a real Gitea with the repository acme/shop.
 type story struct {
 	*ciWorld
 	gitea   *hosttest.Gitea
-	ada     string // her token at the host
-	bot     string // that of the connection
+	ada     string // token of ada at the host
+	bot     string // token of the connection
 	runners map[string]*exec.Cmd
 	head    string // newest commit of the change request
-	hidden  string // what hostile code must not learn
+	hidden  string // secret that hostile code must not read
 	told    storyTold
 }
 
-// TestHostsStory is the way of a team from connecting its code host to change requests that
-// are answered, and through what may go wrong meanwhile, each step on what the one before
-// left. The scanner is the real one.
+// TestHostsStory follows a team from connecting its code host to answered change requests, through
+// several failures. Each step depends on the one before. It uses the real scanner.
 func TestHostsStory(t *testing.T) {
 	s := &story{ciWorld: newCIWorld(t, "sqlite"), gitea: hosttest.StartGitea(t), runners: map[string]*exec.Cmd{}}
 	s.bot = s.gitea.BotToken
@@ -63,7 +62,8 @@ func TestHostsStory(t *testing.T) {
 	s.compare(t)
 }
 
-// connectAndImport makes the connection at the command line: what it follows become projects.
+// connectAndImport creates the connection with the command line. The followed repositories become
+// projects.
 func (s *story) connectAndImport() {
 	s.ada = s.gitea.User(s.T, "ada")
 	s.gitea.Call(s.T, http.MethodPost, "/orgs", map[string]string{"username": "acme"}, nil)
@@ -105,7 +105,7 @@ func (s *story) connectAndImport() {
 	}
 }
 
-// pushAndScan pushes the first code: a webhook tells of it, and the runner finds what is bad.
+// pushAndScan pushes the first code. A webhook reports it, and the runner finds the bad code.
 func (s *story) pushAndScan() {
 	s.startRunner("first")
 	s.git("remote", "add", "origin", strings.Replace(s.gitea.URL, "://", "://ada:"+s.ada+"@", 1)+"/acme/shop.git")
@@ -132,8 +132,8 @@ func (s *story) pushAndScan() {
 	}
 }
 
-// proposeBadLines opens a change request with two bad lines: it gets a failure, a comment on
-// each of them and a summary.
+// proposeBadLines opens a change request with two bad lines. It gets a failed status, a comment on
+// each line and a summary.
 func (s *story) proposeBadLines() {
 	s.git("checkout", "-q", "-b", "topic")
 	s.edit("app.py", "def k(y):", "def bad(z):\n    return z == z\n\ndef worse():\n    os.system(input())\n\ndef k(y):")
@@ -159,8 +159,8 @@ func (s *story) proposeBadLines() {
 	s.atHost(s.comments()...)
 }
 
-// replyTriages has Ada answer the comment on the first line: the finding is ignored, in her
-// name, and the other one still blocks.
+// replyTriages replies as ada to the comment on the first line. The finding is ignored in her name,
+// and the other one still blocks.
 func (s *story) replyTriages() {
 	at := slices.IndexFunc(s.comments(), func(n giteaNote) bool { return strings.Contains(n.Body, "eqeq") && n.Path != "" })
 	if at < 0 {
@@ -195,8 +195,8 @@ func (s *story) replyTriages() {
 	s.told.add("$ redoubt audit | grep reply.decide", s.blanked(linesWith(s.redoubt("audit", "--limit", "10000"), "reply.decide")))
 }
 
-// fixWhileTheHostIsDown pushes the fix of the other line, and has the host die while it is
-// scanned: what came of it is told once the host is back.
+// fixWhileTheHostIsDown pushes the fix of the other line, and stops the host during the scan. The
+// result is reported once the host is back.
 func (s *story) fixWhileTheHostIsDown() {
 	s.edit("app.py", "    os.system(input())", "    return 1")
 	s.commit("the fix")
@@ -222,7 +222,7 @@ func (s *story) fixWhileTheHostIsDown() {
 	}
 }
 
-// anotherTakesOver waits until the run whose runner was killed is another's.
+// anotherTakesOver waits until another runner has completed the run of the killed runner.
 func (s *story) anotherTakesOver() {
 	run := s.ended("acme/shop", "the run that was taken over", func(r api.Run) bool { return r.Cause == "manual" })
 	if run.State != "done" || run.Attempt != 2 || run.Runner != "second" {
@@ -231,8 +231,8 @@ func (s *story) anotherTakesOver() {
 	s.typed("runs", "list", "--project", "acme/shop", "--limit", "1")
 }
 
-// tokenRevoked takes the connection's token out of force: the project says so, and a run
-// fails for good. Another token mends both.
+// tokenRevoked revokes the connection's token. The project reports that, and a run fails
+// permanently. Another token solves both.
 func (s *story) tokenRevoked() {
 	s.gitea.Revoke(s.T, "bot")
 	tested, err := s.client().TestConnection(s.Context(), "acme", 1)
@@ -260,6 +260,6 @@ func (s *story) tokenRevoked() {
 	}
 }
 
-// storyAtMost is how long the story waits for one thing: a lease that runs out is a minute of
-// it, a scan on a busy machine the rest.
+// storyAtMost is the timeout of each wait. The expiry of a lease takes a minute, and a scan on a
+// busy machine may take the rest.
 const storyAtMost = 5 * time.Minute

@@ -14,18 +14,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Where the story is told, and between which lines.
+// The page of the story, and the lines that enclose it.
 const (
 	storyPage  = "../../docs/guides/managed-scans-example.md"
 	storyBegin = "<!-- What follows is recorded: make test-hosts compares it, and make transcript-hosts writes it again. -->\n"
 	storyEnd   = "<!-- Here ends what is recorded. -->\n"
 )
 
-// storyTold is what a reader is shown of the story: of each step what was typed, or what the
-// host has, and what there was to see.
+// storyTold is the text of the story. For each step it has the entered commands or the state of the
+// host, and the output.
 type storyTold struct {
 	text  strings.Builder
-	begun bool // a block of the step
+	begun bool // a block of the step has begun
 }
 
 // step begins a step.
@@ -34,8 +34,7 @@ func (t *storyTold) step(name string) {
 	fmt.Fprintf(&t.text, "\n%s%s:\n", strings.ToUpper(name[:1]), name[1:])
 }
 
-// add adds a line that was typed, or one that begins with # of what the host has, and what
-// there was to see.
+// add adds a command, or a line with the prefix # about the host, and its output.
 func (t *storyTold) add(line, seen string) {
 	if !t.begun {
 		t.text.WriteString("\n```console\n")
@@ -54,12 +53,12 @@ func (t *storyTold) close() {
 	t.begun = false
 }
 
-// typed runs a command of the server's machine and shows it.
+// typed runs a command on the server's machine and adds it to the story.
 func (s *story) typed(args ...string) string {
 	s.Helper()
 	said := s.redoubt(args...)
 	words := slices.Clone(args)
-	if at := slices.Index(words, "--connect-to"); at >= 0 { // the test's host is on the same machine
+	if at := slices.Index(words, "--connect-to"); at >= 0 { // needed only for a host on the same machine
 		words = slices.Delete(words, at, at+2)
 	}
 	for i, w := range words {
@@ -71,10 +70,10 @@ func (s *story) typed(args ...string) string {
 	return said
 }
 
-// tableHead is the first line of a table, once its columns are two blanks apart.
+// tableHead matches the header of a table whose columns are separated by two spaces.
 var tableHead = regexp.MustCompile(`(?m)^[A-Z]+(  [A-Z]+)+$`)
 
-// aligned puts the columns of a table below each other, without the ids.
+// aligned aligns the columns of a table, without the ids.
 func aligned(text string) string {
 	at := tableHead.FindStringIndex(text)
 	if at == nil {
@@ -89,11 +88,11 @@ func aligned(text string) string {
 		}
 		fmt.Fprintln(to, strings.Join(cells, "\t"))
 	}
-	_ = to.Flush() // a builder takes everything
+	_ = to.Flush() // a builder accepts all writes
 	return text[:at[0]] + out.String()
 }
 
-// atHost shows the status beside the newest commit, and comments that are new since.
+// atHost adds the status of the newest commit, and new comments.
 func (s *story) atHost(comments ...giteaNote) {
 	s.Helper()
 	st := s.statusOf(s.head)
@@ -108,7 +107,7 @@ func (s *story) atHost(comments ...giteaNote) {
 	}
 }
 
-// linesWith are the lines of a text that hold a word.
+// linesWith returns the lines of a text that contain a word.
 func linesWith(text, word string) (out string) {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, word) {
@@ -118,7 +117,7 @@ func linesWith(text, word string) (out string) {
 	return out
 }
 
-// blanks are what differs from one telling to the next.
+// blanks are the patterns of variable text and their replacements.
 var blanks = []struct {
 	is *regexp.Regexp
 	to string
@@ -140,7 +139,7 @@ func (s *story) blanked(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// compare holds the page to what happened, or writes it with -record.
+// compare compares the page with the story, or writes it with -record.
 func (s *story) compare(t *testing.T) {
 	s.told.close()
 	page, err := os.ReadFile(storyPage)

@@ -34,8 +34,7 @@ func (s *story) holds(what, text, part string) {
 	}
 }
 
-// restart has the server known by the address of the proxy in front of it, where it is
-// reached from then on.
+// restart restarts the server with the URL of the proxy in front of it as its public URL.
 func (s *story) restart() {
 	s.Helper()
 	s.stop()
@@ -50,7 +49,7 @@ func (s *story) restart() {
 	s.target = &url.URL{Scheme: "http", Host: address}
 }
 
-// until waits for what others do.
+// until waits until is returns true.
 func (s *story) until(what string, is func() bool) {
 	s.Helper()
 	for end := time.Now().Add(storyAtMost); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -61,7 +60,7 @@ func (s *story) until(what string, is func() bool) {
 	s.Fatalf("%v, and not yet: %s", storyAtMost, what)
 }
 
-// rev is the commit of a branch.
+// rev returns the commit of a branch.
 func (s *story) rev(branch string) string {
 	s.Helper()
 	cmd := exec.Command("git", "rev-parse", branch)
@@ -71,7 +70,7 @@ func (s *story) rev(branch string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// startRunner starts a runner beside the server.
+// startRunner starts a runner on the server's machine.
 func (s *story) startRunner(name string) {
 	s.Helper()
 	token := strings.TrimSpace(s.redoubt("token", "create", "--scope", "runner", name))
@@ -95,7 +94,7 @@ func (s *story) startRun(project string) api.Run {
 	return answer.Run
 }
 
-// run is the newest of a project that is meant; the zero one where there is none.
+// run returns the newest matching run of a project, or a zero value.
 func (s *story) run(project string, is func(api.Run) bool) api.Run {
 	s.Helper()
 	answer, err := s.client().ListRuns(s.Context(), "acme", api.RunsQuery{Project: project})
@@ -116,7 +115,7 @@ func (s *story) ended(project, what string, is func(api.Run) bool) (r api.Run) {
 	return r
 }
 
-// status is what is in force of a project's managed scans.
+// status returns the managed-scan status of a project.
 func (s *story) status(project string) api.ManagedScanStatus {
 	s.Helper()
 	answer, err := s.client().GetProject(s.Context(), "acme", project)
@@ -124,7 +123,7 @@ func (s *story) status(project string) api.ManagedScanStatus {
 	return *answer.Project.ManagedScanStatus
 }
 
-// giteaStatus and giteaNote are what Gitea's own API tells.
+// giteaStatus and giteaNote are types of Gitea's API.
 type giteaStatus struct {
 	ID                           int64
 	Status, Context, Description string
@@ -139,20 +138,20 @@ type giteaNote struct {
 	User     struct{ Login string }
 }
 
-// statusOf is the newest of ours beside a commit; nil for none.
+// statusOf returns our newest status of a commit, or nil.
 func (s *story) statusOf(commit string) (newest *giteaStatus) {
 	s.Helper()
 	var list []giteaStatus
 	s.gitea.Call(s.T, http.MethodGet, "/repos/acme/shop/commits/"+commit+"/statuses", nil, &list)
 	for _, st := range list {
-		if st.Context == "redoubt" && (newest == nil || st.ID > newest.ID) { // its times are of seconds
+		if st.Context == "redoubt" && (newest == nil || st.ID > newest.ID) { // times have a resolution of seconds
 			newest = &st
 		}
 	}
 	return newest
 }
 
-// awaitStatus waits for a status beside the newest commit.
+// awaitStatus waits for a status of the newest commit.
 func (s *story) awaitStatus(state, text string) {
 	s.Helper()
 	var st *giteaStatus
@@ -167,7 +166,7 @@ func (s *story) awaitStatus(state, text string) {
 	})
 }
 
-// comments are all at the change request.
+// comments returns all comments of the change request.
 func (s *story) comments() (all []giteaNote) {
 	s.Helper()
 	s.gitea.Call(s.T, http.MethodGet, "/repos/acme/shop/issues/1/comments", nil, &all)
@@ -181,8 +180,8 @@ func (s *story) comments() (all []giteaNote) {
 	return all
 }
 
-// hostileRepository pushes code that tries to run and to reach things, and has it scanned by
-// a second runner, while the first one was killed in a scan of the other project.
+// hostileRepository pushes code that attempts to run programs and to access files. A second runner
+// scans it, after the first was killed during a scan of the other project.
 func (s *story) hostileRepository() {
 	own := s.startRun("acme/shop")
 	s.until("the first runner scans", func() bool {
@@ -220,8 +219,8 @@ func (s *story) hostileRepository() {
 	}
 }
 
-// pushHostile pushes a repository that names programs in all the places where git and what
-// scans look for some, links that lead out, and submodules.
+// pushHostile pushes a repository with program names in all settings that git and scanners read,
+// links that lead out of it, and submodules.
 func (s *story) pushHostile(canary string) {
 	s.Helper()
 	dir := filepath.Join(s.home, "evil")
@@ -260,7 +259,8 @@ func (s *story) pushHostile(canary string) {
 	}
 	git("init", "-q", "-b", "main")
 	git("add", "-A")
-	attributes := git("hash-object", "-w", "--no-filters", filepath.Join(s.home, "attributes")) // beside the files: git here would heed them
+	// outside of the checkout, because git would apply them
+	attributes := git("hash-object", "-w", "--no-filters", filepath.Join(s.home, "attributes"))
 	git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",sub", "--cacheinfo", "100644,"+attributes+",.gitattributes")
 	git("-c", "user.name=eve", "-c", "user.email=eve@example.com", "commit", "-q", "-m", "hostile")
 	git("push", "-q", remote, "main")

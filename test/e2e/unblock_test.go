@@ -9,14 +9,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// blockingLink finds the page about what blocks in what a build prints.
+// blockingLink matches the URL of the blocking findings in the output of a build.
 var blockingLink = regexp.MustCompile(`https?://\S+/orgs/acme/scans/\d+/blocking\b`)
 
 const password = "correct horse battery"
 
-// TestUnblock follows the link in the output of a build that failed: through the
-// sign-in, to exactly what blocks, to a triage of all of it, until the page says
-// that a re-run will pass, and the real scanner agrees.
+// TestUnblock follows the link in the output of a failed build: through the sign-in to the blocking
+// findings, and a triage of all of them. Then the page announces that a rerun will pass, and the
+// real scanner confirms it.
 func TestUnblock(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
@@ -38,7 +38,8 @@ func TestUnblock(t *testing.T) {
 	if link == "" {
 		t.Fatalf("the output leads nowhere:\n%s", blocked.stderr)
 	}
-	if _, said := w.build(1, "topic", append([]string{"--"}, diff...)); len(blockingLink.FindAllString(said, -1)) < 2 { // the scanner's, and its own
+	// those of the scanner and of redoubt ci
+	if _, said := w.build(1, "topic", append([]string{"--"}, diff...)); len(blockingLink.FindAllString(said, -1)) < 2 {
 		t.Errorf("redoubt ci leads nowhere:\n%s", said)
 	}
 
@@ -73,13 +74,13 @@ func TestUnblock(t *testing.T) {
 	}
 	w.want(0, "topic", diff...)
 
-	// What is taken back blocks again.
+	// A reverted decision blocks again.
 	p.does(chromedp.Click(`.done button`))
 	p.waits(`document.querySelector("[data-verdict=block]")`)
 	w.want(1, "topic", diff...)
 }
 
-// user makes a user who can sign in.
+// user creates a user with a password.
 func (w *ciWorld) user(name, role string) {
 	w.Helper()
 	cmd := exec.Command("redoubt", append([]string{"user", "create", "--role", role, name}, w.storage...)...)
@@ -89,13 +90,13 @@ func (w *ciWorld) user(name, role string) {
 	}
 }
 
-// signsIn fills in the page that asks for it.
+// signsIn completes the sign-in page.
 func (p *person) signsIn(name string) {
 	p.Helper()
 	p.does(chromedp.WaitVisible("#password"), chromedp.SendKeys("#name", name), chromedp.SendKeys("#password", password), chromedp.Click("form .primary"))
 }
 
-// ignores decides about a finding on the page about what blocks.
+// ignores ignores a finding on the page of blocking findings.
 func (p *person) ignores(id string) {
 	p.Helper()
 	form := `[data-blocked="` + id + `"] form.decide `

@@ -1,4 +1,4 @@
-// Package advisorytest publishes advisories to tests, and stores projects that they affect.
+// Package advisorytest publishes advisories for tests, and stores projects that they affect.
 package advisorytest
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// OSVRecord is a record of one npm package, affected before a version.
+// OSVRecord returns a record of one npm package that is affected before a version.
 func OSVRecord(id, name, fixed string) string {
 	return fmt.Sprintf(`{"id":%q,"modified":"2024-05-01T00:00:00Z","summary":"Trouble with %s",
 		"affected":[{"package":{"ecosystem":"npm","name":%q},
 		"ranges":[{"type":"SEMVER","events":[{"introduced":"0"},{"fixed":%q}]}]}]}`, id, name, name, fixed)
 }
 
-// Archive packs records as OSV does.
+// Archive packs records like OSV does.
 func Archive(t testing.TB, records map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -44,11 +44,11 @@ func Archive(t testing.TB, records map[string]string) []byte {
 	return b.Bytes()
 }
 
-// Publisher gives out archives over HTTP, as OSV's bucket does.
+// Publisher serves archives over HTTP, like OSV's bucket.
 type Publisher struct {
 	Files  map[string][]byte
 	Tag    string
-	Breaks bool // after half of the file
+	Breaks bool // aborts after half of the file
 	Asked  []http.Header
 }
 
@@ -71,7 +71,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "all.zip", time.Unix(1700000000, 0), bytes.NewReader(data))
 }
 
-// ManyRefs makes a deployment with a vulnerable package on many refs.
+// ManyRefs creates a deployment with a vulnerable package on many refs.
 func ManyRefs(t *testing.T, st *store.Store, n int) model.Deployment {
 	t.Helper()
 	d, err := st.CreateDeployment(t.Context(), "acme", "", model.Actor{})
@@ -96,14 +96,14 @@ func ManyRefs(t *testing.T, st *store.Store, n int) model.Deployment {
 	return d
 }
 
-// OpenData opens a database in a folder.
+// OpenData opens a database in a directory.
 func OpenData(t *testing.T, dir string) *store.Store {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{Dir: dir, Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = st.Close() }) // a test may have closed it
+	t.Cleanup(func() { _ = st.Close() }) // the test may have closed it
 	return st
 }
 

@@ -23,24 +23,23 @@ import (
 	"time"
 )
 
-// Host is the hosted service's name, which some clients have built in.
+// Host is the name of the hosted service that some clients contain.
 const Host = "semgrep.dev"
 
-// Service stands between clients and a server, and notes what they ask. A client
-// that has the hosted service's address built in finds it as a proxy, by the
-// variables of Env: what is meant for that address gets to the server, and nothing
-// gets anywhere else.
+// Service is a proxy between clients and a server that records requests. Clients with a fixed
+// address of the hosted service use it through the variables of Env. It forwards connections to
+// that address, and no others, to the server.
 type Service struct {
-	URL string // where clients find it whose address can be set
+	URL string // for clients with a configurable address
 
-	proof  string // file of the certificate that it is trusted by
-	secure string // host and port that speak TLS in the hosted service's name
+	proof  string // file with the CA certificate
+	secure string // host and port of the TLS listener for the hosted service
 
 	mu    sync.Mutex
 	asked []string
 }
 
-// Stand starts a service in front of a server. It ends with the test.
+// Stand starts a service in front of a server. It is closed when the test ends.
 func Stand(t testing.TB, server string) *Service {
 	t.Helper()
 	to, err := url.Parse(server)
@@ -72,8 +71,8 @@ func Stand(t testing.TB, server string) *Service {
 	return s
 }
 
-// Env are the variables that have a program find the service at the hosted one's
-// address, and trust it.
+// Env returns environment variables with which a program connects to the service instead of the
+// hosted one and trusts its certificate.
 func (s *Service) Env() []string {
 	return []string{
 		"HTTPS_PROXY=" + s.URL, "https_proxy=" + s.URL, "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1",
@@ -81,7 +80,7 @@ func (s *Service) Env() []string {
 	}
 }
 
-// Asked are the requests so far, each once, as "GET /api/v1/deployments".
+// Asked returns the distinct requests so far, sorted, as "GET /api/v1/deployments".
 func (s *Service) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +95,7 @@ func (s *Service) note(r *http.Request) {
 	s.asked = append(s.asked, r.Method+" "+r.URL.Path)
 }
 
-// tunnel joins a client to the end that speaks TLS.
+// tunnel connects a client to the TLS listener.
 func (s *Service) tunnel(w http.ResponseWriter, r *http.Request) {
 	far, err := new(net.Dialer).DialContext(r.Context(), "tcp", s.secure)
 	if err != nil {
@@ -105,9 +104,9 @@ func (s *Service) tunnel(w http.ResponseWriter, r *http.Request) {
 	}
 	near, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return // the client has gone
+		return // the client disconnected
 	}
-	defer func() { _, _ = near.Close(), far.Close() }() // whoever ends first ends both
+	defer func() { _, _ = near.Close(), far.Close() }() // closing either connection ends both
 	if _, err := io.WriteString(near, "HTTP/1.1 200 OK\r\n\r\n"); err != nil {
 		return
 	}
@@ -118,8 +117,8 @@ func (s *Service) tunnel(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(near, far)
 }
 
-// certificate makes one in the hosted service's name, and writes what it is
-// trusted by into a file.
+// certificate creates a certificate for the hosted service, and writes its CA certificate to a
+// file.
 func certificate(t testing.TB, proof string) tls.Certificate {
 	t.Helper()
 	sign := func(of, by *x509.Certificate, key, with *ecdsa.PrivateKey) []byte {

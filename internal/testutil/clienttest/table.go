@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// Names are the clients of the table in docs/guides/clients.md, in its order. Each has a
-// test that calls Tell.
+// Names lists the clients in docs/guides/clients.md, in the order of its table. Each has a test
+// that calls Tell.
 var Names = []string{
 	"semgrep ci", "semgrep login", "semgrep show", "semgrep mcp", "semgrep-mcp", "cartography",
 	"apimatic-semgrep-sdk", "oapi-codegen", "openapi-typescript", "openapi-python-client",
@@ -22,14 +22,14 @@ var Names = []string{
 	"MCP SDK for Go", "MCP SDK for Python",
 }
 
-// Reads is the verdict on a client that reads all there is.
+// Reads is the verdict on a client that reads all data correctly.
 const Reads = "reads all data correctly"
 
 // Client is a row of the table.
 type Client struct {
 	Name    string // one of Names
 	Version string
-	Asked   []string // what the server saw, as "GET /api/v1/deployments"; of assistants, by name
+	Asked   []string // requests, as "GET /api/v1/deployments"; for assistants, tool names
 	Verdict string
 }
 
@@ -41,12 +41,12 @@ const (
 	header = "| client | version | operations | verdict |\n|---|---|---|---|\n"
 )
 
-// Tell holds the row of docs/guides/clients.md to what a test saw of a client that it
-// ran. With the flag -update it writes the row.
+// Tell compares the row of docs/guides/clients.md with the result of a test. With the flag -update
+// it writes the row.
 func Tell(t *testing.T, c Client) {
 	t.Helper()
 	if t.Failed() {
-		return // there is no verdict
+		return // no verdict
 	}
 	if !slices.Contains(Names, c.Name) {
 		t.Fatalf("clienttest.Names has no %q", c.Name)
@@ -61,8 +61,8 @@ func Tell(t *testing.T, c Client) {
 	}
 }
 
-// rewrite replaces a row of the table, or puts it where it belongs. Tests of other
-// packages may do the same at once.
+// rewrite replaces or inserts a row of the table. It locks the file, because tests of other
+// packages may write at the same time.
 func rewrite(t *testing.T, name, row string) {
 	t.Helper()
 	lock, err := os.Open(path(t, docs))
@@ -94,7 +94,7 @@ func rewrite(t *testing.T, name, row string) {
 	}
 }
 
-// nameOf is the first cell of a line of a table.
+// nameOf returns the first cell of a table row.
 func nameOf(line string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
 	return name
@@ -105,8 +105,8 @@ var (
 	platform = regexp.MustCompile(`/deepbinary/.*`)
 )
 
-// operations names what was asked: by its id in openapi.json, else as it was asked,
-// with N for what differs from one time to the next.
+// operations formats requests: as the operation id in openapi.json, or else as the request, with N
+// for variable parts.
 func operations(t *testing.T, asked []string) string {
 	t.Helper()
 	var spec struct {
@@ -120,7 +120,7 @@ func operations(t *testing.T, asked []string) string {
 	known := map[string]string{} // by a pattern of its path
 	for template, methods := range spec.Paths {
 		for method, o := range methods {
-			template := strings.ReplaceAll(template, "{projectName}", ".+") // whose slashes may be raw
+			template := strings.ReplaceAll(template, "{projectName}", ".+") // its slashes may be unescaped
 			known["^"+strings.ToUpper(method)+" "+part.ReplaceAllString(template, "[^/]+")+"$"] = o.ID
 		}
 	}
@@ -136,7 +136,7 @@ var part = regexp.MustCompile(`\{[^}]*\}`)
 
 func nameOfRequest(known map[string]string, request string) string {
 	best := ""
-	for pattern, id := range known { // the one that says most: …/findings/counts is no finding
+	for pattern, id := range known { // the longest pattern matches best: …/findings/counts is not a finding
 		if len(pattern) > len(best) && regexp.MustCompile(pattern).MatchString(request) && id != "" {
 			best = pattern
 		}
@@ -147,7 +147,7 @@ func nameOfRequest(known map[string]string, request string) string {
 	return platform.ReplaceAllString(number.ReplaceAllString(request, "/N$1"), "/deepbinary/N")
 }
 
-// Pinned is the version of a program that scripts/setup installs.
+// Pinned returns the version of a program that scripts/setup installs.
 func Pinned(t *testing.T, name string) string {
 	t.Helper()
 	found := regexp.MustCompile(
@@ -159,7 +159,7 @@ func Pinned(t *testing.T, name string) string {
 	return found[1]
 }
 
-// Required is the version of a module that go.mod has.
+// Required returns the version of a module in go.mod.
 func Required(t *testing.T, module string) string {
 	t.Helper()
 	found := regexp.MustCompile(
@@ -180,7 +180,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// path is where a file of the repository is.
+// path returns the path of a file in the repository.
 func path(t *testing.T, file string) string {
 	t.Helper()
 	dir, err := os.Getwd()

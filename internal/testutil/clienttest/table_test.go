@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTheTable: docs/guides/clients.md has a row for each client, in order, and each has
-// a test that tells of it.
+// TestTheTable checks that docs/guides/clients.md has a row for each client, in order, and that
+// each has a test.
 func TestTheTable(t *testing.T) {
 	_, rest, found := strings.Cut(read(t, docs), header)
 	if !found {
@@ -33,7 +33,7 @@ func TestTheTable(t *testing.T) {
 	}
 }
 
-// tests is the text of all tests of the repository that tell of clients.
+// tests returns the text of all tests of the repository that use this package.
 func tests(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder

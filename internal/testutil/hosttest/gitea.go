@@ -1,8 +1,6 @@
 //go:build hosts && linux
 
-// Package hosttest starts real code hosts for tests: Gitea, as scripts/gitea built it.
-//
-// Its border: it is for tests alone, and knows nothing of this program.
+// Package hosttest starts real code hosts for tests: Gitea, as built by scripts/gitea.
 package hosttest
 
 import (
@@ -29,7 +27,7 @@ import (
 // Gitea is a running Gitea with the admin "root" and an account "bot".
 type Gitea struct {
 	URL       string
-	BotToken  string // what a connection shows
+	BotToken  string // credential for connections
 	rootToken string
 
 	home    string
@@ -39,7 +37,7 @@ type Gitea struct {
 	running *exec.Cmd
 }
 
-// StartGitea starts one of its own for a test, as a user who may do nothing.
+// StartGitea starts a Gitea for a test, as an unprivileged user.
 func StartGitea(t *testing.T) *Gitea {
 	t.Helper()
 	_, here, _, _ := runtime.Caller(0)
@@ -60,8 +58,8 @@ func StartGitea(t *testing.T) *Gitea {
 		gid, _ := strconv.Atoi(nobody.Gid)
 		g.as, name = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, "nobody"
 		check(t, os.Chown(g.home, uid, gid))
-		g.program = filepath.Join(g.home, "gitea")                                  // which may stand where nobody else reads
-		if from := filepath.Join(built, "gitea"); os.Link(from, g.program) != nil { // another disk
+		g.program = filepath.Join(g.home, "gitea")                                  // the original may be unreadable for that user
+		if from := filepath.Join(built, "gitea"); os.Link(from, g.program) != nil { // on another disk
 			text, err := os.ReadFile(from)
 			check(t, err)
 			check(t, os.WriteFile(g.program, text, 0o755))
@@ -85,11 +83,11 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// configure writes the settings: everything in one folder, no mail, no questions.
+// configure writes the settings: all data in one directory, no mail, no installation page.
 func (g *Gitea) configure(t *testing.T, built, name string) {
 	t.Helper()
 	static := filepath.Join(g.home, "static")
-	// of the source: a user who may do nothing may not read where it is
+	// copied, because the unprivileged user may not be able to read the source
 	for _, part := range []string{"templates", "options", "public"} {
 		check(t, os.MkdirAll(filepath.Join(static, part), 0o755))
 		if from := filepath.Join(built, "src", part); exists(from) {
@@ -147,13 +145,13 @@ func (g *Gitea) command(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// How long a start is waited for, on a busy machine, and how often it is looked for.
+// Timeout of a start on a busy machine, and the polling interval.
 const (
 	startAtMost = 5 * time.Minute
 	startLook   = 100 * time.Millisecond
 )
 
-// Start starts it, also again after Stop, and waits until it answers.
+// Start starts Gitea, also after Stop, and waits until it responds.
 func (g *Gitea) Start(t *testing.T) {
 	t.Helper()
 	g.running = g.command(context.WithoutCancel(t.Context()), "web")
@@ -174,7 +172,7 @@ func (g *Gitea) Start(t *testing.T) {
 	t.Fatalf("Gitea does not answer:\n%s", log.String())
 }
 
-// Stop kills it, as a host dies.
+// Stop kills Gitea, to simulate a failure.
 func (g *Gitea) Stop(t *testing.T) {
 	t.Helper()
 	if g.running == nil {
@@ -185,7 +183,7 @@ func (g *Gitea) Stop(t *testing.T) {
 	g.running = nil
 }
 
-// user makes an account and a token for it.
+// user creates an account and a token for it.
 func (g *Gitea) user(t *testing.T, name string, more ...string) string {
 	t.Helper()
 	args := []string{
@@ -198,10 +196,10 @@ func (g *Gitea) user(t *testing.T, name string, more ...string) string {
 	return g.Token(t, name)
 }
 
-// User makes another account and returns its token.
+// User creates another account and returns its token.
 func (g *Gitea) User(t *testing.T, name string) string { t.Helper(); return g.user(t, name) }
 
-// Revoke takes the token of an account out of force.
+// Revoke deletes the token of an account.
 func (g *Gitea) Revoke(t *testing.T, name string) {
 	t.Helper()
 	q, err := http.NewRequestWithContext(
@@ -217,7 +215,7 @@ func (g *Gitea) Revoke(t *testing.T, name string) {
 	}
 }
 
-// Token makes a token of an account that has none.
+// Token creates a token for an account without one.
 func (g *Gitea) Token(t *testing.T, name string) string {
 	t.Helper()
 	out, err := g.command(t.Context(), "admin", "user", "generate-access-token", "--username", name, "--token-name",
@@ -229,7 +227,7 @@ func (g *Gitea) Token(t *testing.T, name string) string {
 	return lines[len(lines)-1]
 }
 
-// Call asks Gitea's own API as its admin, and reads the answer into what into points at.
+// Call sends a request to the API of Gitea as its admin, and decodes the response to into.
 func (g *Gitea) Call(t *testing.T, method, path string, body, into any) {
 	t.Helper()
 	text, err := json.Marshal(body)
@@ -251,8 +249,8 @@ func (g *Gitea) Call(t *testing.T, method, path string, body, into any) {
 	}
 }
 
-// Put writes a file to a branch, which is made of another where from names one, and
-// returns the commit.
+// Put writes a file to a branch and returns the commit. If from is set, the branch is created from
+// it.
 func (g *Gitea) Put(t *testing.T, repository, path, text, branch, from string) string {
 	t.Helper()
 	body := map[string]any{

@@ -12,7 +12,7 @@ import (
 // GitPassword is the password of the user robot at GitHost.
 const GitPassword = "clone-password-of-the-host"
 
-// GitHost serves the bare repositories of a folder over HTTP, with a password.
+// GitHost serves the bare repositories of a directory over HTTP with a password.
 func GitHost(t *testing.T, root string) *httptest.Server {
 	t.Helper()
 	backend, err := GitBackend(root)
@@ -31,7 +31,7 @@ func GitHost(t *testing.T, root string) *httptest.Server {
 	return host
 }
 
-// GitBackend serves the bare repositories of a folder over HTTP.
+// GitBackend serves the bare repositories of a directory over HTTP.
 func GitBackend(root string) (http.Handler, error) {
 	git, err := exec.LookPath("git")
 	return &cgi.Handler{

@@ -1,6 +1,5 @@
-// Package programtest runs tests with the built program.
-// The tests start redoubt and other commands as processes.
-// It contains what such tests share: the ready file of a server, its output, and a host of git.
+// Package programtest runs tests with the built program. The tests start redoubt and other commands
+// as processes. It contains shared helpers: the ready file of a server, its output, and a Git host.
 package programtest
 
 import (
@@ -26,8 +25,9 @@ const (
 // WaitAtMost is the time that a test waits for another process on a busy machine.
 const WaitAtMost = 2 * time.Minute
 
-// Collector is the variable by which Main makes the garbage collector of started programs start late: most of them
-// end before it pays, and a fifth of their processor time was spent on it.
+// Collector is the environment variable by which Main delays garbage collection in started
+// programs. Most of them end before a collection is useful, and it used a fifth of their processor
+// time.
 const Collector = "GOGC"
 
 // Main runs the tests of a package with the program as redoubt in the PATH, and exits.
@@ -69,8 +69,8 @@ func build(dir string) error {
 	return os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// Sources reads the names of the program's files, so that go test does not reuse the results of these tests
-// after one of them has changed.
+// Sources reads the names of the program's files. It prevents go test from reusing the results of
+// these tests after a change of one of them.
 func Sources(t *testing.T) {
 	t.Helper()
 	const files = `{{$dir := .Dir}}{{if .Module}}{{if .Module.Main}}{{range .GoFiles}}{{$dir}}/{{.}}

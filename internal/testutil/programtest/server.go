@@ -73,7 +73,7 @@ func (o *Output) Wait(t testing.TB, text string) {
 	}
 }
 
-// Results returns a report of semgrep with n findings, each in a file of its own.
+// Results returns a semgrep report with n findings in separate files.
 func Results(n int, path string) string {
 	results := make([]reporttest.Result, n)
 	for i := range results {

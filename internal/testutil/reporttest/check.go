@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// Check holds a report to what every report promises, whatever was read.
+// Check verifies the invariants of all reports.
 func Check(t testing.TB, r *model.Report) {
 	t.Helper()
 	if r.Tool == "" || r.Products == 0 {
@@ -62,7 +62,7 @@ func Check(t testing.TB, r *model.Report) {
 	})
 }
 
-// checkPartial holds files that were parsed in part to what readers promise of them.
+// checkPartial verifies the invariants of partially parsed files.
 func checkPartial(t testing.TB, r *model.Report) {
 	t.Helper()
 	listed := map[string]bool{}
@@ -82,8 +82,8 @@ func checkPartial(t testing.TB, r *model.Report) {
 	}
 }
 
-// checkEdges holds the edges of a lockfile against the number of packages that are
-// said to ask for each.
+// checkEdges compares the edges of a lockfile with the stored number of requirers of each
+// dependency.
 func checkEdges(t testing.TB, inv model.Inventory) {
 	t.Helper()
 	requirers := make([]int, len(inv.Dependencies))
@@ -147,11 +147,11 @@ func EachString(v reflect.Value, visit func(string)) {
 		}
 	case reflect.String:
 		visit(v.String())
-	default: // numbers hold no text
+	default: // numbers contain no text
 	}
 }
 
-// checkVEX holds a document to what every document promises.
+// checkVEX verifies the invariants of all VEX documents.
 func checkVEX(t testing.TB, d *model.VEXDocument) {
 	t.Helper()
 	if d.Format == "" || d.Version < 0 {
@@ -174,7 +174,8 @@ func checkVEX(t testing.TB, d *model.VEXDocument) {
 	}
 }
 
-// IsInside tells whether a path is one that a report may hold.
+// IsInside reports whether a path is valid in a report: relative, clean, and inside of the
+// repository.
 func IsInside(p string) bool {
 	return p != "" && p != "." && p != ".." && p == path.Clean(p) && !path.IsAbs(p) && !strings.HasPrefix(p, "../") &&
 		!strings.ContainsAny(p, "\x00\\\n")

@@ -1,4 +1,3 @@
-// Package reporttest has what the tests of report and of its readers share: what
-// every report promises, its golden text, and the files to read. Only tests
-// import it.
+// Package reporttest contains shared helpers for the tests of report and of its readers:
+// invariants, golden files, and inputs. Only tests import it.
 package reporttest

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Gzip returns the text compressed.
+// Gzip returns the compressed text.
 func Gzip(t testing.TB, text []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -22,8 +22,8 @@ func Gzip(t testing.TB, text []byte) []byte {
 	return b.Bytes()
 }
 
-// Form returns a multipart form and its media type: names and values in turn. A name that starts with @ is that of a
-// file.
+// Form returns a multipart form and its media type. parts alternates names and values. A name with
+// the prefix @ is a file name.
 func Form(t testing.TB, parts ...string) (body, media string) {
 	t.Helper()
 	var b bytes.Buffer

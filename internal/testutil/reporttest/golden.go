@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Inputs lists the report files of a folder of test data, by their path in it.
+// Inputs lists the report files in a directory of test data, by relative path.
 func Inputs(t testing.TB, folder string) []string {
 	t.Helper()
 	var files []string
@@ -36,8 +36,8 @@ func Inputs(t testing.TB, folder string) []string {
 	return files
 }
 
-// Golden compares a text with the golden file of that name in testdata, which it
-// writes first where update says so.
+// Golden compares a text with the named golden file in testdata. If update is set, it writes the
+// file first.
 func Golden(t testing.TB, name, got string, update bool) {
 	t.Helper()
 	golden := filepath.Join("testdata", "golden", name+".txt")
@@ -58,7 +58,7 @@ func Golden(t testing.TB, name, got string, update bool) {
 	}
 }
 
-// Dump writes a value as indented text, without empty members.
+// Dump formats a value as indented text, without empty fields.
 func Dump(v any) string {
 	var b strings.Builder
 	dumpValue(&b, reflect.ValueOf(v), 0)
@@ -69,7 +69,7 @@ func dumpValue(b *strings.Builder, v reflect.Value, depth int) {
 	indent := strings.Repeat("  ", depth)
 	switch value := v.Interface().(type) {
 	case *model.Rule:
-		if depth > 3 { // a result's rule is told by its name
+		if depth > 3 { // the rule of a result is written by name
 			fmt.Fprintf(b, " %s (%s)\n", value.Name, value.IssueType)
 			return
 		}
@@ -105,12 +105,12 @@ func dumpValue(b *strings.Builder, v reflect.Value, depth int) {
 	}
 }
 
-// dumpMembers writes those of a struct, and of one that it embeds as its own.
+// dumpMembers writes the fields of a struct. Fields of embedded structs are written as its own.
 func dumpMembers(b *strings.Builder, v reflect.Value, depth int) {
 	for i := range v.NumField() {
 		member := v.Type().Field(i)
 		switch f := v.Field(i); {
-		case f.IsZero() || member.Name == "Edges": // which Check counts
+		case f.IsZero() || member.Name == "Edges": // Check counts the edges
 		case member.Anonymous:
 			dumpMembers(b, f, depth)
 		default:

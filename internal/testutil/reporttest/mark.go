@@ -9,20 +9,19 @@ import (
 	"testing"
 )
 
-// Mark is a password that nothing else holds, in an address.
+// Mark is a unique password, and MarkedAddress a URL with it.
 const (
 	Mark          = "Zq7-MARKED-x9Kd"
 	MarkedAddress = "https://ci:" + Mark + "@host.example.com/a/b"
 )
 
-// Marked returns copies of a JSON document in which one text each is the address: a
-// text for each way of members to one, whatever its places in lists.
+// Marked returns copies of a JSON document, each with one text replaced by the address. It replaces
+// one text for each path of member names, regardless of indexes in arrays.
 func Marked(t testing.TB, doc []byte) [][]byte {
 	return Planted(t, doc, func(string) string { return MarkedAddress })
 }
 
-// Planted returns copies of a JSON document as Marked does, with what a function makes of
-// the text.
+// Planted is Marked with a function that returns the replacement of a text.
 func Planted(t testing.TB, doc []byte, plant func(text string) string) (copies [][]byte) {
 	t.Helper()
 	var root any
@@ -65,12 +64,12 @@ func Planted(t testing.TB, doc []byte, plant func(text string) string) (copies [
 
 var word = regexp.MustCompile("[^\\s\"'`=,;\\[\\]{}()<>]{2,}")
 
-// MarkedWords returns copies of a text in which one word each is the address.
+// MarkedWords returns copies of a text, each with one word replaced by the address.
 func MarkedWords(doc []byte) [][]byte {
 	return PlantedWords(doc, func(string) string { return MarkedAddress })
 }
 
-// PlantedWords returns copies of a text in which one word each is what a function makes of it.
+// PlantedWords is MarkedWords with a function that returns the replacement of a word.
 func PlantedWords(doc []byte, plant func(word string) string) (copies [][]byte) {
 	seen := map[string]bool{}
 	for _, at := range word.FindAllIndex(doc, -1) {

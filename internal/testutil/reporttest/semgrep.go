@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Result is a result of semgrep. Zero members have a default.
+// Result is a result of semgrep. Zero fields have defaults.
 type Result struct {
 	Rule, Path  string
-	Line        int            // from 1, which is the default
-	Column      int            // from 1, which is the default
-	EndColumn   int            // behind the last character; Column and the length of Code by default
-	Offset, End int            // bytes from the beginning of the file; End follows Offset by the columns by default
-	Message     string         // "found" by default
-	Code        string         // "requires login" by default, as without a login
-	Fingerprint string         // as Code
-	Metadata    map[string]any // empty by default
+	Line        int            // default: 1
+	Column      int            // default: 1
+	EndColumn   int            // exclusive; default: Column plus the length of Code
+	Offset, End int            // bytes from the start of the file; End defaults to Offset plus the columns
+	Message     string         // default: "found"
+	Code        string         // default: "requires login", as without a login
+	Fingerprint string         // default: as Code
+	Metadata    map[string]any // default: empty
 	IsPro       bool
 }
 
 const requiresLogin = "requires login"
 
-// json returns the result as semgrep writes it.
+// json returns the result in the format of semgrep.
 func (r Result) json() map[string]any {
 	orElse(&r.Line, 1)
 	orElse(&r.Column, 1)
@@ -55,7 +55,7 @@ func orElse[T comparable](value *T, other T) {
 	}
 }
 
-// Semgrep returns what semgrep --json writes of results in the files that they are in.
+// Semgrep returns a semgrep JSON report of results. The scanned files are those of the results.
 func Semgrep(results ...Result) []byte {
 	scanned := []string{}
 	for _, r := range results {
@@ -65,7 +65,7 @@ func Semgrep(results ...Result) []byte {
 	return SemgrepOf(slices.Compact(scanned), results...)
 }
 
-// SemgrepOf returns what semgrep --json writes of results. It looked into the scanned files alone.
+// SemgrepOf returns a semgrep JSON report of results, with the given scanned files.
 func SemgrepOf(scanned []string, results ...Result) []byte {
 	list := make([]any, len(results))
 	for i, r := range results {
@@ -75,7 +75,7 @@ func SemgrepOf(scanned []string, results ...Result) []byte {
 		"version": "1.180.0", "results": list, "errors": []any{}, "paths": map[string]any{"scanned": scanned},
 	})
 	if err != nil {
-		panic(err) // texts and numbers only, but for what a test gives as metadata
+		panic(err) // only invalid metadata of a test can fail
 	}
 	return text
 }

@@ -1,10 +1,10 @@
-// Package scannertest starts the real scanner for tests.
-// A run is forked from a process that has imported the scanner's modules.
+// Package scannertest starts the real scanner for tests. Each run is forked from a process that has
+// imported the scanner's modules.
 package scannertest
 
 import (
 	"bufio"
-	_ "embed" // the program that forks
+	_ "embed" // for the program that forks
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,8 +29,9 @@ func Installed(t testing.TB) string {
 	return semgrep
 }
 
-// Forked returns a semgrep that starts faster than the installed one and does the same. It works on this machine
-// only, outside of sandboxes, until the tests of the package end. It skips the test if semgrep is not installed.
+// Forked returns a semgrep that behaves like the installed one but starts faster. It works only on
+// this machine, outside of sandboxes, until the tests of the package end. It skips the test if
+// semgrep is not installed.
 func Forked(t testing.TB) string {
 	t.Helper()
 	semgrep, err := start(Installed(t))
@@ -47,7 +48,8 @@ var (
 	forks   *exec.Cmd // referenced so that its standard input stays open
 )
 
-// start starts the process that forks, once. It ends with this one, whose end closes its standard input.
+// start starts the forking process once. That process ends when this one ends, because its standard
+// input is closed.
 func start(installed string) (string, error) {
 	once.Do(func() { command, failed = startForked(installed) })
 	return command, failed
@@ -63,7 +65,7 @@ func startForked(installed string) (string, error) {
 		return "", err
 	}
 	cmd := exec.Command(filepath.Join(bin, "python"), script, dir)
-	// Each run has an environment of its own.
+	// Each run sets a separate environment.
 	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"}
 	cmd.Stderr = os.Stderr
 	if _, err := cmd.StdinPipe(); err != nil {
@@ -80,7 +82,7 @@ func startForked(installed string) (string, error) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		return "", fmt.Errorf("the scanner did not start: %w", err)
 	}
-	// The installed program runs, and finds our pysemgrep instead of its own.
+	// The installed program finds our pysemgrep in PATH instead of its own.
 	text := fmt.Sprintf("#!/bin/sh\nPATH=%s:$PATH exec %s \"$@\"\n", dir, installed)
 	semgrep := filepath.Join(dir, "semgrep")
 	return semgrep, os.WriteFile(semgrep, []byte(text), 0o755) //nolint:gosec // a command

@@ -15,8 +15,8 @@ import (
 
 var temporary = regexp.MustCompile(`(?m)^.*/stdin`)
 
-// TestForked compares a scan of the forked scanner with one of the installed scanner: output, exit code, environment,
-// folder and standard input. Each scan has an id of its own.
+// TestForked compares a scan of the forked scanner with one of the installed scanner: output, exit
+// code, environment, directory and standard input. Each scan has a different id.
 func TestForked(t *testing.T) {
 	dir := t.TempDir()
 	rule := "rules: [{id: eval, languages: [python], severity: ERROR, message: m, pattern: eval(...)}]\n"

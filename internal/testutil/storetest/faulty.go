@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver that a file is looked at with
+	_ "modernc.org/sqlite" // the driver for reading files
 
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// CrashPostgres ends the cluster at once, as a crash would, and starts it again.
-// Whoever uses it meanwhile loses their connections.
+// CrashPostgres kills the cluster, to simulate a crash, and starts it again. All connections are
+// lost.
 func CrashPostgres(t testing.TB) {
 	t.Helper()
 	c := theCluster.cluster
@@ -44,8 +44,8 @@ func CrashPostgres(t testing.TB) {
 	}
 }
 
-// DamagePostgres writes nonsense over the first page of a table or index of a database,
-// behind the back of a cluster that it restarts: nothing of it is in memory.
+// DamagePostgres overwrites the first page of a table or index. It restarts the cluster, so that no
+// page is cached.
 func DamagePostgres(t testing.TB, c store.Config, relation string) {
 	t.Helper()
 	db, err := sql.Open("pgx", c.DatabaseURL)
@@ -71,7 +71,7 @@ func DamagePostgres(t testing.TB, c store.Config, relation string) {
 	}
 }
 
-// Change writes to a database behind the back of all stores that have it open.
+// Change writes to a database while stores have it open.
 func Change(t testing.TB, c store.Config, query string) {
 	t.Helper()
 	driver, name := "sqlite", filepath.Join(c.Dir, databaseFile)
@@ -88,15 +88,15 @@ func Change(t testing.TB, c store.Config, query string) {
 	}
 }
 
-// Page is a page of a SQLite file, from 1.
+// Page is a page of a SQLite file, numbered from 1.
 type Page struct {
-	Name string // of the table or index that it is the first of
+	Name string // of the table or index that starts with it
 	Root int
 	Size int // bytes
 }
 
-// Pages returns the first pages of all tables and indexes of the SQLite database
-// in a folder that nobody has open.
+// Pages returns the first pages of all tables and indexes of the SQLite database in a directory.
+// The database must be closed.
 func Pages(ctx context.Context, dir string) (list []Page, err error) {
 	db, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))
 	if err != nil {

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// frontend reads what a client of PostgreSQL says on one connection, piece by piece, and
-// counts what it waits for. Counting how often the two sides take turns would count a long
-// batch several times on a busy machine: the server answers its start before its end was read.
+// frontend parses the messages of a PostgreSQL client on one connection and counts those that it
+// waits for. Counting alternations between the two sides would be wrong on a busy machine. A long
+// batch would count several times, because the server answers its start before its end was read.
 type frontend struct {
 	started bool
-	rest    []byte // of a message whose end has not come
+	rest    []byte // of an incomplete message
 }
 
-// probe starts what a pool asks of a connection that was idle.
+// probe is the start of the query that a pool sends on idle connections.
 const probe = "-- ping"
 
-// read returns how many of the messages that end in a piece are waited for: the start of a
-// session, passwords, simple queries, the ends of batches and of copies.
+// read returns how many of the messages that end in a piece are waited for: the start of a session,
+// passwords, simple queries, the ends of batches and of copies.
 func (f *frontend) read(piece []byte) int {
 	f.rest = append(f.rest, piece...)
 	waits := 0
 	for {
-		kind, header := byte('p'), 0 // the start of a session has no kind, and is waited for
+		kind, header := byte('p'), 0 // the start message has no kind and is waited for
 		if f.started {
 			header = 1
 		}

@@ -7,26 +7,25 @@ import (
 	"time"
 )
 
-// Where Linux has a file system in memory, and how much of it must be free for
-// two packages' databases at once.
+// The in-memory file system of Linux, and the free space required for the databases of two packages
+// at once.
 const (
 	memory     = "/dev/shm"
 	memoryFree = 2 << 30 // bytes
 )
 
-// memoryDir makes a folder in memory, where there is enough of it, or returns an
-// empty name. The folder is locked as long as this process lives: what one left
-// behind that was killed goes with the next.
+// memoryDir creates a directory in memory, or returns "" if there is not enough space. The
+// directory is locked while this process lives. It removes directories of killed processes.
 func memoryDir() string {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(memory, &fs); err != nil || int64(fs.Bavail)*fs.Bsize < memoryFree {
 		return ""
 	}
-	left, _ := filepath.Glob(memory + "/redoubt-test-*") // the pattern is well formed
+	left, _ := filepath.Glob(memory + "/redoubt-test-*") // the pattern is valid
 	for _, dir := range left {
-		// A young one may be about to be locked.
+		// A new directory may not be locked yet.
 		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > time.Minute && lock(dir) {
-			_ = os.RemoveAll(dir) // it is somebody else's if that fails
+			_ = os.RemoveAll(dir) // on failure it belongs to another user
 		}
 	}
 	dir, err := os.MkdirTemp(memory, "redoubt-test-")
@@ -36,7 +35,7 @@ func memoryDir() string {
 	return dir
 }
 
-// lock locks a folder until this process ends, and tells whether it could.
+// lock locks a directory until this process ends, and reports whether it succeeded.
 func lock(dir string) bool {
 	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {

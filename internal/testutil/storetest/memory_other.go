@@ -2,5 +2,5 @@
 
 package storetest
 
-// memoryDir knows no file system in memory here.
+// memoryDir returns "": no in-memory file system is known here.
 func memoryDir() string { return "" }

@@ -10,12 +10,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Noise is the slug of the second tenant. Its rows carry the names that tests
-// use in theirs.
+// Noise is the slug of the second tenant. Its rows have the same names as those in tests.
 const Noise = "noise"
 
-// noises write the rows of the noisy tenant, each kind in a transaction of its
-// own. The later ones find what the earlier ones wrote.
+// noises write the rows of the noisy tenant, each in a separate transaction. Later ones depend on
+// rows of earlier ones.
 var noises = []func(context.Context, *store.Tx) error{
 	noisyTokens,
 	noisyProjects,
@@ -58,10 +57,10 @@ func makeNoise(ctx context.Context, s *store.Store) error {
 	return noisyScanners(ctx, s, d)
 }
 
-// ProjectNames are those of the noisy projects; tests use them too.
+// ProjectNames are the names of the noisy projects, which tests use, too.
 var ProjectNames = []string{"acme/payments", "acme/web-shop", "group/sub/repo"}
 
-// TokenHash returns the hash of a token's secret as the noise has it.
+// TokenHash returns the hash of a token's secret in the noise.
 func TokenHash(secret string) []byte {
 	hash := sha256.Sum256([]byte(secret))
 	return hash[:]
@@ -99,8 +98,7 @@ func noisyTokens(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// noisyProjects makes projects with scans of the refs, sources and commits
-// that are everybody's favourites, in every status.
+// noisyProjects creates projects with scans in every status, with common refs, sources and commits.
 func noisyProjects(ctx context.Context, tx *store.Tx) error {
 	for i, name := range ProjectNames {
 		p, err := tx.CreateProject(ctx, model.Project{
@@ -149,8 +147,7 @@ func noisyScan(ctx context.Context, tx *store.Tx, projectID int64, j int) error 
 	return tx.ScanApplied(ctx, projectID, s.Ref, s.Full, s.StartedAt)
 }
 
-// noisyAgent makes a served rule and a scan under way with the names that
-// scanners use everywhere.
+// noisyAgent creates a served rule and a running scan with common names.
 func noisyAgent(ctx context.Context, tx *store.Tx) error {
 	rule := model.Rule{Name: "served", IssueType: model.SAST, Severity: model.SeverityHigh}
 	if _, err := tx.ServeRule(ctx, store.Serving{
@@ -167,8 +164,8 @@ func noisyAgent(ctx context.Context, tx *store.Tx) error {
 	return tx.AddAgentScan(ctx, model.AgentScan{UniqueID: "agent-scan", ScanID: 1, Begun: []byte(`{}`)})
 }
 
-// noisyScanners makes a login that was approved and not fetched, one that
-// nobody has approved, and a failed attempt under the name of a run everywhere.
+// noisyScanners creates an approved login that was not fetched, an unapproved login, and a failed
+// attempt with a common run name.
 func noisyScanners(ctx context.Context, s *store.Store, d model.Deployment) error {
 	for _, code := range []string{"NOIS-EEEE", "WAIT-WAIT"} {
 		if _, err := s.AddLogin(ctx, model.LoginRequest{
@@ -197,7 +194,7 @@ func noisyScanners(ctx context.Context, s *store.Store, d model.Deployment) erro
 	})
 }
 
-// noisyException would ignore what every test finds.
+// noisyException would match the findings of every test.
 func noisyException(ctx context.Context, tx *store.Tx) error {
 	_, err := tx.AddException(ctx, model.Exception{
 		State:        model.ExceptionActive,
@@ -222,7 +219,7 @@ func noisyJobs(ctx context.Context, tx *store.Tx) error {
 	return tx.KeepAnswer(ctx, model.KeptAnswer{Key: "key", Request: []byte("noise"), Answer: []byte("noise")})
 }
 
-// NoisyUser is who is admin of the noisy tenant.
+// NoisyUser is the name of the noisy tenant's admin.
 const NoisyUser = "noisy"
 
 func noisyUser(ctx context.Context, tx *store.Tx) error {
@@ -236,7 +233,7 @@ func noisyUser(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// noisyVEX would ignore all that tests find in dependencies.
+// noisyVEX would match all findings in dependencies.
 func noisyVEX(ctx context.Context, tx *store.Tx) error {
 	if err := tx.RefuseVEX(ctx, model.VEXDocument{ProjectID: 1}, []string{"noise"}); err != nil {
 		return err
@@ -252,7 +249,7 @@ func noisyVEX(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// noisyConnection sees the repositories that tests see, by the ids of their hosts.
+// noisyConnection creates a connection with the same repository ids as in tests.
 func noisyConnection(ctx context.Context, tx *store.Tx) error {
 	c, err := tx.AddConnection(ctx, model.Connection{Kind: model.HostGitea, Name: "gitea", BaseURL: "https://git.example", Follow: []string{"**"}},
 		func(int64) (store.Sealed, error) {
@@ -291,7 +288,7 @@ func noisyConnection(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// noisyRuns makes runs that are due, one that a runner holds with a log, and a schedule.
+// noisyRuns creates due runs, one run leased by a runner, and a schedule.
 func noisyRuns(ctx context.Context, tx *store.Tx) error {
 	projects, err := tx.Projects(ctx, store.ProjectQuery{})
 	if err != nil {
@@ -319,7 +316,7 @@ func noisyRuns(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// noisyRunLog has the run that is leased say something.
+// noisyRunLog adds a log to the leased run.
 func noisyRunLog(ctx context.Context, s *store.Store, d model.Deployment) error {
 	var runs []model.Run
 	err := s.View(ctx, d.ID, func(ctx context.Context, tx *store.Tx) (err error) {

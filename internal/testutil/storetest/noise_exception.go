@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// noisyRequest asks for an exception for the first finding.
+// noisyRequest requests an exception for the first finding.
 func noisyRequest(ctx context.Context, tx *store.Tx) error {
 	found, err := tx.FindingsByID(ctx, []int64{1})
 	for _, f := range found {

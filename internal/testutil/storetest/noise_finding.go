@@ -8,13 +8,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// noiseProject is a project of the noisy tenant, under a name that tests use.
+// noiseProject returns a project of the noisy tenant with a common name.
 func noiseProject(ctx context.Context, tx *store.Tx) (model.Project, error) {
 	return tx.ProjectForScan(ctx, nil, model.Project{Name: "acme/payments", Tags: []string{}})
 }
 
-// noisyFindings fills the noisy tenant with findings of every product, under
-// the identities, rules and refs that tests use, triaged and with a history.
+// noisyFindings creates triaged findings of every product with common identities, rules and refs,
+// and with a history.
 func noisyFindings(ctx context.Context, tx *store.Tx) error {
 	project, err := noiseProject(ctx, tx)
 	if err != nil {
@@ -94,7 +94,7 @@ func addNoise(ctx context.Context, tx *store.Tx, f model.Finding) error {
 	})
 }
 
-// noisySubject is what every noisy finding is about.
+// noisySubject returns the subject of every noisy finding.
 func noisySubject() *model.Subject {
 	return &model.Subject{
 		Lockfile: "package-lock.json", Ecosystem: "npm", Package: "lodash",
@@ -102,8 +102,7 @@ func noisySubject() *model.Subject {
 	}
 }
 
-// noisyDependencies states lockfiles of the noisy tenant, holding packages that
-// tests look for.
+// noisyDependencies creates lockfiles with packages that tests search for.
 func noisyDependencies(ctx context.Context, tx *store.Tx) error {
 	project, err := noiseProject(ctx, tx)
 	if err != nil {

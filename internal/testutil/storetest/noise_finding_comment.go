@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// noisyComment comments on the first finding as somebody who mentions themselves, so that
-// nobody is told.
+// noisyComment comments on the first finding. The author is the mentioned user, so that no
+// notification is sent.
 func noisyComment(ctx context.Context, tx *store.Tx) error {
 	found, err := tx.FindingsByID(ctx, []int64{1})
 	for _, f := range found {

@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// noisyNotification makes a rule that asks for nothing that tests do, and what it told.
+// noisyNotification creates a rule that matches no events of tests, and a message.
 func noisyNotification(ctx context.Context, tx *store.Tx) error {
 	rule := model.NotificationRule{
 		Name:        "noise",

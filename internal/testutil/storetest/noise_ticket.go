@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// noisyTicket links the first finding to a ticket, and says where tickets are made.
+// noisyTicket links the first finding to a ticket, and configures where tickets are created.
 func noisyTicket(ctx context.Context, tx *store.Tx) error {
 	found, err := tx.FindingsByID(ctx, []int64{1})
 	if err != nil {

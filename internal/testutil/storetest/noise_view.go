@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// noisyView shares a view, which pages open with for the user who has the least id.
+// noisyView creates a shared view and makes it the default of the user with the lowest id.
 func noisyView(ctx context.Context, tx *store.Tx) error {
 	v, err := tx.AddSavedView(ctx, model.SavedView{Name: "noise", IssueType: model.SAST, Query: "severities=low"})
 	if err != nil {

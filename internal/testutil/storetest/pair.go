@@ -16,17 +16,16 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// standbyName is what the standby of a pair calls itself.
+// standbyName is the application name of the standby.
 const standbyName = "db2"
 
-// Pair is a PostgreSQL of its own with a synchronous standby: what the one acknowledges
-// both have.
+// Pair is a PostgreSQL server with a synchronous standby: acknowledged writes are on both.
 type Pair struct {
 	t                testing.TB
 	primary, standby *cluster
 }
 
-// NewPair makes a pair, which ends with the test.
+// NewPair creates a pair, which is stopped when the test ends.
 func NewPair(t testing.TB) *Pair {
 	t.Helper()
 	bin, missing := findPostgres()
@@ -57,19 +56,19 @@ func NewPair(t testing.TB) *Pair {
 	return p
 }
 
-// Database is how both are reached: whichever takes writes.
+// Database returns the configuration that connects to the server that accepts writes.
 func (p *Pair) Database() store.Config {
 	return store.Config{DatabaseURL: "postgres://redoubt@/redoubt?host=" + url.QueryEscape(p.primary.dir+","+p.standby.dir) + "&target_session_attrs=read-write", Clock: NewClock().Now}
 }
 
-// LosePrimary ends the primary at once, for good, as a machine does that burns.
+// LosePrimary kills the primary permanently, to simulate the loss of a machine.
 func (p *Pair) LosePrimary() {
 	p.t.Helper()
 	p.must(p.primary.server.Process.Signal(syscall.SIGQUIT))
 	<-p.primary.ended
 }
 
-// Promote has the standby lead.
+// Promote promotes the standby.
 func (p *Pair) Promote() {
 	p.t.Helper()
 	p.must(p.standby.exec(`SELECT pg_promote()`))
@@ -82,7 +81,7 @@ func (p *Pair) must(err error) {
 	}
 }
 
-// cluster makes the folder of one.
+// cluster creates the directory of a server.
 func (p *Pair) cluster() *cluster {
 	p.t.Helper()
 	dir, err := os.MkdirTemp(scratch(), "pg") // short: a socket's path has at most 107 bytes
@@ -96,7 +95,7 @@ func (p *Pair) cluster() *cluster {
 	return c
 }
 
-// serve runs a cluster that streams what it writes.
+// serve runs a server with streaming replication.
 func (c *cluster) serve(bin string) error {
 	how, err := attributes(c.dir)
 	if err != nil {
@@ -124,7 +123,7 @@ func (c *cluster) exec(query string) error {
 	return err
 }
 
-// waits asks a cluster until it says yes.
+// waits waits until a query on a server returns true.
 func (p *Pair) waits(what string, c *cluster, query string) {
 	p.t.Helper()
 	yes := false

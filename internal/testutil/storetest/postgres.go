@@ -18,33 +18,33 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver that the cluster is asked with
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver for the cluster
 
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// cluster is a PostgreSQL server of this test binary, reachable through a
-// socket in its folder only.
+// cluster is a PostgreSQL server of this test binary. It is reachable only through a socket in its
+// directory.
 type cluster struct {
 	dir    string
 	server *exec.Cmd
-	ended  chan struct{} // closed when the server has gone
+	ended  chan struct{} // closed when the server has ended
 	admin  *sql.DB
-	next   atomic.Int64 // numbers the databases
+	next   atomic.Int64 // number of the next database
 }
 
-// theCluster is started by the first test that wants it.
+// theCluster is started by the first test that uses it.
 var theCluster struct {
 	sync.Once
 	*cluster
-	missing string // why there is none, and what to do
+	missing string // why there is none, and what to install
 	err     error
 }
 
 const templateDatabase = "redoubt_template"
 
-// freshPostgres makes a database that is a copy of another one. Short tests go
-// without: half their time would be the same tests on the second engine.
+// freshPostgres creates a database as a copy of a template. Short tests skip it, which saves half
+// of their time.
 func freshPostgres(t testing.TB, template string) store.Config {
 	t.Helper()
 	if testing.Short() {
@@ -64,13 +64,13 @@ func freshPostgres(t testing.TB, template string) store.Config {
 	}
 	c := theCluster.cluster
 	name := "test_" + strconv.FormatInt(c.next.Add(1), 10)
-	// A file copy of so small a database is faster than writing it to the log.
+	// For such a small database, copying files is faster than writing to the log.
 	if _, err := c.admin.ExecContext(
 		t.Context(), `CREATE DATABASE `+name+` TEMPLATE `+template+` STRATEGY file_copy`,
 	); err != nil {
 		t.Fatal(err)
 	}
-	// Cleanups run last in, first out: the stores opened on it are closed by then.
+	// Cleanups run in reverse order: stores that use the database are closed before.
 	t.Cleanup(func() {
 		if _, err := c.admin.ExecContext(context.Background(), `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
 			t.Errorf("drop the test's database: %v", err)
@@ -79,7 +79,7 @@ func freshPostgres(t testing.TB, template string) store.Config {
 	return store.Config{DatabaseURL: c.url(name)}
 }
 
-// findPostgres returns the folder of initdb and postgres, or what to install.
+// findPostgres returns the directory of initdb and postgres, or what to install.
 func findPostgres() (bin, missing string) {
 	if named := os.Getenv("REDOUBT_TEST_PG_BIN"); named != "" {
 		if hasPostgres(named) {
@@ -87,7 +87,7 @@ func findPostgres() (bin, missing string) {
 		}
 		return "", "REDOUBT_TEST_PG_BIN names " + named + ", which holds no initdb and postgres"
 	}
-	debian, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is well formed
+	debian, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is valid
 	slices.SortFunc(debian, func(a, b string) int { return debianVersion(b) - debianVersion(a) })
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
@@ -104,7 +104,7 @@ func findPostgres() (bin, missing string) {
 }
 
 func debianVersion(bin string) int {
-	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin))) // 0 for an odd name: the last choice
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin))) // 0 for an unexpected name: the last choice
 	return n
 }
 
@@ -117,8 +117,8 @@ func hasPostgres(dir string) bool {
 	return true
 }
 
-// startCluster makes a cluster and the database that the tests' are copies of.
-// Its locale sorts unlike bytes do, so a query that forgets to say how is found.
+// startCluster creates a cluster and the template database. Its locale does not sort like bytes,
+// which reveals queries without an explicit collation.
 func startCluster(bin string) (*cluster, error) {
 	dir, err := os.MkdirTemp(scratch(), "pg") // short: a socket's path has at most 107 bytes
 	if err != nil {
@@ -131,7 +131,7 @@ func startCluster(bin string) (*cluster, error) {
 	return c, nil
 }
 
-// initialise makes the files of a cluster.
+// initialise creates the files of a cluster.
 func (c *cluster) initialise(bin string) error {
 	how, err := attributes(c.dir)
 	if err != nil {
@@ -156,7 +156,7 @@ func (c *cluster) start(bin string) error {
 		return err
 	}
 	durable, wal := "off", "128MB"
-	if benchmarks() { // what a commit costs is a part of what is measured
+	if benchmarks() { // benchmarks include the cost of commits
 		durable, wal = "on", "1GB"
 	}
 	c.server = exec.Command(filepath.Join(bin, "postgres"), "-D", filepath.Join(c.dir, "data"),
@@ -170,8 +170,8 @@ func (c *cluster) start(bin string) error {
 	return c.makeTemplate()
 }
 
-// run starts the server and sees to it that it dies with this process. The
-// system ties that to the thread which started it, so the thread is kept.
+// run starts the server and ensures that it dies with this process. The system ties that to the
+// starting thread, so the thread is locked.
 func (c *cluster) run() error {
 	started := make(chan error)
 	go func() {
@@ -190,13 +190,13 @@ func (c *cluster) makeTemplate() (err error) {
 	if c.admin, err = sql.Open("pgx", c.url("postgres")); err != nil {
 		return err
 	}
-	// The admin's connection lives as long as the cluster does; two are enough for parallel tests.
+	// The connections live as long as the cluster; two suffice for parallel tests.
 	c.admin.SetMaxOpenConns(2)
 	for range 200 {
 		if err = c.admin.Ping(); err == nil {
 			break
 		}
-		time.Sleep(25 * time.Millisecond) // the server tells nobody that it is ready
+		time.Sleep(25 * time.Millisecond) // the server does not signal that it is ready
 	}
 	if err != nil {
 		return fmt.Errorf("PostgreSQL did not come up: %w", err)
@@ -211,10 +211,10 @@ func (c *cluster) url(database string) string {
 	return "postgres://redoubt@/" + database + "?host=" + url.QueryEscape(c.dir)
 }
 
-// stop ends the server at once, since nothing of it is kept.
+// stop kills the server, because its data is not needed.
 func (c *cluster) stop() error {
 	if c.admin != nil {
-		_ = c.admin.Close() // the server is about to go
+		_ = c.admin.Close() // the server is about to be stopped
 	}
 	if c.server != nil && c.server.Process != nil {
 		if err := c.server.Process.Signal(syscall.SIGQUIT); err == nil {

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// attributes returns how to start a program of PostgreSQL: it dies with this
-// process, however that ends, and is not root, which PostgreSQL refuses. The
-// folder is handed to whom it runs as.
+// attributes returns the attributes for starting PostgreSQL. It dies with this process and does not
+// run as root, which PostgreSQL rejects. The directory is changed to its user.
 func attributes(dir string) (*syscall.SysProcAttr, error) {
 	how := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() != 0 {
@@ -24,8 +23,7 @@ func attributes(dir string) (*syscall.SysProcAttr, error) {
 	return how, os.Chown(dir, int(uid), int(gid))
 }
 
-// serviceUser finds a user without privileges: postgres, where Debian made it,
-// else nobody.
+// serviceUser returns an unprivileged user: postgres if it exists, otherwise nobody.
 func serviceUser() (uid, gid uint32, err error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		account, err := user.Lookup(name)

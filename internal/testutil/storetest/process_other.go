@@ -4,6 +4,6 @@ package storetest
 
 import "syscall"
 
-// attributes returns how to start a program of PostgreSQL. Here nothing but
-// Main ends it, and a root user is refused by PostgreSQL itself.
+// attributes returns the attributes for starting PostgreSQL. Here only Main stops it, and
+// PostgreSQL itself rejects root.
 func attributes(string) (*syscall.SysProcAttr, error) { return &syscall.SysProcAttr{}, nil }

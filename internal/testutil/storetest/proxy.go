@@ -13,27 +13,27 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Proxy stands between a store and its PostgreSQL and does to the network what a
-// test asks for. It is safe for concurrent use.
+// Proxy is a network proxy between a store and PostgreSQL that simulates failures. It is safe for
+// concurrent use.
 type Proxy struct {
 	listener net.Listener
-	target   string // a socket's path
+	target   string // path of a socket
 
 	mu      sync.Mutex
-	moved   *sync.Cond // tells that stalled or closed changed
+	moved   *sync.Cond // signals changes of stalled and closed
 	stalled bool
 	refuses bool
 	closed  bool
 	delay   time.Duration
-	poison  []byte // what a client must not say; nil: it may say everything
-	lasts   bool   // what happens when it does: everything is refused from then on
-	breaks  int    // of connections on which it was said
+	poison  []byte // forbidden text of a client; nil: none
+	lasts   bool   // refuse all connections after the text occurs
+	breaks  int    // connections with the text
 	conns   map[net.Conn]bool
 	trips   int
 }
 
-// Through returns a configuration that reaches a PostgreSQL database of the
-// cluster through a proxy, which ends with the test.
+// Through returns a configuration that connects to a PostgreSQL database of the cluster through a
+// proxy. The proxy is closed when the test ends.
 func Through(t testing.TB, c store.Config) (*Proxy, store.Config) {
 	t.Helper()
 	u, err := url.Parse(c.DatabaseURL)
@@ -51,60 +51,59 @@ func Through(t testing.TB, c store.Config) (*Proxy, store.Config) {
 	return p, c
 }
 
-// Stall passes nothing on, in either direction, and accepts connections all the
-// same, until Resume.
+// Stall stops forwarding in both directions until Resume. Connections are still accepted.
 func (p *Proxy) Stall() { p.set(func() { p.stalled = true }) }
 
-// Resume passes on what was held back.
+// Resume forwards delayed data and accepts connections again.
 func (p *Proxy) Resume() { p.set(func() { p.stalled, p.refuses = false, false }) }
 
-// Delay holds back what each side says for half a round trip.
+// Delay delays each direction by half of the round trip.
 func (p *Proxy) Delay(roundTrip time.Duration) { p.set(func() { p.delay = roundTrip / 2 }) }
 
 // Cut resets all connections.
 func (p *Proxy) Cut() { p.set(p.cut) }
 
-// cut is Cut with the lock held.
+// cut implements Cut. The lock must be held.
 func (p *Proxy) cut() {
 	for conn := range p.conns {
 		if tcp, ok := conn.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // which makes the close a reset
+			_ = tcp.SetLinger(0) // makes the close a reset
 		}
 		_ = conn.Close()
 	}
 }
 
-// Refuse resets all connections, and new ones as they come, until Resume.
+// Refuse resets all connections, including new ones, until Resume.
 func (p *Proxy) Refuse() { p.set(p.refuse) }
 
-// refuse is Refuse with the lock held.
+// refuse implements Refuse. The lock must be held.
 func (p *Proxy) refuse() {
 	p.refuses = true
 	p.cut()
 }
 
-// CutAt resets each connection on which a client says something, as a statement that
-// crashes its server's process does, before it is passed on. Nothing ends that.
+// CutAt resets each connection on which a client sends a text, before the text is forwarded, like a
+// statement that crashes the server process. It has no end.
 func (p *Proxy) CutAt(text string) {
 	p.set(func() { p.poison, p.lasts, p.breaks = []byte(text), false, 0 })
 }
 
-// RefuseAt does what Refuse does as soon as a client says something, which is not passed
-// on, until Resume; after that it may be said.
+// RefuseAt acts like Refuse as soon as a client sends a text, which is not forwarded. After Resume
+// the text is allowed.
 func (p *Proxy) RefuseAt(text string) {
 	p.set(func() { p.poison, p.lasts, p.breaks = []byte(text), true, 0 })
 }
 
-// Breaks counts the connections that CutAt or RefuseAt has reset for what was said on
-// them, since it was called.
+// Breaks returns the number of connections that CutAt or RefuseAt has reset because of the text,
+// since it was called.
 func (p *Proxy) Breaks() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.breaks
 }
 
-// RoundTrips counts how often a client had to wait for an answer before it could go on. A
-// pool's probe of a connection that was idle does not count: when it comes is up to the clock.
+// RoundTrips returns how often a client waited for a response. It omits the probes of idle
+// connections by a pool, because they depend on the clock.
 func (p *Proxy) RoundTrips() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,8 +152,8 @@ func (p *Proxy) accept() {
 	}
 }
 
-// poisons reports whether a client says what it must not, and does what the test asked
-// for then. The lock is held.
+// poisons reports whether a client sent the forbidden text, and applies the configured effect. The
+// lock must be held.
 func (p *Proxy) poisons(said []byte) bool {
 	if p.poison == nil || !bytes.Contains(said, p.poison) {
 		return false
@@ -167,8 +166,8 @@ func (p *Proxy) poisons(said []byte) bool {
 	return true
 }
 
-// pass copies one direction, and ends both with it. note is called for each piece, with
-// the lock held, and says whether it may pass.
+// pass copies one direction and closes both connections at its end. note is called for each piece,
+// with the lock held, and reports whether the piece may pass.
 func (p *Proxy) pass(from, to net.Conn, note func(piece []byte) bool) {
 	defer func() {
 		p.set(func() { delete(p.conns, from) })
@@ -189,8 +188,7 @@ func (p *Proxy) pass(from, to net.Conn, note func(piece []byte) bool) {
 	}
 }
 
-// hold waits as the test asked for, and reports whether the piece may pass and there is
-// still somebody to pass it on to.
+// hold waits as configured. It reports whether the piece may pass and the proxy is still open.
 func (p *Proxy) hold(note func() bool) bool {
 	p.mu.Lock()
 	delay, passes := p.delay, note()

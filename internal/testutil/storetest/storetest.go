@@ -1,10 +1,7 @@
-// Package storetest gives a test a fresh store on SQLite and on PostgreSQL,
-// always with a second, noisy tenant in it whose rows must never show.
-//
-// Its border: it is imported by tests only. PostgreSQL is a throw-away cluster
-// of the test binary, started from the programs on this machine; where they
-// are missing the test is skipped, saying what to install. A package that uses
-// it ends its cluster with Main:
+// Package storetest provides new stores on SQLite and PostgreSQL for tests, with a second, noisy
+// tenant whose rows must never be visible. PostgreSQL is a temporary cluster, started from
+// installed programs; tests are skipped without them. A package that uses it stops the cluster with
+// Main:
 //
 //	func TestMain(m *testing.M) { storetest.Main(m) }
 package storetest
@@ -24,29 +21,28 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Engines are the databases that the store runs on.
+// Engines are the database engines of the store.
 var Engines = []string{"sqlite", "postgres"}
 
-// Actor is who the tests act for.
+// Actor is the actor of tests.
 var Actor = model.Actor{Kind: "cli", Name: "test"}
 
-// Main runs the tests of a package and stops the cluster they started.
+// Main runs the tests of a package and stops their cluster.
 func Main(m *testing.M) { os.Exit(Tests{m}.Run()) }
 
-// Tests are those of a package whose TestMain does more than Main.
+// Tests are the tests of a package whose TestMain does more than Main.
 type Tests struct{ *testing.M }
 
-// Run runs them, stops the cluster they started and returns the exit code.
+// Run runs the tests, stops their cluster and returns the exit code.
 func (t Tests) Run() int {
 	defer removeScratch()
 	defer stopCluster()
 	return t.M.Run()
 }
 
-// scratch is the folder that this test binary's databases are in. Making one
-// writes hundreds of files, which on a disk takes a second and in memory twenty
-// milliseconds; where there is no memory for it, it is the usual temporary one.
-// Those of benchmarks are on the disk, as users' are.
+// scratch returns the directory of this binary's databases. Creating a database writes hundreds of
+// files, which takes a second on disk and twenty milliseconds in memory. It returns "", for the
+// default directory, if memory is insufficient and in benchmarks, which measure the disk.
 var scratch = sync.OnceValue(func() string {
 	if benchmarks() {
 		return ""
@@ -54,7 +50,7 @@ var scratch = sync.OnceValue(func() string {
 	return memoryDir()
 })
 
-// benchmarks reports whether this run is one of benchmarks.
+// benchmarks reports whether benchmarks are enabled.
 func benchmarks() bool {
 	f := flag.Lookup("test.bench")
 	return f != nil && f.Value.String() != ""
@@ -68,7 +64,7 @@ func removeScratch() {
 	}
 }
 
-// folder makes an empty folder for a test's database.
+// folder creates an empty directory for a test's database.
 func folder(t testing.TB) string {
 	t.Helper()
 	if scratch() == "" {
@@ -86,7 +82,8 @@ func folder(t testing.TB) string {
 	return dir
 }
 
-// Checks sets how many random cases the properties of a test try. Tests that use it do not run in parallel.
+// Checks sets the number of random cases for property tests. Tests that use it do not run in
+// parallel.
 func Checks(t testing.TB, n int) {
 	t.Helper()
 	const name = "rapid.checks"
@@ -97,7 +94,7 @@ func Checks(t testing.TB, n int) {
 	}
 }
 
-// Each runs a test on a fresh store of each engine.
+// Each runs a test with a new store on each engine.
 func Each(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	for _, engine := range Engines {
@@ -105,14 +102,14 @@ func Each(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	}
 }
 
-// New opens a fresh store on an engine, with a clock of its own that stands at
-// Epoch. It is closed with the test.
+// New opens a new store on an engine, with a separate clock at Epoch. It is closed when the test
+// ends.
 func New(t testing.TB, engine string) *store.Store {
 	t.Helper()
 	return Open(t, Database(t, engine, NewClock()))
 }
 
-// Open opens a database, a second time too. It is closed with the test.
+// Open opens a database, which may be open already. It is closed when the test ends.
 func Open(t testing.TB, c store.Config) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), c)
@@ -127,8 +124,8 @@ func Open(t testing.TB, c store.Config) *store.Store {
 	return s
 }
 
-// Database makes a fresh database with the noisy tenant in it, to be opened
-// with the configuration it returns, as often as the test likes.
+// Database creates a database with the noisy tenant. The returned configuration may be opened
+// several times.
 func Database(t testing.TB, engine string, clock *Clock) store.Config {
 	t.Helper()
 	var c store.Config
@@ -141,7 +138,7 @@ func Database(t testing.TB, engine string, clock *Clock) store.Config {
 	return c
 }
 
-// Empty makes a database that no store was ever opened on.
+// Empty creates a database that no store has opened.
 func Empty(t testing.TB, engine string) store.Config {
 	t.Helper()
 	c := store.Config{Dir: folder(t)}
@@ -152,7 +149,7 @@ func Empty(t testing.TB, engine string) store.Config {
 	return c
 }
 
-// Deployment makes a tenant for a test in a store, beside the noisy one.
+// Deployment creates a tenant for a test, in addition to the noisy one.
 func Deployment(t testing.TB, s *store.Store) model.Deployment {
 	t.Helper()
 	d, err := s.CreateDeployment(t.Context(), "acme", "Acme", Actor)
@@ -162,7 +159,7 @@ func Deployment(t testing.TB, s *store.Store) model.Deployment {
 	return d
 }
 
-// sqliteTemplate is the bytes of a migrated database with the noise in it.
+// sqliteTemplate returns the bytes of a migrated database with the noise.
 var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp(scratch(), "storetest")
 	if err != nil {
@@ -188,18 +185,16 @@ func freshSQLite(t testing.TB) store.Config {
 	return store.Config{Dir: dir}
 }
 
-// Template is a SQLite database that the first test which wants it fills, and
-// that every test gets a copy of: a world that takes long to make is made once a
-// package. The zero value is ready to use.
+// Template is a SQLite database that is filled once, by the first test that uses it, and copied for
+// each test. The zero value is ready to use.
 type Template struct {
 	once sync.Once
 	file []byte
 	err  error
 }
 
-// Database makes a copy of what fill made of a fresh database, to be opened with
-// the configuration it returns. Fill runs at Epoch, in the first test only; the
-// clock is that of the copy.
+// Database returns a copy of a database filled by fill. The configuration may be opened several
+// times. The function fill runs at Epoch, in the first test only. The clock is that of the copy.
 func (m *Template) Database(t testing.TB, clock *Clock, fill func(*store.Store) error) store.Config {
 	t.Helper()
 	m.once.Do(func() { m.file, m.err = filled(Database(t, "sqlite", NewClock()), fill) })
@@ -219,16 +214,16 @@ func filled(c store.Config, fill func(*store.Store) error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(fill(s), s.Close()); err != nil { // closed, its log has moved into the file
+	if err := errors.Join(fill(s), s.Close()); err != nil { // closing moves the log into the file
 		return nil, err
 	}
 	return os.ReadFile(filepath.Join(c.Dir, databaseFile))
 }
 
-// databaseFile is the name of SQLite's file in the folder of its database.
+// databaseFile is the name of the SQLite file in the directory of a database.
 const databaseFile = "redoubt.db"
 
-// makeTemplate migrates an empty database and makes the noise in it.
+// makeTemplate migrates an empty database and creates the noise.
 func makeTemplate(c store.Config) error {
 	ctx := context.Background()
 	c.Clock = NewClock().Now
@@ -236,37 +231,37 @@ func makeTemplate(c store.Config) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close() // SQLite moves its log into the file when the last one closes it
+	defer s.Close() // SQLite moves the log into the file at the last close
 	return makeNoise(ctx, s)
 }
 
-// Epoch is when the clocks of tests start.
+// Epoch is the start time of test clocks.
 var Epoch = time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
 
-// Clock is a clock that a test sets. It is safe for concurrent use.
+// Clock is a clock set by a test. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock that stands at Epoch.
+// NewClock returns a clock at Epoch.
 func NewClock() *Clock { return &Clock{now: Epoch} }
 
-// Now returns the clock's time.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock on, or back by a negative duration.
+// Advance moves the clock forward, or back by a negative duration.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// Claim leases the first due job of some kinds as a queue does; nil without due jobs.
+// Claim leases the first due job of the given kinds, like a queue. It returns nil without due jobs.
 func Claim(ctx context.Context, s *store.Store, lease time.Duration, kinds ...string) (*model.Job, error) {
 	due, err := s.DueJobs(ctx, kinds, 0)
 	for _, d := range due {

@@ -12,7 +12,7 @@ import (
 func TestMain(m *testing.M) { storetest.Main(m) }
 
 func TestFreshStoresHoldTheNoiseAndNothingElse(t *testing.T) {
-	for range 2 { // the second does not see what the first one did
+	for range 2 { // the second run does not see rows of the first
 		storetest.Each(t, func(t *testing.T, s *store.Store) {
 			list, err := s.Deployments(t.Context())
 			if err != nil || len(list) != 1 || list[0].Slug != storetest.Noise {
@@ -39,7 +39,7 @@ func TestFreshStoresHoldTheNoiseAndNothingElse(t *testing.T) {
 	}
 }
 
-// TestOpenTransactions: a reader that has begun is seen, and none once it is over.
+// TestOpenTransactions checks that an active reader is counted, and no longer after its end.
 func TestOpenTransactions(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

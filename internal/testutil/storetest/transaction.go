@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// OpenTransactions is how many transactions keep old rows of a database from being removed;
-// of SQLite it is 1 where any does.
+// OpenTransactions returns the number of transactions that prevent the removal of old rows. For
+// SQLite it is 1 if there are any.
 func OpenTransactions(t testing.TB, c store.Config) (n int) {
 	t.Helper()
 	driver, source, query := "sqlite", "file:"+c.Dir+"/"+store.FileName, `PRAGMA wal_checkpoint(TRUNCATE)`

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Transactions counts the views and updates of a deployment that requests open. Each of them reads the
-// clock of the store once when it begins, and the stack of that reading shows who opened it. So these
-// are not counted:
-//   - what the authentication of a request opens,
-//   - what the index and the queue open in the background, and the test itself,
-//   - transactions of the index, which have connections of their own.
+// Transactions counts the views and updates of a deployment that requests open. Each transaction
+// reads the clock of the store once at its beginning, and the stack of that call shows its origin.
+// Not counted are:
+//   - transactions that authenticate a request,
+//   - transactions of the background work of index and queue, and of the test itself,
+//   - transactions of the index, which have separate connections.
 type Transactions struct {
 	Handler string // a function on the stack of each request, as "net/http.(*conn).serve"
 
@@ -20,7 +20,7 @@ type Transactions struct {
 	views, updates int
 }
 
-// Watch returns a clock that counts. It must be the clock of the store.
+// Watch returns a counting clock. It must be the clock of the store.
 func (c *Transactions) Watch(now func() time.Time) func() time.Time {
 	return func() time.Time {
 		c.note()
@@ -29,7 +29,7 @@ func (c *Transactions) Watch(now func() time.Time) func() time.Time {
 }
 
 // note counts the transaction that reads the clock. The functions on its stack are, from the
-// innermost: Now, what begins the transaction, the method of the store, the request.
+// innermost: Now, the beginning of the transaction, the method of the store, the request.
 func (c *Transactions) note() {
 	const store = "/internal/store/sqldb.(*DB)."
 	pcs := make([]uintptr, 256)
@@ -58,12 +58,12 @@ func (c *Transactions) note() {
 	case !request:
 	case method == "View" && strings.Contains(begins, "viewBy"):
 		c.views++
-	case method == "Update" && begins == "Writer": // and not its later readings
+	case method == "Update" && begins == "Writer": // not its later readings
 		c.updates++
 	}
 }
 
-// During returns the transactions that requests open while do runs.
+// During returns the number of transactions that requests open while do runs.
 func (c *Transactions) During(do func()) (views, updates int) {
 	c.mu.Lock()
 	views, updates = c.views, c.updates

@@ -15,16 +15,16 @@ import (
 	"strings"
 )
 
-// maxFile bounds a file of an archive, in bytes.
+// maxFile is the maximum size of a file in an archive.
 const maxFile = 16 << 20
 
-// archiveSums are the SHA-256 of the archives, as sha256sum writes them.
+// archiveSums contains the SHA-256 sums of the archives in the format of sha256sum.
 //
 //go:embed archives.sha256
 var archiveSums string
 
-// readSteps sorts the archives, named as REPOSITORY=FILE, by repository. Each must
-// be the very one that the results are of.
+// readSteps groups the archives, named as REPOSITORY=FILE, by repository. It verifies their
+// checksums, because the results depend on the exact archives.
 func readSteps(dir string, named []string) (steps map[string][]string, names []string, err error) {
 	steps = map[string][]string{}
 	for _, arg := range named {
@@ -46,7 +46,7 @@ func readSteps(dir string, named []string) (steps map[string][]string, names []s
 	return steps, names, nil
 }
 
-// checkSum refuses an archive whose SHA-256 is not the one on the list.
+// checkSum rejects an archive whose SHA-256 sum is not listed.
 func checkSum(archive string) error {
 	text, err := os.ReadFile(archive)
 	if err != nil {
@@ -59,9 +59,8 @@ func checkSum(archive string) error {
 	return nil
 }
 
-// unpack writes the files of an archive into a folder: .zip, else .tgz and .tar.gz.
-// What all packers put in front of names, and what describes a source distribution,
-// is left out: both hold the version.
+// unpack extracts an archive into a directory: .zip, or else .tgz and .tar.gz. It omits directory
+// prefixes and the metadata of source distributions, because both contain the version.
 func unpack(archive, dir string) error {
 	source := strings.HasSuffix(archive, ".tar.gz")
 	put := func(name string, content io.Reader) error {
@@ -88,7 +87,7 @@ func unpack(archive, dir string) error {
 	return unpackZip(archive, put)
 }
 
-// inRepository is the name of a file as its repository has it.
+// inRepository returns the name of a file in its repository.
 func inRepository(name string) (string, bool) {
 	if module, rest, ok := strings.Cut(name, "@"); ok && strings.Contains(module, "/") {
 		_, name, _ = strings.Cut(rest, "/") // of a Go module: path@version/

@@ -9,29 +9,29 @@ import (
 	"strings"
 )
 
-// place is what a finding is compared by. Line and column count from 1.
+// place is the key for comparing findings. Line and column count from 1.
 type place struct {
 	rule, path   string
 	line, column int
 }
 
-// finding is an open one, by its id, with the text that it matched.
+// finding is an open finding with its matched text.
 type finding struct {
 	place
 	text string
 }
 
-// result is what the replay of a repository came to.
+// result is the result of replaying a repository.
 type result struct {
-	commits, fewest, most int // findings of a commit
-	kept                  int // findings that a commit left on their path
-	// hops are findings that kept id and path while their text changed, although as
-	// much of the old text as before still stands in the file.
+	commits, fewest, most int // commits, and the range of the number of findings in a commit
+	kept                  int // findings that a commit left at their path
+	// hops counts findings that retain their id and path with another text, although the file
+	// contains the old text as often as before.
 	hops           int
-	missing, extra int // places that only the scanner tells, and only the server
+	missing, extra int // places reported by the scanner only, and by the server only
 }
 
-// compare counts what differs between two sets of places.
+// compare counts the differences between two sets of places.
 func (r *result) compare(server map[int64]finding, scanner map[place]bool) {
 	open := map[place]bool{}
 	for _, f := range server {
@@ -54,7 +54,7 @@ func (r *result) compare(server map[int64]finding, scanner map[place]bool) {
 	r.commits++
 }
 
-// follow compares a commit with the one before.
+// follow compares a commit with the previous one.
 func (r *result) follow(before, after map[int64]finding) {
 	type matched struct{ rule, path, text string }
 	count := func(list map[int64]finding) map[matched]int {
@@ -78,8 +78,8 @@ func (r *result) follow(before, after map[int64]finding) {
 	}
 }
 
-// matchedText is what stands at a place of a checkout, without layout. Lines and
-// columns count from 1; the end is behind the last column.
+// matchedText returns the text at a place of a checkout, without layout. Lines and columns count
+// from 1; the end column is exclusive.
 func matchedText(dir string, from place, endLine, endColumn int) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(from.path)))
 	if err != nil {

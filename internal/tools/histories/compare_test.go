@@ -86,8 +86,8 @@ func TestArchivesAreTheOnesListed(t *testing.T) {
 	}
 }
 
-// A source distribution is unpacked as its repository has it: without the folder that
-// holds the version, and without what the packer wrote.
+// TestSourceDistributionsAreUnpacked checks that the directory with the version and the files of
+// the packager are omitted.
 func TestSourceDistributionsAreUnpacked(t *testing.T) {
 	var packed bytes.Buffer
 	deflated := gzip.NewWriter(&packed)

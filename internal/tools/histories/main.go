@@ -1,8 +1,6 @@
-// Histories replays releases of real repositories as commits: the real scanner
-// reports each to a server of ours, and what the server then says is open is
-// compared with what the scanner says by itself. It prints a line for each
-// repository and fails where anything differs, or where a finding took the place
-// of another one. See scripts/histories, which fetches the archives.
+// Histories replays releases of real repositories as commits and scans each with a real scanner. It
+// compares the open findings of a server with the scanner's own results. It prints a line for each
+// repository and fails on any difference. scripts/histories fetches the archives.
 package main
 
 import (

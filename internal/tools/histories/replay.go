@@ -15,10 +15,10 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// tools are the programs that a replay runs.
+// tools contains the paths of the programs of a replay.
 type tools struct{ redoubt, semgrep, rules string }
 
-// server is one that runs, on fresh data.
+// server is a running server with new data.
 type server struct {
 	Address    string `json:"base_url"`
 	Deployment string `json:"deployment_slug"`
@@ -26,14 +26,14 @@ type server struct {
 	cmd        *exec.Cmd
 }
 
-// ruleTimeout is how many seconds the scanner may take for a rule and a file, which
-// it otherwise leaves out: on a loaded machine one of both runs would.
+// ruleTimeout is the scanner's timeout, in seconds, for a rule and a file. The scanner skips rules
+// that exceed it, which could happen in one of two runs on a loaded machine.
 const ruleTimeout = "60"
 
-// startTime is how long a server may take to answer.
+// startTime is the timeout for the start of a server.
 const startTime = time.Minute
 
-// serve starts a server that serves the rules and no others.
+// serve starts a server that serves only the given rules.
 func (t tools) serve(ctx context.Context, home string) (*server, error) {
 	data, ready := filepath.Join(home, "data"), filepath.Join(home, "ready.json")
 	for _, args := range [][]string{
@@ -59,11 +59,11 @@ func (t tools) serve(ctx context.Context, home string) (*server, error) {
 }
 
 func (s *server) stop() {
-	_ = s.cmd.Process.Signal(os.Interrupt) // it may be gone
+	_ = s.cmd.Process.Signal(os.Interrupt) // the process may have ended
 	_ = s.cmd.Wait()                       // ends by the signal
 }
 
-// output runs a program and returns what it prints; its complaints are the error.
+// output runs a program and returns its output. The error includes the error output.
 func output(ctx context.Context, dir string, env []string, program string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
@@ -76,7 +76,7 @@ func output(ctx context.Context, dir string, env []string, program string, args 
 	return out, nil
 }
 
-// replay commits each archive in its turn, and has it scanned.
+// replay commits and scans each archive in order.
 func (t tools) replay(ctx context.Context, s *server, dir, name string, archives []string) (r result, err error) {
 	if _, err := output(ctx, ".", nil, "git", "init", "--quiet", "--initial-branch=main", dir); err != nil {
 		return r, err
@@ -114,7 +114,7 @@ func (t tools) replay(ctx context.Context, s *server, dir, name string, archives
 	return r, nil
 }
 
-// commit makes the archive's files the next commit.
+// commit replaces the checkout by the files of an archive and commits them.
 func commit(ctx context.Context, dir, archive string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -130,7 +130,7 @@ func commit(ctx context.Context, dir, archive string) error {
 	if err := unpack(archive, dir); err != nil {
 		return fmt.Errorf("%s: %w", archive, err)
 	}
-	// An empty one of our own: that of the scanner leaves tests out.
+	// An empty file overrides the scanner's default, which omits tests.
 	if err := os.WriteFile(filepath.Join(dir, ".semgrepignore"), nil, 0o600); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func commit(ctx context.Context, dir, archive string) error {
 	return nil
 }
 
-// scan asks the scanner itself.
+// scan runs the scanner directly and returns the places of its results.
 func (t tools) scan(ctx context.Context, dir string) (map[place]bool, error) {
 	text, err := output(ctx, dir, nil, t.semgrep, "scan", "--oss-only", "--quiet", "--metrics=off",
 		"--disable-version-check", "--json", "--timeout", ruleTimeout, "--config", t.rules)
@@ -170,13 +170,13 @@ func (t tools) scan(ctx context.Context, dir string) (map[place]bool, error) {
 	}
 	told := map[place]bool{}
 	for _, r := range report.Results {
-		// without the folder of the rules
+		// without the directory of the rules
 		told[place{r.Rule[strings.LastIndexByte(r.Rule, '.')+1:], r.Path, r.Start.Line, r.Start.Column}] = true
 	}
 	return told, nil
 }
 
-// open reads what the server says is open.
+// open returns the open findings of the server.
 func (s *server) open(ctx context.Context, dir, project string) (map[int64]finding, error) {
 	client := &api.Client{BaseURL: s.Address, Token: s.Token}
 	open := map[int64]finding{}

@@ -1,6 +1,6 @@
-// Testreport reads `go test -json` and prints a line per package, the output of failed tests,
-// the skipped tests, the ten slowest, and "N passed, N failed, N skipped". It exits with status
-// 1 when a test failed, no test ran, or, with -no-skips, a test was skipped.
+// Testreport reads `go test -json` and prints a line per package, the output of failed tests, and
+// the skipped tests. It ends with the ten slowest tests and "N passed, N failed, N skipped". The
+// exit status is 1 if a test failed, no test ran, or, with -no-skips, a test was skipped.
 package main
 
 import (
@@ -18,22 +18,22 @@ import (
 // event is one line of `go test -json`, as `go doc test2json` describes it.
 type event struct {
 	Action, Package, Test, Output string
-	ImportPath                    string // in place of Package, of a build
+	ImportPath                    string // in place of Package, for a build
 	FailedBuild                   string // ImportPath of the build that failed a package
 	Elapsed                       float64
 }
 
-// name is of a test, a package or a build.
+// name returns the name of a test, a package or a build.
 func (e event) name() string { return strings.TrimSpace(e.Package + e.ImportPath + " " + e.Test) }
 
-// report is what the tests did so far.
+// report is the state of the report.
 type report struct {
 	out            io.Writer
 	said           map[string]string // output by name, until the test ends
 	failedIn       map[string]bool   // packages with a failed test
 	passed, failed int
 	skipped        []string
-	timed          []event // tests that are no part of another
+	timed          []event // top-level tests
 }
 
 func main() {
@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-// read takes in all events. A line that is none, of a go test that cannot start, is passed on.
+// read reads all events. Other lines, such as errors of go test, are printed.
 func (r *report) read(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<20)
@@ -93,8 +93,8 @@ func (r *report) add(e event) {
 	}
 }
 
-// endPackage prints a package's line. One that fails without a failed test, as it does not
-// build, is one failure, with its own output.
+// endPackage prints a package's line. A package that fails without a failed test, such as a failed
+// build, counts as one failure and is printed with its output.
 func (r *report) endPackage(e event) {
 	if e.Action != "pass" && e.Action != "fail" {
 		return
@@ -107,7 +107,7 @@ func (r *report) endPackage(e event) {
 	}
 }
 
-// print ends the report.
+// print prints the summary.
 func (r *report) print() {
 	if slices.Sort(r.skipped); len(r.skipped) > 0 {
 		fmt.Fprintf(r.out, "\nskipped:\n  %s\n", strings.Join(r.skipped, "\n  "))

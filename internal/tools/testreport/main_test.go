@@ -116,7 +116,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestStatus starts the program: its status is the verdict.
+// TestStatus runs the program and checks its exit status.
 func TestStatus(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "testreport")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
@@ -169,7 +169,7 @@ var elevenTimed = []string{
 	`{"Action":"pass","Package":"m/a","Test":"TestFast","Elapsed":0.5}`,
 }
 
-// A stream that breaks off must not be reported as a short run in which all is well.
+// TestReportBrokenStream checks that a truncated stream is an error, not a short successful run.
 func TestReportBrokenStream(t *testing.T) {
 	broken := errors.New("pipe broke")
 	r := report{out: io.Discard}

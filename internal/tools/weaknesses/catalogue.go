@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// catalogue is what is taken of MITRE's.
+// catalogue contains the fields used of MITRE's catalog.
 type catalogue struct {
 	XMLName    xml.Name `xml:"Weakness_Catalog"`
 	Version    string   `xml:"Version,attr"`
@@ -24,7 +24,7 @@ type entry struct {
 	Name string `xml:"Name,attr"`
 }
 
-// terms stands above the list: MITRE's terms of use ask for it.
+// terms is the header of the list, which MITRE's terms of use require.
 const terms = "# Common Weakness Enumeration (CWE), version %s of %s: " +
 	"numbers and names of its weaknesses and categories.\n" +
 	"# Copyright © 2006–%.4s, The MITRE Corporation. CWE and the CWE logo are trademarks of The MITRE Corporation.\n" +
@@ -47,7 +47,7 @@ const terms = "# Common Weakness Enumeration (CWE), version %s of %s: " +
 	"other dealings in the\n" +
 	"# CWE.\n"
 
-// convert reads a catalogue and writes the list, in the order of numbers.
+// convert reads a catalog and writes the list, ordered by number.
 func convert(r io.Reader, w io.Writer) error {
 	var c catalogue
 	if err := xml.NewDecoder(r).Decode(&c); err != nil {

@@ -1,12 +1,8 @@
-// Weaknesses makes the list of names of weaknesses that internal/weakness
-// embeds: it reads MITRE's catalogue (cwec_vX.XX.xml, which MITRE's site and
-// several packages bring along) and writes a line for each weakness and
-// category, after MITRE's copyright and licence.
+// Weaknesses converts MITRE's catalog (cwec_vX.XX.xml) to the list of names that internal/weakness
+// embeds. It reads standard input and writes a line for each weakness and category to standard
+// output.
 //
 //	go run ./internal/tools/weaknesses <cwec_v4.15.xml >internal/weakness/catalogue.tsv
-//
-// Border: it reads standard input and writes standard output, and knows
-// nothing of this repository.
 package main
 
 import (

@@ -11,9 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestFaultsFailover loses a primary under all kinds of writers, and has its synchronous
-// standby lead: servers that run come to it by themselves, and nothing that was
-// acknowledged is lost.
+// TestFaultsFailover kills a primary during all kinds of writes and promotes its synchronous
+// standby. Running servers reconnect, and no acknowledged write is lost.
 func TestFaultsFailover(t *testing.T) {
 	pair := storetest.NewPair(t)
 	f := newFaulty(t, config.Storage{Data: t.TempDir(), DatabaseURL: config.Secret(pair.Database().DatabaseURL)})

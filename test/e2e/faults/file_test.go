@@ -70,7 +70,7 @@ func (f *faulty) fill(name string) {
 	}
 }
 
-// startFull starts a server that cannot finish its start: its address is in its log.
+// startFull starts a server that cannot complete its start. Its address is in its log.
 func (f *faulty) startFull() {
 	f.t.Helper()
 	token, slug := f.ready.Token, f.ready.DeploymentSlug
@@ -81,7 +81,7 @@ func (f *faulty) startFull() {
 	f.client = &api.Client{BaseURL: f.ready.BaseURL, Token: token, Retries: -1}
 }
 
-// readsOnly holds that findings are listed, and that a write is refused by name.
+// readsOnly checks that findings are listed and that writes are rejected with the reason.
 func (f *faulty) readsOnly() {
 	f.t.Helper()
 	if got, err := f.client.ListFindings(f.t.Context(), f.ready.DeploymentSlug, api.FindingsQuery{}); err != nil || len(got.SASTFindings.Findings) == 0 {

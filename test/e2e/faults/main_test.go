@@ -10,5 +10,5 @@ import (
 
 func TestMain(m *testing.M) { programtest.Main(m, nil) }
 
-// TestSources has go test run the tests again after a change of the program.
+// TestSources makes go test repeat the tests after a change of the program.
 func TestSources(t *testing.T) { programtest.Sources(t) }

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// largeFindings are in a report of largeBytes.
+// largeFindings is the number of findings in a report of largeBytes.
 const (
 	largeFindings = 1500
 	largeBytes    = 14 << 20
@@ -25,12 +25,12 @@ func largeReport(n int) string {
 	return strings.ReplaceAll(semgrepResults("large", n), `"message":"no"`, `"message":"`+line+`"`)
 }
 
-// TestFaultsMemory leaves a server little more memory than it starts with, and sends
-// it more than that at once: what finds no room is refused, reads go on, and what was
-// taken is there.
+// TestFaultsMemory limits a server to little more memory than it needs to start, and sends more
+// data than that at once. Excess uploads are rejected, reads continue, and accepted uploads are
+// stored.
 func TestFaultsMemory(t *testing.T) {
 	f := newFaulty(t, storageOn(t, "sqlite"))
-	// The Go runtime takes 1.8 GB of addresses before it uses any.
+	// The Go runtime reserves 1.8 GB of address space at its start.
 	f.run([]string{"sh", "-c", `ulimit -v 2400000; GOMEMLIMIT=300MiB exec "$0" "$@"`, "redoubt", "--max-upload", "16777216"})
 	f.base()
 	f.importThree(t.Context(), "before")
@@ -66,7 +66,7 @@ func TestFaultsMemory(t *testing.T) {
 	uploads.Wait()
 	done.Store(true)
 	readers.Wait()
-	// All eight may have been in each other's way; one alone is not.
+	// The eight uploads may have competed for memory; a single one must succeed.
 	alone := api.ImportQuery{Project: "large/alone", Ref: "main"}
 	if _, err := f.client.ImportReport(t.Context(), f.ready.DeploymentSlug, alone, strings.NewReader(largeReport(largeFindings))); err != nil {
 		t.Errorf("an upload alone: %v", err)

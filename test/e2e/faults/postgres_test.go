@@ -18,8 +18,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestFaultsPostgresDamaged damages a table, what is kept beside one, and an index of
-// a running PostgreSQL: redoubt check names each.
+// TestFaultsPostgresDamaged damages a table or an index of PostgreSQL, and checks that redoubt
+// check reports it.
 func TestFaultsPostgresDamaged(t *testing.T) {
 	for relation, check := range map[string]string{
 		"finding_body": "rows of finding_body", "kept_answer": "rows of kept_answer", "finding_pkey": "index finding_pkey", "lineage_identity_pkey": "index lineage_identity_pkey",
@@ -29,7 +29,7 @@ func TestFaultsPostgresDamaged(t *testing.T) {
 			f := newFaulty(t, config.Storage{Data: t.TempDir(), DatabaseURL: config.Secret(database.DatabaseURL)})
 			f.start()
 			f.importThree(t.Context(), "damaged")
-			f.create(t.Context(), "damaged") // with a key, whose answer is kept
+			f.create(t.Context(), "damaged") // with an idempotency key, so that the response is stored
 			f.kill()
 			extend(t, database)
 			f.whole()
@@ -47,7 +47,7 @@ func TestFaultsPostgresDamaged(t *testing.T) {
 	}
 }
 
-// extend installs what checks indexes.
+// extend installs the extension that checks indexes.
 func extend(t *testing.T, c store.Config) {
 	t.Helper()
 	db, err := sql.Open("pgx", c.DatabaseURL)

@@ -21,11 +21,11 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// hook is a receiver of webhooks. It notes what it took, in order, and when.
+// hook is a receiver of webhooks. It records accepted messages in order, and their times.
 type hook struct {
 	*httptest.Server
 	mu     sync.Mutex
-	took   []string // names of rules, each time
+	took   []string // names of rules, for each message
 	at     map[string]time.Time
 	takes  func() bool
 	answer func(w http.ResponseWriter, taken bool)
@@ -43,7 +43,7 @@ func newHook(t *testing.T, takes func() bool, answer func(w http.ResponseWriter,
 		}
 		text, err := io.ReadAll(r.Body)
 		if err != nil || json.Unmarshal(text, &told) != nil || len(told.Data.Findings) != 1 {
-			return // the server was killed in the middle
+			return // the server was killed during the request
 		}
 		taken := h.takes()
 		if taken {
@@ -64,7 +64,7 @@ func (h *hook) note(name string) {
 	}
 }
 
-// first are the messages in the order in which they came first.
+// first returns the distinct messages in the order of their first arrival.
 func (h *hook) first() (names []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,9 +82,9 @@ func (h *hook) came(name string) time.Time {
 	return h.at[name]
 }
 
-// TestFaultsQueue kills a server whose receivers are healthy, slow, failing, hanging up and away.
-// Each message of an acknowledged import comes at least once, in order per receiver, and the
-// healthy receiver waits for no other.
+// TestFaultsQueue kills a server with healthy, slow, failing, disconnecting and unreachable
+// receivers. Each message of an acknowledged import arrives at least once, in order per receiver.
+// The healthy receiver is not delayed by others.
 func TestFaultsQueue(t *testing.T) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) { t.Parallel(); newFaulty(t, storageOn(t, engine)).killsWithReceivers() })
@@ -93,7 +93,7 @@ func TestFaultsQueue(t *testing.T) {
 
 func (f *faulty) killsWithReceivers() {
 	always := func() bool { return true }
-	mostly := func() func() bool { // never twice in a row, after which it would be left alone for long
+	mostly := func() func() bool { // never two failures in a row, which would cause a long delay
 		var asked atomic.Int32
 		return func() bool { return asked.Add(1)%5 != 2 }
 	}
@@ -166,7 +166,7 @@ func (f *faulty) killsWithReceivers() {
 		}
 	}
 	f.awaitHook(hooks["healthy"], acked)
-	for range 5 { // the slow one has much to do, and others wait for their next attempt
+	for range 5 { // the slow one is busy, and others wait for their next attempt
 		imports(1)
 		name, committed := acked[len(acked)-1], time.Now()
 		f.awaitHook(hooks["healthy"], acked)
@@ -182,7 +182,7 @@ func (f *faulty) killsWithReceivers() {
 	}
 }
 
-// awaitHook waits until a receiver took all messages.
+// awaitHook waits until a receiver has accepted all messages.
 func (f *faulty) awaitHook(h *hook, names []string) {
 	f.t.Helper()
 	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(50 * time.Millisecond) {

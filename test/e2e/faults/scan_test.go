@@ -17,11 +17,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// scanFindings is how many findings a scan of the writers reports.
+// scanFindings is the number of findings in a scan of the writers.
 const scanFindings = 2
 
-// scan reports as semgrep ci does: begin, results, completion. Only a completion that
-// says the results are stored acknowledges anything.
+// scan uploads like semgrep ci: begin, results, completion. Only a completion that reports stored
+// results acknowledges the scan.
 func (f *faulty) scan(ctx context.Context, name string) {
 	var begun struct {
 		Info struct {
@@ -44,7 +44,7 @@ func (f *faulty) scan(ctx context.Context, name string) {
 	if err == nil {
 		err = f.agent(ctx, path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"findings": scanFindings, "errors": []any{}}}, &stored)
 	}
-	if err == nil && !stored.Success { // it is stored in the background
+	if err == nil && !stored.Success { // stored in the background
 		return
 	}
 	f.answered(err, func() { f.scans["scans/"+name] = true })
@@ -62,7 +62,7 @@ func scanResults(name string) (list []map[string]any) {
 	return list
 }
 
-// agent makes a step of a scanner.
+// agent sends a request of a scanner.
 func (f *faulty) agent(ctx context.Context, path string, body, answer any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -91,8 +91,8 @@ func (f *faulty) agent(ctx context.Context, path string, body, answer any) error
 	return json.Unmarshal(text, answer)
 }
 
-// mintToken makes a token in a process of its own, and revokes every other one: what
-// it printed is a token, and what it revoked is none, whatever was killed since.
+// mintToken creates a token in a separate process, and revokes every other one. A printed token
+// must be valid and a revoked one invalid, regardless of crashes.
 func (f *faulty) mintToken(ctx context.Context, name string) {
 	do := func(args ...string) bool {
 		out, err := exec.CommandContext(ctx, "redoubt", append(append([]string{"token"}, args...), append(f.flags, "--deployment", f.ready.DeploymentSlug)...)...).CombinedOutput()
@@ -111,7 +111,7 @@ func (f *faulty) mintToken(ctx context.Context, name string) {
 	f.mu.Lock()
 	revoke := len(f.tokens)%2 == 0
 	if revoke {
-		delete(f.tokens, name) // either, until it is acknowledged
+		delete(f.tokens, name) // either state until the revocation is acknowledged
 	}
 	f.mu.Unlock()
 	if revoke && do("revoke", name) {
@@ -119,7 +119,7 @@ func (f *faulty) mintToken(ctx context.Context, name string) {
 	}
 }
 
-// holdTokens holds that tokens are there, and revoked where that was acknowledged.
+// holdTokens checks that tokens exist, and that acknowledged revocations are stored.
 func (f *faulty) holdTokens(ctx context.Context, tx *store.Tx) error {
 	list, err := tx.Tokens(ctx)
 	revoked := map[string]bool{}

@@ -16,11 +16,11 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// shape is a report of many small items: a file of its kind is filled with them.
+// shape is a report filled with many small items.
 type shape struct {
 	name, file       string
-	head, item, tail string // # in the item is its number
-	most             int    // items; 0 for as many as shapeBytes hold
+	head, item, tail string // # in the item is replaced by its number
+	most             int    // maximum number of items; 0: limited by shapeBytes
 }
 
 // shapeBytes is the size of the files.
@@ -40,8 +40,8 @@ func (s shape) text() []byte {
 	return b.Bytes()
 }
 
-// shapes are uploads that cost most for their bytes: the smallest items of each list of
-// each format, items that multiply, and files that compress well.
+// shapes are uploads with the highest cost per byte. They contain the smallest items of each list
+// of each format, items that multiply, and files that compress well.
 var shapes = []shape{
 	{"SARIF runs", "x.sarif", `{"version":"2.1.0","runs":[`, `{"tool":{"driver":{"name":"t#"}},"results":[]}`, `]}`, 0},
 	{"SARIF runs, as many as are accepted", "x.sarif", `{"version":"2.1.0","runs":[`, `{"tool":{"driver":{"name":"t#"}},"results":[]}`, `]}`, 100},
@@ -94,7 +94,7 @@ var shapes = []shape{
 	{"brackets", "x.json", ``, strings.Repeat("[", 1<<12), ``, 0},
 }
 
-// memoryOfServer reads a member of the server's status, in bytes.
+// memoryOfServer returns a field of the server's process status, in bytes.
 func (f *faulty) memoryOfServer(member string) int64 {
 	f.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", f.server.Process.Pid))
@@ -109,7 +109,7 @@ func (f *faulty) memoryOfServer(member string) int64 {
 	return kilobytes << 10
 }
 
-// importOf sends a file and returns the status of the answer.
+// importOf uploads a file and returns the status of the response.
 func (f *faulty) importOf(project, file string, text []byte) int {
 	q := api.ImportQuery{Project: project, Ref: "main"}
 	_, err := f.client.ImportReports(f.t.Context(), f.ready.DeploymentSlug, q, []api.File{{Name: file, Data: text}})
@@ -123,17 +123,16 @@ func (f *faulty) importOf(project, file string, text []byte) int {
 	return 0
 }
 
-// Limits of an upload: memory in bytes beside a multiple of its size, and how long a small
-// upload waits behind it, twice that for a machine that does something else.
+// Limits of an upload: additional memory in bytes, memory per byte of the upload, and the delay of
+// a concurrent small upload. The test allows twice the delay, for other load on the machine.
 const (
 	uploadMemory  = 64 << 20
 	uploadPerByte = 40
 	uploadWait    = 2 * time.Second
 )
 
-// TestFaultsUploads sends each of the shapes to a server that has just started, and small
-// uploads all the while: the server takes no more memory than an upload may, and no small
-// upload waits long.
+// TestFaultsUploads sends each shape to a newly started server, with concurrent small uploads.
+// Memory and delays must stay within the limits.
 func TestFaultsUploads(t *testing.T) {
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {

@@ -1,9 +1,5 @@
 //go:build faults && linux
 
-// The fault suite, which make faults runs: a server as people start it, killed,
-// starved and lied to, on both engines. After each fault all that was acknowledged
-// must be there, once, and redoubt check must find nothing.
-
 package faults
 
 import (
@@ -34,15 +30,14 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// killsEach is how often a server is killed on each engine.
+// killsEach is the number of times that a server is killed on each engine.
 const killsEach = 100
 
-// faulty is a storage under test, what was acknowledged about it, and the server
-// that runs on it.
+// faulty is a storage under test, its acknowledged writes, and a server.
 type faulty struct {
 	t       *testing.T
 	storage config.Storage
-	flags   []string // of that storage
+	flags   []string // of the storage
 	server  *exec.Cmd
 	ended   <-chan error
 	said    *programtest.Output
@@ -50,7 +45,7 @@ type faulty struct {
 	client  *api.Client
 
 	mu       sync.Mutex
-	refused  []error // answers that are neither a success nor a 503
+	refused  []error // responses that are neither a success nor a 503
 	acks     int
 	imports  map[string]bool
 	notes    map[string]bool
@@ -58,8 +53,8 @@ type faulty struct {
 	excepted map[string]bool
 	loads    map[string]bool
 	scans    map[string]bool
-	tokens   map[string]bool // whether it is revoked
-	tags     []string        // acknowledged last, and those under way since
+	tokens   map[string]bool // true if revoked
+	tags     []string        // the last acknowledged tag, and later unacknowledged ones
 }
 
 func newFaulty(t *testing.T, c config.Storage) *faulty {
@@ -81,13 +76,13 @@ func storageOn(t *testing.T, engine string) config.Storage {
 	return config.Storage{Data: t.TempDir()}
 }
 
-// start runs a server and waits until it is ready.
+// start starts a server and waits until it is ready.
 func (f *faulty) start(flags ...string) {
 	f.t.Helper()
 	f.run(append([]string{"redoubt"}, flags...))
 }
 
-// run starts a server by a command that ends in the program's name and its flags.
+// run starts a server with a command that ends with the program's name and flags.
 func (f *faulty) run(command []string) {
 	f.t.Helper()
 	file := filepath.Join(f.t.TempDir(), "ready.json")
@@ -96,7 +91,7 @@ func (f *faulty) run(command []string) {
 	f.client = &api.Client{BaseURL: f.ready.BaseURL, Token: f.ready.Token, Retries: -1, HTTP: &http.Client{Timeout: 30 * time.Second}}
 }
 
-// launch starts a server that writes a ready file, and tells when it has ended.
+// launch starts a server with a ready file. The returned channel receives its end.
 func (f *faulty) launch(command []string, file string) <-chan error {
 	f.t.Helper()
 	at := slices.Index(command, "redoubt")
@@ -114,7 +109,7 @@ func (f *faulty) launch(command []string, file string) <-chan error {
 	return done
 }
 
-// kill ends the server as the system would that runs out of memory.
+// kill kills the server, like a system that is out of memory.
 func (f *faulty) kill() {
 	f.t.Helper()
 	if err := f.server.Process.Kill(); err != nil {
@@ -123,8 +118,8 @@ func (f *faulty) kill() {
 	<-f.ended
 }
 
-// answered notes an acknowledged write, or a refusal that is no 503. A connection
-// that broke with the server says nothing.
+// answered records an acknowledged write, or an error response other than 503. Broken connections
+// are ignored.
 func (f *faulty) answered(err error, note func()) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,7 +134,7 @@ func (f *faulty) answered(err error, note func()) bool {
 	return false
 }
 
-// writers are the kinds of writes. Each gets a name that nothing else has.
+// writers contains all kinds of writes. Each receives a unique name.
 var writers = []func(f *faulty, ctx context.Context, name string){
 	(*faulty).importThree, (*faulty).triageOne, (*faulty).tag, (*faulty).create, (*faulty).except, (*faulty).load,
 	(*faulty).scan, (*faulty).mintToken,
@@ -191,12 +186,12 @@ func (f *faulty) except(ctx context.Context, name string) {
 	f.answered(err, func() { f.excepted[name] = true })
 }
 
-// load has a process of its own, which is killed with the server.
+// load runs a separate process, which is killed with the server.
 func (f *faulty) load(ctx context.Context, name string) {
 	file := filepath.Join(f.t.TempDir(), name+".json")
 	record := fmt.Sprintf(`{"schema_version":"1.6.0","id":"FAULT-%s","modified":"2026-01-02T03:04:05Z","summary":"s","affected":[{"package":{"ecosystem":"npm","name":"left"},"versions":["1.0.0"]}]}`, name)
 	if err := os.WriteFile(file, []byte(record), 0o600); err != nil {
-		return // the folder is gone: the test is over
+		return // the directory was removed: the test has ended
 	}
 	out, err := exec.CommandContext(ctx, "redoubt", append([]string{"advisories", "update", "--from", file}, f.flags...)...).CombinedOutput()
 	if err != nil && ctx.Err() == nil {
@@ -206,7 +201,7 @@ func (f *faulty) load(ctx context.Context, name string) {
 	f.answered(err, func() { f.loads["FAULT-"+name] = true })
 }
 
-// write has all kinds of writers write until stop is called.
+// write runs all writers until stop is called.
 func (f *faulty) write(round string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
@@ -223,8 +218,8 @@ func (f *faulty) write(round string) (stop func()) {
 	}
 }
 
-// whole holds that all that was acknowledged is there, once and not in part, and
-// that redoubt check finds nothing. No server runs meanwhile.
+// whole checks that all acknowledged writes are stored completely and once, and that redoubt check
+// reports no faults. No server may be running.
 func (f *faulty) whole() {
 	f.t.Helper()
 	f.mu.Lock()
@@ -324,8 +319,8 @@ func (f *faulty) lost(what string, acknowledged, there map[string]bool) {
 	}
 }
 
-// TestFaultsKills kills servers and the commands beside them while all kinds of
-// writers write, each time after another number of acknowledged writes.
+// TestFaultsKills kills servers and concurrent commands during all kinds of writes, each time after
+// a different number of acknowledged writes.
 func TestFaultsKills(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -337,7 +332,7 @@ func TestFaultsKills(t *testing.T) {
 				}
 				stop := f.write(fmt.Sprint("r", round))
 				f.acknowledge(1 + rand.IntN(20))
-				for f.slowest() <= round/20 { // what takes longer than most rounds is acknowledged in some
+				for f.slowest() <= round/20 { // slow writers must be acknowledged in some rounds
 					f.acknowledge(1)
 				}
 				f.kill()
@@ -364,8 +359,7 @@ func (f *faulty) count() int {
 	return f.acks
 }
 
-// slowest counts the acknowledged writes of the kinds that have a process of their own,
-// or many steps.
+// slowest counts the acknowledged writes of kinds with a separate process or many steps.
 func (f *faulty) slowest() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -382,7 +376,7 @@ func (f *faulty) acknowledge(n int) {
 	}
 }
 
-// base makes the project whose tags are changed.
+// base creates the project whose tags are changed.
 func (f *faulty) base() {
 	f.t.Helper()
 	if _, err := f.client.CreateProject(f.t.Context(), f.ready.DeploymentSlug, api.CreateProjectRequest{Name: "base/tagged", Tags: api.List[string]{"none"}}); err != nil {
@@ -390,7 +384,7 @@ func (f *faulty) base() {
 	}
 }
 
-// readiness waits until /readyz answers so.
+// readiness waits until /readyz returns a status and a body with all words.
 func (f *faulty) readiness(status int, words ...string) {
 	f.t.Helper()
 	var got string
@@ -409,8 +403,7 @@ func (f *faulty) readiness(status int, words ...string) {
 	f.t.Fatalf("readiness is %s, want %d %q", got, status, words)
 }
 
-// TestFaultsPostgresCrashes stops PostgreSQL at once, again and again, under a
-// server that goes on.
+// TestFaultsPostgresCrashes repeatedly crashes PostgreSQL under a running server.
 func TestFaultsPostgresCrashes(t *testing.T) {
 	f := newFaulty(t, storageOn(t, "postgres"))
 	f.start()
@@ -427,8 +420,7 @@ func TestFaultsPostgresCrashes(t *testing.T) {
 	f.whole()
 }
 
-// TestFaultsPostgresStalls has PostgreSQL fall silent between two servers' starts
-// and under one.
+// TestFaultsPostgresStalls stalls PostgreSQL between the starts of servers and under a running one.
 func TestFaultsPostgresStalls(t *testing.T) {
 	database := storetest.Empty(t, "postgres")
 	proxy, through := storetest.Through(t, database)
@@ -458,8 +450,8 @@ func TestFaultsPostgresStalls(t *testing.T) {
 	f.whole()
 }
 
-// TestFaultsDescriptors leaves a server few file descriptors: what it answers is
-// right or a 503.
+// TestFaultsDescriptors limits the file descriptors of a server: each response must be correct or a
+// 503.
 func TestFaultsDescriptors(t *testing.T) {
 	f := newFaulty(t, storageOn(t, "sqlite"))
 	f.run([]string{"sh", "-c", `ulimit -n 40; exec "$0" "$@"`, "redoubt"})

@@ -21,23 +21,23 @@ func TestMain(m *testing.M) {
 	programtest.Main(m, nil)
 }
 
-// TestScripts runs the command lines of testdata/script as a person would type
-// them, against real processes. Beside testscript's own commands they use
+// TestScripts runs the scripts in testdata/script against real processes. In addition to the
+// commands of testscript, scripts can use:
 //
 //	ready FILE       wait for a server's ready file, and set URL, TOKEN, SLUG and ID from it
-//	api METHOD PATH [BODY]   ask the server as $TOKEN; the answer is standard output, its status the first line
-//	id-from FILE PATTERN NAME   set NAME to the id in front of what a pattern fits, of a table
+//	api METHOD PATH [BODY]   send a request with $TOKEN; print the status and the response
+//	id-from FILE PATTERN NAME   set NAME to the id in the table row whose text after the id matches a pattern
 //	token-from FILE  set TOKEN to the text of a file
-//	setup NAME PASSWORD   make an admin with the setup link of the ready file
+//	setup NAME PASSWORD   create an admin with the setup link of the ready file
 //	sign-in          sign in with the link of the ready file
 //	sign-in-as NAME PASSWORD   sign in on the page
-//	let-in NAME PASSWORD FILE read|write|deny   decide about the redoubt login whose standard error FILE is
-//	tracker [down|up]   start an issue tracker at $TRACKER, or say whether it answers
-//	git-host FOLDER  have a host of git at $HOST, which has the files of a folder as acme/payments.git
-//	eventually-made   list the tickets until none is requested any more
-//	eventually-401   ask until the token is refused, for a second at most
+//	let-in NAME PASSWORD FILE read|write|deny   decide about the redoubt login with the standard error FILE
+//	tracker [down|up]   start an issue tracker at $TRACKER, or set whether it responds
+//	git-host FOLDER  start a Git host at $HOST with the files of a directory as acme/payments.git
+//	eventually-made   wait until no ticket is requested
+//	eventually-401   wait until the token is rejected
 //
-// and the condition [semgrep]: the real one is in $SEMGREP_FOLDER.
+// The condition [semgrep] is true if the real scanner is in $SEMGREP_FOLDER.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -67,7 +67,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// idScript takes the id of the first line of a table that a pattern fits, behind the id, for a variable.
+// idScript sets a variable to the id of the first table row whose text after the id matches a
+// pattern.
 func idScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: id-from FILE PATTERN VARIABLE")
@@ -135,8 +136,8 @@ func ask(ts *testscript.TestScript, method, path, body string) (int, string, err
 	return res.StatusCode, string(text), err
 }
 
-// refusedScript allows the second that docs/reference/tokens.md and the server's cache
-// take, and as much again for a busy machine.
+// refusedScript waits until the token is rejected. It allows the second of caching that
+// docs/reference/tokens.md documents, and another second for a busy machine.
 func refusedScript(ts *testscript.TestScript, _ bool, _ []string) {
 	for range 40 {
 		status, _, err := ask(ts, "GET", "/deployments", "")

@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// setupScript opens the setup link of the ready file in a browser of its own
-// and makes an admin.
+// setupScript opens the setup link of the ready file in a separate browser session and creates an
+// admin.
 func setupScript(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: setup NAME PASSWORD")
@@ -25,12 +25,12 @@ func setupScript(ts *testscript.TestScript, neg bool, args []string) {
 	visit(ts, neg, func(c *http.Client) (*http.Response, error) { return c.PostForm(ts.Getenv("SETUP_URL"), form) })
 }
 
-// signInScript opens the sign-in link of the ready file in a browser of its own.
+// signInScript opens the sign-in link of the ready file in a separate browser session.
 func signInScript(ts *testscript.TestScript, neg bool, _ []string) {
 	visit(ts, neg, func(c *http.Client) (*http.Response, error) { return c.PostForm(ts.Getenv("SIGN_IN_URL"), nil) })
 }
 
-// signInAsScript signs in by name and password in a browser of its own.
+// signInAsScript signs in by name and password in a separate browser session.
 func signInAsScript(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: sign-in-as NAME PASSWORD")
@@ -41,7 +41,7 @@ func signInAsScript(ts *testscript.TestScript, neg bool, args []string) {
 
 var accountLink = regexp.MustCompile(`your account">([^<]*)</a>`)
 
-// visit prints who is signed in after a request and the redirects it led to.
+// visit prints the signed-in user after a request and its redirects.
 func visit(ts *testscript.TestScript, neg bool, request func(*http.Client) (*http.Response, error)) {
 	jar, err := cookiejar.New(nil)
 	ts.Check(err)
@@ -62,8 +62,8 @@ func visit(ts *testscript.TestScript, neg bool, request func(*http.Client) (*htt
 
 var shownCode = regexp.MustCompile(`type the code ([A-Z2-7]{4}-[A-Z2-7]{4})`)
 
-// letInScript waits until redoubt login has told a code in a file, and presses a
-// button of its page as a person who signs in first: read and write let it in.
+// letInScript waits until redoubt login has written a code to a file. It signs in and presses a
+// button of the page for that code; read and write approve it.
 func letInScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: let-in NAME PASSWORD FILE read|write|deny")

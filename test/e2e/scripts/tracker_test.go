@@ -15,14 +15,14 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// tracker is a Jira Data Center in memory, as far as tickets need one.
+// tracker is an in-memory Jira Data Center with the operations that tickets need.
 type tracker struct {
 	mu     sync.Mutex
 	down   bool
 	issues []map[string]any // fields
 }
 
-// trackerScript starts one, at $TRACKER, or says that it is down, or up again.
+// trackerScript starts a tracker at $TRACKER, or sets whether it responds.
 func trackerScript(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 1 {
 		t, _ := ts.Value("tracker").(*tracker)
@@ -37,7 +37,7 @@ func trackerScript(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("TRACKER", s.URL)
 }
 
-// ServeHTTP answers in the published shapes.
+// ServeHTTP responds in the documented formats.
 func (t *tracker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +45,7 @@ func (t *tracker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Fields map[string]any
 		JQL    string
 	}
-	_ = json.NewDecoder(r.Body).Decode(&sent) // a question without a body has none
+	_ = json.NewDecoder(r.Body).Decode(&sent) // requests may have no body
 	switch key, isIssue := strings.CutPrefix(r.URL.Path, "/rest/api/2/issue/SEC-"); {
 	case r.Header.Get("Authorization") != "Bearer jira-t0ken":
 		w.WriteHeader(http.StatusUnauthorized)
@@ -67,7 +67,7 @@ func (t *tracker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// search finds the issue with a label that the query names.
+// search returns the issue with a label in the query.
 func (t *tracker) search(jql string) string {
 	for i, fields := range t.issues {
 		labels, _ := fields["labels"].([]any)
@@ -80,7 +80,7 @@ func (t *tracker) search(jql string) string {
 	return ""
 }
 
-// madeScript waits until no ticket is requested any more.
+// madeScript waits until no ticket is requested.
 func madeScript(ts *testscript.TestScript, _ bool, _ []string) {
 	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		status, text, err := ask(ts, "GET", "/deployments/"+ts.Getenv("ID")+"/tickets", "")
@@ -92,7 +92,7 @@ func madeScript(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Fatalf("a ticket is still requested after %v", programtest.WaitAtMost)
 }
 
-// gitHostScript has a host of git that asks nobody who they are.
+// gitHostScript starts a Git host without authentication.
 func gitHostScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: git-host FOLDER")
