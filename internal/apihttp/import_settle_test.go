@@ -11,7 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// A large upload is answered once lists have it, so that nobody waits who asks next.
+// TestALargeUploadIsAnsweredOnceItIsListed checks that the response to a large upload follows after
+// the lists contain it, so that the next read does not wait.
 func TestALargeUploadIsAnsweredOnceItIsListed(t *testing.T) {
 	h := newHarness(t)
 	h.store.OnCommit(h.server.Index.Committed)
@@ -25,7 +26,7 @@ func TestALargeUploadIsAnsweredOnceItIsListed(t *testing.T) {
 		stop()
 		<-done
 	}()
-	if a := h.send(http.MethodGet, findingsPath, ""); a.status != http.StatusOK { // from here on it is loaded
+	if a := h.send(http.MethodGet, findingsPath, ""); a.status != http.StatusOK { // loads the deployment
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	var results []reporttest.Result

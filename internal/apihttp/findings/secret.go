@@ -181,7 +181,7 @@ func secretOf(o store.Occurrence, p model.Project, mode model.PolicyMode) api.Se
 	var body struct {
 		LineOfCodeURL string `json:"line_of_code_url"`
 	}
-	_ = json.Unmarshal(append(append([]byte("{"), o.Body...), '}'), &body) // encoded by this server; on failure there is no link
+	_ = json.Unmarshal(append(append([]byte("{"), o.Body...), '}'), &body) // on failure there is no link
 	status := model.StatusOf(o.State, o.Lineage.Triage.State)
 	if status == model.StatusReviewing || status == model.StatusFixing {
 		status = model.StatusOpen

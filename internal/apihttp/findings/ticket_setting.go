@@ -51,7 +51,8 @@ func setTicketSettings(
 	return getTicketSettings(ctx, c, nil)
 }
 
-// checkTracker rejects a connection to a host without issues, or without issues in the project.
+// checkTracker rejects connections to hosts without issues, and Jira settings without a project
+// key.
 func checkTracker(ctx context.Context, c *core.Call, s model.TicketSetting) error {
 	if s.ConnectionID == 0 {
 		return nil
