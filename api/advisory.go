@@ -56,7 +56,7 @@ type AdvisoryRecord struct {
 	WithdrawnAt *Time  `json:"withdrawn_at" nullable:"true" doc:"When it was withdrawn; null while it holds."`
 }
 
-// ImpactQuery holds the parameters for listing the findings of a vulnerability.
+// ImpactQuery contains the parameters for listing the findings of a vulnerability.
 type ImpactQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"3000" default:"100" doc:"Findings in one answer; 0 takes the default."`

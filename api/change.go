@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// FindingChangesQuery holds the parameters for listing changed findings.
+// FindingChangesQuery contains the parameters for listing changed findings.
 type FindingChangesQuery struct {
 	Cursor       string `query:"cursor" maxLength:"200" doc:"From the answer before; without it, and without updated_since, all findings that there are."`
 	UpdatedSince string `query:"updated_since" format:"date-time" doc:"Begin with what changed since this time by the server's clock, for who has no cursor yet; beside a cursor it is not looked at. Some of what changed before comes with it. A time that is still to come is an error." example:"2024-05-28T06:38:54Z"`

@@ -72,7 +72,7 @@ type Option func(*call)
 // request from another process; use a new one, such as a UUID, for every new request.
 func WithKey(key string) Option { return func(k *call) { k.key = key } }
 
-// IfMatch makes a change to a project or finding fail with a conflict if its ETag is not tag.
+// IfMatch rejects a change to a project or finding as a conflict if its ETag is not tag.
 func IfMatch(tag string) Option { return func(k *call) { k.tag = tag } }
 
 // tagged is a response that stores its ETag.

@@ -95,7 +95,7 @@ type HostRepository struct {
 	Project        *string `json:"project" nullable:"true" doc:"Name of the project that it is; null: none." example:"acme/payments"`
 }
 
-// RepositoriesQuery holds the parameters for listing a connection's repositories.
+// RepositoriesQuery contains the parameters for listing a connection's repositories.
 type RepositoriesQuery struct {
 	Followed string `query:"followed" enum:"true,false" doc:"Only those that are projects, or only those that are none."`
 	Cursor   string `query:"cursor" doc:"Cursor of the previous answer."`
@@ -133,7 +133,7 @@ type Delivery struct {
 	ReceivedAt Time   `json:"received_at" doc:"When it came."`
 }
 
-// DeliveriesQuery holds the parameters for listing webhook deliveries.
+// DeliveriesQuery contains the parameters for listing webhook deliveries.
 type DeliveriesQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Deliveries in one answer; 0 takes the default."`

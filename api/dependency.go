@@ -24,7 +24,7 @@ type PackageFilter struct {
 	VersionUpperBound string   `json:"versionUpperBound,omitempty" doc:"Highest version, included; an operator in front is honoured." example:"<5.0.0"`
 }
 
-// ListDependenciesRequest holds the parameters for listing dependencies of primary branches.
+// ListDependenciesRequest contains the parameters for listing dependencies of primary branches.
 type ListDependenciesRequest struct {
 	_                struct{}          `additionalProperties:"false"`
 	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`
@@ -55,7 +55,7 @@ type Dependency struct {
 	Link         string   `json:"-"` // to that line at the code host; empty if its address is unknown
 }
 
-// ListDependencyRepositoriesRequest holds the parameters for listing projects with dependencies.
+// ListDependencyRepositoriesRequest contains the parameters for listing projects with dependencies.
 type ListDependencyRepositoriesRequest struct {
 	_                struct{}          `additionalProperties:"false"`
 	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`
@@ -79,7 +79,7 @@ type RepositorySummary struct {
 	HasDependencyPathScan bool   `json:"hasDependencyPathScan" doc:"Whether dependencies are listed with the path that led to them: they are not. An SBOM has the graph."`
 }
 
-// ListLockfilesRequest holds the parameters for listing lockfiles of a project's primary branch.
+// ListLockfilesRequest contains the parameters for listing lockfiles of a project's primary branch.
 type ListLockfilesRequest struct {
 	_                struct{}          `additionalProperties:"false"`
 	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`

@@ -7,7 +7,7 @@ import (
 )
 
 // Exception accepts findings until a date. It covers a rule or a vulnerability in some projects and
-// paths, given findings of one project, or the statements of a VEX document.
+// paths, selected findings of one project, or the statements of a VEX document.
 type Exception struct {
 	ID        int64        `json:"id" doc:"Id of the exception." example:"7"`
 	State     string       `json:"state" enum:"requested,active,refused,withdrawn,ended" doc:"requested waits for a decision and changes nothing; active ignores what it covers; ended expired, was removed, or had nothing left to ask for."`
@@ -31,7 +31,7 @@ type Exception struct {
 	Answer       string `json:"answer,omitempty" doc:"What they said; absent when nothing." example:"Until the upgrade."`
 }
 
-// ExceptionsQuery holds the parameters for listing exceptions.
+// ExceptionsQuery contains the parameters for listing exceptions.
 type ExceptionsQuery struct {
 	State  string `query:"state" enum:"requested,active,refused,withdrawn,ended" doc:"Only those of this state."`
 	Kind   string `query:"kind" enum:"target,findings,document" doc:"Only those of this kind."`
@@ -61,7 +61,7 @@ type CreateExceptionRequest struct {
 	Selection    string   `json:"selection,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"the selection of a dry run" doc:"The selection of a dry run of the same request: where other findings would change, or something was decided about them since, it is a conflict and no exception is made."`
 }
 
-// ExceptionQuery holds the parameters for reading one exception.
+// ExceptionQuery contains the parameters for reading one exception.
 type ExceptionQuery struct {
 	Ending bool   `query:"ending" doc:"Tell what would change if the exception were deleted now."`
 	Cursor string `query:"cursor" doc:"Of a document: cursor of the previous answer."`
@@ -84,7 +84,7 @@ type ExceptionEffect struct {
 	FirstFindings []int64 `json:"first_findings" doc:"Ids of the first ten of them, ascending, each on the ref that had it first." example:"[17,18]"`
 }
 
-// DeleteExceptionQuery holds the parameters for deleting an exception.
+// DeleteExceptionQuery contains the parameters for deleting an exception.
 type DeleteExceptionQuery struct {
 	Selection string `query:"selection" pattern:"^([0-9a-f]{64})?$" doc:"The selection that getException told with ending: where other findings would change by now, or something was decided about them since, it is a conflict and nothing is deleted."`
 }
@@ -101,7 +101,7 @@ type ExceptionChangeResponse struct {
 	Waits   bool  `json:"waits,omitempty" doc:"Whether other statements of the document are still to be decided."`
 }
 
-// ImportDocumentsQuery holds the parameters for uploading VEX documents.
+// ImportDocumentsQuery contains the parameters for uploading VEX documents.
 type ImportDocumentsQuery struct {
 	Projects []string `query:"projects,explode" doc:"Globs of project names, of which one must fit; none is every project."`
 	Filename string   `query:"filename" maxLength:"1024" doc:"Name of a raw body."`

@@ -1,8 +1,8 @@
 package api
 
-// FindingsQuery holds the parameters for listing findings: the 21 of the contract, assignees and
-// due dates, and the further filters of bulk triage. Lists may be sent as repos=a&repos=b,
-// repos=a,b, repos[]=a or repos[0]=a.
+// FindingsQuery contains the parameters for listing findings. These are the 21 of the contract,
+// assignees and due dates, and the further filters of bulk triage. Lists may be sent as
+// repos=a&repos=b, repos=a,b, repos[]=a or repos[0]=a.
 type FindingsQuery struct {
 	IssueType          string         `query:"issue_type" enum:"sast,sca" default:"sast" doc:"Code (sast) or supply-chain (sca) findings."`
 	Since              float64        `query:"since" doc:"Epoch seconds; only findings relevant since then or later. Default: all."`

@@ -17,7 +17,7 @@ type FindingComment struct {
 	WithdrawnBy string   `json:"withdrawn_by,omitempty" doc:"Who withdrew it; absent where nobody did." example:"user:ana"`
 }
 
-// FindingCommentsQuery holds the parameters for listing comments.
+// FindingCommentsQuery contains the parameters for listing comments.
 type FindingCommentsQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Comments in one answer; 0 takes the default."`

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// SearchQuery holds the parameters of a search.
+// SearchQuery contains the parameters of a search.
 type SearchQuery struct {
 	Q     string `query:"q" required:"true" minLength:"1" maxLength:"200" doc:"What to look for: the number of a finding (#123), the id of a vulnerability, or words that are in a name, in any case; 16 words at most." example:"log4j"`
 	Limit int64  `query:"limit" minimum:"1" maximum:"20" default:"5" doc:"Hits of each kind at most."`

@@ -29,8 +29,8 @@ type FindingEvent struct {
 	Note      string          `json:"note,omitempty" doc:"What was said of it, or why it was removed." example:"only in tests"`
 }
 
-// Person is the author of an event: a user, a token, a rule for all findings (an exception, a VEX
-// statement), or the server itself.
+// Person is the author of an event: a user, a token, an exception, a VEX statement, or the server
+// itself.
 type Person struct {
 	Kind string `json:"kind" enum:"user,token,collaborator,cli,scan,system,exception,vex" doc:"What kind of one; a collaborator replied at a code host. What an exception or VEX statement decides is told as theirs." example:"user"`
 	Name string `json:"name" doc:"Its name; empty where it has none." example:"ada"`

@@ -1,6 +1,6 @@
 package api
 
-// SearchIssuesRequest holds the parameters for listing findings in the format of the hosted
+// SearchIssuesRequest contains the parameters for listing findings in the format of the hosted
 // service's assistants. Unknown members are rejected, so that a misspelled filter does not widen
 // the selection.
 type SearchIssuesRequest struct {

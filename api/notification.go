@@ -85,7 +85,7 @@ type Notification struct {
 	EndedAt   *Time  `json:"ended_at" nullable:"true" doc:"When it was delivered or given up; null is not yet."`
 }
 
-// NotificationsQuery holds the parameters for listing the notifications of a rule.
+// NotificationsQuery contains the parameters for listing the notifications of a rule.
 type NotificationsQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Notifications in one answer; 0 takes the default."`

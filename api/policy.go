@@ -14,7 +14,7 @@ type Policy struct {
 	Slug        string `json:"slug" doc:"Short name of the policy." example:"code"`
 }
 
-// PolicyRulesQuery holds the parameters for listing a policy's rules.
+// PolicyRulesQuery contains the parameters for listing a policy's rules.
 type PolicyRulesQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"2000" default:"500" doc:"Rules in one answer; 0 takes the default."`

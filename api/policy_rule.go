@@ -26,7 +26,7 @@ type AddedRule struct {
 	Version int64  `json:"version" doc:"Version of its text, from 1; 0 of a rule that only reports name." example:"1"`
 }
 
-// ServedRulesQuery holds the parameters for listing the rules that a policy serves.
+// ServedRulesQuery contains the parameters for listing the rules that a policy serves.
 type ServedRulesQuery struct {
 	Texts bool `query:"texts" doc:"Include the texts of the rules."`
 }

@@ -1,6 +1,6 @@
 package api
 
-// ProjectsQuery holds the parameters for listing projects.
+// ProjectsQuery contains the parameters for listing projects.
 type ProjectsQuery struct {
 	Page     int64 `query:"page" minimum:"0" maximum:"4294967295" default:"0" doc:"Page to answer, from 0."`
 	PageSize int64 `query:"page_size" minimum:"0" maximum:"4294967295" default:"100" doc:"Projects on a page; 0 takes the default."`
@@ -44,7 +44,7 @@ type ManagedScanUpdate struct {
 	FullScan *Switch `json:"full_scan,omitempty" doc:"Scans of everything; absent leaves them."`
 }
 
-// Switch turns something on or off.
+// Switch changes a setting that is on or off.
 type Switch struct {
 	Enabled *bool `json:"enabled,omitempty" doc:"Whether it is to be on; absent leaves it." example:"true"`
 }

@@ -37,7 +37,7 @@ type Run struct {
 	EndedAt       *Time  `json:"ended_at" nullable:"true" doc:"When it ended; null before."`
 }
 
-// RunsQuery holds the parameters for listing managed runs.
+// RunsQuery contains the parameters for listing managed runs.
 type RunsQuery struct {
 	Project string   `query:"project" maxLength:"512" doc:"Only those of this project, by its name." example:"acme/payments"`
 	State   []string `query:"state,explode" enum:"queued,leased,fetching,scanning,uploading,done,failed,cancelled,superseded,timed_out" doc:"Only those in one of these states."`
@@ -63,7 +63,7 @@ type StartRunRequest struct {
 	Ref     string   `json:"ref,omitempty" maxLength:"512" doc:"Branch or other ref, full or short; the primary branch when absent." example:"main"`
 }
 
-// RunLogQuery holds the parameters for reading the log of a run.
+// RunLogQuery contains the parameters for reading the log of a run.
 type RunLogQuery struct {
 	Offset int64 `query:"offset" minimum:"0" default:"0" doc:"Byte that the answer begins at: the next_offset of the answer before."`
 }

@@ -1,6 +1,6 @@
 package api
 
-// SearchScansRequest holds the parameters for listing scans, newest first. Unknown members are
+// SearchScansRequest contains the parameters for listing scans, newest first. Unknown members are
 // rejected. Beta.
 type SearchScansRequest struct {
 	_            struct{}         `additionalProperties:"false"`

@@ -1,6 +1,6 @@
 package api
 
-// SecretsQuery holds the parameters for listing secrets.
+// SecretsQuery contains the parameters for listing secrets.
 type SecretsQuery struct {
 	Cursor          string   `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit           int64    `query:"limit" minimum:"0" maximum:"3000" default:"100" doc:"Secrets in one answer; 0 takes the default."`

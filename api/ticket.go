@@ -85,7 +85,7 @@ type DeleteTicketResponse struct {
 	IssueIDs []int64 `json:"issueIds" doc:"Findings that it was about, ascending." example:"[1234]"`
 }
 
-// TicketsQuery holds the parameters for listing tickets.
+// TicketsQuery contains the parameters for listing tickets.
 type TicketsQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"200" default:"100" doc:"Tickets in one answer; 0 takes the default."`

@@ -1,8 +1,8 @@
 package api
 
-// TriageRequest changes the triage state of many findings. If ids and filters are given, a finding
-// must match both; one of the two is required. Unknown members are rejected, so that a misspelled
-// filter does not widen the selection.
+// TriageRequest changes the triage state of many findings. With ids and filters, a finding must
+// match both; one of the two is required. Unknown members are rejected, so that a misspelled filter
+// does not widen the selection.
 type TriageRequest struct {
 	_              struct{} `additionalProperties:"false"`
 	DeploymentSlug ID       `json:"deploymentSlug,omitempty" doc:"Same as in the path."`

@@ -45,8 +45,8 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Instant is a point in time in a request: an ISO 8601 date, which means its start, or a date and
-// time, in UTC if there is no zone. Both may have the basic format, and a space for the T
+// Instant is a point in time in a request. It is an ISO 8601 date, which means its start, or a date
+// and time, in UTC if there is no zone. Both may have the basic format, and a space for the T
 // (docs/reference/scans.md).
 type Instant string
 

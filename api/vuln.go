@@ -1,8 +1,8 @@
 package api
 
-// ListVulnsRequest holds the parameters for listing supply-chain findings in the hosted service's
-// older format. Unknown members are rejected, so that a misspelled filter does not widen the
-// selection.
+// ListVulnsRequest contains the parameters for listing supply-chain findings in the hosted
+// service's older format. Unknown members are rejected, so that a misspelled filter does not widen
+// the selection.
 type ListVulnsRequest struct {
 	_            struct{}    `additionalProperties:"false"`
 	DeploymentID ID          `json:"deploymentId,omitempty" doc:"Same as in the path."`

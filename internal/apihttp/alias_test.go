@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestDeploymentAlone checks that a deployment can be read by slug and by id, in both dialects, and
-// only with a token of that deployment.
+// TestDeploymentAlone checks reading a deployment by slug and by id, in both dialects, with its own
+// tokens only.
 func TestDeploymentAlone(t *testing.T) {
 	h := newHosted(t)
 	for _, dialect := range []string{"hosted", "contract"} {

@@ -23,7 +23,7 @@ type follower struct {
 	findings map[int64]api.ChangedFinding
 }
 
-// step makes one call and reports whether there are more changes.
+// step performs one call and reports whether there are more changes.
 func (f *follower) step(h *harness, limit int64) bool {
 	h.t.Helper()
 	a, err := h.client.FindingChanges(h.t.Context(), "acme", api.FindingChangesQuery{Cursor: f.cursor, Limit: limit})
@@ -45,7 +45,7 @@ func (f *follower) take(a *api.FindingChangesResponse) {
 }
 
 // TestFollowersHaveWhatThereIs checks that clients that follow the feed have the same findings as
-// the list, whatever the changes, the interval of calls and the page size.
+// the list. The changes, the interval of calls and the page size vary.
 func TestFollowersHaveWhatThereIs(t *testing.T) {
 	h := newHarness(t)
 	rnd := rand.New(rand.NewPCG(7, 11))
@@ -128,8 +128,8 @@ func (h *harness) everyFinding() map[int64]api.ChangedFinding {
 	return out
 }
 
-// TestForgottenChanges checks that an expired cursor is a conflict with advice, an altered one is
-// invalid, and tokens that are restricted to projects are denied.
+// TestForgottenChanges checks that an expired cursor is a conflict and an altered one is invalid.
+// Tokens that are restricted to projects are denied.
 func TestForgottenChanges(t *testing.T) {
 	h := newHarness(t)
 	f := follower{findings: map[int64]api.ChangedFinding{}}
@@ -155,8 +155,8 @@ func TestForgottenChanges(t *testing.T) {
 	h.wantProblem(h.send(http.MethodGet, at, ""), api.CodeNotFound)
 }
 
-// TestChangesSinceATime checks that a client that starts at a time gets all changes and removals
-// since then, and then follows by cursors to the state of the lists.
+// TestChangesSinceATime checks that a client that starts at a time gets all later changes and
+// removals. By cursors it then reaches the state of the lists.
 func TestChangesSinceATime(t *testing.T) {
 	h := newHarness(t)
 	rnd := rand.New(rand.NewPCG(3, 5))
@@ -216,8 +216,8 @@ func TestAFindingThatCameAndWentIsToldByTime(t *testing.T) {
 	}
 }
 
-// TestRoundsAreRememberedAndForgotten checks that the pages of a round are the same with and
-// without the cache, and that a finished round is not cached.
+// TestRoundsAreRememberedAndForgotten checks that the cache does not change the pages of a round. A
+// finished round must not be cached.
 func TestRoundsAreRememberedAndForgotten(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 3, 5, 7}, "b.py": {1, 3, 5}})

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestDamageIsToldAtOnce damages the database while the server runs. The request that finds the
+// TestDamageIsToldAtOnce damages the database while the server runs. The request that detects the
 // damage gets a 503 with that reason. From then on readiness, metrics and writes report it too,
 // while undamaged data can still be read.
 func TestDamageIsToldAtOnce(t *testing.T) {

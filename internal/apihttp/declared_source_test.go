@@ -131,7 +131,7 @@ func TestOperationsDeclareTheProblemsOfTheirHandlers(t *testing.T) {
 			t.Errorf("the row of %s was not found", route.ID)
 		}
 		reached := slices.Clone(s.handlers[route.ID])
-		seen := map[string]bool{"core.ProblemOf": true} // it knows the errors of all packages
+		seen := map[string]bool{"core.ProblemOf": true} // converts the errors of all packages
 		for len(reached) > 0 {
 			name := reached[len(reached)-1]
 			if reached = reached[:len(reached)-1]; seen[name] {

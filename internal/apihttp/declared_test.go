@@ -27,7 +27,7 @@ func (s *statusRecorder) WriteHeader(status int) {
 // Unwrap supports http.ResponseController.
 func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// describedRoutes finds the operation of a request.
+// describedRoutes returns a mux with the routes of all operations.
 var describedRoutes = sync.OnceValue(func() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, r := range Routes() {

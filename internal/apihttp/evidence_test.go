@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestEvidence checks that evidence contains the report's code and the decisions about the rule,
-// but nothing of projects that are not visible to the token.
+// TestEvidence checks that evidence contains the report's code and the decisions about the rule.
+// Data of invisible projects must be absent.
 func TestEvidence(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})

@@ -37,7 +37,8 @@ func TestASlowExportHoldsNothing(t *testing.T) {
 			clock := storetest.NewClock()
 			config := storetest.Database(t, engine, clock)
 			h := newHarnessOn(t, config, clock, func(c *core.Config) {
-				c.Index = index.New(c.Store, index.Options{BodyCache: 1, Clock: clock.Now}) // so that bodies are read from the store
+				// Bodies are read from the store.
+				c.Index = index.New(c.Store, index.Options{BodyCache: 1, Clock: clock.Now})
 			})
 			var lines []int
 			for line := range 1500 {

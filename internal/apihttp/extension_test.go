@@ -19,7 +19,7 @@ var elsewhere = []string{
 }
 
 // TestExtensionsAreMarked checks that openapi.json marks each operation, parameter and member that
-// is an extension, and that its text says the same.
+// is an extension, and that its text contains the same.
 func TestExtensionsAreMarked(t *testing.T) {
 	type described struct {
 		Name        string

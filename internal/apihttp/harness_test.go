@@ -61,7 +61,7 @@ func newHarness(t testing.TB, change ...func(*core.Config)) *harness {
 	return newHarnessOn(t, storetest.Database(t, "sqlite", clock), clock, change...)
 }
 
-// newHarnessOn is newHarness with a given database and its clock.
+// newHarnessOn is newHarness with an existing database and its clock.
 func newHarnessOn(t testing.TB, database store.Config, clock *storetest.Clock, change ...func(*core.Config)) *harness {
 	t.Helper()
 	h := &harness{t: t, clock: clock, log: &logBuffer{}}
@@ -117,7 +117,7 @@ type answer struct {
 	problem api.Problem
 }
 
-// send makes a raw call. headers contains alternating names and values.
+// send performs a raw call. The parameter headers contains alternating names and values.
 func (h *harness) send(method, target, body string, headers ...string) answer {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), method, h.url+target, strings.NewReader(body))

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// TestALargeUploadIsAnsweredOnceItIsListed checks that the response to a large upload follows after
-// the lists contain it, so that the next read does not wait.
+// TestALargeUploadIsAnsweredOnceItIsListed checks that lists contain a large upload before its
+// response. The next read then does not wait.
 func TestALargeUploadIsAnsweredOnceItIsListed(t *testing.T) {
 	h := newHarness(t)
 	h.store.OnCommit(h.server.Index.Committed)

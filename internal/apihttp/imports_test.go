@@ -169,8 +169,8 @@ func TestASecretsRuleStaysOne(t *testing.T) {
 	}
 }
 
-// TestARuleOfAnImportBlocksAtOnce checks that a new rule that requests blocking applies to the
-// import that contains it, in any of its reports, and to a repetition.
+// TestARuleOfAnImportBlocksAtOnce checks that a new blocking rule applies to the import that
+// contains it, in any of its reports. It also applies to a repetition.
 func TestARuleOfAnImportBlocksAtOnce(t *testing.T) {
 	h := newHarness(t)
 	result := func(rule, path string) string {

@@ -12,8 +12,7 @@ import (
 )
 
 // TestHostedInputIsLenient checks that requests of the hosted service's clients are accepted in its
-// dialect and rejected in the contract's. items is the number of items in the response; -1 means at
-// least one.
+// dialect only. The field items is the number of items in the response; -1 means at least one.
 func TestHostedInputIsLenient(t *testing.T) {
 	h := newHosted(t)
 	h.importSample("acme/payments/main-1/requirements.txt", "requirements.txt")

@@ -152,8 +152,8 @@ func TestBoundsAreWrittenOut(t *testing.T) {
 	}
 }
 
-// TestFormsHaveNames checks that shared forms are one schema of the document, and that no schema
-// has a name that generators use for the result of a call.
+// TestFormsHaveNames checks that shared forms are one schema of the document. No schema may have a
+// name that generators use for the result of a call.
 func TestFormsHaveNames(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {
@@ -183,9 +183,9 @@ func TestFormsHaveNames(t *testing.T) {
 	}
 }
 
-// TestGeneratorsReadTheDocument checks that the document avoids problems of client generators: null
-// among the types of a named schema, a type shared by a list and its alternative, and names of
-// classes of their languages.
+// TestGeneratorsReadTheDocument checks that the document avoids problems of client generators.
+// These are null in the types of a named schema, types shared by a list and its alternative, and
+// names of classes.
 func TestGeneratorsReadTheDocument(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {

@@ -75,8 +75,8 @@ func TestTheSameAnswerIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestTagsFollowWhatTimeDoes checks that a response that changes with time gets another tag, and
-// that a write without effect on it leaves the tag unchanged.
+// TestTagsFollowWhatTimeDoes checks that the tag changes with a response that depends on time. A
+// write without effect must not change the tag.
 func TestTagsFollowWhatTimeDoes(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1}})

@@ -171,8 +171,8 @@ func Answer(summaries []ingest.Summary, verdicts []policy.Verdict) api.ImportGat
 // maxTold limits the findings of each kind in the stored result of a scan.
 const maxTold = 1000
 
-// ScanAnswer returns the result of a scan that was reported directly as JSON, in the format of an
-// import, with its first findings.
+// ScanAnswer returns the result of a directly reported scan as JSON, in the format of an import. It
+// contains the first findings only.
 func ScanAnswer(summary ingest.Summary, verdict policy.Verdict) ([]byte, error) {
 	summaries := []ingest.Summary{summary}
 	out := ImportAnswer(summaries)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestDecisionsStayWhereDiffScansAndFullScansMix checks that a scan of one kind does not count
-// findings that only the other kind reported, so that decisions never move to other code.
+// findings of the other kind. Otherwise decisions could move to other code.
 func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, steps := range map[string][]evalScan{
@@ -45,8 +45,8 @@ func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
 	}
 }
 
-// TestReportsThatTellSomeOfTheirCode checks that a report with code for some results is not treated
-// as one with code for all or none, so that decisions never move to other code.
+// TestReportsThatTellSomeOfTheirCode checks reports with code for some of their results. Decisions
+// must not move to other code.
 func TestReportsThatTellSomeOfTheirCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct{ first, second evalScan }{
@@ -78,8 +78,8 @@ func TestReportsThatTellSomeOfTheirCode(t *testing.T) {
 	}
 }
 
-// TestMessagesTellCodeApart checks that if one of two reports has no code, results with different
-// messages are different code, and results with equal messages are the same.
+// TestMessagesTellCodeApart checks that messages identify code if one of two reports has no code.
+// Different messages mean different code, and equal messages the same.
 func TestMessagesTellCodeApart(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
@@ -115,8 +115,8 @@ func TestMessagesTellCodeApart(t *testing.T) {
 	}
 }
 
-// TestABlindDiffScanThatComesAgain checks that a repeated diff scan without code keeps its
-// identities and decisions next to findings of a full scan with code.
+// TestABlindDiffScanThatComesAgain repeats a diff scan without code after a full scan with code.
+// Its identities and decisions must remain.
 func TestABlindDiffScanThatComesAgain(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -135,8 +135,8 @@ func TestABlindDiffScanThatComesAgain(t *testing.T) {
 }
 
 // TestADecisionOnALongMatchHoldsForItsEdits checks that a decision on a long match applies to edits
-// of it on the same ref, and then to that code on other refs. On a ref that reports the edited code
-// first, it is new (docs/explanation/identity.md).
+// on the same ref. It then applies to that code on other refs. On a ref that reports the edited
+// code first, it is new (docs/explanation/identity.md).
 func TestADecisionOnALongMatchHoldsForItsEdits(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
@@ -164,8 +164,8 @@ func TestADecisionOnALongMatchHoldsForItsEdits(t *testing.T) {
 	}
 }
 
-// TestAScanThatFailedIsNotTheFirst checks that after a failed scan the code that it did not reach
-// is not new, and that it does not make its branch the primary one.
+// TestAScanThatFailedIsNotTheFirst checks that code that a failed scan did not reach is not new.
+// The branch of a failed scan must not become the primary one.
 func TestAScanThatFailedIsNotTheFirst(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

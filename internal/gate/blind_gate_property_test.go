@@ -146,8 +146,8 @@ func sameLetters(a, b string) bool {
 	return slices.Equal(x, y)
 }
 
-// check compares the state after a scan with the guarantees: new code is open and fails the build;
-// decisions on code that a report can identify remain, and pass.
+// check compares the state after a scan with the guarantees. New code is open and fails the build.
+// Decisions on code that a report can identify remain, and pass.
 func (w *evalWorld) check(t *rapid.T, s evalScan, now evalState, then evalState) {
 	r := w.refs[s.ref]
 	last, told := w.before(s)[0], s.looks()[0]

@@ -254,8 +254,8 @@ func TestIgnoredCodePassesUntold(t *testing.T) {
 	}
 }
 
-// TestIgnoredCodePassesThoughTheScanIsOnlyRecorded checks that a scan that is late or superseded is
-// evaluated by the findings it would have if it were applied, and that it writes no findings.
+// TestIgnoredCodePassesThoughTheScanIsOnlyRecorded checks the gate for late and superseded scans.
+// They are evaluated by the findings they would have if they were applied, and write no findings.
 func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
@@ -351,8 +351,8 @@ func TestACopyIsNewThoughTheScanIsOnlyRecorded(t *testing.T) {
 	}
 }
 
-// TestAFullScanContinuesNothingThatADiffScanTold checks that without code a full scan does not
-// continue findings of a diff scan, because the base may have had its results before.
+// TestAFullScanContinuesNothingThatADiffScanTold checks that a full scan without code does not
+// continue findings of a diff scan. The base may have had its results before.
 func TestAFullScanContinuesNothingThatADiffScanTold(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct{ main, full, blocks string }{

@@ -10,8 +10,8 @@ import (
 )
 
 // CanUpload checks that the caller may upload a scan of ref and commit. The token of a managed run
-// may upload only for the ref and commit of the run, because the scanned code may have compromised
-// the scanner; everything the transaction adds is then attributed to the run. Other tokens may
+// may upload only for the run's ref and commit, because the scanned code may have compromised the
+// scanner. Everything that the transaction adds is then attributed to the run. Other tokens may
 // upload to their projects. It returns auth.ErrUnauthenticated if the token or its user lost the
 // permission since authentication, because an upload can take hours.
 func CanUpload(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commit string) error {
@@ -33,9 +33,9 @@ func CanUpload(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commi
 	return nil
 }
 
-// MayAddTo checks that the caller may add data to a scan. The conditions are those of CanUpload,
-// and the token of a managed run may add only to scans of that run: another run may scan the same
-// commit.
+// MayAddTo checks that the caller may add data to a scan. The conditions are those of CanUpload.
+// The token of a managed run may add only to scans of that run, because another run may scan the
+// same commit.
 func MayAddTo(ctx context.Context, tx *store.Tx, caller auth.Caller, scan model.Scan) error {
 	if err := CanUpload(ctx, tx, caller, scan.Ref, scan.Commit); err != nil {
 		return err

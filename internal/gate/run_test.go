@@ -154,7 +154,7 @@ func TestTokensOfRunsThatEndedAreOfNoUse(t *testing.T) {
 }
 
 // TestUploadsAreRefusedOnceTheirTokenIsOver checks that a running upload is rejected if its token
-// is revoked or its user loses the role before it is stored.
+// is revoked or its user loses the role.
 func TestUploadsAreRefusedOnceTheirTokenIsOver(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		r := newRuns(t, s)

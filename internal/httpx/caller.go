@@ -108,8 +108,8 @@ func (c *Callers) Find(h http.Header, r *http.Request, token string) (auth.Calle
 
 type addressedKey struct{}
 
-// WithAddressed stores the path that a client requested in the context of the requests that the
-// server sends to itself for that client.
+// WithAddressed stores the path that a client requested in a context. The server sends requests to
+// itself for that client with this context.
 func WithAddressed(ctx context.Context, path string) context.Context {
 	return context.WithValue(ctx, addressedKey{}, path)
 }

@@ -73,8 +73,8 @@ func (r *Reservation) Free(bytes int) {
 	r.built -= int64(bytes)
 }
 
-// full returns the error for exhausted memory: unavailable if other requests use it, or too large
-// if this one alone needs more than the limit, so that waiting would not help.
+// full returns the error for exhausted memory. It is model.ErrTooLarge if the request alone exceeds
+// the limit, so that waiting would not help, and otherwise model.ErrUnavailable.
 func (r *Reservation) full() error {
 	if r.held > r.of.All {
 		return fmt.Errorf("what the upload holds is %w: more than the %d bytes of memory that all uploads have",

@@ -72,8 +72,9 @@ func (t Trust) Origin(r *http.Request) Origin {
 	return o
 }
 
-// own reports whether the host of a request is one of the server: an IP address, localhost, one of
-// Names, or the name that the client's TLS connection verifies. Anyone can send another host.
+// own reports whether the host of a request is one of the server. That is an IP address, localhost,
+// one of Names, or the name that the client's TLS connection verifies. Anyone can send another
+// host.
 func (t Trust) own(r *http.Request) bool {
 	if !isHost(r.Host) {
 		return false

@@ -35,8 +35,8 @@ func (w *world) open() int {
 
 var ignoreApp = map[string]any{"issue_type": "sast", "projects": []string{"acme/app"}, "state": "ignored", "reason": "false_positive", "note": "tests"}
 
-// TestAConfirmationIsForOnce checks that a plan changes nothing, and that its confirmation does
-// exactly what was planned, once, and only with the token that planned it.
+// TestAConfirmationIsForOnce checks that a plan changes nothing, and that its confirmation has the
+// planned effect. It works once, and only with the token that planned it.
 func TestAConfirmationIsForOnce(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.connect(w.token)

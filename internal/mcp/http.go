@@ -51,7 +51,7 @@ func NewHTTP(c HTTPConfig) *HTTP {
 	h := &HTTP{HTTPConfig: c, changes: NewChanges(c.Clock)}
 	h.handler = sdk.NewStreamableHTTPHandler(h.serverOf, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest,
-		DisableLocalhostProtection: true, // it rejects local proxies; foreign makes this check
+		DisableLocalhostProtection: true, // it rejects local proxies; see foreign
 	})
 	return h
 }

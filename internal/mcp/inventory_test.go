@@ -110,8 +110,8 @@ func TestRangesOfDependencies(t *testing.T) {
 	})
 }
 
-// TestImpactOfAnAdvisory checks that an advisory can be read by any of its ids, with the affected
-// projects and fixed versions, but without those of the rival.
+// TestImpactOfAnAdvisory reads an advisory by any of its ids, with the affected projects and fixed
+// versions. Data of the rival must be absent.
 func TestImpactOfAnAdvisory(t *testing.T) {
 	inventoried(t, func(t *testing.T, w *world, s *sdk.ClientSession) {
 		for _, id := range []string{"CVE-2021-23337", "GHSA-35jh-r3h4-6jhm"} {

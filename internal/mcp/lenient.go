@@ -48,8 +48,8 @@ func formed(arguments json.RawMessage, input reflect.Type) json.RawMessage {
 	return out
 }
 
-// formedValue converts a value to the form of a type: a single value to a list, a list of one value
-// to that value, and text to the number whose JSON it is.
+// formedValue converts a value to the form of a type. A single value becomes a list, a list of one
+// value becomes that value, and text becomes the number whose JSON it is.
 func formedValue(value json.RawMessage, form reflect.Type) json.RawMessage {
 	if string(value) == "null" {
 		return value

@@ -21,8 +21,8 @@ func (w *world) ids(s *sdk.ClientSession, arguments map[string]any) (out []int64
 	return out
 }
 
-// TestArgumentsInOtherForms checks that numbers as text, single values of lists, lists of one value
-// and former names select the same as the form of the schema.
+// TestArgumentsInOtherForms checks alternative forms of arguments: numbers as text, single values,
+// lists of one value and former names. They must select the same as the form of the schema.
 func TestArgumentsInOtherForms(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.connect(w.token)

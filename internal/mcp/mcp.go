@@ -50,7 +50,8 @@ func capabilities() *sdk.ServerCapabilities {
 func New(c Config) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "redoubt", Title: "Redoubt", Version: c.Version}, &sdk.ServerOptions{
 		Instructions: instructions, SchemaCache: schemas, Capabilities: capabilities(),
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // of one token
+		// Responses are private to one token.
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	a := &assistant{c}
 	a.findingTools(s)

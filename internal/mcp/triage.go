@@ -62,7 +62,7 @@ func (in triageInput) request() api.TriageRequest {
 	return r
 }
 
-// emptyList returns an error if the input has an empty list: it selects nothing, but a request
+// emptyList returns an error if the input has an empty list. It selects nothing, but a request
 // would omit it and select everything.
 func (in triageInput) emptyList() error {
 	var bad model.InvalidError

@@ -17,8 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Limits of polling for a decision. Clients are told to poll every pollEvery; the rate limit
-// tolerates requests that arrive slightly early.
+// Limits of polling for a decision. The server sends pollEvery to clients; the rate limit tolerates
+// requests that arrive slightly early.
 const (
 	pollEvery      = 3 * time.Second
 	pollsPerSecond = 0.5

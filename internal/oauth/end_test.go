@@ -137,8 +137,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// checkNobodyIsLedElsewhere checks that an invalid request does not redirect the browser to the
-// client's address before the user agreed, because anyone can register an address.
+// checkNobodyIsLedElsewhere checks that an invalid request does not redirect the browser before the
+// user agreed. Anyone can register a redirect address.
 func (w *world) checkNobodyIsLedElsewhere() {
 	w.Helper()
 	elsewhere := "https://evil.example/cb?x=y"

@@ -33,8 +33,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestAClientIsLetIn checks the flow from the challenge of /mcp over the metadata to a token with
-// the approved permissions, and its listing, renewal, introspection and revocation.
+// TestAClientIsLetIn checks the flow from the challenge of /mcp to a token with the approved
+// permissions. It then lists, renews, introspects and revokes the token.
 func TestAClientIsLetIn(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// pythonClient is a program with the Python SDK that discovers the authorization server from /mcp
-// and gets a token, with the approval automated. It then verifies the token like the scanner's own
-// assistant.
+// pythonClient is a Python SDK program that discovers the authorization server from /mcp and gets a
+// token. The approval is automated. It then verifies the token like the scanner's own assistant.
 const pythonClient = `
 import asyncio, json, os, sys, urllib.parse
 import httpx

@@ -158,7 +158,7 @@ func (w *world) dependencyInCartography(d api.Dependency) object {
 		transitivity = "unknown_transitivity"
 	}
 	of := w.projects[slices.IndexFunc(w.projects, func(p api.Project) bool { return itoa(p.ID) == d.RepositoryID })]
-	link := w.url + "/orgs/" + w.deployment.Slug + "/dependencies" // without a known address
+	link := w.url + "/orgs/" + w.deployment.Slug + "/dependencies" // if the address is unknown
 	repository := link
 	if of.URL != "" {
 		repository, link = of.URL, of.URL+"/blob/main/"+d.LockfilePath+"#L1" // these npm lockfiles have one line

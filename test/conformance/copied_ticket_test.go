@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestATicketNamesNoCopy checks that a ticket remains linked to a finding that moves, and that a
-// copy at the old location is not linked.
+// TestATicketNamesNoCopy checks that a ticket remains linked to a finding that moves. A copy at the
+// old location must not be linked.
 func TestATicketNamesNoCopy(t *testing.T) {
 	for name, way := range copyWays {
 		t.Run(name, func(t *testing.T) {

@@ -98,8 +98,8 @@ func testCompression(t *testing.T, w *world) {
 	}
 }
 
-// TestModeNow checks that policies filters by the current mode of a rule, and that a mode that a
-// command sets applies at once.
+// TestModeNow checks that the filter policies uses the current mode of a rule, also after a command
+// changed it.
 func TestModeNow(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)

@@ -40,7 +40,7 @@ func post[T any](t testing.TB, s *site, path string, body any) T {
 	return read[T](t, s.send(t, request{method: "POST", path: path, body: body}))
 }
 
-// patch changes what is at an address below the deployment.
+// patch changes the resource at an address below the deployment.
 func patch[T any](t testing.TB, s *site, path string, body any) T {
 	t.Helper()
 	return read[T](t, s.send(t, request{method: "PATCH", path: path, body: body}))

@@ -28,7 +28,7 @@ var supplyMembers = map[string]bool{
 func testCodeShape(t *testing.T, w *world)   { testShape(t, w, "sast", codeMembers) }
 func testSupplyShape(t *testing.T, w *world) { testShape(t, w, "sca", supplyMembers) }
 
-// testShape checks the JSON of findings: all members are present, only nullable ones are null, and
+// testShape checks the JSON of findings. All members are present, only nullable ones are null, and
 // each nullable one is null in some findings and set in others.
 func testShape(t *testing.T, w *world, issueType string, own map[string]bool) {
 	rows := rawFindings(t, w, issueType)
@@ -64,9 +64,9 @@ func checkMember(t *testing.T, name string, nullable bool, null, set, all int) {
 		t.Errorf("%s is left out %d times of %d", name, all-null-set, all)
 	case !nullable && null > 0:
 		t.Errorf("%s is null %d times", name, null)
-	case nullable && set == 0 && name != "reachable_condition": // no report of the tests contains it
+	case nullable && set == 0 && name != "reachable_condition": // not in the reports of the tests
 		t.Errorf("%s is always null", name)
-	case nullable && null == 0 && name != "rule_message" && name != "vulnerability_identifier": // all rules of the tests have it
+	case nullable && null == 0 && name != "rule_message" && name != "vulnerability_identifier": // set in all test rules
 		t.Errorf("%s is never null", name)
 	}
 }

@@ -76,7 +76,7 @@ func (s *site) open1(t testing.TB, project string) (n int64) {
 	return get[api.CountFindingsResponse](t, s, "findings/counts?status=open&dedup=true&repos="+project).Total
 }
 
-// TestSearchOfABoundToken checks that a token that is restricted to projects finds only their data,
+// TestSearchOfABoundToken checks that a restricted token can search only for data of its projects,
 // by name and by number.
 func TestSearchOfABoundToken(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {

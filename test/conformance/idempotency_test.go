@@ -193,8 +193,8 @@ func TestKeyOfAnUpload(t *testing.T) {
 	})
 }
 
-// TestKeyRefusals checks that an invalid key is reported, a rejected request stores nothing, and a
-// token that sees fewer projects does not get the stored response.
+// TestKeyRefusals checks that an invalid key is reported and a rejected request stores nothing. A
+// token that sees fewer projects must not get the stored response.
 func TestKeyRefusals(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)

@@ -13,7 +13,7 @@ import (
 )
 
 // testIdentical checks that an identical file is recognized by its bytes. It is compared with the
-// newest scan of the project, ref and source, and only if it would be parsed in the same way.
+// newest scan of the project, ref and source, and only if parsing it would have the same result.
 func testIdentical(t *testing.T, w *world) {
 	const query = "project=acme/identical&ref=main"
 	a, b := semgrepReport(w.matches(60, 0, 12)...), semgrepReport(w.matches(60, 0, 11)...)

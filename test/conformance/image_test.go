@@ -245,8 +245,8 @@ func TestFileSystemScansStayInTheirSource(t *testing.T) {
 	}
 }
 
-// TestInventoriesOfACheckoutKeepImages checks that a complete list of a checkout's lockfiles, as
-// redoubt ci sends it, does not remove the SBOM of an image.
+// TestInventoriesOfACheckoutKeepImages checks that a complete list of a checkout's lockfiles does
+// not remove the SBOM of an image. The command redoubt ci sends such lists.
 func TestInventoriesOfACheckoutKeepImages(t *testing.T) {
 	lock := file{"package-lock.json", []byte(`{"lockfileVersion":3,"packages":{"":{"name":"shop"},"node_modules/a":{"version":"1.0.0"}}}`)}
 	whole := map[string]string{"whole": "true", "full": "false", "commit": "1"}

@@ -38,7 +38,7 @@ func (s *site) gated(t *testing.T, query string, body []byte) api.ImportGate {
 	return read[api.ImportResponse](t, s.importing(t, query, body)).Gate
 }
 
-// testImportGate checks that an import is evaluated like a scan: findings block if they are new
+// testImportGate checks that an import is evaluated like a scan. Findings block if they are new
 // against the primary branch and not ignored (docs/reference/policies.md).
 func testImportGate(t *testing.T, w *world) {
 	main, topic := "project=acme/gate&ref=main&full=true", "project=acme/gate&ref=topic&full=true"

@@ -51,8 +51,8 @@ func TestAnImportOpensOneUpdateAndAtMostOneView(t *testing.T) {
 	}
 }
 
-// testFindingTransactions checks that a page of findings opens at most one view, and a bulk triage
-// at most one view and one update.
+// testFindingTransactions checks that a page of findings opens at most one view. A bulk triage may
+// open one view and one update.
 func testFindingTransactions(t *testing.T, w *world, opened *storetest.Transactions) {
 	views, updates := opened.During(func() {
 		if list := get[api.ListFindingsResponse](t, w.site, "findings?page_size=100"); len(list.SASTFindings.Findings) != 100 {

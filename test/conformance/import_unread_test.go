@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestImportUnread checks that a lockfile that cannot be read does not affect the others, and that
-// its stored dependencies and findings remain (docs/reference/uploads.md).
+// TestImportUnread checks that an unreadable lockfile does not affect the others. Its stored
+// dependencies and findings remain (docs/reference/uploads.md).
 func TestImportUnread(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21", severity: "HIGH"},

@@ -76,7 +76,8 @@ func TestPnpmLockfileOfTwoDocuments(t *testing.T) {
 		wants(t, "findings", s.supply(t, ""), before...)
 		wants(t, "packages", s.packagesOf(t), "is-number direct pnpm-lock.yaml", "lodash direct pnpm-lock.yaml")
 
-		s.uploadFiles(t, "acme/shop", "new", file{"pnpm-lock.yaml", []byte(pnpmTools)}) // pnpm wrote no packages of the project
+		// pnpm wrote no packages of the project.
+		s.uploadFiles(t, "acme/shop", "new", file{"pnpm-lock.yaml", []byte(pnpmTools)})
 		for what, text := range map[string]string{
 			"without the project's document": pnpmTools[:len(pnpmTools)-len("---\n")],
 			"with a broken second document":  pnpmTools + "lockfileVersion: '9.0'\nimporters:\n  .:\n    dependencies:\n",

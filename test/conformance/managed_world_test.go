@@ -183,7 +183,8 @@ func managedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	at := fmt.Sprint("connections/", w.connect(t, "keyed").ID)
 	run := "runs/" + fmt.Sprint(w.queue(t, model.RunFull, "refs/heads/keyed").ID)
 	names := func(name string) object { return object{"names": []string{name}} }
-	post[api.UnfollowRepositoriesResponse](t, w.site, at+"/repositories/unfollow", names("acme/web-shop")) // webhooks of web-shop are refused: a transient failure that is not stored
+	// Webhooks of web-shop are refused: a transient failure that is not stored.
+	post[api.UnfollowRepositoriesResponse](t, w.site, at+"/repositories/unfollow", names("acme/web-shop"))
 	maps.Copy(writes, map[string]keyedWrite{
 		"createConnection":     {request{method: "POST", path: "connections", body: gitea("once")}, gitea("twice")},
 		"updateConnection":     {request{method: "PATCH", path: at, body: object{"name": "another"}}, object{"name": "further"}},

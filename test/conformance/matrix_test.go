@@ -18,7 +18,8 @@ import (
 )
 
 // probe defines the call of a route: an effective body, the query it needs, and an existing id for
-// each other part of its path. foreign contains further queries and bodies with ids of others.
+// each other part of its path. The field foreign contains further queries and bodies with ids of
+// others.
 type probe struct {
 	body    any
 	query   string
@@ -352,8 +353,8 @@ func anonymous(t *testing.T, body []byte) []byte {
 	return text
 }
 
-// testGlobs checks that a token with globs sees only its projects in every list, and changes
-// nothing else by bulk triage or filters.
+// testGlobs checks that a token with globs sees only its projects in every list. Bulk triage and
+// filters must not reach other projects.
 func testGlobs(t *testing.T, w *world) {
 	client := w.api(w.globbed)
 	ours := func(name string) bool { return strings.HasPrefix(name, "group/") }

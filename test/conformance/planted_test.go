@@ -71,9 +71,9 @@ func samples(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestNoCredentialIsKept plants thousands of unique credentials in reports of each format, in
-// requests of the scanner and the runner, and in user input. It searches for them in responses,
-// log, exports and database files.
+// TestNoCredentialIsKept plants unique credentials in reports of each format, in requests of
+// scanners and runners, and in user input. It searches for them in responses, log, exports and
+// database files.
 func TestNoCredentialIsKept(t *testing.T) {
 	s := newSite(t, "sqlite")
 	g := &garden{T: t, site: s, planter: newPlanter(), leaks: map[string]string{}}

@@ -18,7 +18,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// triager is a triager who views the pages of a site.
+// triager is the viewer of the pages of a site, with the triager role.
 type triager struct{ *site }
 
 func (v triager) Viewer(*http.Request) (web.Viewer, error) {
@@ -46,8 +46,8 @@ func (s *site) page(t *testing.T, path string) string {
 // shownStatements matches the rows of a document's page.
 var shownStatements = regexp.MustCompile(`(?s)<tr id="s-([0-9a-f]{64})"><td class="mono">(.*?)</td><td class="mono">(.*?)</td><td class="long">(.*?)(?:<p class="note">(.*?)</p>)?</td><td data-state="(\w+)".*?<td class="num">(\d+|<span)`)
 
-// TestProposalsByAPIAndPage checks that proposals of a build are listed, shown and decided in the
-// API as on the page, and that the decision has the previewed effect.
+// TestProposalsByAPIAndPage checks that the API and the page list, show and decide proposals of a
+// build alike. A decision must have the previewed effect.
 func TestProposalsByAPIAndPage(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.imported(t, "project=acme/pay&ref=main&filename=audit.json", []byte(`{"dependencies": [

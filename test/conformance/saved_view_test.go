@@ -234,7 +234,7 @@ func TestSavedViewsInTheHostedDialect(t *testing.T) {
 }
 
 // TestViewsOfWhoeverLooksNeedSomebody checks that a view with @me is rejected for a token without a
-// user: its list would be empty, which could be mistaken for a good result.
+// user. Its list would be empty, which could be mistaken for a good result.
 func TestViewsOfWhoeverLooksNeedSomebody(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)

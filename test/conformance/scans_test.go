@@ -17,8 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// scanSite creates scans of every kind: imports of two projects on two refs with several durations,
-// a failed one, and two running ones, one of them for too long.
+// scanSite creates scans of every kind. These are imports of two projects on two refs with several
+// durations, a failed scan, and two running ones, one of them for too long.
 func scanSite(t *testing.T, s *site) []api.Scan {
 	t.Helper()
 	w := &world{site: s, rules: map[string]scanRule{}}

@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
-// TestClientSDK calls all operations of the npm SDK, on many small pages, and compares its results
-// with the data that the Go client reads. The SDK validates responses by its own schemas, which
-// reject findings and scans of any server.
+// TestClientSDK calls all operations of the npm SDK, on many small pages. Its results must equal
+// the data that the Go client reads. The SDK validates responses by its own schemas, which reject
+// findings and scans of any server.
 func TestClientSDK(t *testing.T) {
 	folder := clients(t)
 	w := newWorld(t, "sqlite")
@@ -29,8 +29,10 @@ func TestClientSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	for member, why := range map[string]string{
-		"findings": "Matched more than one type",                                         // of code and of an assistant: equal members
-		"scans":    "Expected value to be of type 'Optional<string>' but found 'number'", // exit codes and counts are numbers in the contract
+		// Code and an assistant have equal members.
+		"findings": "Matched more than one type",
+		// Exit codes and counts are numbers in the contract.
+		"scans": "Expected value to be of type 'Optional<string>' but found 'number'",
 	} {
 		refused, _ := got[member].(object)["refused"].(string)
 		if !strings.Contains(refused, why) {

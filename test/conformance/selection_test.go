@@ -13,7 +13,7 @@ import (
 )
 
 // testSelections checks that counts and exports support every filter of the list and of bulk
-// triage, and that the list supports those filters of bulk triage that its types have.
+// triage. The list supports those filters of bulk triage that its types have.
 func testSelections(t *testing.T, w *world) {
 	codeSelection(w).selects(t, w, codeFilters(w))
 	supplySelection(w).selects(t, w, supplyFilters(w))

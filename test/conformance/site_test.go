@@ -193,7 +193,7 @@ type answer struct {
 	body   []byte
 }
 
-// send makes a call and validates the response with the judge.
+// send performs a call and validates the response with the judge.
 func (s *site) send(t testing.TB, r request) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), r.method, s.address(r.path), bodyOf(t, r.body))

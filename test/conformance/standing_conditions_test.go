@@ -54,7 +54,7 @@ func sameIDs(t *testing.T, what string, got, want []int64, n int) {
 }
 
 // TestSeverityConditionsJudgeFindings checks that a condition of the code policy evaluates the
-// severity of the finding, independent of its scanner and the default of its rule.
+// severity of the finding. The scanner and the default of the rule do not matter.
 func TestSeverityConditionsJudgeFindings(t *testing.T) {
 	bandit, err := os.ReadFile("../../internal/report/testdata/real/bandit.sarif")
 	if err != nil {

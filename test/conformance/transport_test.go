@@ -91,7 +91,7 @@ func judged(r *http.Request, resp *http.Response, body []byte) error {
 }
 
 // bodyFits validates a body against its schema. The library above would compile the schema again
-// for each response, which would take most of the time of these tests.
+// for each response, which would dominate the time of these tests.
 func bodyFits(op *openapi3.Operation, at []string, resp *http.Response, body []byte) error {
 	status := strconv.Itoa(resp.StatusCode)
 	if op.Responses.Value(status) == nil {

@@ -127,8 +127,8 @@ func testAssigneeRefusals(t *testing.T, s *site, id int64) {
 	}
 }
 
-// testEndOfDecisions checks that a decision ends at the end of its day in UTC: at once with an
-// upload, otherwise with the housekeeping. A newer decision is not affected.
+// testEndOfDecisions checks that a decision ends at the end of its day in UTC. An upload ends it at
+// once, otherwise the housekeeping does. A newer decision is not affected.
 func testEndOfDecisions(t *testing.T, s *site) {
 	w := &world{site: s, rules: map[string]scanRule{}}
 	s.upload(t, "acme/end", "main", "full", semgrepReport(w.matches(1, 0, 6)...))

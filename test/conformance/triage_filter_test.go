@@ -106,10 +106,11 @@ func testTriageCode(t *testing.T, w *world)    { codeSelection(w).test(t, w) }
 func testTriageSupply(t *testing.T, w *world)  { supplySelection(w).test(t, w) }
 func testTriageSecrets(t *testing.T, w *world) { secretSelection(w).test(t, w) }
 
-// test checks each value of each filter by the findings that a note reaches, then each filter in
-// combination with the next one and with ids.
+// test checks each value of each filter by the findings to which it adds a note. It then combines
+// each filter with the next one and with ids.
 func (s selection[R]) test(t *testing.T, w *world) {
-	same := map[string]bool{"categories": s.issueType != "sast", "ruleset": s.issueType != "sast"} // all findings of the tests have it
+	// All findings of the tests have these.
+	same := map[string]bool{"categories": s.issueType != "sast", "ruleset": s.issueType != "sast"}
 	for i, f := range s.filters {
 		for _, value := range f.values {
 			if n := s.check(t, w, f.choose(value), nil); n == 0 || n == len(s.rows) && !same[f.param] {

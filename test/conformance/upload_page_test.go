@@ -25,7 +25,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// uploader is a user of the pages who may sign out.
+// uploader is a user of the pages that can sign out.
 type uploader struct {
 	*site
 	role model.Role
@@ -111,7 +111,7 @@ func (s *site) scans(t *testing.T) int {
 }
 
 // TestUploadOnThePageIsAnImport checks that the form imports like the operation, with the same
-// result and as the user, and that the page lists accepted and rejected files.
+// result and as the user. The page lists accepted and rejected files.
 func TestUploadOnThePageIsAnImport(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		u := s.uploads(t, model.RoleTriager)
@@ -134,7 +134,8 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 		if byPage.Items != nil || told.Gate.Blocking != nil {
 			t.Errorf("each finding is kept for a page that shows none: %+v", told)
 		}
-		s.imported(t, "project=acme/named&ref=main", report, "Idempotency-Key", "upload-mine") // a stored response that is not of an upload
+		// The stored response is not that of an upload.
+		s.imported(t, "project=acme/named&ref=main", report, "Idempotency-Key", "upload-mine")
 		for _, want := range []string{
 			`data-files="1" data-given="2"`, "<b>2 ", fmt.Sprintf(`/scans/%s">Scan`, byPage.ScanID), "package-lock.json", "/findings?ref=refs%2Fheads%2Fmain&amp;repos=acme%2Fby-page",
 		} {
@@ -172,8 +173,8 @@ var alert = regexp.MustCompile(`(?s)<div id="uploadfault".*?<form`)
 
 const notTaken = `data-say="not-taken"`
 
-// TestUploadOnThePageRefuses checks that nothing is imported after an error, that the form has the
-// entered values again, and that the error has a text.
+// TestUploadOnThePageRefuses checks that nothing is imported after an error. The form has the
+// entered values again, and the error has a text.
 func TestUploadOnThePageRefuses(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		u := s.uploads(t, model.RoleTriager)

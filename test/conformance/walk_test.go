@@ -168,7 +168,7 @@ func (g *growing) add(t *testing.T, b batch) {
 	read[api.ImportResponse](t, g.send(t, request{method: "POST", path: "imports", body: body, header: map[string]string{"Content-Type": contentType}}))
 }
 
-// await waits until a condition holds, and reports whether the test continues.
+// await waits until a condition is true, and reports whether the test continues.
 func (g *growing) await(holds func() bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -227,7 +227,7 @@ func (g *growing) ask() {
 }
 
 // walks reads a list several times and compares each result with the rows that existed at its
-// start: those of the previous walk. It returns the rows of each walk.
+// start. These are the rows of the previous walk. It returns the rows of each walk.
 func (g *growing) walks(t *testing.T, what string, l walked, before []string) (walks []map[string]int) {
 	all := map[string]bool{}
 	for _, row := range before {

@@ -75,8 +75,9 @@ func (w *world) addRival(t *testing.T) {
 	}
 }
 
-// addProject scans one project: its main branch several times, so that some findings are fixed and
-// some return, a feature branch, a change request, and main again with another tool.
+// addProject scans one project. It scans the main branch several times, so that some findings are
+// fixed and some return. Scans of a feature branch, a change request, and of main with another tool
+// follow.
 func (w *world) addProject(t *testing.T, i int) {
 	t.Helper()
 	name := worldProjects[i]

@@ -89,8 +89,8 @@ var (
 var errCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was " +
 	"made with; start over without a cursor")
 
-// starts reports whether a cursor means the start of a list: it is empty, or 0, which clients send
-// that count from 0 (docs/reference/requests.md).
+// starts reports whether a cursor means the start of a list. It is empty, or 0 from clients that
+// count from 0 (docs/reference/requests.md).
 func starts(cursor string) bool { return cursor == "" || cursor == "0" }
 
 // Encode encodes a position as text.

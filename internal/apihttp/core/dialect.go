@@ -17,8 +17,8 @@ import (
 // extensions that no client of the hosted service uses.
 var inOneDialect = []string{"listFindingChanges", "exportFindings"}
 
-// nameDialect sets the dialect header of API responses before the caller is known. Errors are the
-// same in both dialects.
+// nameDialect sets the dialect header of API responses before the caller is authenticated. Errors
+// are the same in both dialects.
 func nameDialect(h http.Header, r *http.Request) {
 	if r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/") {
 		return

@@ -22,9 +22,9 @@ import (
 )
 
 // A write may have an idempotency key. Its response is stored by the transaction that does the
-// work, and the next request looks for it before it does any work. Writes of a deployment are
-// serialized, so a second request waits for a running first one. Rejected requests changed nothing,
-// so their responses are not stored.
+// work, and the next request reads it before any work. Writes of a deployment are serialized, so a
+// second request waits for a running first one. Rejected requests changed nothing, so their
+// responses are not stored.
 
 // idempotencyKey is the header of the key.
 const idempotencyKey = "Idempotency-Key"
@@ -98,8 +98,8 @@ func (o *idempotentRequest) Members(v any) error {
 	return nil
 }
 
-// File passes a file of the request to read, and adds its whole content to the hash, even if read
-// does not consume all of it.
+// File passes a file of the request to read and adds its whole content to the hash. The function
+// read may leave a part unread.
 func (o *idempotentRequest) File(body io.Reader, name string, read func(io.Reader) error) error {
 	if o == nil {
 		return read(body)
@@ -169,7 +169,7 @@ func RunIdempotent[Out any](
 }
 
 // RunPrepared is RunIdempotent with a preparation that is slow or sends requests to other servers.
-// prepare runs outside of any transaction, and not for a repeated request.
+// The preparation runs outside of any transaction, and not for a repeated request.
 func RunPrepared[P, Out any](
 	ctx context.Context, c *Call, prepare func(context.Context) (P, error), fn func(context.Context, P) (*Out, error),
 ) (*Out, error) {

@@ -81,8 +81,8 @@ func (s *Server) logRequest(r *http.Request, c *Call, out *recorder, took time.D
 	s.metrics.observe(method(r.Method), c.route, status, took, out.bytes)
 }
 
-// method returns a known method or "other", which limits what clients can write into logs and
-// labels.
+// method returns a known method or "other", so that clients cannot write arbitrary text into logs
+// and labels.
 func method(m string) string {
 	switch m {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,

@@ -155,8 +155,8 @@ func shown(v any) any {
 	return nil
 }
 
-// init makes huma report errors as problems of this server, and format bounds without an exponent.
-// The library offers only variables for this, and no other package imports it.
+// init configures huma to report errors as problems of this server, and to format bounds without an
+// exponent. The library offers only variables for this, and no other package imports it.
 func init() {
 	huma.ErrorFormatter = func(format string, args ...any) string { //nolint:reassign // as above
 		for i, arg := range args {

@@ -9,7 +9,7 @@ import (
 )
 
 // publish encodes the document for client generators. Null is an alternative of a reference instead
-// of a part of the named schema, and a form comes first among the media types of a body.
+// of a part of the named schema. A form is the first media type of a body.
 func publish(doc *huma.OpenAPI) ([]byte, error) {
 	text, err := json.Marshal(doc)
 	if err != nil {

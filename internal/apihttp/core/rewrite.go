@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// canonicalPath rewrites all spellings of a path to the one that the router knows. It collapses
+// canonicalPath rewrites all spellings of a path to the one that the router matches. It collapses
 // repeated slashes and removes a trailing one, without a redirect, which would lose the body. It
 // escapes the slashes of a project's name, because routers cannot match them
 // (docs/reference/addressing.md).
@@ -76,8 +76,8 @@ func collapseSlashes(path string) string {
 var ofProjects = []string{http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodDelete}
 
 // joinProjectName escapes the slashes of …/deployments/{d}/projects/{name}. A last segment such as
-// managed-scan or tags is not part of the name if at least two segments precede it, or if projects
-// do not support the method.
+// tags is a sub-resource if at least two segments precede it, or if projects do not support the
+// method.
 func joinProjectName(method, path string) string {
 	rest, ok := strings.CutPrefix(path, "/api/v1/deployments/")
 	if !ok {

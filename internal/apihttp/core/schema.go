@@ -18,7 +18,7 @@ import (
 
 // ownForm is the schema of a type with a custom encoding.
 type ownForm struct {
-	of, as reflect.Type // as replaces the type where the library looks for a schema
+	of, as reflect.Type // as replaces the type when the library requests a schema
 	name   string       // name of the schema in the document; empty if it is inlined
 	schema huma.Schema
 }
@@ -37,7 +37,7 @@ var instantPattern = regexp.MustCompile(`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]
 const numberPattern = `^0*([0-9]{1,9}|[1-3][0-9]{9}|4[01][0-9]{8}|42[0-8][0-9]{7}|429[0-3][0-9]{6}|4294[0-8][0-9]{5}|` +
 	`42949[0-5][0-9]{4}|429496[0-6][0-9]{3}|4294967[01][0-9]{2}|42949672[0-8][0-9]|429496729[0-5])$`
 
-// ownForms are the schemas of the types of package api, which does not know schemas. Client
+// ownForms are the schemas of the types of package api, which does not depend on schemas. Client
 // generators create one type of each named schema, and fail if two places would need the same one.
 var ownForms = []ownForm{
 	own[api.Time]("", huma.Schema{Type: huma.TypeString, Format: "date-time"}),

@@ -141,7 +141,7 @@ func New(c Config, sp *Spec) (*Server, error) {
 	return s, nil
 }
 
-// Drain marks the server as stopping. It still serves requests, but is no longer ready, and closes
+// Drain marks the server as stopping. It still serves requests, but is no longer ready. It closes
 // each connection after its next response, so that no connection is in use at shutdown.
 func (s *Server) Drain() { s.Draining.Store(true) }
 

@@ -184,7 +184,7 @@ var answerHeaders = map[string][]string{
 }
 
 // finishSchema names enumerations, marks extensions, and adds null to the values of nullable
-// enumerations: in JSON Schema, a nullable type alone does not permit null in an enumeration.
+// enumerations. In JSON Schema, a nullable type alone does not permit null in an enumeration.
 func (s *Spec) finishSchema(object *huma.Schema) {
 	s.members[object] = spellings(object)
 	for _, member := range object.Properties {

@@ -222,7 +222,7 @@ func (in *exceptionInput) Resolve(ctx huma.Context) []error {
 // errTried rolls back the transaction of a dry run.
 var errTried = errors.New("it was only tried")
 
-// createException creates an exception, or previews its effect: a dry run creates it too, so that
+// createException creates an exception, or previews its effect. A dry run creates it too, so that
 // all numbers are exact, and is rolled back.
 func createException(
 	ctx context.Context, c *core.Call, in *exceptionInput,

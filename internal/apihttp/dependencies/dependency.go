@@ -68,7 +68,7 @@ func dependencyFilter(c *core.Call, f *api.DependencyFilter, bad *core.Faults) m
 }
 
 // settleEcosystems replaces the ecosystems of a filter by their stored spelling. An unknown
-// ecosystem is an error: it would select nothing, which looks like a result.
+// ecosystem is an error: it would select nothing, which could be mistaken for a result.
 func settleEcosystems(ctx context.Context, c *core.Call, f *model.DependencyFilter) error {
 	if len(f.Ecosystems) == 0 {
 		return nil

@@ -126,8 +126,8 @@ func getSBOMExport(ctx context.Context, c *core.Call, _ *core.None) (*api.SBOMEx
 	return &api.SBOMExportStatusResponse{Status: "SBOM_EXPORT_STATUS_IN_PROGRESS"}, nil
 }
 
-// mayRead reports whether everything in the export is visible to the token: the export was created
-// under the same globs, or the token has none.
+// mayRead reports whether everything in the export is visible to the token. That is so if the
+// export was created under the same globs, or the token has none.
 func mayRead(c *core.Call, job model.Job) bool {
 	var made model.SBOMRequest
 	if json.Unmarshal(job.Input, &made) != nil {

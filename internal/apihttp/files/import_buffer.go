@@ -76,8 +76,8 @@ func (f *Reader) ReadToEnd() error {
 	return nil
 }
 
-// Digest returns a digest of the buffered file and of everything that its findings depend on:
-// the parameters except time and commit, the server version and the texts of rules.
+// Digest returns a digest of the buffered file and of everything else that determines its findings.
+// These are the parameters except time and commit, the server version and the texts of rules.
 func (f *Reader) Digest(decides bool) (d model.Digest, err error) {
 	in := *f.In
 	said := []bool{in.At != "", in.Commit != "", decides}
@@ -138,8 +138,8 @@ func knownProject(
 // with the previous upload. Larger files are parsed as they arrive.
 const maxBuffered = 64 << 20
 
-// bufferedBody reads a buffered file and releases the reservation of each piece after reading it:
-// the parser reserves memory for the same bytes.
+// bufferedBody reads a buffered file and releases the reservation of each piece after reading it.
+// The parser reserves memory for the same bytes.
 type bufferedBody struct {
 	pieces [][]byte
 	at     int // offset in the first piece

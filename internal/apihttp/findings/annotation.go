@@ -96,9 +96,9 @@ func shownFinding(ctx context.Context, c *core.Call, id int64) (store.Occurrence
 	return found, nil
 }
 
-// removedFinding returns the error for a removed finding: not found, with the reason and the
-// finding that it was merged into (docs/reference/findings.md), which is always of the same
-// project.
+// removedFinding returns the not-found error for a removed finding, with the reason. It contains
+// the finding that it was merged into, which is always of the same project
+// (docs/reference/findings.md).
 func removedFinding(ctx context.Context, c *core.Call, id int64) error {
 	events, err := c.Tx.History(ctx, id)
 	if err != nil {

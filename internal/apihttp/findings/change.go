@@ -121,8 +121,8 @@ func listChanges(ctx context.Context, c *core.Call, in *changesInput) (core.Writ
 	return out, nil
 }
 
-// tellCursor sets a response header to the cursor of changes after a view, so that a client with
-// the whole list can follow the changes. Tokens that are restricted to projects get no cursor.
+// tellCursor sets the header with the cursor of changes after a view. A client with the whole list
+// can then follow the changes. Tokens that are restricted to projects get no cursor.
 func tellCursor(c *core.Call, view *index.View) error {
 	if len(c.Caller.Globs()) > 0 {
 		return nil
@@ -195,7 +195,7 @@ func changeSet(ctx context.Context, c *core.Call, in *changesInput) (set model.C
 	return set, err
 }
 
-// begin finds the first version of a round that starts at a time. Future times are rejected: a
+// begin determines the first version of a round that starts at a time. Future times are rejected: a
 // client with a fast clock would silently miss the changes until then.
 func (in *changesInput) begin(ctx context.Context, tx *store.Tx) (err error) {
 	if now := tx.Now(); in.from.After(now.Add(time.Minute)) {

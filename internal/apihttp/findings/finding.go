@@ -126,7 +126,7 @@ func written(w io.Writer, before string, list io.WriterTo, after string) (int64,
 }
 
 // hint sets the header with the number of findings in a response and the member that contains them.
-// A client that reads another member would find none, and report no findings.
+// A client that reads another member would report no findings.
 func hint(h http.Header, n int, at string) {
 	h.Set(api.FindingsHeader, "count="+strconv.Itoa(n)+", at="+strconv.Quote(at))
 }

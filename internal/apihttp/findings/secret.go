@@ -131,8 +131,8 @@ type secretModes struct {
 	stances  map[string][]model.RuleMode // by rule
 }
 
-// of returns the mode of a secret of a project: the strictest of its rule's modes and of the
-// conditions that it matches (docs/reference/policies.md).
+// of returns the mode of a secret of a project. It is the strictest mode of its rule and of its
+// matching conditions (docs/reference/policies.md).
 func (m secretModes) of(p model.Project, o *store.Occurrence) model.PolicyMode {
 	mode := model.ModeMonitor
 	for _, s := range m.stances[o.RuleName] {

@@ -206,7 +206,7 @@ func updateConnection(
 
 func testConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.ConnectionResponse, error) {
 	return askHostOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
-		keep, asked, err := k.PrepareCheck(ctx, c.Caller.Deployment.ID, id) // asked is also stored
+		keep, asked, err := k.PrepareCheck(ctx, c.Caller.Deployment.ID, id) // a refusal is stored too
 		if asked != nil {
 			c.Idempotent.MayPass()
 		}

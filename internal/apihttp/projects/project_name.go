@@ -53,7 +53,7 @@ func mergeProject(
 }
 
 // followProject matches all refs of a project against the advisories. It is needed after a merge,
-// which keeps only the newer of two reports about a lockfile. It returns the number of changed
+// which retains only the newer of two reports about a lockfile. It returns the number of changed
 // findings.
 func followProject(ctx context.Context, c *core.Call, projectID int64) (changed int, err error) {
 	if c.Server.Advisories == nil {
