@@ -114,8 +114,8 @@ func shortened(s string, limit int) string {
 	return s
 }
 
-// hidden reports whether a character is invisible: control characters except line ends and tabs,
-// format characters, tags, and characters of private use.
+// hidden reports whether a character is invisible. These are control characters except line feeds
+// and tabs, format characters, separators, variation selectors and private use.
 func hidden(r rune) bool {
 	return r != '\n' && r != '\t' &&
 		(unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Variation_Selector))

@@ -29,7 +29,7 @@ type Rounds struct {
 	size int     // bytes of all rounds
 }
 
-// NewRounds returns an empty cache of at most most bytes.
+// NewRounds returns an empty cache that is limited to most bytes.
 func NewRounds(most int) *Rounds { return &Rounds{most: most} }
 
 type round struct {

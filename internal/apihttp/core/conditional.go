@@ -9,11 +9,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Responses to GET requests have an ETag of their content. It is valid for every cause of a change,
-// such as the time or the version of the server. Lists that are computed from one state of the
-// deployment have an ETag of that state, so it is known before the list is built. It covers the
-// deployment's version and name, the server's address and version, the query and the caller. It is
-// weak, because the encoding of the same list may differ (docs/reference/requests.md).
+// Responses to GET requests have an ETag of their content. It changes with the content for any
+// reason, such as the time or the version of the server. Lists that are computed from one state of
+// the deployment have an ETag of that state instead, which is computed before the list. It covers
+// the deployment's version and name, the server's address and version, the query and the caller. It
+// is weak, because the encoding of the same list may differ (docs/reference/requests.md).
 
 // ifNoneMatch is the request header with the ETags that the client has.
 const ifNoneMatch = "If-None-Match"

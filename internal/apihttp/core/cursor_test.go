@@ -64,7 +64,8 @@ func TestNumericCursorRoundTrip(t *testing.T) {
 	})
 }
 
-// A numeric cursor has 23 bits of checksum: random cases could match by chance, so they are fixed.
+// TestNumericCursorIsChecked uses fixed cases. A numeric cursor has 23 bits of checksum, which
+// random cases could match by chance.
 func TestNumericCursorIsChecked(t *testing.T) {
 	l := List{Operation: "dependencies", Deployment: 1, Filter: "a"}
 	text, err := testCursors.EncodeNumber(AsText, l, 4711)

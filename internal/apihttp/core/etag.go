@@ -28,7 +28,7 @@ func TagOf(state any) string {
 		panic("apihttp: a tag of what is no JSON: " + err.Error())
 	}
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:12]) // contains no compressedTag
+	return hex.EncodeToString(sum[:12]) // hex digits contain no compressedTag
 }
 
 // ProjectTag returns the ETag of a project's settings.

@@ -17,7 +17,7 @@ import (
 )
 
 // observe adds a Call with a request id to the context of every request, and logs the request at
-// its end. The log never contains queries or tokens.
+// its end. The log never contains queries or secrets of tokens.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := s.Clock()

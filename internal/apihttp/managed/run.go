@@ -204,7 +204,8 @@ func getRunLog(ctx context.Context, c *core.Call, in *api.RunLogQuery) (*api.Run
 	}, err
 }
 
-// wholeText returns the start of a text, at most most bytes, without splitting a character.
+// wholeText returns the start of a text without splitting a character. Its length is at most the
+// parameter most, in bytes.
 func wholeText(text []byte, most int) []byte {
 	if len(text) <= most {
 		return text
