@@ -63,7 +63,7 @@ type call struct {
 	accept string    // Accept, if the response is not always JSON
 }
 
-// Option modifies a call that changes something.
+// Option modifies a write call.
 type Option func(*call)
 
 // WithKey sets the Idempotency-Key of a request: 1 to 200 visible ASCII characters. For a day, the

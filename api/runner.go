@@ -82,7 +82,7 @@ type FinishRunResponse struct {
 	State string `json:"state"` // queued if the run is retried
 }
 
-// ErrRunLost means that a run is no longer leased to the runner. It was cancelled, or leased to
+// ErrRunLost means that a run is no longer leased to the runner. It was canceled, or leased to
 // another runner after the lease expired, or the runner's token was revoked or has expired. The
 // tokens of deleted deployments are revoked.
 var ErrRunLost = errors.New("the run is no longer this runner's")

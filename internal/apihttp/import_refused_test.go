@@ -23,7 +23,7 @@ var notRead = map[string]string{
 		`"results":[{"ruleId":"ssc-1","locations":[{"physicalLocation":{"artifactLocation":{"uri":"/abs/a.py"}}}]}]}]}`,
 }
 
-// TestImportsThatSayNothing checks that an unusable report closes nothing and creates no scan:
+// TestImportsThatSayNothing checks that an unusable report closes no finding and creates no scan:
 // alone, in a form, with full and with strict.
 func TestImportsThatSayNothing(t *testing.T) {
 	h := newHarness(t)

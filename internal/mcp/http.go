@@ -119,8 +119,8 @@ var errForeign = &httpx.ForbiddenError{Text: "The Origin header names another si
 	"in browsers, set --public-url to the address that they use."}
 
 // foreign reports whether a page of another site sent the request from a browser. Programs send no
-// Origin header. If no public address is configured, the host name proves nothing, because its
-// owner can point it to this server. IP addresses, localhost and a TLS certificate for the name do.
+// Origin header. If no public address is configured, the host name is no proof, because its owner
+// can point it to this server. IP addresses, localhost and a TLS certificate for the name do.
 func (h *HTTP) foreign(r *http.Request) bool {
 	sent := r.Header.Get("Origin")
 	if sent == "" {

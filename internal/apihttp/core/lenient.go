@@ -39,7 +39,7 @@ var unheld = map[[2]string][]string{
 }
 
 // unkept are members of dependencyFilter about data that is not stored here. The functions report
-// whether a value selects nothing. Archived projects have no separate dependencies, and without a
+// whether a value selects nothing. No dependency belongs to archived projects only, and without a
 // license policy all licenses are allowed.
 var unkept = map[string]func(any) bool{
 	"includearchived": func(v any) bool { return v == true },
