@@ -1,11 +1,11 @@
 package api
 
-// AdvisoryResponse is what is known of a vulnerability.
+// AdvisoryResponse describes a vulnerability, its affected packages and its source records.
 type AdvisoryResponse struct {
 	Advisory Advisory `json:"advisory" doc:"The vulnerability."`
 }
 
-// Advisory is a vulnerability: all records of databases that are one thing.
+// Advisory is a vulnerability, merged from all database records that describe it.
 type Advisory struct {
 	ID         string            `json:"id" doc:"What it is shown as: its lowest CVE, else its GHSA, else the record's own id." example:"CVE-2021-44228"`
 	Aliases    []string          `json:"aliases" doc:"What else it is called."`
@@ -23,14 +23,14 @@ type Advisory struct {
 	Records    []AdvisoryRecord  `json:"records" doc:"The records that it is made of."`
 }
 
-// CVSS is a score and how it came about.
+// CVSS is a CVSS base score with its vector.
 type CVSS struct {
 	_      struct{} `nullable:"true"`
 	Score  float64  `json:"score" doc:"Base score, from 0 to 10." example:"9.8"`
 	Vector string   `json:"vector" doc:"The vector." example:"CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"`
 }
 
-// Exploited is an entry of the catalogue of exploited vulnerabilities.
+// Exploited is an entry of the catalog of known exploited vulnerabilities.
 type Exploited struct {
 	_          struct{} `nullable:"true"`
 	AddedAt    Time     `json:"added_at" doc:"When it was added."`
@@ -39,7 +39,7 @@ type Exploited struct {
 	Action     string   `json:"required_action" doc:"What to do."`
 }
 
-// AdvisoryPackage says which versions of a package are affected.
+// AdvisoryPackage lists the affected and fixed versions of a package.
 type AdvisoryPackage struct {
 	Ecosystem string   `json:"ecosystem" doc:"Ecosystem, as dependencies have it." example:"npm"`
 	Package   string   `json:"package" doc:"Name of the package." example:"lodash"`
@@ -48,7 +48,7 @@ type AdvisoryPackage struct {
 	Record    string   `json:"record" doc:"The record that says so."`
 }
 
-// AdvisoryRecord is one database's record.
+// AdvisoryRecord is the record of one database.
 type AdvisoryRecord struct {
 	ID          string `json:"id" doc:"Its id." example:"GHSA-35jh-r3h4-6jhm"`
 	PublishedAt *Time  `json:"published_at" nullable:"true" doc:"When it was published; null when not told."`
@@ -56,20 +56,20 @@ type AdvisoryRecord struct {
 	WithdrawnAt *Time  `json:"withdrawn_at" nullable:"true" doc:"When it was withdrawn; null while it holds."`
 }
 
-// ImpactQuery are the parameters of asking who has a vulnerability.
+// ImpactQuery contains the parameters for listing the findings of a vulnerability.
 type ImpactQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"3000" default:"100" doc:"Findings in one answer; 0 takes the default."`
 	All    bool   `query:"all" doc:"Fixed and removed findings too."`
 }
 
-// ImpactResponse is one page of those who have a vulnerability.
+// ImpactResponse is one page of the findings of a vulnerability.
 type ImpactResponse struct {
 	Impact []Impact `json:"impact" doc:"Findings of it, whoever found them, on every ref, by id."`
 	Cursor string   `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
 }
 
-// Impact says who has it, where, since when, and what to upgrade to.
+// Impact is one finding of a vulnerability, with its project, dependency and fixed versions.
 type Impact struct {
 	FindingID          int64               `json:"finding_id" doc:"Id of the finding." example:"1234"`
 	Repository         Repository          `json:"repository" doc:"The project."`

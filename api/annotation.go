@@ -1,7 +1,7 @@
 package api
 
-// AnnotateRequest writes what no scanner brings; absent members stay as they
-// are, null and empty lists clear. It is written to the finding on all its refs.
+// AnnotateRequest changes the annotations of a finding on all its refs. Absent members are left
+// unchanged; null and empty lists clear.
 type AnnotateRequest struct {
 	_                  struct{}             `additionalProperties:"false"`
 	DeploymentSlug     ID                   `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
@@ -14,8 +14,8 @@ type AnnotateRequest struct {
 	Reachability       string               `json:"reachability,omitempty" nullable:"true" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Supply chain only: shown where the scanner knows none; unknown and null take it away."`
 }
 
-// Assistant gathers what an assistant said of a finding; absent members were
-// never said.
+// Assistant contains the results that an AI assistant recorded for a finding. Absent members were
+// never recorded.
 type Assistant struct {
 	_               struct{}         `nullable:"true"`
 	Autofix         *Autofix         `json:"autofix,omitempty" doc:"A proposed change."`
@@ -25,37 +25,37 @@ type Assistant struct {
 	RuleExplanation *RuleExplanation `json:"rule_explanation,omitempty" doc:"What the rule is about."`
 }
 
-// Autofix is a proposed change.
+// Autofix is a proposed code change.
 type Autofix struct {
 	Explanation *string `json:"explanation" required:"false" maxLength:"20000" doc:"Why it mends the finding."`
 	FixCode     string  `json:"fix_code" maxLength:"100000" doc:"The changed code."`
 }
 
-// Autotriage is an opinion whether a finding is real.
+// Autotriage is an opinion on whether a finding is a true positive.
 type Autotriage struct {
 	Reason  string `json:"reason" required:"false" maxLength:"20000" doc:"Why."`
 	Verdict string `json:"verdict" enum:"true_positive,false_positive" doc:"The opinion."`
 }
 
-// Component says what the code around a finding is for.
+// Component describes the purpose of the code around a finding.
 type Component struct {
 	Risk string `json:"risk" required:"false" maxLength:"64" doc:"How much it matters, as low, neutral or high." example:"high"`
 	Tag  string `json:"tag" maxLength:"200" doc:"What it is for." example:"user authentication"`
 }
 
-// Guidance says how to mend a finding.
+// Guidance contains instructions for fixing a finding.
 type Guidance struct {
 	Instructions *string `json:"instructions" required:"false" maxLength:"100000" doc:"Step by step."`
 	Summary      string  `json:"summary" maxLength:"20000" doc:"In short."`
 }
 
-// RuleExplanation says what a rule is about.
+// RuleExplanation explains a rule.
 type RuleExplanation struct {
 	Explanation string `json:"explanation" required:"false" maxLength:"100000" doc:"At length."`
 	Summary     string `json:"summary" maxLength:"20000" doc:"In short."`
 }
 
-// ExternalTicket links a finding to an issue tracker.
+// ExternalTicket links a finding to a ticket in an issue tracker.
 type ExternalTicket struct {
 	_              struct{} `nullable:"true"`
 	ExternalSlug   string   `json:"externalSlug" maxLength:"200" doc:"The ticket's own name." example:"SEC-123"`
@@ -77,7 +77,7 @@ type ClickToFixPR struct {
 	State     string `json:"state" required:"false" enum:"open,merged" default:"open" doc:"Whether it is merged (an extension)." example:"open"`
 }
 
-// ClickToFixFailure is a failed try to open a change request.
+// ClickToFixFailure is a failed attempt to open a change request.
 type ClickToFixFailure struct {
 	CreatedAt Time   `json:"created_at" doc:"When it was tried."`
 	Reason    string `json:"reason" maxLength:"2048" doc:"Why it failed."`

@@ -5,14 +5,14 @@ import (
 	"net/http"
 )
 
-// FindingChangesQuery asks for what changed.
+// FindingChangesQuery contains the parameters for listing changed findings.
 type FindingChangesQuery struct {
 	Cursor       string `query:"cursor" maxLength:"200" doc:"From the answer before; without it, and without updated_since, all findings that there are."`
 	UpdatedSince string `query:"updated_since" format:"date-time" doc:"Begin with what changed since this time by the server's clock, for who has no cursor yet; beside a cursor it is not looked at. Some of what changed before comes with it. A time that is still to come is an error." example:"2024-05-28T06:38:54Z"`
 	Limit        int64  `query:"limit" minimum:"1" maximum:"3000" default:"1000" doc:"Findings of an answer at most, gone ones counted."`
 }
 
-// FindingChangesResponse is a part of what changed since a cursor.
+// FindingChangesResponse is one page of the changes since a cursor.
 type FindingChangesResponse struct {
 	Changed []ChangedFinding `json:"changed" doc:"Findings as they are now, by id: new ones, those that changed, and some that may have."`
 	Removed []int64          `json:"removed" doc:"Ids of findings that are in no list any more; some were perhaps never told." example:"[1234]"`
@@ -26,9 +26,8 @@ type ChangedFinding struct {
 	Finding
 }
 
-// FindingChanges answers what changed since a cursor or a time. Who follows it from the
-// beginning, putting in what changed and taking out what was removed, has what
-// the deployment has.
+// FindingChanges returns the changes since a cursor or a time. A client that starts without either,
+// applies all changed findings and deletes all removed ones mirrors the deployment.
 func (c *Client) FindingChanges(
 	ctx context.Context, deployment string, q FindingChangesQuery,
 ) (*FindingChangesResponse, error) {

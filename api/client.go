@@ -17,73 +17,68 @@ import (
 	"time"
 )
 
-// Client calls the Web API of one server with one token. It is safe for
-// concurrent use.
+// Client calls the Web API of one server with one token. It is safe for concurrent use.
 type Client struct {
-	// BaseURL is the server's address, as https://redoubt.example.com.
+	// BaseURL is the server's address, for example https://redoubt.example.com.
 	BaseURL string
 	// Token is sent with every call.
 	Token string
-	// HTTP sends the calls; nil takes http.DefaultClient.
+	// HTTP sends the calls. If nil, http.DefaultClient is used.
 	HTTP *http.Client
-	// Retries is how often a call is sent again that the server puts off (429, 503),
-	// or that is lost on the way (its connection breaks, 502, 504); negative for
-	// never, 0 for the default of 4. One that runs out of the time that HTTP gives it
-	// is not. A write has one Idempotency-Key for all its
-	// tries, so it is done once. What is read as it is sent, as an upload from a
-	// stream, is sent once.
+	// Retries limits how often a failed call is repeated: 0 means the default of 4, negative means
+	// never. Calls are repeated if the server returns 429 or 503, or if the result is unknown
+	// (broken connection, 502, 504). Calls that reach the timeout of HTTP are not repeated. All
+	// attempts of a write share one Idempotency-Key, so it is done once. Bodies that are streamed,
+	// such as an upload from a reader, are sent once.
 	Retries int
-	// UserAgent names the program; empty takes Go's.
+	// UserAgent is the User-Agent header. If empty, Go's default is sent.
 	UserAgent string
 }
 
-// maxWait bounds how long a call waits before one try.
+// maxWait is the longest delay before a retry.
 const maxWait = time.Minute
 
-// firstWait is how long a call waits at most before it is sent the second time; each
-// time after it is twice as long.
+// firstWait is the longest delay before the first retry. It doubles with each retry.
 const firstWait = 200 * time.Millisecond
 
-// maxProblem bounds what is read of an error's body.
+// maxProblem limits the bytes read of an error response.
 const maxProblem = 1 << 20
 
-// New makes a client of the server at an address.
+// New returns a client for the server at baseURL.
 func New(baseURL, token string) *Client { return &Client{BaseURL: baseURL, Token: token} }
 
-// call is one call to make.
+// call describes one API call.
 type call struct {
 	method string
-	base   string // of the path; empty is /api/v1
+	base   string // base of the path; empty is /api/v1
 	path   string // escaped
 	query  url.Values
 	body   any       // sent as JSON; nil for none
-	raw    io.Reader // sent as it is, and therefore once
-	packed []byte    // sent as it is
+	raw    io.Reader // streamed, therefore sent once
+	packed []byte    // encoded body
 	media  string    // of raw and packed
-	reads  bool      // by another method than GET
+	reads  bool      // changes nothing, although the method is not GET
 	key    string    // Idempotency-Key
 	tag    string    // If-Match
-	accept string    // Accept, of what is not JSON by itself
+	accept string    // Accept, if the response is not always JSON
 }
 
-// Option adds to a call that changes something.
+// Option modifies a write call.
 type Option func(*call)
 
-// WithKey names the request, for a day and within the deployment: sent again
-// with the same key it is answered as before and not done again. Without it the
-// client makes a key for each call; name one to send a request again from another
-// process. Take a new key, as a UUID, for every new request: 1 to 200 visible ASCII
-// characters.
+// WithKey sets the Idempotency-Key of a request: 1 to 200 visible ASCII characters. For a day, the
+// server returns the stored response to requests with the same key in the same deployment, and does
+// not repeat the work. By default the client generates a key for each call. Set a key to repeat a
+// request from another process; use a new one, such as a UUID, for every new request.
 func WithKey(key string) Option { return func(k *call) { k.key = key } }
 
-// IfMatch has a change of a project or finding refused as a conflict when it is
-// no longer what an earlier answer with that ETag told.
+// IfMatch rejects a change to a project or finding as a conflict if its ETag is not tag.
 func IfMatch(tag string) Option { return func(k *call) { k.tag = tag } }
 
-// tagged is an answer that keeps its ETag.
+// tagged is a response that stores its ETag.
 type tagged interface{ setTag(tag string) }
 
-// do makes a call and decodes what it answers into out.
+// do performs a call and decodes the response into out.
 func (c *Client) do(ctx context.Context, k call, out any) error {
 	return c.send(ctx, k, func(resp *http.Response) error {
 		defer resp.Body.Close()
@@ -101,8 +96,8 @@ func (c *Client) do(ctx context.Context, k call, out any) error {
 	})
 }
 
-// send makes a call, again where that is of use and does no harm, and has a response
-// that succeeded read. A refusal is a *Problem.
+// send performs a call, with retries where they are safe, and calls read with a successful
+// response. Error responses are returned as *Problem.
 func (c *Client) send(ctx context.Context, k call, read func(*http.Response) error) error {
 	body := k.packed
 	if k.body != nil {
@@ -112,7 +107,7 @@ func (c *Client) send(ctx context.Context, k call, read func(*http.Response) err
 		}
 	}
 	if k.key == "" && k.raw == nil && k.method != http.MethodGet && !k.reads && k.base == "" {
-		k.key = strings.ToLower(rand.Text()) // the same for all tries: whether one was done or not, it is done once
+		k.key = strings.ToLower(rand.Text()) // the same for all attempts, so that the call is done once
 	}
 	retries := cmp.Or(c.Retries, 4)
 	for try := 0; ; try++ {
@@ -130,7 +125,7 @@ func (c *Client) send(ctx context.Context, k call, read func(*http.Response) err
 	}
 }
 
-// try makes a call once.
+// try performs a call once.
 func (c *Client) try(ctx context.Context, k call, body []byte, read func(*http.Response) error) error {
 	resp, err := c.once(ctx, k, body)
 	switch {
@@ -147,15 +142,15 @@ func (c *Client) try(ctx context.Context, k call, body []byte, read func(*http.R
 	return nil
 }
 
-// lostError is a call of which nobody knows whether it was done.
+// lostError is the failure of a call with unknown outcome.
 type lostError struct{ error }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *lostError) Unwrap() error { return e.error }
 
-// again says whether a call that failed is sent again, and how long to wait before. What
-// the server puts off was not done; what was lost may have been, so it is sent again
-// where that changes nothing, or has a key.
+// again reports whether a failed call is retried, and the delay before the retry. A call that was
+// rejected with 429 or 503 was not done. A lost call may have been done, so it is retried only if
+// it changes nothing or has a key.
 func (k *call) again(err error, try int) (pause time.Duration, again bool) {
 	if k.raw != nil {
 		return 0, false
@@ -169,13 +164,13 @@ func (k *call) again(err error, try int) (pause time.Duration, again bool) {
 	_, lost := errors.AsType[*lostError](err)
 	var slow interface{ Timeout() bool }
 	if errors.As(err, &slow) && slow.Timeout() {
-		return 0, false // it had the time that HTTP gives it
+		return 0, false // the timeout of HTTP was reached
 	}
 	return pause, lost && harmless
 }
 
-// backoff is between the half and the whole of what doubles with each try, so that
-// clients that failed together do not come back together.
+// backoff returns a random delay between half and all of a value that doubles with each try. The
+// randomness spreads the retries of clients that failed together.
 func backoff(try int) time.Duration {
 	whole := min(firstWait<<min(try, 20), maxWait)
 	return whole/2 + mathrand.N(whole/2+1)
@@ -208,7 +203,7 @@ func (c *Client) once(ctx context.Context, k call, body []byte) (*http.Response,
 			req.Header.Set(name, value)
 		}
 	}
-	req.Header.Set(DialectHeader, "contract") // which is what is read here, whatever the token's
+	req.Header.Set(DialectHeader, "contract") // the client reads this dialect, whatever the token's dialect is
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}
@@ -222,8 +217,7 @@ func (c *Client) once(ctx context.Context, k call, body []byte) (*http.Response,
 	return client.Do(req)
 }
 
-// readProblem reads an error, of whatever kind what stands between us and the
-// server made of it.
+// readProblem reads an error response, including those that proxies generate.
 func readProblem(resp *http.Response) *Problem {
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
@@ -244,8 +238,8 @@ func readProblem(resp *http.Response) *Problem {
 	return p
 }
 
-// retryAfter reads seconds, or the time that a proxy may name, by the server's clock;
-// 0 for neither.
+// retryAfter parses a Retry-After header in seconds or as a time. A time is compared to the Date
+// header. It returns 0 if the header is missing or invalid.
 func retryAfter(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {

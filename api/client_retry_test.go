@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// scripted answers each call by the next of its steps, the last one for good, and keeps
-// the keys that came.
+// scripted returns the next of its steps to each call, and repeats the last one. It records the
+// idempotency keys.
 type scripted struct {
 	steps []func() (*http.Response, error)
 	keys  []string
@@ -44,7 +44,7 @@ func answers(status int, body string, headers ...string) func() (*http.Response,
 
 func breaks() (*http.Response, error) { return nil, errors.New("connection reset") }
 
-// breaksHalfway is a connection that ends within an answer.
+// breaksHalfway returns a response whose body ends with an error.
 func breaksHalfway() (*http.Response, error) {
 	torn := io.MultiReader(strings.NewReader(`{"depl`), iotestError{})
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(torn)}, nil
@@ -54,7 +54,7 @@ type iotestError struct{}
 
 func (iotestError) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// TestLostCallsAreSentAgain: each kind of call, by what becomes of it on the way.
+// TestLostCallsAreSentAgain checks which kinds of call are retried after which failures.
 func TestLostCallsAreSentAgain(t *testing.T) {
 	read := func(ctx context.Context, c *Client) error { _, err := c.ListDeployments(ctx); return err }
 	search := func(ctx context.Context, c *Client) error {
@@ -107,7 +107,7 @@ func TestLostCallsAreSentAgain(t *testing.T) {
 	}
 }
 
-// TestEachCallHasItsOwnKey: two calls are two requests, but for who names them.
+// TestEachCallHasItsOwnKey checks that each call has a new key unless WithKey sets it.
 func TestEachCallHasItsOwnKey(t *testing.T) {
 	way := &scripted{steps: []func() (*http.Response, error){answers(http.StatusOK, "{}")}}
 	c := New("http://server", "")
@@ -122,8 +122,7 @@ func TestEachCallHasItsOwnKey(t *testing.T) {
 	}
 }
 
-// TestWaitsGrow: each wait is longer than the one before, and none is shorter than the
-// server asks or longer than the bound.
+// TestWaitsGrow checks that delays double up to the limit and stay within their range.
 func TestWaitsGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		way := &scripted{steps: []func() (*http.Response, error){breaks}}
@@ -150,7 +149,8 @@ func TestWaitsGrow(t *testing.T) {
 	})
 }
 
-// TestEveryOperationHasAMethod holds the client to openapi.json.
+// TestEveryOperationHasAMethod checks that the client has a method for each operation of
+// openapi.json.
 func TestEveryOperationHasAMethod(t *testing.T) {
 	text, err := os.ReadFile("openapi.json")
 	if err != nil {

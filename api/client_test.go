@@ -14,7 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeServer answers each call with the next of its answers.
+// fakeServer starts a server that returns the given answers in order and repeats the last one. It
+// returns a client and a counter of the calls.
 func fakeServer(t *testing.T, answers ...http.HandlerFunc) (*Client, *int) {
 	t.Helper()
 	calls := 0
@@ -70,8 +71,7 @@ func TestClientEscapesNames(t *testing.T) {
 	}
 }
 
-// inProcess hands calls to a handler without a network, so that time can be
-// made to fly.
+// inProcess is a transport that calls a handler without a network, which works with fake time.
 type inProcess struct{ handler http.Handler }
 
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {

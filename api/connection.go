@@ -1,6 +1,6 @@
 package api
 
-// Connection is an account on a code host. Its credential is never told.
+// Connection is an account on a code host. Its credential is never returned.
 type Connection struct {
 	ID                int64        `json:"id" doc:"Id of the connection." example:"3"`
 	Kind              string       `json:"kind" enum:"gitea,github,gitlab,git,jira" doc:"What the host is; gitea is Forgejo too, git any remote that has no API, and jira keeps tickets alone."`
@@ -22,25 +22,24 @@ type Connection struct {
 	HeardAt           *Time        `json:"heard_at" nullable:"true" doc:"When the host told something last by a webhook; null is never."`
 }
 
-// HostPerson is somebody at a code host who is a user here.
+// HostPerson maps a login at a code host to a user.
 type HostPerson struct {
 	_     struct{} `additionalProperties:"false"`
 	Login string   `json:"login" minLength:"1" maxLength:"255" doc:"Their name at the host, which is asked who that is when they are linked: later renames there change nothing." example:"octocat"`
 	User  string   `json:"user" minLength:"1" maxLength:"100" doc:"Name of the user here, who has a role in the deployment." example:"ada"`
 }
 
-// ListConnectionsResponse has all connections.
+// ListConnectionsResponse contains all connections.
 type ListConnectionsResponse struct {
 	Connections []Connection `json:"connections" doc:"Connections, by id."`
 }
 
-// ConnectionResponse is a connection alone.
+// ConnectionResponse contains one connection.
 type ConnectionResponse struct {
 	Connection Connection `json:"connection" doc:"The connection as it is now, or was."`
 }
 
-// ConnectionCredential is what a connection shows to its host. It goes in and never comes
-// out.
+// ConnectionCredential is the credential for a code host. It is write-only.
 type ConnectionCredential struct {
 	_              struct{} `additionalProperties:"false"`
 	Kind           string   `json:"kind" enum:"token,password,ssh_key,app" doc:"A token of the host's API; a password or a private key of a remote of git, or the address and the token of Jira Cloud as username and password; the private key of a GitHub App."`
@@ -51,7 +50,8 @@ type ConnectionCredential struct {
 	InstallationID int64    `json:"installation_id,omitempty" minimum:"0" doc:"Id of its installation."`
 }
 
-// CreateConnectionRequest is a new connection. The host is asked before anything is kept.
+// CreateConnectionRequest creates a connection. The credential is verified at the host before the
+// connection is stored.
 type CreateConnectionRequest struct {
 	_          struct{}              `additionalProperties:"false"`
 	Kind       string                `json:"kind" enum:"gitea,github,gitlab,git,jira" doc:"What the host is; gitea is Forgejo too, jira keeps tickets alone."`
@@ -63,8 +63,8 @@ type CreateConnectionRequest struct {
 	People     []HostPerson          `json:"people,omitempty" maxItems:"1000" doc:"Users by their names at the host."`
 }
 
-// UpdateConnectionRequest changes a connection; absent members stay. Kind and address
-// stay: another host would be shown the credential of this one.
+// UpdateConnectionRequest changes a connection. Absent members are left unchanged. Kind and address
+// cannot be changed: the credential would be sent to another host.
 type UpdateConnectionRequest struct {
 	_          struct{}              `additionalProperties:"false"`
 	Name       *string               `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"ours"`
@@ -74,13 +74,13 @@ type UpdateConnectionRequest struct {
 	People     *[]HostPerson         `json:"people,omitempty" maxItems:"1000" doc:"Users by their names at the host, in the place of those before."`
 }
 
-// MakeWebhooksResponse says which repositories' hosts tell this server of what happens there.
+// MakeWebhooksResponse counts the repositories that have a webhook.
 type MakeWebhooksResponse struct {
 	Repositories int64  `json:"repositories" doc:"Repositories that are projects and have a webhook by now." example:"12"`
 	Problem      string `json:"problem" doc:"What the host refused, of the others; empty: nothing." example:""`
 }
 
-// HostRepository is what a connection sees on its host.
+// HostRepository is a repository at a code host.
 type HostRepository struct {
 	Name           string  `json:"name" doc:"Full name at the host." example:"acme/payments"`
 	HostID         string  `json:"host_id" doc:"Id at the host, which stays when it is renamed." example:"42"`
@@ -95,7 +95,7 @@ type HostRepository struct {
 	Project        *string `json:"project" nullable:"true" doc:"Name of the project that it is; null: none." example:"acme/payments"`
 }
 
-// RepositoriesQuery are the parameters of the list of a connection's repositories.
+// RepositoriesQuery contains the parameters for listing a connection's repositories.
 type RepositoriesQuery struct {
 	Followed string `query:"followed" enum:"true,false" doc:"Only those that are projects, or only those that are none."`
 	Cursor   string `query:"cursor" doc:"Cursor of the previous answer."`
@@ -114,17 +114,17 @@ type ChooseRepositoriesRequest struct {
 	Names []string `json:"names" minItems:"1" maxItems:"100" doc:"Full names, or globs: * for anything but /, ** for anything." example:"[\"acme/payments\",\"tools/**\"]"`
 }
 
-// FollowRepositoriesResponse names what became projects.
+// FollowRepositoriesResponse lists the new projects.
 type FollowRepositoriesResponse struct {
 	Projects []string `json:"projects" doc:"Names of the projects that repositories became just now; what was one, is archived or gone is not among them." example:"[\"acme/payments\"]"`
 }
 
-// UnfollowRepositoriesResponse names what is no project any more.
+// UnfollowRepositoriesResponse lists the repositories that were detached from their projects.
 type UnfollowRepositoriesResponse struct {
 	Repositories []string `json:"repositories" doc:"Names of the repositories that were parted from their projects just now. The projects stay." example:"[\"acme/payments\"]"`
 }
 
-// Delivery is a webhook that was taken.
+// Delivery is a received webhook.
 type Delivery struct {
 	ID         int64  `json:"id" doc:"Id of the delivery." example:"9"`
 	Event      string `json:"event" doc:"What the host calls it." example:"push"`
@@ -133,7 +133,7 @@ type Delivery struct {
 	ReceivedAt Time   `json:"received_at" doc:"When it came."`
 }
 
-// DeliveriesQuery are the parameters of the list of deliveries.
+// DeliveriesQuery contains the parameters for listing webhook deliveries.
 type DeliveriesQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Deliveries in one answer; 0 takes the default."`

@@ -1,7 +1,7 @@
 package api
 
-// DependencyFilter selects dependencies; members are and-ed. Unknown ones are
-// refused: a misspelt filter must not widen the selection.
+// DependencyFilter selects dependencies that match all members. Unknown members are rejected, so
+// that a misspelled filter does not widen the selection.
 type DependencyFilter struct {
 	_              struct{}        `additionalProperties:"false"`
 	License        []string        `json:"license,omitempty" doc:"Licences, any of them." example:"[\"MIT\"]"`
@@ -14,7 +14,7 @@ type DependencyFilter struct {
 	Transitivity   []string        `json:"transitivity,omitempty" maxItems:"100" pattern:"^(direct|transitive|unknown|DIRECT|TRANSITIVE|UNKNOWN_TRANSITIVITY)$" patternDescription:"direct, transitive or unknown, or DIRECT, TRANSITIVE or UNKNOWN_TRANSITIVITY" doc:"Whether the project asks for it itself, any of them, in either spelling." example:"[\"direct\"]"`
 }
 
-// PackageFilter selects versions of packages. Unknown members are refused.
+// PackageFilter selects versions of packages. Unknown members are rejected.
 type PackageFilter struct {
 	_                 struct{} `additionalProperties:"false"`
 	ExactNameMatch    bool     `json:"exactNameMatch,omitempty" doc:"Whether name is the whole name rather than a part of it in any case."`
@@ -24,7 +24,7 @@ type PackageFilter struct {
 	VersionUpperBound string   `json:"versionUpperBound,omitempty" doc:"Highest version, included; an operator in front is honoured." example:"<5.0.0"`
 }
 
-// ListDependenciesRequest asks for dependencies on the primary branches.
+// ListDependenciesRequest contains the parameters for listing dependencies of primary branches.
 type ListDependenciesRequest struct {
 	_                struct{}          `additionalProperties:"false"`
 	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`
@@ -51,11 +51,11 @@ type Dependency struct {
 	Transitivity string   `json:"transitivity" enum:"direct,transitive,unknown" doc:"Whether the project asked for it itself (an extension)." example:"direct"`
 	Licenses     []string `json:"licenses" doc:"Licences, as SPDX expressions where known (an extension)." example:"[\"MIT\"]"`
 	PURL         string   `json:"purl" doc:"Package URL; empty when none can be made (an extension)." example:"pkg:npm/lodash@4.17.20"`
-	Line         int64    `json:"-"` // of the lockfile; 0 when not known
-	Link         string   `json:"-"` // to that line at the repository's host; empty when its address is not known
+	Line         int64    `json:"-"` // in the lockfile; 0 if unknown
+	Link         string   `json:"-"` // to that line at the code host; empty if its address is unknown
 }
 
-// ListDependencyRepositoriesRequest asks for the projects that have dependencies.
+// ListDependencyRepositoriesRequest contains the parameters for listing projects with dependencies.
 type ListDependencyRepositoriesRequest struct {
 	_                struct{}          `additionalProperties:"false"`
 	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`
@@ -71,7 +71,7 @@ type ListDependencyRepositoriesResponse struct {
 	HasMore             bool                `json:"hasMore" doc:"Whether there are more."`
 }
 
-// RepositorySummary counts what the primary branch of a project depends on.
+// RepositorySummary counts the dependencies of a project's primary branch.
 type RepositorySummary struct {
 	ID                    int64  `json:"id" doc:"Id of the project." example:"17"`
 	Name                  string `json:"name" doc:"Name of the project." example:"acme/payments"`
@@ -79,7 +79,7 @@ type RepositorySummary struct {
 	HasDependencyPathScan bool   `json:"hasDependencyPathScan" doc:"Whether dependencies are listed with the path that led to them: they are not. An SBOM has the graph."`
 }
 
-// ListLockfilesRequest asks for the lockfiles of a project's primary branch.
+// ListLockfilesRequest contains the parameters for listing lockfiles of a project's primary branch.
 type ListLockfilesRequest struct {
 	_                struct{}          `additionalProperties:"false"`
 	DeploymentID     ID                `json:"deploymentId,omitempty" doc:"Same as in the path."`
@@ -96,7 +96,7 @@ type ListLockfilesResponse struct {
 	HasMore           bool              `json:"hasMore" doc:"Whether there are more."`
 }
 
-// LockfileSummary counts what a lockfile holds.
+// LockfileSummary counts the dependencies of a lockfile.
 type LockfileSummary struct {
 	LockfilePath    string `json:"lockfilePath" doc:"Path in the repository." example:"package-lock.json"`
 	NumDependencies int64  `json:"numDependencies" doc:"Dependencies in it that pass the filter." example:"132"`

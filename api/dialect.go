@@ -1,18 +1,18 @@
 package api
 
-// Headers of dialects: answers of the same request in other shapes.
+// Headers of dialects, which are alternative formats of the same response.
 const (
-	// DialectHeader names the dialect of a request, contract or hosted, in the
-	// place of that of its token; an answer's says in which it is.
+	// DialectHeader is the dialect of a request or response: contract or hosted. In a request it
+	// overrides the token's dialect.
 	DialectHeader = "Redoubt-Dialect"
-	// FindingsHeader says how many findings an answer holds and at which member,
-	// as count=100, at="sastFindings.findings".
+	// FindingsHeader is the number of findings in a response and the member that contains them, for
+	// example count=100, at="sastFindings.findings".
 	FindingsHeader = "Redoubt-Findings"
-	// LicensePolicyHeader is none where a request filters by a license policy:
-	// there is none, so it blocks no dependency.
+	// LicensePolicyHeader is "none" if a request filters by a license policy: there is no such
+	// policy, so no dependency is blocked.
 	LicensePolicyHeader = "Redoubt-License-Policy"
 )
 
-// ChangesCursorHeader is of lists and exports of findings: the cursor with which
-// Client.FindingChanges tells all that changed since. Tokens that are bound to projects get none.
+// ChangesCursorHeader is the cursor in lists and exports of findings from which
+// Client.FindingChanges continues. It is not sent for tokens that are restricted to projects.
 const ChangesCursorHeader = "Redoubt-Changes-Cursor"

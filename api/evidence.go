@@ -1,6 +1,7 @@
 package api
 
-// EvidenceResponse is what there is to judge a finding by, beside the finding.
+// EvidenceResponse contains the evidence for judging a finding: code, data flow, dependency path,
+// precedent and other refs.
 type EvidenceResponse struct {
 	Code       []CodeLine  `json:"code" doc:"The code, line by line; empty where none is kept. Of a secret it is never the secret."`
 	CodeAt     *CodePlace  `json:"code_at" doc:"Where the code was when a build sent it, if that is not where the finding is now; null where it is."`
@@ -17,7 +18,7 @@ type CodeLine struct {
 	Hit    bool   `json:"hit" doc:"Whether it is one of the finding's own."`
 }
 
-// CodePlace is where code was.
+// CodePlace is the location of code in a commit.
 type CodePlace struct {
 	_      struct{} `nullable:"true"`
 	Path   string   `json:"path" doc:"Its file." example:"src/app.py"`
@@ -25,7 +26,7 @@ type CodePlace struct {
 	Commit string   `json:"commit" doc:"The commit; empty where none was told."`
 }
 
-// FlowStep is a place that data passes.
+// FlowStep is one step of a data flow.
 type FlowStep struct {
 	Path    string `json:"path" doc:"Its file." example:"src/app.py"`
 	Line    int    `json:"line" doc:"Its line, from 1; 0 is not known." example:"7"`
@@ -33,7 +34,7 @@ type FlowStep struct {
 	Content string `json:"content" doc:"What stands there; empty where the scanner told nothing." example:"request.args[\"q\"]"`
 }
 
-// Precedent counts findings of a rule, each once whatever its refs.
+// Precedent counts the findings of a rule, each once for all its refs.
 type Precedent struct {
 	Total         int `json:"total" doc:"All of them." example:"12"`
 	Ignored       int `json:"ignored" doc:"Those that are ignored." example:"3"`

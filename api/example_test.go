@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// server answers as a Redoubt would, with what the examples ask for.
+// server returns a fake server for the examples.
 func server() *httptest.Server {
 	mux := http.NewServeMux()
 	says := func(pattern, body string) {
@@ -33,8 +33,7 @@ func server() *httptest.Server {
 	return httptest.NewServer(mux)
 }
 
-// A token belongs to one deployment, whose slug all other calls take. Iterators
-// go on to the last page by themselves.
+// A token belongs to one deployment; all other calls need its slug. Iterators read all pages.
 func Example() {
 	s := server()
 	defer s.Close()
@@ -58,7 +57,7 @@ func Example() {
 	// 5 sql-injection at src/db.py:3
 }
 
-// With a key a call whose answer was lost is sent again, and counts once.
+// With a key, a call whose response was lost can be repeated and is done once.
 func ExampleWithKey() {
 	s := server()
 	defer s.Close()
@@ -71,8 +70,8 @@ func ExampleWithKey() {
 	// Output: 1 <nil>
 }
 
-// A refusal is a *Problem, with a code to act on and words for people. One that
-// says when to come back (429, 503) was tried again before.
+// An error response is a *Problem, with a code for programs and a text for people. Responses with a
+// retry delay (429, 503) have been retried before.
 func ExampleProblem() {
 	s := server()
 	defer s.Close()

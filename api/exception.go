@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Exception says that findings are accepted until a day: what a rule or a vulnerability finds in
-// some projects and paths, some findings of one project, or what a VEX document says.
+// Exception accepts findings until a date. It covers a rule or a vulnerability in some projects and
+// paths, selected findings of one project, or the statements of a VEX document.
 type Exception struct {
 	ID        int64        `json:"id" doc:"Id of the exception." example:"7"`
 	State     string       `json:"state" enum:"requested,active,refused,withdrawn,ended" doc:"requested waits for a decision and changes nothing; active ignores what it covers; ended expired, was removed, or had nothing left to ask for."`
@@ -31,7 +31,7 @@ type Exception struct {
 	Answer       string `json:"answer,omitempty" doc:"What they said; absent when nothing." example:"Until the upgrade."`
 }
 
-// ExceptionsQuery are the parameters of the list of exceptions.
+// ExceptionsQuery contains the parameters for listing exceptions.
 type ExceptionsQuery struct {
 	State  string `query:"state" enum:"requested,active,refused,withdrawn,ended" doc:"Only those of this state."`
 	Kind   string `query:"kind" enum:"target,findings,document" doc:"Only those of this kind."`
@@ -46,8 +46,8 @@ type ListExceptionsResponse struct {
 	Cursor     string      `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
 }
 
-// CreateExceptionRequest is a new exception. Unknown members are refused: a
-// misspelt one must not widen what it covers.
+// CreateExceptionRequest creates an exception. Unknown members are rejected, so that a misspelled
+// one does not widen the exception.
 type CreateExceptionRequest struct {
 	_            struct{} `additionalProperties:"false"`
 	Target       string   `json:"target" minLength:"1" maxLength:"512" doc:"A rule, by its name, or a vulnerability, by any of its ids." example:"CVE-2021-23337"`
@@ -61,14 +61,14 @@ type CreateExceptionRequest struct {
 	Selection    string   `json:"selection,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"the selection of a dry run" doc:"The selection of a dry run of the same request: where other findings would change, or something was decided about them since, it is a conflict and no exception is made."`
 }
 
-// ExceptionQuery are the parameters of one exception.
+// ExceptionQuery contains the parameters for reading one exception.
 type ExceptionQuery struct {
 	Ending bool   `query:"ending" doc:"Tell what would change if the exception were deleted now."`
 	Cursor string `query:"cursor" doc:"Of a document: cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Of a document: statements in one answer; 0 takes the default."`
 }
 
-// ExceptionResponse is an exception alone.
+// ExceptionResponse contains one exception.
 type ExceptionResponse struct {
 	Exception Exception        `json:"exception" doc:"The exception."`
 	Ending    *ExceptionEffect `json:"ending,omitempty" doc:"What would change if it were deleted now; only where that was asked for."`
@@ -77,19 +77,19 @@ type ExceptionResponse struct {
 	Cursor     string         `json:"cursor,omitempty" doc:"Pass it to get the next page of statements; absent on the last one."`
 }
 
-// ExceptionEffect is what an exception, or its end, would change.
+// ExceptionEffect counts the findings that an exception, or its end, would change.
 type ExceptionEffect struct {
 	Changed       int64   `json:"changed" doc:"Findings whose triage would change, each once whatever its refs." example:"2"`
 	Selection     string  `json:"selection" doc:"Names these findings and what was decided about them: sent with the request itself, it does this or nothing."`
 	FirstFindings []int64 `json:"first_findings" doc:"Ids of the first ten of them, ascending, each on the ref that had it first." example:"[17,18]"`
 }
 
-// DeleteExceptionQuery are the parameters of the end of an exception.
+// DeleteExceptionQuery contains the parameters for deleting an exception.
 type DeleteExceptionQuery struct {
 	Selection string `query:"selection" pattern:"^([0-9a-f]{64})?$" doc:"The selection that getException told with ending: where other findings would change by now, or something was decided about them since, it is a conflict and nothing is deleted."`
 }
 
-// ExceptionChangeResponse is an exception that was made, decided about or deleted.
+// ExceptionChangeResponse contains an exception that was created, decided or deleted.
 type ExceptionChangeResponse struct {
 	Exception Exception `json:"exception" doc:"The exception, as it is or was."`
 	Changed   int64     `json:"changed" doc:"Findings whose triage changed with it, each once whatever its refs." example:"2"`
@@ -101,20 +101,20 @@ type ExceptionChangeResponse struct {
 	Waits   bool  `json:"waits,omitempty" doc:"Whether other statements of the document are still to be decided."`
 }
 
-// ImportDocumentsQuery are the parameters of an upload of VEX documents.
+// ImportDocumentsQuery contains the parameters for uploading VEX documents.
 type ImportDocumentsQuery struct {
 	Projects []string `query:"projects,explode" doc:"Globs of project names, of which one must fit; none is every project."`
 	Filename string   `query:"filename" maxLength:"1024" doc:"Name of a raw body."`
 }
 
-// ImportDocumentsResponse says what became of uploaded VEX documents.
+// ImportDocumentsResponse contains the results of an upload of VEX documents.
 type ImportDocumentsResponse struct {
 	Documents []ImportVEX   `json:"documents" doc:"The documents, in the order of the files."`
 	Refused   []RefusedItem `json:"refused" doc:"Statements that were not understood, the first of each document."`
 	MoreCount int           `json:"refused_more" doc:"Further statements that were not understood."`
 }
 
-// RequestExceptionRequest asks for an exception.
+// RequestExceptionRequest requests an exception.
 type RequestExceptionRequest struct {
 	_            struct{} `additionalProperties:"false"`
 	IssueIDs     []Int    `json:"issue_ids" minItems:"1" maxItems:"100" doc:"Ids of findings of one project that are open." example:"[1234]"`
@@ -123,7 +123,7 @@ type RequestExceptionRequest struct {
 	Until        string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$" patternDescription:"a day, as 2027-01-31" doc:"Last day that is wished, in UTC, as 2027-01-31. Absent: no end is." example:"2027-01-31"`
 }
 
-// ApproveExceptionRequest approves a request.
+// ApproveExceptionRequest approves a requested exception.
 type ApproveExceptionRequest struct {
 	_       struct{} `additionalProperties:"false"`
 	Until   string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$" patternDescription:"a day, as 2027-01-31" doc:"Last day of it, in UTC, as 2027-01-31; without it and forever, the day that is wished." example:"2027-01-31"`
@@ -133,7 +133,7 @@ type ApproveExceptionRequest struct {
 	Statements []string `json:"statements,omitempty" maxItems:"500" doc:"Of a document, which has no until, and for which forever and answer are not used: ids of the statements to approve; the whole document when absent or empty."`
 }
 
-// RefuseExceptionRequest refuses a request.
+// RefuseExceptionRequest refuses a requested exception.
 type RefuseExceptionRequest struct {
 	_          struct{} `additionalProperties:"false"`
 	Answer     string   `json:"answer,omitempty" maxLength:"3000" doc:"Why, for the person who asked; needed but for a document." example:"Upgrade: 4.17.21 fixes it."`
@@ -154,7 +154,7 @@ func (c *Client) ImportDocuments(
 	}, options...)
 }
 
-// RequestException asks for an exception for findings.
+// RequestException requests an exception for findings.
 func (c *Client) RequestException(
 	ctx context.Context, deployment string, r RequestExceptionRequest, options ...Option,
 ) (*ExceptionChangeResponse, error) {
@@ -165,21 +165,21 @@ func (c *Client) RequestException(
 	}, options...)
 }
 
-// ApproveException makes a requested exception active until a day.
+// ApproveException approves a requested exception.
 func (c *Client) ApproveException(
 	ctx context.Context, deployment string, id int64, r ApproveExceptionRequest, options ...Option,
 ) (*ExceptionChangeResponse, error) {
 	return c.decideException(ctx, deployment, id, "approve", r, options...)
 }
 
-// RefuseException ends a request with the reason.
+// RefuseException refuses a requested exception and records the reason.
 func (c *Client) RefuseException(
 	ctx context.Context, deployment string, id int64, r RefuseExceptionRequest, options ...Option,
 ) (*ExceptionChangeResponse, error) {
 	return c.decideException(ctx, deployment, id, "refuse", r, options...)
 }
 
-// WithdrawException ends a request of the token's maker.
+// WithdrawException withdraws a request of the user that created the token.
 func (c *Client) WithdrawException(
 	ctx context.Context, deployment string, id int64, options ...Option,
 ) (*ExceptionChangeResponse, error) {

@@ -6,14 +6,14 @@ import (
 	"net/http"
 )
 
-// ExportFindingsQuery selects findings to export, and says as what.
+// ExportFindingsQuery selects the findings and the format of an export.
 type ExportFindingsQuery struct {
 	FindingsSelection
 	Format string `query:"format" enum:"csv,jsonl,sarif,xlsx" default:"csv" doc:"Table (csv, xlsx), a finding of the listing a line (jsonl), or a log of results (sarif)."`
 }
 
-// FindingsSelection selects findings of several issue types: the filters of the
-// listing, of bulk triage and of secrets.
+// FindingsSelection selects findings of several issue types. It has the filters of listing
+// findings, of bulk triage and of secrets.
 type FindingsSelection struct {
 	IssueType          []string       `query:"issue_type,explode" enum:"sast,sca,secrets" doc:"Code (sast), supply chain (sca), secrets. Default: all. A filter that only one of them has needs it alone."`
 	Since              float64        `query:"since" doc:"Epoch seconds; only findings relevant since then or later. Default: all."`
@@ -44,8 +44,8 @@ type FindingsSelection struct {
 	FurtherFilters
 }
 
-// ExportFindings hands over all findings that the query selects, as they come:
-// close what it returns. One that ends with an error is not whole.
+// ExportFindings returns a stream of all selected findings. The caller must close it. If reading
+// fails, the export is incomplete.
 func (c *Client) ExportFindings(ctx context.Context, deployment string, q ExportFindingsQuery) (io.ReadCloser, error) {
 	var body io.ReadCloser
 	err := c.send(ctx, call{method: http.MethodGet, path: path(deployment, "findings", "export"), query: values(q)},

@@ -1,8 +1,8 @@
 package api
 
-// FindingsQuery are the 21 parameters of listing findings, our assignees and due
-// dates, and what bulk triage filters by beside.
-// Lists may be sent as repos=a&repos=b, repos=a,b, repos[]=a or repos[0]=a.
+// FindingsQuery contains the parameters for listing findings. These are the 21 of the contract,
+// assignees and due dates, and the further filters of bulk triage. Lists may be sent as
+// repos=a&repos=b, repos=a,b, repos[]=a or repos[0]=a.
 type FindingsQuery struct {
 	IssueType          string         `query:"issue_type" enum:"sast,sca" default:"sast" doc:"Code (sast) or supply-chain (sca) findings."`
 	Since              float64        `query:"since" doc:"Epoch seconds; only findings relevant since then or later. Default: all."`
@@ -33,8 +33,8 @@ type FindingsQuery struct {
 	FurtherFilters
 }
 
-// FurtherFilters are filters that the contract gives bulk triage alone, and two that
-// groups of counts need.
+// FurtherFilters are filters that the contract defines for bulk triage only, and two that groups of
+// counts need.
 type FurtherFilters struct {
 	ProjectTags          []string       `query:"project_tags,explode" doc:"Only projects with one of these tags, in any case (an extension)."`
 	RepositoryVisibility []string       `query:"repository_visibility,explode" enum:"public,private,unknown" doc:"Only repositories that these can see (an extension)."`
@@ -47,7 +47,7 @@ type FurtherFilters struct {
 	SeverityUnrated      Optional[bool] `query:"severity_unrated" doc:"true: only vulnerabilities whose severity nobody told; false: all others. Supply chain only (an extension)."`
 }
 
-// Selection is the query as one of several issue types, without its page.
+// Selection converts the query to a selection, without its page.
 func (q FindingsQuery) Selection() FindingsSelection {
 	return FindingsSelection{
 		IssueType: []string{q.IssueType}, Since: q.Since, Dedup: q.Dedup, Repos: q.Repos, RepositoryIDs: q.RepositoryIDs,
@@ -61,24 +61,24 @@ func (q FindingsQuery) Selection() FindingsSelection {
 	}
 }
 
-// ListFindingsResponse is one page of findings, newest first. Both members are
-// always there; the type not asked for is empty.
+// ListFindingsResponse is one page of findings, newest first. Both members are always present; the
+// one of the other issue type is empty.
 type ListFindingsResponse struct {
 	SASTFindings CodeFindings        `json:"sastFindings" doc:"Code findings."`
 	SCAFindings  SupplyChainFindings `json:"scaFindings" doc:"Supply-chain findings."`
 }
 
-// CodeFindings holds code findings.
+// CodeFindings contains code findings.
 type CodeFindings struct {
 	Findings []CodeFinding `json:"findings" doc:"Findings, by relevant_since and id, descending, if no other order was asked for."`
 }
 
-// SupplyChainFindings holds supply-chain findings.
+// SupplyChainFindings contains supply-chain findings.
 type SupplyChainFindings struct {
 	Findings []SupplyChainFinding `json:"findings" doc:"Findings, by relevant_since and id, descending, if no other order was asked for."`
 }
 
-// FindingCore is what code and supply-chain findings have in common.
+// FindingCore contains the members that code and supply-chain findings share.
 type FindingCore struct {
 	ID              int64           `json:"id" doc:"Id of the finding." example:"1234"`
 	CreatedAt       Time            `json:"created_at" doc:"When it was first seen on its ref." example:"2024-05-28T06:38:54.962941Z"`
@@ -134,7 +134,7 @@ type SupplyChainFinding struct {
 	VulnerabilityIdentifier *string             `json:"vulnerability_identifier" doc:"CVE or other identifier." example:"CVE-2021-44228"`
 }
 
-// Finding is a finding of any type: members of other types are absent.
+// Finding is a finding of any issue type. Members of other types are absent.
 type Finding struct {
 	FindingCore
 	ClickToFixPRs      []ClickToFixPR      `json:"click_to_fix_prs,omitempty" doc:"Code only: change requests that fix it."`
@@ -157,15 +157,15 @@ type Finding struct {
 	Historical      *bool   `json:"historical,omitempty" doc:"Secrets only: found in history, not in the tree."`
 }
 
-// FindingResponse is one finding.
+// FindingResponse contains one finding.
 type FindingResponse struct {
 	Finding Finding `json:"finding" doc:"The finding as it is now."`
-	ETag    string  `json:"-"` // of its annotations, from the header
+	ETag    string  `json:"-"` // of its annotations, from the response header
 }
 
 func (r *FindingResponse) setTag(tag string) { r.ETag = tag }
 
-// Repository names a project in its findings.
+// Repository identifies the project of a finding.
 type Repository struct {
 	Name string `json:"name" doc:"Name of the project." example:"acme/payments"`
 	URL  string `json:"url" doc:"Address of the repository; empty when not known." example:"https://github.com/acme/payments"`
@@ -180,7 +180,7 @@ type Location struct {
 	EndColumn int64  `json:"endColumn" doc:"Column behind the last one." example:"20"`
 }
 
-// RuleSummary is what a finding tells of its rule.
+// RuleSummary describes the rule of a finding.
 type RuleSummary struct {
 	Category             string   `json:"category" doc:"Category; empty when not told." example:"security"`
 	Confidence           string   `json:"confidence" enum:"low,medium,high" doc:"How sure the rule is."`
@@ -192,7 +192,7 @@ type RuleSummary struct {
 	VulnerabilityClasses []string `json:"vulnerabilityClasses" doc:"Classes of vulnerability." example:"[\"Code Injection\"]"`
 }
 
-// SourcingPolicy is the policy that a finding's rule came from.
+// SourcingPolicy is the policy that sets the mode of a finding.
 type SourcingPolicy struct {
 	ID   int64  `json:"id" doc:"Id of the policy." example:"3"`
 	Name string `json:"name" doc:"Name of the policy." example:"Code"`
@@ -221,7 +221,7 @@ type FoundDependency struct {
 	Version         string  `json:"version" doc:"Version found." example:"4.17.20"`
 }
 
-// Usage is where code uses a vulnerable package.
+// Usage is a place where code uses a vulnerable package.
 type Usage struct {
 	_              struct{}        `nullable:"true"`
 	ExternalTicket *ExternalTicket `json:"external_ticket" doc:"Ticket about this use, which is that about the finding, or null."`

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// FindingComment is what somebody wrote about a finding.
+// FindingComment is a comment on a finding.
 type FindingComment struct {
 	ID          int64    `json:"id" doc:"Id of the comment." example:"12"`
 	Text        string   `json:"text,omitempty" doc:"What was written, as plain text; absent once it was withdrawn." example:"@ben is this reachable from the shop?"`
@@ -17,7 +17,7 @@ type FindingComment struct {
 	WithdrawnBy string   `json:"withdrawn_by,omitempty" doc:"Who withdrew it; absent where nobody did." example:"user:ana"`
 }
 
-// FindingCommentsQuery are the parameters of the list of comments.
+// FindingCommentsQuery contains the parameters for listing comments.
 type FindingCommentsQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Comments in one answer; 0 takes the default."`
@@ -29,12 +29,12 @@ type ListFindingCommentsResponse struct {
 	Cursor   string           `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
 }
 
-// FindingCommentResponse is a comment alone.
+// FindingCommentResponse contains one comment.
 type FindingCommentResponse struct {
 	Comment FindingComment `json:"comment" doc:"The comment as it is now."`
 }
 
-// AddFindingCommentRequest comments on a finding.
+// AddFindingCommentRequest adds a comment to a finding.
 type AddFindingCommentRequest struct {
 	_    struct{} `additionalProperties:"false"`
 	Text string   `json:"text" minLength:"1" maxLength:"3000" doc:"What to write, as plain text. A user whom it names, as @ben, is told." example:"@ben is this reachable from the shop?"`
@@ -44,7 +44,7 @@ func findingComments(deployment string, finding int64, more ...string) string {
 	return path(append([]string{deployment, "findings", strconv.FormatInt(finding, 10), "comments"}, more...)...)
 }
 
-// ListFindingComments answers a page of the comments on a finding.
+// ListFindingComments returns a page of the comments on a finding.
 func (c *Client) ListFindingComments(
 	ctx context.Context, deployment string, finding int64, q FindingCommentsQuery,
 ) (*ListFindingCommentsResponse, error) {
@@ -55,7 +55,7 @@ func (c *Client) ListFindingComments(
 	})
 }
 
-// AddFindingComment comments on a finding.
+// AddFindingComment adds a comment to a finding.
 func (c *Client) AddFindingComment(
 	ctx context.Context, deployment string, finding int64, r AddFindingCommentRequest, options ...Option,
 ) (*FindingCommentResponse, error) {
@@ -66,7 +66,7 @@ func (c *Client) AddFindingComment(
 	}, options...)
 }
 
-// WithdrawFindingComment takes a comment back.
+// WithdrawFindingComment withdraws a comment.
 func (c *Client) WithdrawFindingComment(
 	ctx context.Context, deployment string, finding, comment int64, options ...Option,
 ) (*FindingCommentResponse, error) {

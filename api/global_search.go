@@ -5,13 +5,13 @@ import (
 	"net/http"
 )
 
-// SearchQuery is what somebody looks for.
+// SearchQuery contains the parameters of a search.
 type SearchQuery struct {
 	Q     string `query:"q" required:"true" minLength:"1" maxLength:"200" doc:"What to look for: the number of a finding (#123), the id of a vulnerability, or words that are in a name, in any case; 16 words at most." example:"log4j"`
 	Limit int64  `query:"limit" minimum:"1" maximum:"20" default:"5" doc:"Hits of each kind at most."`
 }
 
-// SearchHit is one thing that was found.
+// SearchHit is one result of a search.
 type SearchHit struct {
 	Kind      string `json:"kind" enum:"finding,vulnerability,project,package,rule,saved_view" doc:"What it is."`
 	ID        int64  `json:"id,omitempty" doc:"Id of a finding, a project or a saved view; absent of others, which their names tell." example:"12"`
@@ -21,12 +21,12 @@ type SearchHit struct {
 	Open      int64  `json:"open" doc:"Findings of it that are open, each counted once; 0 of a saved view." example:"7"`
 }
 
-// SearchResponse has what was found.
+// SearchResponse contains the results of a search.
 type SearchResponse struct {
 	Hits []SearchHit `json:"hits" doc:"The best first: by number or id, by the whole name, by its beginning, by the beginnings of words of it, by any part of it."`
 }
 
-// Search finds what a deployment has by its name or its number.
+// Search searches a deployment by name, number or id.
 func (c *Client) Search(ctx context.Context, deployment string, q SearchQuery) (*SearchResponse, error) {
 	return answer[SearchResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "search"), query: values(q)})
 }

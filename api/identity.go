@@ -5,14 +5,14 @@ import (
 	"net/http"
 )
 
-// Identity is who a token is, as clients of the hosted service read it.
+// Identity describes a token in the format of the hosted service.
 type Identity struct {
 	Identity     string `json:"identity" doc:"The token, its deployment, its user and, in brackets, what it may do: webapi, ci, read_only." example:"id=rdt_1a2b deployment_id=1 user_id=7 created_at=2024-05-28T06:38:54Z roles=(webapi)"`
 	DeploymentID int64  `json:"deploymentId" doc:"Id of the deployment." example:"1"`
 	UserID       int64  `json:"userId" doc:"Id of the user who made it; 0 where none did." example:"7"`
 }
 
-// AuthorizationServer is the document by which OAuth clients find their way (RFC 8414).
+// AuthorizationServer is the OAuth 2.0 authorization server metadata (RFC 8414).
 type AuthorizationServer struct {
 	Issuer                string `json:"issuer" format:"uri" doc:"Address of this server, as the client came to it." example:"https://redoubt.example.com"`
 	AuthorizationEndpoint string `json:"authorization_endpoint" format:"uri" doc:"Page on which people let a client in."`
@@ -33,7 +33,8 @@ type AuthorizationServer struct {
 	TellsIssuer           bool     `json:"authorization_response_iss_parameter_supported" doc:"Whether codes come with the issuer (RFC 9207)." example:"true"`
 }
 
-// GetIdentity answers who the token is, as clients of the hosted service ask; Me says more.
+// GetIdentity returns the identity of the token in the format of the hosted service. Me returns
+// more details.
 func (c *Client) GetIdentity(ctx context.Context) (*Identity, error) {
 	return answer[Identity](ctx, c, call{
 		method: http.MethodGet,
@@ -43,7 +44,7 @@ func (c *Client) GetIdentity(ctx context.Context) (*Identity, error) {
 	})
 }
 
-// GetAuthorizationServer answers where OAuth clients find what they need. It needs no token.
+// GetAuthorizationServer returns the OAuth metadata of the server. It needs no token.
 func (c *Client) GetAuthorizationServer(ctx context.Context) (*AuthorizationServer, error) {
 	return answer[AuthorizationServer](ctx, c, call{
 		method: http.MethodGet,

@@ -1,7 +1,7 @@
 package api
 
-// ImportQuery says what a report is of. The same names serve as fields of a
-// multipart form, before its files.
+// ImportQuery describes an uploaded report. The same names may be sent as fields of a multipart
+// form, before its files.
 type ImportQuery struct {
 	Project  string `query:"project" maxLength:"512" doc:"Project, made if need be, as acme/payments. Needed here or as a field."`
 	Ref      string `query:"ref" maxLength:"512" doc:"Branch or other ref, full or short; HEAD when absent."`
@@ -18,7 +18,7 @@ type ImportQuery struct {
 	Filename string `query:"filename" maxLength:"1024" doc:"Name of a raw body: its path in the repository, for lockfiles."`
 }
 
-// ImportResponse says what an upload did.
+// ImportResponse contains the results of an upload.
 type ImportResponse struct {
 	Imports []Import     `json:"imports" doc:"One for each source in the files."`
 	Files   int          `json:"files" doc:"Files that were read." example:"137"`
@@ -33,19 +33,19 @@ type UnreadFile struct {
 	Reason string `json:"reason" doc:"Why, for people."`
 }
 
-// ImportGate is what the policies say of the findings of an upload, as they say
-// it to scanners that report by themselves: block is for what the primary branch
-// did not have before, that nobody ignores.
+// ImportGate is the result of the policies for the findings of an upload. A finding blocks only if
+// it is new against the primary branch and not ignored. Scanners that report directly get the same
+// result.
 type ImportGate struct {
 	Blocked  bool         `json:"blocked" doc:"Whether a finding of a blocking rule is new, so that the build should fail."`
 	Reason   string       `json:"reason" doc:"Why, for people; empty when nothing blocks." example:""`
 	Blocking []ImportItem `json:"blocking" doc:"The findings that block, each source's worst first."`
 	Noted    []ImportItem `json:"noted" doc:"The findings that conditions of policies hold for which fail no build: those in mode comment are to be shown, those in mode monitor are only recorded."`
-	// BlockingScans may be missing in what is told of older scans.
+	// BlockingScans may be absent from stored responses of older versions.
 	BlockingScans []string `json:"blocking_scans" doc:"Scans with findings that block. The page /orgs/{deployment}/scans/{scan}/blocking says of each why, what to do, and whether a re-run would pass."`
 }
 
-// Import says what the reports of one source did.
+// Import contains the results for the reports of one source.
 type Import struct {
 	Project   string `json:"project" doc:"Project that has it now." example:"acme/payments"`
 	ProjectID int64  `json:"project_id" doc:"Id of the project." example:"17"`
@@ -70,7 +70,7 @@ type Import struct {
 	Items   []ImportItem  `json:"items" doc:"Every finding that changed."`
 	Advised []ImportItem  `json:"advisory_items" doc:"Every finding of the advisories that changed with the inventory."`
 	Refused []RefusedItem `json:"refused" doc:"The first 100 items that could not be taken, and why."`
-	// RefusedCount is 0 of servers that list every item.
+	// RefusedCount is 0 if the server lists every item.
 	RefusedCount int             `json:"refused_count" doc:"How many items could not be taken, listed or not."`
 	Counts       FindingsCounts  `json:"findings_counts" doc:"Findings that the report holds."`
 	Changes      InventoryChange `json:"dependencies" doc:"What happened to the inventory."`
@@ -87,7 +87,7 @@ type ImportVEX struct {
 	Triaged    int    `json:"triaged" doc:"Findings, through all refs, whose triage changed." example:"4"`
 }
 
-// ImportItem is one finding that an upload changed.
+// ImportItem is a finding that an upload changed.
 type ImportItem struct {
 	FindingID int64  `json:"finding_id" doc:"Id of the finding." example:"1234"`
 	Rule      string `json:"rule" doc:"Its rule."`
@@ -100,13 +100,13 @@ type ImportItem struct {
 	Text      string `json:"text,omitempty" doc:"In a gate: the dependency, its fix and the condition, for people."`
 }
 
-// RefusedItem is one item of a report that could not be taken.
+// RefusedItem is an item of a report that was rejected.
 type RefusedItem struct {
 	Item   string `json:"item" doc:"Where in the report." example:"results[17]"`
 	Reason string `json:"reason" doc:"Why."`
 }
 
-// InventoryChange says what an upload did to the inventory.
+// InventoryChange counts the changes of an upload to the inventory.
 type InventoryChange struct {
 	Lockfiles        int      `json:"lockfiles" doc:"Lockfiles that the report states."`
 	Added            int      `json:"added" doc:"Dependencies that came."`

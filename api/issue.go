@@ -1,7 +1,8 @@
 package api
 
-// SearchIssuesRequest asks for findings as assistants of the hosted service do.
-// Unknown members are refused: a misspelt filter must not widen the selection.
+// SearchIssuesRequest contains the parameters for listing findings in the format of the hosted
+// service's assistants. Unknown members are rejected, so that a misspelled filter does not widen
+// the selection.
 type SearchIssuesRequest struct {
 	_            struct{}    `additionalProperties:"false"`
 	DeploymentID ID          `json:"deploymentId,omitempty" doc:"Same as in the path."`
@@ -10,7 +11,7 @@ type SearchIssuesRequest struct {
 	Limit        int64       `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"Most findings to answer."`
 }
 
-// IssueFilter selects findings; members are and-ed, values of one or-ed.
+// IssueFilter selects findings that match all members. The values of one member are alternatives.
 type IssueFilter struct {
 	_               struct{} `additionalProperties:"false"`
 	Status          []string `json:"status,omitempty" enum:"ISSUE_TAB_OPEN,ISSUE_TAB_CLOSED,ISSUE_TAB_IGNORED,ISSUE_TAB_REVIEWING,ISSUE_TAB_FIXING" doc:"Statuses, as the tabs of the hosted service's pages; CLOSED is fixed."`
@@ -22,19 +23,19 @@ type IssueFilter struct {
 	OnPrimaryBranch bool     `json:"on_primary_branch,omitempty" doc:"Only what is on the primary branch of its project."`
 }
 
-// SearchIssuesResponse holds findings, newest first.
+// SearchIssuesResponse contains findings, newest first.
 type SearchIssuesResponse struct {
 	Issues  []IssueEntry `json:"issues" doc:"Findings by the time since which they are relevant, and id, descending."`
 	Total   int64        `json:"total" doc:"How many findings the filter selects (an extension)." example:"250"`
 	HasMore bool         `json:"hasMore" doc:"Whether limit left out some of them (an extension)."`
 }
 
-// IssueEntry holds one finding.
+// IssueEntry contains one finding.
 type IssueEntry struct {
 	Issue Issue `json:"issue" doc:"The finding."`
 }
 
-// Issue is a finding as assistants of the hosted service read it.
+// Issue is a finding in the format of the hosted service's assistants.
 type Issue struct {
 	ID             int64           `json:"id" doc:"Id of the finding." example:"1234"`
 	IssueType      string          `json:"issueType" enum:"ISSUE_TYPE_SAST,ISSUE_TYPE_SCA" doc:"Code or supply chain." example:"ISSUE_TYPE_SAST"`
@@ -61,19 +62,19 @@ type Issue struct {
 	ExternalTicket *ExternalTicket `json:"externalTicket,omitempty" doc:"Ticket about it; absent when there is none."`
 }
 
-// IssueRepository names a project in its findings.
+// IssueRepository identifies the project of a finding.
 type IssueRepository struct {
 	ID         int64        `json:"id" doc:"Id of the project." example:"17"`
 	Name       string       `json:"name" doc:"Name of the project." example:"acme/payments"`
 	PrimaryRef IssuePrimary `json:"primaryRef" doc:"Its primary branch."`
 }
 
-// IssuePrimary names the primary branch of a project.
+// IssuePrimary identifies the primary branch of a project.
 type IssuePrimary struct {
 	Ref string `json:"ref" doc:"The branch, in full." example:"refs/heads/main"`
 }
 
-// IssueScan names a scan.
+// IssueScan identifies a scan.
 type IssueScan struct {
 	ID int64 `json:"id" doc:"Id of the scan." example:"42"`
 }

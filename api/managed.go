@@ -11,12 +11,12 @@ func pathOf(deployment, noun string, id int64, more ...string) string {
 	return path(append([]string{deployment, noun, strconv.FormatInt(id, 10)}, more...)...)
 }
 
-// ListConnections answers all connections to code hosts.
+// ListConnections returns all connections to code hosts.
 func (c *Client) ListConnections(ctx context.Context, deployment string) (*ListConnectionsResponse, error) {
 	return answer[ListConnectionsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "connections")})
 }
 
-// CreateConnection connects a code host, once it has answered.
+// CreateConnection connects a code host after its response was verified.
 func (c *Client) CreateConnection(
 	ctx context.Context, deployment string, r CreateConnectionRequest, options ...Option,
 ) (*ConnectionResponse, error) {
@@ -27,7 +27,7 @@ func (c *Client) CreateConnection(
 	}, options...)
 }
 
-// GetConnection answers one connection.
+// GetConnection returns one connection.
 func (c *Client) GetConnection(ctx context.Context, deployment string, id int64) (*ConnectionResponse, error) {
 	return answer[ConnectionResponse](ctx, c, call{method: http.MethodGet, path: pathOf(deployment, "connections", id)})
 }
@@ -43,7 +43,7 @@ func (c *Client) UpdateConnection(
 	}, options...)
 }
 
-// DeleteConnection forgets a connection; its projects stay.
+// DeleteConnection deletes a connection. Its projects remain.
 func (c *Client) DeleteConnection(
 	ctx context.Context, deployment string, id int64, options ...Option,
 ) (*ConnectionResponse, error) {
@@ -53,7 +53,8 @@ func (c *Client) DeleteConnection(
 	}, options...)
 }
 
-// TestConnection asks the host now; what went wrong is the answer's problem.
+// TestConnection tests the connection to the host. A failure is reported in the connection's
+// problem.
 func (c *Client) TestConnection(
 	ctx context.Context, deployment string, id int64, options ...Option,
 ) (*ConnectionResponse, error) {
@@ -63,7 +64,7 @@ func (c *Client) TestConnection(
 	}, options...)
 }
 
-// MakeWebhooks has the host tell the server of all repositories that are projects.
+// MakeWebhooks creates webhooks at the host for all repositories that are projects.
 func (c *Client) MakeWebhooks(
 	ctx context.Context, deployment string, id int64, options ...Option,
 ) (*MakeWebhooksResponse, error) {
@@ -73,7 +74,7 @@ func (c *Client) MakeWebhooks(
 	}, options...)
 }
 
-// ListRepositories answers a page of what a connection sees.
+// ListRepositories returns a page of the repositories of a connection.
 func (c *Client) ListRepositories(
 	ctx context.Context, deployment string, id int64, q RepositoriesQuery,
 ) (*ListRepositoriesResponse, error) {
@@ -84,7 +85,7 @@ func (c *Client) ListRepositories(
 	})
 }
 
-// Repositories yields all that a connection sees, by name.
+// Repositories yields all repositories of a connection, by name.
 func (c *Client) Repositories(
 	ctx context.Context, deployment string, id int64, q RepositoriesQuery,
 ) iter.Seq2[HostRepository, error] {
@@ -94,7 +95,7 @@ func (c *Client) Repositories(
 		func(a *ListRepositoriesResponse) ([]HostRepository, string) { return a.Repositories, a.Cursor })
 }
 
-// FollowRepositories makes projects of repositories.
+// FollowRepositories creates projects for repositories.
 func (c *Client) FollowRepositories(
 	ctx context.Context, deployment string, id int64, r ChooseRepositoriesRequest, options ...Option,
 ) (*FollowRepositoriesResponse, error) {
@@ -105,7 +106,7 @@ func (c *Client) FollowRepositories(
 	}, options...)
 }
 
-// UnfollowRepositories parts repositories from their projects, which stay.
+// UnfollowRepositories detaches repositories from their projects. The projects remain.
 func (c *Client) UnfollowRepositories(
 	ctx context.Context, deployment string, id int64, r ChooseRepositoriesRequest, options ...Option,
 ) (*UnfollowRepositoriesResponse, error) {
@@ -116,7 +117,7 @@ func (c *Client) UnfollowRepositories(
 	}, options...)
 }
 
-// ListDeliveries answers a page of the webhooks that a connection heard.
+// ListDeliveries returns a page of the webhooks that a connection received.
 func (c *Client) ListDeliveries(
 	ctx context.Context, deployment string, id int64, q DeliveriesQuery,
 ) (*ListDeliveriesResponse, error) {
@@ -127,30 +128,30 @@ func (c *Client) ListDeliveries(
 	})
 }
 
-// ListRuns answers a page of managed runs, the newest first.
+// ListRuns returns a page of managed runs, newest first.
 func (c *Client) ListRuns(ctx context.Context, deployment string, q RunsQuery) (*ListRunsResponse, error) {
 	return answer[ListRunsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "runs"), query: values(q)})
 }
 
-// Runs yields all managed runs, the newest first.
+// Runs yields all managed runs, newest first.
 func (c *Client) Runs(ctx context.Context, deployment string, q RunsQuery) iter.Seq2[Run, error] {
 	return cursored(&q.Cursor, func() (*ListRunsResponse, error) { return c.ListRuns(ctx, deployment, q) },
 		func(a *ListRunsResponse) ([]Run, string) { return a.Runs, a.Cursor })
 }
 
-// StartRun has a project scanned now.
+// StartRun starts a scan of a project.
 func (c *Client) StartRun(
 	ctx context.Context, deployment string, r StartRunRequest, options ...Option,
 ) (*RunResponse, error) {
 	return answer[RunResponse](ctx, c, call{method: http.MethodPost, path: path(deployment, "runs"), body: r}, options...)
 }
 
-// GetRun answers one managed run.
+// GetRun returns one managed run.
 func (c *Client) GetRun(ctx context.Context, deployment string, id int64) (*RunResponse, error) {
 	return answer[RunResponse](ctx, c, call{method: http.MethodGet, path: pathOf(deployment, "runs", id)})
 }
 
-// GetRunLog answers a piece of the log of a managed run.
+// GetRunLog returns a part of the log of a managed run.
 func (c *Client) GetRunLog(ctx context.Context, deployment string, id int64, q RunLogQuery) (*RunLogResponse, error) {
 	return answer[RunLogResponse](ctx, c, call{
 		method: http.MethodGet,
@@ -159,7 +160,7 @@ func (c *Client) GetRunLog(ctx context.Context, deployment string, id int64, q R
 	})
 }
 
-// CancelRun ends a managed run.
+// CancelRun cancels a managed run.
 func (c *Client) CancelRun(ctx context.Context, deployment string, id int64, options ...Option) (*RunResponse, error) {
 	return answer[RunResponse](ctx, c, call{
 		method: http.MethodPost,
@@ -167,7 +168,7 @@ func (c *Client) CancelRun(ctx context.Context, deployment string, id int64, opt
 	}, options...)
 }
 
-// RetryRun queues anew what a run did that ended.
+// RetryRun queues a finished run again.
 func (c *Client) RetryRun(ctx context.Context, deployment string, id int64, options ...Option) (*RunResponse, error) {
 	return answer[RunResponse](ctx, c, call{
 		method: http.MethodPost,
@@ -175,12 +176,12 @@ func (c *Client) RetryRun(ctx context.Context, deployment string, id int64, opti
 	}, options...)
 }
 
-// ListRunners answers who makes managed runs.
+// ListRunners returns the runners of managed runs.
 func (c *Client) ListRunners(ctx context.Context, deployment string) (*ListRunnersResponse, error) {
 	return answer[ListRunnersResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "runners")})
 }
 
-// RevokeRunner puts the token of a runner out of force.
+// RevokeRunner revokes the token of a runner.
 func (c *Client) RevokeRunner(
 	ctx context.Context, deployment string, id int64, options ...Option,
 ) (*RevokeRunnerResponse, error) {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// NotificationRule says who is told of what, and how. The address of its receiver and the
-// secret that signs are never told again.
+// NotificationRule defines which events are sent, to which receiver and over which channel. The
+// receiver's address and the signing secret are not included.
 type NotificationRule struct {
 	ID          int64    `json:"id" doc:"Id of the rule." example:"3"`
 	Name        string   `json:"name" doc:"What people call it." example:"on call"`
@@ -25,18 +25,18 @@ type NotificationRule struct {
 	CreatedAt   Time     `json:"created_at" doc:"When it was made."`
 }
 
-// ListNotificationRulesResponse has all rules.
+// ListNotificationRulesResponse contains all rules.
 type ListNotificationRulesResponse struct {
 	Rules []NotificationRule `json:"rules" doc:"Rules, by id."`
 }
 
-// NotificationRuleResponse is a rule alone.
+// NotificationRuleResponse contains one rule.
 type NotificationRuleResponse struct {
 	Rule   NotificationRule `json:"rule" doc:"The rule as it is now, or was."`
 	Secret string           `json:"secret,omitempty" doc:"Secret that its webhook is signed with, told this once, when it was made or replaced." example:"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="`
 }
 
-// CreateNotificationRuleRequest is a new rule.
+// CreateNotificationRuleRequest creates a rule.
 type CreateNotificationRuleRequest struct {
 	_           struct{} `additionalProperties:"false"`
 	Name        string   `json:"name" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"on call"`
@@ -52,7 +52,8 @@ type CreateNotificationRuleRequest struct {
 	Paused      bool     `json:"paused,omitempty" doc:"Whether nobody is told for now."`
 }
 
-// UpdateNotificationRuleRequest changes a rule; absent members stay. The channel stays.
+// UpdateNotificationRuleRequest changes a rule. Absent members are left unchanged. The channel
+// cannot be changed.
 type UpdateNotificationRuleRequest struct {
 	_           struct{}  `additionalProperties:"false"`
 	Name        *string   `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"on call"`
@@ -67,7 +68,7 @@ type UpdateNotificationRuleRequest struct {
 	Paused      *bool     `json:"paused,omitempty" doc:"Whether nobody is told for now."`
 }
 
-// Notification is a message to one receiver, and what became of it.
+// Notification is a message to one receiver, with its delivery state.
 type Notification struct {
 	ID        int64  `json:"id" doc:"Id of the notification." example:"9"`
 	Event     string `json:"event" doc:"What it tells." example:"new_finding"`
@@ -84,38 +85,38 @@ type Notification struct {
 	EndedAt   *Time  `json:"ended_at" nullable:"true" doc:"When it was delivered or given up; null is not yet."`
 }
 
-// NotificationsQuery are the parameters of the log of a rule.
+// NotificationsQuery contains the parameters for listing the notifications of a rule.
 type NotificationsQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Notifications in one answer; 0 takes the default."`
 }
 
-// ListNotificationsResponse is one page of a rule's log.
+// ListNotificationsResponse is one page of the notifications of a rule.
 type ListNotificationsResponse struct {
 	Notifications []Notification `json:"notifications" doc:"Notifications, the newest first; the last thousand of a rule are kept."`
 	Cursor        string         `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
 }
 
-// TestNotificationRuleResponse says what came of a test.
+// TestNotificationRuleResponse contains the messages of a test.
 type TestNotificationRuleResponse struct {
 	Notifications []Notification `json:"notifications" doc:"The messages that were sent, one for each receiver."`
 }
 
-// NotificationResponse is a notification alone.
+// NotificationResponse contains one notification.
 type NotificationResponse struct {
 	Notification Notification `json:"notification" doc:"The notification as it is now."`
 }
 
 const notificationRules = "notification-rules"
 
-// ListNotificationRules answers all rules by which people are told.
+// ListNotificationRules returns all notification rules.
 func (c *Client) ListNotificationRules(ctx context.Context, deployment string) (*ListNotificationRulesResponse, error) {
 	return answer[ListNotificationRulesResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, notificationRules)},
 	)
 }
 
-// CreateNotificationRule makes a rule. The answer has the secret of a webhook, this once.
+// CreateNotificationRule creates a rule. Only this response contains the secret of a webhook.
 func (c *Client) CreateNotificationRule(
 	ctx context.Context, deployment string, r CreateNotificationRuleRequest, options ...Option,
 ) (*NotificationRuleResponse, error) {
@@ -126,7 +127,7 @@ func (c *Client) CreateNotificationRule(
 	}, options...)
 }
 
-// GetNotificationRule answers one rule.
+// GetNotificationRule returns one rule.
 func (c *Client) GetNotificationRule(
 	ctx context.Context, deployment string, id int64,
 ) (*NotificationRuleResponse, error) {
@@ -146,7 +147,7 @@ func (c *Client) UpdateNotificationRule(
 	}, options...)
 }
 
-// DeleteNotificationRule forgets a rule with its log.
+// DeleteNotificationRule deletes a rule and its log.
 func (c *Client) DeleteNotificationRule(
 	ctx context.Context, deployment string, id int64, options ...Option,
 ) (*NotificationRuleResponse, error) {
@@ -156,7 +157,7 @@ func (c *Client) DeleteNotificationRule(
 	}, options...)
 }
 
-// TestNotificationRule sends a rule's receivers a message now.
+// TestNotificationRule sends a test message to the receivers of a rule.
 func (c *Client) TestNotificationRule(
 	ctx context.Context, deployment string, id int64, options ...Option,
 ) (*TestNotificationRuleResponse, error) {
@@ -166,7 +167,8 @@ func (c *Client) TestNotificationRule(
 	}, options...)
 }
 
-// RotateNotificationSecret replaces the secret of a webhook; the one before signs for a day more.
+// RotateNotificationSecret replaces the secret of a webhook. The previous secret signs for another
+// day.
 func (c *Client) RotateNotificationSecret(
 	ctx context.Context, deployment string, id int64, options ...Option,
 ) (*NotificationRuleResponse, error) {
@@ -176,7 +178,7 @@ func (c *Client) RotateNotificationSecret(
 	}, options...)
 }
 
-// ListNotifications answers a page of the log of a rule.
+// ListNotifications returns a page of the notifications of a rule.
 func (c *Client) ListNotifications(
 	ctx context.Context, deployment string, id int64, q NotificationsQuery,
 ) (*ListNotificationsResponse, error) {
@@ -187,7 +189,7 @@ func (c *Client) ListNotifications(
 	})
 }
 
-// ResendNotification queues a notification once more.
+// ResendNotification queues a notification again.
 func (c *Client) ResendNotification(
 	ctx context.Context, deployment string, rule, id int64, options ...Option,
 ) (*NotificationResponse, error) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// path joins parts of a path below /api/v1/deployments, escaping each.
+// path joins and escapes the parts of a path below /deployments.
 func path(parts ...string) string {
 	var out strings.Builder
 	out.WriteString("/deployments")
@@ -21,7 +21,7 @@ func path(parts ...string) string {
 	return out.String()
 }
 
-// answer makes a call and decodes what it answers.
+// answer performs a call and returns the decoded response.
 func answer[T any](ctx context.Context, c *Client, k call, options ...Option) (*T, error) {
 	for _, add := range options {
 		add(&k)
@@ -33,24 +33,24 @@ func answer[T any](ctx context.Context, c *Client, k call, options ...Option) (*
 	return out, nil
 }
 
-// Ping asks whether the server is there. It needs no token.
+// Ping checks that the server is reachable. It needs no token.
 func (c *Client) Ping(ctx context.Context) error {
 	_, err := answer[PingResponse](ctx, c, call{method: http.MethodGet, path: "/ping"})
 	return err
 }
 
-// PingAgent asks the same of the part that scanners speak to.
+// PingAgent checks that the API for scanners is reachable.
 func (c *Client) PingAgent(ctx context.Context) error {
 	_, err := answer[PingResponse](ctx, c, call{method: http.MethodGet, base: "/api/agent", path: "/ping"})
 	return err
 }
 
-// CheckHealth answers whether the server runs. It needs no token.
+// CheckHealth checks that the server is running. It needs no token.
 func (c *Client) CheckHealth(ctx context.Context) (*HealthResponse, error) {
 	return answer[HealthResponse](ctx, c, call{method: http.MethodGet, base: "/api", path: "/health-check"})
 }
 
-// ListDeploymentsV2 answers what ListDeployments does, at its newer address.
+// ListDeploymentsV2 is ListDeployments at the v2 address.
 func (c *Client) ListDeploymentsV2(ctx context.Context) (*ListDeploymentsResponse, error) {
 	return answer[ListDeploymentsResponse](ctx, c, call{method: http.MethodGet, base: "/api/v2", path: "/deployments"})
 }
@@ -60,7 +60,7 @@ func (c *Client) GetDeployment(ctx context.Context, deployment string) (*Deploym
 	return answer[DeploymentResponse](ctx, c, call{method: http.MethodGet, path: path(deployment)})
 }
 
-// SearchIssues answers findings as assistants of the hosted service ask for them.
+// SearchIssues returns findings in the format of the hosted service's assistants.
 func (c *Client) SearchIssues(
 	ctx context.Context, deployment string, r SearchIssuesRequest,
 ) (*SearchIssuesResponse, error) {
@@ -73,7 +73,7 @@ func (c *Client) SearchIssues(
 	})
 }
 
-// ListVulns answers a page of supply-chain findings in their older shape.
+// ListVulns returns a page of supply-chain findings in the hosted service's older format.
 func (c *Client) ListVulns(ctx context.Context, deployment string, r ListVulnsRequest) (*ListVulnsResponse, error) {
 	return answer[ListVulnsResponse](ctx, c, call{
 		reads:  true,
@@ -83,17 +83,17 @@ func (c *Client) ListVulns(ctx context.Context, deployment string, r ListVulnsRe
 	})
 }
 
-// Me answers who the token is and what it may do.
+// Me returns the token with its user, deployment and permissions.
 func (c *Client) Me(ctx context.Context) (*MeResponse, error) {
 	return answer[MeResponse](ctx, c, call{method: http.MethodGet, path: "/me"})
 }
 
-// ListDeployments answers the token's deployment.
+// ListDeployments returns the token's deployment.
 func (c *Client) ListDeployments(ctx context.Context) (*ListDeploymentsResponse, error) {
 	return answer[ListDeploymentsResponse](ctx, c, call{method: http.MethodGet, path: "/deployments"})
 }
 
-// ListFindings answers a page of findings.
+// ListFindings returns a page of findings.
 func (c *Client) ListFindings(ctx context.Context, deployment string, q FindingsQuery) (*ListFindingsResponse, error) {
 	return answer[ListFindingsResponse](ctx, c, call{
 		method: http.MethodGet,
@@ -102,21 +102,21 @@ func (c *Client) ListFindings(ctx context.Context, deployment string, q Findings
 	})
 }
 
-// GetFinding answers one finding.
+// GetFinding returns one finding.
 func (c *Client) GetFinding(ctx context.Context, deployment string, id int64) (*FindingResponse, error) {
 	return answer[FindingResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10))},
 	)
 }
 
-// GetEvidence answers what there is to judge a finding by.
+// GetEvidence returns the evidence for judging a finding.
 func (c *Client) GetEvidence(ctx context.Context, deployment string, id int64) (*EvidenceResponse, error) {
 	return answer[EvidenceResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, "findings", strconv.FormatInt(id, 10), "evidence")},
 	)
 }
 
-// AnnotateFinding writes what no scanner brings, and answers the finding.
+// AnnotateFinding changes the annotations of a finding and returns the finding.
 func (c *Client) AnnotateFinding(
 	ctx context.Context, deployment string, id int64, r AnnotateRequest, options ...Option,
 ) (*FindingResponse, error) {
@@ -127,7 +127,7 @@ func (c *Client) AnnotateFinding(
 	}, options...)
 }
 
-// TriageFindings decides on many findings at once.
+// TriageFindings changes the triage state of many findings.
 func (c *Client) TriageFindings(
 	ctx context.Context, deployment string, r TriageRequest, options ...Option,
 ) (*TriageResponse, error) {
@@ -138,7 +138,7 @@ func (c *Client) TriageFindings(
 	}, options...)
 }
 
-// ListSecrets answers a page of secrets.
+// ListSecrets returns a page of secrets.
 func (c *Client) ListSecrets(ctx context.Context, deployment string, q SecretsQuery) (*ListSecretsResponse, error) {
 	return answer[ListSecretsResponse](ctx, c, call{
 		method: http.MethodGet,
@@ -147,7 +147,7 @@ func (c *Client) ListSecrets(ctx context.Context, deployment string, q SecretsQu
 	})
 }
 
-// ListProjects answers a page of projects.
+// ListProjects returns a page of projects.
 func (c *Client) ListProjects(ctx context.Context, deployment string, q ProjectsQuery) (*ListProjectsResponse, error) {
 	return answer[ListProjectsResponse](ctx, c, call{
 		method: http.MethodGet,
@@ -156,7 +156,7 @@ func (c *Client) ListProjects(ctx context.Context, deployment string, q Projects
 	})
 }
 
-// CreateProject makes a project.
+// CreateProject creates a project.
 func (c *Client) CreateProject(
 	ctx context.Context, deployment string, r CreateProjectRequest, options ...Option,
 ) (*ProjectResponse, error) {
@@ -167,7 +167,7 @@ func (c *Client) CreateProject(
 	}, options...)
 }
 
-// GetProject answers one project.
+// GetProject returns one project.
 func (c *Client) GetProject(ctx context.Context, deployment, name string) (*ProjectResponse, error) {
 	return answer[ProjectResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "projects", name)})
 }
@@ -183,7 +183,7 @@ func (c *Client) UpdateProject(
 	}, options...)
 }
 
-// DeleteProject drops a project and all it has.
+// DeleteProject deletes a project and all its data.
 func (c *Client) DeleteProject(
 	ctx context.Context, deployment, name string, options ...Option,
 ) (*DeleteProjectResponse, error) {
@@ -193,7 +193,7 @@ func (c *Client) DeleteProject(
 	}, options...)
 }
 
-// RenameProject gives a project another name. Its old name keeps answering.
+// RenameProject renames a project. The old name remains valid.
 func (c *Client) RenameProject(
 	ctx context.Context, deployment string, r RenameProjectRequest, options ...Option,
 ) (*ProjectResponse, error) {
@@ -204,7 +204,7 @@ func (c *Client) RenameProject(
 	}, options...)
 }
 
-// MergeProject makes one project of two.
+// MergeProject merges one project into another.
 func (c *Client) MergeProject(
 	ctx context.Context, deployment string, r MergeProjectRequest, options ...Option,
 ) (*MergeProjectResponse, error) {
@@ -215,7 +215,7 @@ func (c *Client) MergeProject(
 	}, options...)
 }
 
-// DeleteRef takes a ref that is no more out of a project.
+// DeleteRef deletes a ref of a project.
 func (c *Client) DeleteRef(
 	ctx context.Context, deployment string, q DeleteRefQuery, options ...Option,
 ) (*DeleteRefResponse, error) {
@@ -226,7 +226,7 @@ func (c *Client) DeleteRef(
 	}, options...)
 }
 
-// AddProjectTags gives a project further tags.
+// AddProjectTags adds tags to a project.
 func (c *Client) AddProjectTags(
 	ctx context.Context, deployment, name string, r ProjectTagsRequest, options ...Option,
 ) (*ProjectResponse, error) {
@@ -237,8 +237,7 @@ func (c *Client) AddProjectTags(
 	}, options...)
 }
 
-// RemoveProjectTags takes tags from a project. Those that it does not have are
-// passed over.
+// RemoveProjectTags removes tags from a project. Tags that the project does not have are ignored.
 func (c *Client) RemoveProjectTags(
 	ctx context.Context, deployment, name string, tags []string, options ...Option,
 ) (*ProjectResponse, error) {
@@ -248,7 +247,7 @@ func (c *Client) RemoveProjectTags(
 	}, options...)
 }
 
-// ToggleManagedScan switches the scans that the server starts by itself.
+// ToggleManagedScan switches scheduled scans on or off.
 func (c *Client) ToggleManagedScan(
 	ctx context.Context, deployment, name string, r ToggleManagedScanRequest, options ...Option,
 ) (*ProjectResponse, error) {
@@ -259,7 +258,7 @@ func (c *Client) ToggleManagedScan(
 	}, options...)
 }
 
-// ListDependencies answers a page of dependencies.
+// ListDependencies returns a page of dependencies.
 func (c *Client) ListDependencies(
 	ctx context.Context, deployment string, r ListDependenciesRequest,
 ) (*ListDependenciesResponse, error) {
@@ -271,8 +270,7 @@ func (c *Client) ListDependencies(
 	})
 }
 
-// ListDependencyRepositories answers a page of the projects that have
-// dependencies.
+// ListDependencyRepositories returns a page of the projects that have dependencies.
 func (c *Client) ListDependencyRepositories(
 	ctx context.Context, deployment string, r ListDependencyRepositoriesRequest,
 ) (*ListDependencyRepositoriesResponse, error) {
@@ -284,7 +282,7 @@ func (c *Client) ListDependencyRepositories(
 	})
 }
 
-// ListLockfiles answers a page of a project's lockfiles.
+// ListLockfiles returns a page of a project's lockfiles.
 func (c *Client) ListLockfiles(
 	ctx context.Context, deployment, repositoryID string, r ListLockfilesRequest,
 ) (*ListLockfilesResponse, error) {
@@ -296,7 +294,7 @@ func (c *Client) ListLockfiles(
 	})
 }
 
-// CreateSBOMExport starts an export.
+// CreateSBOMExport starts an SBOM export.
 func (c *Client) CreateSBOMExport(
 	ctx context.Context, deployment string, r CreateSBOMExportRequest, options ...Option,
 ) (*CreateSBOMExportResponse, error) {
@@ -307,15 +305,15 @@ func (c *Client) CreateSBOMExport(
 	}, options...)
 }
 
-// GetSBOMExport answers how far an export is.
+// GetSBOMExport returns the status of an export.
 func (c *Client) GetSBOMExport(ctx context.Context, deployment, taskToken string) (*SBOMExportStatusResponse, error) {
 	return answer[SBOMExportStatusResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, "sbom", "export", taskToken)},
 	)
 }
 
-// DownloadSBOM reads a document from the address that GetSBOMExport answered,
-// which needs no token, and its media type.
+// DownloadSBOM downloads a document from the address that GetSBOMExport returned, and its media
+// type. The address needs no token.
 func (c *Client) DownloadSBOM(ctx context.Context, downloadURL string) (document []byte, mediaType string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, downloadURL, nil)
 	if err != nil {
@@ -337,7 +335,7 @@ func (c *Client) DownloadSBOM(ctx context.Context, downloadURL string) (document
 	return document, resp.Header.Get("Content-Type"), err
 }
 
-// SearchScans answers a page of scans.
+// SearchScans returns a page of scans.
 func (c *Client) SearchScans(
 	ctx context.Context, deployment string, r SearchScansRequest,
 ) (*SearchScansResponse, error) {
@@ -349,15 +347,14 @@ func (c *Client) SearchScans(
 	})
 }
 
-// GetScan answers one scan.
+// GetScan returns one scan.
 func (c *Client) GetScan(ctx context.Context, deployment string, scanID int64) (*ScanResponse, error) {
 	return answer[ScanResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, "scan", strconv.FormatInt(scanID, 10))},
 	)
 }
 
-// ImportReport hands in one report as it is read. It is sent once, without
-// trying again.
+// ImportReport uploads one report as a stream. It is sent once, without retries.
 func (c *Client) ImportReport(
 	ctx context.Context, deployment string, q ImportQuery, report io.Reader, options ...Option,
 ) (*ImportResponse, error) {
@@ -367,20 +364,18 @@ func (c *Client) ImportReport(
 	}, options...)
 }
 
-// File is a report or a lockfile to import: its name is its path in the
-// repository.
+// File is a report or a lockfile to upload. Its name is its path in the repository.
 type File struct {
 	Name string
 	Data []byte
-	// Unread says why a lockfile is there and not sent, as that it is too large:
-	// what is known of it stays. Data is not sent then. Empty for all that is.
+	// Unread is the reason why a lockfile is not sent, such as its size. The server retains the
+	// lockfile's previous contents, and Data is not sent. It is empty for all other files.
 	Unread string
 }
 
-// ImportReports hands in several files as one upload. A lockfile among them that
-// cannot be read is told in the answer; any other file that cannot be, or none
-// that can, is an error, and nothing is taken. With
-// a key it is tried again where the connection broke or the server is busy.
+// ImportReports uploads several files at once. The response lists lockfiles that the server could
+// not read. Any other unreadable file is an error, and so is an upload without a readable file;
+// nothing is imported then. The upload is retried if the connection fails or the server is busy.
 func (c *Client) ImportReports(
 	ctx context.Context, deployment string, q ImportQuery, files []File, options ...Option,
 ) (*ImportResponse, error) {
@@ -393,7 +388,7 @@ func (c *Client) ImportReports(
 	}, options...)
 }
 
-// packed returns a form with files, and its media type.
+// packed returns a multipart form with the files, and its media type.
 func packed(files []File) ([]byte, string, error) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -414,14 +409,14 @@ func packed(files []File) ([]byte, string, error) {
 	return body.Bytes(), form.FormDataContentType(), err
 }
 
-// ListSnippets answers where code is wanted around findings of a scan.
+// ListSnippets returns the places of a scan's findings for which code may be uploaded.
 func (c *Client) ListSnippets(ctx context.Context, deployment string, scanID int64) (*ListSnippetsResponse, error) {
 	return answer[ListSnippetsResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, "scans", strconv.FormatInt(scanID, 10), "snippets")},
 	)
 }
 
-// PutSnippets sends code around findings of a scan.
+// PutSnippets uploads code around findings of a scan.
 func (c *Client) PutSnippets(
 	ctx context.Context, deployment string, scanID int64, r PutSnippetsRequest, options ...Option,
 ) (*PutSnippetsResponse, error) {
@@ -432,12 +427,12 @@ func (c *Client) PutSnippets(
 	}, options...)
 }
 
-// GetAdvisory answers what is known of a vulnerability, by any of its ids.
+// GetAdvisory returns a vulnerability by any of its ids.
 func (c *Client) GetAdvisory(ctx context.Context, deployment, id string) (*AdvisoryResponse, error) {
 	return answer[AdvisoryResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "advisories", id)})
 }
 
-// AdvisoryImpact answers a page of who has a vulnerability.
+// AdvisoryImpact returns a page of the findings of a vulnerability.
 func (c *Client) AdvisoryImpact(ctx context.Context, deployment, id string, q ImpactQuery) (*ImpactResponse, error) {
 	return answer[ImpactResponse](ctx, c, call{
 		method: http.MethodGet,
@@ -446,7 +441,7 @@ func (c *Client) AdvisoryImpact(ctx context.Context, deployment, id string, q Im
 	})
 }
 
-// ListExceptions answers a page of the exceptions that the token may see.
+// ListExceptions returns a page of the exceptions that are visible to the token.
 func (c *Client) ListExceptions(
 	ctx context.Context, deployment string, q ExceptionsQuery,
 ) (*ListExceptionsResponse, error) {
@@ -457,7 +452,7 @@ func (c *Client) ListExceptions(
 	})
 }
 
-// GetException answers one exception.
+// GetException returns one exception.
 func (c *Client) GetException(
 	ctx context.Context, deployment string, id int64, q ExceptionQuery,
 ) (*ExceptionResponse, error) {
@@ -468,7 +463,7 @@ func (c *Client) GetException(
 	})
 }
 
-// CreateException accepts what a rule or a vulnerability finds.
+// CreateException creates an exception for a rule or a vulnerability.
 func (c *Client) CreateException(
 	ctx context.Context, deployment string, r CreateExceptionRequest, options ...Option,
 ) (*ExceptionChangeResponse, error) {
@@ -479,7 +474,7 @@ func (c *Client) CreateException(
 	}, options...)
 }
 
-// DeleteException ends an exception, and reopens what it ignored.
+// DeleteException ends an exception and reopens the findings that it ignored.
 func (c *Client) DeleteException(
 	ctx context.Context, deployment string, id int64, q DeleteExceptionQuery, options ...Option,
 ) (*ExceptionChangeResponse, error) {
@@ -490,7 +485,7 @@ func (c *Client) DeleteException(
 	}, options...)
 }
 
-// CreateTickets has tickets made of findings in an issue tracker.
+// CreateTickets creates tickets for findings in an issue tracker.
 func (c *Client) CreateTickets(
 	ctx context.Context, deployment string, r CreateTicketsRequest, options ...Option,
 ) (*CreateTicketsResponse, error) {
@@ -501,7 +496,7 @@ func (c *Client) CreateTickets(
 	}, options...)
 }
 
-// LinkTicket links findings to a ticket that is there.
+// LinkTicket links findings to an existing ticket.
 func (c *Client) LinkTicket(
 	ctx context.Context, deployment string, r LinkTicketRequest, options ...Option,
 ) (*LinkTicketResponse, error) {
@@ -512,7 +507,7 @@ func (c *Client) LinkTicket(
 	}, options...)
 }
 
-// UnlinkTicket has findings be linked to no ticket.
+// UnlinkTicket removes the ticket links of findings.
 func (c *Client) UnlinkTicket(
 	ctx context.Context, deployment string, r UnlinkTicketRequest, options ...Option,
 ) (*UnlinkTicketResponse, error) {
@@ -523,7 +518,7 @@ func (c *Client) UnlinkTicket(
 	}, options...)
 }
 
-// DeleteTicket forgets a ticket, which stays in its tracker.
+// DeleteTicket deletes a ticket and its links. The issue in the tracker remains.
 func (c *Client) DeleteTicket(
 	ctx context.Context, deployment string, id int64, options ...Option,
 ) (*DeleteTicketResponse, error) {
@@ -533,12 +528,12 @@ func (c *Client) DeleteTicket(
 	}, options...)
 }
 
-// GetTicketSettings returns where the deployment's tickets are created.
+// GetTicketSettings returns the settings for creating tickets.
 func (c *Client) GetTicketSettings(ctx context.Context, deployment string) (*TicketSettingsResponse, error) {
 	return answer[TicketSettingsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "ticket-settings")})
 }
 
-// SetTicketSettings replaces where the deployment's tickets are created.
+// SetTicketSettings replaces the settings for creating tickets.
 func (c *Client) SetTicketSettings(
 	ctx context.Context, deployment string, r SetTicketSettingsRequest, options ...Option,
 ) (*TicketSettingsResponse, error) {
@@ -549,7 +544,7 @@ func (c *Client) SetTicketSettings(
 	}, options...)
 }
 
-// ListTickets answers a page of the tickets that the token may see.
+// ListTickets returns a page of the tickets that are visible to the token.
 func (c *Client) ListTickets(ctx context.Context, deployment string, q TicketsQuery) (*ListTicketsResponse, error) {
 	return answer[ListTicketsResponse](ctx, c, call{
 		method: http.MethodGet,
@@ -558,7 +553,7 @@ func (c *Client) ListTickets(ctx context.Context, deployment string, q TicketsQu
 	})
 }
 
-// GetTicket answers one ticket.
+// GetTicket returns one ticket.
 func (c *Client) GetTicket(ctx context.Context, deployment string, id int64) (*TicketResponse, error) {
 	return answer[TicketResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, "tickets", strconv.FormatInt(id, 10))},

@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// ListPolicies answers all policies.
+// ListPolicies returns all policies.
 func (c *Client) ListPolicies(ctx context.Context, deployment string) (*ListPoliciesResponse, error) {
 	return answer[ListPoliciesResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "policies")})
 }
 
-// ListPolicyRules answers a page of a policy's rules.
+// ListPolicyRules returns a page of a policy's rules.
 func (c *Client) ListPolicyRules(
 	ctx context.Context, deployment, policyID string, q PolicyRulesQuery,
 ) (*ListPolicyRulesResponse, error) {
@@ -33,7 +33,7 @@ func (c *Client) UpdatePolicy(
 	}, options...)
 }
 
-// CreatePolicy makes a policy without rules.
+// CreatePolicy creates a policy without rules.
 func (c *Client) CreatePolicy(
 	ctx context.Context, deployment string, r CreatePolicyRequest, options ...Option,
 ) (*PolicyChangeResponse, error) {
@@ -44,7 +44,7 @@ func (c *Client) CreatePolicy(
 	}, options...)
 }
 
-// DeletePolicy drops a policy that is not the default one of its product.
+// DeletePolicy deletes a policy. The default policy of a product cannot be deleted.
 func (c *Client) DeletePolicy(
 	ctx context.Context, deployment, policyID string, options ...Option,
 ) (*PolicyChangeResponse, error) {
@@ -54,14 +54,14 @@ func (c *Client) DeletePolicy(
 	}, options...)
 }
 
-// GetPolicySettings answers what a policy is for, and what it leaves out.
+// GetPolicySettings returns the settings of a policy: its projects, branches and excluded paths.
 func (c *Client) GetPolicySettings(ctx context.Context, deployment, policyID string) (*PolicySettingsResponse, error) {
 	return answer[PolicySettingsResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "settings")},
 	)
 }
 
-// SetPolicySettings replaces them.
+// SetPolicySettings replaces the settings of a policy.
 func (c *Client) SetPolicySettings(
 	ctx context.Context, deployment, policyID string, r SetPolicySettingsRequest, options ...Option,
 ) (*PolicyChangeResponse, error) {
@@ -72,7 +72,7 @@ func (c *Client) SetPolicySettings(
 	}, options...)
 }
 
-// PreviewPolicy tells what a change of a policy would do.
+// PreviewPolicy returns the effect of a change to a policy, without making the change.
 func (c *Client) PreviewPolicy(
 	ctx context.Context, deployment, policyID string, r PreviewPolicyRequest,
 ) (*PolicyImpact, error) {
@@ -84,7 +84,7 @@ func (c *Client) PreviewPolicy(
 	})
 }
 
-// AddPolicyRules has a policy distribute the rules of a file.
+// AddPolicyRules adds rules to a policy, which serves them to scanners.
 func (c *Client) AddPolicyRules(
 	ctx context.Context, deployment, policyID string, r AddPolicyRulesRequest, options ...Option,
 ) (*AddPolicyRulesResponse, error) {
@@ -103,14 +103,14 @@ func (c *Client) ListServedRules(
 	return answer[ListServedRulesResponse](ctx, c, call{method: http.MethodGet, path: at, query: values(q)})
 }
 
-// GetPolicyRule answers a rule of a policy, with its texts.
+// GetPolicyRule returns a rule of a policy, with its texts.
 func (c *Client) GetPolicyRule(ctx context.Context, deployment, policyID, id string) (*PolicyRuleResponse, error) {
 	return answer[PolicyRuleResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "rules", id)},
 	)
 }
 
-// RemovePolicyRule takes a rule out of a policy.
+// RemovePolicyRule removes a rule from a policy.
 func (c *Client) RemovePolicyRule(
 	ctx context.Context, deployment, policyID, id string, options ...Option,
 ) (*PolicyRuleResponse, error) {
@@ -120,14 +120,14 @@ func (c *Client) RemovePolicyRule(
 	}, options...)
 }
 
-// GetDueDays answers how many days a policy gives findings.
+// GetDueDays returns the due days of a policy.
 func (c *Client) GetDueDays(ctx context.Context, deployment, policyID string) (*DueDaysResponse, error) {
 	return answer[DueDaysResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, "policies", policyID, "due-days")},
 	)
 }
 
-// SetDueDays replaces them.
+// SetDueDays replaces the due days of a policy.
 func (c *Client) SetDueDays(
 	ctx context.Context, deployment, policyID string, r SetDueDaysRequest, options ...Option,
 ) (*DueDaysResponse, error) {
@@ -138,7 +138,7 @@ func (c *Client) SetDueDays(
 	}, options...)
 }
 
-// ListPolicyConditions answers the conditions of a policy.
+// ListPolicyConditions returns the conditions of a policy.
 func (c *Client) ListPolicyConditions(
 	ctx context.Context, deployment, policyID string,
 ) (*ListPolicyConditionsResponse, error) {
@@ -147,7 +147,7 @@ func (c *Client) ListPolicyConditions(
 	)
 }
 
-// CreatePolicyCondition gives a policy a further condition.
+// CreatePolicyCondition adds a condition to a policy.
 func (c *Client) CreatePolicyCondition(
 	ctx context.Context, deployment, policyID string, r CreatePolicyConditionRequest, options ...Option,
 ) (*PolicyConditionResponse, error) {
@@ -158,7 +158,7 @@ func (c *Client) CreatePolicyCondition(
 	}, options...)
 }
 
-// DeletePolicyCondition takes a condition from a policy.
+// DeletePolicyCondition deletes a condition of a policy.
 func (c *Client) DeletePolicyCondition(
 	ctx context.Context, deployment, policyID string, id int64, options ...Option,
 ) (*PolicyConditionResponse, error) {

@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// Findings yields all code findings of a query, page by page. While findings
-// come in, one may be yielded twice, but none is lost.
+// Findings yields all code findings of a query, page by page. If findings are added meanwhile, one
+// may be yielded twice, but each is yielded at least once.
 func (c *Client) Findings(ctx context.Context, deployment string, q FindingsQuery) iter.Seq2[CodeFinding, error] {
 	q.IssueType = "sast"
 	return numbered(&q.Page, func() (*ListFindingsResponse, error) { return c.ListFindings(ctx, deployment, q) },
@@ -28,7 +28,7 @@ func (c *Client) Projects(ctx context.Context, deployment string, q ProjectsQuer
 		func(a *ListProjectsResponse) []Project { return a.Projects })
 }
 
-// Dependencies yields all dependencies of a request, none twice and none lost.
+// Dependencies yields all dependencies of a request, each exactly once.
 func (c *Client) Dependencies(
 	ctx context.Context, deployment string, r ListDependenciesRequest,
 ) iter.Seq2[Dependency, error] {
@@ -74,19 +74,19 @@ func (c *Client) PolicyRules(
 		func(a *ListPolicyRulesResponse) ([]PolicyRule, string) { return a.Rules, a.Cursor })
 }
 
-// Exceptions yields all exceptions of a query, the newest first.
+// Exceptions yields all exceptions of a query, newest first.
 func (c *Client) Exceptions(ctx context.Context, deployment string, q ExceptionsQuery) iter.Seq2[Exception, error] {
 	return cursored(&q.Cursor, func() (*ListExceptionsResponse, error) { return c.ListExceptions(ctx, deployment, q) },
 		func(a *ListExceptionsResponse) ([]Exception, string) { return a.Exceptions, a.Cursor })
 }
 
-// Tickets yields all tickets that the token may see, by id.
+// Tickets yields all tickets that are visible to the token, by id.
 func (c *Client) Tickets(ctx context.Context, deployment string, q TicketsQuery) iter.Seq2[Ticket, error] {
 	return cursored(&q.Cursor, func() (*ListTicketsResponse, error) { return c.ListTickets(ctx, deployment, q) },
 		func(a *ListTicketsResponse) ([]Ticket, string) { return a.Tickets, a.Cursor })
 }
 
-// VEXStatements yields all statements of a VEX document, in its own order.
+// VEXStatements yields all statements of a VEX document, in document order.
 func (c *Client) VEXStatements(
 	ctx context.Context, deployment string, id int64, q ExceptionQuery,
 ) iter.Seq2[VEXStatement, error] {
@@ -100,8 +100,8 @@ func (c *Client) Secrets(ctx context.Context, deployment string, q SecretsQuery)
 		func(a *ListSecretsResponse) ([]Secret, string) { return a.Findings, a.Cursor })
 }
 
-// FollowFindings yields what changed since a cursor or a time in parts, to the last there is
-// by now. Keep the cursor of each part: the next call goes on from there.
+// FollowFindings yields all changes since a cursor or a time, page by page. Store the cursor of
+// each page: a later call continues there.
 func (c *Client) FollowFindings(
 	ctx context.Context, deployment string, q FindingChangesQuery,
 ) iter.Seq2[*FindingChangesResponse, error] {
@@ -116,7 +116,7 @@ func (c *Client) FollowFindings(
 	}
 }
 
-// Impact yields all that have a vulnerability.
+// Impact yields all findings of a vulnerability.
 func (c *Client) Impact(ctx context.Context, deployment, id string, q ImpactQuery) iter.Seq2[Impact, error] {
 	return cursored(&q.Cursor, func() (*ImpactResponse, error) { return c.AdvisoryImpact(ctx, deployment, id, q) },
 		func(a *ImpactResponse) ([]Impact, string) { return a.Impact, a.Cursor })
@@ -142,7 +142,8 @@ func (c *Client) Deliveries(
 		func(a *ListDeliveriesResponse) ([]Delivery, string) { return a.Deliveries, a.Cursor })
 }
 
-// numbered walks pages by number until one is empty. page is that of the query of fetch.
+// numbered yields the items of numbered pages until a page is empty. page points into the query
+// that fetch sends.
 func numbered[A, T any](page *int64, fetch func() (*A, error), items func(*A) []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for ; ; *page++ {
@@ -158,7 +159,8 @@ func numbered[A, T any](page *int64, fetch func() (*A, error), items func(*A) []
 	}
 }
 
-// cursored walks pages by cursor until there is none. cursor is that of the query of fetch.
+// cursored yields the items of pages until the cursor is empty. cursor points into the query that
+// fetch sends.
 func cursored[A, T any, C ~string](
 	cursor *C, fetch func() (*A, error), items func(*A) ([]T, string),
 ) iter.Seq2[T, error] {
@@ -178,8 +180,7 @@ func cursored[A, T any, C ~string](
 	}
 }
 
-// pass hands items on, or the error that came instead. It is false when there
-// is nothing more to do.
+// pass yields items, or err if it is set. It returns false when iteration must stop.
 func pass[T any](items []T, err error, yield func(T, error) bool) bool {
 	if err != nil {
 		var zero T

@@ -1,6 +1,6 @@
 package api
 
-// ListPoliciesResponse holds all policies.
+// ListPoliciesResponse contains all policies.
 type ListPoliciesResponse struct {
 	Policies []Policy `json:"policies" doc:"Policies, by id."`
 }
@@ -14,7 +14,7 @@ type Policy struct {
 	Slug        string `json:"slug" doc:"Short name of the policy." example:"code"`
 }
 
-// PolicyRulesQuery are the parameters of listing a policy's rules.
+// PolicyRulesQuery contains the parameters for listing a policy's rules.
 type PolicyRulesQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"2000" default:"500" doc:"Rules in one answer; 0 takes the default."`
@@ -57,14 +57,14 @@ type UpdatePolicyRequest struct {
 	PolicyMode   string   `json:"policyMode" enum:"MODE_MONITOR,MODE_COMMENT,MODE_BLOCK" doc:"What its findings are to do to a build." example:"MODE_BLOCK"`
 }
 
-// UpdatePolicyResponse is a rule in a policy as it is now.
+// UpdatePolicyResponse contains the updated rule of a policy.
 type UpdatePolicyResponse struct {
 	PolicyID    string     `json:"policyId" pattern:"^[0-9]+$" doc:"Id of the policy." example:"3"`
 	UpdatedRule PolicyRule `json:"updatedRule" doc:"The rule, with its mode."`
 }
 
-// PolicyCondition says what a policy does about findings of its product that match all
-// its members, whichever rule or scanner reports them.
+// PolicyCondition defines the mode of findings that match all its members, independent of their
+// rule and scanner.
 type PolicyCondition struct {
 	ID         int64   `json:"id" doc:"Id within the policy." example:"1"`
 	IssueType  string  `json:"issue_type" enum:"sast,sca,secrets" doc:"Findings that it compares: the product of its policy." example:"sast"`
@@ -85,15 +85,15 @@ type PolicyCondition struct {
 	Branches []string `json:"branches" doc:"Globs of branch names, or of refs in full; none is every ref."`
 }
 
-// ListPolicyConditionsResponse holds the conditions of a policy.
+// ListPolicyConditionsResponse contains the conditions of a policy.
 type ListPolicyConditionsResponse struct {
 	Policy     Policy            `json:"policy" doc:"The policy."`
 	Conditions []PolicyCondition `json:"conditions" doc:"Its conditions, by id."`
 }
 
-// CreatePolicyConditionRequest is a new condition. A finding matches if it meets all
-// members, of which one or more is set. Unknown members are rejected: a misspelled one
-// would widen the condition.
+// CreatePolicyConditionRequest creates a condition. A finding matches if it meets all members, of
+// which at least one is set. Unknown members are rejected: a misspelled one would widen the
+// condition.
 type CreatePolicyConditionRequest struct {
 	_          struct{} `additionalProperties:"false"`
 	PolicyID   string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
@@ -112,8 +112,7 @@ type CreatePolicyConditionRequest struct {
 	Branches   []string `json:"branches,omitempty" doc:"Globs of branch names, as release/*, or of refs in full, as refs/pull/**; none is every ref."`
 }
 
-// DueDays says how many days people have to fix the findings that a policy is for. What
-// is 0 has no due date.
+// DueDays defines the days for fixing findings, by severity. 0 means that there is no due date.
 type DueDays struct {
 	Critical       int64 `json:"critical" minimum:"0" maximum:"3650" doc:"Days of critical findings; 0 is no due date." example:"7"`
 	High           int64 `json:"high" minimum:"0" maximum:"3650" doc:"Days of high ones." example:"30"`
@@ -123,8 +122,8 @@ type DueDays struct {
 	KnownExploited int64 `json:"known_exploited" minimum:"0" maximum:"3650" doc:"Supply chain only: days of vulnerabilities that are known to be exploited (KEV), where their severity has more." example:"0"`
 }
 
-// SetDueDaysRequest replaces the days of a policy: what is left out is 0. Unknown members
-// are refused.
+// SetDueDaysRequest replaces the due days of a policy. Absent members are set to 0. Unknown members
+// are rejected.
 type SetDueDaysRequest struct {
 	_              struct{} `additionalProperties:"false"`
 	PolicyID       string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
@@ -136,13 +135,13 @@ type SetDueDaysRequest struct {
 	KnownExploited int64    `json:"known_exploited,omitempty" minimum:"0" maximum:"3650" doc:"Supply chain only: days of vulnerabilities that are known to be exploited (KEV), where their severity has more."`
 }
 
-// DueDaysResponse are the days of a policy.
+// DueDaysResponse contains the due days of a policy.
 type DueDaysResponse struct {
 	Policy  Policy  `json:"policy" doc:"The policy."`
 	DueDays DueDays `json:"due_days" doc:"Its days."`
 }
 
-// PolicyConditionResponse is a condition that was made or deleted.
+// PolicyConditionResponse contains a condition that was created or deleted.
 type PolicyConditionResponse struct {
 	Policy    Policy          `json:"policy" doc:"The policy."`
 	Condition PolicyCondition `json:"condition" doc:"The condition, as it is or was."`

@@ -1,7 +1,7 @@
 package api
 
-// AddPolicyRulesRequest are rules that a policy is to have: those of a text, a rule of another policy, or
-// the starter rules. Unknown members are refused.
+// AddPolicyRulesRequest adds rules to a policy: those of a text, a rule of another policy, or the
+// starter rules. Unknown members are rejected.
 type AddPolicyRulesRequest struct {
 	_        struct{} `additionalProperties:"false"`
 	PolicyID string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
@@ -12,13 +12,13 @@ type AddPolicyRulesRequest struct {
 	Mode     string   `json:"mode,omitempty" enum:"monitor,comment,block" doc:"What their findings are to do to a build; left out, rules that are there keep theirs and new ones are in monitor." example:"monitor"`
 }
 
-// AddPolicyRulesResponse are the rules that were taken in.
+// AddPolicyRulesResponse contains the added rules.
 type AddPolicyRulesResponse struct {
 	Policy Policy      `json:"policy" doc:"The policy."`
 	Rules  []AddedRule `json:"rules" doc:"The rules, in the order of the file."`
 }
 
-// AddedRule is a rule that a policy has now.
+// AddedRule is a rule that was added to a policy.
 type AddedRule struct {
 	ID      string `json:"id" pattern:"^[0-9]+$" doc:"Id of the rule in the policy." example:"99"`
 	Path    string `json:"path" doc:"Dotted path of the rule." example:"shop-no-raw-price"`
@@ -26,18 +26,18 @@ type AddedRule struct {
 	Version int64  `json:"version" doc:"Version of its text, from 1; 0 of a rule that only reports name." example:"1"`
 }
 
-// ServedRulesQuery are the parameters of listing the rules that a policy serves.
+// ServedRulesQuery contains the parameters for listing the rules that a policy serves.
 type ServedRulesQuery struct {
 	Texts bool `query:"texts" doc:"Include the texts of the rules."`
 }
 
-// ListServedRulesResponse are the rules that a policy serves to scanners.
+// ListServedRulesResponse contains the rules that a policy serves to scanners.
 type ListServedRulesResponse struct {
 	Policy Policy       `json:"policy" doc:"The policy."`
 	Rules  []ServedRule `json:"rules" doc:"Its served rules, by id."`
 }
 
-// ServedRule is a rule that scanners are served.
+// ServedRule is a rule that is served to scanners.
 type ServedRule struct {
 	ID      string `json:"id" pattern:"^[0-9]+$" doc:"Id of the rule in the policy." example:"99"`
 	Path    string `json:"path" doc:"Dotted path of the rule." example:"shop-no-raw-price"`
@@ -48,7 +48,7 @@ type ServedRule struct {
 	Text    string `json:"text,omitempty" doc:"The rule as JSON, with texts=true."`
 }
 
-// PolicyRuleResponse is a rule of a policy, with its texts.
+// PolicyRuleResponse contains a rule of a policy, with its texts.
 type PolicyRuleResponse struct {
 	Policy   Policy        `json:"policy" doc:"The policy."`
 	Rule     PolicyRule    `json:"rule" doc:"The rule."`
@@ -56,7 +56,7 @@ type PolicyRuleResponse struct {
 	Versions []RuleVersion `json:"versions" doc:"Texts that it has or had, the newest first; none of a rule that is known from reports alone."`
 }
 
-// RuleVersion is a text that a rule has or had.
+// RuleVersion is a current or previous text of a rule.
 type RuleVersion struct {
 	Version int64  `json:"version" doc:"From 1." example:"1"`
 	Text    string `json:"text" doc:"A file with the rule, as YAML."`

@@ -1,6 +1,6 @@
 package api
 
-// PolicySettings are what a policy is about, beside its rules, conditions and days.
+// PolicySettings are the settings of a policy: its projects, branches and excluded paths.
 type PolicySettings struct {
 	Projects []string `json:"projects" doc:"Globs of project names; none is every project."`
 	Tags     []string `json:"tags" doc:"Tags of projects, one of which is enough; none is every project."`
@@ -9,21 +9,21 @@ type PolicySettings struct {
 	BlockAll bool     `json:"block_all" doc:"Blocking rules and conditions fail a build on what the primary branch has too."`
 }
 
-// PolicySettingsResponse are the settings of a policy.
+// PolicySettingsResponse contains the settings of a policy.
 type PolicySettingsResponse struct {
 	Policy   Policy         `json:"policy" doc:"The policy."`
 	Settings PolicySettings `json:"settings" doc:"Its settings."`
 }
 
-// PolicyChangeResponse is a policy that was made, changed or deleted.
+// PolicyChangeResponse contains a policy that was created, changed or deleted.
 type PolicyChangeResponse struct {
 	Policy   Policy         `json:"policy" doc:"The policy, as it is or was."`
 	Settings PolicySettings `json:"settings" doc:"Its settings, as they are or were."`
 	Removed  int64          `json:"removed" doc:"Findings that became removed with it: they are on paths that it leaves out."`
 }
 
-// CreatePolicyRequest is a new policy. Unknown members are refused: a misspelt one must not
-// widen what it is for.
+// CreatePolicyRequest creates a policy. Unknown members are rejected, so that a misspelled one does
+// not widen the policy.
 type CreatePolicyRequest struct {
 	_        struct{} `additionalProperties:"false"`
 	Name     string   `json:"name" minLength:"1" maxLength:"200" doc:"Name of the policy." example:"Card payments"`
@@ -36,8 +36,8 @@ type CreatePolicyRequest struct {
 	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions fail a build on what the primary branch has too."`
 }
 
-// SetPolicySettingsRequest replaces the settings of a policy: a list that is left out is
-// empty. Unknown members are refused.
+// SetPolicySettingsRequest replaces the settings of a policy. Absent lists are cleared. Unknown
+// members are rejected.
 type SetPolicySettingsRequest struct {
 	_        struct{} `additionalProperties:"false"`
 	PolicyID string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
@@ -49,8 +49,7 @@ type SetPolicySettingsRequest struct {
 	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions fail a build on what the primary branch has too."`
 }
 
-// PreviewPolicyRequest is a change of a policy that nobody has made yet: its settings, or its
-// end.
+// PreviewPolicyRequest describes a change to preview: new settings of a policy, or its deletion.
 type PreviewPolicyRequest struct {
 	_        struct{} `additionalProperties:"false"`
 	PolicyID string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
@@ -65,8 +64,8 @@ type PreviewPolicyRequest struct {
 	Mode     string   `json:"mode,omitempty" enum:"monitor,comment,block" doc:"Mode of all conditions for these matches; by default each has its own."`
 }
 
-// PolicyImpact is what a change of a policy would do, by what is open on the branches of its
-// projects that were scanned in the last 30 days.
+// PolicyImpact is the effect of a change to a policy. It is computed from the open findings on
+// branches that were scanned in the last 30 days.
 type PolicyImpact struct {
 	Policy         Policy          `json:"policy" doc:"The policy, as it is."`
 	Projects       int64           `json:"projects" doc:"Projects that it would be for."`
@@ -100,7 +99,7 @@ type PolicyMatch struct {
 	Text  string `json:"text" doc:"The finding and the condition, as a sentence."`
 }
 
-// ChangedBranch is a branch on which a change of a policy would block more or less.
+// ChangedBranch is a branch on which a change of a policy alters the number of blocking findings.
 type ChangedBranch struct {
 	Project     string `json:"project" doc:"Name of the project." example:"acme/shop"`
 	Ref         string `json:"ref" doc:"The branch, as a full ref." example:"refs/heads/main"`

@@ -17,13 +17,13 @@ type Problem struct {
 	Errors    []FieldError `json:"errors" doc:"Every bad member of the request, all at once."`
 	RequestID string       `json:"request_id" doc:"Names the request in the server's log; also the header X-Request-Id." example:"mfrggzdfmztwq2lk"`
 
-	// MergedInto is there where a finding was asked for that is part of another one now.
+	// MergedInto is set if the requested finding was merged into another one.
 	MergedInto int64 `json:"merged_into,omitempty" minimum:"1" doc:"Id of the finding that the one asked for was merged into; only of a finding that was." example:"7"`
 
-	RetryAfter time.Duration `json:"-"` // what the server asked to wait; 0 when it did not
+	RetryAfter time.Duration `json:"-"` // delay that the server requested; 0 if absent
 }
 
-// FieldError is one bad member of a request.
+// FieldError is one invalid member of a request.
 type FieldError struct {
 	Location string `json:"location" doc:"Where, as query.page_size or body.issue_ids[3]." example:"query.page_size"`
 	Message  string `json:"message" doc:"What is wrong with it." example:"expected number >= 100"`
@@ -45,7 +45,7 @@ const (
 	CodeInternal             = "internal"
 )
 
-// Error says what failed, and names the request for whoever reads the log.
+// Error returns the detail, status and code, and the request id for finding the log entry.
 func (p *Problem) Error() string {
 	return fmt.Sprintf("%s (%d %s, request %s)", p.Detail, p.Status, p.Code, p.RequestID)
 }

@@ -1,6 +1,6 @@
 package api
 
-// ProjectsQuery are the parameters of listing projects.
+// ProjectsQuery contains the parameters for listing projects.
 type ProjectsQuery struct {
 	Page     int64 `query:"page" minimum:"0" maximum:"4294967295" default:"0" doc:"Page to answer, from 0."`
 	PageSize int64 `query:"page_size" minimum:"0" maximum:"4294967295" default:"100" doc:"Projects on a page; 0 takes the default."`
@@ -11,7 +11,7 @@ type ListProjectsResponse struct {
 	Projects []Project `json:"projects" doc:"Projects by name; empty past the last page."`
 }
 
-// Project is one repository, or one part of it that is scanned apart.
+// Project is a repository, or a part of one that is scanned separately.
 type Project struct {
 	ID                int64        `json:"id" doc:"Id of the project." example:"17"`
 	Name              string       `json:"name" doc:"Name as a path." example:"acme/payments"`
@@ -27,37 +27,37 @@ type Project struct {
 	ManagedScanStatus *ManagedScanStatus `json:"managed_scan_status,omitempty" doc:"What is in force of the scans that the server starts by itself, with the step that mends it; absent in lists (an extension)."`
 }
 
-// ManagedScan says which scans the server starts by itself.
+// ManagedScan contains the switches for scheduled scans.
 type ManagedScan struct {
 	DiffScan *Enabled `json:"diff_scan,omitempty" doc:"Scans of changes."`
 	FullScan *Enabled `json:"full_scan,omitempty" doc:"Scans of everything."`
 }
 
-// Enabled says whether a switch is on.
+// Enabled reports whether a switch is on.
 type Enabled struct {
 	Enabled bool `json:"enabled" doc:"Whether it is on." example:"true"`
 }
 
-// ManagedScanUpdate switches scans that the server starts by itself.
+// ManagedScanUpdate changes the switches for scheduled scans.
 type ManagedScanUpdate struct {
 	DiffScan *Switch `json:"diff_scan,omitempty" doc:"Scans of changes; absent leaves them."`
 	FullScan *Switch `json:"full_scan,omitempty" doc:"Scans of everything; absent leaves them."`
 }
 
-// Switch turns something on or off.
+// Switch changes a setting that is on or off.
 type Switch struct {
 	Enabled *bool `json:"enabled,omitempty" doc:"Whether it is to be on; absent leaves it." example:"true"`
 }
 
-// ProjectResponse is one project.
+// ProjectResponse contains one project.
 type ProjectResponse struct {
 	Project Project `json:"project" doc:"The project as it is now."`
-	ETag    string  `json:"-"` // of its settings, from the header
+	ETag    string  `json:"-"` // of its settings, from the response header
 }
 
 func (r *ProjectResponse) setTag(tag string) { r.ETag = tag }
 
-// CreateProjectRequest names a project to create before its first scan.
+// CreateProjectRequest creates a project before its first scan.
 type CreateProjectRequest struct {
 	DeploymentSlug ID           `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
 	Name           string       `json:"name" minLength:"3" maxLength:"512" doc:"Name of two segments or more." example:"acme/payments"`
@@ -67,7 +67,7 @@ type CreateProjectRequest struct {
 	Visibility     string       `json:"visibility,omitempty" enum:"public,private,unknown" doc:"Who can see the repository at its host."`
 }
 
-// UpdateProjectRequest changes a project; absent members stay as they are.
+// UpdateProjectRequest changes a project. Absent members are left unchanged.
 type UpdateProjectRequest struct {
 	DeploymentSlug    ID                 `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
 	ProjectName       string             `json:"projectName,omitempty" doc:"Same as in the path."`
@@ -77,7 +77,7 @@ type UpdateProjectRequest struct {
 	Visibility        string             `json:"visibility,omitempty" enum:"public,private,unknown" doc:"Who can see the repository at its host (an extension)."`
 }
 
-// ProjectTagsRequest names tags of a project to add.
+// ProjectTagsRequest contains tags to add to a project.
 type ProjectTagsRequest struct {
 	_              struct{}     `additionalProperties:"false"`
 	DeploymentSlug ID           `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
@@ -85,12 +85,12 @@ type ProjectTagsRequest struct {
 	Tags           List[string] `json:"tags" doc:"Tags: a list, or one string split at commas. A project has at most 10 of 64 characters." example:"[\"pci\"]"`
 }
 
-// RemoveProjectTagsQuery names tags of a project to take away.
+// RemoveProjectTagsQuery contains tags to remove from a project.
 type RemoveProjectTagsQuery struct {
 	Tags []string `query:"tags" doc:"Tags; in the body, too."`
 }
 
-// RemoveProjectTagsRequest names tags of a project to take away.
+// RemoveProjectTagsRequest contains tags to remove from a project.
 type RemoveProjectTagsRequest struct {
 	_              struct{}     `additionalProperties:"false"`
 	DeploymentSlug ID           `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
@@ -98,7 +98,8 @@ type RemoveProjectTagsRequest struct {
 	Tags           List[string] `json:"tags,omitempty" doc:"Tags: a list, or one string split at commas; in the query, too."`
 }
 
-// ToggleManagedScanRequest switches managed scans; absent members stay.
+// ToggleManagedScanRequest changes the switches for scheduled scans. Absent members are left
+// unchanged.
 type ToggleManagedScanRequest struct {
 	DeploymentSlug ID      `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
 	ProjectName    string  `json:"projectName,omitempty" doc:"Same as in the path."`
@@ -107,38 +108,38 @@ type ToggleManagedScanRequest struct {
 	Schedule       string  `json:"schedule,omitempty" enum:"weekly,daily,push,off" doc:"When full scans are made by themselves (an extension); absent leaves it."`
 }
 
-// DeleteRefQuery names a ref of a project.
+// DeleteRefQuery identifies a ref of a project.
 type DeleteRefQuery struct {
 	Project string `query:"project" required:"true" minLength:"1" maxLength:"512" doc:"Name of the project." example:"acme/payments"`
 	Ref     string `query:"ref" required:"true" minLength:"1" maxLength:"512" doc:"Branch or other ref, full or short." example:"refs/heads/feature"`
 }
 
-// DeleteRefResponse names the ref that was deleted.
+// DeleteRefResponse identifies the deleted ref.
 type DeleteRefResponse struct {
 	ProjectName string `json:"project_name" doc:"Name of the project." example:"acme/payments"`
 	Ref         string `json:"ref" doc:"Ref that is gone, in full." example:"refs/heads/feature"`
 }
 
-// DeleteProjectResponse names what was deleted.
+// DeleteProjectResponse identifies the deleted project.
 type DeleteProjectResponse struct {
 	ProjectName string `json:"project_name" doc:"Name of the project that is gone, with all its findings." example:"acme/payments"`
 }
 
-// RenameProjectRequest is a project's new name.
+// RenameProjectRequest renames a project.
 type RenameProjectRequest struct {
 	_       struct{} `additionalProperties:"false"`
 	Project string   `json:"project" minLength:"1" maxLength:"512" doc:"Name of the project." example:"acme/pay"`
 	Name    string   `json:"name" minLength:"3" maxLength:"512" doc:"Name of two segments or more that no other project has." example:"acme/payments"`
 }
 
-// MergeProjectRequest names the project that another becomes part of.
+// MergeProjectRequest merges a project into another.
 type MergeProjectRequest struct {
 	_       struct{} `additionalProperties:"false"`
 	Project string   `json:"project" minLength:"1" maxLength:"512" doc:"Name of the project that becomes part of the other." example:"acme/pay"`
 	Into    string   `json:"into" minLength:"1" maxLength:"512" doc:"Name of the project to merge into." example:"acme/payments"`
 }
 
-// MergeProjectResponse is the project that two were merged into.
+// MergeProjectResponse contains the project after the merge.
 type MergeProjectResponse struct {
 	Project         Project `json:"project" doc:"The project as it is now."`
 	FindingsChanged int64   `json:"findings_changed" doc:"Findings of advisories that changed by the merge: of two reports about a lockfile the newer counts." example:"1"`

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// values writes the parameters of a query struct, leaving out those that are
-// zero: the server takes their default.
+// values encodes the parameters of a query struct. Zero values are omitted, so the server applies
+// the defaults.
 func values(query any) url.Values {
 	out := url.Values{}
 	addFields(out, reflect.ValueOf(query))

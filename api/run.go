@@ -1,7 +1,6 @@
 package api
 
-// ManagedScanStatus is what is in force of a project's managed scans, beside what is
-// wanted.
+// ManagedScanStatus is the effective state of a project's managed scans.
 type ManagedScanStatus struct {
 	State     string `json:"state" enum:"off,no_connection,no_runner,scheduled,running,failing" doc:"What is in force."`
 	Reason    string `json:"reason" doc:"Why, in words, with the step that mends it." example:"the next full scan is weekly"`
@@ -10,12 +9,12 @@ type ManagedScanStatus struct {
 	LastRunAt *Time  `json:"last_run_at" nullable:"true" doc:"When the newest run ended by itself; null: none has."`
 	LastRunID *int64 `json:"last_run_id" nullable:"true" doc:"That run; null: there is none." example:"17"`
 	OpenRunID *int64 `json:"open_run_id" nullable:"true" doc:"Run that waits or is under way; null: there is none." example:"18"`
-	// LastScanID is what the last run brought.
+	// LastScanID is the scan of the newest run.
 	LastScanID *int64 `json:"last_scan_id" nullable:"true" doc:"Scan that the newest run brought; null: none." example:"42"`
 	Warning    string `json:"warning,omitempty" doc:"What is wrong though scans are made, as a runner without a sandbox and why it has none; absent: nothing." example:"the runner build-7 scans without a sandbox (bubblewrap (bwrap) is not installed): code that takes the scanner over reads what the runner's user may read"`
 }
 
-// Run is a managed run: one scan that the server has a runner make.
+// Run is a managed run: one scan that a runner performs for the server.
 type Run struct {
 	ID            int64  `json:"id" doc:"Id of the run." example:"17"`
 	Project       string `json:"project" doc:"Name of the project." example:"acme/payments"`
@@ -38,7 +37,7 @@ type Run struct {
 	EndedAt       *Time  `json:"ended_at" nullable:"true" doc:"When it ended; null before."`
 }
 
-// RunsQuery are the parameters of the list of managed runs.
+// RunsQuery contains the parameters for listing managed runs.
 type RunsQuery struct {
 	Project string   `query:"project" maxLength:"512" doc:"Only those of this project, by its name." example:"acme/payments"`
 	State   []string `query:"state,explode" enum:"queued,leased,fetching,scanning,uploading,done,failed,cancelled,superseded,timed_out" doc:"Only those in one of these states."`
@@ -52,24 +51,24 @@ type ListRunsResponse struct {
 	Cursor string `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
 }
 
-// RunResponse is a managed run alone.
+// RunResponse contains one managed run.
 type RunResponse struct {
 	Run Run `json:"run" doc:"The run as it is now."`
 }
 
-// StartRunRequest has a project scanned now.
+// StartRunRequest starts a scan of a project.
 type StartRunRequest struct {
 	_       struct{} `additionalProperties:"false"`
 	Project string   `json:"project" minLength:"1" maxLength:"512" doc:"Name of the project." example:"acme/payments"`
 	Ref     string   `json:"ref,omitempty" maxLength:"512" doc:"Branch or other ref, full or short; the primary branch when absent." example:"main"`
 }
 
-// RunLogQuery are the parameters of the log of a run.
+// RunLogQuery contains the parameters for reading the log of a run.
 type RunLogQuery struct {
 	Offset int64 `query:"offset" minimum:"0" default:"0" doc:"Byte that the answer begins at: the next_offset of the answer before."`
 }
 
-// RunLogResponse is a piece of the log of a run's newest attempt.
+// RunLogResponse is a part of the log of a run's newest attempt.
 type RunLogResponse struct {
 	Run        Run    `json:"run" doc:"The run as it is now. Its attempt says whose log this is: a further attempt begins a log of its own, at 0."`
 	Offset     int64  `json:"offset" doc:"Byte that the text begins at." example:"0"`
@@ -78,7 +77,7 @@ type RunLogResponse struct {
 	Ended      bool   `json:"ended" doc:"Whether nothing follows any more behind this text."`
 }
 
-// RunnerInfo is who makes managed runs.
+// RunnerInfo is a runner of managed runs.
 type RunnerInfo struct {
 	ID          int64    `json:"id" doc:"Id of the runner." example:"2"`
 	Name        string   `json:"name" doc:"What it calls itself." example:"build-7"`
@@ -92,12 +91,12 @@ type RunnerInfo struct {
 	LastSeenAt  Time     `json:"last_seen_at" doc:"When it asked for work last."`
 }
 
-// ListRunnersResponse has all runners.
+// ListRunnersResponse contains all runners.
 type ListRunnersResponse struct {
 	Runners []RunnerInfo `json:"runners" doc:"Runners, the one heard of last first; two hundred are known at most."`
 }
 
-// RevokeRunnerResponse names the runners that are gone.
+// RevokeRunnerResponse lists the runners that were revoked.
 type RevokeRunnerResponse struct {
 	Runners []string `json:"runners" doc:"Names of all that called with the runner's token, which is out of force." example:"[\"build-7\"]"`
 }

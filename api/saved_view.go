@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// ViewProblemHeader says, on findings, counts and exports of a saved view, what the view
-// names that is not there any more, as a string in quotes. Such a part selects nothing.
+// ViewProblemHeader describes parts of a saved view that refer to deleted objects, as a quoted
+// string. It is sent with findings, counts and exports of the view. Such a part selects nothing.
 const ViewProblemHeader = "Redoubt-View-Problem"
 
-// SavedView is a list of findings that people come back to.
+// SavedView is a stored list of findings.
 type SavedView struct {
 	ID        int64  `json:"id" doc:"Id of the view." example:"3"`
 	Name      string `json:"name" doc:"What people call it." example:"Exploited and reachable"`
@@ -23,17 +23,17 @@ type SavedView struct {
 	CreatedBy string `json:"created_by" doc:"Who made it." example:"Ada"`
 }
 
-// ListSavedViewsResponse has all views that the token's maker sees.
+// ListSavedViewsResponse contains all views that are visible to the token's creator.
 type ListSavedViewsResponse struct {
 	Views []SavedView `json:"views" doc:"Views, by name."`
 }
 
-// SavedViewResponse is a view alone.
+// SavedViewResponse contains one view.
 type SavedViewResponse struct {
 	View SavedView `json:"view" doc:"The view as it is now, or was."`
 }
 
-// CreateSavedViewRequest is a new view.
+// CreateSavedViewRequest creates a view.
 type CreateSavedViewRequest struct {
 	_         struct{} `additionalProperties:"false"`
 	Name      string   `json:"name" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"Exploited and reachable"`
@@ -43,7 +43,8 @@ type CreateSavedViewRequest struct {
 	Default   bool     `json:"default,omitempty" doc:"Whether the page opens with it, for whoever made the token."`
 }
 
-// UpdateSavedViewRequest changes a view; absent members stay. The issue type stays.
+// UpdateSavedViewRequest changes a view. Absent members are left unchanged. The issue type cannot
+// be changed.
 type UpdateSavedViewRequest struct {
 	_       struct{} `additionalProperties:"false"`
 	Name    *string  `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"Exploited and reachable"`
@@ -52,12 +53,12 @@ type UpdateSavedViewRequest struct {
 	Default *bool    `json:"default,omitempty" doc:"Whether the page opens with it, for whoever made the token."`
 }
 
-// ListSavedViews answers the views of the token's maker and those that are shared.
+// ListSavedViews returns the shared views and those of the token's creator.
 func (c *Client) ListSavedViews(ctx context.Context, deployment string) (*ListSavedViewsResponse, error) {
 	return answer[ListSavedViewsResponse](ctx, c, call{method: http.MethodGet, path: path(deployment, "saved-views")})
 }
 
-// CreateSavedView makes a view.
+// CreateSavedView creates a view.
 func (c *Client) CreateSavedView(
 	ctx context.Context, deployment string, r CreateSavedViewRequest, options ...Option,
 ) (*SavedViewResponse, error) {
@@ -68,7 +69,7 @@ func (c *Client) CreateSavedView(
 	}, options...)
 }
 
-// GetSavedView answers one view.
+// GetSavedView returns one view.
 func (c *Client) GetSavedView(ctx context.Context, deployment string, id int64) (*SavedViewResponse, error) {
 	return answer[SavedViewResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, "saved-views", strconv.FormatInt(id, 10))},
@@ -86,7 +87,7 @@ func (c *Client) UpdateSavedView(
 	}, options...)
 }
 
-// DeleteSavedView forgets a view.
+// DeleteSavedView deletes a view.
 func (c *Client) DeleteSavedView(
 	ctx context.Context, deployment string, id int64, options ...Option,
 ) (*SavedViewResponse, error) {

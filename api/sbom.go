@@ -1,7 +1,7 @@
 package api
 
-// CreateSBOMExportRequest asks for a software bill of materials. Unknown members
-// are refused: a misspelt one must not widen what is exported.
+// CreateSBOMExportRequest starts the export of a software bill of materials. Unknown members are
+// rejected, so that a misspelled one does not widen the export.
 type CreateSBOMExportRequest struct {
 	_                     struct{}       `additionalProperties:"false"`
 	DeploymentID          ID             `json:"deploymentId,omitempty" doc:"Same as in the path."`
@@ -21,26 +21,26 @@ type FormatVersion struct {
 	CycloneDXVersion string   `json:"cyclonedxVersion,omitempty" enum:"SBOM_CYCLONE_DX_VERSION_V1_4,SBOM_CYCLONE_DX_VERSION_V1_5,SBOM_CYCLONE_DX_VERSION_V1_6" doc:"Another spelling of version."`
 }
 
-// Supplier is who gives software out.
+// Supplier is the supplier of the exported software.
 type Supplier struct {
 	Name    string           `json:"name,omitempty" maxLength:"500" doc:"Name." example:"Acme"`
 	URL     string           `json:"url,omitempty" maxLength:"2048" doc:"Web site: an absolute http or https URL." example:"https://acme.example.com"`
 	Contact *SupplierContact `json:"contact,omitempty" doc:"Whom to ask."`
 }
 
-// SupplierContact is whom to ask about software.
+// SupplierContact is the contact of a supplier.
 type SupplierContact struct {
 	Email string `json:"email,omitempty" maxLength:"320" doc:"E-mail address." example:"security@acme.example.com"`
 	Name  string `json:"name,omitempty" maxLength:"500" doc:"Name."`
 	Phone string `json:"phone,omitempty" maxLength:"100" doc:"Telephone number."`
 }
 
-// CreateSBOMExportResponse names the export job.
+// CreateSBOMExportResponse identifies the export job.
 type CreateSBOMExportResponse struct {
 	TaskToken string `json:"taskToken" doc:"Identifies the export job." example:"task_mfrggzdfmztwq2lk"`
 }
 
-// SBOMExportStatusResponse says how far an export is.
+// SBOMExportStatusResponse contains the status of an export.
 type SBOMExportStatusResponse struct {
 	Status       string `json:"status" enum:"SBOM_EXPORT_STATUS_IN_PROGRESS,SBOM_EXPORT_STATUS_COMPLETED,SBOM_EXPORT_STATUS_FAILED" doc:"How far it is." example:"SBOM_EXPORT_STATUS_COMPLETED"`
 	DownloadURL  string `json:"downloadUrl" doc:"Address of the document, signed, valid for an hour, needing no header; empty before."`

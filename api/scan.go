@@ -1,7 +1,7 @@
 package api
 
-// SearchScansRequest asks for scans, newest first. Unknown members are refused.
-// Beta.
+// SearchScansRequest contains the parameters for listing scans, newest first. Unknown members are
+// rejected. Beta.
 type SearchScansRequest struct {
 	_            struct{}         `additionalProperties:"false"`
 	DeploymentID ID               `json:"deploymentId,omitempty" doc:"Same as in the path."`
@@ -17,13 +17,13 @@ type SearchScansRequest struct {
 	TotalTime    *TotalTimeRange  `json:"total_time,omitempty" doc:"Only scans that took this long."`
 }
 
-// Product is a product as scan search names it, as PRODUCT_SAST.
+// Product is a product in the notation of scan search, for example PRODUCT_SAST.
 type Product string
 
-// ScanStatus is how far a scan came, as SCAN_STATUS_COMPLETED.
+// ScanStatus is the status of a scan, for example SCAN_STATUS_COMPLETED.
 type ScanStatus string
 
-// TotalTimeRange is a range of seconds; an absent end is open.
+// TotalTimeRange is a range of seconds. An absent bound is unlimited.
 type TotalTimeRange struct {
 	_   struct{} `additionalProperties:"false"`
 	Min *float64 `json:"min,omitempty" doc:"Fewest seconds." example:"1.5"`
@@ -64,7 +64,7 @@ type FindingsCounts struct {
 	Total       int64 `json:"total" doc:"All of them." example:"6"`
 }
 
-// ScanResponse is one scan. Its ids are numbers, unlike those of the search.
+// ScanResponse contains one scan. Its ids are numbers, unlike those of the search.
 type ScanResponse struct {
 	ID              int64     `json:"id" doc:"Id of the scan." example:"42"`
 	DeploymentID    int64     `json:"deployment_id" doc:"Id of the deployment." example:"1"`
@@ -80,7 +80,7 @@ type ScanResponse struct {
 	Stats           ScanStats `json:"stats" doc:"What came of it."`
 }
 
-// ScanMeta says what a scan looked at.
+// ScanMeta describes the code that was scanned.
 type ScanMeta struct {
 	Repository string `json:"repository" doc:"Name of the project." example:"acme/payments"`
 	RepoURL    string `json:"repo_url" doc:"Address of the repository; empty when not told." example:"https://github.com/acme/payments"`
@@ -88,7 +88,7 @@ type ScanMeta struct {
 	Commit     string `json:"commit" doc:"Commit; empty when not told." example:"4f1c0de"`
 }
 
-// ScanStats counts what a scan found.
+// ScanStats counts the findings of a scan.
 type ScanStats struct {
 	Findings  int64    `json:"findings" doc:"Findings that are not muted, of all products." example:"6"`
 	TotalTime *float64 `json:"total_time" nullable:"true" doc:"Seconds that the scanner took; null when not told." example:"12.5"`

@@ -1,6 +1,6 @@
 package api
 
-// SecretsQuery are the parameters of listing secrets.
+// SecretsQuery contains the parameters for listing secrets.
 type SecretsQuery struct {
 	Cursor          string   `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit           int64    `query:"limit" minimum:"0" maximum:"3000" default:"100" doc:"Secrets in one answer; 0 takes the default."`
@@ -17,7 +17,7 @@ type ListSecretsResponse struct {
 	Cursor   string   `json:"cursor" doc:"Pass it to get the next page; empty on the last one."`
 }
 
-// Secret is a credential found in a repository. The credential itself is not kept.
+// Secret is a credential found in a repository. The credential itself is not stored.
 type Secret struct {
 	ID              string           `json:"id" pattern:"^[0-9]+$" doc:"Id of the finding." example:"1300"`
 	Type            string           `json:"type" doc:"Kind of credential; empty when not told." example:"AWS"`
@@ -39,7 +39,7 @@ type Secret struct {
 	ReviewComments  []ReviewComment  `json:"reviewComments" doc:"Comments about it on change requests."`
 }
 
-// SecretRepository names the project of a secret.
+// SecretRepository identifies the project of a secret.
 type SecretRepository struct {
 	Name       string `json:"name" doc:"Name of the project." example:"acme/payments"`
 	URL        string `json:"url" doc:"Address of the repository; empty when not known."`
@@ -47,7 +47,7 @@ type SecretRepository struct {
 	SCMType    string `json:"scmType" enum:"SCM_TYPE_GITHUB,SCM_TYPE_GITLAB,SCM_TYPE_BITBUCKET,SCM_TYPE_AZURE_DEVOPS,SCM_TYPE_UNKNOWN" doc:"Its host."`
 }
 
-// HistoricalInfo is where in history a secret is.
+// HistoricalInfo identifies the commit of a secret that was found in the history.
 type HistoricalInfo struct {
 	GitCommit string `json:"gitCommit" doc:"Commit that has it; empty when not told."`
 }

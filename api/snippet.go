@@ -1,7 +1,6 @@
 package api
 
-// ListSnippetsResponse says of which findings of a scan the code around them is
-// wanted.
+// ListSnippetsResponse lists the findings of a scan whose surrounding code may be uploaded.
 type ListSnippetsResponse struct {
 	Kept     bool           `json:"kept" doc:"Whether the deployment keeps code; if not, nothing is wanted."`
 	Findings []SnippetPlace `json:"findings" doc:"Where the findings of the scan are, the worst first. Empty where a newer scan followed."`
@@ -9,7 +8,7 @@ type ListSnippetsResponse struct {
 	Secrets  []SnippetPlace `json:"secrets" doc:"Where all scans of the ref saw secrets: these lines are to be left out of any code."`
 }
 
-// SnippetPlace is where a finding is.
+// SnippetPlace is the location of a finding.
 type SnippetPlace struct {
 	FindingID int64  `json:"finding_id" doc:"Id of the finding." example:"1234"`
 	Path      string `json:"path" doc:"Its file." example:"src/app.py"`
@@ -20,7 +19,7 @@ type SnippetPlace struct {
 	Strings   bool   `json:"strings" doc:"Whether its rule is about secrets in code: no string is kept."`
 }
 
-// PutSnippetsRequest is code around findings of a scan.
+// PutSnippetsRequest contains code around findings of a scan.
 type PutSnippetsRequest struct {
 	Snippets []Snippet `json:"snippets" maxItems:"500" doc:"Of each finding at most once."`
 }
@@ -34,7 +33,7 @@ type Snippet struct {
 	Lines     []string `json:"lines" minItems:"1" maxItems:"24" doc:"Two lines before the finding, its own and two behind it, each of at most 400 bytes, without line ends." example:"[\"if x == x:\"]"`
 }
 
-// PutSnippetsResponse says what was kept.
+// PutSnippetsResponse counts the findings whose code was stored.
 type PutSnippetsResponse struct {
 	Stored  int `json:"stored" doc:"Findings whose code is kept now." example:"3"`
 	Skipped int `json:"skipped" doc:"Findings that are no longer there, or elsewhere."`

@@ -1,7 +1,7 @@
 package api
 
-// CreateTicketsRequest asks for tickets about findings. Unknown members are refused: a
-// misspelt filter must not widen the selection.
+// CreateTicketsRequest creates tickets for findings. Unknown members are rejected, so that a
+// misspelled filter does not widen the selection.
 type CreateTicketsRequest struct {
 	_              struct{} `additionalProperties:"false"`
 	DeploymentSlug ID       `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
@@ -17,7 +17,7 @@ type CreateTicketsRequest struct {
 	TriageFilter
 }
 
-// CreateTicketsResponse says what became of each finding.
+// CreateTicketsResponse contains the result for each finding.
 type CreateTicketsResponse struct {
 	Succeeded []TicketMade    `json:"succeeded" doc:"Tickets that were made."`
 	Skipped   []TicketSkipped `json:"skipped" doc:"Findings that need no ticket, or are not there."`
@@ -25,7 +25,7 @@ type CreateTicketsResponse struct {
 	Pending   []TicketPending `json:"pending" doc:"Tickets that the tracker has not taken yet: they are made as soon as it answers, also after a restart (an extension)."`
 }
 
-// TicketMade is a ticket that was made.
+// TicketMade is a ticket that was created.
 type TicketMade struct {
 	IssueIDs     []int64 `json:"issue_ids" doc:"Findings that it is about, ascending." example:"[1234]"`
 	TicketID     int64   `json:"ticket_id" doc:"Id of the ticket here." example:"7"`
@@ -33,25 +33,25 @@ type TicketMade struct {
 	ExternalSlug string  `json:"external_slug" doc:"What its tracker calls it." example:"SEC-123"`
 }
 
-// TicketSkipped are findings that need no ticket.
+// TicketSkipped lists findings that need no ticket.
 type TicketSkipped struct {
 	IssueIDs []int64 `json:"issue_ids" doc:"The findings." example:"[1234]"`
 	Reason   string  `json:"reason" doc:"Why, for people." example:"It is linked to SEC-123 already."`
 }
 
-// TicketFailed are findings of which no ticket could be made.
+// TicketFailed lists findings for which no ticket could be created.
 type TicketFailed struct {
 	IssueIDs []int64 `json:"issue_ids" doc:"The findings." example:"[1234]"`
 	Error    string  `json:"error" doc:"Why, for people." example:"There is no connection called \"jira\"."`
 }
 
-// TicketPending is a ticket that will be made.
+// TicketPending is a ticket that is queued for creation.
 type TicketPending struct {
 	IssueIDs []int64 `json:"issue_ids" doc:"Findings that it is about, ascending." example:"[1234]"`
 	TicketID int64   `json:"ticket_id" doc:"Id of the ticket here: getTicket tells when it is made." example:"7"`
 }
 
-// LinkTicketRequest links findings to a ticket that is there.
+// LinkTicketRequest links findings to an existing ticket.
 type LinkTicketRequest struct {
 	_              struct{} `additionalProperties:"false"`
 	DeploymentSlug ID       `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
@@ -59,7 +59,7 @@ type LinkTicketRequest struct {
 	IssueIDs       []Int    `json:"issue_ids" minItems:"1" maxItems:"100" doc:"Findings that it is about; all must be there." example:"[1234]"`
 }
 
-// LinkTicketResponse says what was linked.
+// LinkTicketResponse contains the linked findings.
 type LinkTicketResponse struct {
 	TicketID         int64   `json:"ticket_id" doc:"Id of the ticket here." example:"7"`
 	ExternalSlug     string  `json:"external_slug" doc:"What its tracker calls it, by the address." example:"SEC-123"`
@@ -68,24 +68,24 @@ type LinkTicketResponse struct {
 	ReplacedIssueIDs []int64 `json:"replaced_issue_ids" doc:"Those of them that were linked to another ticket before." example:"[]"`
 }
 
-// UnlinkTicketRequest has findings be linked to no ticket.
+// UnlinkTicketRequest removes the ticket links of findings.
 type UnlinkTicketRequest struct {
 	_              struct{} `additionalProperties:"false"`
 	DeploymentSlug ID       `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
 	IssueIDs       []Int    `json:"issue_ids" minItems:"1" maxItems:"100" doc:"The findings; all must be there." example:"[1234]"`
 }
 
-// UnlinkTicketResponse says what was linked before.
+// UnlinkTicketResponse lists the findings that were linked before.
 type UnlinkTicketResponse struct {
 	UnlinkedIssueIDs []int64 `json:"unlinked_issue_ids" doc:"Those of the findings that were linked, ascending." example:"[1234]"`
 }
 
-// DeleteTicketResponse says what a ticket was about.
+// DeleteTicketResponse lists the findings of the deleted ticket.
 type DeleteTicketResponse struct {
 	IssueIDs []int64 `json:"issueIds" doc:"Findings that it was about, ascending." example:"[1234]"`
 }
 
-// TicketsQuery are the parameters of the list of tickets.
+// TicketsQuery contains the parameters for listing tickets.
 type TicketsQuery struct {
 	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 	Limit  int64  `query:"limit" minimum:"0" maximum:"200" default:"100" doc:"Tickets in one answer; 0 takes the default."`
@@ -97,12 +97,12 @@ type ListTicketsResponse struct {
 	Cursor  string   `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
 }
 
-// TicketResponse is a ticket alone.
+// TicketResponse contains one ticket.
 type TicketResponse struct {
 	Ticket Ticket `json:"ticket" doc:"The ticket."`
 }
 
-// Ticket is an issue in somebody's tracker that findings are linked to.
+// Ticket is an issue in an external tracker that findings are linked to.
 type Ticket struct {
 	ID           int64   `json:"id" doc:"Id of the ticket here." example:"7"`
 	State        string  `json:"state" enum:"unknown,requested,open,closed,failed" doc:"As its tracker told last: unknown where no connection reaches it, requested until it is made, failed where it could not be." example:"open"`
@@ -115,7 +115,7 @@ type Ticket struct {
 	CheckedAt    *Time   `json:"checked_at" nullable:"true" doc:"When its tracker was asked last; null: never."`
 }
 
-// TicketSettings define where the deployment's tickets are created.
+// TicketSettings define where tickets are created.
 type TicketSettings struct {
 	ConnectionID int64    `json:"connection_id" minimum:"0" doc:"Connection that creates tickets; 0: that of each project's repository." example:"2"`
 	Project      string   `json:"project" maxLength:"500" doc:"A repository's full name or a key of Jira; empty: the repository of each finding's project." example:"SEC"`
@@ -124,7 +124,7 @@ type TicketSettings struct {
 	Public       bool     `json:"public" doc:"Whether tickets are also created in repositories that everybody can read."`
 }
 
-// SetTicketSettingsRequest replaces the settings of tickets; absent members take their default.
+// SetTicketSettingsRequest replaces the ticket settings. Absent members are set to their default.
 type SetTicketSettingsRequest struct {
 	_            struct{} `additionalProperties:"false"`
 	ConnectionID int64    `json:"connection_id,omitempty" minimum:"0" doc:"Connection that creates tickets; 0: that of each project's repository." example:"2"`
@@ -134,7 +134,7 @@ type SetTicketSettingsRequest struct {
 	Public       bool     `json:"public,omitempty" doc:"Whether tickets are also created in repositories that everybody can read."`
 }
 
-// TicketSettingsResponse are the settings of tickets, with their connection.
+// TicketSettingsResponse contains the ticket settings, with their connection.
 type TicketSettingsResponse struct {
 	Settings   TicketSettings `json:"settings" doc:"The settings as they are now."`
 	Connection string         `json:"connection" doc:"Name of the connection; empty without one, and for one that was deleted." example:"jira"`

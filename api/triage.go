@@ -1,8 +1,8 @@
 package api
 
-// TriageRequest decides on many findings at once. Ids and filters together mean
-// those that match both; neither is an error, and so is an unknown member: a
-// misspelt filter must not widen the selection.
+// TriageRequest changes the triage state of many findings. With ids and filters, a finding must
+// match both; one of the two is required. Unknown members are rejected, so that a misspelled filter
+// does not widen the selection.
 type TriageRequest struct {
 	_              struct{} `additionalProperties:"false"`
 	DeploymentSlug ID       `json:"deploymentSlug,omitempty" doc:"Same as in the path."`
@@ -23,7 +23,7 @@ type TriageRequest struct {
 	TriageFilter
 }
 
-// TriageFilter selects findings; members are and-ed, values of one member or-ed.
+// TriageFilter selects findings that match all members. The values of one member are alternatives.
 type TriageFilter struct {
 	Assignees            []string         `json:"assignees,omitempty" doc:"Names of users; @nobody for findings that are not assigned (an extension)." example:"[\"ada\"]"`
 	AutotriageVerdict    string           `json:"autotriage_verdict,omitempty" enum:"true_positive,false_positive" doc:"Verdict of the assistant."`
@@ -53,13 +53,13 @@ type TriageFilter struct {
 	ValidationState      []string         `json:"validation_state,omitempty" enum:"valid,invalid,confirmed_valid,confirmed_invalid,validation_error,no_validator" doc:"Secrets only: whether the secret works."`
 }
 
-// Status is a finding's status, as open.
+// Status is the status of a finding, for example open.
 type Status string
 
-// Confidence is a finding's confidence, as high.
+// Confidence is the confidence of a finding, for example high.
 type Confidence string
 
-// TriageResponse says what was triaged.
+// TriageResponse lists the findings that were triaged.
 type TriageResponse struct {
 	NumTriaged    int64   `json:"num_triaged" doc:"How many findings were triaged." example:"2"`
 	TriagedIssues []int64 `json:"triaged_issues" doc:"Their ids, ascending." example:"[1234,1240]"`

@@ -14,11 +14,11 @@ import (
 // timeLayout is RFC 3339 in UTC with six fractional digits (docs/reference/requests.md).
 const timeLayout = "2006-01-02T15:04:05.000000Z"
 
-// Time is a date-time: written in UTC with six fractional digits, read as any
-// RFC 3339.
+// Time is a date-time. It is written in UTC with six fractional digits, and read in any RFC 3339
+// format.
 type Time struct{ time.Time }
 
-// NewTime returns a pointer for a nullable member: nil for the zero time.
+// NewTime returns a pointer for a nullable member, or nil for the zero time.
 func NewTime(t time.Time) *Time {
 	if t.IsZero() {
 		return nil
@@ -26,12 +26,12 @@ func NewTime(t time.Time) *Time {
 	return &Time{t}
 }
 
-// MarshalJSON writes the time.
+// MarshalJSON implements json.Marshaler.
 func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + t.UTC().Format(timeLayout) + `"`), nil
 }
 
-// UnmarshalJSON reads the time.
+// UnmarshalJSON implements json.Unmarshaler.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	var text string
 	if err := json.Unmarshal(b, &text); err != nil {
@@ -45,13 +45,13 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Instant is a point in time as requests give it: an ISO 8601 date, which is its
-// first instant, or date and time, in UTC where no zone stands; both also in the
-// basic form, and with a blank for the T (docs/reference/scans.md).
+// Instant is a point in time in a request. It is an ISO 8601 date, which means its start, or a date
+// and time, in UTC if there is no zone. Both may have the basic format, and a space for the T
+// (docs/reference/scans.md).
 type Instant string
 
-// instantLayouts are the forms of an Instant. Go reads fractions of seconds
-// behind a point or a comma whether the layout has them or not.
+// instantLayouts are the formats of an Instant. Go parses fractions of seconds after a point or a
+// comma even if the layout has none.
 var instantLayouts = []string{
 	time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05",
 	"2006-01-02T15:04Z07:00", time.RFC3339, "2006-01-02T15:04Z0700", "2006-01-02T15:04:05Z0700",
@@ -59,13 +59,13 @@ var instantLayouts = []string{
 	"20060102T1504Z07:00", "20060102T150405Z07:00", "20060102T1504Z0700", "20060102T150405Z0700",
 }
 
-// Time reads the instant, in UTC; an empty one is the zero time.
+// Time parses the instant as UTC. It returns the zero time for an empty instant.
 func (i Instant) Time() (time.Time, error) {
 	if i == "" {
 		return time.Time{}, nil
 	}
 	text := string(i)
-	if date := len(time.DateOnly); len(text) > date && text[date] == ' ' { // as Python prints it
+	if date := len(time.DateOnly); len(text) > date && text[date] == ' ' { // the format that Python prints
 		text = text[:date] + "T" + text[date+1:]
 	}
 	for _, layout := range instantLayouts {
@@ -78,11 +78,11 @@ func (i Instant) Time() (time.Time, error) {
 	)
 }
 
-// ID is a member that requests may give as a string or as a number, as clients
-// do with ids, cursors and epoch seconds (docs/reference/requests.md). It is sent as a string.
+// ID is a member that requests may contain as a string or as a number. Clients do so with ids,
+// cursors and epoch seconds (docs/reference/requests.md). It is sent as a string.
 type ID string
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON reads a string or a number.
 func (id *ID) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, (*string)(id))
@@ -95,11 +95,11 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Int is an integer that requests may give as a number or as a string of
-// digits. It is sent as a number.
+// Int is an integer that requests may contain as a number or as a string of digits. It is sent as a
+// number.
 type Int int64
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON reads a number or a string of digits.
 func (n *Int) UnmarshalJSON(b []byte) error {
 	v, err := strconv.ParseInt(strings.Trim(string(b), `"`), 10, 64)
 	if err != nil {
@@ -109,8 +109,8 @@ func (n *Int) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Flag is a truth value that the contract types as an integer: sent as 0 or 1,
-// read as 0, 1, false or true (docs/reference/scans.md).
+// Flag is a boolean that the contract defines as an integer. It is sent as 0 or 1, and read as 0,
+// 1, false or true (docs/reference/scans.md).
 type Flag bool
 
 // MarshalJSON writes 0 or 1.
@@ -121,7 +121,7 @@ func (f Flag) MarshalJSON() ([]byte, error) {
 	return []byte("0"), nil
 }
 
-// UnmarshalJSON reads all four forms.
+// UnmarshalJSON reads 0, 1, false or true.
 func (f *Flag) UnmarshalJSON(b []byte) error {
 	switch string(b) {
 	case "0", "false":
@@ -134,11 +134,10 @@ func (f *Flag) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// List is a list that requests may also give as one string, split at commas.
-// It is sent as a list.
+// List is a list that requests may contain as one comma-separated string. It is sent as a list.
 type List[T ~string] []T
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON reads a list or a comma-separated string.
 func (l *List[T]) UnmarshalJSON(b []byte) error {
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 || b[0] != '"' {
@@ -157,7 +156,7 @@ func (l *List[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Optional is a query parameter that tells absent from zero.
+// Optional is a query parameter that distinguishes absent from zero.
 type Optional[T any] struct {
 	Value T
 	Set   bool
@@ -166,7 +165,7 @@ type Optional[T any] struct {
 // Some returns a parameter that is present.
 func Some[T any](v T) Optional[T] { return Optional[T]{Value: v, Set: true} }
 
-// Pointer returns the value, or nil when it is absent.
+// Pointer returns the value, or nil if it is absent.
 func (o Optional[T]) Pointer() *T {
 	if !o.Set {
 		return nil
@@ -174,8 +173,8 @@ func (o Optional[T]) Pointer() *T {
 	return &o.Value
 }
 
-// Receiver is where a decoder puts the value.
+// Receiver returns the value into which a decoder writes.
 func (o *Optional[T]) Receiver() reflect.Value { return reflect.ValueOf(&o.Value).Elem() }
 
-// OnParamSet is what a decoder calls once it has put the value there.
+// OnParamSet is called by a decoder after it wrote the value.
 func (o *Optional[T]) OnParamSet(set bool, _ any) { o.Set = set }

@@ -1,7 +1,6 @@
 package api
 
-// VEXDocument is a document that says of vulnerabilities whether they matter where a package is
-// used.
+// VEXDocument is a VEX document: its statements define whether vulnerabilities affect a product.
 type VEXDocument struct {
 	Name       string `json:"name" doc:"Its own name, by which a newer one replaces it." example:"https://acme.example/vex/payments"`
 	Format     string `json:"format" doc:"What it was read as." example:"OpenVEX"`
@@ -15,7 +14,7 @@ type VEXDocument struct {
 	Ends       *int64 `json:"would_end" nullable:"true" doc:"Of a requested one: statements of the active document of its name which it does not make any more, and would end as a whole; else null." example:"0"`
 }
 
-// VEXStatement says one thing of one vulnerability in some packages.
+// VEXStatement is a statement about one vulnerability in some packages.
 type VEXStatement struct {
 	ID              string   `json:"id" pattern:"^[0-9a-f]{64}$" doc:"Hash over what it says, but for when: another text has another id."`
 	Vulnerabilities []string `json:"vulnerabilities" doc:"Names of the vulnerability."`

@@ -1,8 +1,8 @@
 package api
 
-// ListVulnsRequest asks for supply-chain findings in the shape that the hosted
-// service had before it listed them with the others. Unknown members are
-// refused: a misspelt filter must not widen the selection.
+// ListVulnsRequest contains the parameters for listing supply-chain findings in the hosted
+// service's older format. Unknown members are rejected, so that a misspelled filter does not widen
+// the selection.
 type ListVulnsRequest struct {
 	_            struct{}    `additionalProperties:"false"`
 	DeploymentID ID          `json:"deploymentId,omitempty" doc:"Same as in the path."`
@@ -29,7 +29,7 @@ type ListVulnsResponse struct {
 	Cursor  *VulnCursor `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
 }
 
-// Vuln is a supply-chain finding in that shape.
+// Vuln is a supply-chain finding in the older format.
 type Vuln struct {
 	GroupKey               string       `json:"groupKey" doc:"Id of the finding." example:"1234"`
 	Title                  string       `json:"title" doc:"What the rule says." example:"Prototype pollution in lodash"`
@@ -46,7 +46,7 @@ type Vuln struct {
 	Usages                 []VulnUsage  `json:"usages" doc:"Where the code uses it; empty when no use is known."`
 }
 
-// VulnAdvisory is what is known of a vulnerability.
+// VulnAdvisory describes a vulnerability.
 type VulnAdvisory struct {
 	RuleID       string         `json:"ruleId" doc:"Name of the rule." example:"ssc-6f5e2f3a"`
 	Title        string         `json:"title" doc:"What the rule says." example:"Prototype pollution in lodash"`
@@ -58,7 +58,7 @@ type VulnAdvisory struct {
 	References   VulnReferences `json:"references" doc:"Its names elsewhere."`
 }
 
-// VulnReferences names a vulnerability elsewhere.
+// VulnReferences contains external references of a vulnerability.
 type VulnReferences struct {
 	CVEIDs []string `json:"cveIds" doc:"CVE or other identifier." example:"[\"CVE-2021-44228\"]"`
 	CWEIDs []string `json:"cweIds" doc:"Weaknesses."`
@@ -81,13 +81,13 @@ type VulnPlace struct {
 	URL       string `json:"url" doc:"Link to it, or to the finding here." example:"https://redoubt.example.com/orgs/acme/findings/1234"`
 }
 
-// VulnTriage is how far a finding is dealt with.
+// VulnTriage is the status of a finding.
 type VulnTriage struct {
 	Status        string `json:"status" enum:"NEW,TRIAGED,IN_PROGRESS,FIXED,IGNORED" doc:"State and triage together." example:"NEW"`
 	DismissReason string `json:"dismissReason,omitempty" doc:"Why it is ignored; absent otherwise." example:"false_positive"`
 }
 
-// VulnUsage is where the code uses a vulnerable package.
+// VulnUsage is a place where the code uses a vulnerable package.
 type VulnUsage struct {
 	FindingID string    `json:"findingId" doc:"Id of the finding." example:"1234"`
 	Location  VulnPlace `json:"location" doc:"The place."`

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestDeploymentAlone: the deployment of the token has an address of its own, by slug and
-// by id, in both dialects; another's is not there.
+// TestDeploymentAlone checks reading a deployment by slug and by id, in both dialects, with its own
+// tokens only.
 func TestDeploymentAlone(t *testing.T) {
 	h := newHosted(t)
 	for _, dialect := range []string{"hosted", "contract"} {
@@ -37,7 +37,7 @@ func decodedAs[T any](t *testing.T, text string) (out T) {
 	return out
 }
 
-// TestReadinessCheckIsReadyz: both addresses have the same answer, ready or not.
+// TestReadinessCheckIsReadyz checks that both addresses return the same response, ready or not.
 func TestReadinessCheckIsReadyz(t *testing.T) {
 	h := newHarness(t)
 	for _, status := range []int{http.StatusOK, http.StatusServiceUnavailable} {
@@ -50,8 +50,9 @@ func TestReadinessCheckIsReadyz(t *testing.T) {
 	}
 }
 
-// TestPartsOfShortNames: a method that no project has is one of its part, also behind a name
-// of one segment: who calls comes first, and Allow is what openapi.json lists.
+// TestPartsOfShortNames checks the addresses of tags and settings of a project with a short name. A
+// method that projects do not support applies to the part. Authentication comes first, and the
+// Allow header matches openapi.json.
 func TestPartsOfShortNames(t *testing.T) {
 	const acme = "/api/v1/deployments/acme"
 	h := newHarness(t)

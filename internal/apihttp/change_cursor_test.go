@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestListsSayWhereChangesGoOn: who has a list or an export follows the feed from the cursor
-// of that answer on and has what there is; who may not follow is told no cursor.
+// TestListsSayWhereChangesGoOn checks that a client can follow the feed from the cursor of a list
+// or an export without losing changes. Tokens that may not follow the feed get no cursor.
 func TestListsSayWhereChangesGoOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		target  string

@@ -17,13 +17,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// follower keeps what the feed of changes tells.
+// follower is a client that applies the feed of changes.
 type follower struct {
 	cursor   string
 	findings map[int64]api.ChangedFinding
 }
 
-// step makes one call and reports whether there is more.
+// step performs one call and reports whether there are more changes.
 func (f *follower) step(h *harness, limit int64) bool {
 	h.t.Helper()
 	a, err := h.client.FindingChanges(h.t.Context(), "acme", api.FindingChangesQuery{Cursor: f.cursor, Limit: limit})
@@ -44,8 +44,8 @@ func (f *follower) take(a *api.FindingChangesResponse) {
 	f.cursor = a.Cursor
 }
 
-// TestFollowersHaveWhatThereIs: whatever happens, and however often and in however
-// small parts somebody asks, they have what the list has, word for word.
+// TestFollowersHaveWhatThereIs checks that clients that follow the feed have the same findings as
+// the list. The changes, the interval of calls and the page size vary.
 func TestFollowersHaveWhatThereIs(t *testing.T) {
 	h := newHarness(t)
 	rnd := rand.New(rand.NewPCG(7, 11))
@@ -55,7 +55,7 @@ func TestFollowersHaveWhatThereIs(t *testing.T) {
 	}
 	for round := range 40 {
 		h.happen(rnd)
-		for i := range followers[:2] { // one asks all the time, one now and then, in the middle of a round too
+		for i := range followers[:2] { // one calls all the time, one rarely and also within a round
 			if i == 0 || rnd.IntN(3) == 0 {
 				followers[i].step(h, int64(1+rnd.IntN(4)))
 			}
@@ -68,7 +68,7 @@ func TestFollowersHaveWhatThereIs(t *testing.T) {
 			for again := true; again; {
 				again = followers[i].step(h, 3)
 			}
-			for again := true; again; { // the round that began with the last one
+			for again := true; again; { // the round that began with the last call
 				again = followers[i].step(h, 3)
 			}
 			if diff := cmp.Diff(want, followers[i].findings); diff != "" {
@@ -81,7 +81,7 @@ func TestFollowersHaveWhatThereIs(t *testing.T) {
 	}
 }
 
-// happen does one thing that changes what findings answer.
+// happen makes one random change to findings.
 func (h *harness) happen(rnd *rand.Rand) {
 	h.t.Helper()
 	project := fmt.Sprintf("acme/p%d", rnd.IntN(3))
@@ -113,7 +113,7 @@ func (h *harness) happen(rnd *rand.Rand) {
 	}
 }
 
-// everyFinding is what an export of all findings has.
+// everyFinding returns all findings as an export contains them.
 func (h *harness) everyFinding() map[int64]api.ChangedFinding {
 	h.t.Helper()
 	out := map[int64]api.ChangedFinding{}
@@ -128,9 +128,8 @@ func (h *harness) everyFinding() map[int64]api.ChangedFinding {
 	return out
 }
 
-// TestForgottenChanges: a cursor that the feed no longer reaches is a conflict that
-// says how to begin anew, one that was altered is bad input, and tokens that see a
-// part of the projects learn nothing.
+// TestForgottenChanges checks that an expired cursor is a conflict and an altered one is invalid.
+// Tokens that are restricted to projects are denied.
 func TestForgottenChanges(t *testing.T) {
 	h := newHarness(t)
 	f := follower{findings: map[int64]api.ChangedFinding{}}
@@ -156,8 +155,8 @@ func TestForgottenChanges(t *testing.T) {
 	h.wantProblem(h.send(http.MethodGet, at, ""), api.CodeNotFound)
 }
 
-// TestChangesSinceATime: who begins by a time is told all that changed and went away since,
-// and goes on by cursors to what the lists have.
+// TestChangesSinceATime checks that a client that starts at a time gets all later changes and
+// removals. By cursors it then reaches the state of the lists.
 func TestChangesSinceATime(t *testing.T) {
 	h := newHarness(t)
 	rnd := rand.New(rand.NewPCG(3, 5))
@@ -200,8 +199,8 @@ func TestChangesSinceATime(t *testing.T) {
 	h.wantProblem(a, api.CodeConflict)
 }
 
-// TestAFindingThatCameAndWentIsToldByTime: the first version of a deployment is one like
-// others, and no reason to leave out what went away.
+// TestAFindingThatCameAndWentIsToldByTime checks that removals are listed even since the first
+// version of a deployment.
 func TestAFindingThatCameAndWentIsToldByTime(t *testing.T) {
 	h := newHarness(t)
 	since := h.clock.Now()
@@ -217,8 +216,8 @@ func TestAFindingThatCameAndWentIsToldByTime(t *testing.T) {
 	}
 }
 
-// TestRoundsAreRememberedAndForgotten: a round is told the same whether what changed in it
-// is remembered or read again, and nothing is remembered of one that is over.
+// TestRoundsAreRememberedAndForgotten checks that the cache does not change the pages of a round. A
+// finished round must not be cached.
 func TestRoundsAreRememberedAndForgotten(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 3, 5, 7}, "b.py": {1, 3, 5}})

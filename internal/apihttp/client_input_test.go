@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestHostedBodiesIgnoreOtherPaging: members that page in other APIs select nothing,
-// and are ignored in reads of the hosted dialect alone.
+// TestHostedBodiesIgnoreOtherPaging checks that paging members of other APIs are ignored, but only
+// in reads of the hosted dialect.
 func TestHostedBodiesIgnoreOtherPaging(t *testing.T) {
 	h := newHosted(t)
 	for _, path := range []string{"dependencies", "dependencies/repositories", "scans/search", "ssc-vulns"} {
@@ -31,7 +31,7 @@ func TestHostedBodiesIgnoreOtherPaging(t *testing.T) {
 	}
 }
 
-// TestHostedWordsFold: case and blanks of enumerated values do not count in the hosted dialect.
+// TestHostedWordsFold checks that the hosted dialect ignores case and spaces of enumerated values.
 func TestHostedWordsFold(t *testing.T) {
 	h := newHosted(t)
 	for folded, plain := range map[string]string{
@@ -59,7 +59,8 @@ func TestHostedWordsFold(t *testing.T) {
 	}
 }
 
-// TestLicenseFiltersNameTheMissingPolicy: an empty list of blocked licenses is marked.
+// TestLicenseFiltersNameTheMissingPolicy checks that a header marks an empty list of blocked
+// licenses.
 func TestLicenseFiltersNameTheMissingPolicy(t *testing.T) {
 	h := newHosted(t)
 	for body, want := range map[string]string{
@@ -72,7 +73,7 @@ func TestLicenseFiltersNameTheMissingPolicy(t *testing.T) {
 	}
 }
 
-// TestIDsHave32Bits: one bound for ids in bodies and queries, as numbers and as text.
+// TestIDsHave32Bits checks the limit of ids in bodies and queries, as numbers and as strings.
 func TestIDsHave32Bits(t *testing.T) {
 	h := newHarness(t)
 	for id, want := range map[string]int{
@@ -86,7 +87,7 @@ func TestIDsHave32Bits(t *testing.T) {
 	}
 }
 
-// TestForeignFormsOfInput: forms that RFC 8259 and ISO 8601 admit.
+// TestForeignFormsOfInput checks forms that RFC 8259 and ISO 8601 permit.
 func TestForeignFormsOfInput(t *testing.T) {
 	h := newHarness(t)
 	for _, body := range []string{
@@ -104,7 +105,8 @@ func TestForeignFormsOfInput(t *testing.T) {
 	}
 }
 
-// TestProjectsAreNoSubResources: an address of a project is none of its tags or settings.
+// TestProjectsAreNoSubResources checks that a project name cannot collide with the address of a
+// project's tags or settings.
 func TestProjectsAreNoSubResources(t *testing.T) {
 	h := newHarness(t)
 	for _, part := range model.ProjectParts {
@@ -117,19 +119,20 @@ func TestProjectsAreNoSubResources(t *testing.T) {
 	}
 }
 
-// TestOpenAPIIsAtTheRoot: the address that programs try first leads to the document.
+// TestOpenAPIIsAtTheRoot checks that /openapi.json leads to the document.
 func TestOpenAPIIsAtTheRoot(t *testing.T) {
 	h := newHarness(t)
 	a := h.send(http.MethodGet, "/openapi.json", "", "Authorization", "")
 	if a.status == http.StatusOK && strings.Contains(a.body, `"openapi"`) {
-		return // the client followed
+		return // the client followed a redirect
 	}
 	if a.status != http.StatusPermanentRedirect || a.header.Get("Location") != "/api/v1/openapi.json" {
 		t.Errorf("%d, to %q", a.status, a.header.Get("Location"))
 	}
 }
 
-// TestRefusedIDsAreExplained: the text names the limit, not the pattern that it is checked by.
+// TestRefusedIDsAreExplained checks that errors contain the limit and not the pattern that checks
+// it.
 func TestRefusedIDsAreExplained(t *testing.T) {
 	h := newHosted(t)
 	for _, id := range []string{"4294967296", `"4294967296"`, `"abc"`, "-1", "1.5"} {

@@ -14,12 +14,12 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-// openBodies are the operations whose bodies may hold members that nobody knows:
-// what they leave out they leave as it is, and nothing grows by it. All others
-// select or decide, and a member that is dropped would widen that.
+// openBodies are the operations whose bodies may have unknown members. Absent members change
+// nothing in them. All other operations select or decide, and an ignored member would widen their
+// effect.
 var openBodies = []string{"createProject", "updateProject", "toggleManagedScan", "putSnippets"}
 
-// bodyOf is the schema of an operation's JSON body; nil where it takes none.
+// bodyOf returns the schema of an operation's JSON body, or nil.
 func bodyOf(op *huma.Operation) *huma.Schema {
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 		return nil
@@ -27,15 +27,15 @@ func bodyOf(op *huma.Operation) *huma.Schema {
 	return theSpec().Resolve(op.RequestBody.Content["application/json"].Schema)
 }
 
-// bodyPath is a place in a body: names of members, and [] for the first item of a list.
+// bodyPath is a location in a body: names of members, and [] for the first item of a list.
 type bodyPath []string
 
-// String is the place as errors name it.
+// String returns the location in the notation of errors.
 func (p bodyPath) String() string {
 	return strings.ReplaceAll("body."+strings.Join(p, "."), ".[]", "[0]")
 }
 
-// holding is a body that has the value at the place, and nothing else.
+// holding returns a body with the value at the location and nothing else.
 func (p bodyPath) holding(value any) string {
 	for _, part := range slices.Backward(p) {
 		if part == "[]" {
@@ -51,7 +51,7 @@ func (p bodyPath) holding(value any) string {
 	return string(text)
 }
 
-// eachMember calls fn with every member that a schema has, however deep.
+// eachMember calls fn with every member of a schema, at any depth.
 func eachMember(schema *huma.Schema, at bodyPath, fn func(at bodyPath, object, member *huma.Schema)) {
 	schema = theSpec().Resolve(schema)
 	for _, form := range schema.OneOf {
@@ -69,21 +69,20 @@ func eachMember(schema *huma.Schema, at bodyPath, fn func(at bodyPath, object, m
 
 var pathPart = regexp.MustCompile(`\{\w+\}`)
 
-// takesFiles reports whether the body of an operation is files.
+// takesFiles reports whether the body of an operation consists of files.
 func takesFiles(id string) bool {
 	body := theSpec().Operation(id).RequestBody
 	return body != nil && body.Content["multipart/form-data"] != nil
 }
 
-// addressOf fills the parts of a path: the deployment's own, and numbers that
-// nothing has.
+// addressOf fills in the parts of a path: an existing deployment and unknown ids.
 func addressOf(r core.Route) string {
 	path := strings.NewReplacer("{deploymentId}", "acme", "{deploymentSlug}", "acme", "{projectName}", "acme/nothing").Replace(r.Pattern)
 	return pathPart.ReplaceAllString(path, "999")
 }
 
-// TestUnknownMembersAreRefused holds every object of every body that selects or
-// decides to what openapi.json says of it.
+// TestUnknownMembersAreRefused checks that every object of a body that selects or decides rejects
+// unknown members, as openapi.json documents.
 func TestUnknownMembersAreRefused(t *testing.T) {
 	h := newHarness(t)
 	for _, r := range Routes() {

@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestUnchangedLists: who has a list is told so as long as it is the same, for the
-// same question of the same caller alone.
+// TestUnchangedLists checks that a list is sent again only after a change. The tag is valid for the
+// same query of the same caller only.
 func TestUnchangedLists(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})
@@ -53,7 +53,7 @@ func TestUnchangedLists(t *testing.T) {
 	}
 }
 
-// The other lists answer 304 too, until something was written, whatever it was.
+// TestOtherListsAreConditional checks that the other lists return 304 until any write.
 func TestOtherListsAreConditional(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1}})
@@ -77,7 +77,7 @@ func TestOtherListsAreConditional(t *testing.T) {
 			t.Errorf("%s, refused: %d, %q", list, a.status, a.header.Get("ETag"))
 		}
 	}
-	h.importedOn("develop", map[string][]int{"a.py": {}}) // which finds nothing
+	h.importedOn("develop", map[string][]int{"a.py": {}}) // without findings
 	for _, list := range lists {
 		if a := h.send(http.MethodGet, "/api/v1/deployments/acme/"+list, "", "If-None-Match", tags[list]); a.status != http.StatusOK || a.header.Get("ETag") == tags[list] {
 			t.Errorf("%s after a scan: %d", list, a.status)
@@ -92,12 +92,12 @@ func TestOtherListsAreConditional(t *testing.T) {
 	}
 }
 
-// What a list holds beside what is stored, the deployment's name in links and the
-// program's way to write it, makes it another one.
+// TestListsAreOthersUnderAnotherNameOrProgram checks that the tag covers the deployment's name,
+// which links contain, and the version of the server.
 func TestListsAreOthersUnderAnotherNameOrProgram(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1}})
-	base := fmt.Sprintf("/api/v1/deployments/%d/", h.deployment.ID) // which stays
+	base := fmt.Sprintf("/api/v1/deployments/%d/", h.deployment.ID) // unchanged by the rename
 	tags := map[[2]string]string{}
 	changed := func(what string) {
 		t.Helper()
@@ -118,14 +118,14 @@ func TestListsAreOthersUnderAnotherNameOrProgram(t *testing.T) {
 	if _, err := h.store.RenameDeployment(t.Context(), h.deployment.ID, "acme-2", "", storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
-	h.clock.Advance(time.Hour) // past what the server remembers of tokens
+	h.clock.Advance(time.Hour) // past the lifetime of cached tokens
 	changed("a rename")
 	h.server.Version = "test-2"
 	changed("an update")
 }
 
-// A list that is asked for by POST is answered whole, whatever tag comes with it: no 304
-// is there for it in HTTP, and what may be repeated is not refused for a tag.
+// TestListsByPOSTHaveNoTag checks that lists read by POST ignore If-None-Match: HTTP defines 304
+// for GET and HEAD only, and a read must not fail because of a tag.
 func TestListsByPOSTHaveNoTag(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1}})

@@ -13,7 +13,7 @@ const (
 	ofAnyList = "cursor deploymentId pageSize dependencyFilter "
 )
 
-// contractMembers are the members that the contract names, by schema.
+// contractMembers are the members of the contract, by schema.
 var contractMembers = map[string]string{
 	"Project":                 "id name tags created_at default_branch latest_scan_at managed_scan_config primary_branch url",
 	"Dependency":              "id name version",
@@ -68,14 +68,14 @@ var contractMembers = map[string]string{
 	"ListProjectsResult":       "projects",
 }
 
-// hostedMembers are those that the hosted service has beside.
+// hostedMembers are the additional members of the hosted service.
 var hostedMembers = map[string]string{
 	"DependencyFilter": "ecosystem transitivity",
 	"FormatVersion":    "cyclonedxVersion",
 }
 
-// TestContractMembersAreToldFromOurs: each member that the contract names is
-// there without a mark, and each that is ours alone has one.
+// TestContractMembersAreToldFromOurs checks that members of the contract exist without the
+// extension mark, and that all other members have it.
 func TestContractMembersAreToldFromOurs(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {

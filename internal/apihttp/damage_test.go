@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestDamageIsToldAtOnce changes what only the store writes while the server runs. Who
-// meets it gets a 503 that says so, and from then on so do readiness, metrics and all that
-// would write; the process is alive, and what can be read is answered.
+// TestDamageIsToldAtOnce damages the database while the server runs. The request that detects the
+// damage gets a 503 with that reason. From then on readiness, metrics and writes report it too,
+// while undamaged data can still be read.
 func TestDamageIsToldAtOnce(t *testing.T) {
 	const findings = "/api/v1/deployments/acme/findings"
 	for name, change := range map[string]string{

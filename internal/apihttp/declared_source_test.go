@@ -13,18 +13,18 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// problemCodes are the codes by their names in the source.
+// problemCodes maps the names of codes in the source to their values.
 var problemCodes = map[string]string{
 	"CodeInvalidArgument": api.CodeInvalidArgument, "CodeUnauthenticated": api.CodeUnauthenticated, "CodePermissionDenied": api.CodePermissionDenied,
 	"CodeNotFound": api.CodeNotFound, "CodeMethodNotAllowed": api.CodeMethodNotAllowed, "CodeConflict": api.CodeConflict, "CodeTooLarge": api.CodeTooLarge,
 	"CodeUnsupportedMediaType": api.CodeUnsupportedMediaType, "CodeRateLimited": api.CodeRateLimited, "CodeUnavailable": api.CodeUnavailable, "CodeInternal": api.CodeInternal,
 }
 
-// source has what the functions of the packages of the Web API, and the methods of core.Call, call, by package and
-// name, as findings.listFindings. A method is Call.name.
+// source contains the calls of the functions of the Web API's packages and of the methods of
+// core.Call. Keys are package and name, such as findings.listFindings, or Call.name for methods.
 type source struct {
 	calls, codes map[string][]string
-	handlers     map[string][]string // what the rows of the tables name, by operation
+	handlers     map[string][]string // functions in the rows of the tables, by operation
 }
 
 func readSource(t *testing.T) source {
@@ -71,7 +71,7 @@ func (s source) add(pkg string, file *ast.File) {
 	})
 }
 
-// receiverOf is the type of a method, empty for a function.
+// receiverOf returns the type of a method, or "" for a function.
 func receiverOf(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""
@@ -86,8 +86,8 @@ func receiverOf(f *ast.FuncDecl) string {
 	return "another"
 }
 
-// used lists the functions and methods of core.Call that a piece of source of a package names, and the codes of the
-// problems that it makes.
+// used returns the functions and methods of core.Call that n calls, and the codes of the problems
+// that it creates.
 func used(pkg string, n ast.Node) (names, codes []string) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -105,7 +105,8 @@ func used(pkg string, n ast.Node) (names, codes []string) {
 	return names, codes
 }
 
-// nameOf returns the name of a function, as core.NewProblem, or of a method, as Call.View.
+// nameOf returns the name of a function, such as core.NewProblem, or of a method, such as
+// Call.View.
 func nameOf(pkg string, n ast.Expr) string {
 	switch n := n.(type) {
 	case *ast.Ident:
@@ -120,8 +121,8 @@ func nameOf(pkg string, n ast.Expr) string {
 	return ""
 }
 
-// TestOperationsDeclareTheProblemsOfTheirHandlers: what a handler makes a problem of by
-// itself, in any function that it reaches, is an answer that openapi.json says of it.
+// TestOperationsDeclareTheProblemsOfTheirHandlers checks that openapi.json documents every problem
+// that the functions of a handler create.
 func TestOperationsDeclareTheProblemsOfTheirHandlers(t *testing.T) {
 	s := readSource(t)
 	found := 0
@@ -130,7 +131,7 @@ func TestOperationsDeclareTheProblemsOfTheirHandlers(t *testing.T) {
 			t.Errorf("the row of %s was not found", route.ID)
 		}
 		reached := slices.Clone(s.handlers[route.ID])
-		seen := map[string]bool{"core.ProblemOf": true} // which knows what any room may answer
+		seen := map[string]bool{"core.ProblemOf": true} // converts the errors of all packages
 		for len(reached) > 0 {
 			name := reached[len(reached)-1]
 			if reached = reached[:len(reached)-1]; seen[name] {

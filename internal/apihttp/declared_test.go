@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// statusRecorder notes the status of an answer.
+// statusRecorder records the status of a response.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
@@ -24,10 +24,10 @@ func (s *statusRecorder) WriteHeader(status int) {
 	s.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap has the server flush and set deadlines.
+// Unwrap supports http.ResponseController.
 func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// describedRoutes finds the operation of a request.
+// describedRoutes returns a mux with the routes of all operations.
 var describedRoutes = sync.OnceValue(func() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, r := range Routes() {
@@ -36,7 +36,7 @@ var describedRoutes = sync.OnceValue(func() *http.ServeMux {
 	return mux
 })
 
-// operationOf is what openapi.json says of a request; nil where it is of no operation.
+// operationOf returns the documentation of a request's operation, or nil.
 func operationOf(r *http.Request) *huma.Operation {
 	if path.Clean(r.URL.Path) != r.URL.Path {
 		return nil
@@ -50,8 +50,8 @@ func operationOf(r *http.Request) *huma.Operation {
 	return nil
 }
 
-// declared is a handler of whose operations no test may see a status that
-// openapi.json does not say of them: clients are made from it.
+// declared fails the test if a response has a status that openapi.json does not document, because
+// clients are generated from it.
 func declared(t testing.TB, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o, seen := operationOf(r), &statusRecorder{ResponseWriter: w}
@@ -66,7 +66,7 @@ func declared(t testing.TB, next http.Handler) http.Handler {
 	})
 }
 
-// serving is a server of the handler, until the test ends.
+// serving starts a server that stops at the end of the test.
 func serving(t testing.TB, handler http.Handler) (url string) {
 	web := httptest.NewServer(declared(t, handler))
 	t.Cleanup(web.Close)

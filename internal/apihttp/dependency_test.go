@@ -48,7 +48,7 @@ func TestDependenciesPageByPage(t *testing.T) {
 	if err != nil || !first.HasMore {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	// The size of the page may change, the filter may not.
+	// The page size may change between pages, the filter may not.
 	if _, err := h.client.ListDependencies(ctx, "acme", api.ListDependenciesRequest{PageSize: 3, Cursor: api.ID(first.Cursor)}); err != nil {
 		t.Error(err)
 	}

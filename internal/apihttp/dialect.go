@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/scans"
 )
 
-// differences lists how the hosted dialect differs from the contract.
+// differences lists the differences between the hosted dialect and the contract.
 var differences = []core.Difference{
 	{
 		Operation: "listFindings",

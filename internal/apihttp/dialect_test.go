@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// findingsOfHosted are findings as clients of the hosted service decode them: what
-// they read is named here as they name it.
+// findingsOfHosted decodes findings like clients of the hosted service, with their names of
+// members.
 type findingsOfHosted struct {
 	Findings []hostedFinding `json:"findings"`
 }
@@ -50,8 +50,8 @@ func (h *harness) Hosted(query string, headers ...string) (out findingsOfHosted,
 	return out, a
 }
 
-// newHosted is a harness with findings of both types, whose token speaks the
-// hosted dialect; its client speaks the contract's all the same.
+// newHosted returns a harness with findings of both types and a token of the hosted dialect. Its
+// API client still uses the contract's dialect.
 func newHosted(t *testing.T) *harness {
 	t.Helper()
 	h := newHarness(t)
@@ -134,14 +134,14 @@ func TestHostedQueriesAreLenient(t *testing.T) {
 	for _, query := range []string{"status=opne", "issue_type=secrets", "issue_type=x", "page_size=many", "severities=worst"} {
 		h.wantProblem(h.send(http.MethodGet, "/api/v1/deployments/acme/findings?"+query, ""), api.CodeInvalidArgument)
 	}
-	// A client of it ends at an answer of less than 100 bytes, and only there.
+	// A client stops only at a response of less than 100 bytes.
 	if _, a := h.Hosted("page=99"); len(a.body) >= 100 {
 		t.Errorf("an empty page is %q", a.body)
 	}
 }
 
-// A slash at the end is none, in both dialects; names of parameters are lenient in
-// the hosted one alone.
+// TestSlashesAtTheEnd checks that both dialects ignore a trailing slash. Only the hosted dialect
+// accepts other spellings of parameters.
 func TestSlashesAtTheEnd(t *testing.T) {
 	h := newHosted(t)
 	for _, path := range []string{"/api/v1/deployments/", "/api/v1/deployments/acme/findings/", "/api/v1/deployments/acme/projects/acme/payments/", "/api/v1/ping/"} {
@@ -236,7 +236,8 @@ func TestHostedDependenciesAndScans(t *testing.T) {
 	}
 }
 
-// Cursors of projects with dependencies are numbers there, and taken as such.
+// TestHostedDependencyRepositories checks that cursors of projects with dependencies are numbers in
+// the hosted dialect, in responses and requests.
 func TestHostedDependencyRepositories(t *testing.T) {
 	h := newHosted(t)
 	h.importSample("acme/payments/main-1/requirements.txt", "requirements.txt")
@@ -276,7 +277,7 @@ func TestHostedPolicies(t *testing.T) {
 	}
 }
 
-// The table of docs/guides/clients.md is that of the code.
+// TestDocsListTheDifferences checks that docs/guides/clients.md contains the table of the code.
 func TestDocsListTheDifferences(t *testing.T) {
 	text, err := os.ReadFile("../../docs/guides/clients.md")
 	if err != nil {

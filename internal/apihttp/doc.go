@@ -1,3 +1,4 @@
-// Package apihttp is the Web API over HTTP. It joins the operations of the packages below it, one per subject,
-// into one table, and makes a server of them. The golden file api/routes.golden lists every operation.
+// Package apihttp is the Web API over HTTP. It combines the operations of its subpackages, one per
+// subject, into one table and creates a server from them. The golden file api/routes.golden lists
+// every operation.
 package apihttp

@@ -11,18 +11,18 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-// TestARefusedUploadReadsItsAnswer sends all of a body that will not do before it
-// reads, as most clients do, over each way of saying how long it is.
+// TestARefusedUploadReadsItsAnswer checks that a client can read the response after it sent the
+// whole rejected body, with and without a Content-Length.
 func TestARefusedUploadReadsItsAnswer(t *testing.T) {
 	h := newHarness(t, func(c *core.Config) { c.Limits.Upload = 1 << 20 })
-	const size = 24 << 20 // more than what the kernel holds between the two
+	const size = 24 << 20 // more than the socket buffers
 	for _, test := range []struct {
 		chunked bool
-		begin   string // of the body; the rest is blanks
+		begin   string // start of the body, followed by spaces
 		want    int
 	}{
 		{false, "", http.StatusRequestEntityTooLarge},
-		{true, "", http.StatusBadRequest}, // of blanks it reads no more
+		{true, "", http.StatusBadRequest}, // spaces alone are not read to the end
 		{true, `{"version":"2.1.0","runs":[`, http.StatusRequestEntityTooLarge},
 	} {
 		chunked, want := test.chunked, test.want

@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestDryRunOfATriage: over the wire, what a dry run tells is what its selection
-// has done, and nothing else.
+// TestDryRunOfATriage checks that a triage with the selection of a dry run changes exactly the
+// findings of the dry run, or nothing.
 func TestDryRunOfATriage(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})
@@ -40,7 +40,7 @@ func TestDryRunOfATriage(t *testing.T) {
 	}
 }
 
-// TestDryRunOfAnException: the same of exceptions, which are made and rolled back.
+// TestDryRunOfAnException checks the same for exceptions, which are created and rolled back.
 func TestDryRunOfAnException(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})
@@ -57,7 +57,7 @@ func TestDryRunOfAnException(t *testing.T) {
 	}
 	request.DryRun, request.Selection = false, dry.Selection
 	h.imported(map[string][]int{"a.py": {1, 2, 3}})
-	h.reviewing(dry.FirstFindings[0]) // one goes, as another came: there are two again
+	h.reviewing(dry.FirstFindings[0]) // one finding is lost and another added, so the number is the same
 	var p *api.Problem
 	if _, err := h.client.CreateException(t.Context(), "acme", request); !errors.As(err, &p) || p.Code != api.CodeConflict {
 		t.Fatalf("other findings than were told: %v", err)
@@ -78,8 +78,8 @@ func TestDryRunOfAnException(t *testing.T) {
 	}
 }
 
-// TestEndOfAnExceptionAsItWasTold: what a read tells of its end is what deleting it
-// with that selection does, or nothing.
+// TestEndOfAnExceptionAsItWasTold checks that deleting an exception with the selection of its
+// preview has the previewed effect, or none.
 func TestEndOfAnExceptionAsItWasTold(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})
@@ -112,7 +112,7 @@ func TestEndOfAnExceptionAsItWasTold(t *testing.T) {
 	}
 }
 
-// reviewing has a person decide about a finding, which no exception overrules.
+// reviewing sets a finding to reviewing by a user, whose decision no exception overrides.
 func (h *harness) reviewing(id int64) {
 	h.t.Helper()
 	r := api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(id)}, NewTriageState: "reviewing"}
@@ -121,7 +121,7 @@ func (h *harness) reviewing(id int64) {
 	}
 }
 
-// imported hands in a full scan of main with findings in files, on lines.
+// imported uploads a full scan of main with findings on the given lines of files.
 func (h *harness) imported(files map[string][]int) {
 	h.t.Helper()
 	h.importedOn("main", files)

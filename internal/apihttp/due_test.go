@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestDueDates: a policy gives days, and findings, filters, counts, exports and the tag of
-// the list follow it and the day.
+// TestDueDates checks that findings, filters, counts, exports and the list's tag follow the due
+// days of a policy and the current date.
 func TestDueDates(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAdmission: who may not is told what their token lacks for this very route, a key
-// is of one body, a number has one spelling, and nothing is for caches to keep.
+// TestAdmission checks access errors for missing scopes, one key per body, one spelling of numbers,
+// and that responses are not cached.
 func TestAdmission(t *testing.T) {
 	h := newHarness(t)
 	h.importFindings()

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestEvidence: what a report showed, what was decided about the rule, and
-// nothing of projects that a token is not bound to.
+// TestEvidence checks that evidence contains the report's code and the decisions about the rule.
+// Data of invisible projects must be absent.
 func TestEvidence(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})

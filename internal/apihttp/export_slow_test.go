@@ -12,11 +12,11 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// stuck is a client that takes some bytes and then none, until it is let go on.
+// stuck is a client that reads some bytes and then blocks until it is released.
 type stuck struct {
 	*httptest.ResponseRecorder
 	after int
-	here  chan struct{} // closed when it takes no more
+	here  chan struct{} // closed when it blocks
 	goOn  chan struct{}
 }
 
@@ -28,16 +28,17 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return s.ResponseRecorder.Write(p)
 }
 
-// TestASlowExportHoldsNothing: while a client that exports takes no more bytes, findings are
-// imported, triaged and listed, and no transaction is open that keeps old rows from being
-// removed. What it gets in the end is whole.
+// TestASlowExportHoldsNothing checks that findings can be imported, triaged and listed while an
+// export is blocked by its client. No open transaction prevents the removal of old rows, and the
+// export is complete in the end.
 func TestASlowExportHoldsNothing(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
 			config := storetest.Database(t, engine, clock)
 			h := newHarnessOn(t, config, clock, func(c *core.Config) {
-				c.Index = index.New(c.Store, index.Options{BodyCache: 1, Clock: clock.Now}) // so that bodies are read from the store
+				// Bodies are read from the store.
+				c.Index = index.New(c.Store, index.Options{BodyCache: 1, Clock: clock.Now})
 			})
 			var lines []int
 			for line := range 1500 {
@@ -69,7 +70,7 @@ func TestASlowExportHoldsNothing(t *testing.T) {
 	}
 }
 
-// exported has a client export all findings, and returns how many bytes it got.
+// exported exports all findings to a client and returns the number of received bytes.
 func (h *harness) exported(f export.Format, to *stuck) int {
 	r := httptest.NewRequestWithContext(h.t.Context(), http.MethodGet, "/api/v1/deployments/acme/findings/export?format="+string(f), nil)
 	r.Header.Set("Authorization", "Bearer "+h.token)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// elsewhere are the operations that the contract or the hosted service has. All
-// others are extensions, and a new one must be in this list or be marked.
+// elsewhere are the operations of the contract or the hosted service. All other operations are
+// extensions, and must be marked.
 var elsewhere = []string{
 	"ping", "listDeployments", "listDeploymentsV2", "getDeployment", "pingAgent", "checkHealth", "getMe",
 	"listFindings", "triageFindings", "listSecrets", "searchIssues", "listVulns", "createTickets", "linkTicket", "unlinkTicket", "deleteTicket",
@@ -18,15 +18,15 @@ var elsewhere = []string{
 	"getIdentity", "getAuthorizationServer",
 }
 
-// TestExtensionsAreMarked: openapi.json says of each operation, parameter and
-// member whether it is an extension, and the words say the same.
+// TestExtensionsAreMarked checks that openapi.json marks each operation, parameter and member that
+// is an extension, and that its text contains the same.
 func TestExtensionsAreMarked(t *testing.T) {
 	type described struct {
 		Name        string
 		Description string
 		Extension   bool `json:"x-redoubt"`
 		Schema      struct {
-			Several bool `json:"x-redoubt"` // values of which the contract takes one
+			Several bool `json:"x-redoubt"` // several values, of which the contract accepts one
 		}
 	}
 	var doc struct {

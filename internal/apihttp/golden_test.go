@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRoutesAreCurrent: api/routes.golden lists every operation, with the scope of its token, the least role, and whether
-// it changes anything.
+// TestRoutesAreCurrent checks that api/routes.golden lists every operation with its scope, its
+// minimum role, and whether it writes.
 func TestRoutesAreCurrent(t *testing.T) {
 	const golden = "../../api/routes.golden"
 	var b strings.Builder

@@ -25,8 +25,7 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// harness is a server on a fresh SQLite store, with one deployment and a token
-// that may do everything.
+// harness is a server on a new SQLite store with one deployment and a token with all permissions.
 type harness struct {
 	t          testing.TB
 	store      *store.Store
@@ -62,7 +61,7 @@ func newHarness(t testing.TB, change ...func(*core.Config)) *harness {
 	return newHarnessOn(t, storetest.Database(t, "sqlite", clock), clock, change...)
 }
 
-// newHarnessOn is newHarness on a database, and with the clock that it has.
+// newHarnessOn is newHarness with an existing database and its clock.
 func newHarnessOn(t testing.TB, database store.Config, clock *storetest.Clock, change ...func(*core.Config)) *harness {
 	t.Helper()
 	h := &harness{t: t, clock: clock, log: &logBuffer{}}
@@ -103,14 +102,14 @@ func (h *harness) newToken(token model.Token) string {
 	return secret.Text
 }
 
-// statusOf are the statuses of the codes of problems.
+// statusOf maps the codes of problems to statuses.
 var statusOf = map[string]int{
 	api.CodeInvalidArgument: 400, api.CodeUnauthenticated: 401, api.CodePermissionDenied: 403, api.CodeNotFound: 404,
 	api.CodeMethodNotAllowed: 405, api.CodeConflict: 409, api.CodeTooLarge: 413, api.CodeUnsupportedMediaType: 415,
 	api.CodeRateLimited: 429, api.CodeInternal: 500, api.CodeUnavailable: 503,
 }
 
-// answer is what a raw call got.
+// answer is the response to a raw call.
 type answer struct {
 	status  int
 	header  http.Header
@@ -118,7 +117,7 @@ type answer struct {
 	problem api.Problem
 }
 
-// send makes a raw call. Headers are name and value in turn.
+// send performs a raw call. The parameter headers contains alternating names and values.
 func (h *harness) send(method, target, body string, headers ...string) answer {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), method, h.url+target, strings.NewReader(body))
@@ -150,7 +149,7 @@ func (h *harness) send(method, target, body string, headers ...string) answer {
 	return out
 }
 
-// wantProblem checks that an answer is a whole problem document of a code.
+// wantProblem checks that a response is a complete problem document with a code.
 func (h *harness) wantProblem(a answer, code string) {
 	h.t.Helper()
 	p := a.problem
@@ -163,13 +162,13 @@ func (h *harness) wantProblem(a answer, code string) {
 		h.t.Errorf("incomplete problem: %s", a.body)
 	}
 	strict := json.NewDecoder(strings.NewReader(a.body))
-	strict.DisallowUnknownFields() // what only the log is to see
+	strict.DisallowUnknownFields() // details for the log only must be absent
 	if err := strict.Decode(new(api.Problem)); err != nil {
 		h.t.Errorf("%v: %s", err, a.body)
 	}
 }
 
-// locations lists what a problem finds fault with.
+// locations returns the locations of a problem's errors.
 func (a answer) locations() []string {
 	out := []string{}
 	for _, e := range a.problem.Errors {
@@ -178,8 +177,7 @@ func (a answer) locations() []string {
 	return out
 }
 
-// semgrep is a report with findings of eval in the given files, on the given
-// lines.
+// semgrepReport returns a report with findings of eval on the given lines of files.
 func semgrepReport(files map[string][]int) string {
 	metadata := map[string]any{"category": "security", "confidence": "HIGH", "cwe": []string{"CWE-95"}}
 	var results []reporttest.Result
@@ -194,7 +192,7 @@ func semgrepReport(files map[string][]int) string {
 	return string(reporttest.SemgrepOf(sortedKeys(files), results...))
 }
 
-// serve makes a call to a handler.
+// serve sends a request to a handler.
 func serve(t *testing.T, handler http.Handler, method, target string) answer {
 	t.Helper()
 	w := httptest.NewRecorder()

@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestFindingHistory: what scans told, what people decided, in the order in which
-// it happened, and where else the finding is.
+// TestFindingHistory checks that the history contains the events of scans and users in
+// chronological order, and the other refs of the finding.
 func TestFindingHistory(t *testing.T) {
 	h := newHarness(t)
 	began := h.clock.Now()

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestTriedTokensAreSlowed, and valid ones from the same address are not.
+// TestTriedTokensAreSlowed checks that invalid tokens are rate limited, and valid ones from the
+// same address are not.
 func TestTriedTokensAreSlowed(t *testing.T) {
 	h := newHarness(t)
 	var a answer

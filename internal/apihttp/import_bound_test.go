@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// manyLines repeats a line, in which # is its number.
+// manyLines repeats a line, in which # is replaced by the number.
 func manyLines(line string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -19,14 +19,13 @@ func manyLines(line string, n int) string {
 	return b.String()
 }
 
-// sarifOfRuns is a SARIF file of n runs, each of a tool of its own.
+// sarifOfRuns returns a SARIF file with n runs, each of a different tool.
 func sarifOfRuns(n int) string {
 	return `{"version":"2.1.0","runs":[` + strings.TrimSuffix(manyLines(`{"tool":{"driver":{"name":"t#"}},"results":[]},`, n), ",") + `]}`
 }
 
-// TestLockfilesAreBounded: a lockfile of very many short lines is rejected, and nothing of
-// it is stored. Of as many packages as the largest projects have, with what npm writes of
-// each, it is accepted.
+// TestLockfilesAreBounded checks that a lockfile with too many short entries is rejected and
+// nothing of it is stored. A lockfile as large as those of the largest npm projects is accepted.
 func TestLockfilesAreBounded(t *testing.T) {
 	h := newHarness(t)
 	npm := func(entry string, n int) string {
@@ -56,8 +55,8 @@ func TestLockfilesAreBounded(t *testing.T) {
 	}
 }
 
-// TestScansOfAnUploadAreBounded: a hundred runs are a hundred scans; one more is rejected,
-// in one file or in several, and makes none.
+// TestScansOfAnUploadAreBounded checks that an upload may contain one hundred runs, which become
+// one hundred scans. One more, in one or several files, is rejected.
 func TestScansOfAnUploadAreBounded(t *testing.T) {
 	h := newHarness(t)
 	const at = imports + "?project=acme/payments&ref=main"

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// page is what a scanner says of t.html: matches of acme.script on lines, in which the
-// code tells them apart, and an error.
+// page is a scanner's report for t.html: matches of acme.script by line, with different code, and
+// an error.
 type page struct {
 	code  map[int]string
 	error string
@@ -35,7 +35,7 @@ func (p page) report() string {
 	return `{"version":"1.180.0","errors":[` + p.error + `],"paths":{"scanned":["t.html"]},"results":[` + all + `]}`
 }
 
-// partialParse is Semgrep's error of a file of which ranges of lines could not be parsed.
+// partialParse returns Semgrep's error for a file with ranges of lines that could not be parsed.
 func partialParse(ranges ...[2]int) string {
 	var spans []string
 	for _, r := range ranges {
@@ -52,17 +52,17 @@ func notice(kind, text string) string {
 	return fmt.Sprintf(`{"descriptor":{"id":%q},"level":"warning","message":{"text":%q}}`, kind, text)
 }
 
-// TestAPartialParseHidesItsLinesOnly: what is gone from a file that has one is fixed,
-// unless the lines are those that could not be parsed, and the rule parses.
+// TestAPartialParseHidesItsLinesOnly checks that missing findings of a partially parsed file are
+// fixed, except on the unparsed lines. Rules that do not parse code are not affected.
 func TestAPartialParseHidesItsLinesOnly(t *testing.T) {
 	before := map[int]string{2: "script b", 5: "script a", 7: "script d"}
 	after := map[int]string{5: "script c"}
 	syntax := notice("Syntax error", "Syntax error at line t.html:1:\n `{%` was unexpected")
 	for name, test := range map[string]struct {
-		language string // of the rule as a policy has it; empty: nobody has it
+		language string // language of the policy's rule; empty if no policy has the rule
 		error    string
 		sarif    bool
-		want     []int64 // lines that are open
+		want     []int64 // lines of open findings
 	}{
 		"nothing failed":                     {"", "", false, []int64{5}},
 		"a rule that nobody knows":           {"", partialParse([2]int{1, 2}, [2]int{6, 6}), false, []int64{2, 5}},
@@ -103,7 +103,7 @@ func TestAPartialParseHidesItsLinesOnly(t *testing.T) {
 	}
 }
 
-// openLines are the lines of open code findings, ascending.
+// openLines returns the lines of open code findings, ascending.
 func (h *harness) openLines() (lines []int64) {
 	h.t.Helper()
 	list, err := h.client.ListFindings(h.t.Context(), "acme", api.FindingsQuery{})

@@ -8,8 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// notRead are reports that say nothing to this server: of formats that it does not read,
-// or of one that it reads and of which every item is refused.
+// notRead are reports without usable contents: of unknown formats, or with invalid items only.
 var notRead = map[string]string{
 	"Snyk, clean":        `{"ok":true,"vulnerabilities":[],"dependencyCount":3}`,
 	"Snyk":               `{"vulnerabilities":[{"id":"SNYK-1","identifiers":{"CVE":[]},"semver":{},"upgradePath":[]}],"ok":false}`,
@@ -24,8 +23,8 @@ var notRead = map[string]string{
 		`"results":[{"ruleId":"ssc-1","locations":[{"physicalLocation":{"artifactLocation":{"uri":"/abs/a.py"}}}]}]}]}`,
 }
 
-// TestImportsThatSayNothing: a report that is not read closes nothing and leaves no scan,
-// by itself, in a form, with full and with strict.
+// TestImportsThatSayNothing checks that an unusable report closes no finding and creates no scan:
+// alone, in a form, with full and with strict.
 func TestImportsThatSayNothing(t *testing.T) {
 	h := newHarness(t)
 	const found = `{"version":"15.0.7","scan":{"type":"sast"},"vulnerabilities":[{"id":"2","identifiers":[{"type":"a","name":"a","value":"a"}],"location":{"file":"a.py"}}]}`
@@ -50,8 +49,8 @@ func TestImportsThatSayNothing(t *testing.T) {
 	}
 }
 
-// TestImportsOfNothing: a clean run of gitleaks closes what gitleaks found, and a list or
-// object that any tool could have written needs its format named.
+// TestImportsOfNothing checks that a clean gitleaks report closes findings of gitleaks. An empty
+// list or object that any tool could have written needs an explicit format.
 func TestImportsOfNothing(t *testing.T) {
 	h := newHarness(t)
 	const at = imports + "?project=acme/payments&ref=main&full=true"

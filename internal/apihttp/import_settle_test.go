@@ -11,7 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// A large upload is answered once lists have it, so that nobody waits who asks next.
+// TestALargeUploadIsAnsweredOnceItIsListed checks that lists contain a large upload before its
+// response. The next read then does not wait.
 func TestALargeUploadIsAnsweredOnceItIsListed(t *testing.T) {
 	h := newHarness(t)
 	h.store.OnCommit(h.server.Index.Committed)
@@ -25,7 +26,7 @@ func TestALargeUploadIsAnsweredOnceItIsListed(t *testing.T) {
 		stop()
 		<-done
 	}()
-	if a := h.send(http.MethodGet, findingsPath, ""); a.status != http.StatusOK { // from here on it is loaded
+	if a := h.send(http.MethodGet, findingsPath, ""); a.status != http.StatusOK { // loads the deployment
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	var results []reporttest.Result

@@ -42,8 +42,8 @@ func TestImportsZipped(t *testing.T) {
 	}
 }
 
-// TestImportsAreBounded: neither files that inflate, nor uploads side by side,
-// take more room than there is.
+// TestImportsAreBounded checks that neither compressed files nor concurrent uploads exceed the
+// limits of memory.
 func TestImportsAreBounded(t *testing.T) {
 	h := newHarness(t, func(c *core.Config) { c.Limits.Upload = 1 << 20 })
 	padded := string(reporttest.Gzip(t, []byte(semgrepReport(map[string][]int{"a.py": {1}})+strings.Repeat(" ", 700<<10))))
@@ -127,8 +127,8 @@ func TestAnUnreadableFileIsNamedOnce(t *testing.T) {
 	}
 }
 
-// TestFilesOfAFormShareTheirSecrets sends a file that tells a secret behind and
-// before one that quotes it.
+// TestFilesOfAFormShareTheirSecrets checks that a secret that one file reports is redacted in
+// another, in any order of the files.
 func TestFilesOfAFormShareTheirSecrets(t *testing.T) {
 	const secret = "correct-horse-battery"
 	leak := `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[{"ruleId":"generic-api-key","locations":[{"physicalLocation":
@@ -147,8 +147,8 @@ func TestFilesOfAFormShareTheirSecrets(t *testing.T) {
 	}
 }
 
-// TestASecretsRuleStaysOne imports a rule by JSON, which tells that it looks for
-// secrets, and then by SARIF, which does not.
+// TestASecretsRuleStaysOne imports a rule as JSON, which declares that it detects secrets, and then
+// as SARIF, which does not.
 func TestASecretsRuleStaysOne(t *testing.T) {
 	h := newHarness(t)
 	const secret = "hunter2-hunter2"
@@ -169,8 +169,8 @@ func TestASecretsRuleStaysOne(t *testing.T) {
 	}
 }
 
-// TestARuleOfAnImportBlocksAtOnce: what a rule asks for that nobody knew counts for the import
-// that tells of it, whichever of its reports does, as for the same again.
+// TestARuleOfAnImportBlocksAtOnce checks that a new blocking rule applies to the import that
+// contains it, in any of its reports. It also applies to a repetition.
 func TestARuleOfAnImportBlocksAtOnce(t *testing.T) {
 	h := newHarness(t)
 	result := func(rule, path string) string {
@@ -193,7 +193,8 @@ func TestARuleOfAnImportBlocksAtOnce(t *testing.T) {
 	}
 }
 
-// TestTheNoteOfDroppedProposals is a sentence of its own where the upload proposes none.
+// TestTheNoteOfDroppedProposals checks that the note is a complete sentence if the upload proposes
+// nothing.
 func TestTheNoteOfDroppedProposals(t *testing.T) {
 	dropped := ingest.Summary{VEX: []model.VEXReceipt{{Outcome: model.VEXDropped}}}
 	note := gate.ImportAnswer([]ingest.Summary{dropped}).Imports[0].Note

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// What clients of the hosted service send is taken in its dialect, and refused in the
-// contract's. items is how many there are in the answer, -1 for at least one.
+// TestHostedInputIsLenient checks that requests of the hosted service's clients are accepted in its
+// dialect only. The field items is the number of items in the response; -1 means at least one.
 func TestHostedInputIsLenient(t *testing.T) {
 	h := newHosted(t)
 	h.importSample("acme/payments/main-1/requirements.txt", "requirements.txt")
@@ -70,7 +70,8 @@ func TestHostedInputIsLenient(t *testing.T) {
 	}
 }
 
-// Each answer of the API names its dialect, whoever asks and whatever becomes of it.
+// TestEveryAnswerNamesItsDialect checks that every response of the API has the dialect header, also
+// errors.
 func TestEveryAnswerNamesItsDialect(t *testing.T) {
 	h := newHosted(t)
 	hosted := h.token
@@ -101,7 +102,7 @@ func TestEveryAnswerNamesItsDialect(t *testing.T) {
 	}
 }
 
-// Each list of findings says how many it has.
+// TestListsOfFindingsAreHinted checks that each list of findings has a header with their number.
 func TestListsOfFindingsAreHinted(t *testing.T) {
 	h := newHosted(t)
 	for _, c := range []struct{ method, path, body, at string }{
@@ -124,8 +125,8 @@ func TestListsOfFindingsAreHinted(t *testing.T) {
 	}
 }
 
-// A finding and a project are answered with 304 to who has just that answer; a change by
-// people looks at what they may change alone.
+// TestOneIsAnsweredWith304 checks that findings and projects return 304 to a client that has the
+// same response. If-Match compares only the editable part.
 func TestOneIsAnsweredWith304(t *testing.T) {
 	h := newHosted(t)
 	tags := map[string]string{}
@@ -155,7 +156,7 @@ func TestOneIsAnsweredWith304(t *testing.T) {
 	}
 }
 
-// A policy that the list does not have is not there.
+// TestHostedPolicyOfTheSupplyChain checks that a policy that the hosted list omits is not found.
 func TestHostedPolicyOfTheSupplyChain(t *testing.T) {
 	h := newHosted(t)
 	path := "/api/v1/deployments/acme/policies/" + h.policyOf("PRODUCT_TYPE_SCA")
@@ -165,7 +166,7 @@ func TestHostedPolicyOfTheSupplyChain(t *testing.T) {
 	}
 }
 
-// policyOf is the id of the policy of a product.
+// policyOf returns the id of the policy of a product.
 func (h *harness) policyOf(product string) string {
 	h.t.Helper()
 	list, err := h.client.ListPolicies(h.t.Context(), "acme")
@@ -181,8 +182,8 @@ func (h *harness) policyOf(product string) string {
 	return ""
 }
 
-// What counts, exports and changes do not know they refuse: it would be taken for a
-// filter that holds.
+// TestUnknownFiltersAreRefused checks that counts, exports and changes reject unknown parameters,
+// which clients could mistake for effective filters.
 func TestUnknownFiltersAreRefused(t *testing.T) {
 	h := newHosted(t)
 	for _, dialect := range []string{"hosted", "contract"} {

@@ -2,13 +2,13 @@ package apihttp
 
 import "github.com/redoubt/redoubt/internal/apihttp/core"
 
-// The types of package core that a caller needs.
+// Types of package core that callers need.
 type (
-	// Config is what a server consists of.
+	// Config is the configuration of a server.
 	Config = core.Config
-	// Limits bounds requests.
+	// Limits limits the requests of clients.
 	Limits = core.Limits
-	// Server answers the Web API.
+	// Server serves the Web API.
 	Server = core.Server
 	// Route is one operation.
 	Route = core.Route

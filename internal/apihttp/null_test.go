@@ -20,7 +20,7 @@ type schemaHolder struct {
 	Content map[string]struct{ Schema jsonSchema }
 }
 
-// jsonSchema is the part of JSON Schema that openapi.json writes bodies in.
+// jsonSchema is the part of JSON Schema that bodies in openapi.json use.
 type jsonSchema struct {
 	Ref        string `json:"$ref"`
 	Type       any
@@ -50,7 +50,7 @@ func (p *published) Resolve(s jsonSchema) jsonSchema {
 	return s
 }
 
-// admitsNull reports whether a schema says that null is one of its values.
+// admitsNull reports whether a schema permits null.
 func (p *published) admitsNull(s jsonSchema) bool {
 	s = p.Resolve(s)
 	if types, ok := s.Type.([]any); s.Type == "null" || ok && slices.Contains(types, any("null")) {
@@ -59,13 +59,13 @@ func (p *published) admitsNull(s jsonSchema) bool {
 	return slices.ContainsFunc(s.OneOf, p.admitsNull) || slices.ContainsFunc(s.AnyOf, p.admitsNull)
 }
 
-// Members calls fn with each member and each item of a body, however deep.
+// Members calls fn with each member and each item of a body, at any depth.
 func (p *published) Members(s jsonSchema, at bodyPath, fn func(at bodyPath, s jsonSchema)) {
 	s = p.Resolve(s)
 	if len(at) > 0 {
 		fn(at, s)
 	}
-	if len(s.AnyOf) > 0 { // the first form, or null
+	if len(s.AnyOf) > 0 { // the first alternative, or null
 		s = p.Resolve(s.AnyOf[0])
 	}
 	for _, form := range s.OneOf {
@@ -81,13 +81,13 @@ func (p *published) Members(s jsonSchema, at bodyPath, fn func(at bodyPath, s js
 	}
 }
 
-// TestNullOnlyWhereTheSchemaAdmitsIt sends null in the place of every member of
-// every body, and holds what the server says of it to openapi.json.
+// TestNullOnlyWhereTheSchemaAdmitsIt sends null for every member of every body, and checks that the
+// server accepts it exactly where openapi.json permits it.
 func TestNullOnlyWhereTheSchemaAdmitsIt(t *testing.T) {
 	h, spec := newHarness(t), readPublished(t)
 	admitted, refused := 0, 0
 	for _, r := range Routes() {
-		if takesFiles(r.ID) { // a report, of which every format has its own rules
+		if takesFiles(r.ID) { // a report, whose format has its own rules
 			continue
 		}
 		body, ok := spec.Paths[r.Pattern][strings.ToLower(r.Method)].RequestBody.Content["application/json"]
@@ -123,7 +123,7 @@ func TestNullOnlyWhereTheSchemaAdmitsIt(t *testing.T) {
 	}
 }
 
-// TestNullAmongOtherFaults: all faults are named at once, each once.
+// TestNullAmongOtherFaults checks that all errors are reported at once, each once.
 func TestNullAmongOtherFaults(t *testing.T) {
 	h := newHarness(t)
 	for body, want := range map[string]string{

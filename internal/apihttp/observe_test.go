@@ -68,7 +68,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsHaveOnePlace: beside the API, or on a listener of their own.
+// TestMetricsHaveOnePlace checks that metrics are served with the API or on a separate listener.
 func TestMetricsHaveOnePlace(t *testing.T) {
 	h := newHarness(t)
 	if a := h.send(http.MethodGet, "/metrics", "", "Authorization", ""); a.status != http.StatusOK || !contains(a.body, "redoubt_build_info") {
@@ -85,8 +85,8 @@ func TestMetricsHaveOnePlace(t *testing.T) {
 	}
 }
 
-// A server whose index is loading says so, and that it is not ready: for a minute at
-// most, since it answers all the same.
+// TestReadinessWaitsForTheIndexAWhile checks that a server is not ready while its index is loading,
+// but for one minute at most. It serves requests meanwhile.
 func TestReadinessWaitsForTheIndexAWhile(t *testing.T) {
 	h := newHarness(t)
 	loaded := make(chan struct{})

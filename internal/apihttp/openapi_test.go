@@ -37,7 +37,7 @@ func TestOpenAPIIsCurrent(t *testing.T) {
 	}
 }
 
-// TestEverySchemaIsReferredTo: what nothing refers to describes nothing.
+// TestEverySchemaIsReferredTo checks that openapi.json has no unused schema.
 func TestEverySchemaIsReferredTo(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {
@@ -50,8 +50,8 @@ func TestEverySchemaIsReferredTo(t *testing.T) {
 	}
 }
 
-// TestDescribedBodiesAreTaken holds the bodies that are described to those that
-// the server takes: their media types, and none at all where none is needed.
+// TestDescribedBodiesAreTaken checks that the server accepts the documented media types, and an
+// absent body where none is required.
 func TestDescribedBodiesAreTaken(t *testing.T) {
 	h := newHarness(t)
 	for _, r := range Routes() {
@@ -66,7 +66,7 @@ func TestDescribedBodiesAreTaken(t *testing.T) {
 			}
 		}
 		if r.ID == "removeProjectTags" {
-			path += "?tags=x" // what the body would name
+			path += "?tags=x" // in place of the body's tags
 		}
 		if a := h.send(r.Method, path, ""); body.Required != (a.status == http.StatusBadRequest) && a.status != http.StatusNotFound {
 			t.Errorf("%s without a body answers %d, and says that one is needed: %t", r.ID, a.status, body.Required)
@@ -74,8 +74,7 @@ func TestDescribedBodiesAreTaken(t *testing.T) {
 	}
 }
 
-// TestOpenAPISaysWhatIsSo holds openapi.json to what the library that makes it
-// does not say by itself.
+// TestOpenAPISaysWhatIsSo checks the parts of openapi.json that the library does not generate.
 func TestOpenAPISaysWhatIsSo(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {
@@ -138,7 +137,7 @@ func TestOpenAPISaysWhatIsSo(t *testing.T) {
 	}
 }
 
-// TestBoundsAreWrittenOut: no bound is told with an exponent.
+// TestBoundsAreWrittenOut checks that errors contain bounds without an exponent.
 func TestBoundsAreWrittenOut(t *testing.T) {
 	h := newHarness(t)
 	for query, want := range map[string]string{
@@ -153,8 +152,8 @@ func TestBoundsAreWrittenOut(t *testing.T) {
 	}
 }
 
-// TestFormsHaveNames: what several members share is one schema of the document,
-// and no answer takes the name that generators give the result of a call.
+// TestFormsHaveNames checks that shared forms are one schema of the document. No schema may have a
+// name that generators use for the result of a call.
 func TestFormsHaveNames(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {
@@ -184,9 +183,9 @@ func TestFormsHaveNames(t *testing.T) {
 	}
 }
 
-// TestGeneratorsReadTheDocument: generators of clients lose a null among the types
-// of a named schema, import a type twice that a list and its alternative share,
-// and collide with the classes of their languages.
+// TestGeneratorsReadTheDocument checks that the document avoids problems of client generators.
+// These are null in the types of a named schema, types shared by a list and its alternative, and
+// names of classes.
 func TestGeneratorsReadTheDocument(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {

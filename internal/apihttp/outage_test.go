@@ -17,8 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestOutagesAreSaid holds that an answer names what is wrong and when to come
-// back, and quotes nothing of the cause.
+// TestOutagesAreSaid checks that a response contains the kind of outage and a retry delay, but
+// nothing of the cause.
 func TestOutagesAreSaid(t *testing.T) {
 	for outage, want := range map[model.OutageError]struct {
 		word string
@@ -37,7 +37,7 @@ func TestOutagesAreSaid(t *testing.T) {
 	}
 }
 
-// TestMetricsWithoutADatabase holds that the metrics of the process go on.
+// TestMetricsWithoutADatabase checks that metrics of the process are available without a database.
 func TestMetricsWithoutADatabase(t *testing.T) {
 	h := newHarness(t)
 	up := `redoubt_store_up{does="reads",outage=""} 1`
@@ -58,8 +58,8 @@ func TestMetricsWithoutADatabase(t *testing.T) {
 	}
 }
 
-// TestAStalledDatabaseIsNamed: while PostgreSQL gives no answer, readiness and metrics say that it
-// is the database, not that the server is busy.
+// TestAStalledDatabaseIsNamed checks that readiness and metrics report a database that does not
+// respond as unreachable and not as busy.
 func TestAStalledDatabaseIsNamed(t *testing.T) {
 	clock := storetest.NewClock()
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", clock))
@@ -75,7 +75,7 @@ func TestAStalledDatabaseIsNamed(t *testing.T) {
 	}
 }
 
-// unread is a body that a test does not want read.
+// unread is a body that must not be read.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error) {
@@ -83,7 +83,7 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, errors.New("read")
 }
 
-// TestALargeBodyIsRefusedUnread announces more than is taken, to each kind of operation.
+// TestALargeBodyIsRefusedUnread sends a Content-Length over the limit to each kind of operation.
 func TestALargeBodyIsRefusedUnread(t *testing.T) {
 	h := newHarness(t)
 	for _, path := range []string{"/api/v1/deployments/acme/projects", "/api/v1/deployments/acme/imports?project=acme/a"} {

@@ -104,8 +104,8 @@ func TestProblemsAreWrittenPlainly(t *testing.T) {
 	}
 }
 
-// TestProblemsKeepSecretsBack: what may hold a credential is not sent back, and
-// the decoder's own words tell nobody anything.
+// TestProblemsKeepSecretsBack checks that values that may contain a credential, and messages of the
+// decoder, are not sent back.
 func TestProblemsKeepSecretsBack(t *testing.T) {
 	h := newHarness(t)
 	for target, body := range map[string]string{

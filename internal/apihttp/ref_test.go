@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// listed are the ids of all code findings on a ref, of every ref when empty.
+// listed returns the ids of all code findings on a ref, or on all refs if it is empty.
 func (h *harness) listed(ref string) (ids []int64) {
 	h.t.Helper()
 	page, err := h.client.ListFindings(h.t.Context(), "acme", api.FindingsQuery{Ref: ref})
@@ -23,7 +23,7 @@ func (h *harness) listed(ref string) (ids []int64) {
 	return ids
 }
 
-// importRef hands in a report of one finding on a ref.
+// importRef uploads a report with one finding on a ref.
 func (h *harness) importRef(ref, commit string) api.Import {
 	h.t.Helper()
 	h.clock.Advance(time.Minute)
@@ -51,7 +51,7 @@ func TestDeleteRef(t *testing.T) {
 			t.Errorf("on dev %v, on all refs %v", h.listed("dev"), h.listed(""))
 		}
 	}
-	// A branch made anew may stand at a commit that the one before had.
+	// A recreated branch may have a commit of the previous one.
 	if again := h.importRef("dev", "c1"); again.Returned != 1 || h.listed("refs/heads/dev")[0] != onDev {
 		t.Errorf("scanned again: %+v, lists %v", again, h.listed("dev"))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// backup copies the database into a new data folder, and returns that.
+// backup copies the database into a new data folder and returns its path.
 func (h *harness) backup() (dir string) {
 	h.t.Helper()
 	dir = h.t.TempDir()
@@ -22,7 +22,7 @@ func (h *harness) backup() (dir string) {
 	return dir
 }
 
-// restore serves another data folder from now on.
+// restore restarts the server on another data folder.
 func (h *harness) restore(dir string) {
 	h.t.Helper()
 	h.store = storetest.Open(h.t, store.Config{Dir: dir, Clock: h.clock.Now})
@@ -36,9 +36,8 @@ func (h *harness) restore(dir string) {
 	h.client = &api.Client{BaseURL: h.url, Token: h.token, Retries: -1}
 }
 
-// TestARestoreLiesToNobody: who follows, or has a list, of commits that a restore took
-// back is told so, before and after as many other commits; who has what the backup has
-// goes on.
+// TestARestoreLiesToNobody checks that cursors and tags of commits that a restore removed are
+// rejected, even after as many new commits. Those of the backup remain valid.
 func TestARestoreLiesToNobody(t *testing.T) {
 	h := newHarness(t, func(c *core.Config) { c.PublicURL = "https://r.example" })
 	const base = "/api/v1/deployments/acme/"

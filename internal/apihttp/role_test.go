@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// member makes a user and a token of theirs that has every scope.
+// member creates a user and a token of that user with every scope.
 func (h *harness) member(name string, role model.Role) (u model.User, token string) {
 	h.t.Helper()
 	err := h.store.Update(h.t.Context(), h.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -25,8 +25,8 @@ func (h *harness) member(name string, role model.Role) (u model.User, token stri
 	return u, h.newToken(model.Token{Name: name, UserID: u.ID, Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 }
 
-// The table, role by role: who may not is refused before anything is looked at,
-// who may gets another answer, if only that there is no such thing.
+// TestTokensInheritTheRoleOfTheirUser checks the table of operations for every role. A missing role
+// is rejected before anything is read.
 func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 	h := newHarness(t)
 	managing := map[string]bool{

@@ -13,20 +13,20 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// farAway is a harness on a PostgreSQL behind a proxy that counts round trips.
-// Nothing works in the background.
+// farAway returns a harness on PostgreSQL behind a proxy that counts round trips, without
+// background work.
 func farAway(t *testing.T) (*harness, *storetest.Proxy) {
 	t.Helper()
 	clock := storetest.NewClock()
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", clock))
-	config.Timeout = 10 * time.Minute // so that nothing asks whether the database still answers
+	config.Timeout = 10 * time.Minute // avoids additional health checks
 	h := newHarnessOn(t, config, clock)
 	h.token = h.newToken(model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}})
 	h.client.Token = h.token
 	return h, proxy
 }
 
-// resultsOf is a report with n findings of one rule, told apart by the round.
+// resultsOf returns a report with n findings of one rule, unique to the round.
 func resultsOf(round string, n int) string {
 	results := make([]reporttest.Result, n)
 	for i := range results {
@@ -38,11 +38,11 @@ func resultsOf(round string, n int) string {
 	return string(reporttest.SemgrepOf([]string{}, results...))
 }
 
-// maxRoundTrips bounds how often an import waits for PostgreSQL, whatever its size.
+// maxRoundTrips limits the round trips to PostgreSQL of an import of any size.
 const maxRoundTrips = 40
 
-// TestAnImportTakesAtMost40RoundTrips imports reports of several sizes into new and known
-// projects. A connection prepares statements at first, so the least of some imports counts.
+// TestAnImportTakesAtMost40RoundTrips imports reports of several sizes into new and known projects.
+// A connection first prepares statements, so the minimum of several imports counts.
 func TestAnImportTakesAtMost40RoundTrips(t *testing.T) {
 	h, proxy := farAway(t)
 	trips := func(project, round string, n int) int {

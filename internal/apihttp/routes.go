@@ -24,13 +24,14 @@ func Routes() []core.Route {
 	)
 }
 
-// theSpec is made once, since it depends on the table and the types alone.
+// theSpec returns the spec, which depends on the table and the types only and is created once.
 var theSpec = sync.OnceValue(func() *core.Spec {
 	return core.NewSpec(core.Table{Routes: Routes(), Tags: tags, Paths: pathWords, Differences: differences})
 })
 
-// OpenAPI returns openapi.json: OpenAPI 3.1 of every operation. Callers may not change it.
+// OpenAPI returns openapi.json: OpenAPI 3.1 of every operation. Callers must not change it.
 func OpenAPI() ([]byte, error) { return theSpec().Published() }
 
-// New makes a server. It opens no listener and starts nothing: serve Handler, and run Background beside it.
+// New returns a server. It opens no listener and starts no goroutine: serve Handler, and run
+// Background.
 func New(c core.Config) (*core.Server, error) { return core.New(c, theSpec()) }

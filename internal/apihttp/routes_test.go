@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/httpx"
 )
 
-// loadSpec reads openapi.json the way others do.
+// loadSpec parses openapi.json with an independent library.
 func loadSpec(t *testing.T) *openapi3.T {
 	t.Helper()
 	text, err := OpenAPI()
@@ -84,8 +84,8 @@ func checkOperation(t *testing.T, r core.Route, op *openapi3.Operation) {
 	}
 }
 
-// Every member of every schema says what it is, and every simple one shows an
-// example, its values or its limits, unless it is free text, a time or a truth.
+// TestEveryMemberIsDescribed checks that every member of every schema has a description. Simple
+// members also need an example, values or limits, unless they are free text, times or booleans.
 func TestEveryMemberIsDescribed(t *testing.T) {
 	for name, schema := range loadSpec(t).Components.Schemas {
 		for member, s := range schema.Value.Properties {

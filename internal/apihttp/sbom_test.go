@@ -81,7 +81,7 @@ func TestSBOMRequests(t *testing.T) {
 	}
 }
 
-// projectID is the id of the imported project.
+// projectID returns the id of the imported project.
 func (h *harness) projectID() string {
 	h.t.Helper()
 	p, err := h.client.GetProject(h.t.Context(), "acme", "acme/payments")
@@ -91,8 +91,8 @@ func (h *harness) projectID() string {
 	return core.Decimal(p.Project.ID)
 }
 
-// TestSBOMExportsOfOneTokenAreBounded: past the bound it is a 429 that says when to
-// come again, and the same once more is the same job.
+// TestSBOMExportsOfOneTokenAreBounded checks that exports over the limit return 429 with a retry
+// delay, and that a repeated request returns the same job.
 func TestSBOMExportsOfOneTokenAreBounded(t *testing.T) {
 	h := newHarness(t)
 	h.token = h.newToken(model.Token{Name: "reader", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})

@@ -9,13 +9,13 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestBodiesAreStrict: no operation accepts in silence what its body does not say, whether
-// the contract has it or it is an extension.
+// TestBodiesAreStrict checks that no operation, of the contract or an extension, silently accepts
+// an invalid body.
 func TestBodiesAreStrict(t *testing.T) {
 	h := newHarness(t)
 	const acme = "/api/v1/deployments/acme"
 	for _, op := range []struct {
-		method, path, member string // of type string, or of a list of strings
+		method, path, member string // of type string, or a list of strings
 		open                 bool   // ignores unknown members
 	}{
 		{http.MethodPost, "/dependencies", "cursor", false},
@@ -65,12 +65,12 @@ func TestBodiesAreStrict(t *testing.T) {
 	}
 }
 
-// TestQueriesAreStrict does the same for parameters.
+// TestQueriesAreStrict checks the same for parameters.
 func TestQueriesAreStrict(t *testing.T) {
 	h := newHarness(t)
 	for _, op := range []struct {
 		path, text, number string
-		strict             bool // refuses unknown parameters
+		strict             bool // rejects unknown parameters
 	}{
 		{"/findings", "ref", "page", false},
 		{"/projects", "", "page", false},

@@ -11,13 +11,13 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// untagged are the operations by GET whose answers have no tag, since nothing of them can be sent again.
+// untagged are the GET operations without an ETag, since their responses cannot be reused.
 var untagged = map[string]bool{
 	"ping": true, "pingAgent": true, "checkHealth": true, "exportFindings": true, "listFindingChanges": true,
 	"getSBOMExport": true, "downloadSBOM": true,
 }
 
-// TestWhatIsReadHasATag: every operation by GET describes a tag, but for those above.
+// TestWhatIsReadHasATag checks that every other GET operation documents an ETag.
 func TestWhatIsReadHasATag(t *testing.T) {
 	reasons := map[string]bool{}
 	for _, r := range Routes() {
@@ -42,8 +42,8 @@ func TestWhatIsReadHasATag(t *testing.T) {
 	}
 }
 
-// TestTheSameAnswerIsNotSentAgain asks for everything that has no id in its address: who
-// has the answer gets none, and who has another's gets it.
+// TestTheSameAnswerIsNotSentAgain reads every address without an id. A client that has the response
+// gets 304, and a client with another tag gets the response.
 func TestTheSameAnswerIsNotSentAgain(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})
@@ -54,7 +54,7 @@ func TestTheSameAnswerIsNotSentAgain(t *testing.T) {
 			continue
 		}
 		if r.ID == "search" {
-			path += "?q=app" // which it needs
+			path += "?q=app" // required
 		}
 		asked++
 		first := h.send(http.MethodGet, path, "")
@@ -75,8 +75,8 @@ func TestTheSameAnswerIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestTagsFollowWhatTimeDoes: an answer that time alone changes has another tag then, and
-// one that a write does not change keeps it.
+// TestTagsFollowWhatTimeDoes checks that the tag changes with a response that depends on time. A
+// write without effect must not change the tag.
 func TestTagsFollowWhatTimeDoes(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1}})

@@ -4,7 +4,7 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-// tags are the parts of the API, in the order of openapi.json.
+// tags are the groups of the API, in the order of openapi.json.
 var tags = []core.Tag{
 	{Name: "deployments", Text: "The deployment that a token belongs to."},
 	{Name: "findings", Text: "What scanners found: code, supply chain and secrets; listing, triage and annotations."},
@@ -16,7 +16,7 @@ var tags = []core.Tag{
 	{Name: "notifications", Text: "Rules by which people are told of what happens: by webhook, chat and mail."},
 }
 
-// pathWords describe the parts of paths.
+// pathWords are the texts of path parameters.
 var pathWords = map[string]core.PathWord{
 	"deploymentId":   {Text: "Id of the deployment; its slug is taken too.", Example: "1"},
 	"deploymentSlug": {Text: "Slug of the deployment; its id is taken too.", Example: "acme"},

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// onceAsked is a body that does something when it is first read: the server asks for a
-// body once it has let its sender in.
+// onceAsked is a body that calls a function when it is first read. The server reads the body after
+// it authenticated the request.
 type onceAsked struct {
 	io.Reader
 	do   func()
@@ -27,9 +27,8 @@ func (o *onceAsked) Read(p []byte) (int, error) {
 	return o.Reader.Read(p)
 }
 
-// TestTokensThatEndWhileTheyUpload has a token be revoked, and another expire, after the
-// server let an upload in and before all of it has come. Who was let in in time has the
-// time that it takes; what was revoked stores nothing.
+// TestTokensThatEndWhileTheyUpload revokes a token, and expires another one, during an upload. An
+// upload with an expired token completes, and one with a revoked token stores nothing.
 func TestTokensThatEndWhileTheyUpload(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(t *testing.T, h *harness)
@@ -74,7 +73,7 @@ func TestTokensThatEndWhileTheyUpload(t *testing.T) {
 	}
 }
 
-// sendOnceAsked uploads a body that is sent when the server asks for it.
+// sendOnceAsked uploads a body that is sent when the server requests it.
 func (h *harness) sendOnceAsked(target string, body io.Reader) (status int) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.url+target, body)
@@ -92,7 +91,7 @@ func (h *harness) sendOnceAsked(target string, body io.Reader) (status int) {
 	return res.StatusCode
 }
 
-// projects are the deployment's.
+// projects returns the deployment's projects.
 func (h *harness) projects() (list []model.Project) {
 	h.t.Helper()
 	err := h.store.View(h.t.Context(), h.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// ImportAnswer says what an upload did, as the API and the command line do.
+// ImportAnswer converts the results of an upload for the API and the command line.
 func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
 	out := &api.ImportResponse{
 		Imports: make([]api.Import, len(summaries)),
@@ -26,7 +26,7 @@ func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
 	return out
 }
 
-// notDecided says why what an upload says of findings changed none.
+// notDecided explains why an upload did not change the triage of findings.
 const notDecided = "The token may not triage, so VEX statements are proposed, and findings that the report mutes " +
 	"outside of the code stay open. " +
 	"Who may triage accepts proposals on the page VEX, over the API or with redoubt exceptions approve, or sends " +
@@ -119,8 +119,8 @@ func outcomeOf(s ingest.Summary) string {
 	return "applied"
 }
 
-// Answer says what the verdicts on an upload's reports come to. A finding of
-// the advisories is seen with every report, and told once.
+// Answer combines the verdicts for an upload's reports. A finding of an advisory occurs with every
+// report, but is listed once.
 func Answer(summaries []ingest.Summary, verdicts []policy.Verdict) api.ImportGate {
 	changes := map[int64]ingest.ItemChange{}
 	note := func(items []ingest.Item) {
@@ -168,11 +168,11 @@ func Answer(summaries []ingest.Summary, verdicts []policy.Verdict) api.ImportGat
 	return out
 }
 
-// maxTold bounds how many findings of each kind the outcome of a scan names.
+// maxTold limits the findings of each kind in the stored result of a scan.
 const maxTold = 1000
 
-// ScanAnswer says of a scan that reported by itself what is said of an import,
-// as JSON, with the first of its findings.
+// ScanAnswer returns the result of a directly reported scan as JSON, in the format of an import. It
+// contains the first findings only.
 func ScanAnswer(summary ingest.Summary, verdict policy.Verdict) ([]byte, error) {
 	summaries := []ingest.Summary{summary}
 	out := ImportAnswer(summaries)
@@ -184,7 +184,7 @@ func ScanAnswer(summary ingest.Summary, verdict policy.Verdict) ([]byte, error) 
 	return json.Marshal(out)
 }
 
-// VEXAnswer describes what became of a document, as the API and the command line do.
+// VEXAnswer converts the result of a VEX document for the API and the command line.
 func VEXAnswer(r model.VEXReceipt) api.ImportVEX {
 	out := api.ImportVEX{
 		Name: r.Document.Name, Format: r.Document.Format,
@@ -196,7 +196,7 @@ func VEXAnswer(r model.VEXReceipt) api.ImportVEX {
 	return out
 }
 
-// CountsOf returns counts of findings as the API has them.
+// CountsOf converts counts of findings for the API.
 func CountsOf(n model.FindingCounts) api.FindingsCounts {
 	return api.FindingsCounts{
 		Code:        int64(n.Code),

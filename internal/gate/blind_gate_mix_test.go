@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestDecisionsStayWhereDiffScansAndFullScansMix: a scan of one kind counts nothing that only
-// the other saw, so that no number makes one piece of code another.
+// TestDecisionsStayWhereDiffScansAndFullScansMix checks that a scan of one kind does not count
+// findings of the other kind. Otherwise decisions could move to other code.
 func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, steps := range map[string][]evalScan{
@@ -45,8 +45,8 @@ func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
 	}
 }
 
-// TestReportsThatTellSomeOfTheirCode: what is told with code and without in one report is not
-// counted as if either were all, so that no decision goes over.
+// TestReportsThatTellSomeOfTheirCode checks reports with code for some of their results. Decisions
+// must not move to other code.
 func TestReportsThatTellSomeOfTheirCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct{ first, second evalScan }{
@@ -78,8 +78,8 @@ func TestReportsThatTellSomeOfTheirCode(t *testing.T) {
 	}
 }
 
-// TestMessagesTellCodeApart where one of two reports tells no code: what has another message is
-// other code, and what has the same is the same.
+// TestMessagesTellCodeApart checks that messages identify code if one of two reports has no code.
+// Different messages mean different code, and equal messages the same.
 func TestMessagesTellCodeApart(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
@@ -115,8 +115,8 @@ func TestMessagesTellCodeApart(t *testing.T) {
 	}
 }
 
-// TestABlindDiffScanThatComesAgain beside code that a full scan told is what it was, with what was
-// decided since.
+// TestABlindDiffScanThatComesAgain repeats a diff scan without code after a full scan with code.
+// Its identities and decisions must remain.
 func TestABlindDiffScanThatComesAgain(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -134,12 +134,13 @@ func TestABlindDiffScanThatComesAgain(t *testing.T) {
 	}
 }
 
-// TestADecisionOnALongMatchHoldsForItsEdits where a ref edited it, and for that code on other
-// refs then; a ref that shows it first has something new (docs/explanation/identity.md).
+// TestADecisionOnALongMatchHoldsForItsEdits checks that a decision on a long match applies to edits
+// on the same ref. It then applies to that code on other refs. On a ref that reports the edited
+// code first, it is new (docs/explanation/identity.md).
 func TestADecisionOnALongMatchHoldsForItsEdits(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
-			steps  []evalScan // of dev, but for the first
+			steps  []evalScan // of dev, except for the first
 			blocks bool
 		}{
 			"a diff scan shows it first": {[]evalScan{{file: "e", diff: true}}, true},
@@ -163,8 +164,8 @@ func TestADecisionOnALongMatchHoldsForItsEdits(t *testing.T) {
 	}
 }
 
-// TestAScanThatFailedIsNotTheFirst: what it did not reach is old all the same, and it makes no
-// branch the primary one.
+// TestAScanThatFailedIsNotTheFirst checks that code that a failed scan did not reach is not new.
+// The branch of a failed scan must not become the primary one.
 func TestAScanThatFailedIsNotTheFirst(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

@@ -11,40 +11,40 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// look is what a scan told of what is muted, or of what is not.
+// look is the part of a scan about muted or about other results.
 type look struct {
 	sees    string
 	partly  bool
 	told    bool
 	part    string
-	counted bool // there was one
+	counted bool // the scan contained this part
 }
 
-// evalRef is a branch that people work on.
+// evalRef is the model of a branch.
 type evalRef struct {
 	file, muted string
-	had         bool    // a finding, by a full scan
-	coded       bool    // a report told code
-	last        [2]look // of what is not muted, and of what is; by the last full scan
+	had         bool    // a full scan reported findings
+	coded       bool    // a report contained code
+	last        [2]look // of results that are not muted, and that are, in the last full scan
 	diff        struct {
 		had  bool
 		last [2]look
-		now  bool // the last scan was one
+		now  bool // the last scan was a diff scan
 	}
 }
 
-// evalWorld is what people do, and what may be said of it.
+// evalWorld is the model of the project and of the permitted results.
 type evalWorld struct {
 	refs    map[string]*evalRef
 	next    byte
-	named   bool          // messages name the code
-	decided map[byte]bool // somewhere
+	named   bool          // messages contain the code
+	decided map[byte]bool // on any ref
 	told    map[byte]bool
 }
 
-// step draws work on a branch and a scan of it. Where as many are told as before and they
-// are others, nobody can notice (docs/explanation/identity.md) unless their messages differ: no such scan is
-// drawn.
+// step draws edits of a branch and a scan of it. It draws no scan with as many results as before
+// for different code, unless messages differ: such a change cannot be detected
+// (docs/explanation/identity.md).
 func (w *evalWorld) step(t *rapid.T) (s evalScan, ok bool) {
 	s.ref = rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
 	r := w.refs[s.ref]
@@ -75,8 +75,8 @@ func (w *evalWorld) step(t *rapid.T) (s evalScan, ok bool) {
 	return s, true
 }
 
-// before is the look that a scan is compared with by its number; none where the number
-// tells nothing.
+// before returns the parts whose number of results the scan is compared with. It is empty if
+// numbers cannot be compared.
 func (w *evalWorld) before(s evalScan) [2]look {
 	r := w.refs[s.ref]
 	switch {
@@ -90,7 +90,7 @@ func (w *evalWorld) before(s evalScan) [2]look {
 	return [2]look{}
 }
 
-// heard takes in what a scan told.
+// heard updates the branch with a scan.
 func (r *evalRef) heard(s evalScan) {
 	last, had := &r.last, &r.had
 	if r.diff.now = s.diff; r.diff.now {
@@ -124,7 +124,7 @@ func (w *evalWorld) edit(t *rapid.T, r *evalRef) {
 	}
 }
 
-// looks are what the scan tells of what is not muted, and of what is.
+// looks returns the parts of a scan: results that are not muted, and those that are.
 func (s evalScan) looks() (out [2]look) {
 	for i := range out {
 		out[i] = look{partly: s.look == "partly" || s.look == "failed", told: s.told, part: s.part, counted: i == 0 || s.look != "hides muted"}
@@ -146,13 +146,13 @@ func sameLetters(a, b string) bool {
 	return slices.Equal(x, y)
 }
 
-// check holds what came of a scan to the promises: new code is open and fails the build;
-// what was decided, and what a report may know, stays and passes.
+// check compares the state after a scan with the guarantees. New code is open and fails the build.
+// Decisions on code that a report can identify remain, and pass.
 func (w *evalWorld) check(t *rapid.T, s evalScan, now evalState, then evalState) {
 	r := w.refs[s.ref]
 	last, told := w.before(s)[0], s.looks()[0]
-	// What is known by its code and told without pairs where it would close, which is not so
-	// between diff scans and full ones. A diff scan hands no decision to what tells no code.
+	// known means that the report identifies its code. Diff scans and full scans cannot be
+	// compared, and a diff scan passes no decision to results without code.
 	known := last.counted && last.told == s.told && last.part+s.part == "" && last.partly == told.partly && sameLetters(last.sees, told.sees) &&
 		(s.told || !s.diff && (!r.coded || s.look != "lists nothing" && !r.diff.now)) && r.diff.now == s.diff
 	for _, letter := range []byte(told.sees) {
@@ -170,8 +170,8 @@ func (w *evalWorld) check(t *rapid.T, s evalScan, now evalState, then evalState)
 	}
 }
 
-// TestBlindReportsAtTheGate: whatever reports tell, read and mute, no new code is hidden,
-// and no decision goes over to other code.
+// TestBlindReportsAtTheGate checks that for random reports no new code is hidden, and no decision
+// moves to other code.
 func TestBlindReportsAtTheGate(t *testing.T) {
 	p := newEvals(t, storetest.Engines[0])
 	tenants := 0
@@ -185,7 +185,7 @@ func TestBlindReportsAtTheGate(t *testing.T) {
 		first := rapid.SampledFrom([]string{"ab", ""}).Draw(t, "first")
 		w := evalWorld{refs: map[string]*evalRef{"main": {file: first}, "dev": {file: "ab"}}, next: 'c', named: rapid.Bool().Draw(t, "named"), decided: map[byte]bool{}, told: map[byte]bool{}}
 		for _, letter := range []byte(first) {
-			w.told[letter] = true // as the first scan of all fails no build
+			w.told[letter] = true // the first scan fails no build
 		}
 		then := map[string]evalState{"dev": {}}
 		take := func(s evalScan) {

@@ -25,37 +25,37 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// evals is a project whose builds fail on calls of eval, all in one file and of one length.
+// evals is a project whose builds fail on calls of eval, all in one file and of equal length.
 type evals struct {
 	store  *store.Store
 	clock  *storetest.Clock
 	tenant int64
 }
 
-// evalScan is what a report tells of the file: a letter for each call, in its line.
+// evalScan is a report on the file: one letter for each call, each on one line.
 type evalScan struct {
 	ref   string
-	path  string // a.js
+	path  string // default a.js
 	file  string // letters; - is a line without a call
-	sees  string // those that it tells
-	muted string // those that nosemgrep mutes
-	told  bool   // it tells their code
-	part  string // but for these
-	named bool   // messages name the code
-	long  bool   // and that they are several lines, of which first and last are those of all others
-	diff  bool   // it tells what its base does not have
-	look  string // "": all was read; else one of: partly, failed, lists nothing, hides muted
+	sees  string // reported letters
+	muted string // letters muted by nosemgrep
+	told  bool   // the report contains their code
+	part  string // except for these letters
+	named bool   // messages contain the code
+	long  bool   // and are several lines, of which the first and last are equal for all letters
+	diff  bool   // a diff scan
+	look  string // "": complete; otherwise one of: partly, failed, lists nothing, hides muted
 
 	commit string
-	late   bool // it began before all others, so that it is recorded only
+	late   bool // started before all others, so it is only recorded
 }
 
-// evalState is how what a scan told stands then: by letter, whether people ignore it, and
-// whether the gate fails the build on it.
+// evalState is the state after a scan: by letter, whether it is ignored and whether it fails the
+// build.
 type evalState struct {
 	ignored, blocks map[byte]bool
 	lineages        map[byte]int64
-	recorded        bool // only
+	recorded        bool // not applied
 }
 
 func (p *evals) given() *policy.EffectivePolicy {
@@ -65,7 +65,7 @@ func (p *evals) given() *policy.EffectivePolicy {
 	return &of
 }
 
-// evalGate judges what came before.
+// evalGate evaluates an identical upload.
 type evalGate struct {
 	tx    *store.Tx
 	given *policy.EffectivePolicy
@@ -82,7 +82,7 @@ func (g evalGate) Judge(ctx context.Context, project model.Project, scan model.S
 	return err
 }
 
-// scan applies the report and asks the gate.
+// scan applies the report and evaluates the gate.
 func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 	t.Helper()
 	p.clock.Advance(time.Minute)
@@ -115,7 +115,7 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 			}
 		}
 		if out.recorded = summary.Outcome.Recorded(); out.recorded {
-			return nil // its lines are no findings'
+			return nil // its lines belong to no finding
 		}
 		rows, err := tx.Findings(ctx, summary.ProjectID, summary.Ref, summary.Source)
 		if err != nil {
@@ -144,7 +144,7 @@ func (p *evals) scan(t rapid.TB, s evalScan) (out evalState) {
 	return out
 }
 
-// ignore decides on a lineage.
+// ignore sets a lineage to ignored.
 func (p *evals) ignore(t rapid.TB, lineage int64) {
 	t.Helper()
 	by := model.Actor{Kind: "user"}
@@ -160,7 +160,8 @@ func (p *evals) ignore(t rapid.TB, lineage int64) {
 
 func (s evalScan) name() string { return cmp.Or(s.path, "a.js") }
 
-// report is what semgrep writes where nobody is logged in; of what is told it adds the code.
+// report returns a Semgrep report as written without a login, which has no code, with the code of
+// s.told added.
 func (s evalScan) report(t rapid.TB) *model.Report {
 	t.Helper()
 	var results []reporttest.Result
@@ -215,8 +216,8 @@ func newEvals(t testing.TB, engine string) *evals {
 	return &evals{s, clock, storetest.Deployment(t, s).ID}
 }
 
-// TestIgnoredCodePassesUntold: what was decided, and what the primary branch has, passes
-// though a report does not tell its code, also when it comes again.
+// TestIgnoredCodePassesUntold checks that ignored code and code of the primary branch pass in a
+// report without code, also if it is repeated.
 func TestIgnoredCodePassesUntold(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
@@ -240,7 +241,7 @@ func TestIgnoredCodePassesUntold(t *testing.T) {
 						p.ignore(t, lineage)
 					}
 				}
-				for range 2 { // the second is the same upload again
+				for range 2 { // the second upload is identical
 					now := p.scan(t, test.second)
 					for _, letter := range []byte(test.second.sees) {
 						if want := strings.IndexByte(test.blocks, letter) >= 0; now.blocks[letter] != want {
@@ -253,9 +254,8 @@ func TestIgnoredCodePassesUntold(t *testing.T) {
 	}
 }
 
-// TestIgnoredCodePassesThoughTheScanIsOnlyRecorded: a scan that is late, or of a commit that
-// others followed, is judged by the findings that its report would be of if it counted, and
-// writes none.
+// TestIgnoredCodePassesThoughTheScanIsOnlyRecorded checks the gate for late and superseded scans.
+// They are evaluated by the findings they would have if they were applied, and write no findings.
 func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
@@ -296,8 +296,8 @@ func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
 	}
 }
 
-// TestCodeEditedWithinALongMatchIsNewThoughTheScanIsOnlyRecorded: a branch that is set back to
-// a commit that failed fails again, whatever came of the match since.
+// TestCodeEditedWithinALongMatchIsNewThoughTheScanIsOnlyRecorded checks that a branch that is reset
+// to a failed commit fails again, whatever happened to the match since.
 func TestCodeEditedWithinALongMatchIsNewThoughTheScanIsOnlyRecorded(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, steps := range map[string][]evalScan{
@@ -319,9 +319,9 @@ func TestCodeEditedWithinALongMatchIsNewThoughTheScanIsOnlyRecorded(t *testing.T
 	}
 }
 
-// TestACopyIsNewThoughTheScanIsOnlyRecorded: another branch moved what was ignored, so that its
-// decision goes with the new place; what stands there beside the old place is a copy, and fails
-// the build whether the scan counts or not.
+// TestACopyIsNewThoughTheScanIsOnlyRecorded moves ignored code on another branch, so that the
+// decision follows to the new location. The new location in addition to the old one is a copy, and
+// fails the build whether or not the scan is applied.
 func TestACopyIsNewThoughTheScanIsOnlyRecorded(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
@@ -351,8 +351,8 @@ func TestACopyIsNewThoughTheScanIsOnlyRecorded(t *testing.T) {
 	}
 }
 
-// TestAFullScanContinuesNothingThatADiffScanTold, where neither tells code: the base may have had
-// what is told now.
+// TestAFullScanContinuesNothingThatADiffScanTold checks that a full scan without code does not
+// continue findings of a diff scan. The base may have had its results before.
 func TestAFullScanContinuesNothingThatADiffScanTold(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct{ main, full, blocks string }{
@@ -378,7 +378,7 @@ func TestAFullScanContinuesNothingThatADiffScanTold(t *testing.T) {
 	}
 }
 
-// findings are all of the project's branch.
+// findings returns all findings of the branch dev.
 func (p *evals) findings(t testing.TB) (list []model.Finding) {
 	t.Helper()
 	err := p.store.View(t.Context(), p.tenant, func(ctx context.Context, tx *store.Tx) error {

@@ -20,9 +20,9 @@ type IdenticalGate interface {
 	Judge(ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting) error
 }
 
-// Identical records an upload without its report if Upload.Digest equals the digest of the
-// newest applied scan of its project, ref and source. It changes no finding: the new scan has
-// the findings of that scan, and the gate judges it by the current policies. Otherwise it
+// Identical records an upload without parsing its report if its digest equals that of the newest
+// applied scan. That scan has the same project, ref and source. It changes no finding: the new scan
+// has the findings of that scan, and the gate evaluates it by the current policies. Otherwise it
 // returns false and has written nothing; the caller then parses the report and calls ingest.Apply.
 func Identical(
 	ctx context.Context, tx *store.Tx, gate IdenticalGate, u ingest.Upload,

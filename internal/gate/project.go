@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// VisibleProject answers as if a project that a token's globs leave out did not exist. It
-// takes what looking for the project answered.
+// VisibleProject returns model.ErrNotFound for a project that a token's globs exclude. p and err
+// are the results of the lookup.
 func VisibleProject(globs model.ProjectGlobs, p model.Project, err error) (model.Project, error) {
 	if err == nil && !globs.Allows(p.Name) {
 		return model.Project{}, model.ErrNotFound
@@ -18,9 +18,9 @@ func VisibleProject(globs model.ProjectGlobs, p model.Project, err error) (model
 	return p, err
 }
 
-// CanUseProject refuses a name that a token's globs leave out, as if there were none.
-// One that they allow may be taken, though it be an old name of a project that
-// they leave out: that is not there for the token (docs/reference/tokens.md).
+// CanUseProject returns model.ErrNotFound for a name that a token's globs exclude. An allowed name
+// may be used even if it is a previous name of an excluded project, which is invisible to the token
+// (docs/reference/tokens.md).
 func CanUseProject(globs model.ProjectGlobs, name string) error {
 	if !globs.Allows(name) {
 		return model.ErrNotFound
@@ -28,15 +28,15 @@ func CanUseProject(globs model.ProjectGlobs, name string) error {
 	return nil
 }
 
-// Policies reads policies, and the projects that they are for.
+// Policies reads policies and their projects.
 type Policies interface {
 	Projects(ctx context.Context, q store.ProjectQuery) ([]model.Project, error)
 	Policies(ctx context.Context) ([]model.Policy, error)
 	Policy(ctx context.Context, id int64) (model.Policy, error)
 }
 
-// SeenPolicies lists the policies that a token bound by globs may see: those that
-// cover one of its projects, without what they say of others.
+// SeenPolicies returns the policies that are visible to a token with globs: those that cover one of
+// its projects. Parts about other projects are removed.
 func SeenPolicies(ctx context.Context, s Policies, globs model.ProjectGlobs) ([]model.Policy, error) {
 	all, err := s.Policies(ctx)
 	if err != nil || len(globs) == 0 {
@@ -52,7 +52,7 @@ func SeenPolicies(ctx context.Context, s Policies, globs model.ProjectGlobs) ([]
 	return seen, err
 }
 
-// SeenPolicy is the one of them that has the id, or model.ErrNotFound.
+// SeenPolicy returns the visible policy with the id, or model.ErrNotFound.
 func SeenPolicy(ctx context.Context, s Policies, globs model.ProjectGlobs, id int64) (model.Policy, error) {
 	p, err := s.Policy(ctx, id)
 	if err != nil || len(globs) == 0 {
@@ -69,7 +69,7 @@ func SeenPolicy(ctx context.Context, s Policies, globs model.ProjectGlobs, id in
 	return p, nil
 }
 
-// Judge shows the gate what stands before a report is applied.
+// Judge evaluates the policies for a report before it is applied.
 func Judge(
 	ctx context.Context, tx *store.Tx, effective *policy.EffectivePolicy,
 	project model.Project, scan model.Scan, seen []ingest.Sighting,
@@ -77,7 +77,7 @@ func Judge(
 	return effective.Judge(ctx, tx, project, scan, reported(seen))
 }
 
-// Verdict judges once the scan is applied, or recorded, by what came of it.
+// Verdict completes the evaluation after the scan was applied or recorded.
 func Verdict(ctx context.Context, judge *policy.Judge, summary *ingest.Summary) (policy.Verdict, error) {
 	judge.Rename(summary.Became)
 	judge.MarkCopies(summary.Copies)
@@ -86,7 +86,7 @@ func Verdict(ctx context.Context, judge *policy.Judge, summary *ingest.Summary) 
 	return outcome.Verdict, err
 }
 
-// reported is what a report has, as the gate sees it.
+// reported converts the results of a report for the gate.
 func reported(seen []ingest.Sighting) []policy.Sighting {
 	out := make([]policy.Sighting, len(seen))
 	for i, s := range seen {

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// shelf has policies and projects, and may be broken at one of its methods.
+// shelf is a fake of Policies that may fail in one of its methods.
 type shelf struct {
 	projects []model.Project
 	policies []model.Policy
@@ -50,8 +50,8 @@ func (s shelf) Policy(_ context.Context, id int64) (model.Policy, error) {
 	return s.policies[at], s.fault("policy")
 }
 
-// A token bound to projects reads the policies of these, and of each of them what it
-// says of these; an unbound one reads all.
+// TestPoliciesOfABoundToken checks that a token that is restricted to projects reads only the
+// policies of these projects and their parts about them. An unrestricted token reads all.
 func TestPoliciesOfABoundToken(t *testing.T) {
 	s := shelf{projects: []model.Project{{ID: 1, Name: "acme/a"}, {ID: 2, Name: "other/b"}}, policies: []model.Policy{
 		{ID: 1, Name: "all"},
@@ -96,7 +96,8 @@ func TestPoliciesOfABoundToken(t *testing.T) {
 	}
 }
 
-// What a token may not see is not there, and what is wrong elsewhere is told as it is.
+// TestSeen checks that invisible projects and policies are not found, and that other errors are
+// returned unchanged.
 func TestSeen(t *testing.T) {
 	bound, mine, theirs := model.ProjectGlobs{"acme/*"}, model.Project{ID: 1, Name: "acme/a"}, model.Project{ID: 2, Name: "other/b"}
 	for _, c := range []struct {
@@ -119,7 +120,7 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// The gate is shown each sighting of a report, with what of it counts.
+// TestReported checks that the gate gets each result of a report with the members that it needs.
 func TestReported(t *testing.T) {
 	finding := model.Finding{ID: 7, Path: "a.py"}
 	got := reported([]ingest.Sighting{{Result: &model.Result{MatchBasedID: "m"}, Finding: finding, Proposed: true}, {Result: &model.Result{}}})

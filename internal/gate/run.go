@@ -9,11 +9,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// CanUpload refuses what the token of a managed run hands in about another ref or commit
-// than the run's: what scans there may have been taken over by the code that it scans.
-// What is added to the transaction then is of the run. Other tokens may hand in what their
-// projects allow. Whoever may no more what they might
-// as they were let in is auth.ErrUnauthenticated: an upload can take hours to come.
+// CanUpload checks that the caller may upload a scan of ref and commit. The token of a managed run
+// may upload only for the run's ref and commit, because the scanned code may have compromised the
+// scanner. Everything that the transaction adds is then attributed to the run. Other tokens may
+// upload to their projects. It returns auth.ErrUnauthenticated if the token or its user lost the
+// permission since authentication, because an upload can take hours.
 func CanUpload(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commit string) error {
 	if err := stillIn(ctx, tx, caller); err != nil {
 		return err
@@ -33,8 +33,9 @@ func CanUpload(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commi
 	return nil
 }
 
-// MayAddTo refuses what MayHandIn refuses of a scan, and what the token of a managed run adds
-// to a scan that is none of the run: another may scan the same commit at the time.
+// MayAddTo checks that the caller may add data to a scan. The conditions are those of CanUpload.
+// The token of a managed run may add only to scans of that run, because another run may scan the
+// same commit.
 func MayAddTo(ctx context.Context, tx *store.Tx, caller auth.Caller, scan model.Scan) error {
 	if err := CanUpload(ctx, tx, caller, scan.Ref, scan.Commit); err != nil {
 		return err
@@ -46,8 +47,8 @@ func MayAddTo(ctx context.Context, tx *store.Tx, caller auth.Caller, scan model.
 	return err
 }
 
-// stillIn refuses a token that was revoked since it was let in, and one whose person lost
-// the role; of a person at the pages it is the role alone.
+// stillIn returns auth.ErrUnauthenticated if the token was revoked since authentication, or if its
+// user lost the role. For a session it checks the role only.
 func stillIn(ctx context.Context, tx *store.Tx, caller auth.Caller) error {
 	user := caller.Token.UserID
 	if caller.SignedIn == nil {
@@ -67,18 +68,17 @@ func stillIn(ctx context.Context, tx *store.Tx, caller auth.Caller) error {
 	return err
 }
 
-// OfRun reports whether the caller's token is that of a managed run under way.
+// OfRun reports whether the caller's token belongs to an active managed run.
 func OfRun(ctx context.Context, tx *store.Tx, caller auth.Caller) (bool, error) {
 	run, err := runOf(ctx, tx, caller)
 	return run.ID != 0, err
 }
 
-// runOf finds the managed run that the caller's token is of; its id is 0 where there is
-// none. A run takes its token along when it ends: who was let in before, and comes to be
-// stored after, is auth.ErrUnauthenticated.
+// runOf returns the managed run of the caller's token; its id is 0 if there is none. The token ends
+// with the run: a request that was authenticated before gets auth.ErrUnauthenticated.
 func runOf(ctx context.Context, tx *store.Tx, caller auth.Caller) (model.Run, error) {
 	t := caller.Token
-	if t.UserID != 0 || t.ExpiresAt.IsZero() || len(t.ProjectGlobs) != 1 { // no run's
+	if t.UserID != 0 || t.ExpiresAt.IsZero() || len(t.ProjectGlobs) != 1 { // not the token of a run
 		return model.Run{}, nil
 	}
 	run, err := tx.RunOfToken(ctx, t.ID)

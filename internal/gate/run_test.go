@@ -46,7 +46,7 @@ func (r *runs) update(write func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-// token makes a token as managed runs have them, with a change.
+// token creates a token like those of managed runs, modified by change.
 func (r *runs) token(change func(*model.Token)) auth.Caller {
 	r.t.Helper()
 	r.made++
@@ -65,7 +65,7 @@ func (r *runs) token(change func(*model.Token)) auth.Caller {
 	return auth.Caller{Deployment: r.d, Token: token}
 }
 
-// lease has a runner take a run, which uploads with a token.
+// lease queues a run, leases it and binds it to a token.
 func (r *runs) lease(run model.Run, by auth.Caller) (leased model.Run) {
 	r.t.Helper()
 	r.update(func(ctx context.Context, tx *store.Tx) error {
@@ -83,7 +83,7 @@ func (r *runs) lease(run model.Run, by auth.Caller) (leased model.Run) {
 	return leased
 }
 
-// hold is what MayHandIn says of a ref and a commit.
+// hold returns the result of CanUpload.
 func (r *runs) hold(by auth.Caller, ref, commit string) (err error) {
 	r.t.Helper()
 	_ = r.s.View(r.t.Context(), r.d.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -93,7 +93,7 @@ func (r *runs) hold(by auth.Caller, ref, commit string) (err error) {
 	return err
 }
 
-// ofRun is what OfRun says.
+// ofRun returns the result of OfRun.
 func (r *runs) ofRun(by auth.Caller) (is bool, err error) {
 	r.t.Helper()
 	_ = r.s.View(r.t.Context(), r.d.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -132,8 +132,8 @@ func TestTokensOfRunsAreHeldToThem(t *testing.T) {
 	}
 }
 
-// What began while the run was under way, as an upload that takes long, does not become
-// free of it once the run is over.
+// TestTokensOfRunsThatEndedAreOfNoUse checks that an upload that started during a run is rejected
+// after the run.
 func TestTokensOfRunsThatEndedAreOfNoUse(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		r := newRuns(t, s)
@@ -153,8 +153,8 @@ func TestTokensOfRunsThatEndedAreOfNoUse(t *testing.T) {
 	})
 }
 
-// An upload that was let in, and is to be stored after its token was revoked or its person
-// lost the role, is refused.
+// TestUploadsAreRefusedOnceTheirTokenIsOver checks that a running upload is rejected if its token
+// is revoked or its user loses the role.
 func TestUploadsAreRefusedOnceTheirTokenIsOver(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		r := newRuns(t, s)

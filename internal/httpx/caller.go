@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Bearer is the token that a request carries as a bearer; empty for none.
+// Bearer returns the bearer token of a request, or "".
 func Bearer(r *http.Request) string {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -23,9 +23,9 @@ func Bearer(r *http.Request) string {
 	return strings.TrimSpace(secret)
 }
 
-// Credential is the token that a request carries in whatever way: as a bearer,
-// or as the password of Basic authentication. Only what changes nothing may take
-// it so, since browsers send passwords along by themselves.
+// Credential returns the token of a request: a bearer token, or the password of Basic
+// authentication. Only operations without side effects may use it, because browsers send passwords
+// automatically.
 func Credential(r *http.Request) string {
 	if _, password, ok := r.BasicAuth(); ok {
 		return password
@@ -33,53 +33,52 @@ func Credential(r *http.Request) string {
 	return Bearer(r)
 }
 
-// How often tokens that are not valid are taken from one network: an address, or
-// the /64 of one of IPv6 (model.Network). A fleet of builds whose token has
-// expired gets its 401; who tries tokens is told to wait.
+// Rate limits of invalid tokens by network: an address, or the /64 network of an IPv6 address
+// (model.Network). A fleet of builds with an expired token gets 401; a client that tries tokens
+// gets 429.
 const (
 	failedPerSecond = 5
 	failedAtOnce    = 300
 )
 
-// BusyError means that a client asks too often.
+// BusyError means that a client sends too many requests.
 type BusyError = model.BusyError
 
-// ForbiddenError means that the server refuses the sender of a request, whatever it asks for:
-// 403.
-type ForbiddenError struct{ Text string } // for people: what to do
+// ForbiddenError means that the server rejects the sender of a request with 403, whatever the
+// request.
+type ForbiddenError struct{ Text string } // instructions for people
 
 // Error returns the text.
 func (e *ForbiddenError) Error() string { return e.Text }
 
-// Busy answers what a limiter did not grant.
+// Busy returns the error for a grant that a limiter denied.
 func Busy(g auth.Grant, text string) *BusyError {
 	return &BusyError{Text: text + " Wait as Retry-After says.", Wait: max(g.Wait, time.Second)}
 }
 
-// RetryAfter tells a client how long to wait.
+// RetryAfter sets the Retry-After header, in whole seconds.
 func RetryAfter(h http.Header, wait time.Duration) {
 	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 }
 
-// Callers finds who sends a request, and bounds how often they may. It is safe
-// for concurrent use.
+// Callers authenticates requests and enforces rate limits. It is safe for concurrent use.
 type Callers struct {
 	tokens *auth.Authenticator
 	rate   *auth.Limiter // of valid tokens, by public id
-	failed *auth.Limiter // of others, by network
+	failed *auth.Limiter // of invalid tokens, by network
 }
 
-// NewCallers makes it: rate and burst bound the requests of one token, in
-// requests a second and at once; a rate of 0 sets no limit.
+// NewCallers returns callers with a rate limit per token, in requests per second, and a burst. A
+// rate of 0 means no limit.
 func NewCallers(tokens *auth.Authenticator, rate float64, burst int, clock func() time.Time) *Callers {
 	return &Callers{tokens, auth.NewLimiter(rate, burst, clock), auth.NewLimiter(failedPerSecond, failedAtOnce, clock)}
 }
 
-// Find returns the caller of WithCaller, if any. Else it finds the caller by a token, counts the
-// request against the token's rate and tells in the answer's header how much of that is left. It answers
-// auth.ErrUnauthenticated, a *BusyError, or an error of the store. A valid token
-// is found however many others came from its address: only those that fail are
-// counted there, and a request without any tried nothing.
+// Find authenticates a request. It returns the caller of WithCaller, if there is one. Otherwise it
+// authenticates the token, counts the request against the token's rate limit and sets the rate
+// limit headers in h. It returns auth.ErrUnauthenticated, a *BusyError, or an error of the store.
+// Only invalid tokens count against their network; valid tokens of the same address are not
+// affected.
 func (c *Callers) Find(h http.Header, r *http.Request, token string) (auth.Caller, error) {
 	if caller, ok := r.Context().Value(callerKey{}).(auth.Caller); ok {
 		return caller, nil
@@ -109,13 +108,13 @@ func (c *Callers) Find(h http.Header, r *http.Request, token string) (auth.Calle
 
 type addressedKey struct{}
 
-// WithAddressed stores the path that a client addressed in the context of the requests that
-// the server sends to itself for that client.
+// WithAddressed stores the path that a client requested in a context. The server sends requests to
+// itself for that client with this context.
 func WithAddressed(ctx context.Context, path string) context.Context {
 	return context.WithValue(ctx, addressedKey{}, path)
 }
 
-// addressed returns the path that the client of a request addressed.
+// addressed returns the path that the client of a request requested.
 func addressed(r *http.Request) string {
 	if path, ok := r.Context().Value(addressedKey{}).(string); ok {
 		return path

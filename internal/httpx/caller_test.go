@@ -95,8 +95,8 @@ func TestFailedTokensAreSlowedByNetwork(t *testing.T) {
 	}
 }
 
-// TestTokensAreToldTheirRate: each answer says what is left, and one too many is told
-// how long to wait; without a limit nothing is said.
+// TestTokensAreToldTheirRate checks that each response has rate limit headers, and that requests
+// over the limit get a delay. Without a limit there are no headers.
 func TestTokensAreToldTheirRate(t *testing.T) {
 	good, now := auth.NewSecret(1), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }

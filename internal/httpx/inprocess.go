@@ -14,12 +14,12 @@ import (
 // InProcess is an http.RoundTripper that sends requests to a handler of the same process.
 type InProcess struct {
 	Handler http.Handler
-	// Prepare returns the request that the handler receives. Nil sends it as it is.
+	// Prepare returns the request that the handler receives. If nil, it is sent unchanged.
 	Prepare func(*http.Request) *http.Request
 }
 
-// RoundTrip implements http.RoundTripper. It returns when the handler has written the header;
-// the body follows as it is written.
+// RoundTrip implements http.RoundTripper. It returns when the handler has written the header; the
+// body follows as it is written.
 func (t InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	in := r.Clone(r.Context())
 	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:1"
@@ -65,7 +65,7 @@ type pipedResponse struct {
 // Header implements http.ResponseWriter.
 func (w *pipedResponse) Header() http.Header { return w.header }
 
-// WriteHeader implements http.ResponseWriter. Informational responses are left out.
+// WriteHeader implements http.ResponseWriter. Informational responses are dropped.
 func (w *pipedResponse) WriteHeader(status int) {
 	if w.status != 0 || status < http.StatusOK {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestInProcess: a handler in the process answers as one behind a network does.
+// TestInProcess checks that a handler in the same process responds like one behind a network.
 func TestInProcess(t *testing.T) {
 	client := &http.Client{Transport: InProcess{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,8 @@ func TestInProcess(t *testing.T) {
 	}
 }
 
-// TestCallerOfTheProcess: only the process sets the caller of a request, and a token is not read then.
+// TestCallerOfTheProcess checks that only the process can set the caller of a request. The token is
+// not read then.
 func TestCallerOfTheProcess(t *testing.T) {
 	callers := NewCallers(auth.New(oneToken{}, nil), 1, 1, nil)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)

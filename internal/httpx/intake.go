@@ -8,30 +8,29 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Intake bounds the reports that are worked on at a time: without a bound a few
-// uploads at once would end the process for everybody. It is safe for concurrent
-// use.
+// Intake limits the memory of concurrent uploads. Without a limit, a few uploads could exhaust the
+// memory of the process. It is safe for concurrent use.
 type Intake struct {
-	Each int64 // bytes of one request, after inflating
-	All  int64 // bytes of all requests together, and of the memory that is built of them
+	Each int64 // bytes of one request, decompressed
+	All  int64 // bytes of all requests, and of the memory for their contents
 	used atomic.Int64
 }
 
-// InUse is how many bytes are worked on now.
+// InUse returns the number of reserved bytes.
 func (i *Intake) InUse() int64 { return i.used.Load() }
 
-// Reservation is what one request has of an intake, until it is released.
+// Reservation is the reserved memory of one request, until it is released.
 type Reservation struct {
 	of    *Intake
 	held  int64 // bytes read and built
 	built int64
 }
 
-// Reserve begins a reservation of nothing yet.
+// Reserve returns an empty reservation.
 func (i *Intake) Reserve() *Reservation { return &Reservation{of: i} }
 
-// Add adds bytes. It answers model.ErrTooLarge to a request that has had its
-// share, and model.ErrUnavailable where others leave no room.
+// Add reserves bytes that were read. It returns model.ErrTooLarge if the request exceeds its limit,
+// and model.ErrUnavailable if other requests use the memory.
 func (r *Reservation) Add(bytes int) error {
 	r.held += int64(bytes)
 	all := r.of.used.Add(int64(bytes))
@@ -45,8 +44,8 @@ func (r *Reservation) Add(bytes int) error {
 	return nil
 }
 
-// Build adds memory that is built of what was read, in bytes, to what all uploads
-// share. It answers model.ErrUnavailable where others leave no room.
+// Build reserves memory for the contents, in bytes. It returns model.ErrUnavailable if other
+// requests use the memory.
 func (r *Reservation) Build(bytes int) error {
 	r.held += int64(bytes)
 	r.built += int64(bytes)
@@ -56,7 +55,7 @@ func (r *Reservation) Build(bytes int) error {
 	return nil
 }
 
-// May builds memory that saves work and is not needed, if others leave room for it.
+// May reserves memory for an optimization, and reports whether there was enough.
 func (r *Reservation) May(bytes int) bool {
 	if r.of.used.Add(int64(bytes)) > r.of.All {
 		r.of.used.Add(-int64(bytes))
@@ -74,8 +73,8 @@ func (r *Reservation) Free(bytes int) {
 	r.built -= int64(bytes)
 }
 
-// full says why there is no room: others take it, or this one alone needs more
-// than there is, so that waiting would not help.
+// full returns the error for exhausted memory. It is model.ErrTooLarge if the request alone exceeds
+// the limit, so that waiting would not help, and otherwise model.ErrUnavailable.
 func (r *Reservation) full() error {
 	if r.held > r.of.All {
 		return fmt.Errorf("what the upload holds is %w: more than the %d bytes of memory that all uploads have",
@@ -84,24 +83,23 @@ func (r *Reservation) full() error {
 	return fmt.Errorf("%w: the reports of other uploads take all the room that there is", model.ErrUnavailable)
 }
 
-// longUpload is what an upload holds, in bytes as read and built, that takes seconds
-// to be stored.
+// longUpload is the number of bytes, read and built, from which storing an upload takes seconds.
 const longUpload = 8 << 20
 
-// Long reports whether the upload takes so long to be stored that small ones go first.
+// Long reports whether storing the upload takes so long that small uploads go first.
 func (r *Reservation) Long() bool { return r.held > longUpload }
 
-// Release gives back all that was added.
+// Release releases the whole reservation.
 func (r *Reservation) Release() {
 	r.of.used.Add(-r.held)
 	r.held, r.built = 0, 0
 }
 
-// Body is a body that reserves its room as it is read.
+// Body returns a body that reserves memory as it is read.
 func (r *Reservation) Body(body io.Reader) io.ReadCloser { return reserving{body, r} }
 
-// Build is where the memory is counted that is built of a body of a Reservation;
-// nil for any other body.
+// Build returns the method that reserves memory for the contents of a body of a Reservation. It
+// returns nil for any other body.
 func Build(body io.Reader) func(bytes int) error {
 	if b, ok := body.(reserving); ok {
 		return b.room.Build
@@ -114,7 +112,7 @@ type reserving struct {
 	room *Reservation
 }
 
-// Close does nothing: the server closes what it opened.
+// Close does nothing: the server closes the underlying body.
 func (b reserving) Close() error { return nil }
 
 // Read implements io.Reader.

@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestLargeUploadsLetOthersGoFirst: small ones are stored as they come.
+// TestLargeUploadsLetOthersGoFirst checks that small uploads are stored before large ones.
 func TestLargeUploadsLetOthersGoFirst(t *testing.T) {
 	intake := &Intake{Each: 1 << 30, All: 1 << 30}
 	room := intake.Reserve()
@@ -20,8 +20,8 @@ func TestLargeUploadsLetOthersGoFirst(t *testing.T) {
 	}
 }
 
-// TestIntakeAtItsEdges: what is as much as there may be is taken, a byte more is
-// not, and memory that is built is no part of what a request may send.
+// TestIntakeAtItsEdges checks that the exact limit is accepted and one byte more is rejected.
+// Memory for contents does not count against the limit of a request.
 func TestIntakeAtItsEdges(t *testing.T) {
 	intake := &Intake{Each: 4, All: 6}
 	room := intake.Reserve()

@@ -10,42 +10,40 @@ import (
 	"strings"
 )
 
-// Trust is whose word about a request counts beside that of its connection.
+// Trust defines which information about a request is trusted, in addition to its connection.
 type Trust struct {
-	// Proxies are the networks whose X-Forwarded headers count.
+	// Proxies are the networks whose X-Forwarded headers are trusted.
 	Proxies []netip.Prefix
-	// PublicURL is how others reach the server, without a slash at the end.
-	// Without it, the host of a request counts if it is the server's (see own).
+	// PublicURL is the public address of the server, without a trailing slash. If it is empty, the
+	// host of a request is used if it is one of the server (see own).
 	PublicURL string
-	// Listening is the address that links start with where the host of a request is not
-	// the server's. Empty accepts every host.
+	// Listening is the base of links if the host of a request is not one of the server. If it is
+	// empty, every host is accepted.
 	Listening string
-	// Names are the host names of the server, beside localhost and addresses of numbers.
+	// Names are the host names of the server, in addition to localhost and IP addresses.
 	Names []string
 }
 
-// Origin is where a request came from, as its client would say.
+// Origin is the origin of a request, from the client's point of view.
 type Origin struct {
-	// Address is the client's, without port and zone: the last one that is not a
-	// trusted proxy's. It is empty where the connection has none, as one of a
-	// unix socket.
+	// Address is the client's address, without port and zone: the last one that is not a trusted
+	// proxy. It is empty if the connection has none, such as one of a Unix socket.
 	Address string
-	// Base is the address that the client reached the server at, for links,
-	// without a slash at the end.
+	// Base is the address that the client used for the server, for links, without a trailing slash.
 	Base string
-	// Secure is whether the client came over TLS.
+	// Secure reports whether the client used TLS.
 	Secure bool
 }
 
-// Origin finds where a request came from. It wants the request as net/http made
-// it, once; those who are handed the request later ask OriginOf.
+// Origin determines the origin of a request. It must be called once, with the original request of
+// net/http; later handlers call OriginOf.
 func (t Trust) Origin(r *http.Request) Origin {
 	o := Origin{Secure: r.TLS != nil}
 	scheme, host := "http", r.Host
 	peer := peerOf(r.RemoteAddr)
 	own := t.own(r)
 	if t.isProxy(peer) {
-		own = true // a proxy passes on requests to the hosts that it was set up for
+		own = true // a proxy forwards only requests to its configured hosts
 		peer = t.client(peer, r.Header)
 		switch strings.ToLower(r.Header.Get("X-Forwarded-Proto")) {
 		case "http":
@@ -74,8 +72,9 @@ func (t Trust) Origin(r *http.Request) Origin {
 	return o
 }
 
-// own reports whether the host of a request is the server's: an address of numbers, localhost,
-// one of Names, or the name that the client's TLS connection verifies. Anyone can send another.
+// own reports whether the host of a request is one of the server. That is an IP address, localhost,
+// one of Names, or the name that the client's TLS connection verifies. Anyone can send another
+// host.
 func (t Trust) own(r *http.Request) bool {
 	if !isHost(r.Host) {
 		return false
@@ -88,8 +87,8 @@ func (t Trust) own(r *http.Request) bool {
 	return verified || slices.ContainsFunc(t.Names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// client walks from a trusted proxy back to the first address that is none.
-// What stands before that, or before what is no address, may be made up.
+// client follows X-Forwarded-For back from a trusted proxy to the first address that is not one.
+// Entries before that, or before an invalid entry, may be forged.
 func (t Trust) client(peer netip.Addr, h http.Header) netip.Addr {
 	hops := strings.Split(strings.Join(h.Values("X-Forwarded-For"), ","), ",")
 	for _, hop := range slices.Backward(hops) {
@@ -108,7 +107,7 @@ func (t Trust) isProxy(address netip.Addr) bool {
 	return slices.ContainsFunc(t.Proxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// peerOf is the address of a connection; it is not valid where there is none.
+// peerOf returns the address of a connection; it is invalid if there is none.
 func peerOf(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -117,32 +116,32 @@ func peerOf(remote string) netip.Addr {
 	return at.Addr().Unmap()
 }
 
-// isHost refuses what would make another address of a link, or several.
+// isHost reports whether a host is safe in a link. Other texts could change the address or add
+// others.
 func isHost(h string) bool {
 	return h != "" && IsText(h) && !strings.ContainsAny(h, "/\\ ,@?#<>\"'\r\n\t")
 }
 
 type originKey struct{}
 
-// WithOrigin keeps where the context's request came from.
+// WithOrigin stores the origin of the context's request.
 func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
-// OriginOf is where a request came from, as the server found out when it took
-// the request in; the zero Origin where it did not.
+// OriginOf returns the origin of a request that WithOrigin stored, or the zero Origin.
 func OriginOf(r *http.Request) Origin {
 	o, _ := r.Context().Value(originKey{}).(Origin)
 	return o
 }
 
-// StatusHungUp stands in logs and metrics for requests whose client was gone
-// before the answer was. Nobody reads the answer, and the server did not fail.
+// StatusHungUp is the status in logs and metrics for requests whose client disconnected before the
+// response. The server did not fail.
 const StatusHungUp = 499
 
-// HungUp reports whether a request failed because its client is gone. A server
-// that stops gives its requests a cause of their own, and a time that runs out
-// is another, so both stay the server's, as does what breaks while a client goes.
+// HungUp reports whether a request failed because its client disconnected. Shutdowns and timeouts
+// of the server have different causes and do not count, and neither do other errors during a
+// disconnect.
 func HungUp(r *http.Request, cause error) bool {
 	return errors.Is(cause, context.Canceled) && errors.Is(context.Cause(r.Context()), context.Canceled)
 }

@@ -19,7 +19,7 @@ var trust = Trust{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), n
 func TestOrigin(t *testing.T) {
 	for _, c := range []struct {
 		name, remote string
-		headers      []string // name and value in turn
+		headers      []string // alternating names and values
 		tls          bool
 		want         Origin
 	}{
@@ -91,8 +91,8 @@ func TestOriginRidesInTheContext(t *testing.T) {
 	}
 }
 
-// A client that hangs up cancels its request; a server that stops gives a cause,
-// and a time that runs out is none of the client's.
+// TestHungUp checks that only the cancellation by a client is a disconnect, and not a shutdown or a
+// timeout.
 func TestHungUp(t *testing.T) {
 	gone := func(cause error) *http.Request {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -9,57 +9,57 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Scope is what a request must show to use a route (docs/reference/tokens.md).
+// Scope is the credential that a route requires (docs/reference/tokens.md).
 type Scope string
 
 // Scopes of routes.
 const (
-	Anyone Scope = "none"    // nothing at all
+	Anyone Scope = "none"    // no credential
 	WebAPI Scope = "web_api" // a token with Web API access
 	Upload Scope = "ci"      // a token with the scope ci, or Web API access
 	Runner Scope = "runner"  // a token with the scope runner
-	Person Scope = "person"  // the session of a person
+	Person Scope = "person"  // a session of a user
 )
 
-// Bound is how a route holds a token that is bound to projects by globs to them
-// (docs/reference/tokens.md). What they leave out is as if it did not exist.
+// Bound is the restriction of a route for tokens with project globs (docs/reference/tokens.md).
+// Excluded projects appear not to exist.
 type Bound string
 
-// Ways to hold a token to its projects.
+// Restrictions of routes.
 const (
-	ByName    Bound = "by name"    // the request names a project, which must be one of them
-	ByProject Bound = "by project" // what the request names is of a project, which must be one of them
-	Filtered  Bound = "filtered"   // the request takes in and answers what is of them alone
-	Refused   Bound = "refused"    // what is done here is done to all projects: a bound token may not
-	Unbound   Bound = "unbound"    // nothing here is of a project, or no token is asked for
+	ByName    Bound = "by name"    // the request names a project, which must be allowed
+	ByProject Bound = "by project" // the object of the request belongs to a project, which must be allowed
+	Filtered  Bound = "filtered"   // only data of allowed projects is accepted and returned
+	Refused   Bound = "refused"    // the operation affects all projects: restricted tokens are denied
+	Unbound   Bound = "unbound"    // the operation concerns no project, or needs no token
 )
 
-// Whether a route changes anything; what does is refused to read-only tokens.
+// Whether a route changes data. Read-only tokens cannot use routes that do.
 const (
 	Reads  = false
 	Writes = true
 )
 
-// Route is what every table of routes says of a row: that of the Web API, that
-// of scanners and that of the pages. Each adds its handler.
+// Route contains the common fields of a row in the route tables of the Web API, the scanners and
+// the pages. Each table adds its handler.
 type Route struct {
 	Method  string
 	Pattern string // of http.ServeMux
 	Scope   Scope
-	Role    model.Role // least one of the person, or of the user who made the token; none for Anyone
+	Role    model.Role // minimum role of the user or of the token's creator; none for Anyone
 	Writes  bool
 	Bound   Bound
-	// Asks says that what it writes decides nothing: it asks somebody to, and so is open to
-	// those who may only look. A read-only token may not.
+	// Asks marks a write that only requests a decision, so users with the viewer role can use it.
+	// Read-only tokens cannot.
 	Asks bool
 }
 
-// Row is a row of a table.
+// Row returns a row of a table.
 func Row(method, pattern string, scope Scope, role model.Role, writes bool, bound Bound) Route {
 	return Route{Method: method, Pattern: pattern, Scope: scope, Role: role, Writes: writes, Bound: bound}
 }
 
-// Asking is the row with Asks.
+// Asking returns the row with Asks set.
 func (r Route) Asking() Route {
 	r.Asks = true
 	return r
@@ -67,7 +67,7 @@ func (r Route) Asking() Route {
 
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// Faults lists what a row does not say, or what contradicts itself.
+// Faults returns missing and contradictory fields of a row.
 func (r Route) Faults() (faults []string) {
 	fault := func(is bool, text string) {
 		if is {
@@ -86,29 +86,30 @@ func (r Route) Faults() (faults []string) {
 		"changes something by its method, and is said to read")
 	fault(!slices.Contains([]Bound{ByName, ByProject, Filtered, Refused, Unbound}, r.Bound),
 		"does not say how a bound token is held to its projects")
-	shown := r.Scope == Anyone && r.Bound == Filtered // to a token that is sent all the same
+	shown := r.Scope == Anyone && r.Bound == Filtered // for a token that is sent although none is needed
 	fault(!token && r.Bound != Unbound && !shown, "holds a token to its projects, and asks for none")
 	fault(token && strings.Contains(r.Pattern, "{projectName}") && r.Bound != ByName,
 		"names a project, and does not hold a bound token to the name")
 	return faults
 }
 
-// Mounted is a row of a room that the server mounts. The server admits its
-// callers, bounds and inflates its body, writes its errors as problems and logs
-// it, as it does for its own. A pattern has one method.
+// Mounted is a row of another package that the server mounts. The server authenticates its callers,
+// limits and decompresses the body, writes its errors as problems, and logs it like its own
+// operations. A pattern has one method.
 type Mounted struct {
-	Route // Anyone lets everybody in; a caller who sends a valid token is known all the same
-	// When leaves requests that it denies to the pages; nil takes all.
+	Route // with Anyone, a valid token is still authenticated
+	// When reports whether the row handles a request; others are passed to the pages. Nil handles
+	// all.
 	When func(*http.Request) bool
-	// Basic takes a token as the password of Basic authentication too. Only for
-	// what changes nothing: see Credential.
+	// Basic also accepts a token as the password of Basic authentication. It is only for operations
+	// without side effects: see Credential.
 	Basic bool
-	// Refused, if it is not nil, hears of callers who are not known, or may not
-	// do this, before they are told.
+	// Refused, if set, is called for callers that are unauthenticated or denied, before the
+	// response is written.
 	Refused func(r *http.Request, cause error, status int)
-	// Challenge is what a request without a valid token is told in WWW-Authenticate;
-	// nil says no more than Bearer.
+	// Challenge returns the WWW-Authenticate header for requests without a valid token. Nil means
+	// plain Bearer.
 	Challenge func(r *http.Request) string
-	// Handle answers. OriginOf tells where its request comes from.
+	// Handle handles the request. OriginOf returns its origin.
 	Handle func(w http.ResponseWriter, r *http.Request, caller auth.Caller) error
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// TestEveryRouteSaysItsFacts walks the tables of all rooms.
+// TestEveryRouteSaysItsFacts checks the route tables of all packages.
 func TestEveryRouteSaysItsFacts(t *testing.T) {
 	tables := map[string][]httpx.Route{"pages": web.Routes()}
 	for _, r := range apihttp.Routes() {
@@ -30,7 +30,7 @@ func TestEveryRouteSaysItsFacts(t *testing.T) {
 				t.Errorf("%s: %s", table, fault)
 			}
 			place := r.Method + " " + r.Pattern
-			if before, twice := seen[place]; twice && place != "GET /login" { // which the agent leaves to the pages but for scanners
+			if before, twice := seen[place]; twice && place != "GET /login" { // pages serve it, except for scanners
 				t.Errorf("%s is in %s and in %s", place, before, table)
 			}
 			seen[place] = table
@@ -38,7 +38,7 @@ func TestEveryRouteSaysItsFacts(t *testing.T) {
 	}
 }
 
-// TestRowsWithoutTheirFacts is what the walk would find.
+// TestRowsWithoutTheirFacts checks that Faults detects each kind of fault.
 func TestRowsWithoutTheirFacts(t *testing.T) {
 	viewer, triager := model.RoleViewer, model.RoleTriager
 	for _, c := range []struct {

@@ -10,25 +10,24 @@ import (
 	"time"
 )
 
-// How many changes wait to be confirmed, and for how long. They are kept in memory
-// as their requests, and counted by the bytes of those.
+// Limits of planned changes. They are stored in memory as their requests, and limited by time,
+// number and bytes.
 const (
 	ChangeFor         = 10 * time.Minute
 	maxOfCaller       = 20
 	maxBytesOfCaller  = 512 << 10
 	maxBytesOfTenant  = 8 << 20
 	maxBytesOfProcess = 64 << 20
-	changeOverhead    = 512 // bytes of the record around a request
+	changeOverhead    = 512 // bytes of the record in addition to the request
 )
 
-// errNoChange is the answer about a confirmation that is not there, whatever the
-// reason: who guesses learns nothing.
+// errNoChange is the error for every invalid confirmation, so that guessing reveals nothing.
 var errNoChange = errors.New("there is no such change to confirm: it was done already, it is older than 10 minutes, " +
 	"it belongs to another token, or the server was started since. Plan it again")
 
-// Changes are what assistants have planned and nobody has confirmed yet. They are
-// in the memory of one process: another one knows nothing of them, and so
-// refuses. It is safe for concurrent use.
+// Changes contains the changes that assistants planned and that were not confirmed yet. It is in
+// the memory of one process; other processes reject the confirmations. It is safe for concurrent
+// use.
 type Changes struct {
 	clock func() time.Time
 
@@ -36,9 +35,8 @@ type Changes struct {
 	planned map[string]change // by confirmation id
 }
 
-// change is one planned change: of which token, until when, what is sent and how.
-// It holds nothing of who planned it but their name: who confirms sends it, by what
-// their token may then.
+// change is a planned change: its token, its expiry and its request. It contains no permissions of
+// the caller: the confirming token sends the request with its own permissions.
 type change struct {
 	deployment, caller string
 	until              time.Time
@@ -46,16 +44,16 @@ type change struct {
 	send               func(ctx context.Context, by *assistant, request []byte, key string) (data any, err error)
 }
 
-// size is what a change counts, in bytes.
+// size returns the bytes that a change counts.
 func (c *change) size() int { return len(c.request) + changeOverhead }
 
-// NewChanges makes it.
+// NewChanges returns an empty set of changes.
 func NewChanges(clock func() time.Time) *Changes {
 	return &Changes{clock: clock, planned: map[string]change{}}
 }
 
-// keep plans to send a request and returns its confirmation id, which is the key
-// that it is sent with, so that it is done once.
+// keep plans a request and returns its confirmation id. The id is also the idempotency key of the
+// request, so it is done once.
 func keep[T any](
 	a *assistant, request T, send func(*assistant, context.Context, T, string) (any, error),
 ) (id string, err error) {
@@ -77,8 +75,8 @@ func keep[T any](
 	})
 }
 
-// plan keeps a change. Of one token the oldest go when there are too many or they
-// are too long; where its deployment or all of them have too much, it is refused.
+// plan stores a change. If a token exceeds its limits, its oldest changes are dropped; if its
+// deployment or the process does, the change is rejected.
 func (c *Changes) plan(p change) (id string, err error) {
 	if p.size() > maxBytesOfCaller {
 		return "", errors.New(
@@ -104,7 +102,7 @@ func (c *Changes) plan(p change) (id string, err error) {
 	return id, nil
 }
 
-// evictOldest forgets what is late, and the oldest changes of a token that has one more.
+// evictOldest drops expired changes, and the oldest changes of a token that exceeds its limits.
 func (c *Changes) evictOldest(p *change) {
 	now, size := c.clock(), p.size()
 	var own []string
@@ -126,7 +124,8 @@ func (c *Changes) evictOldest(p *change) {
 	}
 }
 
-// take removes a change of a token: it can be done once. What is another's stays.
+// take removes and returns a change of a token, so that it can be done once. Changes of other
+// tokens remain.
 func (c *Changes) take(a *assistant, id string) (change, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// waiting is what waits to be confirmed, in changes and bytes.
+// waiting returns the number and the bytes of planned changes.
 func (c *Changes) waiting() (n, bytes int) {
 	for _, p := range c.planned {
 		n, bytes = n+1, bytes+p.size()
@@ -16,8 +16,9 @@ func (c *Changes) waiting() (n, bytes int) {
 	return n, bytes
 }
 
-// TestPlansAreBoundedByBytes: of a token the oldest go, of a deployment and of the
-// process one too many is refused, and what others have planned stays.
+// TestPlansAreBoundedByBytes checks that the oldest changes of a token are dropped at its limit. At
+// the limit of a deployment or the process the new change is rejected, and changes of others
+// remain.
 func TestPlansAreBoundedByBytes(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	changes := NewChanges(func() time.Time { now = now.Add(time.Microsecond); return now })
@@ -69,7 +70,7 @@ func TestPlansAreBoundedByBytes(t *testing.T) {
 	if _, bytes := changes.waiting(); deployments < 7 || deployments > 8 || bytes > maxBytesOfProcess {
 		t.Errorf("%d deployments filled it, with %d bytes", deployments, bytes)
 	}
-	if _, err := plan("acme", "one", 1); err != nil { // there is a little room left
+	if _, err := plan("acme", "one", 1); err != nil { // a small change still fits
 		t.Error(err)
 	}
 	now = now.Add(ChangeFor)

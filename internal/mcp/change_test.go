@@ -35,8 +35,8 @@ func (w *world) open() int {
 
 var ignoreApp = map[string]any{"issue_type": "sast", "projects": []string{"acme/app"}, "state": "ignored", "reason": "false_positive", "note": "tests"}
 
-// TestAConfirmationIsForOnce: a plan changes nothing, its confirmation exactly what
-// it told, once, and only for who planned it.
+// TestAConfirmationIsForOnce checks that a plan changes nothing, and that its confirmation has the
+// planned effect. It works once, and only with the token that planned it.
 func TestAConfirmationIsForOnce(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.connect(w.token)
@@ -61,7 +61,8 @@ func TestAConfirmationIsForOnce(t *testing.T) {
 	}
 }
 
-// TestAConfirmationOfWhatChangedIsRefused, and so is one that is late.
+// TestAConfirmationOfWhatChangedIsRefused checks that a confirmation is rejected if the findings
+// changed or the plan expired.
 func TestAConfirmationOfWhatChangedIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"a finding came": func(w *world) { w.upload(w.token, "acme/app", "eval is dangerous", 1, 2, 3, 4) },
@@ -88,7 +89,7 @@ func TestAConfirmationOfWhatChangedIsRefused(t *testing.T) {
 	}
 }
 
-// TestExceptionsTakeTwoSteps, to be made and to end.
+// TestExceptionsTakeTwoSteps checks that exceptions are created and ended in two steps.
 func TestExceptionsTakeTwoSteps(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.inMemory(w.token, true)
@@ -110,7 +111,8 @@ func TestExceptionsTakeTwoSteps(t *testing.T) {
 	}
 }
 
-// TestExceptionsOfOtherFindingsAreRefused: as many as were told, and others.
+// TestExceptionsOfOtherFindingsAreRefused checks that a confirmation is rejected if it would change
+// other findings, even if their number is the same.
 func TestExceptionsOfOtherFindingsAreRefused(t *testing.T) {
 	for _, tool := range []string{"plan_exception", "plan_end_of_exception"} {
 		t.Run(tool, func(t *testing.T) {
@@ -139,7 +141,7 @@ func TestExceptionsOfOtherFindingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestPlansOfOneCallerAreBounded: the oldest goes.
+// TestPlansOfOneCallerAreBounded checks that the oldest change of a token is dropped at the limit.
 func TestPlansOfOneCallerAreBounded(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.inMemory(w.token, true)

@@ -1,13 +1,5 @@
-// Package mcp lets assistants ask and act over the Model Context Protocol: tools,
-// resources and prompts, over standard input and output (redoubt mcp) or as an
-// operation of the server (/mcp).
-//
-// Its border: the protocol on one side, the Go client of the Web API on the
-// other. It reads no store and no index, so whatever a token may not do over
-// HTTP it may not do here, and it decides nothing of its own.
-//
-// What scanners, repositories and advisories wrote is data that a stranger may
-// have chosen. It leaves here between marks that it cannot contain (fence.go).
-// What changes anything takes two calls (change.go): one tells what would change,
-// the other does exactly that, or nothing.
+// Package mcp serves assistants over the Model Context Protocol, on standard input and output
+// (redoubt mcp) or over HTTP (/mcp). It calls the Web API with its Go client and accesses no store
+// or index, so a token has the same permissions as over HTTP. Untrusted text is sent between marks
+// that it cannot contain, and every change needs two calls: a plan and its confirmation.
 package mcp

@@ -73,7 +73,7 @@ type endInput struct {
 	ID int64 `json:"id" jsonschema:"id of the exception"`
 }
 
-// plannedEnd is the end of an exception, held to what a dry run told.
+// plannedEnd is the end of an exception, limited to the findings of its preview.
 type plannedEnd struct {
 	ID        int64
 	Selection string
@@ -96,7 +96,7 @@ func (a *assistant) sendEnd(ctx context.Context, p plannedEnd, key string) (any,
 	}, api.WithKey(key))
 }
 
-// planOf keeps a change of an exception and tells what it would do.
+// planOf stores a change of an exception and returns its effect.
 func planOf[T any](
 	ctx context.Context, a *assistant, e api.Exception, effect api.ExceptionEffect, request T,
 	send func(*assistant, context.Context, T, string) (any, error),

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestLongNamesStayApart: members whose names begin alike are all in an answer whose texts are cut.
+// TestLongNamesStayApart checks that members whose long names have the same prefix are all in a
+// shortened response.
 func TestLongNamesStayApart(t *testing.T) {
 	common := strings.Repeat("n", 9000)
 	text, err := bounded(map[string]any{common + "a": strings.Repeat("x", maxAnswer), common + "b": 1})

@@ -13,14 +13,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// pageSize is how many findings one answer lists; four make the least page of the
-// Web API.
+// pageSize is the number of findings in one response. Four of them are the smallest page of the Web
+// API.
 const (
 	pageSize    = 25
 	apiPageSize = 100
 )
 
-// findingsFilter is what findings are selected by.
+// findingsFilter contains the filters of findings.
 type findingsFilter struct {
 	IssueType  string   `json:"issue_type" jsonschema:"sast for code, sca for vulnerable dependencies"`
 	Projects   []string `json:"projects,omitempty" jsonschema:"names of projects, such as acme/payments"`
@@ -35,7 +35,7 @@ type findingsFilter struct {
 	Since      string   `json:"since,omitempty" jsonschema:"only findings that came since this day (2027-01-31) or time (RFC 3339)"`
 }
 
-// query is the filter in the words of the Web API.
+// query converts the filter to a query of the Web API.
 func (f findingsFilter) query() (api.FindingsQuery, error) {
 	q := api.FindingsQuery{
 		IssueType: f.IssueType, Repos: f.Projects, Status: f.Status,
@@ -68,7 +68,7 @@ type findingLine struct {
 	Line          int64  `json:"line"`
 	Since         string `json:"since"`
 	Assignee      string `json:"assignee,omitempty"`
-	Due           string `json:"due,omitempty"` // the last day, in UTC
+	Due           string `json:"due,omitempty"` // last day, in UTC
 	Overdue       bool   `json:"overdue,omitempty"`
 	TriageReason  string `json:"triage_reason,omitempty"`
 	Package       string `json:"package,omitempty"`
@@ -77,7 +77,7 @@ type findingLine struct {
 	Reachability  string `json:"reachability,omitempty"`
 }
 
-// maxMessage is how much of a message a list shows, in bytes.
+// maxMessage limits the bytes of a message in a list.
 const maxMessage = 300
 
 func lineOf(f api.FindingCore) findingLine {
@@ -110,7 +110,7 @@ func supplyLine(f api.SupplyChainFinding) findingLine {
 	return out
 }
 
-// linesOf are the findings of an answer, of the type that was asked for.
+// linesOf converts the findings of a response.
 func linesOf(r *api.ListFindingsResponse) (out []findingLine) {
 	for _, f := range r.SASTFindings.Findings {
 		out = append(out, lineOf(f.FindingCore))
@@ -165,7 +165,7 @@ func (a *assistant) searchFindings(ctx context.Context, in searchInput) (*sdk.Ca
 	}
 	q.Page, q.PageSize = in.Page*pageSize/apiPageSize, apiPageSize
 	if q.Sort = in.Sort; q.Sort == "severity" {
-		q.Sort = "risk" // its word in the Web API
+		q.Sort = "risk" // name in the Web API
 	}
 	list, err := a.Client.ListFindings(ctx, a.Deployment, q)
 	if err != nil {
@@ -196,7 +196,7 @@ type findingInput struct {
 	ID int64 `json:"id" jsonschema:"id of the finding"`
 }
 
-// findingWhole is a finding with what to judge it by.
+// findingWhole is a finding with its evidence and history.
 type findingWhole struct {
 	Finding  api.Finding           `json:"finding"`
 	Evidence *api.EvidenceResponse `json:"evidence"`
@@ -234,7 +234,7 @@ type countInput struct {
 	GroupBy string `json:"group_by,omitempty" jsonschema:"status, severity, repository, rule, category, confidence, assignee, due, dependency, exposure, triage_reason, policy_mode or another that a refusal names; severity when absent"`
 }
 
-// maxGroups bounds how many values one count tells.
+// maxGroups limits the values of one count.
 const maxGroups = 50
 
 func (a *assistant) countFindings(ctx context.Context, in countInput) (*sdk.CallToolResult, error) {
@@ -279,7 +279,8 @@ func (a *assistant) listSecrets(ctx context.Context, in secretsInput) (*sdk.Call
 	return answer(fmt.Sprintf("%d secrets.%s", len(list.Findings), next(list.Cursor)), list.Findings)
 }
 
-// prefixed returns words as the operations of secrets write them: open is FINDING_STATUS_OPEN.
+// prefixed converts words to the notation of the secrets operations: open becomes
+// FINDING_STATUS_OPEN.
 func prefixed(prefix string, words []string) (out []string) {
 	for _, word := range words {
 		out = append(out, prefix+strings.TrimPrefix(strings.ToUpper(word), prefix))
@@ -287,7 +288,7 @@ func prefixed(prefix string, words []string) (out []string) {
 	return out
 }
 
-// next says how to go on.
+// next returns the instruction for reading the next page.
 func next(cursor string) string {
 	if cursor == "" {
 		return " There are no more."

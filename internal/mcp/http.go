@@ -20,44 +20,44 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Path is where the server answers assistants.
+// Path is the address of the server for assistants.
 const Path = oauth.AssistantPath
 
-// maxRequest bounds what an assistant may send at once, in bytes.
+// maxRequest limits the bytes of a request.
 const maxRequest = 1 << 20
 
-// HTTPConfig is what the operation of the server is made of.
+// HTTPConfig is the configuration of HTTP.
 type HTTPConfig struct {
-	// API answers the Web API: requests go to it without a network.
+	// API returns the handler of the Web API, which is called without a network.
 	API func() http.Handler
-	// PublicURL is how others reach the server; empty where nobody said.
+	// PublicURL is the public address of the server, or "" if it is not configured.
 	PublicURL string
-	// Challenge tells who brings no valid token where to get one.
+	// Challenge returns the WWW-Authenticate header for requests without a valid token.
 	Challenge func(*http.Request) string
 	Version   string
 	Clock     func() time.Time
 }
 
-// HTTP answers assistants over HTTP. Nothing is kept between two requests but
-// what waits to be confirmed.
+// HTTP serves assistants over HTTP. It is stateless except for changes that wait for their
+// confirmation.
 type HTTP struct {
 	HTTPConfig
 	changes *Changes
 	handler http.Handler
 }
 
-// NewHTTP makes it.
+// NewHTTP returns a handler of assistants.
 func NewHTTP(c HTTPConfig) *HTTP {
 	h := &HTTP{HTTPConfig: c, changes: NewChanges(c.Clock)}
 	h.handler = sdk.NewStreamableHTTPHandler(h.serverOf, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest,
-		DisableLocalhostProtection: true, // it refuses proxies of the same machine; foreign says what is refused here
+		DisableLocalhostProtection: true, // it rejects local proxies; see foreign
 	})
 	return h
 }
 
-// Routes returns the table. What a caller may see and do is checked again by the
-// operations of the Web API that the tools call.
+// Routes returns the route table. The operations of the Web API that the tools call check the
+// permissions again.
 func (h *HTTP) Routes() []httpx.Mounted {
 	return []httpx.Mounted{{
 		Route:     httpx.Row(http.MethodPost, Path, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
@@ -67,7 +67,7 @@ func (h *HTTP) Routes() []httpx.Mounted {
 
 type callerKey struct{}
 
-// asked is who asks, and how the request came.
+// asked is the caller and the request of an assistant.
 type asked struct {
 	caller  auth.Caller
 	request *http.Request
@@ -88,14 +88,13 @@ func (h *HTTP) handle(w http.ResponseWriter, r *http.Request, caller auth.Caller
 	return nil
 }
 
-// batchRefused is the answer to a list of calls: no version of the protocol since
-// 2025-06-18 has any, and a list would be one request to the token's rate whatever
-// it holds. It is an invalid request by JSON-RPC, to no id in particular.
+// batchRefused is the response to a batch of calls. Protocol versions since 2025-06-18 have no
+// batches, and a batch would count as one request for rate limits. It is an invalid request in
+// JSON-RPC, without an id.
 const batchRefused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"this server takes no batches: ` +
 	`send each message in a request of its own"}}` + "\n"
 
-// isBatch reports whether the body is a JSON list. What was read of it can be read
-// again.
+// isBatch reports whether the body is a JSON array. The body can still be read as a whole.
 func isBatch(r *http.Request) bool {
 	body := bufio.NewReader(r.Body)
 	r.Body = struct {
@@ -106,23 +105,22 @@ func isBatch(r *http.Request) bool {
 		b, err := body.ReadByte()
 		switch {
 		case err != nil:
-			return false // who reads on is told
+			return false // the next reader gets the error
 		case b == ' ' || b == '\t' || b == '\r' || b == '\n':
 			continue
 		}
-		_ = body.UnreadByte() // of the byte that was read just now
+		_ = body.UnreadByte() // cannot fail after ReadByte
 		return b == '['
 	}
 }
 
-// errForeign is the answer to pages of other sites.
+// errForeign is the error for requests of pages of other sites.
 var errForeign = &httpx.ForbiddenError{Text: "The Origin header names another site than this server. For assistants " +
 	"in browsers, set --public-url to the address that they use."}
 
-// foreign reports whether a page in a browser sent the request that is not of
-// this server. Programs send no Origin. Where no public address is set, the name
-// that the page used proves nothing: whoever owns a name can point it here. An
-// address of numbers, localhost, and a certificate for the name do.
+// foreign reports whether a page of another site sent the request from a browser. Programs send no
+// Origin header. If no public address is configured, the host name is no proof, because its owner
+// can point it to this server. IP addresses, localhost and a TLS certificate for the name do.
 func (h *HTTP) foreign(r *http.Request) bool {
 	sent := r.Header.Get("Origin")
 	if sent == "" {
@@ -140,7 +138,7 @@ func (h *HTTP) foreign(r *http.Request) bool {
 	return h.PublicURL == "" && !origin.Secure && notNumbers != nil && !strings.EqualFold(u.Hostname(), "localhost")
 }
 
-// serverOf makes the server of a request's caller.
+// serverOf returns a server for the caller of a request.
 func (h *HTTP) serverOf(r *http.Request) *sdk.Server {
 	from, ok := r.Context().Value(callerKey{}).(asked)
 	if !ok {
@@ -153,7 +151,7 @@ func (h *HTTP) serverOf(r *http.Request) *sdk.Server {
 	})
 }
 
-// client calls the Web API as the caller does.
+// client returns a client that calls the Web API as the caller.
 func (a asked) client(handler http.Handler) *api.Client {
 	return &api.Client{
 		BaseURL: httpx.OriginOf(a.request).Base, Token: httpx.Bearer(a.request),
@@ -162,10 +160,10 @@ func (a asked) client(handler http.Handler) *api.Client {
 	}
 }
 
-// passedOn are the headers that tell where a request came from.
+// passedOn are the headers with the origin of a request.
 var passedOn = []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
-// as returns a request of the same process as if it came from where the assistant's did.
+// as returns an in-process request with the origin of the assistant's request.
 func (a asked) as(r *http.Request) *http.Request {
 	r = r.WithContext(httpx.WithAddressed(r.Context(), Path))
 	r.Host, r.RemoteAddr, r.TLS = a.request.Host, a.request.RemoteAddr, a.request.TLS

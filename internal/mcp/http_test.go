@@ -12,7 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/mcp"
 )
 
-// posted is what is answered to a body, within seconds: nothing here may stay open.
+// posted sends a body and returns the response. It fails after 20 seconds, because no request may
+// stay open.
 func (w *world) posted(body, version, method string) (status int, text string) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
@@ -42,7 +43,8 @@ func (w *world) posted(body, version, method string) (status int, text string) {
 	return resp.StatusCode, string(all)
 }
 
-// TestBatchesAreRefused: a list of calls would be one request to the token's rate.
+// TestBatchesAreRefused checks that batches are rejected: one would count as one request for rate
+// limits.
 func TestBatchesAreRefused(t *testing.T) {
 	w := newWorld(t, "")
 	one := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
@@ -71,8 +73,8 @@ func TestBatchesAreRefused(t *testing.T) {
 	}
 }
 
-// TestNothingStaysOpen: whatever an assistant sends is answered and done with. There
-// is nothing to listen for, and the server says so.
+// TestNothingStaysOpen checks that every request is completed, and that subscriptions are not
+// supported.
 func TestNothingStaysOpen(t *testing.T) {
 	w := newWorld(t, "")
 	const (

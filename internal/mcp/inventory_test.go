@@ -15,13 +15,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// lodashRecord says that lodash is vulnerable below 4.17.21.
+// lodashRecord is an advisory for lodash below 4.17.21.
 const lodashRecord = `{"id":"GHSA-35jh-r3h4-6jhm","modified":"2024-05-01T00:00:00Z","aliases":["CVE-2021-23337"],"summary":"Trouble with lodash","details":"Long words.",
 	"database_specific":{"severity":"HIGH","cwe_ids":["CWE-77"]},
 	"affected":[{"package":{"ecosystem":"npm","name":"lodash"},"ranges":[{"type":"SEMVER","events":[{"introduced":"0"},{"fixed":"4.17.21"}]}]}]}`
 
-// inventory publishes an advisory and hands in lockfiles: of acme/app and of
-// acme/other, which has a fixed version, and of the rival.
+// inventory publishes an advisory and uploads lockfiles of acme/app, of acme/other, which has a
+// fixed version, and of the rival.
 func (w *world) inventory() {
 	w.Helper()
 	if _, err := advisory.Load(w.Context(), w.store, advisory.SingleFile("record.json", []byte(lodashRecord)), nil); err != nil {
@@ -35,7 +35,7 @@ func (w *world) inventory() {
 	w.lock(w.rival, "rival/secretive", "4.17.19", 0)
 }
 
-// lock hands in a package-lock.json with lodash and some packages more.
+// lock uploads a package-lock.json with lodash and more other packages.
 func (w *world) lock(token, project, lodash string, more int) {
 	w.Helper()
 	var b strings.Builder
@@ -68,13 +68,13 @@ func inventoried(t *testing.T, test func(t *testing.T, w *world, s *sdk.ClientSe
 	}
 }
 
-// TestRangesOfDependencies: a name and bounds find the versions between them, as the
-// ecosystem orders them.
+// TestRangesOfDependencies checks that a name and bounds select the versions between them, in the
+// order of the ecosystem.
 func TestRangesOfDependencies(t *testing.T) {
 	inventoried(t, func(t *testing.T, w *world, s *sdk.ClientSession) {
 		for _, c := range []struct {
 			arguments map[string]any
-			want      string // versions, in the order of the answer
+			want      string // versions, in the order of the response
 		}{
 			{map[string]any{"name": "lodash", "exact": true}, "4.17.20 4.17.21"},
 			{map[string]any{"name": "lodash", "from_version": "4.0.0", "to_version": "<4.17.21"}, "4.17.20"},
@@ -84,7 +84,7 @@ func TestRangesOfDependencies(t *testing.T) {
 			{map[string]any{"name": "lodash", "from_version": "4.17.3", "to_version": "4.17.100"}, "4.17.20 4.17.21"},
 			{map[string]any{"name": "lodash", "version": "4.17.21"}, "4.17.21"},
 			{map[string]any{"name": "lod", "exact": true}, ""},
-			{map[string]any{"name": "left-pad", "from_version": "1.9.0", "to_version": "1.11.0"}, "1.10.0 1.11.0 1.9.0"}, // by name, which ends in the number
+			{map[string]any{"name": "left-pad", "from_version": "1.9.0", "to_version": "1.11.0"}, "1.10.0 1.11.0 1.9.0"}, // by name, which ends with the number
 			{map[string]any{"name": "lodash", "ecosystem": []string{"pypi"}}, ""},
 			{map[string]any{"license": []string{"MIT"}, "transitivity": []string{"direct"}}, "4.17.20 4.17.21"},
 		} {
@@ -110,8 +110,8 @@ func TestRangesOfDependencies(t *testing.T) {
 	})
 }
 
-// TestImpactOfAnAdvisory: by any of its ids it is read, and told who has it and what
-// to upgrade to; of the rival, nothing.
+// TestImpactOfAnAdvisory reads an advisory by any of its ids, with the affected projects and fixed
+// versions. Data of the rival must be absent.
 func TestImpactOfAnAdvisory(t *testing.T) {
 	inventoried(t, func(t *testing.T, w *world, s *sdk.ClientSession) {
 		for _, id := range []string{"CVE-2021-23337", "GHSA-35jh-r3h4-6jhm"} {
@@ -144,7 +144,7 @@ func TestImpactOfAnAdvisory(t *testing.T) {
 	})
 }
 
-// bill asks for a bill of materials until it is there, and reads all of it.
+// bill requests an SBOM, waits for it and reads all of it.
 func (w *world) bill(s *sdk.ClientSession, arguments map[string]any) (text string) {
 	w.Helper()
 	var task api.CreateSBOMExportResponse
@@ -167,8 +167,8 @@ func (w *world) bill(s *sdk.ClientSession, arguments map[string]any) (text strin
 	return ""
 }
 
-// TestBillsOfMaterials: in every format, in pieces that make one document, of what
-// the token may see alone.
+// TestBillsOfMaterials checks that SBOMs in every format can be read in parts and contain only data
+// that is visible to the token.
 func TestBillsOfMaterials(t *testing.T) {
 	inventoried(t, func(t *testing.T, w *world, s *sdk.ClientSession) {
 		project, err := w.client(w.token).GetProject(t.Context(), "acme", "acme/app")
@@ -176,7 +176,7 @@ func TestBillsOfMaterials(t *testing.T) {
 			t.Fatal(err)
 		}
 		decided := api.TriageRequest{IssueType: "sca", NewTriageState: "ignored", NewTriageReason: "false_positive", TriageFilter: api.TriageFilter{Repos: []string{"acme/app"}}}
-		if done, err := w.client(w.token).TriageFindings(t.Context(), "acme", decided); err != nil || done.NumTriaged != 1 { // else OpenVEX has nothing to say
+		if done, err := w.client(w.token).TriageFindings(t.Context(), "acme", decided); err != nil || done.NumTriaged != 1 { // otherwise OpenVEX has no statements
 			t.Fatalf("%+v, %v", done, err)
 		}
 		for format, member := range map[string]string{"": "components", "CycloneDX": "components", "spdx": "packages", "openvex": "statements"} {
@@ -212,8 +212,8 @@ func TestBillsOfMaterials(t *testing.T) {
 	})
 }
 
-// TestPagesOfDependencies: an assistant that follows the cursors reads every dependency
-// once, also where a lockfile changed after another one was stored.
+// TestPagesOfDependencies checks that following the cursors returns every dependency once, also if
+// a lockfile changed after another one was stored.
 func TestPagesOfDependencies(t *testing.T) {
 	w := newWorld(t, "")
 	requirements := func(version string, names ...string) (text string) {

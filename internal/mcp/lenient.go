@@ -11,8 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lenient returns a middleware that brings the arguments of a tool into the form of its
-// input before the SDK validates them by the schema, which names one form alone.
+// lenient returns a middleware that converts the arguments of a tool to the form of its input. It
+// runs before the SDK validates them by the schema, which permits one form only.
 func lenient(tool string, input reflect.Type) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
@@ -24,8 +24,8 @@ func lenient(tool string, input reflect.Type) sdk.Middleware {
 	}
 }
 
-// formed returns arguments in the form of the input. A member may go by the other name
-// that the tag "also" of its field has. Other values stay as they are, and the schema refuses them.
+// formed converts arguments to the form of the input. A member may have the alternative name in the
+// tag "also" of its field. Other values are left unchanged, and rejected by the schema.
 func formed(arguments json.RawMessage, input reflect.Type) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(arguments, &members) != nil {
@@ -48,9 +48,8 @@ func formed(arguments json.RawMessage, input reflect.Type) json.RawMessage {
 	return out
 }
 
-// formedValue returns a value in the form of a type: a lone value as a list where one is
-// expected, a list of one value as that value where none is, and text as the number that
-// JSON would write like that.
+// formedValue converts a value to the form of a type. A single value becomes a list, a list of one
+// value becomes that value, and text becomes the number whose JSON it is.
 func formedValue(value json.RawMessage, form reflect.Type) json.RawMessage {
 	if string(value) == "null" {
 		return value

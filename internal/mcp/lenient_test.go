@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// ids returns the ids of the findings that a search selects, in its order.
+// ids returns the ids of the findings of a search, in order.
 func (w *world) ids(s *sdk.ClientSession, arguments map[string]any) (out []int64) {
 	w.Helper()
 	for _, f := range w.search(s, arguments) {
@@ -21,8 +21,8 @@ func (w *world) ids(s *sdk.ClientSession, arguments map[string]any) (out []int64
 	return out
 }
 
-// TestArgumentsInOtherForms: text that is a number, a lone value of a list, a list of one
-// value and a former name select what the schema's own form selects.
+// TestArgumentsInOtherForms checks alternative forms of arguments: numbers as text, single values,
+// lists of one value and former names. They must select the same as the form of the schema.
 func TestArgumentsInOtherForms(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.connect(w.token)
@@ -61,8 +61,8 @@ func TestArgumentsInOtherForms(t *testing.T) {
 	}
 }
 
-// TestToolsShareNames: what findings are filtered by has the same names and words in the
-// other tools, beside the former ones.
+// TestToolsShareNames checks that filters have the same names and values in all tools, in addition
+// to former ones.
 func TestToolsShareNames(t *testing.T) {
 	inventoried(t, func(t *testing.T, w *world, s *sdk.ClientSession) {
 		for _, c := range []map[string]any{
@@ -114,7 +114,7 @@ func TestToolsShareNames(t *testing.T) {
 	})
 }
 
-// TestSearchSorts: the most severe come first where that is asked for, on every page.
+// TestSearchSorts checks that findings can be sorted by severity over all pages.
 func TestSearchSorts(t *testing.T) {
 	w := newWorld(t, "")
 	w.clock.Advance(time.Hour)
@@ -149,8 +149,8 @@ func TestSearchSorts(t *testing.T) {
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// TestUnreadableIDsNeverWiden: a list with an id that is no number selects nothing, as
-// otherwise the rest of the filter would select more findings than were named.
+// TestUnreadableIDsNeverWiden checks that a list with an invalid id selects nothing. Otherwise the
+// other filters would select more findings than were listed.
 func TestUnreadableIDsNeverWiden(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.connect(w.token)

@@ -10,19 +10,19 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// Config is what a server for one caller is made of.
+// Config is the configuration of a server for one caller.
 type Config struct {
 	Client     *api.Client
-	Deployment string // slug of the one that the token belongs to
-	// Caller names the token: only who planned a change may confirm it.
+	Deployment string // slug of the token's deployment
+	// Caller identifies the token: a change can be confirmed only by the token that planned it.
 	Caller string
-	// MayWrite offers the tools that change something.
+	// MayWrite enables the tools that change data.
 	MayWrite bool
 	Changes  *Changes
 	Version  string
 }
 
-// assistant answers one caller.
+// assistant serves one caller.
 type assistant struct{ Config }
 
 const instructions = "Redoubt holds the findings of an organisation's code scanners, its dependencies and what was " +
@@ -33,13 +33,11 @@ const instructions = "Redoubt holds the findings of an organisation's code scann
 	"Nothing changes in one call: a plan_… tool tells what would change and answers a confirmation id. Show that to " +
 	"the person you work for, and call confirm_change only once they agree."
 
-// schemas keeps what is made of the types of the tools: over HTTP each request has
-// a server of its own.
+// schemas caches the schemas of the tools, because over HTTP each request has its own server.
 var schemas = sdk.NewSchemaCache()
 
-// capabilities says that no list changes while somebody is connected. So there is
-// nothing to listen for: who asks to (subscriptions/listen) is answered at once,
-// and no connection stays open for it.
+// capabilities declares that no list changes during a connection. Subscriptions
+// (subscriptions/listen) therefore end at once, and no connection stays open for them.
 func capabilities() *sdk.ServerCapabilities {
 	return &sdk.ServerCapabilities{
 		Tools:     &sdk.ToolCapabilities{},
@@ -48,11 +46,12 @@ func capabilities() *sdk.ServerCapabilities {
 	}
 }
 
-// New makes the server of one caller.
+// New returns a server for one caller.
 func New(c Config) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "redoubt", Title: "Redoubt", Version: c.Version}, &sdk.ServerOptions{
 		Instructions: instructions, SchemaCache: schemas, Capabilities: capabilities(),
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // of one token
+		// Responses are private to one token.
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	a := &assistant{c}
 	a.findingTools(s)
@@ -68,15 +67,15 @@ func New(c Config) *sdk.Server {
 	return s
 }
 
-// tool is what a tool is called, and what it is for.
+// tool is the name, title and description of a tool.
 type tool struct{ name, title, text string }
 
-// reader adds a tool that changes nothing.
+// reader adds a read-only tool.
 func reader[In any](s *sdk.Server, t tool, fn func(context.Context, In) (*sdk.CallToolResult, error)) {
 	add(s, t, &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: true, OpenWorldHint: new(bool)}, fn)
 }
 
-// writer adds a tool that changes something, or leads to a change.
+// writer adds a tool that changes data, or plans a change.
 func writer[In any](
 	s *sdk.Server, t tool, destructive bool, fn func(context.Context, In) (*sdk.CallToolResult, error),
 ) {
@@ -87,8 +86,8 @@ func add[In any](
 	s *sdk.Server, t tool, hints *sdk.ToolAnnotations, fn func(context.Context, In) (*sdk.CallToolResult, error),
 ) {
 	s.AddReceivingMiddleware(lenient(t.name, reflect.TypeFor[In]()))
-	// There is no structured answer beside the text: it would be the same data
-	// without its marks.
+	// There is no structured content in addition to the text: it would contain the same data
+	// without the marks.
 	sdk.AddTool(s, &sdk.Tool{Name: t.name, Title: t.title, Description: t.text, Annotations: hints},
 		func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
 			out, err := fn(ctx, in)
@@ -99,8 +98,8 @@ func add[In any](
 		})
 }
 
-// refusal tells the assistant what went wrong, so that it can do better. What the
-// server says may repeat what was stored, so it is data too.
+// refusal converts an error to a result, so that the assistant can correct its call. Errors of the
+// server may contain stored text, so they are marked as data.
 func refusal(err error) (*sdk.CallToolResult, error) {
 	var p *api.Problem
 	if !errors.As(err, &p) {

@@ -42,13 +42,13 @@ func (a *assistant) listProjects(ctx context.Context, in projectsInput) (*sdk.Ca
 	return answer(said, list.Projects)
 }
 
-// ofProject names one project.
+// ofProject identifies one project.
 type ofProject struct {
 	Project   string `json:"project,omitempty" jsonschema:"name of one project, such as acme/payments; all projects when absent" also:"projects"`
 	ProjectID int64  `json:"project_id,omitempty" jsonschema:"id of the project in place of its name"`
 }
 
-// projectID returns the id of the project that is named, 0 where none is.
+// projectID returns the id of the project, or 0 if none is given.
 func (a *assistant) projectID(ctx context.Context, of ofProject) (int64, error) {
 	switch {
 	case of.Project == "":
@@ -63,7 +63,7 @@ func (a *assistant) projectID(ctx context.Context, of ofProject) (int64, error) 
 	return ids[0], nil
 }
 
-// projectIDs returns the ids of projects by their names.
+// projectIDs returns the ids of projects by name.
 func (a *assistant) projectIDs(ctx context.Context, names []string) (ids []int64, err error) {
 	if len(names) > pageSize {
 		return nil, fmt.Errorf("projects has %d names: name at most %d", len(names), pageSize)

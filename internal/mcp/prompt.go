@@ -7,8 +7,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// promptText is a prompt: what it is called and for, and what it says of its one
-// argument.
+// promptText is a prompt with the description of its one argument.
 type promptText struct {
 	name, title, about string
 	argument, meaning  string
@@ -46,7 +45,7 @@ var promptTexts = []promptText{
 	},
 }
 
-// prompts adds the prompts; how they end depends on whether the caller may decide.
+// prompts adds the prompts. Their last sentence depends on the caller's permission to triage.
 func prompts(s *sdk.Server, mayWrite bool) {
 	end := "Change nothing: this token may only read. Hand your verdicts to the person you work for."
 	if mayWrite {

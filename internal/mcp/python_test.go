@@ -14,8 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
-// pythonClient is a program on the Python SDK: it lists what there is, calls tools
-// and writes what it was answered.
+// pythonClient is a program with the Python SDK that lists and calls tools and prints the results.
 const pythonClient = `
 import asyncio, importlib.metadata, json, os, re, sys
 from mcp import ClientSession, McpError
@@ -73,8 +72,8 @@ async def main():
 asyncio.run(main())
 `
 
-// python is the interpreter beside the scanner, whose environment has the Python
-// SDK; the test is skipped where there is none.
+// python returns the interpreter next to the scanner, whose environment contains the Python SDK. It
+// skips the test if there is none.
 func python(t *testing.T) string {
 	t.Helper()
 	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
@@ -84,7 +83,7 @@ func python(t *testing.T) string {
 	return filepath.Join(filepath.Dir(semgrep), "python")
 }
 
-// TestClientPython: another implementation of the protocol reads the same.
+// TestClientPython checks that another implementation of the protocol reads the same data.
 func TestClientPython(t *testing.T) {
 	interpreter := python(t)
 	w := newWorld(t, "")

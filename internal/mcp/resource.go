@@ -43,7 +43,7 @@ func (a *assistant) resources(s *sdk.Server) {
 	}))
 }
 
-// resource reads what an address names: all behind the host, unescaped.
+// resource returns a handler that calls read with the unescaped path of the address.
 func (a *assistant) resource(read func(ctx context.Context, name string) (any, error)) sdk.ResourceHandler {
 	return func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		_, rest, _ := strings.Cut(r.Params.URI, "://")

@@ -10,17 +10,17 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// ofView names a saved view in place of a filter.
+// ofView identifies a saved view that replaces a filter.
 type ofView struct {
 	View int64 `json:"view,omitempty" jsonschema:"id of a saved view, whose filters and order are taken: no other filter goes beside it, and issue_type is that of the view"`
 }
 
-// lostInView follows what is said of a view that cannot be followed as a whole. The names are
-// people's, and stand where data does.
+// lostInView is the warning for a view that refers to deleted objects. Their names are user input,
+// so they are only sent as data.
 const lostInView = " Careful: the view names what is not there any more, which selects nothing; " +
 	"list_saved_views says what."
 
-// query is the filter, or the view in its place.
+// query returns the query of the view, or of the filter if there is no view.
 func (v ofView) query(f findingsFilter) (api.FindingsQuery, error) {
 	if v.View == 0 {
 		return f.query()
@@ -34,7 +34,7 @@ func (v ofView) query(f findingsFilter) (api.FindingsQuery, error) {
 	return api.FindingsQuery{View: v.View, IssueType: f.IssueType}, nil
 }
 
-// warning is what to say of a view beside an answer; nothing where all of it is there.
+// warning returns lostInView if the view refers to deleted objects, or else "".
 func (a *assistant) warning(ctx context.Context, v ofView) (string, error) {
 	if v.View == 0 {
 		return "", nil

@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestSavedViews lists and counts what a view selects, beside no other filter and for its own
-// issue type alone, as the Web API and the command line do; of what is gone it warns.
+// TestSavedViews checks lists and counts of a view. It accepts no other filter and no other issue
+// type, and warns about deleted objects.
 func TestSavedViews(t *testing.T) {
 	w := newWorld(t, "")
 	s, client := w.connect(w.token), w.client(w.token)

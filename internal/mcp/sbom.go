@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// maxDocument is how much of a bill of materials one answer shows, in bytes.
+// maxDocument limits the bytes of an SBOM in one response.
 const maxDocument = 4000
 
 func (a *assistant) sbomTools(s *sdk.Server) {
@@ -28,7 +28,7 @@ func (a *assistant) sbomTools(s *sdk.Server) {
 	}, a.getSBOM)
 }
 
-// sbomFormats are the formats by the names that people give them.
+// sbomFormats maps the names of formats; nil is the default.
 var sbomFormats = map[string]*api.FormatVersion{
 	"": nil, "cyclonedx": nil, "spdx": {Format: "SBOM_FORMAT_SPDX"}, "openvex": {Format: "SBOM_FORMAT_OPENVEX"},
 }
@@ -91,8 +91,8 @@ func (a *assistant) getSBOM(ctx context.Context, in getSBOMInput) (*sdk.CallTool
 	return answer(said, out)
 }
 
-// document reads a piece of a document. Its address is signed and needs no token;
-// it is asked for at the server that we talk to, wherever its answer points.
+// document reads a part of a document. Its address is signed and needs no token. Only the path is
+// used: the request is always sent to the configured server.
 func (a *assistant) document(ctx context.Context, address string, offset int64) (text string, more bool, err error) {
 	u, err := url.Parse(address)
 	if err != nil {

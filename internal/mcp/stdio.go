@@ -12,20 +12,20 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxLine bounds one message on standard input, in bytes.
+// maxLine limits the bytes of one message on standard input.
 const maxLine = 16 << 20
 
-// Stdio carries messages a line each. The SDK ends a connection over a line that is no
-// message; here such a line is answered with an error and the next one is read.
+// Stdio returns a transport with one message per line. The SDK closes a connection on an invalid
+// line; this transport responds with an error and reads the next line.
 func Stdio(in io.Reader, out io.Writer) sdk.Transport {
 	read, write := io.Pipe()
 	answers := &lineWriter{to: out}
 	s := &sieve{in: bufio.NewReaderSize(in, 64<<10), messages: write, answers: answers}
 	go func() { _ = write.CloseWithError(s.run()) }()
-	return &sdk.IOTransport{Reader: read, Writer: answers, MaxLineLength: -1} // each is bounded here
+	return &sdk.IOTransport{Reader: read, Writer: answers, MaxLineLength: -1} // the limit is enforced here
 }
 
-// lineWriter writes whole lines, of whoever answers.
+// lineWriter writes whole lines of concurrent writers.
 type lineWriter struct {
 	mu sync.Mutex
 	to io.Writer
@@ -38,10 +38,10 @@ func (w *lineWriter) Write(line []byte) (int, error) {
 	return w.to.Write(line)
 }
 
-// Close closes nothing: the program ends.
+// Close does nothing: the program ends.
 func (*lineWriter) Close() error { return nil }
 
-// sieve hands messages on, and answers what is none.
+// sieve forwards messages and responds to invalid lines.
 type sieve struct {
 	in       *bufio.Reader
 	messages io.Writer
@@ -62,7 +62,7 @@ func (s *sieve) run() error {
 	}
 }
 
-// line reads up to the next end of a line. Of one that is too long it keeps nothing.
+// line reads the next line. A line that is too long is dropped, and whole is false.
 func (s *sieve) line() (line []byte, whole bool, err error) {
 	whole = true
 	for {
@@ -78,8 +78,8 @@ func (s *sieve) line() (line []byte, whole bool, err error) {
 	}
 }
 
-// take hands on what a line has, a message each: those of a list one by one, which the
-// newer protocols have no more.
+// take forwards the messages of a line. Messages of a batch, which newer protocols do not have, are
+// forwarded one by one.
 func (s *sieve) take(line []byte, whole bool) error {
 	switch {
 	case !whole:
@@ -110,7 +110,7 @@ func (s *sieve) pass(message []byte) error {
 	return err
 }
 
-// refuse answers a line of which nobody knows which request it was.
+// refuse responds to an invalid line, without a request id.
 func (s *sieve) refuse(code int64, text string) error {
 	type fault struct {
 		Code    int64  `json:"code"`

@@ -13,8 +13,8 @@ import (
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
-// TestABadLineIsAnswered sends what is no message between two that are: each is answered,
-// and the connection stays.
+// TestABadLineIsAnswered sends an invalid line between two messages, and checks that each gets a
+// response and the connection remains open.
 func TestABadLineIsAnswered(t *testing.T) {
 	for _, c := range []struct {
 		name, line string
@@ -73,7 +73,7 @@ func TestABadLineIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAnswersArePrivate: lists and resources are of one token.
+// TestAnswersArePrivate checks that lists and resources are cacheable for one token only.
 func TestAnswersArePrivate(t *testing.T) {
 	w := newWorld(t, "")
 	client := w.connect(w.token)

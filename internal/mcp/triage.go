@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// firstShown is how many of the findings that a change is about are told.
+// firstShown limits the listed findings of a change.
 const firstShown = 10
 
 func (a *assistant) triageTools(s *sdk.Server) {
@@ -62,8 +62,8 @@ func (in triageInput) request() api.TriageRequest {
 	return r
 }
 
-// emptyList returns an error if the input has a list without items: it selects nothing, and a
-// request would leave it out and select everything.
+// emptyList returns an error if the input has an empty list. It selects nothing, but a request
+// would omit it and select everything.
 func (in triageInput) emptyList() error {
 	var bad model.InvalidError
 	check := func(name string, present bool, items int) {
@@ -86,7 +86,7 @@ func (in triageInput) emptyList() error {
 	return nil
 }
 
-// planned is what a plan tells.
+// planned is the result of a plan.
 type planned struct {
 	Change  any           `json:"change"`
 	Count   int64         `json:"findings"`
@@ -94,7 +94,7 @@ type planned struct {
 	Confirm string        `json:"confirmation_id"`
 }
 
-// errOldServer is the answer where a change cannot be planned.
+// errOldServer is the error of a server that does not support plans.
 var errOldServer = errors.New(
 	"the server is older than this program and cannot hold a change to what was shown: update it",
 )
@@ -131,7 +131,7 @@ func (a *assistant) sendTriage(ctx context.Context, r api.TriageRequest, key str
 	return a.Client.TriageFindings(ctx, a.Deployment, r, api.WithKey(key))
 }
 
-// tellPlan says what a confirmation would do.
+// tellPlan returns the result of a plan, with the effect of its confirmation.
 func (a *assistant) tellPlan(p planned) (*sdk.CallToolResult, error) {
 	said := fmt.Sprintf("Nothing is changed yet. %d findings would change, on every branch that has them. Show this to "+
 		"the person you work for; "+
@@ -140,8 +140,8 @@ func (a *assistant) tellPlan(p planned) (*sdk.CallToolResult, error) {
 	return answer(said, p)
 }
 
-// firstOf reads the first of some findings. One that is gone by now is left out:
-// the confirmation finds out.
+// firstOf returns the first of some findings. Deleted findings are omitted; the confirmation
+// detects them.
 func (a *assistant) firstOf(ctx context.Context, ids []int64) (out []findingLine, err error) {
 	for _, id := range ids[:min(len(ids), firstShown)] {
 		found, err := a.Client.GetFinding(ctx, a.Deployment, id)

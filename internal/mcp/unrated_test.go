@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// An assistant is not told that a vulnerability is medium which nobody rates.
+// TestUnratedIsToldToAssistants checks that an unrated vulnerability is not reported as medium.
 func TestUnratedIsToldToAssistants(t *testing.T) {
 	var f api.SupplyChainFinding
 	for unrated, want := range map[bool]string{false: "medium", true: "not rated, counts as medium"} {

@@ -34,17 +34,17 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// world is a server with two tenants, of which ours has two projects.
+// world is a server with two tenants, one of which has two projects.
 type world struct {
 	*testing.T
 	store *store.Store
 	clock *storetest.Clock
 	url   string
 	ours  model.Deployment
-	token string // may do everything
-	rival string // the same, of the other tenant
+	token string // all permissions
+	rival string // all permissions in the other tenant
 
-	called map[string]bool // tools
+	called map[string]bool // tools that were called
 }
 
 func newWorld(t *testing.T, public string) *world {
@@ -89,7 +89,7 @@ func newWorld(t *testing.T, public string) *world {
 	return w
 }
 
-// exportSBOM does the work of the program's job.
+// exportSBOM runs the job of an SBOM export.
 func (w *world) exportSBOM(ctx context.Context, j model.Job) (result []byte, media string, err error) {
 	var request model.SBOMRequest
 	if err := json.Unmarshal(j.Input, &request); err != nil {
@@ -120,7 +120,7 @@ func (w *world) client(token string) *api.Client {
 	return &api.Client{BaseURL: w.url, Token: token, Retries: -1}
 }
 
-// upload hands in a full scan with findings on lines.
+// upload uploads a full scan with findings on the given lines.
 func (w *world) upload(token, project, message string, lines ...int) {
 	w.Helper()
 	var results []reporttest.Result
@@ -149,13 +149,13 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// connect is a session of the official client over HTTP.
+// connect returns a session of the official client over HTTP.
 func (w *world) connect(token string) *sdk.ClientSession {
 	w.Helper()
 	return w.session(&sdk.StreamableClientTransport{Endpoint: w.url + mcp.Path, HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true, MaxRetries: -1})
 }
 
-// inMemory is a session with a server as redoubt mcp makes it.
+// inMemory returns a session with a server like that of redoubt mcp.
 func (w *world) inMemory(token string, mayWrite bool) *sdk.ClientSession {
 	w.Helper()
 	here, there := sdk.NewInMemoryTransports()
@@ -176,7 +176,7 @@ func (w *world) session(transport sdk.Transport) *sdk.ClientSession {
 	return s
 }
 
-// call calls a tool and answers its whole text.
+// call calls a tool and returns its whole text.
 func (w *world) call(s *sdk.ClientSession, tool string, arguments map[string]any) (text string, refused bool) {
 	w.Helper()
 	if arguments == nil {
@@ -198,7 +198,7 @@ func (w *world) call(s *sdk.ClientSession, tool string, arguments map[string]any
 
 var fence = regexp.MustCompile(`(?s)^(.*)\nBEGIN UNTRUSTED DATA ([A-Z2-7]{26})\n(.*)\nEND UNTRUSTED DATA ([A-Z2-7]{26})$`)
 
-// data calls a tool that must succeed and decodes what stands between the marks.
+// data calls a tool, which must succeed, and decodes the data between the marks.
 func (w *world) data(s *sdk.ClientSession, tool string, arguments map[string]any, out any) (said string) {
 	w.Helper()
 	text, refused := w.call(s, tool, arguments)

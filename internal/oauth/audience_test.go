@@ -34,7 +34,8 @@ func (w *world) opens(token string) (web, assistants int, challenge string) {
 	return me.status, tool.status, me.header.Get("WWW-Authenticate")
 }
 
-// TestATokenOpensItsResource: one for the server opens all of it, one for /mcp that alone.
+// TestATokenOpensItsResource checks that a token for the server grants access to all of it, and a
+// token for /mcp only to that.
 func TestATokenOpensItsResource(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestATokenOpensItsResource(t *testing.T) {
 	}
 }
 
-// TestATokenOfAnotherResourceIsRefused stores a token of ours for a program elsewhere.
+// TestATokenOfAnotherResourceIsRefused stores valid tokens for programs at other addresses.
 func TestATokenOfAnotherResourceIsRefused(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	keys := httpx.OneKey([]byte("0123456789abcdef0123456789abcdef"))
@@ -83,7 +84,8 @@ func TestATokenOfAnotherResourceIsRefused(t *testing.T) {
 	}
 }
 
-// TestForeignResourcesAreNoTarget: at every step where a client may name one.
+// TestForeignResourcesAreNoTarget checks that foreign resources are rejected at every step at which
+// a client may send one.
 func TestForeignResourcesAreNoTarget(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client, program := w.register(here), w.registerDevice()

@@ -17,19 +17,19 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// How often a program may ask whether it was let in. It is told to ask every
-// pollEvery; what comes early by a little, as networks have it, is no fault.
+// Limits of polling for a decision. The server sends pollEvery to clients; the rate limit tolerates
+// requests that arrive slightly early.
 const (
 	pollEvery      = 3 * time.Second
 	pollsPerSecond = 0.5
 	pollsAtOnce    = 3
 )
 
-// maxAgent bounds what is kept of a program's User-Agent, in bytes.
+// maxAgent limits the stored bytes of a program's User-Agent.
 const maxAgent = 200
 
-// authorizeDevice begins the device flow: a code for the program to ask with, and one
-// for the person to see it by. Anybody may, so what waits is bounded as scanners are.
+// authorizeDevice starts the device flow. It returns a code with which the program polls, and one
+// that the user enters. It needs no authentication, so the number of waiting requests is limited.
 func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	if err := form(w, r); err != nil {
 		return refuse(w, err)
@@ -68,7 +68,7 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// Answers of RFC 8628 §3.5.
+// Responses of RFC 8628 §3.5.
 var (
 	errPending = &core.Error{Code: "authorization_pending", Text: "nobody has let the program in yet"}
 	errSlower  = &core.Error{Code: "slow_down", Text: "the program asks too often"}
@@ -79,8 +79,7 @@ var (
 	}
 )
 
-// exchangeDevice gives the token of a device code, once, after a person let the
-// program in.
+// exchangeDevice returns the token of a device code once after a user approved the program.
 func (s *Server) exchangeDevice(r *http.Request, clientID string) (*issued, error) {
 	code := r.PostForm.Get("device_code")
 	until, ok := s.Keys.DeviceCode(code)
@@ -106,13 +105,13 @@ func (s *Server) exchangeDevice(r *http.Request, clientID string) (*issued, erro
 		return nil, errPending
 	}
 	out, err := s.handDevice(r, waiting, clientID)
-	if errors.Is(err, model.ErrNotFound) { // two asked at once
+	if errors.Is(err, model.ErrNotFound) { // two concurrent requests
 		err = errExpired
 	}
 	return out, err
 }
 
-// handDevice makes the token of a program that was let in, for the first who asks.
+// handDevice creates the token of an approved program for the first request.
 func (s *Server) handDevice(r *http.Request, waiting model.LoginRequest, clientID string) (out *issued, err error) {
 	err = s.Store.Update(r.Context(), waiting.DeploymentID, waiting.ApprovedBy,
 		func(ctx context.Context, tx *store.Tx) error {
@@ -135,7 +134,7 @@ func (s *Server) handDevice(r *http.Request, waiting model.LoginRequest, clientI
 	return out, err
 }
 
-// first makes the first token of a grant.
+// first creates the first token of a grant.
 func (s *Server) first(
 	ctx context.Context, tx *store.Tx, r *http.Request, g model.OAuthGrant, clientID string,
 ) (*issued, error) {

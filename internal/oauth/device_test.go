@@ -17,7 +17,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// registerDevice makes a client that has no address to be answered at.
+// registerDevice registers a client without a redirect address.
 func (w *world) registerDevice() string {
 	w.Helper()
 	body, err := json.Marshal(map[string]any{"client_name": "A program", "grant_types": []string{core.DeviceGrant, "refresh_token"}})
@@ -31,7 +31,7 @@ func (w *world) registerDevice() string {
 	return s.get("client_id")
 }
 
-// begin asks for a device code.
+// begin requests a device code.
 func (w *world) begin(client, scope string) said {
 	w.Helper()
 	s := w.post("/api/auth/oauth2/device_authorization", url.Values{"client_id": {client}, "scope": {scope}})
@@ -41,21 +41,21 @@ func (w *world) begin(client, scope string) said {
 	return s
 }
 
-// poll asks whether somebody let the program in.
+// poll polls for the decision.
 func (w *world) poll(client, code string) said {
 	w.clock.Advance(3 * time.Second)
 	return w.post("/api/auth/oauth2/token", url.Values{"grant_type": {core.DeviceGrant}, "client_id": {client}, "device_code": {code}})
 }
 
-// answer presses a button of the page.
+// answer submits the decision on the page.
 func (w *world) answer(slug, code string, form url.Values) said {
 	all := url.Values{"code": {code}, "answer": {"allow"}}
 	maps.Copy(all, form)
 	return w.post("/orgs/"+slug+"/device", all)
 }
 
-// TestAProgramIsLetInByItsCode: from the two codes over the page to a token, once,
-// which is renewed and revoked as all are.
+// TestAProgramIsLetInByItsCode checks the flow from the two codes over the page to one token, which
+// can be renewed and revoked.
 func TestAProgramIsLetInByItsCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -128,8 +128,8 @@ func (w *world) checkLetIn(client string, s said) {
 	}
 }
 
-// TestAProgramThatIsNotLetIn is told so: denied, too late, too often, with the code
-// of another, or with one that was made up.
+// TestAProgramThatIsNotLetIn checks the errors of the device flow: denied, expired, polling too
+// often, the code of another client, or an invalid code.
 func TestAProgramThatIsNotLetIn(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestAProgramThatIsNotLetIn(t *testing.T) {
 			w.clock.Advance(time.Minute)
 			last := ""
 			for range 5 {
-				w.clock.Advance(-3 * time.Second) // poll goes on by as much
+				w.clock.Advance(-3 * time.Second) // poll advances by as much
 				last = w.poll(client, two.get("device_code")).get("error")
 			}
 			if last != "slow_down" {
@@ -174,8 +174,8 @@ func TestAProgramThatIsNotLetIn(t *testing.T) {
 	}
 }
 
-// TestWishesOfProgramsThatAreRefused: no client, one of the other flow, one for
-// elsewhere, and more than may wait.
+// TestWishesOfProgramsThatAreRefused checks rejected requests: no client, a client of the other
+// flow, a foreign resource, and too many waiting requests.
 func TestWishesOfProgramsThatAreRefused(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.registerDevice()
@@ -202,7 +202,8 @@ func TestWishesOfProgramsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestReadingIsAllThatAProgramIsGiven unless it asks and the person allows it.
+// TestReadingIsAllThatAProgramIsGiven checks that a token is read-only unless the program requests
+// more and the user allows it.
 func TestReadingIsAllThatAProgramIsGiven(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.registerDevice()
@@ -223,7 +224,8 @@ func TestReadingIsAllThatAProgramIsGiven(t *testing.T) {
 	}
 }
 
-// TestWhoMayOnlyLookLetsAProgramAsk for exceptions: the role bounds what else it changes.
+// TestWhoMayOnlyLookLetsAProgramAsk checks that a user with the viewer role can allow a program to
+// request exceptions; the role limits its other changes.
 func TestWhoMayOnlyLookLetsAProgramAsk(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.role = model.RoleViewer
@@ -238,7 +240,7 @@ func TestWhoMayOnlyLookLetsAProgramAsk(t *testing.T) {
 	}
 }
 
-// TestCodesAreNotGuessed: after some that nobody waits under, a person waits.
+// TestCodesAreNotGuessed checks that a user is rate limited after several unknown codes.
 func TestCodesAreNotGuessed(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	codes := w.begin(w.registerDevice(), "read")
@@ -259,7 +261,8 @@ func TestCodesAreNotGuessed(t *testing.T) {
 	}
 }
 
-// TestCodesOfScannersAndProgramsAreToldApart: neither gets the token of the other.
+// TestCodesOfScannersAndProgramsAreToldApart checks that scanners and programs never get the token
+// of each other.
 func TestCodesOfScannersAndProgramsAreToldApart(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.registerDevice()

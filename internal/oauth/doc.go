@@ -1,8 +1,4 @@
-// Package oauth answers OAuth clients, such as assistants: what there is
-// (RFC 8414, RFC 9728), registering (RFC 7591), and codes for tokens (RFC 6749, those
-// of the device flow by RFC 8628), which can be renewed, revoked (RFC 7009) and asked about (RFC 7662). The server
-// mounts it.
-//
-// Its border: HTTP on one side; internal/auth/oauth knows what is right, the store
-// keeps what people approved. Whom a person lets in is asked on a page of web.
+// Package oauth serves OAuth clients: metadata (RFC 8414, 9728), registration (RFC 7591), tokens
+// (RFC 6749, 8628), revocation (RFC 7009) and introspection (RFC 7662). The rules are in
+// internal/auth/oauth, the approved grants in the store, and the approval page in internal/web.
 package oauth

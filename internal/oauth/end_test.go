@@ -19,8 +19,8 @@ import (
 
 var revokeForm = regexp.MustCompile(`/orgs/acme/settings/tokens/\d+/revoke`)
 
-// TestALapsedTokenIsRevokedOnThePage: as long as it can be renewed, whoever let the
-// client in sees that, and can end it.
+// TestALapsedTokenIsRevokedOnThePage checks that an expired token that can be renewed is listed on
+// the page and can be revoked there.
 func TestALapsedTokenIsRevokedOnThePage(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -46,7 +46,8 @@ func TestALapsedTokenIsRevokedOnThePage(t *testing.T) {
 	}
 }
 
-// TestAGrantThatIsOverIsShownSo: neither it nor its refresh token works any more.
+// TestAGrantThatIsOverIsShownSo checks that a grant whose refresh token expired is shown as
+// expired.
 func TestAGrantThatIsOverIsShownSo(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.login(w.register(here), "read")
@@ -56,8 +57,8 @@ func TestAGrantThatIsOverIsShownSo(t *testing.T) {
 	}
 }
 
-// TestMoreTokensThanThereMayBe: a client that comes for one is told so in its own
-// words, and the code is good for nothing else.
+// TestMoreTokensThanThereMayBe checks that a client gets an OAuth error at the limit of tokens, and
+// that the code is used up.
 func TestMoreTokensThanThereMayBe(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
@@ -75,8 +76,7 @@ func TestMoreTokensThanThereMayBe(t *testing.T) {
 	}
 }
 
-// TestARenewedTokenConfirms: what an assistant planned before its token was renewed
-// is carried out with the one that it has now.
+// TestARenewedTokenConfirms checks that an assistant can confirm a change with a renewed token.
 func TestARenewedTokenConfirms(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
@@ -92,14 +92,14 @@ func TestARenewedTokenConfirms(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	next := w.renew(client, s.get("refresh_token"))
-	w.clock.Advance(time.Minute) // the one before is forgotten by now
+	w.clock.Advance(time.Minute) // past the lifetime of cached tokens
 	text = w.tool(next.get("access_token"), "confirm_change", map[string]any{"confirmation_id": plan.ID})
 	if !strings.HasPrefix(text, "Done.") {
 		t.Errorf("%s", text)
 	}
 }
 
-// handMade makes a token of ada without an end.
+// handMade creates a token of ada that does not expire.
 func (w *world) handMade(slug string) {
 	w.Helper()
 	s := w.post("/orgs/"+slug+"/settings/tokens", url.Values{"name": {"by hand"}, "web_api": {"on"}, "read_only": {"on"}, "days": {"0"}})
@@ -108,7 +108,7 @@ func (w *world) handMade(slug string) {
 	}
 }
 
-// tool calls a tool as an assistant does.
+// tool calls a tool like an assistant.
 func (w *world) tool(access, name string, arguments map[string]any) (text string) {
 	w.Helper()
 	transport := &sdk.StreamableClientTransport{Endpoint: w.url + "/mcp", HTTPClient: &http.Client{Transport: bearer(access)}, DisableStandaloneSSE: true, MaxRetries: -1}
@@ -137,8 +137,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// checkNobodyIsLedElsewhere: anybody may register an address of theirs, so a wish
-// with a fault leads no browser there before the person has agreed.
+// checkNobodyIsLedElsewhere checks that an invalid request does not redirect the browser before the
+// user agreed. Anyone can register a redirect address.
 func (w *world) checkNobodyIsLedElsewhere() {
 	w.Helper()
 	elsewhere := "https://evil.example/cb?x=y"

@@ -24,16 +24,16 @@ const (
 	DevicePath    = "/device"           // a page
 )
 
-// Programs that are let in ask once or twice; an address may have many behind it.
+// Rate limits by network. Clients send few requests, but an address may have many clients.
 const (
 	perSecond = 5
 	atOnce    = 60
 )
 
-// maxBody bounds what clients send, in bytes.
+// maxBody limits the bytes of a request body.
 const maxBody = 64 << 10
 
-// Config is what the authorization server is made of.
+// Config is the configuration of the authorization server.
 type Config struct {
 	Store *store.Store
 	// Keys sign registrations and tokens.
@@ -41,20 +41,20 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// Server answers OAuth clients.
+// Server serves OAuth clients.
 type Server struct {
 	Config
 	limiter *auth.Limiter // by network
 	polls   *auth.Limiter // by device code
 }
 
-// New makes it.
+// New returns an authorization server.
 func New(c Config) *Server {
 	return &Server{c, auth.NewLimiter(perSecond, atOnce, c.Clock), auth.NewLimiter(pollsPerSecond, pollsAtOnce, c.Clock)}
 }
 
-// Routes returns the table. Whoever asks for a token shows a code or a refresh
-// token, and no token yet.
+// Routes returns the route table. Token requests carry a code or a refresh token instead of an
+// access token.
 func (s *Server) Routes() []httpx.Mounted {
 	anyone := func(method, pattern string, handle func(http.ResponseWriter, *http.Request) error) httpx.Mounted {
 		return httpx.Mounted{
@@ -84,12 +84,12 @@ func (s *Server) Routes() []httpx.Mounted {
 	}
 }
 
-// Challenge is what a request without a valid token is told: where to get one.
+// Challenge returns the WWW-Authenticate header for requests without a valid token.
 func Challenge(r *http.Request) string {
 	return `Bearer realm="redoubt", resource_metadata="` + httpx.OriginOf(r).Base + resourcePath + core.AssistantPath + `"`
 }
 
-// describe is the document of the authorization server (RFC 8414).
+// describe serves the metadata of the authorization server (RFC 8414).
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	base := httpx.OriginOf(r).Base
 	return reply(w, http.StatusOK, map[string]any{
@@ -108,7 +108,8 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// describeResource returns the document of a resource (RFC 9728): the server, or its path.
+// describeResource returns a handler for the metadata of a resource (RFC 9728): the server, or a
+// path of it.
 func (s *Server) describeResource(path string) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		base := httpx.OriginOf(r).Base
@@ -120,12 +121,12 @@ func (s *Server) describeResource(path string) func(http.ResponseWriter, *http.R
 	}
 }
 
-// keySet is the public keys of access tokens.
+// keySet serves the public keys of access tokens.
 func (s *Server) keySet(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, s.Keys.KeySet())
 }
 
-// registration is what a client says of itself; what is not here is ignored.
+// registration is the metadata of a client; unknown members are ignored.
 type registration struct {
 	Name       string   `json:"client_name"`
 	Redirects  []string `json:"redirect_uris"`
@@ -134,7 +135,7 @@ type registration struct {
 	Responses  []string `json:"response_types"`
 }
 
-// register makes a client's id of what it says of itself. Nothing is stored.
+// register encodes the metadata of a client into its client id. Nothing is stored.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	var in registration
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
@@ -168,7 +169,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusCreated, out)
 }
 
-// reply answers JSON that nobody keeps.
+// reply writes JSON that must not be cached.
 func reply(w http.ResponseWriter, status int, v any) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -176,7 +177,7 @@ func reply(w http.ResponseWriter, status int, v any) error {
 	return json.NewEncoder(w).Encode(v)
 }
 
-// refuse answers a client's fault as RFC 6749 §5.2 has it.
+// refuse writes an error response as defined in RFC 6749 §5.2.
 func refuse(w http.ResponseWriter, e *core.Error) error {
 	return reply(w, http.StatusBadRequest, map[string]string{"error": e.Code, "error_description": e.Text})
 }

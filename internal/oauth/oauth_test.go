@@ -23,7 +23,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestRows: every row says its facts.
+// TestRows checks that every row of the route table is complete.
 func TestRows(t *testing.T) {
 	s := oauth.New(oauth.Config{Keys: httpx.OneKey([]byte("0123456789abcdef")).All, Clock: time.Now})
 	for _, r := range s.Routes() {
@@ -33,8 +33,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestAClientIsLetIn: from the challenge of /mcp over the documents to a token that
-// may what the person allowed, is listed, renewed, asked about and revoked.
+// TestAClientIsLetIn checks the flow from the challenge of /mcp to a token with the approved
+// permissions. It then lists, renews, introspects and revokes the token.
 func TestAClientIsLetIn(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestAClientIsLetIn(t *testing.T) {
 	}
 }
 
-// checkDescribed holds the document to what openapi.json and our client say of it.
+// checkDescribed compares the metadata to openapi.json and the API client.
 func (w *world) checkDescribed(document string) {
 	w.Helper()
 	read, err := (&api.Client{BaseURL: w.url, Retries: -1}).GetAuthorizationServer(w.Context())
@@ -121,13 +121,13 @@ func (w *world) checkGranted(client string, s said) {
 	if ended := w.post("/api/auth/oauth2/revoke", url.Values{"token": {next.get("refresh_token")}}); ended.status != http.StatusOK {
 		w.Errorf("%s", ended.text)
 	}
-	w.clock.Advance(time.Minute) // what is known of tokens is kept for a while
+	w.clock.Advance(time.Minute) // past the lifetime of cached tokens
 	if w.works(next.get("access_token")) || w.renew(client, next.get("refresh_token")).status != http.StatusBadRequest {
 		w.Error("it works after it was revoked")
 	}
 }
 
-// checkSigned checks a token as those do who have our public keys alone.
+// checkSigned verifies a token with the public keys only.
 func (w *world) checkSigned(access string) {
 	w.Helper()
 	parsed, err := jwt.ParseSigned(access, []jose.SignatureAlgorithm{jose.EdDSA})
@@ -148,7 +148,8 @@ func (w *world) checkSigned(access string) {
 	}
 }
 
-// TestReadingIsAllThatIsGiven unless the client asks and the person allows it.
+// TestReadingIsAllThatIsGiven checks that a token is read-only unless the client requests more and
+// the user allows it.
 func TestReadingIsAllThatIsGiven(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
@@ -182,8 +183,8 @@ func asProblem(err error, p **api.Problem) bool {
 	return ok
 }
 
-// TestACodeIsForOneClientOnce: whatever is wrong with what comes with a code uses it
-// up, and a code that comes twice ends what it gave.
+// TestACodeIsForOneClientOnce checks that any invalid exchange uses up the code, and that a code
+// that is used twice revokes its token.
 func TestACodeIsForOneClientOnce(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client, another := w.register(here), w.register("http://127.0.0.1/callback", "https://editor.example/cb")
@@ -200,7 +201,7 @@ func TestACodeIsForOneClientOnce(t *testing.T) {
 	} {
 		code := w.allow("acme", "write", wish(client)).Get("code")
 		shown := code
-		if name == "mixed deployments" { // a code of ours that is said to be of the other
+		if name == "mixed deployments" { // a code of this deployment with the id of the other
 			parts := strings.Split(code, "_")
 			shown = core.NewCode(w.other.ID)[:strings.LastIndex(core.NewCode(w.other.ID), "_")+1] + parts[2]
 		}
@@ -226,7 +227,8 @@ func TestACodeIsForOneClientOnce(t *testing.T) {
 	}
 }
 
-// TestARefreshTokenThatComesTwiceEndsAll, and one that somebody made up ends nothing.
+// TestARefreshTokenThatComesTwiceEndsAll checks that a reused refresh token revokes the grant, and
+// that an invalid one does not.
 func TestARefreshTokenThatComesTwiceEndsAll(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
@@ -252,7 +254,7 @@ func TestARefreshTokenThatComesTwiceEndsAll(t *testing.T) {
 	}
 }
 
-// TestTokensEnd: by time, and with the row among the person's tokens.
+// TestTokensEnd checks that tokens end by time and with their row among the user's tokens.
 func TestTokensEnd(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
@@ -282,8 +284,8 @@ func TestTokensEnd(t *testing.T) {
 	}
 }
 
-// TestWishesThatAreRefused: to the person where nobody vouches for the address, else
-// to the client.
+// TestWishesThatAreRefused checks that errors are shown to the user if the redirect address is not
+// verified, and otherwise sent to the client.
 func TestWishesThatAreRefused(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register("http://127.0.0.1/callback")
@@ -325,8 +327,8 @@ func TestWishesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestRegistrationsThatAreRefused: addresses that are not the person's machine's or
-// HTTPS, and names that hide something.
+// TestRegistrationsThatAreRefused checks that redirect addresses must be local or HTTPS, and that
+// names must not contain hidden characters.
 func TestRegistrationsThatAreRefused(t *testing.T) {
 	keys := core.Keys(httpx.OneKey([]byte("0123456789abcdef")).All)
 	for _, uri := range []string{
@@ -357,8 +359,8 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestOthersLearnNothing of a token: not who asks from another deployment, nor who
-// has no token.
+// TestOthersLearnNothing checks that callers of another deployment, or without a token, get no
+// information about a token.
 func TestOthersLearnNothing(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// pythonClient is a program on the Python SDK that finds its way from /mcp to a
-// token by itself, where a person would open a browser; then it has the token
-// checked as the scanner's own assistant checks the tokens of its callers.
+// pythonClient is a Python SDK program that discovers the authorization server from /mcp and gets a
+// token. The approval is automated. It then verifies the token like the scanner's own assistant.
 const pythonClient = `
 import asyncio, json, os, sys, urllib.parse
 import httpx
@@ -60,14 +59,14 @@ async def main():
 asyncio.run(main())
 `
 
-// TestARealClientFindsItsWay: the Python SDK, which knows nothing but the address.
+// TestARealClientFindsItsWay checks that the Python SDK can log in with only the address of /mcp.
 func TestARealClientFindsItsWay(t *testing.T) {
 	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
 	if semgrep == "" {
 		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep, whose environment has the Python SDK: make setup installs it")
 	}
 	w := newWorld(t, "sqlite")
-	w.clock.Advance(time.Since(w.clock.Now())) // who checks a token has a clock of their own
+	w.clock.Advance(time.Since(w.clock.Now())) // the verifier uses the real time
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(semgrep), "python"), "-c", pythonClient)

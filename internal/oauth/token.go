@@ -13,14 +13,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// errGrant is the one answer about codes and refresh tokens that are not in
-// force, whatever the reason.
+// errGrant is the error for every invalid code and refresh token, whatever the reason.
 var errGrant = &core.Error{
 	Code: "invalid_grant",
 	Text: "the code or refresh token is not in force, or not of this client: it may be used, over or revoked",
 }
 
-// issued is an access token with what renews it.
+// issued is a token response.
 type issued struct {
 	Access  string `json:"access_token"`
 	Type    string `json:"token_type"`
@@ -29,7 +28,7 @@ type issued struct {
 	Scope   string `json:"scope"`
 }
 
-// token gives a token for a code or for a refresh token.
+// token exchanges a code or a refresh token for a token.
 func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 	if err := form(w, r); err != nil {
 		return refuse(w, err)
@@ -59,7 +58,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case errors.As(err, &refused):
 		return refuse(w, refused)
-	case errors.As(err, &invalid): // the person has as many tokens as there may be
+	case errors.As(err, &invalid): // the user has reached the limit of tokens
 		return refuse(w, &core.Error{Code: "invalid_grant", Text: err.Error()})
 	case err != nil:
 		return err
@@ -67,7 +66,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, out)
 }
 
-// form reads the parameters of a body, each of which may stand there once.
+// form parses the parameters of a body. Each may occur once.
 func form(w http.ResponseWriter, r *http.Request) *core.Error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	if err := r.ParseForm(); err != nil {
@@ -81,9 +80,8 @@ func form(w http.ResponseWriter, r *http.Request) *core.Error {
 	return nil
 }
 
-// exchange gives the first token of a code. Whoever shows a code uses it up,
-// whether the rest is right or not; a code that is shown a second time takes the
-// token of the first along, since somebody else has it too.
+// exchange returns the first token of a code. Any attempt uses up the code, even an invalid one. A
+// code that is used twice revokes the first token, because another party has the code too.
 func (s *Server) exchange(r *http.Request, clientID string) (out *issued, err error) {
 	code := r.PostForm.Get("code")
 	deployment, ok := core.CodeDeployment(code)
@@ -103,15 +101,15 @@ func (s *Server) exchange(r *http.Request, clientID string) (out *issued, err er
 	})
 }
 
-// sameResource reports whether the resource that a client names, if any, is the approved one.
+// sameResource reports whether the resource that a client sends, if any, is the approved one.
 func sameResource(r *http.Request, g model.OAuthGrant) bool {
 	named := r.PostForm.Get("resource")
 	resource, err := core.Resource(named, httpx.OriginOf(r).Base)
 	return named == "" || err == nil && resource == g.Resource
 }
 
-// renew gives another token for a refresh token, and another refresh token. One
-// that was replaced already takes all of the grant along: two have it.
+// renew exchanges a refresh token for a new token and a new refresh token. A refresh token that was
+// replaced before revokes the grant, because two parties have it.
 func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 	text := r.PostForm.Get("refresh_token")
 	named, ok := s.Keys.Refresh(text)
@@ -125,7 +123,7 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 			!sameResource(r, g) {
 			return nil, tx.DropOAuthGrant(ctx, g)
 		}
-		// approved for another address of the server
+		// The grant was approved for another address of the server.
 		if _, err := core.Resource(g.Resource, httpx.OriginOf(r).Base); err != nil {
 			return nil, err
 		}
@@ -146,9 +144,8 @@ func (s *Server) renew(r *http.Request, clientID string) (*issued, error) {
 	})
 }
 
-// change finds a grant and works on it in one transaction, as who approved it. No
-// grant, and work that gives nothing, is errGrant; what the work has written
-// stays all the same.
+// change runs work on a grant in one transaction, as the user that approved it. It returns errGrant
+// if there is no grant or if work returns nil; the changes of work are committed either way.
 func (s *Server) change(
 	ctx context.Context, deployment int64, find func(context.Context, *store.Tx) (model.OAuthGrant, error),
 	work func(context.Context, *store.Tx, model.OAuthGrant) (*issued, error),
@@ -160,7 +157,7 @@ func (s *Server) change(
 	})
 	if err == nil {
 		err = s.Store.Update(ctx, deployment, found.ApprovedBy, func(ctx context.Context, tx *store.Tx) error {
-			g, err := find(ctx, tx) // again: two may show one code at once
+			g, err := find(ctx, tx) // again: two requests may use one code at once
 			if err == nil {
 				out, err = work(ctx, tx, g)
 			}
@@ -173,7 +170,7 @@ func (s *Server) change(
 	return out, err
 }
 
-// issue notes the refresh token that goes with a token.
+// issue stores a new refresh token for a token and returns the response.
 func (s *Server) issue(
 	ctx context.Context, tx *store.Tx, g model.OAuthGrant, made model.Token, access string,
 ) (*issued, error) {
@@ -186,8 +183,8 @@ func (s *Server) issue(
 	return &issued{access, "Bearer", int64(model.OAuthAccessFor.Seconds()), refresh, core.ScopeOf(made)}, nil
 }
 
-// revoke ends what a token belongs to, an access token's or a refresh token's. Who
-// has it may end it; what is none of ours is ended already (RFC 7009 §2.2).
+// revoke revokes the grant of an access or refresh token. Anyone with the token may do so. Unknown
+// tokens count as revoked (RFC 7009 §2.2).
 func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 	if err := form(w, r); err != nil {
 		return refuse(w, err)
@@ -208,8 +205,8 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, struct{}{})
 }
 
-// grantOf tells how to find the grant of a token; nil for what is no token in
-// force.
+// grantOf returns the deployment of a token and a function that reads its grant. The function is
+// nil if the token is invalid.
 func (s *Server) grantOf(
 	ctx context.Context, text string,
 ) (int64, func(context.Context, *store.Tx) (model.OAuthGrant, error)) {
@@ -235,8 +232,8 @@ func (s *Server) grantOf(
 	}
 }
 
-// introspect says whether a token of the caller's deployment is in force. One of
-// another deployment is not, as far as the caller learns.
+// introspect reports whether a token of the caller's deployment is active. Tokens of other
+// deployments are reported as inactive.
 func (s *Server) introspect(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	if err := form(w, r); err != nil {
 		return refuse(w, err)

@@ -28,18 +28,18 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// world is a server with its pages, two deployments and a person who works in both.
+// world is a server with its pages, two deployments and a user with roles in both.
 type world struct {
 	*testing.T
 	store *store.Store
 	clock *storetest.Clock
 	url   string
-	role  model.Role // of the person
+	role  model.Role // of the user
 	ours  model.Deployment
 	other model.Deployment
 }
 
-// Viewer says who looks at a page: ada, in the deployment that the address names.
+// Viewer returns the viewer of a page: ada, in the deployment of the address.
 func (w *world) Viewer(r *http.Request) (web.Viewer, error) {
 	d, err := w.store.Deployment(r.Context(), r.PathValue("deployment"))
 	return web.Viewer{User: "ada", Role: w.role, Deployment: d}, err
@@ -98,7 +98,7 @@ func (w *world) update(d model.Deployment, fn func(context.Context, *store.Tx) e
 	}
 }
 
-// said is an answer.
+// said is a response.
 type said struct {
 	status int
 	header http.Header
@@ -145,7 +145,7 @@ func (w *world) post(path string, form url.Values) said {
 	return w.request(http.MethodPost, path, form.Encode(), "application/x-www-form-urlencoded", "")
 }
 
-// here is where the client of the tests listens.
+// here is the redirect address of the test client.
 const here = "http://127.0.0.1:7777/callback"
 
 const verifier = "a-verifier-that-nobody-can-guess-0123456789-abcdef"
@@ -155,7 +155,7 @@ func challengeOf(text string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// register makes a client.
+// register registers a client.
 func (w *world) register(redirects ...string) string {
 	w.Helper()
 	body, err := json.Marshal(map[string]any{"client_name": "An editor", "redirect_uris": redirects})
@@ -169,7 +169,7 @@ func (w *world) register(redirects ...string) string {
 	return s.get("client_id")
 }
 
-// wish is what a client asks for at first.
+// wish returns the parameters of an authorization request.
 func wish(client string) url.Values {
 	return url.Values{
 		"client_id": {client}, "redirect_uri": {here}, "response_type": {"code"}, "code_challenge": {challengeOf(verifier)}, "code_challenge_method": {"S256"},
@@ -177,7 +177,7 @@ func wish(client string) url.Values {
 	}
 }
 
-// allow has ada let a client in, and answers what the client is told.
+// allow approves a client as ada and returns the parameters of the redirect.
 func (w *world) allow(slug, access string, wish url.Values) url.Values {
 	w.Helper()
 	form := url.Values{"answer": {"allow"}, "access": {access}}
@@ -190,7 +190,7 @@ func (w *world) allow(slug, access string, wish url.Values) url.Values {
 	return to.Query()
 }
 
-// exchange shows a code.
+// exchange sends a code to the token endpoint.
 func (w *world) exchange(client, code string, change url.Values) said {
 	form := url.Values{"grant_type": {"authorization_code"}, "client_id": {client}, "code": {code}, "redirect_uri": {here}, "code_verifier": {verifier}}
 	maps.Copy(form, change)
@@ -201,7 +201,7 @@ func (w *world) renew(client, refresh string) said {
 	return w.post("/api/auth/oauth2/token", url.Values{"grant_type": {"refresh_token"}, "client_id": {client}, "refresh_token": {refresh}})
 }
 
-// login goes all the way to a token.
+// login runs the whole flow and returns the token response.
 func (w *world) login(client, access string) said {
 	w.Helper()
 	s := w.exchange(client, w.allow("acme", access, wish(client)).Get("code"), nil)
@@ -211,7 +211,7 @@ func (w *world) login(client, access string) said {
 	return s
 }
 
-// works reports whether a token opens the Web API.
+// works reports whether a token grants access to the Web API.
 func (w *world) works(token string) bool {
 	_, err := (&api.Client{BaseURL: w.url, Token: token, Retries: -1}).Me(w.Context())
 	return err == nil

@@ -19,11 +19,11 @@ import (
 
 func orders(ecosystem string) advisory.Order { return version.OrderOf(ecosystem) }
 
-// record is an OSV record of one package: affected from the beginning to a fix.
+// record is an OSV record of one package, affected from the first version to a fix.
 type record struct {
 	id        string
 	aliases   []string
-	ecosystem string // npm when empty
+	ecosystem string // default npm
 	name      string
 	fixed     string
 	severity  string
@@ -55,7 +55,7 @@ func (r record) json(t testing.TB) []byte {
 	return text
 }
 
-// publish loads records as the command does, and has all deployments follow.
+// publish loads records like the command and matches all deployments.
 func (s *site) publish(t testing.TB, records ...record) {
 	t.Helper()
 	for _, r := range records {
@@ -69,7 +69,7 @@ func (s *site) publish(t testing.TB, records ...record) {
 	s.sweep(t)
 }
 
-// sweep has all deployments follow the advisories.
+// sweep matches all deployments against the advisories.
 func (s *site) sweep(t testing.TB) {
 	t.Helper()
 	sweep := advisory.Sweep[*store.Tx]{
@@ -99,7 +99,7 @@ func shopLock(lodash string) []byte {
 
 const uvLock = "version = 1\nrequires-python = \">=3.8\"\n[[package]]\nname = \"jinja2\"\nversion = \"2.10\"\nsource = { registry = \"https://pypi.org/simple\" }\n"
 
-// inventory imports both lockfiles of a project as all there is.
+// inventory imports both lockfiles of a project as its complete inventory.
 func (s *site) inventory(t testing.TB, ref, lodash string) {
 	t.Helper()
 	s.clock.Advance(1e9)
@@ -128,7 +128,7 @@ func wants(t testing.TB, what string, got []string, want ...string) {
 	}
 }
 
-// TestFindingsFollowTheNews is the life of advisories' findings from end to end.
+// TestFindingsFollowTheNews checks the whole life of findings of advisories.
 func TestFindingsFollowTheNews(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		jinja := record{id: "PYSEC-1", aliases: []string{"CVE-2019-10906"}, ecosystem: "PyPI", name: "Jinja2", fixed: "2.10.1", severity: "HIGH"}
@@ -159,8 +159,7 @@ func TestFindingsFollowTheNews(t *testing.T) {
 	})
 }
 
-// TestSupplyFiltersFindAdvisories proves the contract's filters on what follows
-// from advisories, by what they keep and what they drop.
+// TestSupplyFiltersFindAdvisories checks the contract's filters on findings of advisories.
 func TestSupplyFiltersFindAdvisories(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.inventory(t, "main", "4.17.20")
@@ -200,7 +199,7 @@ func TestSupplyFiltersFindAdvisories(t *testing.T) {
 	})
 }
 
-// TestAdvisoryAndImpact asks what is known, and who has it.
+// TestAdvisoryAndImpact reads advisories and their findings.
 func TestAdvisoryAndImpact(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.inventory(t, "main", "4.17.20")
@@ -243,10 +242,9 @@ func TestAdvisoryAndImpact(t *testing.T) {
 	})
 }
 
-// TestAScannerTakesOver: the scanner's finding stands for the advisory's, with
-// its triage, and gives it back.
-// Go's own library is in no list of modules, but has advisories all the same. A
-// scanner that lists the modules of go.mod knows nothing of it.
+// TestGoStdlibHasAdvisories checks that Go's standard library has findings of advisories, although
+// no list of modules contains it. Another scanner's list of the modules in go.mod does not remove
+// them.
 func TestGoStdlibHasAdvisories(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GO-2024-2609", aliases: []string{"CVE-2024-24784"}, ecosystem: "Go", name: "stdlib", fixed: "1.21.8", severity: "HIGH"})
@@ -277,7 +275,7 @@ func TestAScannerTakesOver(t *testing.T) {
 	})
 }
 
-// TestTouchingStretchesOfARange publishes a range whose stretches touch and are not in order.
+// TestTouchingStretchesOfARange publishes a range with adjacent intervals in another order.
 func TestTouchingStretchesOfARange(t *testing.T) {
 	s := newSite(t, "sqlite")
 	text := `{"id":"PYSEC-2022-42972","modified":"2024-01-01T00:00:00Z","affected":[{"package":{"ecosystem":"PyPI","name":"apache-iotdb"},

@@ -13,14 +13,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// importBill hands a document in as all of a ref of acme/shop.
+// importBill imports a document as the complete inventory of a ref of acme/shop.
 func (s *site) importBill(t testing.TB, ref string, doc []byte) api.ImportResponse {
 	t.Helper()
 	s.clock.Advance(time.Second)
 	return read[api.ImportResponse](t, s.importing(t, "project=acme/shop&full=true&ref="+ref, doc))
 }
 
-// download exports the bill of materials of a ref of acme/shop.
+// download exports the SBOM of a ref of acme/shop.
 func (s *site) download(t testing.TB, ref string, format object) []byte {
 	t.Helper()
 	project, err := s.api().GetProject(t.Context(), s.deployment.Slug, "acme/shop")
@@ -34,12 +34,12 @@ func (s *site) download(t testing.TB, ref string, format object) []byte {
 	return doc
 }
 
-// belittled are the words of a document for how bad vulnerabilities are.
+// belittled matches the severities in a document.
 var belittled = regexp.MustCompile(`"(severity)": ?"[a-z]+"`)
 
-// TestOurBillsAreJudgedAsLockfiles imports on a branch what a bill of materials says
-// of another one's lockfile: the gate says the same of both, also the second time,
-// and tells each finding once.
+// TestOurBillsAreJudgedAsLockfiles imports the exported SBOM of one branch on another branch. The
+// gate must return the same result as for the lockfile, also for a repetition, and list each
+// finding once.
 func TestOurBillsAreJudgedAsLockfiles(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}, record{id: "MAL-2024-1", name: "left-pad"})
@@ -54,7 +54,7 @@ func TestOurBillsAreJudgedAsLockfiles(t *testing.T) {
 			for _, format := range []object{{"format": "SBOM_FORMAT_CYCLONEDX", "version": "1.6"}, {"format": "SBOM_FORMAT_SPDX", "version": "2.3"}} {
 				ref := fmt.Sprint("bill", i, format["version"])
 				doc := s.download(t, "lock", format)
-				if format["version"] == "1.6" { // whoever wrote it belittles what it finds: the advisories know better
+				if format["version"] == "1.6" { // lowered severities in the document: those of the advisories apply
 					doc = belittled.ReplaceAll(doc, []byte(`"${1}": "low"`))
 				}
 				for _, what := range []string{"first", "again"} {
@@ -73,8 +73,8 @@ func TestOurBillsAreJudgedAsLockfiles(t *testing.T) {
 	})
 }
 
-// TestAVEXAloneLeavesTheInventory imports documents that only speak of
-// vulnerabilities: they bring no package and take none away.
+// TestAVEXAloneLeavesTheInventory checks that documents with vulnerabilities only do not change the
+// inventory.
 func TestAVEXAloneLeavesTheInventory(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})

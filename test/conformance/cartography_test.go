@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
-// TestClientCartography has cartography read all there is, on several small pages, and
-// compares what its graph would hold with what our client reads.
+// TestClientCartography reads everything with cartography, on several small pages, and compares its
+// graph with the data that the Go client reads.
 func TestClientCartography(t *testing.T) {
 	folder := clients(t)
 	w := newWorld(t, "sqlite")
@@ -52,10 +52,10 @@ func TestClientCartography(t *testing.T) {
 	}
 }
 
-// branch is a ref as the hosted dialect names it.
+// branch returns the name of a ref in the hosted dialect.
 func branch(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }
 
-// coreInCartography are the members that both kinds of findings have there.
+// coreInCartography returns the members that both types of findings have in the graph.
 func coreInCartography(f *api.FindingCore) object {
 	return object{
 		"id": f.ID, "repositoryName": f.Repository.Name, "repositoryUrl": f.Repository.URL, "branch": branch(f.Ref), "ruleId": f.Rule.Name,
@@ -97,7 +97,7 @@ func (w *world) vulnInCartography(f supplyRow) object {
 		out["dependencyFileLocation_path"], out["dependencyFileLocation_url"] = file, *link
 	}
 	out["has_cve"] = fmt.Sprint(f.VulnerabilityIdentifier != nil)
-	if f.VulnerabilityIdentifier != nil { // all of them are of CVE here
+	if f.VulnerabilityIdentifier != nil { // all are CVEs in this test
 		out["cveId"], out["ref_urls"] = *f.VulnerabilityIdentifier, []string{"https://nvd.nist.gov/vuln/detail/" + *f.VulnerabilityIdentifier}
 	}
 	if len(f.FixRecommendations) > 0 {
@@ -150,7 +150,7 @@ func secretInCartography(s api.Secret) object {
 	}
 }
 
-// dependencyInCartography is a dependency as its graph has it: it takes the
+// dependencyInCartography returns a dependency as the graph contains it. cartography derives the
 // address of the repository from the link to the line.
 func (w *world) dependencyInCartography(d api.Dependency) object {
 	transitivity := d.Transitivity
@@ -158,10 +158,10 @@ func (w *world) dependencyInCartography(d api.Dependency) object {
 		transitivity = "unknown_transitivity"
 	}
 	of := w.projects[slices.IndexFunc(w.projects, func(p api.Project) bool { return itoa(p.ID) == d.RepositoryID })]
-	link := w.url + "/orgs/" + w.deployment.Slug + "/dependencies" // where no address is known
+	link := w.url + "/orgs/" + w.deployment.Slug + "/dependencies" // if the address is unknown
 	repository := link
 	if of.URL != "" {
-		repository, link = of.URL, of.URL+"/blob/main/"+d.LockfilePath+"#L1" // our lockfiles of npm are one line each
+		repository, link = of.URL, of.URL+"/blob/main/"+d.LockfilePath+"#L1" // these npm lockfiles have one line
 	}
 	return object{
 		"id": d.Name + "|" + d.Version, "name": d.Name, "version": d.Version, "specifier": "==" + d.Version, "repo_url": repository, "ecosystem": d.Ecosystem,

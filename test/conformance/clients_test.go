@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// clients is the folder with other people's clients that setup installs.
+// clients returns the folder with third-party clients that setup installs.
 func clients(t *testing.T) string {
 	t.Helper()
 	folder := os.Getenv("REDOUBT_TEST_CLIENTS")
@@ -21,8 +21,8 @@ func clients(t *testing.T) string {
 	return folder
 }
 
-// script is a program of testdata that runs a client. It is opened here too, so that
-// a result that the go command kept is not taken for one of a changed program.
+// script returns the path of a program in testdata that runs a client. It opens the file, so that
+// the go command does not reuse cached test results after a change of the program.
 func script(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join("testdata", "clients", name)
@@ -32,12 +32,12 @@ func script(t *testing.T, name string) string {
 	return path
 }
 
-// hostedToken is a token for clients of the hosted service.
+// hostedToken returns a token for clients of the hosted service.
 func (w *world) hostedToken(t *testing.T) string {
 	return w.newToken(t, model.Token{Name: "hosted", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}, Dialect: model.DialectHosted})
 }
 
-// same compares what a client read with what there is, by what both are in JSON.
+// same compares the JSON of the data that a client read with that of the existing data.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
 	there, read := inJSON(t, want), inJSON(t, got)
@@ -49,7 +49,7 @@ func same(t *testing.T, what string, want, got any) {
 	}
 }
 
-// inJSON is a value as JSON has it.
+// inJSON converts a value to its JSON form.
 func inJSON(t *testing.T, v any) (out any) {
 	t.Helper()
 	text, err := json.Marshal(v)

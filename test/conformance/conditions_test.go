@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// condition replaces the conditions of the policy for the supply chain.
+// condition replaces the conditions of the supply-chain policy.
 func (s *site) condition(t testing.TB, blockAll bool, conditions ...model.PolicyCondition) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -37,7 +37,7 @@ func (s *site) condition(t testing.TB, blockAll bool, conditions ...model.Policy
 	}
 }
 
-// depend imports the lockfiles of a ref and returns what the gate says.
+// depend imports the lockfiles of a ref and returns the result of the gate.
 func (s *site) depend(t testing.TB, ref, lodash string) api.ImportGate {
 	t.Helper()
 	s.clock.Advance(time.Second)
@@ -45,7 +45,7 @@ func (s *site) depend(t testing.TB, ref, lodash string) api.ImportGate {
 	return read[api.ImportResponse](t, s.send(t, request{method: "POST", path: "imports", body: body, header: map[string]string{"Content-Type": media}})).Gate
 }
 
-// gateOf is which packages a gate names, as "left-pad 1.3.0 block".
+// gateOf returns the packages of a gate's findings, such as "left-pad 1.3.0 block".
 func gateOf(g api.ImportGate) (out []string) {
 	for _, item := range slices.Concat(g.Blocking, g.Noted) {
 		name, _, _ := strings.Cut(item.Text, " has ")
@@ -55,10 +55,9 @@ func gateOf(g api.ImportGate) (out []string) {
 	return out
 }
 
-// TestEachAttributeOfAConditionGates publishes two advisories and asks with
-// one condition after the other which of what they find stops the build of a branch:
-// lodash is direct, scored, exploited and has a fix; left-pad is malicious and of
-// a package asked for by another; nothing of it is on the primary branch.
+// TestEachAttributeOfAConditionGates checks for each condition which findings of two advisories
+// block the build of a branch. The finding of lodash is direct, exploited and fixable and has a
+// score; that of left-pad is malicious and transitive. Neither is on the primary branch.
 func TestEachAttributeOfAConditionGates(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}, record{id: "MAL-2024-1", name: "left-pad"})
@@ -80,7 +79,7 @@ func TestEachAttributeOfAConditionGates(t *testing.T) {
 			of   condition
 			want []string
 		}{
-			{condition{EPSS: 0.5}, []string{lodash}}, // in the very upload that brings it
+			{condition{EPSS: 0.5}, []string{lodash}}, // in the upload that adds it
 			{condition{Severity: model.SeverityHigh}, []string{leftPad, lodash}},
 			{condition{Severity: model.SeverityCritical}, []string{leftPad}},
 			{condition{Reachable: true}, []string{leftPad}},
@@ -107,8 +106,8 @@ func TestEachAttributeOfAConditionGates(t *testing.T) {
 	})
 }
 
-// TestConditionsByMode holds what each mode does to a build, for how long grace
-// lasts, and what an exception until a day does meanwhile.
+// TestConditionsByMode checks the effect of each mode on a build, the grace period, and a temporary
+// exception.
 func TestConditionsByMode(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
@@ -140,9 +139,8 @@ func TestConditionsByMode(t *testing.T) {
 	})
 }
 
-// TestRecordedScansAreJudgedByTheirOwnLockfiles goes back to an old commit of a
-// branch: what fails the build is in that commit's lockfiles, and not in those
-// that the branch has by now.
+// TestRecordedScansAreJudgedByTheirOwnLockfiles checks that a scan of an old commit is evaluated by
+// the lockfiles of that commit. The current ones of the branch do not count.
 func TestRecordedScansAreJudgedByTheirOwnLockfiles(t *testing.T) {
 	const bad, good, other = "4.17.20", "4.17.21", "4.17.19"
 	each(t, func(t *testing.T, s *site) {

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// copyWays are the ways in which what a file holds is reported, and by which source.
+// copyWays are the kinds of reports about the contents of files, with their sources.
 var copyWays = map[string]struct {
 	source string
 	send   func(t *testing.T, s *site, ref string, paths ...string)
@@ -67,8 +67,7 @@ var copyWays = map[string]struct {
 	}},
 }
 
-// decisions has what is decided on the live findings of a ref in some files, by
-// their paths, and their ids.
+// decisions returns the triage states and the live findings of a ref in some files, by path.
 func (s *site) decisions(t *testing.T, source, ref string, among []string) (map[string]string, map[string]model.Finding) {
 	t.Helper()
 	states, found := map[string]string{}, map[string]model.Finding{}
@@ -95,10 +94,9 @@ func (s *site) decisions(t *testing.T, source, ref string, among []string) (map[
 	return states, found
 }
 
-// TestACopyInheritsNothing moves a secret, a vulnerable package of a scanner, and a
-// lockfile that an advisory is about, all of which people ignored, and has them
-// at both places then: one of the two is a copy, that nobody decided on, and whose
-// history says so where it was known before.
+// TestACopyInheritsNothing checks that a copy of an ignored finding is not ignored. It moves a
+// secret, a vulnerable package and a lockfile, all ignored, and then reports them at both
+// locations. The history of the copy records its origin if it was known before.
 func TestACopyInheritsNothing(t *testing.T) {
 	for name, way := range copyWays {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +135,7 @@ func TestACopyInheritsNothing(t *testing.T) {
 	}
 }
 
-// toldAsCopy holds that the history of a finding names the one that it is a copy of.
+// toldAsCopy checks that the history of a finding contains the finding that it was copied from.
 func (s *site) toldAsCopy(t *testing.T, id, of int64) {
 	t.Helper()
 	err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {

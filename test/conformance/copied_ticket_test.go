@@ -9,9 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestATicketNamesNoCopy links a ticket to a finding that moves, and whose file is there
-// again at its old place then: the copy that leaves has no ticket, and the ticket names a
-// finding that has it.
+// TestATicketNamesNoCopy checks that a ticket remains linked to a finding that moves. A copy at the
+// old location must not be linked.
 func TestATicketNamesNoCopy(t *testing.T) {
 	for name, way := range copyWays {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// countable are the groups that a listing shows, and what a finding has of each.
+// countable maps the groups of members that a list contains to the values of a finding.
 var countable = map[string]func(api.Finding) []string{
 	"severity":   func(f api.Finding) []string { return []string{f.Severity} },
 	"status":     func(f api.Finding) []string { return []string{f.Status} },
@@ -59,7 +59,7 @@ var countable = map[string]func(api.Finding) []string{
 	},
 }
 
-// testCounts holds that each count is what the listing has.
+// testCounts checks that each count equals the number of listed findings.
 func testCounts(t *testing.T, w *world) {
 	groups := url.Values{}
 	for name := range countable {
@@ -116,7 +116,7 @@ func valuesOf(r api.CountFindingsResponse) map[string]map[string]int64 {
 	return out
 }
 
-// listedFindings are those of the listing, of either type.
+// listedFindings returns the listed findings of either type.
 func (w *world) listedFindings(t *testing.T, token, query string) []api.Finding {
 	t.Helper()
 	a := w.send(t, request{method: "GET", path: "findings?page_size=3000&" + query, token: token})

@@ -13,14 +13,14 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// dependencies are all that pass a filter, walked by pages of three.
+// dependencies returns all dependencies that match a filter, read in pages.
 func (w *world) dependencies(t testing.TB, f api.DependencyFilter, size ...int64) []api.Dependency {
 	t.Helper()
 	r := api.ListDependenciesRequest{DependencyFilter: &f, PageSize: append(size, 30)[0]}
 	return all(t, w.api().Dependencies(t.Context(), w.deployment.Slug, r))
 }
 
-// dependencyCase is a filter, and whether it keeps a dependency.
+// dependencyCase is a filter with the condition that it must implement.
 type dependencyCase struct {
 	filter api.DependencyFilter
 	keeps  func(d api.Dependency) bool
@@ -67,7 +67,7 @@ func (w *world) dependencyCases() map[string]dependencyCase {
 	}
 }
 
-// testDependencies proves each filter by what it keeps and drops.
+// testDependencies checks the result of each filter.
 func testDependencies(t *testing.T, w *world) {
 	rows := w.dependencies(t, api.DependencyFilter{}, 10000)
 	if len(rows) < 50 || slices.ContainsFunc(rows, func(d api.Dependency) bool { return d.Name == "only-on-branch" }) {
@@ -84,7 +84,7 @@ func testDependencies(t *testing.T, w *world) {
 	}
 }
 
-// testDependencyShape looks at a dependency as it is on the wire.
+// testDependencyShape checks the JSON of a dependency.
 func testDependencyShape(t *testing.T, w *world) {
 	body := object{"dependencyFilter": object{"name": "scope"}, "pageSize": 1}
 	a := w.send(t, request{method: "POST", path: "dependencies", body: body})
@@ -96,10 +96,10 @@ func testDependencyShape(t *testing.T, w *world) {
 	}
 }
 
-// beginnings are the cursors that start a list (docs/reference/requests.md).
+// beginnings are the cursors that mean the start of a list (docs/reference/requests.md).
 var beginnings = []any{0, "0", ""}
 
-// testDependencyWalk walks by pages of all sizes; cursors are decimal numbers.
+// testDependencyWalk reads pages of several sizes; cursors are decimal numbers.
 func testDependencyWalk(t *testing.T, w *world) {
 	want := w.dependencies(t, api.DependencyFilter{}, 10000)
 	for _, size := range []int64{1, 9, int64(len(want)), 1000} {

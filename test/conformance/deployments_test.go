@@ -20,8 +20,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// testDeployments holds that a token sees its own deployment only, and that the
-// address of its findings works.
+// testDeployments checks that a token sees its own deployment only, and that the address of the
+// findings works.
 func testDeployments(t *testing.T, w *world) {
 	out, err := w.api().ListDeployments(t.Context())
 	if err != nil {
@@ -45,7 +45,7 @@ func (w *world) ownDeployment() api.Deployment {
 	}
 }
 
-// testMe holds that a token is told what it is, and nothing that is secret of it.
+// testMe checks that a token can read its properties, without its secret.
 func testMe(t *testing.T, w *world) {
 	for _, token := range []model.Token{
 		{Name: "plain", Scopes: []model.Scope{model.ScopeWebAPI}},
@@ -65,8 +65,8 @@ func testMe(t *testing.T, w *world) {
 	}
 }
 
-// testCompression holds that answers are compressed as the client asks
-// (docs/reference/requests.md), and say the same.
+// testCompression checks that responses are compressed as requested (docs/reference/requests.md),
+// with the same contents.
 func testCompression(t *testing.T, w *world) {
 	plain := w.send(t, request{method: "GET", path: "projects"})
 	for encoding, open := range map[string]func(io.Reader) (io.Reader, error){
@@ -98,8 +98,8 @@ func testCompression(t *testing.T, w *world) {
 	}
 }
 
-// TestModeNow holds that policies filters by the mode that a rule has now, and
-// that a mode set by a command shows at once.
+// TestModeNow checks that the filter policies uses the current mode of a rule, also after a command
+// changed it.
 func TestModeNow(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)

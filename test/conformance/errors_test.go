@@ -16,8 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// testUnknownRoutes holds that an address that the table does not have is a
-// problem document too.
+// testUnknownRoutes checks that unknown addresses return a problem document.
 func testUnknownRoutes(t *testing.T, w *world) {
 	for _, path := range []string{"/", "/nothing", "/api", "/api/v1", "/api/v1/nothing", "/api/v2/projects", w.root() + "/nothing", w.root() + "/findings/1/2", w.root() + "/policies/1/nothing"} {
 		for _, method := range []string{"GET", "POST", "DELETE"} {
@@ -31,8 +30,8 @@ func testUnknownRoutes(t *testing.T, w *world) {
 	}
 }
 
-// testMethods sends every method to every address of the table: those that it
-// does not have are 405, and Allow names those that it has.
+// testMethods sends every method to every address of the table. Unsupported ones return 405 with an
+// Allow header that lists the supported ones.
 func testMethods(t *testing.T, w *world) {
 	allowed := map[string][]string{}
 	for _, r := range apihttp.Routes() {
@@ -63,8 +62,8 @@ func testMethods(t *testing.T, w *world) {
 	}
 }
 
-// testBodies sends broken bodies, and bodies of other kinds, to every operation
-// that takes JSON.
+// testBodies sends invalid bodies and bodies of other media types to every operation with a JSON
+// body.
 func testBodies(t *testing.T, w *world) {
 	eachRoute(t, w, func(t *testing.T, r apihttp.Route, p probe) {
 		if r.Method != http.MethodPost && r.Method != http.MethodPatch || r.ID == "importReports" || r.ID == "importDocuments" || p.body == nil {
@@ -82,7 +81,7 @@ func testBodies(t *testing.T, w *world) {
 	})
 }
 
-// testRequestIDs holds that a sane id of the client's is kept, and another is not.
+// testRequestIDs checks that a valid request id of the client is used, and others are replaced.
 func testRequestIDs(t *testing.T, w *world) {
 	for sent, keep := range map[string]bool{"mine-1.2_3": true, strings.Repeat("x", 129): false, "a b": false, "a\"b": false, "": false} {
 		a := w.send(t, request{method: "GET", path: "projects", header: map[string]string{"X-Request-Id": sent}})
@@ -92,7 +91,7 @@ func testRequestIDs(t *testing.T, w *world) {
 	}
 }
 
-// testHead holds that what can be read can be asked about.
+// testHead checks that every read supports HEAD.
 func testHead(t *testing.T, w *world) {
 	for _, path := range []string{"findings", "projects", "policies", "projects/acme/payments"} {
 		if a := w.send(t, request{method: "HEAD", path: path}); a.status != 200 || len(a.body) > 0 {
@@ -101,7 +100,7 @@ func testHead(t *testing.T, w *world) {
 	}
 }
 
-// TestTooLarge holds bodies to their limits, before and after inflating.
+// TestTooLarge checks the limits of bodies, compressed and decompressed.
 func TestTooLarge(t *testing.T) {
 	s := newSite(t, "sqlite", apihttp.Limits{Body: 1000, Upload: 4000})
 	big := []byte(`{"name":"` + strings.Repeat("x", 1000) + `"}`)
@@ -116,7 +115,7 @@ func TestTooLarge(t *testing.T) {
 	post[api.ListDependenciesResponse](t, s, "dependencies", big[:0])
 }
 
-// TestRate holds each token to its own rate, by the clock.
+// TestRate checks the rate limit of each token.
 func TestRate(t *testing.T) {
 	s := newSite(t, "sqlite", apihttp.Limits{Rate: 1, Burst: 3})
 	other := s.newToken(t, model.Token{Name: "other", Scopes: []model.Scope{model.ScopeWebAPI}})
@@ -141,8 +140,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestInternal breaks the store: the answer tells nothing of it, the log all,
-// under the same request id.
+// TestInternal breaks the store and checks that the response contains no details, while the log
+// contains them under the same request id.
 func TestInternal(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
@@ -166,7 +165,7 @@ func TestInternal(t *testing.T) {
 	})
 }
 
-// TestUnavailable holds that a server whose store is closed says to come back.
+// TestUnavailable checks that a server with a closed store returns a retry delay.
 func TestUnavailable(t *testing.T) {
 	s := newSite(t, "sqlite")
 	if a := s.send(t, request{method: "GET", path: "/readyz"}); a.status != 200 {
@@ -182,8 +181,8 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestLog holds that every request is one line that names what the issue asks
-// for, and neither its query nor its token.
+// TestLog checks that every request is logged as one line with the required members, without its
+// query or token.
 func TestLog(t *testing.T) {
 	s := newSite(t, storetest.Engines[0])
 	a := s.send(t, request{method: "GET", path: "findings?rules=private-word"})

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestStaleWrites: a change that names the state it is based on is a conflict
-// once there is another, and writes nothing (docs/reference/requests.md).
+// TestStaleWrites checks that a change with an outdated ETag is a conflict and writes nothing
+// (docs/reference/requests.md).
 func TestStaleWrites(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
@@ -50,13 +50,12 @@ func TestStaleWrites(t *testing.T) {
 	})
 }
 
-// tagIn is the tag of an answer, as it is where that is not compressed.
+// tagIn returns the ETag of a response without the suffix of compressed responses.
 func tagIn(a answer) string {
 	return regexp.MustCompile(`-z-(gzip|zstd)"$`).ReplaceAllString(a.header.Get("ETag"), `"`)
 }
 
-// TestScansAreNoConflict: what scanners write between reading and changing is
-// not what the change is based on.
+// TestScansAreNoConflict checks that a scan between reading and changing causes no conflict.
 func TestScansAreNoConflict(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
@@ -73,8 +72,8 @@ func TestScansAreNoConflict(t *testing.T) {
 	})
 }
 
-// TestOneOfManyWins lets many change one state at once: one does, the others
-// learn that they came too late.
+// TestOneOfManyWins checks that one of many concurrent changes to the same state succeeds, and the
+// others get a conflict.
 func TestOneOfManyWins(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)

@@ -13,10 +13,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// askedProjects number the projects that newFinding makes.
+// askedProjects counts the projects that newFinding creates.
 var askedProjects atomic.Int64
 
-// newFinding is a finding that is open, and nobody asked about, of a project of its own.
+// newFinding creates an open finding in a new project.
 func (s *site) newFinding(t testing.TB) int64 {
 	t.Helper()
 	name := fmt.Sprint("acme/asked-", askedProjects.Add(1))
@@ -26,14 +26,14 @@ func (s *site) newFinding(t testing.TB) int64 {
 	return list.SASTFindings.Findings[0].ID
 }
 
-// asked names a new request for an exception for a finding.
+// asked creates a request for an exception for a finding.
 func (s *site) asked(t testing.TB, finding int64) map[string]string {
 	t.Helper()
 	made := post[api.ExceptionChangeResponse](t, s, "exceptions/requests", object{"issue_ids": []int64{finding}, "reason": "only tests"})
 	return map[string]string{"exceptionId": fmt.Sprint(made.Exception.ID)}
 }
 
-// askedWrites are the writes about requests for exceptions, by their operation.
+// askedWrites adds the writes of exception requests, by operation.
 func askedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	t.Helper()
 	code := w.allCode(t)
@@ -53,8 +53,8 @@ func askRequest(body object) request {
 	return request{method: "POST", path: "exceptions/requests", body: body}
 }
 
-// TestExceptionRequestsByAPI asks for exceptions as who may only look, decides as who may
-// triage, and holds what the gate says before and after.
+// TestExceptionRequestsByAPI requests exceptions as a viewer, decides them as a triager, and checks
+// the gate before and after.
 func TestExceptionRequestsByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
@@ -123,7 +123,7 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 			t.Errorf("withdrawn is %s", got)
 		}
 		third := viewer.asked(t, code[2].ID)["exceptionId"]
-		refused(t, triager.send(t, request{method: "POST", path: "exceptions/" + third + "/approve", body: object{}}), 400, api.CodeInvalidArgument) // no end is wished, and none said
+		refused(t, triager.send(t, request{method: "POST", path: "exceptions/" + third + "/approve", body: object{}}), 400, api.CodeInvalidArgument) // the request has no end, and neither does the approval
 		if got := post[api.ExceptionChangeResponse](t, triager, "exceptions/"+third+"/refuse", object{"answer": "it is reachable"}).Exception; got.State != "refused" || got.Answer != "it is reachable" {
 			t.Errorf("refused is %+v", got)
 		}

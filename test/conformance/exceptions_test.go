@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// exceptionOnly is an exception that covers nothing, and stays one.
+// exceptionOnly returns an exception that covers nothing, and creates it once.
 func (s *site) exceptionOnly(t testing.TB) int64 {
 	t.Helper()
 	for _, e := range get[api.ListExceptionsResponse](t, s, "exceptions").Exceptions {
@@ -24,7 +24,7 @@ func (s *site) exceptionOnly(t testing.TB) int64 {
 	return made.Exception.ID
 }
 
-// conditionOnly is a condition that fails no build, and stays the only one.
+// conditionOnly returns a condition that fails no build, and creates it once.
 func (s *site) conditionOnly(t testing.TB, policyID string) int64 {
 	t.Helper()
 	path := "policies/" + policyID + "/conditions"
@@ -34,8 +34,8 @@ func (s *site) conditionOnly(t testing.TB, policyID string) int64 {
 	return post[api.PolicyConditionResponse](t, s, path, object{"mode": "monitor", "malicious": true}).Condition.ID
 }
 
-// TestExceptionsByAPI makes, reads and deletes exceptions, and holds what they do
-// to findings, to the gate and to what others may see.
+// TestExceptionsByAPI creates, reads and deletes exceptions, and checks their effect on findings
+// and the gate, and their visibility.
 func TestExceptionsByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
@@ -121,7 +121,7 @@ func TestBadExceptionsAndConditions(t *testing.T) {
 	})
 }
 
-// TestConditionsByAPI makes, reads and deletes conditions.
+// TestConditionsByAPI creates, reads and deletes conditions.
 func TestConditionsByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s}
@@ -154,7 +154,7 @@ func TestConditionsByAPI(t *testing.T) {
 	})
 }
 
-// audited lists the events of an action, as what was before and is after.
+// audited returns the audit events of an action, with the states before and after.
 func (s *site) audited(t testing.TB, action string) (out []string) {
 	t.Helper()
 	err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {

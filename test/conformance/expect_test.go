@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// read decodes an answer of 200, in which no member is unknown.
+// read decodes a successful response and rejects unknown members.
 func read[T any](t testing.TB, a answer) T {
 	t.Helper()
 	if a.status != 200 {
@@ -40,14 +40,13 @@ func post[T any](t testing.TB, s *site, path string, body any) T {
 	return read[T](t, s.send(t, request{method: "POST", path: path, body: body}))
 }
 
-// patch changes what is at an address below the deployment.
+// patch changes the resource at an address below the deployment.
 func patch[T any](t testing.TB, s *site, path string, body any) T {
 	t.Helper()
 	return read[T](t, s.send(t, request{method: "PATCH", path: path, body: body}))
 }
 
-// refused expects an error of the code, and that it names exactly the given
-// members when there are any.
+// refused checks an error with a code, and its locations if any are given.
 func refused(t testing.TB, a answer, status int, code string, locations ...string) api.Problem {
 	t.Helper()
 	if a.status != status {
@@ -76,7 +75,7 @@ func refused(t testing.TB, a answer, status int, code string, locations ...strin
 	return p
 }
 
-// invalid expects a 400 that names exactly the given members.
+// invalid checks a 400 with the given locations.
 func invalid(t testing.TB, a answer, locations ...string) {
 	t.Helper()
 	refused(t, a, 400, api.CodeInvalidArgument, locations...)
@@ -91,7 +90,7 @@ func mapped[T, U any](values []T, fn func(T) U) []U {
 	return out
 }
 
-// kept are the values that pass.
+// kept returns the values for which pass is true.
 func kept[T any](values []T, pass func(T) bool) []T {
 	out := []T{}
 	for _, v := range values {

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// testExport holds that an export has what its listing has, whatever the filter,
-// the format and the token.
+// testExport checks that an export contains the findings of the list for the same filter and token,
+// in every format.
 func testExport(t *testing.T, w *world) {
 	for issueType, queries := range map[string][]string{
 		"sast": {"", "status=open&status=ignored", "severities=high,critical&dedup=true", "repos=acme/payments&ref=main", "policies=rule-board-block", "assignees=@nobody", "repos=nobody/none"},
@@ -26,7 +26,7 @@ func testExport(t *testing.T, w *world) {
 				want := w.listedIDs(t, token, "issue_type="+issueType+"&"+query)
 				for _, format := range []string{"csv", "jsonl", "sarif"} {
 					got := w.exportedIDs(t, token, format, "issue_type="+issueType+"&"+query)
-					if format == "sarif" { // project by project
+					if format == "sarif" { // grouped by project
 						slices.Sort(got)
 						slices.Sort(want)
 					}
@@ -49,7 +49,7 @@ func testExport(t *testing.T, w *world) {
 	}
 }
 
-// testExportedSecrets proves the filters that only secrets have.
+// testExportedSecrets checks the filters that only secrets have.
 func testExportedSecrets(t *testing.T, w *world) {
 	for query, keeps := range map[string]func(secretRow) bool{
 		"":                                 func(secretRow) bool { return true },
@@ -70,8 +70,8 @@ func testExportedSecrets(t *testing.T, w *world) {
 	}
 }
 
-// testExportRefusals: a filter that an issue type does not have would be left out
-// in silence, so it is refused.
+// testExportRefusals checks that filters that an issue type does not have are rejected instead of
+// being ignored silently.
 func testExportRefusals(t *testing.T, w *world) {
 	for query, bad := range map[string]string{
 		"format=pdf": "query.format", "issue_type=iac": "query.issue_type", "pro_only=false": "query.pro_only", "known_exploited=true": "query.known_exploited", "policies=rule-board-block&policy_mode=monitor": "query.policy_mode", "issue_type=sast&exposures=reachable": "query.exposures",
@@ -89,7 +89,7 @@ func testExportRefusals(t *testing.T, w *world) {
 	}
 }
 
-// listedIDs are those of the listing.
+// listedIDs returns the ids of listed findings.
 func (w *world) listedIDs(t *testing.T, token, query string) []int64 {
 	t.Helper()
 	out := []int64{}
@@ -99,7 +99,7 @@ func (w *world) listedIDs(t *testing.T, token, query string) []int64 {
 	return out
 }
 
-// exportedIDs are those of an export.
+// exportedIDs returns the ids of exported findings.
 func (w *world) exportedIDs(t *testing.T, token, format, query string) []int64 {
 	t.Helper()
 	a := w.send(t, request{method: "GET", path: "findings/export?format=" + format + "&" + query, token: token})

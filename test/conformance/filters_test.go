@@ -12,22 +12,20 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// filter is a parameter, values that it can take, and by a plain look at a row
-// whether a value keeps it.
+// filter is a parameter, some of its values, and the condition that a value must implement.
 type filter[R any] struct {
 	param  string
 	values []string
 	keeps  func(w *world, row R, value string) bool
 }
 
-// choice is filters with a value each.
+// choice is a set of filters with one value each.
 type choice[R any] []struct {
 	filter[R]
 	value string
 }
 
-// query is the choice as the client sends it; several values of one parameter
-// are or-ed.
+// query returns the query of the choice. Several values of one parameter are alternatives.
 func (c choice[R]) query(issueType string) api.FindingsQuery {
 	q := api.FindingsQuery{IssueType: issueType, PageSize: 3000}
 	for _, one := range c {
@@ -36,7 +34,7 @@ func (c choice[R]) query(issueType string) api.FindingsQuery {
 	return q
 }
 
-// keeps applies the choice to a row: or-ed within a parameter, and-ed between.
+// keeps applies the choice to a row: alternatives within a parameter, all parameters combined.
 func (c choice[R]) keeps(w *world, row R) bool {
 	passed := map[string]bool{}
 	for _, one := range c {
@@ -50,7 +48,7 @@ func (c choice[R]) keeps(w *world, row R) bool {
 	return true
 }
 
-// choose chooses some values of one filter.
+// choose returns a choice of values of one filter.
 func (f filter[R]) choose(values ...string) choice[R] {
 	var out choice[R]
 	for _, v := range values {
@@ -62,12 +60,12 @@ func (f filter[R]) choose(values ...string) choice[R] {
 	return out
 }
 
-// equals keeps rows in which a member is the value.
+// equals returns a condition that a member equals the value.
 func equals[R any](member func(R) string) func(*world, R, string) bool {
 	return func(_ *world, row R, value string) bool { return member(row) == value }
 }
 
-// contains keeps rows in which a list holds the value.
+// contains returns a condition that a list contains the value.
 func contains[R any](member func(R) []string) func(*world, R, string) bool {
 	return func(_ *world, row R, value string) bool { return slices.Contains(member(row), value) }
 }
@@ -79,7 +77,7 @@ var (
 	boards     = []string{"rule-board-audit", "rule-board-pr-comments", "rule-board-block"}
 )
 
-// coreFilters are those that code and supply-chain findings have both.
+// coreFilters are the filters of both code and supply-chain findings.
 func coreFilters[R any](w *world, core func(R) *api.FindingCore) []filter[R] {
 	return []filter[R]{
 		{"repos", []string{"ACME/Payments", "mixed/case", "acme/managed-scan"}, func(_ *world, r R, v string) bool { return strings.EqualFold(core(r).Repository.Name, v) }},
@@ -100,12 +98,12 @@ func coreFilters[R any](w *world, core func(R) *api.FindingCore) []filter[R] {
 			return component["tag"] == v
 		}},
 		{"since", []string{seconds(storetest.Epoch.Add(40 * time.Second).UnixMicro())}, func(_ *world, r R, v string) bool {
-			return seconds(core(r).RelevantSince.UnixMicro()) >= v // of one length
+			return seconds(core(r).RelevantSince.UnixMicro()) >= v // text of equal length
 		}},
 	}
 }
 
-// seconds writes microseconds as epoch seconds.
+// seconds formats microseconds as epoch seconds.
 func seconds(micros int64) string { return fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6) }
 
 func codeCore(r codeRow) *api.FindingCore     { return &r.FindingCore }
@@ -132,7 +130,7 @@ func supplyFilters(w *world) []filter[supplyRow] {
 
 var boardMode = map[string]string{"rule-board-audit": "monitor", "rule-board-pr-comments": "comment", "rule-board-block": "block"}
 
-// mode is what a rule does to a build: as its report says, else monitor.
+// mode returns the mode of a rule as its report sets it; the default is monitor.
 func (w *world) mode(rule string) string {
 	if mode := w.rules[rule].mode; mode != "" {
 		return mode
@@ -165,7 +163,7 @@ func verdict(r codeRow) string {
 	return r.Assistant.Autotriage.Verdict
 }
 
-// deref is a member, or nothing where it is null.
+// deref returns the value of a pointer, or the zero value for nil.
 func deref[T any](p *T) T {
 	var zero T
 	if p == nil {
@@ -174,7 +172,7 @@ func deref[T any](p *T) T {
 	return *p
 }
 
-// findingsParam writes a value into the client's query.
+// findingsParam sets a value in the client's query.
 var findingsParam = map[string]func(q *api.FindingsQuery, value string){
 	"issue_type":            func(q *api.FindingsQuery, v string) { q.IssueType = v },
 	"since":                 func(q *api.FindingsQuery, v string) { q.Since, _ = strconv.ParseFloat(v, 64) },

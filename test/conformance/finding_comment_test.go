@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// commented names a finding, and a new comment on it.
+// commented adds a comment to a finding and returns both ids.
 func (s *site) commented(t testing.TB, finding int64) map[string]string {
 	t.Helper()
 	made := post[api.FindingCommentResponse](t, s, commentsOf(finding), object{"text": "is it reachable?"})
@@ -20,7 +20,7 @@ func (s *site) commented(t testing.TB, finding int64) map[string]string {
 
 func commentsOf(finding int64) string { return fmt.Sprintf("findings/%d/comments", finding) }
 
-// commentWrites are the writes about comments, by their operation.
+// commentWrites adds the writes of comments, by operation.
 func commentWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	t.Helper()
 	on := commentsOf(w.allCode(t)[8].ID)
@@ -28,8 +28,8 @@ func commentWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	writes["withdrawFindingComment"] = keyedWrite{request: request{method: "POST", path: on + "/" + w.commented(t, w.allCode(t)[8].ID)["commentId"] + "/withdraw"}}
 }
 
-// TestFindingCommentsByAPI comments as who may only look, and withdraws as who wrote it, as
-// somebody else and as an administrator.
+// TestFindingCommentsByAPI adds comments as a viewer, and withdraws them as the author, as another
+// user and as an administrator.
 func TestFindingCommentsByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
@@ -80,7 +80,7 @@ func TestFindingCommentsByAPI(t *testing.T) {
 	})
 }
 
-// TestAKeyKeepsNoTextOfAComment: what answers a request again tells the comment as it is now.
+// TestAKeyKeepsNoTextOfAComment checks that a repeated request returns the current comment.
 func TestAKeyKeepsNoTextOfAComment(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)

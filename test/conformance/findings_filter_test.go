@@ -30,8 +30,8 @@ func supplyListing(w *world) listing[supplyRow] {
 func testCodeFilters(t *testing.T, w *world)   { codeListing(w).testFilters(t, w) }
 func testSupplyFilters(t *testing.T, w *world) { supplyListing(w).testFilters(t, w) }
 
-// testFilters proves each value of each filter by what it keeps and drops, then
-// two values of one, then values of two filters together.
+// testFilters checks each value of each filter, two values of one filter, and values of two
+// filters.
 func (l listing[R]) testFilters(t *testing.T, w *world) {
 	for _, f := range l.filters {
 		for _, value := range f.values {
@@ -54,8 +54,8 @@ func (l listing[R]) testFilters(t *testing.T, w *world) {
 	}
 }
 
-// check compares an answer with what a loop over all rows keeps, dedup or not,
-// and returns how many that are.
+// check compares a response with a loop over all rows, with and without dedup, and returns the
+// number of expected rows.
 func (l listing[R]) check(t *testing.T, w *world, c choice[R]) int {
 	t.Helper()
 	q := c.query(l.issueType)
@@ -67,7 +67,7 @@ func (l listing[R]) check(t *testing.T, w *world, c choice[R]) int {
 	return len(want)
 }
 
-// same expects the answer to hold exactly the rows, in their order.
+// same checks that the response contains exactly the rows, in order.
 func (l listing[R]) same(t *testing.T, w *world, q api.FindingsQuery, want []R) {
 	t.Helper()
 	got, err := w.api().ListFindings(t.Context(), w.deployment.Slug, q)
@@ -83,8 +83,8 @@ func (l listing[R]) ids(rows []R) []int64 {
 	return mapped(rows, func(r R) int64 { return l.core(r).ID })
 }
 
-// representatives are the findings that dedup keeps: of each lineage, among the
-// rows that pass ref, the newest on the primary branch, else the newest.
+// representatives returns the findings that dedup selects. For each lineage this is the newest one
+// on the primary branch among the rows of ref, or else the newest.
 func (l listing[R]) representatives(w *world, ref string) map[int64]bool {
 	chosen := map[string]*api.FindingCore{}
 	for _, row := range l.rows { // newest first
@@ -108,15 +108,15 @@ func refFilter[R any](l listing[R]) func(*world, R, string) bool {
 	return l.filters[slices.IndexFunc(l.filters, func(f filter[R]) bool { return f.param == "ref" })].keeps
 }
 
-// lineage names what is one finding: nothing in the world moves, so it is the
-// identity in its project.
+// lineage returns the identity of a finding. No finding of the world moves, so its project and
+// fingerprint identify it.
 func lineage(f *api.FindingCore) string { return f.Repository.Name + " " + f.MatchBasedID }
 
 func testCodeOrder(t *testing.T, w *world)   { codeListing(w).testOrder(t, w) }
 func testSupplyOrder(t *testing.T, w *world) { supplyListing(w).testOrder(t, w) }
 
-// testOrder holds that lists are by relevant_since and id, both descending, and
-// that ties occur at all.
+// testOrder checks that lists are ordered by relevant_since and id, both descending, and that ties
+// occur.
 func (l listing[R]) testOrder(t *testing.T, w *world) {
 	ties := 0
 	for i := 1; i < len(l.rows); i++ {
@@ -136,7 +136,7 @@ func (l listing[R]) testOrder(t *testing.T, w *world) {
 	}
 }
 
-// testSince holds that since is inclusive, to the microsecond.
+// testSince checks that since is inclusive, to the microsecond.
 func testSince(t *testing.T, w *world) {
 	at := w.code[len(w.code)/2].RelevantSince
 	count := func(micros int64) int {

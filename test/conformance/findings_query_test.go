@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testSpellings holds that a list may be repeated, joined by commas, or given
-// with brackets (docs/reference/requests.md), for each list there is.
+// testSpellings checks that each list may be repeated, comma-separated or sent with brackets
+// (docs/reference/requests.md).
 func testSpellings(t *testing.T, w *world) {
 	lists := map[string][2]string{
 		"repos": {"acme/payments", "zeta/last"}, "repository_ids": {fmt.Sprint(w.projects[0].ID), fmt.Sprint(w.projects[3].ID)},
@@ -44,7 +44,7 @@ func testSpellings(t *testing.T, w *world) {
 	}
 }
 
-// count is how many findings a query finds.
+// count returns the number of findings of a query.
 func (w *world) count(t *testing.T, issueType, query string) int {
 	t.Helper()
 	out := get[struct {
@@ -54,8 +54,8 @@ func (w *world) count(t *testing.T, issueType, query string) int {
 	return len(out.SAST.Findings) + len(out.SCA.Findings)
 }
 
-// testRefSpellings holds that a ref may be short or in full, and that _default
-// sets no filter (docs/reference/finding-queries.md).
+// testRefSpellings checks that a ref may be short or full, and that _default sets no filter
+// (docs/reference/finding-queries.md).
 func testRefSpellings(t *testing.T, w *world) {
 	all := w.count(t, "sast", "")
 	for _, c := range []struct {
@@ -81,8 +81,8 @@ func testRefSpellings(t *testing.T, w *world) {
 	}
 }
 
-// testFindingsLimits holds page and page_size to their edges: out of range is
-// refused, not clamped (docs/reference/requests.md).
+// testFindingsLimits checks the limits of page and page_size: values out of range are rejected and
+// not clamped (docs/reference/requests.md).
 func testFindingsLimits(t *testing.T, w *world) {
 	for query, bad := range map[string]string{
 		"page_size=99": "query.page_size", "page_size=3001": "query.page_size", "page_size=0": "query.page_size",
@@ -105,14 +105,14 @@ func testFindingsLimits(t *testing.T, w *world) {
 	}
 }
 
-// testAllFaults holds that every bad parameter is named at once.
+// testAllFaults checks that all invalid parameters are reported at once.
 func testAllFaults(t *testing.T, w *world) {
 	invalid(t, w.send(t, request{method: "GET", path: "findings?page=-1&page_size=5&severities=x&status=y&issue_type=sca&rules=a"}),
 		"query.page", "query.page_size", "query.severities[0]", "query.status[0]", "query.rules")
 }
 
-// testTiedFilters holds that a filter of the other issue type is refused by
-// name (docs/reference/finding-queries.md).
+// testTiedFilters checks that a filter of the other issue type is rejected
+// (docs/reference/finding-queries.md).
 func testTiedFilters(t *testing.T, w *world) {
 	for query, bad := range map[string]string{
 		"issue_type=sca&policies=rule-board-block": "query.policies", "issue_type=sca&rules=a": "query.rules",
@@ -125,7 +125,7 @@ func testTiedFilters(t *testing.T, w *world) {
 	}
 }
 
-// testDefaults holds that absent parameters mean what the contract says.
+// testDefaults checks the contract's defaults of absent parameters.
 func testDefaults(t *testing.T, w *world) {
 	plain := w.findings(t, url.Values{})
 	spelt := w.findings(t, url.Values{"issue_type": {"sast"}, "page": {"0"}, "page_size": {"100"}, "dedup": {"false"}, "since": {"0"}})
@@ -137,8 +137,8 @@ func testDefaults(t *testing.T, w *world) {
 	}
 }
 
-// testContainers holds that both lists are always there (docs/reference/requests.md), byte by
-// byte, since some clients stop at an answer that is short.
+// testContainers checks that both lists are always present (docs/reference/requests.md), byte by
+// byte, since some clients stop at a short response.
 func testContainers(t *testing.T, w *world) {
 	const empty = `{"sastFindings":{"findings":[]},"scaFindings":{"findings":[]}}`
 	for _, query := range []string{"ref=nowhere", "issue_type=sca&ref=nowhere", "page=9999", "issue_type=sca&page=9999"} {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// members are all that the contract gives a finding; the value says whether it
-// may be null (docs/reference/requests.md).
+// sharedMembers are the members of a finding in the contract; the value reports whether it may be
+// null (docs/reference/requests.md).
 var sharedMembers = map[string]bool{
 	"id": false, "created_at": false, "relevant_since": false, "state_updated_at": true, "triaged_at": true, "first_seen_scan_id": false,
 	"categories": false, "confidence": false, "severity": false, "ref": false, "repository": false, "location": false,
@@ -28,9 +28,8 @@ var supplyMembers = map[string]bool{
 func testCodeShape(t *testing.T, w *world)   { testShape(t, w, "sast", codeMembers) }
 func testSupplyShape(t *testing.T, w *world) { testShape(t, w, "sca", supplyMembers) }
 
-// testShape looks at findings as they are on the wire: all members are there,
-// none is null that must not be, and each that may be null is so somewhere and
-// not somewhere else.
+// testShape checks the JSON of findings. All members are present, only nullable ones are null, and
+// each nullable one is null in some findings and set in others.
 func testShape(t *testing.T, w *world, issueType string, own map[string]bool) {
 	rows := rawFindings(t, w, issueType)
 	null, set := map[string]int{}, map[string]int{}
@@ -57,7 +56,7 @@ func testShape(t *testing.T, w *world, issueType string, own map[string]bool) {
 func checkMember(t *testing.T, name string, nullable bool, null, set, all int) {
 	t.Helper()
 	switch {
-	case name == "assistant": // left out when there is nothing in it
+	case name == "assistant": // omitted when it is empty
 		if null > 0 || set == 0 || set == all {
 			t.Errorf("assistant is null %d times and there %d times of %d", null, set, all)
 		}
@@ -65,14 +64,14 @@ func checkMember(t *testing.T, name string, nullable bool, null, set, all int) {
 		t.Errorf("%s is left out %d times of %d", name, all-null-set, all)
 	case !nullable && null > 0:
 		t.Errorf("%s is null %d times", name, null)
-	case nullable && set == 0 && name != "reachable_condition": // which no report of ours tells
+	case nullable && set == 0 && name != "reachable_condition": // not in the reports of the tests
 		t.Errorf("%s is always null", name)
-	case nullable && null == 0 && name != "rule_message" && name != "vulnerability_identifier": // which all our rules have
+	case nullable && null == 0 && name != "rule_message" && name != "vulnerability_identifier": // set in all test rules
 		t.Errorf("%s is never null", name)
 	}
 }
 
-// rawFindings are findings before any struct could mend them.
+// rawFindings returns findings without decoding them into structs.
 func rawFindings(t *testing.T, w *world, issueType string) []map[string]json.RawMessage {
 	t.Helper()
 	out := get[map[string]struct{ Findings []map[string]json.RawMessage }](t, w.site, "findings?page_size=3000&issue_type="+issueType)
@@ -81,7 +80,7 @@ func rawFindings(t *testing.T, w *world, issueType string) []map[string]json.Raw
 
 var wireTime = regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"$`)
 
-// testTimes holds date-times to six digits and Z (docs/reference/requests.md).
+// testTimes checks that date-times have six fractional digits and Z (docs/reference/requests.md).
 func testTimes(t *testing.T, w *world) {
 	for _, issueType := range []string{"sast", "sca"} {
 		for _, row := range rawFindings(t, w, issueType) {
@@ -102,7 +101,7 @@ func testTimes(t *testing.T, w *world) {
 	}
 }
 
-// testNullRules ties what may be null to what it depends on.
+// testNullRules checks the conditions under which members are null.
 func testNullRules(t *testing.T, w *world) {
 	for _, f := range w.code {
 		if (f.TriagedAt == nil) != (f.TriageState == "untriaged") {
@@ -131,7 +130,7 @@ func testNullRules(t *testing.T, w *world) {
 	}
 }
 
-// statusOf is the table of docs/reference/findings.md.
+// statusOf implements the table of docs/reference/findings.md.
 func statusOf(state, triage string) string {
 	switch {
 	case state == "fixed":

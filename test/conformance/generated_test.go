@@ -14,11 +14,11 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
-// generated is a client that a generator makes of openapi.json.
+// generated is a client that a generator creates from openapi.json.
 type generated struct {
 	generator, language string // language is also the folder in testdata/generated
-	// make brings what stands beside the program into the folder, and returns the
-	// command that runs it.
+	// make generates the client and its dependencies into the folder, and returns the command that
+	// runs the program.
 	make func(t *testing.T, tools, folder, spec string) *exec.Cmd
 }
 
@@ -30,9 +30,8 @@ var generators = []generated{
 	{"openapi-generator for Python", "openapi-generator-python", generatorPython},
 }
 
-// TestGeneratedClients has each generator make a client of openapi.json, compiles
-// it and calls the ten operations of the contract with it: what it reads is what
-// our own client reads.
+// TestGeneratedClients generates a client with each generator, compiles it and calls the ten
+// operations of the contract. It must read the same data as the Go client.
 func TestGeneratedClients(t *testing.T) {
 	tools := os.Getenv("REDOUBT_TEST_GENERATORS")
 	if tools == "" {
@@ -73,7 +72,7 @@ func TestGeneratedClients(t *testing.T) {
 	}
 }
 
-// run runs a command and returns what it printed.
+// run runs a command and returns its output.
 func run(t *testing.T, c *exec.Cmd) []byte {
 	t.Helper()
 	var errors strings.Builder
@@ -105,7 +104,7 @@ func generatedTypeScript(t *testing.T, tools, folder, spec string) *exec.Cmd {
 	if err := os.Symlink(modules, filepath.Join(folder, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	in(t, folder, filepath.Join(modules, ".bin", "openapi-typescript"), spec, "--default-non-nullable=false", "-o", "redoubt.d.ts") // else it asks for every member that has a default
+	in(t, folder, filepath.Join(modules, ".bin", "openapi-typescript"), spec, "--default-non-nullable=false", "-o", "redoubt.d.ts") // otherwise members with a default are required
 	in(t, folder, filepath.Join(modules, ".bin", "tsc"), "--project", ".")
 	return exec.CommandContext(t.Context(), "node", "main.js")
 }
@@ -116,7 +115,7 @@ func generatedPython(t *testing.T, tools, folder, spec string) *exec.Cmd {
 	return exec.CommandContext(t.Context(), filepath.Join(bin, "python"), "main.py")
 }
 
-// openapiGenerator generates a client with the program that runs in Java.
+// openapiGenerator generates a client with openapi-generator, which runs on Java.
 func openapiGenerator(t *testing.T, tools, folder, spec, language, packageName, output string) {
 	c := exec.CommandContext(t.Context(), filepath.Join(tools, "venv", "bin", "openapi-generator-cli"), "generate", "--generator-name", language,
 		"--input-spec", spec, "--output", output, "--package-name", packageName, "--global-property", "models,apis,supportingFiles,apiTests=false,modelTests=false,apiDocs=false,modelDocs=false")
@@ -138,8 +137,8 @@ func generatorPython(t *testing.T, tools, folder, spec string) *exec.Cmd {
 	return exec.CommandContext(t.Context(), filepath.Join(tools, "venv", "bin", "python"), "main.py")
 }
 
-// tenOperations is what the ten operations answer to our own client, in the words
-// in which the generated ones print it.
+// tenOperations returns the responses of the ten operations to the Go client, in the format that
+// the generated clients print.
 func (w *world) tenOperations(t *testing.T) map[string]any {
 	t.Helper()
 	ctx, c, slug := t.Context(), w.api(), w.deployment.Slug

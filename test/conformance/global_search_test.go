@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// found is what a search finds, a line each: kind, name and how many are open.
+// found returns the results of a search as lines: kind, name and number of open findings.
 func (s *site) found(t testing.TB, query string) (lines []string) {
 	t.Helper()
 	for _, h := range get[api.SearchResponse](t, s, "search?"+query).Hits {
@@ -21,8 +21,8 @@ func (s *site) found(t testing.TB, query string) (lines []string) {
 	return lines
 }
 
-// TestSearch finds everything by its number, id or name, the best first, and of it only
-// what its caller may see.
+// TestSearch checks searches by number, id and name, their order, and their restriction to the
+// caller's permissions.
 func TestSearch(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
@@ -70,14 +70,14 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// open1 is how many findings of a project are open, of all issue types, each once.
+// open1 returns the number of open findings of a project, of all issue types, without duplicates.
 func (s *site) open1(t testing.TB, project string) (n int64) {
 	t.Helper()
 	return get[api.CountFindingsResponse](t, s, "findings/counts?status=open&dedup=true&repos="+project).Total
 }
 
-// TestSearchOfABoundToken finds what its projects have, and nothing else: by no name and by
-// no number.
+// TestSearchOfABoundToken checks that a restricted token can search only for data of its projects,
+// by name and by number.
 func TestSearchOfABoundToken(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)

@@ -21,11 +21,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// keyedWrite is a write that a key makes count once, and another body that the
-// key does not fit.
+// keyedWrite is a write with an idempotency key, and another body that conflicts with the key.
 type keyedWrite struct {
 	request
-	other any // nil where there is no body
+	other any // nil if there is no body
 }
 
 func (k keyedWrite) with(key string) request {
@@ -37,8 +36,7 @@ func (k keyedWrite) with(key string) request {
 	return k.request
 }
 
-// keyedWrites has every operation that changes something, by its id, in an order
-// in which they can be done.
+// keyedWrites returns every write by operation id, and an order in which they succeed.
 func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[string]keyedWrite) {
 	raw := map[string]string{"Content-Type": "application/octet-stream"}
 	scan := all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID
@@ -99,9 +97,9 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	}, writes
 }
 
-// TestSameKeyAgain sends every write twice under one key: it is done once, the
-// answers are the same, also of a server that was started since, and another
-// request is a conflict (docs/reference/requests.md).
+// TestSameKeyAgain sends every write twice with one key. It must be done once and return the same
+// response, also after a restart, and another request with the key is a conflict
+// (docs/reference/requests.md).
 func TestSameKeyAgain(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
@@ -138,7 +136,7 @@ func TestSameKeyAgain(t *testing.T) {
 				t.Errorf("%s: a conflict wrote: %s, then %s", id, before, after)
 			}
 		}
-		// After a day the key is free again.
+		// A key expires after a day.
 		s.clock.Advance(model.AnswerKept + time.Second)
 		before := s.trace(t)
 		again := s.send(t, writes["createProject"].with("key-createProject"))
@@ -148,8 +146,7 @@ func TestSameKeyAgain(t *testing.T) {
 	})
 }
 
-// trace tells what writes leave: the version, and how many audit events and
-// scans there are.
+// trace returns the effects of writes: the version and the numbers of audit events and scans.
 func (s *site) trace(t testing.TB) string {
 	t.Helper()
 	scans := all(t, s.api().Scans(t.Context(), s.deployment.Slug, api.SearchScansRequest{}))
@@ -164,15 +161,15 @@ func (s *site) trace(t testing.TB) string {
 	return fmt.Sprint("version ", s.version(t), ", ", len(events), " events, ", len(scans), " scans")
 }
 
-// TestKeyOfAnUpload: of an upload the files and fields count, not how they are
-// sent.
+// TestKeyOfAnUpload checks that the key of an upload covers its files and fields, independent of
+// the encoding.
 func TestKeyOfAnUpload(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s, rules: map[string]scanRule{}}
 		text := semgrepReport(w.matches(1, 0, 6)...)
 		fields := map[string]string{"project": "acme/form", "ref": "main"}
 		send := func(fields map[string]string, headers []string, files ...file) answer {
-			body, contentType := form(t, fields, files...) // with a boundary of its own
+			body, contentType := form(t, fields, files...) // with a new boundary
 			if len(headers) > 0 {
 				body = reporttest.Gzip(t, body)
 			}
@@ -196,8 +193,8 @@ func TestKeyOfAnUpload(t *testing.T) {
 	})
 }
 
-// TestKeyRefusals: a bad key is named, a refused request keeps nothing, and a
-// token that sees less is not told what another was answered.
+// TestKeyRefusals checks that an invalid key is reported and a rejected request stores nothing. A
+// token that sees fewer projects must not get the stored response.
 func TestKeyRefusals(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
@@ -226,8 +223,8 @@ func TestKeyRefusals(t *testing.T) {
 	})
 }
 
-// TestSameKeyAtOnce sends one request many times at once through two servers: it
-// is done once, and all get its answer.
+// TestSameKeyAtOnce sends many concurrent copies of a request through two servers. It must be done
+// once, and all copies get its response.
 func TestSameKeyAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s, rules: map[string]scanRule{}}
@@ -265,8 +262,8 @@ func TestSameKeyAtOnce(t *testing.T) {
 	})
 }
 
-// TestClientKeys: the client sends keys and tags, and tries a call again whose
-// answer was lost.
+// TestClientKeys checks that the client sends keys and tags, and retries a call whose response was
+// lost.
 func TestClientKeys(t *testing.T) {
 	s := newSite(t, storetest.Engines[0])
 	smallSite(t, s)
@@ -297,13 +294,13 @@ func TestClientKeys(t *testing.T) {
 	}
 }
 
-// losing loses the next answers on their way.
+// losing is a transport that loses the next responses.
 type losing struct {
 	http.RoundTripper
 	answers, sent int
 }
 
-// RoundTrip sends the request.
+// RoundTrip implements http.RoundTripper.
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.sent++
 	resp, err := l.RoundTripper.RoundTrip(r)

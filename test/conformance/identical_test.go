@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// testIdentical holds that a file whose bytes came before is known by them alone: against
-// the newest scan of the project, ref and source, and where it would be read as then.
+// testIdentical checks that an identical file is recognized by its bytes. It is compared with the
+// newest scan of the project, ref and source, and only if parsing it would have the same result.
 func testIdentical(t *testing.T, w *world) {
 	const query = "project=acme/identical&ref=main"
 	a, b := semgrepReport(w.matches(60, 0, 12)...), semgrepReport(w.matches(60, 0, 11)...)
@@ -36,7 +36,7 @@ func testIdentical(t *testing.T, w *world) {
 		t.Errorf("the same bytes: %+v", again)
 	}
 	outcome("the same once more", "repeat", query, a)
-	outcome("of another commit", "applied", query+"&commit=c1", a) // the first one told none
+	outcome("of another commit", "applied", query+"&commit=c1", a) // the first upload had no commit
 	outcome("and of a third", "repeat", query+"&commit=c2", a)
 	scan := post[api.SearchScansResponse](t, w.site, "scans/search", object{}).Scans
 	if len(scan) == 0 || scan[0].Commit != "c2" {
@@ -61,8 +61,8 @@ func testIdentical(t *testing.T, w *world) {
 	}
 }
 
-// testIdenticalUnlike holds that nothing is taken for the same where what is stored, or
-// what reports are read by, changed in between.
+// testIdenticalUnlike checks that an upload is parsed again if stored data or the rules for parsing
+// changed since.
 func testIdenticalUnlike(t *testing.T, w *world) {
 	const query = "project=acme/unlike&ref=topic"
 	body := semgrepReport(w.matches(80, 0, 3)...)
@@ -115,8 +115,8 @@ func testIdenticalUnlike(t *testing.T, w *world) {
 	}
 }
 
-// testIdenticalGate holds that the gate judges a file that came before by the policies and
-// exceptions of now.
+// testIdenticalGate checks that the gate evaluates an identical upload by the current policies and
+// exceptions.
 func testIdenticalGate(t *testing.T, w *world) {
 	main, topic := "project=acme/same-gate&ref=main", "project=acme/same-gate&ref=topic"
 	one, two := w.matches(100, 0, 1), w.matches(100, 0, 2)
@@ -143,8 +143,8 @@ func testIdenticalGate(t *testing.T, w *world) {
 	}
 }
 
-// testMergedCommits holds that a commit which others followed stays superseded where another
-// project was merged into its own.
+// testMergedCommits checks that a superseded commit remains superseded after another project was
+// merged into its project.
 func testMergedCommits(t *testing.T, w *world) {
 	const query = "project=acme/followed&ref=main&commit="
 	a, b := semgrepReport(w.matches(120, 0, 3)...), semgrepReport(w.matches(120, 0, 2)...)

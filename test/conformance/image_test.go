@@ -12,10 +12,10 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// imagePackage is a package in an image: of the operating system, or of a lockfile.
+// imagePackage is a package in an image: of the operating system or of a lockfile.
 type imagePackage struct{ name, version, cve, lockfile string }
 
-// imageReports write what scanners say of an image.
+// imageReports write the reports of scanners for an image.
 var imageReports = map[string]func(image string, packages ...imagePackage) []byte{
 	"trivy":  trivyImage,
 	"grype":  grypeImage,
@@ -97,7 +97,8 @@ func bomOfImageXML(image string, packages ...imagePackage) []byte {
 		`<vulnerabilities>%s</vulnerabilities></bom>`, image, &components, &vulnerabilities)
 }
 
-// importFile imports files as all of a ref of acme/shop; fields add to the form.
+// importFiles imports files as the complete state of a ref of acme/shop; fields are added to the
+// form.
 func (s *site) importFiles(t testing.TB, fields map[string]string, files ...file) api.ImportResponse {
 	t.Helper()
 	s.clock.Advance(time.Second)
@@ -123,14 +124,14 @@ var (
 	lodashInImage  = imagePackage{"lodash", "4.17.20", "CVE-2021-23337", "app/package-lock.json"}
 )
 
-// eachImageReport runs a test for each format on a fresh site of each engine.
+// eachImageReport runs a test for each format on a new site of each engine.
 func eachImageReport(t *testing.T, test func(t *testing.T, s *site, report func(image string, packages ...imagePackage) []byte)) {
 	for name, report := range imageReports {
 		t.Run(name, func(t *testing.T) { each(t, func(t *testing.T, s *site) { test(t, s, report) }) })
 	}
 }
 
-// TestAnImageClosesNothingOfAnother imports two images of a project, each as full.
+// TestAnImageClosesNothingOfAnother imports two images of a project, each as a full scan.
 func TestAnImageClosesNothingOfAnother(t *testing.T) {
 	eachImageReport(t, func(t *testing.T, s *site, report func(string, ...imagePackage) []byte) {
 		for _, fields := range []map[string]string{{"ref": "main"}, {"ref": "main", "category": "nightly"}} {
@@ -155,7 +156,7 @@ func TestAnImageClosesNothingOfAnother(t *testing.T) {
 					t.Errorf("%v: no finding at %q:\n%s", fields, place, places)
 				}
 			}
-			for _, image := range []string{"api", "worker"} { // nothing is left of either
+			for _, image := range []string{"api", "worker"} { // both become empty
 				s.importFiles(t, fields, file{"r.json", report("reg:5000/" + image + ":2")})
 			}
 			wants(t, "after empty reports", s.placed(t))
@@ -163,8 +164,8 @@ func TestAnImageClosesNothingOfAnother(t *testing.T) {
 	})
 }
 
-// TestImagesAreFollowedByTheirNames imports an image from files of other names and under
-// other tags: findings and decisions stay.
+// TestImagesAreFollowedByTheirNames checks that findings and decisions of an image remain if its
+// files have other names and its tag changes.
 func TestImagesAreFollowedByTheirNames(t *testing.T) {
 	eachImageReport(t, func(t *testing.T, s *site, report func(string, ...imagePackage) []byte) {
 		s.importFiles(t, nil, file{"a.json", report("reg/api:1", opensslInImage, zlibInImage, lodashInImage)})
@@ -226,7 +227,7 @@ func TestAnOlderReportOfAnotherImageCounts(t *testing.T) {
 	}
 }
 
-// TestFileSystemScansStayInTheirSource imports a scan of a checkout beside one of an image.
+// TestFileSystemScansStayInTheirSource imports a scan of a checkout and one of an image.
 func TestFileSystemScansStayInTheirSource(t *testing.T) {
 	s := newSite(t, "sqlite")
 	fs := []byte(strings.Replace(string(trivyImage(".", lodashInImage)), "container_image", "filesystem", 1))
@@ -244,8 +245,8 @@ func TestFileSystemScansStayInTheirSource(t *testing.T) {
 	}
 }
 
-// TestInventoriesOfACheckoutKeepImages states all lockfiles of a checkout, as redoubt ci does,
-// beside the bill of materials of an image, which no checkout has.
+// TestInventoriesOfACheckoutKeepImages checks that a complete list of a checkout's lockfiles does
+// not remove the SBOM of an image. The command redoubt ci sends such lists.
 func TestInventoriesOfACheckoutKeepImages(t *testing.T) {
 	lock := file{"package-lock.json", []byte(`{"lockfileVersion":3,"packages":{"":{"name":"shop"},"node_modules/a":{"version":"1.0.0"}}}`)}
 	whole := map[string]string{"whole": "true", "full": "false", "commit": "1"}

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// blockImported puts a rule that is known from imports into mode block.
+// blockImported sets a rule that is known from imports to mode block.
 func (s *site) blockImported(t *testing.T, name string) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, model.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
@@ -32,14 +32,14 @@ func (s *site) blockImported(t *testing.T, name string) {
 	}
 }
 
-// gated sends a report and returns the answer with its gate.
+// gated imports a report and returns the result of the gate.
 func (s *site) gated(t *testing.T, query string, body []byte) api.ImportGate {
 	t.Helper()
 	return read[api.ImportResponse](t, s.importing(t, query, body)).Gate
 }
 
-// testImportGate holds that an import is judged as a scan is: by what the
-// primary branch did not have, that nobody ignores (docs/reference/policies.md).
+// testImportGate checks that an import is evaluated like a scan. Findings block if they are new
+// against the primary branch and not ignored (docs/reference/policies.md).
 func testImportGate(t *testing.T, w *world) {
 	main, topic := "project=acme/gate&ref=main&full=true", "project=acme/gate&ref=topic&full=true"
 	one, two := w.matches(20, 0, 1), w.matches(20, 0, 2)
@@ -83,8 +83,8 @@ func testImportGate(t *testing.T, w *world) {
 	}
 }
 
-// testImportWhole holds that lockfiles that are said to be all there are drop
-// those of any source, but for one that cannot be read (docs/reference/uploads.md).
+// testImportWhole checks that a complete list of lockfiles removes those of any source, except for
+// one that cannot be read (docs/reference/uploads.md).
 func testImportWhole(t *testing.T, w *world) {
 	goMod := file{"go.mod", []byte("module a.example/b\n\nrequire x.example/y v1.2.3\n")}
 	lock := file{"web/package-lock.json", []byte(`{"name":"w","lockfileVersion":3,"packages":{"":{},"node_modules/lodash":{"version":"4.17.20"}}}`)}

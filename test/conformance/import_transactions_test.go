@@ -8,7 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// An import opens one update and at most one view, also of a report that was replaced since.
+// TestAnImportOpensOneUpdateAndAtMostOneView checks the number of transactions of an import, also
+// for a report that was replaced since.
 func TestAnImportOpensOneUpdateAndAtMostOneView(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -50,8 +51,8 @@ func TestAnImportOpensOneUpdateAndAtMostOneView(t *testing.T) {
 	}
 }
 
-// testFindingTransactions: a page of findings opens at most one view, a decision about many at most one view and
-// one update.
+// testFindingTransactions checks that a page of findings opens at most one view. A bulk triage may
+// open one view and one update.
 func testFindingTransactions(t *testing.T, w *world, opened *storetest.Transactions) {
 	views, updates := opened.During(func() {
 		if list := get[api.ListFindingsResponse](t, w.site, "findings?page_size=100"); len(list.SASTFindings.Findings) != 100 {
@@ -72,7 +73,7 @@ func testFindingTransactions(t *testing.T, w *world, opened *storetest.Transacti
 	}
 }
 
-// testCountedTransactions shows that the count finds views and updates of requests.
+// testCountedTransactions checks that the counter counts views and updates of requests.
 func testCountedTransactions(t *testing.T, w *world, opened *storetest.Transactions) {
 	for _, c := range []struct {
 		request        request

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestImportUnread holds that a lockfile that cannot be read keeps no others out,
-// and that what was known of it stays, its findings included (docs/reference/uploads.md).
+// TestImportUnread checks that an unreadable lockfile does not affect the others. Its stored
+// dependencies and findings remain (docs/reference/uploads.md).
 func TestImportUnread(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21", severity: "HIGH"},
@@ -55,8 +55,7 @@ func TestImportUnread(t *testing.T) {
 	})
 }
 
-// testCutForm sends forms that end before they should: what was not received is
-// not gone.
+// testCutForm sends truncated forms: missing files must not count as deleted.
 func testCutForm(t *testing.T, s *site, goMod file) {
 	body, contentType := form(t, nil, goMod, file{"package-lock.json", shopLock("4.17.20")})
 	second := bytes.LastIndex(body, []byte("Content-Disposition"))

@@ -19,7 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// importing sends a raw report.
+// importing uploads a raw report.
 func (s *site) importing(t testing.TB, query string, body []byte, headers ...string) answer {
 	t.Helper()
 	s.clock.Advance(time.Second)
@@ -59,8 +59,8 @@ func TestImports(t *testing.T) {
 	})
 }
 
-// version is the version of the deployment, which grows with every commit that
-// changes an answer.
+// version returns the version of the deployment, which grows with every commit that changes a
+// response.
 func (s *site) version(t testing.TB) (v int64) {
 	t.Helper()
 	err := s.store.View(t.Context(), s.deployment.ID, func(_ context.Context, tx *store.Tx) error {
@@ -73,7 +73,7 @@ func (s *site) version(t testing.TB) (v int64) {
 	return v
 }
 
-// testImportAgain holds that the same file again changes no finding.
+// testImportAgain checks that a repeated file changes no finding.
 func testImportAgain(t *testing.T, w *world) {
 	query, text := "project=acme/again&ref=main&full=true", semgrepReport(w.matches(1, 0, 12)...)
 	first := w.imported(t, query, text)
@@ -96,7 +96,7 @@ func testImportAgain(t *testing.T, w *world) {
 	}
 }
 
-// testFullAndDiff holds that a diff closes only what no full scan saw.
+// testFullAndDiff checks that a diff scan closes only findings that no full scan reported.
 func testFullAndDiff(t *testing.T, w *world) {
 	full, diff := "project=acme/diff&ref=main&full=true", "project=acme/diff&ref=main&diff=true"
 	w.imported(t, full, semgrepReport(w.matches(2, 0, 8)...))
@@ -111,7 +111,7 @@ func testFullAndDiff(t *testing.T, w *world) {
 	}
 }
 
-// testWaysToSend sends the same report raw, zipped and as a form.
+// testWaysToSend uploads the same report raw, compressed and as a form.
 func testWaysToSend(t *testing.T, w *world) {
 	text := semgrepReport(w.matches(3, 0, 5)...)
 	ignore := cmpopts.IgnoreFields(api.Import{}, "Project", "ProjectID", "ScanID", "Items")
@@ -148,7 +148,7 @@ func testWaysToSend(t *testing.T, w *world) {
 	}
 }
 
-// testImportAt holds that an import may be back-dated, not forward.
+// testImportAt checks that the time of an import may be in the past but not in the future.
 func testImportAt(t *testing.T, w *world) {
 	at := w.clock.Now().Add(-48 * time.Hour).Format(time.RFC3339Nano)
 	got := w.imported(t, "project=acme/old&ref=main&full=true&at="+url.QueryEscape(at), semgrepReport(w.matches(4, 0, 2)...))
@@ -163,8 +163,7 @@ func testImportAt(t *testing.T, w *world) {
 	}
 }
 
-// testBrokenItems holds that a broken item is named and loses nothing else,
-// unless strict.
+// testBrokenItems checks that an invalid item is reported and skipped, unless strict is set.
 func testBrokenItems(t *testing.T, w *world) {
 	text := semgrepReport(w.matches(5, 0, 4)...)
 	broken := bytes.Replace(text, []byte(`"results":[`), []byte(`"results":[{"check_id":"no.extra"},{"check_id":"out","path":"../../etc/passwd","start":{"line":1},"extra":{"message":"x"}},`), 1)
@@ -213,8 +212,7 @@ func testImportClient(t *testing.T, w *world) {
 	}
 }
 
-// testNoSecret looks for raw secrets everywhere the server writes: its answers,
-// its log, its files.
+// testNoSecret searches for raw secrets in everything the server writes: responses, log and files.
 func testNoSecret(t *testing.T, w *world) {
 	const raw = "ghp_R4wS3cr3tThatMustNotBeKept1234567890"
 	m := match{rule: secretRule(1), path: "src/key.py", line: 3, fingerprint: "requires login", secret: &secret{text: raw, validation: "CONFIRMED_VALID"}}
@@ -243,7 +241,7 @@ func testNoSecret(t *testing.T, w *world) {
 	}
 }
 
-// notInFiles reads every file of a folder, the database's log included.
+// notInFiles searches every file of a folder, including the database's log.
 func notInFiles(t *testing.T, dir, raw string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

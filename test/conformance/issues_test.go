@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// testIssues holds the search of assistants to the listing: the same findings in
-// the same order, in its own words.
+// testIssues compares the search of assistants with the list: the same findings in the same order,
+// in another format.
 func testIssues(t *testing.T, w *world) {
 	const path = "/api/agent/deployments/acme/issues/v2"
 	code := mapped(w.code, func(f codeRow) api.FindingCore { return f.FindingCore })
@@ -81,8 +81,8 @@ func testIssues(t *testing.T, w *world) {
 	}
 }
 
-// testVulns walks the older list of supply-chain findings, by cursors and by
-// pages, beside the listing.
+// testVulns reads the older list of supply-chain findings, by cursors and by pages, and compares it
+// with the list.
 func testVulns(t *testing.T, w *world) {
 	byID := map[string]supplyRow{}
 	for _, f := range w.supply {

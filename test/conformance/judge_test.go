@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestJudge holds that the judge is one: it passes the server's answers, and
-// none of the same answers with a fault in them.
+// TestJudge checks that the judge accepts the server's responses and rejects the same responses
+// with a fault.
 func TestJudge(t *testing.T) {
 	s := newSite(t, storetest.Engines[0])
 	smallSite(t, s)
@@ -17,7 +17,7 @@ func TestJudge(t *testing.T) {
 		method, path string
 		body         any
 		status       int
-		faults       []string // what is written, and what in place of it
+		faults       []string // alternating texts and their replacements
 	}{
 		{"GET", "projects", nil, 200, []string{
 			`"tags":[]`, `"tags":null`, `"tags":[]`, `"tags":"a"`, `"tags":[]`, `"tag":[]`, `"id":`, `"ID":`, `"created_at":"`, `"created_at":"x`, `"visibility":"unknown"`, `"visibility":"hidden"`,

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestLinterFindsNothing has redocly's linter read openapi.json: by its recommended rules
-// there is nothing to warn of. A document that is broken on purpose it does not pass.
+// TestLinterFindsNothing checks openapi.json with the recommended rules of redocly's linter. A
+// broken document must fail.
 func TestLinterFindsNothing(t *testing.T) {
 	tools := os.Getenv("REDOUBT_TEST_GENERATORS")
 	if tools == "" {

@@ -27,8 +27,8 @@ snapshots:
   lodash@4.17.20: {}
 `
 
-// pnpmTools is the document that pnpm writes in front of a project's, for packages that it
-// installs before all others.
+// pnpmTools is the document that pnpm writes before that of a project, for packages that it
+// installs first.
 const pnpmTools = `---
 lockfileVersion: '9.0'
 
@@ -62,8 +62,8 @@ func (s *site) packagesOf(t testing.TB) (list []string) {
 	return list
 }
 
-// TestPnpmLockfileOfTwoDocuments adds pnpm's own document to a lockfile with a finding: the
-// finding stays, and the packages of both documents are listed.
+// TestPnpmLockfileOfTwoDocuments adds pnpm's own document to a lockfile with a finding. The finding
+// must remain, and the packages of both documents must be listed.
 func TestPnpmLockfileOfTwoDocuments(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
@@ -76,7 +76,8 @@ func TestPnpmLockfileOfTwoDocuments(t *testing.T) {
 		wants(t, "findings", s.supply(t, ""), before...)
 		wants(t, "packages", s.packagesOf(t), "is-number direct pnpm-lock.yaml", "lodash direct pnpm-lock.yaml")
 
-		s.uploadFiles(t, "acme/shop", "new", file{"pnpm-lock.yaml", []byte(pnpmTools)}) // pnpm wrote no packages of the project
+		// pnpm wrote no packages of the project.
+		s.uploadFiles(t, "acme/shop", "new", file{"pnpm-lock.yaml", []byte(pnpmTools)})
 		for what, text := range map[string]string{
 			"without the project's document": pnpmTools[:len(pnpmTools)-len("---\n")],
 			"with a broken second document":  pnpmTools + "lockfileVersion: '9.0'\nimporters:\n  .:\n    dependencies:\n",
@@ -91,7 +92,8 @@ func TestPnpmLockfileOfTwoDocuments(t *testing.T) {
 	})
 }
 
-// TestLockfilesOfMoreDocumentsThanAreRead sends a second YAML document where a format has one.
+// TestLockfilesOfMoreDocumentsThanAreRead uploads a second YAML document in formats with a single
+// one.
 func TestLockfilesOfMoreDocumentsThanAreRead(t *testing.T) {
 	s := newSite(t, "sqlite")
 	for name, text := range map[string]string{

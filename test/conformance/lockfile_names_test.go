@@ -31,8 +31,7 @@ func inUTF16(text string, bigEndian bool) (out []byte) {
 	return out
 }
 
-// TestPackagesByTheirRealNameAndVersion imports lockfiles that write names or versions in
-// unusual places.
+// TestPackagesByTheirRealNameAndVersion imports lockfiles with names or versions in unusual places.
 func TestPackagesByTheirRealNameAndVersion(t *testing.T) {
 	const yarn = "# yarn lockfile v1\n\n\"foo-uuid@npm:@types/uuid\":\n  version \"9.0.7\"\n\n\"foo-ms@npm:ms\":\n  version \"2.1.3\"\n\n" +
 		"\"old@npm:lodash@^4\":\n  version \"4.17.20\"\n\nplain@^1:\n  version \"1.0.0\"\n"
@@ -61,7 +60,7 @@ func TestPackagesByTheirRealNameAndVersion(t *testing.T) {
 	}
 }
 
-// TestVersionBoundsAreVersions filters dependencies by bounds that are versions and by others.
+// TestVersionBoundsAreVersions filters dependencies by valid and invalid bounds.
 func TestVersionBoundsAreVersions(t *testing.T) {
 	s := newSite(t, "sqlite")
 	for status, bounds := range map[int][]string{

@@ -16,13 +16,13 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// file is one part of a form.
+// file is one file of a form.
 type file struct {
 	name string
 	text []byte
 }
 
-// form makes a multipart body: the fields, then the files.
+// form returns a multipart body: the fields, then the files.
 func form(t testing.TB, fields map[string]string, files ...file) (body []byte, contentType string) {
 	t.Helper()
 	var buf bytes.Buffer
@@ -47,7 +47,7 @@ func form(t testing.TB, fields map[string]string, files ...file) (body []byte, c
 	return buf.Bytes(), w.FormDataContentType()
 }
 
-// uploadFiles sends several files of a project's ref in one request.
+// uploadFiles uploads several files of a project's ref in one request.
 func (s *site) uploadFiles(t testing.TB, project, ref string, files ...file) api.ImportResponse {
 	t.Helper()
 	s.clock.Advance(time.Second)
@@ -58,8 +58,8 @@ func (s *site) uploadFiles(t testing.TB, project, ref string, files ...file) api
 // pkg is one package in a lockfile.
 type pkg struct{ name, version, license string }
 
-// packageLock is a package-lock.json; the first package is a direct dependency,
-// and packages of one name are nested.
+// packageLock returns a package-lock.json. The first package is a direct dependency; packages with
+// the same name are nested.
 func packageLock(packages ...pkg) []byte {
 	entries := object{"": object{"name": "app", "version": "1.0.0", "dependencies": object{packages[0].name: "*"}}}
 	for i, p := range packages {
@@ -76,7 +76,7 @@ func packageLock(packages ...pkg) []byte {
 	return text
 }
 
-// requirements is a requirements.txt.
+// requirements returns a requirements.txt.
 func requirements(packages ...pkg) []byte {
 	var b strings.Builder
 	for _, p := range packages {
@@ -96,8 +96,8 @@ var npmPackages = []pkg{
 	{"@scope/lodash-es", "4.17.21", "MIT"},
 }
 
-// addLockfiles gives some projects inventories on main, and one another on a
-// branch, which must not show.
+// addLockfiles adds inventories to main of some projects, and one to a branch, which must not be
+// listed.
 func (w *world) addLockfiles(t *testing.T) {
 	t.Helper()
 	many := []file{{"package-lock.json", packageLock(npmPackages...)}, {"api/requirements.txt", requirements(pkg{name: "requests", version: "2.31.0"}, pkg{name: "django", version: "4.2.1"})}}
@@ -109,12 +109,12 @@ func (w *world) addLockfiles(t *testing.T) {
 	w.uploadFiles(t, "group/tools", "main", file{"package-lock.json", packageLock(npmPackages[:4]...)})
 }
 
-// lockfilesOf is the path of a project's lockfiles.
+// lockfilesOf returns the address of a project's lockfiles.
 func (w *world) lockfilesOf(name string) string {
 	return fmt.Sprintf("dependencies/repositories/%d/lockfiles", w.projectID(name))
 }
 
-// testLockfiles counts what the listing says by what the dependencies show.
+// testLockfiles compares the list of lockfiles with the dependencies.
 func testLockfiles(t *testing.T, w *world) {
 	for _, name := range []string{"acme/payments", "group/tools", "zeta/last"} {
 		want := map[string]int64{}
@@ -148,8 +148,7 @@ func testLockfiles(t *testing.T, w *world) {
 	}
 }
 
-// testDependencyRepositories counts what the listing of projects says by what
-// the dependencies show.
+// testDependencyRepositories compares the list of projects with the dependencies.
 func testDependencyRepositories(t *testing.T, w *world) {
 	const path = "dependencies/repositories"
 	for _, filter := range []api.DependencyFilter{{}, {Name: "lodash"}, {Ecosystem: []string{"pypi"}}, {RepositoryID: []api.Int{api.Int(w.projectID("group/tools"))}}, {Name: "nobody"}} {

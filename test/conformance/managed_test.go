@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestConnectionsByAPI makes, changes, tests and forgets a connection: the host is asked
-// first, and no answer has the credential.
+// TestConnectionsByAPI creates, changes, tests and deletes a connection. The host is contacted
+// first, and no response contains the credential.
 func TestConnectionsByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		wrong := gitea("ours")
@@ -96,8 +96,8 @@ func TestConnectionsByAPI(t *testing.T) {
 	})
 }
 
-// TestAConnectionThatBreaksSaysSo: a test of one whose credential is refused now is
-// answered with what the host said, which the list has from then on.
+// TestAConnectionThatBreaksSaysSo checks that a test with a rejected credential returns the error
+// of the host, which the list then contains.
 func TestAConnectionThatBreaksSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		var id int64
@@ -123,7 +123,7 @@ func TestAConnectionThatBreaksSaysSo(t *testing.T) {
 	})
 }
 
-// TestRepositoriesAreFollowedByChoice: by name and by glob, and left again.
+// TestRepositoriesAreFollowedByChoice follows repositories by name and by glob, and unfollows them.
 func TestRepositoriesAreFollowedByChoice(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		made := post[api.ConnectionResponse](t, s, "connections", gitea("ours", "acme/*")).Connection
@@ -167,7 +167,7 @@ func TestRepositoriesAreFollowedByChoice(t *testing.T) {
 	})
 }
 
-// TestDeliveriesAreListed, the newest first, in pages.
+// TestDeliveriesAreListed checks that deliveries are listed newest first, in pages.
 func TestDeliveriesAreListed(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		made := s.connect(t, "ours")
@@ -197,7 +197,7 @@ func TestDeliveriesAreListed(t *testing.T) {
 	})
 }
 
-// TestRunsByAPI: a scan is asked for, followed, stopped and tried again.
+// TestRunsByAPI starts, reads, cancels and retries a run.
 func TestRunsByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		post[api.ProjectResponse](t, s, "projects", object{"name": "acme/alone"})
@@ -251,7 +251,7 @@ func TestRunsByAPI(t *testing.T) {
 	})
 }
 
-// work has a runner take the oldest run and say something.
+// work leases the oldest run to a runner and writes to its log.
 func (s *site) work(t testing.TB, id int64) {
 	t.Helper()
 	var run model.Run
@@ -270,7 +270,7 @@ func (s *site) work(t testing.TB, id int64) {
 	}
 }
 
-// TestManagedScanStatusTellsTheTruth, beside what is wanted, step by step.
+// TestManagedScanStatusTellsTheTruth checks the effective status after each step.
 func TestManagedScanStatusTellsTheTruth(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		post[api.ProjectResponse](t, s, "projects", object{"name": "acme/payments"})
@@ -328,7 +328,7 @@ func TestManagedScanStatusTellsTheTruth(t *testing.T) {
 	})
 }
 
-// TestRunnersAreListed with what they work on.
+// TestRunnersAreListed checks that runners are listed with their runs.
 func TestRunnersAreListed(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.connect(t, "ours")
@@ -343,7 +343,8 @@ func TestRunnersAreListed(t *testing.T) {
 	})
 }
 
-// TestABoundTokenSeesRunsOfItsProjects alone.
+// TestABoundTokenSeesRunsOfItsProjects checks that a restricted token sees only the runs of its
+// projects.
 func TestABoundTokenSeesRunsOfItsProjects(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		post[api.ConnectionResponse](t, s, "connections", gitea("ours", "**"))
@@ -361,8 +362,8 @@ func TestABoundTokenSeesRunsOfItsProjects(t *testing.T) {
 	})
 }
 
-// TestTheTokenOfARunHasNoPartInOthers: it neither starts nor reads runs, and gives the
-// findings of no other scan code.
+// TestTheTokenOfARunHasNoPartInOthers checks that the token of a run cannot start or read runs, or
+// add code to findings of other scans.
 func TestTheTokenOfARunHasNoPartInOthers(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.connect(t, "ours")

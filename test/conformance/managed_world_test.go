@@ -22,19 +22,19 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// hostRing seals the credentials of all servers of the tests.
+// hostRing encrypts the credentials of all test servers.
 var hostRing = keyring.New(storetest.Epoch)
 
-// rightToken is the credential that the host of the tests takes.
+// rightToken is the credential that the test host accepts.
 const rightToken = "t0ken-of-the-host"
 
-// codeHost is a host in memory, as somebody with a credential sees it.
+// codeHost is a code host in memory, opened with a credential.
 type codeHost struct {
 	scm.Host
 	refuses error
 }
 
-// codeHosts keeps the connections of a site.
+// codeHosts returns the service for the connections of a site.
 func codeHosts(t testing.TB, s *site, log *slog.Logger) *hosts.Service {
 	t.Helper()
 	sealer, err := hostRing.Sealer("connections")
@@ -61,12 +61,12 @@ func (h codeHost) Who(context.Context) (scm.Account, error) {
 	return scm.Account{ID: "1", Login: "redoubt-bot"}, h.refuses
 }
 
-// Hooks implements scm.Host: somebody removes them all the time.
+// Hooks implements scm.Host. It returns none, as if they were always removed.
 func (h codeHost) Hooks(context.Context, model.Repository) ([]scm.Hook, error) {
 	return nil, h.refuses
 }
 
-// AddHook implements scm.Host: of web-shop the account is no administrator.
+// AddHook implements scm.Host. It fails for web-shop, of which the account is no administrator.
 func (h codeHost) AddHook(_ context.Context, r model.Repository, address, secret string) (string, error) {
 	if r.FullName == "acme/web-shop" || secret == "" || !strings.HasPrefix(address, "https://redoubt.example/api/webhooks/") {
 		return "", &scm.HostError{Status: http.StatusForbidden}
@@ -91,12 +91,12 @@ func (h codeHost) Repositories(_ context.Context, take func([]model.Repository) 
 	return errors.Join(h.refuses, take(told))
 }
 
-// gitea is what makes a connection to that host.
+// gitea returns the body for a connection to that host.
 func gitea(name string, follow ...string) object {
 	return object{"kind": "gitea", "name": name, "base_url": "https://git.example/", "credential": object{"kind": "token", "secret": rightToken}, "follow": append([]string{}, follow...)}
 }
 
-// connect is a connection of a name, which is made where there is none.
+// connect returns the connection with a name, and creates it once.
 func (s *site) connect(t testing.TB, name string) api.Connection {
 	t.Helper()
 	for _, c := range get[api.ListConnectionsResponse](t, s, "connections").Connections {
@@ -107,7 +107,7 @@ func (s *site) connect(t testing.TB, name string) api.Connection {
 	return post[api.ConnectionResponse](t, s, "connections", gitea(name, "acme/*")).Connection
 }
 
-// projectOnly makes a project that nothing else is about.
+// projectOnly creates a project without any other data.
 func (s *site) projectOnly(t testing.TB, name string) string {
 	t.Helper()
 	if _, err := s.api().GetProject(t.Context(), s.deployment.Slug, name); err != nil {
@@ -137,7 +137,7 @@ func (s *site) queue(t testing.TB, kind model.RunKind, ref string) model.Run {
 	return s.queueOf(t, "acme/payments", kind, ref)
 }
 
-// ended is a run that was cancelled.
+// ended returns a canceled run.
 func (s *site) ended(t testing.TB) model.Run {
 	t.Helper()
 	r := s.queue(t, model.RunFull, "refs/heads/ended")
@@ -150,10 +150,10 @@ func (s *site) ended(t testing.TB) model.Run {
 	return r
 }
 
-// runnerTokens counts the tokens of runners, each of which has one of its own.
+// runnerTokens counts the tokens of runners, one per runner.
 var runnerTokens atomic.Int64
 
-// runner is a runner that asked for work with a token of its own, once for each name.
+// runner returns the runner with a name, and creates it once with its own token.
 func (s *site) runner(t testing.TB, name string) (r model.Runner) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -177,13 +177,14 @@ func (s *site) runner(t testing.TB, name string) (r model.Runner) {
 	return r
 }
 
-// managedWrites are the writes about connections and runs, by their operation.
+// managedWrites adds the writes of connections and runs, by operation.
 func managedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	t.Helper()
 	at := fmt.Sprint("connections/", w.connect(t, "keyed").ID)
 	run := "runs/" + fmt.Sprint(w.queue(t, model.RunFull, "refs/heads/keyed").ID)
 	names := func(name string) object { return object{"names": []string{name}} }
-	post[api.UnfollowRepositoriesResponse](t, w.site, at+"/repositories/unfollow", names("acme/web-shop")) // where webhooks are refused: that may pass, and is not kept
+	// Webhooks of web-shop are refused: a transient failure that is not stored.
+	post[api.UnfollowRepositoriesResponse](t, w.site, at+"/repositories/unfollow", names("acme/web-shop"))
 	maps.Copy(writes, map[string]keyedWrite{
 		"createConnection":     {request{method: "POST", path: "connections", body: gitea("once")}, gitea("twice")},
 		"updateConnection":     {request{method: "PATCH", path: at, body: object{"name": "another"}}, object{"name": "further"}},

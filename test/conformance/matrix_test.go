@@ -17,9 +17,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// probe says how to call one route: a body that would do something, the query it
-// needs, and for each further part of its path an id of ours. foreign are
-// queries and bodies, beside its own, that name what is not ours.
+// probe defines the call of a route: an effective body, the query it needs, and an existing id for
+// each other part of its path. The field foreign contains further queries and bodies with ids of
+// others.
 type probe struct {
 	body    any
 	query   string
@@ -27,8 +27,8 @@ type probe struct {
 	foreign []probe
 }
 
-// matrix is the parameters of the tenant matrix, by operation. A route that is
-// not in it fails the tests: whoever adds one says how to call it.
+// matrix returns the parameters of the tenant matrix, by operation. A route without an entry fails
+// the tests.
 func matrix(t *testing.T, w *world, task string) map[string]probe {
 	project := map[string]string{"projectName": "acme/payments"}
 	finding := map[string]string{"findingId": fmt.Sprint(w.code[0].ID)}
@@ -172,7 +172,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	}
 }
 
-// address fills a pattern in.
+// address fills in a pattern.
 func address(pattern, deployment string, parts map[string]string) string {
 	for name, value := range parts {
 		pattern = strings.ReplaceAll(pattern, "{"+name+"}", url.PathEscape(value))
@@ -180,7 +180,7 @@ func address(pattern, deployment string, parts map[string]string) string {
 	return strings.NewReplacer("{deploymentId}", deployment, "{deploymentSlug}", deployment).Replace(pattern)
 }
 
-// eachRoute runs a test on every route of the table.
+// eachRoute runs a test for every route of the table.
 func eachRoute(t *testing.T, w *world, test func(t *testing.T, r apihttp.Route, p probe)) {
 	t.Helper()
 	task := post[api.CreateSBOMExportResponse](t, w.site, "sbom/export", object{}).TaskToken
@@ -200,11 +200,11 @@ func eachRoute(t *testing.T, w *world, test func(t *testing.T, r apihttp.Route, 
 	}
 }
 
-// testTokens calls every route with every kind of token that will not do.
+// testTokens calls every route with every kind of unsuitable token.
 func testTokens(t *testing.T, w *world) {
 	tokens := w.badTokens(t)
 	eachRoute(t, w, func(t *testing.T, r apihttp.Route, p probe) {
-		w.clock.Advance(time.Minute) // an address may bring so many wrong tokens in a time
+		w.clock.Advance(time.Minute) // avoids the rate limit of invalid tokens
 		call := func(token string) answer {
 			return w.send(t, request{method: r.Method, path: address(r.Pattern, w.deployment.Slug, p.ours) + p.query, token: token, body: p.body})
 		}
@@ -238,7 +238,7 @@ func testTokens(t *testing.T, w *world) {
 	})
 }
 
-// badTokens are tokens that will not do, by what is wrong with them.
+// badTokens returns unsuitable tokens, by reason.
 func (w *world) badTokens(t *testing.T) map[string]string {
 	t.Helper()
 	scopes := func(list ...model.Scope) []model.Scope { return list }
@@ -254,8 +254,8 @@ func (w *world) badTokens(t *testing.T) map[string]string {
 	return tokens
 }
 
-// testForeign calls every route with ids that are another tenant's, that the
-// token's globs leave out, or that nobody has: all are the same 404.
+// testForeign calls every route with ids of another tenant, ids that the token's globs exclude, and
+// unknown ids. All must return the same 404.
 func testForeign(t *testing.T, w *world) {
 	rival := &site{config: w.config, clock: w.clock, store: w.store, deployment: w.rival, url: w.url, client: w.client}
 	rival.token = rival.newToken(t, model.Token{Name: "foreign", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
@@ -291,21 +291,21 @@ func testForeign(t *testing.T, w *world) {
 		for name := range p.ours {
 			for _, value := range theirs[name] {
 				if value == "single" && strings.HasSuffix(r.Pattern, "/tags") {
-					continue // single/tags is the name of a project itself
+					continue // single/tags is itself the name of a project
 				}
 				parts := maps.Clone(p.ours)
 				parts[name] = value
 				same(name+" "+value, w.deployment.Slug, "", parts)
 			}
-			if name != "policyId" && name != "taskToken" && name != "advisoryId" { // of no project
+			if name != "policyId" && name != "taskToken" && name != "advisoryId" { // not part of a project
 				same("behind the globs", w.deployment.Slug, w.globbed, p.ours)
 			}
 		}
 	})
 }
 
-// foreignParts are values of each part of a path that are not ours: another
-// tenant's, of another kind, and nobody's.
+// foreignParts returns foreign values for each part of a path: of another tenant, of another kind,
+// and unknown ones.
 func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 	t.Helper()
 	post[api.ProjectResponse](t, rival, "projects", object{"name": "rival/own"})
@@ -337,7 +337,7 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 	}
 }
 
-// anonymous is a problem without what names the one request.
+// anonymous removes the members of a problem that are specific to a request.
 func anonymous(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var p map[string]any
@@ -353,8 +353,8 @@ func anonymous(t *testing.T, body []byte) []byte {
 	return text
 }
 
-// testGlobs holds that a token bound to globs sees its projects only, in every
-// list, and reaches nothing else by bulk triage or filters.
+// testGlobs checks that a token with globs sees only its projects in every list. Bulk triage and
+// filters must not reach other projects.
 func testGlobs(t *testing.T, w *world) {
 	client := w.api(w.globbed)
 	ours := func(name string) bool { return strings.HasPrefix(name, "group/") }

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// pom is a pom.xml of a module; body follows its coordinates.
+// pom returns the pom.xml of a module; body follows its coordinates.
 func pom(parent, artifact, body string) []byte {
 	if parent != "" {
 		parent = "<parent>" + parent + "</parent>"
@@ -33,7 +33,7 @@ func manages(list ...string) string {
 	return "<dependencyManagement>" + dependsOn(list...) + "</dependencyManagement>"
 }
 
-// TestMavenModulesOfOneUpload imports modules whose versions their parent and a BOM set.
+// TestMavenModulesOfOneUpload imports modules whose versions are set by their parent and a BOM.
 func TestMavenModulesOfOneUpload(t *testing.T) {
 	root := pom("", "root", "<groupId>org.acme</groupId><version>${revision}</version>"+
 		"<properties><revision>2.0</revision><mockito.version>4.11.0</mockito.version><jackson>2.1</jackson></properties>"+

@@ -17,10 +17,10 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// listener takes what anybody is told.
+// listener is a receiver that accepts all notifications.
 var listener = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 
-// notifier tells the people of a site.
+// notifier returns the notifier of a site.
 func notifier(t testing.TB, s *site) *notify.Notifier {
 	t.Helper()
 	sealer, err := hostRing.Sealer("notifications")
@@ -33,15 +33,15 @@ func notifier(t testing.TB, s *site) *notify.Notifier {
 	})
 }
 
-// webhook is what makes a rule that tells the listener.
+// webhook returns the body for a rule that notifies the listener.
 func (s *site) webhook(name string) object {
 	return object{"name": name, "events": []string{"new_finding"}, "channel": "webhook", "url": listener.URL + "/secret-path"}
 }
 
-// tellings number the rules that told makes, whose names are taken once.
+// tellings counts the rules that told creates, for unique names.
 var tellings atomic.Int64
 
-// told is a rule that told something, and that.
+// told creates a rule and sends a test notification. It returns both ids.
 func (s *site) told(t testing.TB, name string) map[string]string {
 	t.Helper()
 	rule := post[api.NotificationRuleResponse](t, s, "notification-rules", s.webhook(fmt.Sprint(name, " ", tellings.Add(1)))).Rule
@@ -49,7 +49,7 @@ func (s *site) told(t testing.TB, name string) map[string]string {
 	return map[string]string{"notificationRuleId": fmt.Sprint(rule.ID), "notificationId": fmt.Sprint(sent.ID)}
 }
 
-// notificationWrites are the writes about notifications, by their operation.
+// notificationWrites adds the writes of notifications, by operation.
 func notificationWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	t.Helper()
 	ids := w.told(t, "keyed")
@@ -64,8 +64,8 @@ func notificationWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	})
 }
 
-// TestNotificationRulesByAPI makes, changes, tries and forgets a rule; no answer has the
-// address, and the secret only those that make one.
+// TestNotificationRulesByAPI creates, changes, tests and deletes a rule. No response contains the
+// address, and only those that create a secret contain it.
 func TestNotificationRulesByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		for name, bad := range map[string]struct {
@@ -121,10 +121,10 @@ func TestNotificationRulesByAPI(t *testing.T) {
 			t.Errorf("%+v, then %+v", first, second)
 		}
 		resend := fmt.Sprint(at, "/notifications/", second.Notifications[0].ID, "/resend")
-		refused(t, s.send(t, request{method: "POST", path: resend}), 409, api.CodeConflict) // while its rule is paused
+		refused(t, s.send(t, request{method: "POST", path: resend}), 409, api.CodeConflict) // its rule is paused
 		read[api.NotificationRuleResponse](t, s.send(t, request{method: "PATCH", path: at, body: object{"paused": false}}))
 		post[api.NotificationResponse](t, s, resend, nil)
-		refused(t, s.send(t, request{method: "POST", path: resend}), 409, api.CodeConflict) // it waits already
+		refused(t, s.send(t, request{method: "POST", path: resend}), 409, api.CodeConflict) // already queued
 		everything := []any{get[api.ListNotificationRulesResponse](t, s, "notification-rules"), get[api.NotificationRuleResponse](t, s, at), first}
 		if text, _ := json.Marshal(everything); strings.Contains(string(text), "secret-path") || strings.Contains(string(text), "whsec_") {
 			t.Errorf("an answer tells what is secret: %s", text)

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// dependenciesOf lists the dependencies of a project, a line for each.
+// dependenciesOf returns the dependencies of a project as lines.
 func (s *site) dependenciesOf(t testing.TB, project string) (list []string) {
 	t.Helper()
 	found, err := s.api().GetProject(t.Context(), s.deployment.Slug, project)
@@ -26,7 +26,7 @@ func (s *site) dependenciesOf(t testing.TB, project string) (list []string) {
 	return list
 }
 
-// supplyChainOf lists the supply-chain findings of a project in all states, a line for each.
+// supplyChainOf returns the supply-chain findings of a project in all states as lines.
 func (s *site) supplyChainOf(t testing.TB, project string, ids bool) (list []string) {
 	t.Helper()
 	for _, f := range get[api.ListFindingsResponse](t, s, "findings?issue_type=sca&repos="+project).SCAFindings.Findings {
@@ -40,9 +40,9 @@ func (s *site) supplyChainOf(t testing.TB, project string, ids bool) (list []str
 	return list
 }
 
-// TestAnSBOMThatRedoubtWroteIsInventory exports a project and imports the document twice
-// into the same project, where nothing changes, and into a new one, which has the same
-// dependencies, and of the findings those of the advisories.
+// TestAnSBOMThatRedoubtWroteIsInventory exports a project and imports the document twice. Nothing
+// must change in the same project; a new project gets the same dependencies and the findings of
+// advisories only.
 func TestAnSBOMThatRedoubtWroteIsInventory(t *testing.T) {
 	const audit = `{"dependencies": [{"name": "django", "version": "2.0", "vulns": [{"id": "CVE-2026-1", "fix_versions": ["3"], "description": "One."}]}]}`
 	each(t, func(t *testing.T, s *site) {

@@ -13,34 +13,34 @@ const (
 	alnum       = letters + "0123456789"
 )
 
-// credentialKind makes credentials of a kind. Their fixed parts are put together here, so that
-// no scanner of this repository finds one in it.
+// credentialKind generates credentials of one kind. Their fixed parts are concatenated, so that
+// scanners of this repository do not detect them.
 type credentialKind struct {
 	name          string
 	before, after string // around the random part
 	random        func(r func(alphabet string, n int) string) string
 }
 
-// of is a random part of n characters.
+// of returns a generator of n random characters.
 func of(alphabet string, n int) func(func(string, int) string) string {
 	return func(r func(string, int) string) string { return r(alphabet, n) }
 }
 
-// ours is a random part as tokens of Redoubt have it.
+// ours generates the random part of a Redoubt token.
 func ours(r func(string, int) string) string { return r(lowerDigits, 52) + "_" + r(lowerDigits, 6) }
 
-// basic is a name and a password of HTTP basic authentication.
+// basic generates the credentials of HTTP basic authentication.
 func basic(r func(string, int) string) string {
 	return base64.RawStdEncoding.EncodeToString([]byte("user:" + r(alnum, 19)))
 }
 
-// jwt is the end of a JSON Web Token.
+// jwt generates the end of a JSON Web Token.
 func jwt(r func(string, int) string) string { return r(alnum, 24) + "." + r(alnum, 24) }
 
-// sendGrid is the random part of a key of SendGrid.
+// sendGrid generates the random part of a SendGrid key.
 func sendGrid(r func(string, int) string) string { return r(alnum, 22) + "." + r(alnum, 43) }
 
-// given is a password that words before it give away.
+// given generates a password that is recognizable only by the words before it.
 func given(r func(string, int) string) string { return "p1-" + r(alnum, 14) }
 
 var credentialKinds = []credentialKind{
@@ -88,21 +88,21 @@ var credentialKinds = []credentialKind{
 	{"address", "https://" + "ci:", "@host.example/a/b", given},
 }
 
-// planter makes credentials, each once, of one kind after the other.
+// planter generates unique credentials of all kinds in rotation.
 type planter struct {
 	random  *rand.Rand
-	planted map[string]string // by the random part: kind and place
-	head    map[string]string // by its beginning: the random part
+	planted map[string]string // by random part: kind and place
+	head    map[string]string // by prefix: the random part
 }
 
-// headSize is how much of a random part is looked up, in bytes.
+// headSize is the length of the prefixes, in bytes.
 const headSize = 12
 
 func newPlanter() *planter {
 	return &planter{rand.New(rand.NewPCG(1, 2)), map[string]string{}, map[string]string{}} //nolint:gosec // tests repeat
 }
 
-// next makes a credential for a place.
+// next generates a credential for a place.
 func (p *planter) next(place string) string {
 	kind := credentialKinds[len(p.planted)%len(credentialKinds)]
 	part := kind.random(func(alphabet string, n int) string {
@@ -117,7 +117,7 @@ func (p *planter) next(place string) string {
 	return kind.before + part + kind.after
 }
 
-// left returns kind and place of the credentials that a text holds.
+// left returns kind and place of the credentials in a text.
 func (p *planter) left(text []byte) (left map[string]string) {
 	left = map[string]string{}
 	for i := 0; i+headSize <= len(text); i++ {

@@ -31,17 +31,17 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// garden is a site in whose texts credentials are planted.
+// garden is a site with credentials planted in its texts.
 type garden struct {
 	*testing.T
 	*site
 	*planter
-	scanners string // the address for scanners and runners
-	taken    int    // documents that were accepted
+	scanners string // address of the API for scanners and runners
+	taken    int    // accepted documents
 	leaks    map[string]string
 }
 
-// samples are the smallest of each format and lockfile, but of those without anything in them.
+// samples returns the smallest samples of each format and lockfile that are not empty.
 func samples(t *testing.T) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
@@ -71,9 +71,9 @@ func samples(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestNoCredentialIsKept plants thousands of credentials, each once, in reports of each format,
-// in what the scanner and runners send and in what people write. It looks for them in the
-// answers, the log, the exports and the files of the database.
+// TestNoCredentialIsKept plants unique credentials in reports of each format, in requests of
+// scanners and runners, and in user input. It searches for them in responses, log, exports and
+// database files.
 func TestNoCredentialIsKept(t *testing.T) {
 	s := newSite(t, "sqlite")
 	g := &garden{T: t, site: s, planter: newPlanter(), leaks: map[string]string{}}
@@ -107,7 +107,7 @@ func TestNoCredentialIsKept(t *testing.T) {
 
 var policyIDs = regexp.MustCompile(`"id":"(\d+)"`)
 
-// nowhere reports the credentials that a text holds, each once.
+// nowhere reports the credentials in a text, each once.
 func (g *garden) nowhere(where string, text []byte) {
 	for what, around := range g.left(text) {
 		if _, known := g.leaks[what]; !known {
@@ -116,7 +116,7 @@ func (g *garden) nowhere(where string, text []byte) {
 	}
 }
 
-// plant puts a credential into a text: in its place, behind it, or in an address.
+// plant adds a credential to a text: as a replacement, behind it, or in an address.
 func (g *garden) plant(place, text string) string {
 	credential := g.next(place)
 	switch {
@@ -141,7 +141,7 @@ func (g *garden) reports() {
 			copies = reporttest.Planted(g.T, doc, plant)
 		}
 		for i, text := range copies {
-			// Few scans a project: each is matched with all dependencies that the ref has.
+			// Few scans per project: each is matched with all dependencies of the ref.
 			fields := map[string]string{"project": fmt.Sprint("acme/app-", i/10), "ref": "main", "category": fmt.Sprint(name, i)}
 			body, media := form(g.T, fields, file{name, text})
 			g.accept("imports", body, media)
@@ -149,7 +149,7 @@ func (g *garden) reports() {
 	}
 }
 
-// accept sends an upload, which may be refused.
+// accept sends an upload, which may be rejected.
 func (g *garden) accept(path string, body any, media string) {
 	a := g.send(g.T, request{method: "POST", path: path, body: body, header: map[string]string{"Content-Type": media}})
 	g.nowhere("the answer of "+path[:min(len(path), 20)], a.body)
@@ -158,7 +158,7 @@ func (g *garden) accept(path string, body any, media string) {
 	}
 }
 
-// names plants what an import says of its files, and the id of a request.
+// names plants credentials in the parameters of imports and in request ids.
 func (g *garden) names() {
 	small := semgrepReport((&world{site: g.site, rules: map[string]scanRule{}}).matches(1, 0, 3)...)
 	lock := []byte(`{"lockfileVersion":1,"dependencies":{"left":{"version":"1.0.0"}}}`)
@@ -180,10 +180,10 @@ func (g *garden) names() {
 	}
 }
 
-// line makes a credential without line ends.
+// line returns a credential without line ends.
 func (g *garden) line(place string) string { return strings.ReplaceAll(g.next(place), "\n", " ") }
 
-// serveScanners serves what scanners and runners ask, on the site's database.
+// serveScanners serves the API for scanners and runners on the site's database.
 func (g *garden) serveScanners() {
 	log := slog.New(slog.NewJSONHandler(g.log, nil))
 	a := agent.New(agent.Config{
@@ -217,7 +217,7 @@ func (g *garden) serveScanners() {
 	g.scanners = h.URL
 }
 
-// post sends what a scanner sends, and returns the answer.
+// post sends a request of a scanner and returns the response.
 func (g *garden) post(path string, body any) []byte {
 	a := g.send(g.T, request{method: "POST", path: g.scanners + path, body: body})
 	g.nowhere("the answer of "+path, a.body)
@@ -227,7 +227,7 @@ func (g *garden) post(path string, body any) []byte {
 	return a.body
 }
 
-// recorded is the body of a request of a recorded scan.
+// recorded returns the body of a request of a recorded scan.
 func (g *garden) recorded(name string) json.RawMessage {
 	var r struct{ Body json.RawMessage }
 	text, err := os.ReadFile("../../internal/agent/testdata/captures/full/" + name)
@@ -240,7 +240,7 @@ func (g *garden) recorded(name string) json.RawMessage {
 	return r.Body
 }
 
-// scanner plays a recorded scan once for each text of it.
+// scanner replays a recorded scan once for each of its texts.
 func (g *garden) scanner() {
 	begin, results, complete := g.recorded("1-scans.json"), g.recorded("3-results.json"), g.recorded("4-complete.json")
 	n, name := 0, uniqueID(g.T, begin)
@@ -272,7 +272,7 @@ func (g *garden) scanner() {
 	}
 }
 
-// uniqueID is the name that a scan gives itself.
+// uniqueID returns the unique id of a scan.
 func uniqueID(t *testing.T, begin []byte) []byte {
 	t.Helper()
 	var r struct {
@@ -286,7 +286,7 @@ func uniqueID(t *testing.T, begin []byte) []byte {
 	return []byte(r.Scan.UniqueID)
 }
 
-// failures plants what a scanner says that failed, or was refused.
+// failures plants credentials in failed and rejected requests of a scanner.
 func (g *garden) failures() {
 	for range credentialKinds {
 		project := object{"repository": "acme/refused", "branch": g.next("the branch of a refused scan")}
@@ -305,7 +305,7 @@ func (g *garden) failures() {
 	}
 }
 
-// people plants what people write.
+// people plants credentials in user input.
 func (g *garden) people() {
 	code := smallSite(g.T, g.site)
 	say := func(path string, body object) {
@@ -332,7 +332,7 @@ func (g *garden) people() {
 	}
 }
 
-// runner plants the logs and the reasons of runs.
+// runner plants credentials in the logs and failure reasons of runs.
 func (g *garden) runner() {
 	g.connect(g.T, "ours")
 	token := g.newToken(g.T, model.Token{Name: "runner", Scopes: []model.Scope{model.ScopeRunner}})
@@ -359,7 +359,7 @@ func (g *garden) runner() {
 	}
 }
 
-// answers looks at all lists and exports.
+// answers searches all lists and exports.
 func (g *garden) answers() {
 	paths := []string{
 		"findings?issue_type=sast&page_size=3000", "findings?issue_type=sca&page_size=3000", "secrets?limit=3000",
@@ -408,8 +408,8 @@ func (g *garden) answers() {
 	}
 }
 
-// TestNamesWithCredentialsStayApart uploads paths, refs and versions that hold a credential twice:
-// the findings keep their ids. Another credential makes another finding.
+// TestNamesWithCredentialsStayApart uploads paths, refs and versions with a credential twice. The
+// findings must have the same ids, and another credential must create another finding.
 func TestNamesWithCredentialsStayApart(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		p := newPlanter()

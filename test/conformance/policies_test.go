@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// ruleOnly is some rule of the policy for code.
+// ruleOnly returns a rule of the policy for code.
 func (w *world) ruleOnly(t testing.TB) string {
 	t.Helper()
 	out, err := w.api().ListPolicyRules(t.Context(), w.deployment.Slug, w.policyID(t, "PRODUCT_TYPE_SAST"), api.PolicyRulesQuery{Limit: 1})
@@ -21,7 +21,7 @@ func (w *world) ruleOnly(t testing.TB) string {
 	return out.Rules[0].Path
 }
 
-// policyID is the policy of a product.
+// policyID returns the id of a product's policy.
 func (w *world) policyID(t testing.TB, product string) string {
 	t.Helper()
 	out, err := w.api().ListPolicies(t.Context(), w.deployment.Slug)
@@ -37,7 +37,7 @@ func (w *world) policyID(t testing.TB, product string) string {
 	return ""
 }
 
-// testPolicyRules holds the members of each rule to what the reports said.
+// testPolicyRules compares the members of each rule with the reports.
 func testPolicyRules(t *testing.T, w *world) {
 	seen := 0
 	for _, product := range []string{"SAST", "SCA", "SECRETS"} {
@@ -49,7 +49,7 @@ func testPolicyRules(t *testing.T, w *world) {
 		for _, r := range answer.Rules {
 			rule, ok := w.rules[r.Path]
 			if !ok {
-				continue // the other tool's
+				continue // of the other tool
 			}
 			seen++
 			if rule.kind != strings.ToLower(product) || r.PolicyMode != "MODE_"+strings.ToUpper(w.mode(r.Path)) || r.Category != rule.category ||
@@ -72,8 +72,7 @@ var (
 	severityNames = map[string]string{"INFO": "LOW", "WARNING": "MEDIUM", "ERROR": "HIGH", "CRITICAL": "CRITICAL"}
 )
 
-// testPolicyWalk walks the rules by cursors of several sizes, and holds limit to
-// its edges.
+// testPolicyWalk reads the rules in pages of several sizes, and checks the range of limit.
 func testPolicyWalk(t *testing.T, w *world) {
 	id := w.policyID(t, "PRODUCT_TYPE_SAST")
 	path := func(r api.PolicyRule) string { return r.ID + " " + r.Path }
@@ -100,8 +99,8 @@ func testPolicyWalk(t *testing.T, w *world) {
 	}
 }
 
-// TestRuleModes: PUT of a policy sets the mode of one rule, which the list then
-// shows and the trail tells.
+// TestRuleModes checks that PUT of a policy sets the mode of one rule, which the list and the audit
+// trail then contain.
 func TestRuleModes(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
@@ -131,15 +130,15 @@ func TestRuleModes(t *testing.T) {
 	})
 }
 
-// policyOnly is a policy that may go.
+// policyOnly creates a policy that may be deleted.
 func (s *site) policyOnly(t testing.TB) string {
 	t.Helper()
 	policies := get[api.ListPoliciesResponse](t, s, "policies").Policies
 	return post[api.PolicyChangeResponse](t, s, "policies", object{"name": fmt.Sprintf("Only %d", len(policies)), "product": "sast"}).Policy.ID
 }
 
-// TestPoliciesByAPI makes, previews, changes and deletes policies: what a preview says is
-// what the gate then does.
+// TestPoliciesByAPI creates, previews, changes and deletes policies. The gate must match the
+// preview.
 func TestPoliciesByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
@@ -245,12 +244,12 @@ func TestPoliciesByAPI(t *testing.T) {
 	})
 }
 
-// ruleText is a file with one rule.
+// ruleText returns a file with one rule.
 func ruleText(id, pattern string) string {
 	return fmt.Sprintf("rules:\n- id: %s\n  message: Do not.\n  severity: ERROR\n  languages: [go]\n  pattern: %s\n", id, pattern)
 }
 
-// policyRule makes a rule of the policy for code, and names both as a path does.
+// policyRule creates a rule of the policy for code and returns both ids.
 func (s *site) policyRule(t testing.TB, name string) map[string]string {
 	t.Helper()
 	id := (&world{site: s}).policyID(t, "PRODUCT_TYPE_SAST")
@@ -258,7 +257,7 @@ func (s *site) policyRule(t testing.TB, name string) map[string]string {
 	return map[string]string{"policyId": id, "policyRuleId": made.Rules[0].ID}
 }
 
-// TestRulesByAPI adds rules, all or none, reads their texts and takes them out.
+// TestRulesByAPI adds several rules atomically, reads their texts and removes them.
 func TestRulesByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		id := (&world{site: s}).policyID(t, "PRODUCT_TYPE_SAST")
@@ -292,7 +291,8 @@ func TestRulesByAPI(t *testing.T) {
 	})
 }
 
-// TestRulesOfOtherPolicies adds known rules and starter rules to a policy, and lists what it serves.
+// TestRulesOfOtherPolicies adds known rules and starter rules to a policy, and lists its served
+// rules.
 func TestRulesOfOtherPolicies(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		made := post[api.PolicyChangeResponse](t, s, "policies", object{"name": "Other", "product": "sast"}).Policy

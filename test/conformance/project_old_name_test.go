@@ -11,7 +11,7 @@ import (
 )
 
 // TestOldNamesOfProjectsFilter renames a project. Filters by its old name select it until another
-// project takes that name, as a project is answered by it.
+// project has that name.
 func TestOldNamesOfProjectsFilter(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s, rules: map[string]scanRule{}}
@@ -49,7 +49,7 @@ func TestOldNamesOfProjectsFilter(t *testing.T) {
 		expect("acme/before", 1, 0)
 		expect("acme/other", 1, 0)
 		expect("acme/between", 2, 1)
-		rename("acme/before", "acme/last") // the name is of that project from then on
+		rename("acme/before", "acme/last") // the name belongs to that project from now on
 		expect("acme/before", 1, 0)
 		expect("acme/between", 2, 1)
 	})

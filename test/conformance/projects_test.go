@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// testProjectPages holds that projects are paged by name, that pages beyond the
-// end are empty, and that lists show no managed scans.
+// testProjectPages checks that projects are paged by name, pages beyond the end are empty, and
+// lists contain no managed scans.
 func testProjectPages(t *testing.T, w *world) {
 	names := func(projects []api.Project) []string {
 		return mapped(projects, func(p api.Project) string { return p.Name })
@@ -44,7 +44,7 @@ func testProjectPages(t *testing.T, w *world) {
 	}
 }
 
-// testProjectNames holds that a name may come raw or with %2F, whatever is in it.
+// testProjectNames checks that a name may be sent raw or with %2F, with any characters.
 func testProjectNames(t *testing.T, w *world) {
 	for _, p := range w.projects {
 		parts := mapped(strings.Split(p.Name, "/"), url.PathEscape)
@@ -114,7 +114,7 @@ func testPrimaryBranch(t *testing.T, s *site) {
 			t.Errorf("%s makes %s primary, with default %s", c[0], p.PrimaryBranch, p.DefaultBranch)
 		}
 	}
-	// It decides which occurrence dedup shows, at once.
+	// The primary branch determines the occurrence that dedup selects, at once.
 	shown := func() map[string]int {
 		refs := map[string]int{}
 		for _, f := range s.findings(t, url.Values{"dedup": {"true"}}).SASTFindings.Findings {
@@ -131,8 +131,8 @@ func testPrimaryBranch(t *testing.T, s *site) {
 	invalid(t, s.send(t, request{method: "PATCH", path: payments, body: object{"primary_branch": "refs/pull/1/merge"}}), "body.primary_branch")
 }
 
-// testManagedScans switches through both operations, and holds that a project
-// may be called managed-scan (docs/reference/addressing.md).
+// testManagedScans changes the switches through both operations, and checks that a project may be
+// named managed-scan (docs/reference/addressing.md).
 func testManagedScans(t *testing.T, s *site) {
 	on, off := object{"enabled": true}, object{"enabled": false}
 	state := func(p api.Project) string {
@@ -213,8 +213,7 @@ func testProjectLife(t *testing.T, s *site) {
 	}
 }
 
-// TestProjectTagsOneByOne: tags are added and taken away without saying the
-// others, in each way that clients have.
+// TestProjectTagsOneByOne adds and removes single tags in all forms that clients use.
 func TestProjectTagsOneByOne(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)

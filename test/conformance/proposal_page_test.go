@@ -18,14 +18,14 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// triager looks at the pages of a site.
+// triager is the viewer of the pages of a site, with the triager role.
 type triager struct{ *site }
 
 func (v triager) Viewer(*http.Request) (web.Viewer, error) {
 	return web.Viewer{User: "ada", Role: model.RoleTriager, Deployment: v.deployment}, nil
 }
 
-// page is what a triager sees at an address below the deployment.
+// page returns a page below the deployment as a triager sees it.
 func (s *site) page(t *testing.T, path string) string {
 	t.Helper()
 	pages, err := web.New(web.Config{
@@ -43,12 +43,11 @@ func (s *site) page(t *testing.T, path string) string {
 	return w.Body.String()
 }
 
-// shownStatements are the rows of a document's page.
+// shownStatements matches the rows of a document's page.
 var shownStatements = regexp.MustCompile(`(?s)<tr id="s-([0-9a-f]{64})"><td class="mono">(.*?)</td><td class="mono">(.*?)</td><td class="long">(.*?)(?:<p class="note">(.*?)</p>)?</td><td data-state="(\w+)".*?<td class="num">(\d+|<span)`)
 
-// TestProposalsByAPIAndPage: what a build proposes is listed, told and decided
-// about by the API as on the page, and what it said that it would change is what
-// it changes.
+// TestProposalsByAPIAndPage checks that the API and the page list, show and decide proposals of a
+// build alike. A decision must have the previewed effect.
 func TestProposalsByAPIAndPage(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.imported(t, "project=acme/pay&ref=main&filename=audit.json", []byte(`{"dependencies": [
@@ -120,7 +119,7 @@ func TestProposalsByAPIAndPage(t *testing.T) {
 	})
 }
 
-// endsAgain deletes what counts.
+// endsAgain deletes the active document.
 func (s *site) endsAgain(t *testing.T) {
 	t.Helper()
 	documents := func() []api.Exception {
@@ -144,8 +143,8 @@ func (s *site) endsAgain(t *testing.T) {
 	}
 }
 
-// sameOnThePage holds that the page of a proposal says of each statement what the
-// API does, in the same order.
+// sameOnThePage checks that the page of a proposal contains the same statements as the API, in
+// order.
 func (s *site) sameOnThePage(t *testing.T, one *api.ExceptionResponse) {
 	t.Helper()
 	text := s.page(t, fmt.Sprint("/exceptions/", one.Exception.ID))
@@ -162,7 +161,7 @@ func (s *site) sameOnThePage(t *testing.T, one *api.ExceptionResponse) {
 			row[j] = html.UnescapeString(row[j])
 		}
 		says := strings.TrimSpace(strings.ReplaceAll(said.Status+" "+said.Justification, "_", " "))
-		changes := "<span" // it counts
+		changes := "<span" // active
 		if !said.Counts {
 			changes = fmt.Sprint(*said.Changes)
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestUploadsAloneDecideNothing sends what mutes and exempts by a token that may
-// only upload: nothing that is open closes. By one that may triage, it counts, and
-// what the first sends afterwards takes nothing of that away.
+// TestUploadsAloneDecideNothing uploads mutes and exemptions with an upload-only token: no open
+// finding may close. With a token that may triage they apply, and later uploads with the first
+// token do not revert them.
 func TestUploadsAloneDecideNothing(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		const (
@@ -84,7 +84,7 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 		expect("and what uploads alone say then", "0 0", "2 2")
 
 		for _, e := range get[api.ListExceptionsResponse](t, s, "exceptions", url.Values{"state": {"requested"}, "kind": {"document"}}).Exceptions {
-			body := object{"until": "2999-01-31"} // a document has no last day
+			body := object{"until": "2999-01-31"} // a document has no end
 			refused(t, s.send(t, request{method: "POST", path: fmt.Sprintf("exceptions/%d/approve", e.ID), body: body}), 400, api.CodeInvalidArgument)
 		}
 		err := s.store.Update(t.Context(), s.deployment.ID, model.Actor{Kind: "user", ID: "1"}, func(ctx context.Context, tx *store.Tx) error {
@@ -112,8 +112,8 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 	})
 }
 
-// TestUploadsAreTakenWhateverTheyPropose: one that proposes too much loses the
-// proposal or makes older ones go, says so, and brings its findings.
+// TestUploadsAreTakenWhateverTheyPropose checks that an upload with too many proposals is accepted.
+// It loses the proposal or replaces older ones, reports that, and still imports its findings.
 func TestUploadsAreTakenWhateverTheyPropose(t *testing.T) {
 	s := newSite(t, "sqlite")
 	s.token = s.newToken(t, model.Token{Name: "uploads", Scopes: []model.Scope{model.ScopeCI}})
@@ -147,8 +147,8 @@ func TestUploadsAreTakenWhateverTheyPropose(t *testing.T) {
 	}
 }
 
-// proposesTooManyAtOnce sends more documents in one upload than a project may propose,
-// two of them under one name: the answer names those that are held, and no others.
+// proposesTooManyAtOnce uploads more documents than a project may propose, two of them with the
+// same name. The response must contain exactly the stored ones.
 func (s *site) proposesTooManyAtOnce(t *testing.T) {
 	t.Helper()
 	const more = 5
@@ -189,7 +189,7 @@ func (s *site) proposesTooManyAtOnce(t *testing.T) {
 	}
 }
 
-// proposalOnly is the id of a proposed document of a project that changes nothing.
+// proposalOnly returns the id of a proposed document without effect.
 func (s *site) proposalOnly(t testing.TB, name string) (id string) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {

@@ -12,8 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// suppressed is a report that mutes a call in each of the files, and not by a
-// comment in the code.
+// suppressed returns a report that mutes a call in each file, but not by a comment in the code.
 func suppressed(paths ...string) []byte {
 	var results []string
 	for _, path := range paths {
@@ -23,14 +22,14 @@ func suppressed(paths ...string) []byte {
 	return []byte(`{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Bandit"}}, "results": [` + strings.Join(results, ",") + `]}]}`)
 }
 
-// TestMutesOfPeopleGoWithTheirFindings has a token that may only upload repeat what
-// people muted: it stays muted where the file moves and on new branches, on which
-// the gate passes it. What they did not mute stays open, a copy too.
+// TestMutesOfPeopleGoWithTheirFindings repeats mutes with an upload-only token after a user applied
+// them. They must remain for moved files and on new branches, where the gate passes. Other findings
+// and copies stay open.
 func TestMutesOfPeopleGoWithTheirFindings(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		triager := s.token
 		ci := s.newToken(t, model.Token{Name: "uploads", Scopes: []model.Scope{model.ScopeCI}})
-		var blocked []string // by the last report
+		var blocked []string // in the last report
 		send := func(token, ref string, paths ...string) api.Import {
 			t.Helper()
 			s.token = token

@@ -9,9 +9,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// historiesOfRemoved holds the histories of findings to what became of them: each can be
-// read, of what was removed too. The one that stays took in the one that was merged; the
-// others end with why they went.
+// historiesOfRemoved checks the histories of findings, including removed ones. The remaining
+// finding records the merge; the others end with the reason of their removal.
 func historiesOfRemoved(t *testing.T, s *site, stays int64, went map[int64]string) {
 	t.Helper()
 	history := get[api.FindingHistoryResponse](t, s, fmt.Sprint("findings/", stays, "/history"))
@@ -35,8 +34,8 @@ func historiesOfRemoved(t *testing.T, s *site, stays int64, went map[int64]strin
 	}
 }
 
-// TestARemovedFindingSaysWhy asks for findings that were withdrawn, are no longer in the
-// range of their advisory, and were merged.
+// TestARemovedFindingSaysWhy reads findings that were withdrawn, left the range of their advisory,
+// or were merged.
 func TestARemovedFindingSaysWhy(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		one := record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21", severity: "HIGH"}

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// without takes a table away behind the server's back while do runs, so that
-// what needs it fails as it would with a broken database.
+// without renames a table while do runs, so that operations that need it fail as with a broken
+// database.
 func (s *site) without(t testing.TB, table string, do func()) {
 	t.Helper()
 	s.execute(t, "ALTER TABLE "+table+" RENAME TO "+table+"_away")
@@ -17,7 +17,7 @@ func (s *site) without(t testing.TB, table string, do func()) {
 	do()
 }
 
-// execute runs a statement past the store.
+// execute runs a statement directly on the database.
 func (s *site) execute(t testing.TB, statement string) {
 	t.Helper()
 	driver, name := "pgx", s.config.DatabaseURL

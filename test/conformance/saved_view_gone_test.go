@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAViewOfWhatIsGoneSaysSo in each answer that it selects nothing in: no findings would be
-// taken for good news.
+// TestAViewOfWhatIsGoneSaysSo checks that each response for a view with deleted objects has a
+// warning. An empty list could be mistaken for a good result.
 func TestAViewOfWhatIsGoneSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
@@ -54,8 +54,8 @@ func TestAViewOfWhatIsGoneSaysSo(t *testing.T) {
 	})
 }
 
-// TestListsOfViewsAreNotStale: what a view stands for may change while no finding does. The
-// same list keeps its tag.
+// TestListsOfViewsAreNotStale checks that the tag of a view's list follows the meaning of the view,
+// even if no finding changes. An unchanged list has the same tag.
 func TestListsOfViewsAreNotStale(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		const week = 7 * 24 * time.Hour

@@ -16,17 +16,17 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// viewsMade number the views that savedView makes, whose names are taken once.
+// viewsMade counts the views that savedView creates, for unique names.
 var viewsMade atomic.Int64
 
-// savedView is a view that the deployment has.
+// savedView creates a shared view and returns its id.
 func (s *site) savedView(t testing.TB, name string) string {
 	t.Helper()
 	body := object{"name": fmt.Sprint(name, " ", viewsMade.Add(1)), "issue_type": "sast", "query": "severities=high", "shared": true}
 	return fmt.Sprint(post[api.SavedViewResponse](t, s, "saved-views", body).View.ID)
 }
 
-// savedViewWrites are the writes about saved views, by their operation.
+// savedViewWrites adds the writes of saved views, by operation.
 func savedViewWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	t.Helper()
 	body := func(name string) object { return object{"name": name, "issue_type": "sast", "shared": true} }
@@ -37,7 +37,7 @@ func savedViewWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	})
 }
 
-// as is the site for a user's token.
+// as returns the site with a token of a new user.
 func (s *site) as(t testing.TB, name string, role model.Role) *site {
 	t.Helper()
 	var u model.User
@@ -53,8 +53,8 @@ func (s *site) as(t testing.TB, name string, role model.Role) *site {
 	return &other
 }
 
-// TestSavedViewsByAPI makes, shares, changes and forgets views: each sees their own and
-// those that are shared, and what will not do is refused and kept nowhere.
+// TestSavedViewsByAPI creates, shares, changes and deletes views. Users see their own and shared
+// views, and invalid views are rejected.
 func TestSavedViewsByAPI(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
@@ -129,9 +129,8 @@ func manyProjects(n int) string {
 	return q.Encode()
 }
 
-// TestFindingsOfASavedView lists, counts and exports what a view selects, in its order, as
-// the filters of the listing would; a list that a client has is another one once the view
-// is changed.
+// TestFindingsOfASavedView lists, counts and exports the findings of a view, in its order, and
+// compares them with the filters of the list. The tag of the list changes with the view.
 func TestFindingsOfASavedView(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
@@ -202,8 +201,8 @@ func TestFindingsOfASavedView(t *testing.T) {
 	})
 }
 
-// TestSavedViewsInTheHostedDialect takes a view only beside its own issue type, and an order
-// only for findings that have it.
+// TestSavedViewsInTheHostedDialect checks that a view is accepted only with its own issue type, and
+// an order only for findings that have it.
 func TestSavedViewsInTheHostedDialect(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
@@ -234,8 +233,8 @@ func TestSavedViewsInTheHostedDialect(t *testing.T) {
 	})
 }
 
-// TestViewsOfWhoeverLooksNeedSomebody refuses a view of @me to a token that no user made: it
-// would read nothing, and take that for good news.
+// TestViewsOfWhoeverLooksNeedSomebody checks that a view with @me is rejected for a token without a
+// user. Its list would be empty, which could be mistaken for a good result.
 func TestViewsOfWhoeverLooksNeedSomebody(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
@@ -252,7 +251,7 @@ func TestViewsOfWhoeverLooksNeedSomebody(t *testing.T) {
 	})
 }
 
-// TestSavedViewsTakeIfMatch changes a view only as it was read.
+// TestSavedViewsTakeIfMatch checks that a view with an outdated ETag cannot be changed.
 func TestSavedViewsTakeIfMatch(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		at := "saved-views/" + s.savedView(t, "tagged")

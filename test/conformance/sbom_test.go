@@ -10,11 +10,11 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// exported waits for an export and answers where its document is.
+// exported waits for an export and returns the address of its document.
 func (s *site) exported(t testing.TB, body object) string {
 	t.Helper()
 	task := post[api.CreateSBOMExportResponse](t, s, "sbom/export", body).TaskToken
-	s.clock.Advance(time.Second) // commits move on while the clock stands, and a job is due when the clock has caught up
+	s.clock.Advance(time.Second) // a job is due when the clock has caught up with the times of commits
 	for range 500 {
 		status, err := s.api().GetSBOMExport(t.Context(), s.deployment.Slug, task)
 		if err != nil {
@@ -98,8 +98,8 @@ func testSBOMRefusals(t *testing.T, w *world) {
 	}
 }
 
-// testSBOMAddress holds that an address serves its own document until it
-// expires, and not when any part of it is altered.
+// testSBOMAddress checks that an address serves its document until it expires, and that an altered
+// address is rejected.
 func testSBOMAddress(t *testing.T, w *world) {
 	other := w.exported(t, object{"repositoryId": w.projectID("group/tools")})
 	address := w.exported(t, object{})

@@ -17,8 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// scanSite has scans of every kind: imports of two projects on two refs that
-// took several times, one that failed, and two that run, one for too long.
+// scanSite creates scans of every kind. These are imports of two projects on two refs with several
+// durations, a failed scan, and two running ones, one of them for too long.
 func scanSite(t *testing.T, s *site) []api.Scan {
 	t.Helper()
 	w := &world{site: s, rules: map[string]scanRule{}}
@@ -38,12 +38,12 @@ func scanSite(t *testing.T, s *site) []api.Scan {
 	return all(t, s.api().Scans(t.Context(), s.deployment.Slug, api.SearchScansRequest{}))
 }
 
-// withTime tells in a report how long the scan took.
+// withTime adds the duration of the scan to a report.
 func withTime(report []byte, seconds float64) []byte {
 	return bytes.Replace(report, []byte(`{`), fmt.Appendf(nil, `{"time":{"profiling_times":{"total_time":%g}},`, seconds), 1)
 }
 
-// addRunningScan starts a scan as scanners do, which no import can.
+// addRunningScan starts a scan like a scanner, which an import cannot do.
 func (s *site) addRunningScan(t testing.TB, project int64, age time.Duration) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -117,7 +117,7 @@ func testScanMembers(t *testing.T, rows []api.Scan, s *site) {
 	}
 }
 
-// scanCases are filters with what they keep.
+// scanCases are filters with their conditions.
 func scanCases(rows []api.Scan) map[string]struct {
 	body  object
 	keeps func(api.Scan) bool
@@ -245,13 +245,13 @@ func testScanRefusals(t *testing.T, s *site) {
 	}
 }
 
-// testScanClock holds that a scan that runs shows as never finished once it
-// runs for over an hour, without anybody writing.
+// testScanClock checks that a scan that runs for over an hour is shown as never finished, without a
+// write.
 func testScanClock(t *testing.T, s *site) {
 	count := func(status string) int {
 		return len(post[api.SearchScansResponse](t, s, "scans/search", object{"statuses": status}).Scans)
 	}
-	s.clock.Advance(10 * time.Minute) // the younger one runs for an hour now
+	s.clock.Advance(10 * time.Minute) // the newer one now runs for an hour
 	if running, never := count("SCAN_STATUS_RUNNING"), count("SCAN_STATUS_NEVER_FINISHED"); running != 1 || never != 1 {
 		t.Errorf("at an hour %d run and %d never finished", running, never)
 	}

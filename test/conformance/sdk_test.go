@@ -13,10 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
-// TestClientSDK has the SDK of npm call what it has operations for, to the last of
-// many small pages, and compares what it made of the answers with what our client
-// reads. It checks answers by schemas of its own: findings and scans do not pass,
-// and never could.
+// TestClientSDK calls all operations of the npm SDK, on many small pages. Its results must equal
+// the data that the Go client reads. The SDK validates responses by its own schemas, which reject
+// findings and scans of any server.
 func TestClientSDK(t *testing.T) {
 	folder := clients(t)
 	w := newWorld(t, "sqlite")
@@ -30,8 +29,10 @@ func TestClientSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	for member, why := range map[string]string{
-		"findings": "Matched more than one type",                                         // of code and of an assistant: they have the same members
-		"scans":    "Expected value to be of type 'Optional<string>' but found 'number'", // exit codes and counts, which the contract has as numbers
+		// Code and an assistant have equal members.
+		"findings": "Matched more than one type",
+		// Exit codes and counts are numbers in the contract.
+		"scans": "Expected value to be of type 'Optional<string>' but found 'number'",
 	} {
 		refused, _ := got[member].(object)["refused"].(string)
 		if !strings.Contains(refused, why) {
@@ -65,7 +66,7 @@ func TestClientSDK(t *testing.T) {
 	}
 }
 
-// withDependencies are the projects that have some.
+// withDependencies returns the projects with dependencies.
 func (w *world) withDependencies(t *testing.T) []api.RepositorySummary {
 	t.Helper()
 	out := post[api.ListDependencyRepositoriesResponse](t, w.site, "dependencies/repositories", object{"page_size": 100})
@@ -75,11 +76,11 @@ func (w *world) withDependencies(t *testing.T) []api.RepositorySummary {
 	return out.RepositorySummaries
 }
 
-// dependencyInSDK is a dependency with what the hosted dialect has beside.
+// dependencyInSDK returns a dependency with the additional members of the hosted dialect.
 func (w *world) dependencyInSDK(d api.Dependency) any {
 	transitivity, line, link := strings.ToUpper(d.Transitivity), "1", w.url+"/orgs/"+w.deployment.Slug+"/dependencies"
 	if d.Name == "django" {
-		line = "2" // the other lockfiles name all of theirs on the first
+		line = "2" // the other lockfiles have one line
 	}
 	if transitivity == "UNKNOWN" {
 		transitivity += "_TRANSITIVITY"
@@ -91,15 +92,14 @@ func (w *world) dependencyInSDK(d api.Dependency) any {
 	return object{
 		"id": d.ID, "name": d.Name, "version": d.Version, "ecosystem": d.Ecosystem, "repositoryId": d.RepositoryID, "lockfilePath": d.LockfilePath,
 		"licenses": d.Licenses, "purl": d.PURL, "transitivity": transitivity, "resolvedUrl": "", "pathToTransitivity": []any{},
-		"mPackage": object{"name": d.Name, "versionSpecifier": d.Version}, // its own name for package
+		"mPackage": object{"name": d.Name, "versionSpecifier": d.Version}, // the SDK's name of package
 		"definedAt": object{
 			"path": d.LockfilePath, "startLine": line, "endLine": line, "startCol": "0", "endCol": "0", "url": link, "committedAt": "1970-01-01T00:00:00Z",
 		},
 	}
 }
 
-// camelled is a value whose members are named in camelCase, without those that are
-// null: the SDK leaves them out.
+// camelled converts the names of members to camelCase and removes nulls, like the SDK.
 func camelled(v any) any {
 	switch v := v.(type) {
 	case []any:

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// testSecrets proves each filter of the listing of secrets, and its walk.
+// testSecrets checks each filter of the list of secrets, and its pages.
 func testSecrets(t *testing.T, w *world) {
 	rows := all(t, w.api().Secrets(t.Context(), w.deployment.Slug, api.SecretsQuery{}))
 	since := rows[len(rows)/2]
@@ -66,7 +66,7 @@ func testSecretRefusals(t *testing.T, w *world) {
 	}
 }
 
-// testSecretShape compares the listing with the operation on one finding.
+// testSecretShape compares the list with the operation on one finding.
 func testSecretShape(t *testing.T, w *world) {
 	listed := all(t, w.api().Secrets(t.Context(), w.deployment.Slug, api.SecretsQuery{}))
 	for _, s := range listed[:40] {

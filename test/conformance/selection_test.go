@@ -12,15 +12,15 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// testSelections holds that counts and exports know every filter of the listing and of
-// bulk triage, and the listing those of bulk triage that its types have.
+// testSelections checks that counts and exports support every filter of the list and of bulk
+// triage. The list supports those filters of bulk triage that its types have.
 func testSelections(t *testing.T, w *world) {
 	codeSelection(w).selects(t, w, codeFilters(w))
 	supplySelection(w).selects(t, w, supplyFilters(w))
 	secretSelection(w).selects(t, w, nil)
 }
 
-// selects proves one value of each filter of bulk triage, and of those of the listing.
+// selects checks one value of each filter of bulk triage and of the list.
 func (s selection[R]) selects(t *testing.T, w *world, listing []filter[R]) {
 	for _, f := range append(slices.Clone(s.filters), listing...) {
 		if f.param == "include_historical" && s.issueType != "secrets" {
@@ -39,7 +39,7 @@ func (s selection[R]) selects(t *testing.T, w *world, listing []filter[R]) {
 				t.Errorf("%s exports (-want +got):\n%s", query, diff)
 			}
 			if s.issueType == "secrets" || s.issueType == "sca" && slices.Contains([]string{"rules", "categories", "confidence", "policies", "autotriage_verdict"}, f.param) {
-				continue // which the listing does not have
+				continue // the list does not have it
 			}
 			got = w.listedIDs(t, "", query)
 			slices.Sort(got)
@@ -50,7 +50,7 @@ func (s selection[R]) selects(t *testing.T, w *world, listing []filter[R]) {
 	}
 }
 
-// groupFilters are the parameters by which what a group tells is selected.
+// groupFilters maps each group to the parameter that selects its values.
 var groupFilters = map[string]string{
 	"issue_type": "issue_type", "severity": "severities", "status": "status", "triage_reason": "triage_reasons", "confidence": "confidence",
 	"repository": "repos", "repository_tag": "project_tags", "repository_visibility": "repository_visibility", "ref": "ref",
@@ -60,8 +60,8 @@ var groupFilters = map[string]string{
 	"severity_unrated": "severity_unrated", "secret_type": "secret_types", "validation_state": "validation_state", "assignee": "assignees", "due": "due",
 }
 
-// testGroupsAreSelected holds that what counts tell can be asked for: each value of each
-// group selects as many findings as it was counted for.
+// testGroupsAreSelected checks that the values of counts can be selected: each value of a group
+// selects as many findings as its count.
 func testGroupsAreSelected(t *testing.T, w *world) {
 	for _, issueType := range []string{"sast", "sca", "secrets"} {
 		groups := url.Values{"issue_type": {issueType}}
@@ -83,7 +83,7 @@ func testGroupsAreSelected(t *testing.T, w *world) {
 	}
 }
 
-// groupsOf are the words of group_by, by the tag from which openapi.json is made.
+// groupsOf returns the values of group_by, from the tag from which openapi.json is generated.
 func groupsOf(t *testing.T) []string {
 	t.Helper()
 	field, _ := reflect.TypeFor[api.CountFindingsQuery]().FieldByName("GroupBy")

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
-// TestClientSemgrepMCP: the models of semgrep-mcp, which refuse what is not of
-// their shape, hold what our client reads.
+// TestClientSemgrepMCP checks that the strict models of semgrep-mcp accept the responses and
+// contain the data that the Go client reads.
 func TestClientSemgrepMCP(t *testing.T) {
 	folder, semgrep := clients(t), os.Getenv("REDOUBT_TEST_SEMGREP")
 	if semgrep == "" {
@@ -40,8 +40,8 @@ func TestClientSemgrepMCP(t *testing.T) {
 	clienttest.Tell(t, clienttest.Client{Name: "semgrep-mcp", Version: got.Version, Asked: service.Asked(), Verdict: "its models read all data correctly"})
 }
 
-// openInSemgrepMCP are the open findings of both types, the newest first, as the
-// models have them.
+// openInSemgrepMCP returns the open findings of both types, newest first, in the format of the
+// models.
 func (w *world) openInSemgrepMCP(t *testing.T) []object {
 	t.Helper()
 	query := api.FindingsQuery{Status: []string{"open"}}
@@ -112,8 +112,7 @@ func assistantInSemgrepMCP(a *api.Assistant) any {
 	return out
 }
 
-// timesAlike writes times in the way in which our answers do: a client may print
-// them with fewer digits.
+// timesAlike formats times like the server: a client may print them with fewer digits.
 func timesAlike(findings []object) []object {
 	for _, f := range findings {
 		for name, value := range f {

@@ -9,14 +9,14 @@ import (
 // object is a JSON object under construction.
 type object = map[string]any
 
-// scanRule is a rule as a scanner's report describes it.
+// scanRule is a rule in a scanner's report.
 type scanRule struct {
 	name       string
 	kind       string // sast, sca or secrets
-	severity   string // as the scanner spells it
+	severity   string // in the scanner's spelling
 	confidence string
 	category   string
-	mode       string // monitor, comment or block; empty when the report does not say
+	mode       string // monitor, comment or block; empty if the report has none
 	ruleset    string
 	origin     string
 	pro        bool
@@ -62,18 +62,18 @@ type match struct {
 	secret      *secret
 }
 
-// dependency is the package that a match is about.
+// dependency is the package of a match.
 type dependency struct {
 	ecosystem, name, version, transitivity, lockfile string
 	reachable                                        bool
 	undetermined                                     bool
 }
 
-// secret is what a match found.
+// secret is the secret of a match.
 type secret struct {
 	text       string
 	validation string
-	commit     string // in history only
+	commit     string // in the history only
 }
 
 func (m match) json() object {
@@ -118,7 +118,7 @@ func (d dependency) json() object {
 	}
 }
 
-// semgrepReport is what semgrep --json prints for the matches.
+// semgrepReport returns the output of semgrep --json for the matches.
 func semgrepReport(matches ...match) []byte {
 	results, scanned := []object{}, []string{}
 	for _, m := range matches {
@@ -135,7 +135,7 @@ func semgrepReport(matches ...match) []byte {
 	return text
 }
 
-// sarifReport is what another scanner writes for matches of code rules.
+// sarifReport returns the report of another scanner for matches of code rules.
 func sarifReport(tool string, matches ...match) []byte {
 	results := []object{}
 	for _, m := range matches {

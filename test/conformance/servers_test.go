@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestTwoServers writes through one of two servers on one database and reads
-// through the other at once.
+// TestTwoServers writes through one of two servers on one database and reads through the other at
+// once.
 func TestTwoServers(t *testing.T) {
 	each(t, func(t *testing.T, a *site) {
 		b := a.another(t)
@@ -59,8 +59,8 @@ func TestTwoServers(t *testing.T) {
 	})
 }
 
-// TestRevokedBesideTheServer holds that a token that a command makes, or takes
-// back, is known to a running server within a second.
+// TestRevokedBesideTheServer checks that a running server recognizes tokens that a command creates
+// or revokes within a second.
 func TestRevokedBesideTheServer(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		command := s.another(t)

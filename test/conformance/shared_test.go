@@ -6,8 +6,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// readers are the tests that leave the world as it is, so that one is enough
-// for all of them.
+// readers are the tests that do not change the world, so they share one.
 var readers = []struct {
 	name string
 	test func(*testing.T, *world)

@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// site is a running server on a database of its own, and a token for it.
+// site is a running server with its own database, and a token for it.
 type site struct {
 	config     store.Config
 	clock      *storetest.Clock
@@ -46,13 +46,13 @@ type site struct {
 	log        *logBuffer
 }
 
-// keys that all servers of a database share.
+// Keys that all servers of a database share.
 var (
 	signingKey = []byte("signing key of the tests, 32 by.")
 	secretKey  = []byte("secret key of the tests, 32 byte")
 )
 
-// each runs a test on a fresh site of each engine.
+// each runs a test on a new site of each engine.
 func each(t *testing.T, test func(t *testing.T, s *site)) {
 	t.Helper()
 	for _, engine := range storetest.Engines {
@@ -73,8 +73,7 @@ func newSite(t testing.TB, engine string, limits ...apihttp.Limits) *site {
 	return s
 }
 
-// another is a second server on the same database, with a store handle and an
-// index of its own.
+// another returns a second server on the same database, with its own store and index.
 func (s *site) another(t testing.TB) *site {
 	t.Helper()
 	other := &site{config: s.config, clock: s.clock, deployment: s.deployment, token: s.token}
@@ -82,7 +81,7 @@ func (s *site) another(t testing.TB) *site {
 	return other
 }
 
-// open wires a server as the program does, and serves it.
+// open configures and starts a server like the program.
 func (s *site) open(t testing.TB, limits ...apihttp.Limits) {
 	t.Helper()
 	s.store = storetest.Open(t, s.config)
@@ -115,7 +114,7 @@ func (s *site) open(t testing.TB, limits ...apihttp.Limits) {
 	})
 }
 
-// exportSBOM does the work of the program's job.
+// exportSBOM runs the job of an SBOM export.
 func (s *site) exportSBOM(ctx context.Context, j model.Job) (result []byte, mediaType string, err error) {
 	var request model.SBOMRequest
 	if err := json.Unmarshal(j.Input, &request); err != nil {
@@ -128,7 +127,7 @@ func (s *site) exportSBOM(ctx context.Context, j model.Job) (result []byte, medi
 	return result, mediaType, err
 }
 
-// newToken makes a token of the site's deployment and returns its secret.
+// newToken creates a token of the site's deployment and returns its secret.
 func (s *site) newToken(t testing.TB, token model.Token) string {
 	t.Helper()
 	return tokenOf(t, s.store, s.deployment.ID, token)
@@ -148,7 +147,7 @@ func tokenOf(t testing.TB, st *store.Store, deploymentID int64, token model.Toke
 	return secret.Text
 }
 
-// revoke takes a token back as the command line does, beside the server.
+// revoke revokes a token like the command line, without the server.
 func (s *site) revoke(t testing.TB, name string) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -163,7 +162,7 @@ func (s *site) revoke(t testing.TB, name string) {
 	}
 }
 
-// api is a client with the site's token, whose answers the judge sees too.
+// api returns a client with the site's token, whose responses the judge validates.
 func (s *site) api(token ...string) *api.Client {
 	c := api.New(s.url, s.token)
 	c.HTTP, c.Retries = s.client, -1
@@ -173,28 +172,28 @@ func (s *site) api(token ...string) *api.Client {
 	return c
 }
 
-// root is the address of the site's deployment.
+// root returns the address of the site's deployment.
 func (s *site) root() string {
 	return "/api/v1/deployments/" + strconv.FormatInt(s.deployment.ID, 10)
 }
 
-// request is one call, as it is sent.
+// request is one call.
 type request struct {
 	method string
-	path   string // with its query; absolute, or below the deployment when it starts without a slash
-	token  string // the site's own when empty, none when "-"
-	body   any    // nil, []byte, string, or what becomes JSON
+	path   string // with its query; absolute, or below the deployment if it has no leading slash
+	token  string // empty for the site's token, "-" for none
+	body   any    // nil, []byte, string, or a value that is encoded as JSON
 	header map[string]string
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// send makes a call whose answer the judge has let through.
+// send performs a call and validates the response with the judge.
 func (s *site) send(t testing.TB, r request) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), r.method, s.address(r.path), bodyOf(t, r.body))
@@ -252,7 +251,7 @@ func bodyOf(t testing.TB, body any) io.Reader {
 	return bytes.NewReader(text)
 }
 
-// logBuffer is a log that tests read while the server writes it.
+// logBuffer is a log that tests read while the server writes it. It is safe for concurrent use.
 type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -272,7 +271,7 @@ func (b *logBuffer) String() string {
 	return b.text.String()
 }
 
-// lines are those of the log that hold a text.
+// lines returns the lines of the log that contain a text.
 func (b *logBuffer) lines(text string) string {
 	return strings.Join(kept(strings.Split(b.String(), "\n"), func(line string) bool { return strings.Contains(line, text) }), "\n")
 }

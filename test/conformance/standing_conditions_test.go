@@ -17,7 +17,7 @@ func (s *site) standing(t *testing.T, product string, body object) string {
 	return fmt.Sprint(path, "/", made.Condition.ID)
 }
 
-// sarif is a report of a scanner that is not Semgrep: its rules name no severity.
+// sarif returns a report of a scanner other than Semgrep, whose rules have no severity.
 func sarif(results string) []byte {
 	return []byte(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"elsewhere"}},"results":[` + results + `]}]}`)
 }
@@ -27,7 +27,7 @@ func sarifResult(rule, level, path string) string {
 		rule, level, rule, path, rule)
 }
 
-// idsOf are the findings that a listing of code has, ascending.
+// idsOf returns the ids of listed code findings, ascending.
 func (s *site) idsOf(t *testing.T, query string) (ids []int64) {
 	t.Helper()
 	for _, f := range get[api.ListFindingsResponse](t, s, "findings?issue_type=sast&page_size=1000&"+query).SASTFindings.Findings {
@@ -45,7 +45,7 @@ func blockingIDs(g api.ImportGate) (ids []int64) {
 	return ids
 }
 
-// sameIDs fails unless both lists name the same findings, and there are as many as wanted.
+// sameIDs checks that both lists contain the same ids, and their number.
 func sameIDs(t *testing.T, what string, got, want []int64, n int) {
 	t.Helper()
 	if !slices.Equal(got, want) || len(got) != n {
@@ -53,8 +53,8 @@ func sameIDs(t *testing.T, what string, got, want []int64, n int) {
 	}
 }
 
-// TestSeverityConditionsJudgeFindings: a condition of the policy for code judges findings by
-// their own severity, whichever scanner reports them and whatever the default of the rule.
+// TestSeverityConditionsJudgeFindings checks that a condition of the code policy evaluates the
+// severity of the finding. The scanner and the default of the rule do not matter.
 func TestSeverityConditionsJudgeFindings(t *testing.T) {
 	bandit, err := os.ReadFile("../../internal/report/testdata/real/bandit.sarif")
 	if err != nil {
@@ -93,7 +93,7 @@ func TestSeverityConditionsJudgeFindings(t *testing.T) {
 	})
 }
 
-// modesCounted compares the counts of findings of code by mode.
+// modesCounted compares the counts of code findings by mode.
 func (s *site) modesCounted(t *testing.T, want map[string]int64) {
 	t.Helper()
 	got := map[string]int64{}
@@ -105,7 +105,7 @@ func (s *site) modesCounted(t *testing.T, want map[string]int64) {
 	}
 }
 
-// TestConfidenceConditions: confidence is a threshold beside severity.
+// TestConfidenceConditions checks that confidence is a threshold in addition to severity.
 func TestConfidenceConditions(t *testing.T) {
 	bandit, err := os.ReadFile("../../internal/report/testdata/real/bandit.sarif")
 	if err != nil {
@@ -124,8 +124,8 @@ func TestConfidenceConditions(t *testing.T) {
 	})
 }
 
-// TestStricterOfRuleAndCondition: a condition does not weaken a rule, and names its policy
-// where it is the stricter one.
+// TestStricterOfRuleAndCondition checks that a condition does not weaken a rule, and that the
+// response contains its policy if it is stricter.
 func TestStricterOfRuleAndCondition(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.gated(t, "project=acme/app&ref=main&full=true", sarif(sarifResult("other", `"level":"note",`, "a.py")))
@@ -155,7 +155,7 @@ func TestStricterOfRuleAndCondition(t *testing.T) {
 	})
 }
 
-// TestConditionsOfSecrets: the API of secrets and the gate apply conditions to secrets.
+// TestConditionsOfSecrets checks that the API of secrets and the gate apply conditions to secrets.
 func TestConditionsOfSecrets(t *testing.T) {
 	leak := func(rules ...string) []byte {
 		text := ""
@@ -182,7 +182,7 @@ func TestConditionsOfSecrets(t *testing.T) {
 	})
 }
 
-// TestConditionsByProduct: what only findings of dependencies have is rejected elsewhere.
+// TestConditionsByProduct checks that attributes of dependencies are rejected for other products.
 func TestConditionsByProduct(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s}

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// ruledText is a member that the server holds to a rule of its own, with texts that the
-// rule accepts and texts that it refuses.
+// ruledText is a member with an additional rule of the server, and texts that it accepts and
+// rejects.
 type ruledText struct {
 	member       string
 	method, path string
 	body         object // valid with a good text
 	list         bool   // the member is a list of such texts
-	inside       string // the member of the body that holds it, if that is not the body
+	inside       string // path of the object with the member; empty for the body itself
 	good, bad    []string
 }
 
@@ -48,7 +48,7 @@ func ruledTexts(chain string) []ruledText {
 	}
 }
 
-// with is the body with a text in place.
+// with returns the body with a text in the member.
 func (c ruledText) with(text string) object {
 	body := maps.Clone(c.body)
 	at := body
@@ -64,8 +64,8 @@ func (c ruledText) with(text string) object {
 	return body
 }
 
-// TestTextsKeepTheirRules sends texts that the server accepts or refuses by rules that
-// openapi.json has in words alone.
+// TestTextsKeepTheirRules sends texts that the server accepts or rejects by rules that openapi.json
+// contains only as text.
 func TestTextsKeepTheirRules(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s}

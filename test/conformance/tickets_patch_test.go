@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestFindingsWithATicketDoNotCount asks for tickets of what a filter selects, of which the
-// newest have one.
+// TestFindingsWithATicketDoNotCount creates tickets for a filter whose newest findings have one
+// already.
 func TestFindingsWithATicketDoNotCount(t *testing.T) {
 	s := newSite(t, "sqlite")
 	smallSite(t, s)
@@ -54,8 +54,8 @@ func TestFindingsWithATicketDoNotCount(t *testing.T) {
 	}
 }
 
-// TestATicketIsTheSameHoweverItWasSet sets tickets by PATCH of a finding and by link, and
-// reads them by all ways.
+// TestATicketIsTheSameHoweverItWasSet sets tickets by PATCH of a finding and by link, and reads
+// them with all operations.
 func TestATicketIsTheSameHoweverItWasSet(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// ticketOnly is a ticket about a finding, made again where it went.
+// ticketOnly returns a ticket of a finding, and creates it if it is missing.
 func (s *site) ticketOnly(t testing.TB, finding int64) int64 {
 	t.Helper()
 	for _, one := range get[api.ListTicketsResponse](t, s, "tickets").Tickets {
@@ -29,7 +29,7 @@ func (s *site) link(t testing.TB, address string, ids ...int64) api.LinkTicketRe
 	return post[api.LinkTicketResponse](t, s, "tickets/link", object{"ticket_url": address, "issue_ids": ids})
 }
 
-// anyFinding is the id of a finding of the site.
+// anyFinding returns the id of a finding of the site.
 func (s *site) anyFinding(t testing.TB) int64 {
 	t.Helper()
 	if code := s.allCode(t); len(code) > 0 {
@@ -43,7 +43,7 @@ func (s *site) anyFinding(t testing.TB) int64 {
 func TestTicketsAreLinkedShownAndUnlinked(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
-		var a, b, c int64 // of main
+		var a, b, c int64 // on main
 		for _, row := range code {
 			if found := s.finding(t, row.ID); found.Ref == "refs/heads/main" {
 				a, b, c = b, c, row.ID
@@ -158,8 +158,8 @@ func TestWhatIsNoLinkToATicket(t *testing.T) {
 	})
 }
 
-// TestATicketTellsNobodyOfOthersProjects links findings of two projects to one ticket: a
-// token that sees one of them is told of that one's alone.
+// TestATicketTellsNobodyOfOthersProjects links findings of two projects to one ticket. A token that
+// sees one project must get the finding of that project only.
 func TestATicketTellsNobodyOfOthersProjects(t *testing.T) {
 	s := newSite(t, "sqlite")
 	w := &world{site: s, rules: map[string]scanRule{}}
@@ -199,7 +199,7 @@ func equal(t testing.TB, what string, got, want any) {
 	}
 }
 
-// hosted reads an answer in the hosted dialect, which the contract's schemas are not of.
+// hosted reads a response in the hosted dialect, which does not match the contract's schemas.
 func (s *site) hosted(t testing.TB, path string) string {
 	t.Helper()
 	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.address(path), nil)

@@ -25,7 +25,7 @@ import (
 
 var specFile = filepath.Join("..", "..", "api", "openapi.json")
 
-// spec is api/openapi.json, read once.
+// spec returns api/openapi.json, which is read once.
 var spec = sync.OnceValues(func() (*openapi3.T, error) {
 	text, err := os.ReadFile(specFile)
 	if err != nil {
@@ -34,11 +34,11 @@ var spec = sync.OnceValues(func() (*openapi3.T, error) {
 	return openapi3.NewLoader().LoadFromData(text)
 })
 
-// judge is a transport that lets no answer through that openapi.json or the
-// rules for all answers do not allow.
+// judge is a transport that rejects responses that violate openapi.json or the rules for all
+// responses.
 type judge struct{ base http.RoundTripper }
 
-// RoundTrip sends the request and judges the answer.
+// RoundTrip sends the request and validates the response.
 func (j judge) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := j.base.RoundTrip(r)
 	if err != nil {
@@ -90,8 +90,8 @@ func judged(r *http.Request, resp *http.Response, body []byte) error {
 	return bodyFits(item.GetOperation(r.Method), []string{"paths", path, strings.ToLower(r.Method), "responses"}, resp, body)
 }
 
-// bodyFits validates a body against its schema. The library above would compile
-// the schema anew for each answer, which takes most of the time of these tests.
+// bodyFits validates a body against its schema. The library above would compile the schema again
+// for each response, which would dominate the time of these tests.
 func bodyFits(op *openapi3.Operation, at []string, resp *http.Response, body []byte) error {
 	status := strconv.Itoa(resp.StatusCode)
 	if op.Responses.Value(status) == nil {
@@ -110,7 +110,7 @@ func bodyFits(op *openapi3.Operation, at []string, resp *http.Response, body []b
 		at = strings.Split(shared, "/")
 	}
 	if !strings.HasSuffix(media, "json") || resp.Header.Get("Content-Disposition") != "" {
-		return nil // a document, which has a schema of its own
+		return nil // a document, which has a different schema
 	}
 	schema, err := compiled(append(at, "content", media, "schema"))
 	if err != nil {
@@ -123,14 +123,14 @@ func bodyFits(op *openapi3.Operation, at []string, resp *http.Response, body []b
 	return schema.Validate(value)
 }
 
-// schemas compiles the schemas of openapi.json, each once.
+// schemas caches the compiled schemas of openapi.json.
 var schemas struct {
 	sync.Mutex
 	compiler *jsonschema.Compiler
 	byPlace  map[string]*jsonschema.Schema
 }
 
-// compiled is the schema at a place in openapi.json.
+// compiled returns the compiled schema at a location of openapi.json.
 func compiled(at []string) (*jsonschema.Schema, error) {
 	const document = "https://redoubt.example.com/openapi.json"
 	schemas.Lock()
@@ -165,7 +165,7 @@ func compiled(at []string) (*jsonschema.Schema, error) {
 	return schemas.byPlace[place], nil
 }
 
-// problemShape holds every error to docs/reference/errors.md.
+// problemShape checks an error against docs/reference/errors.md.
 func problemShape(resp *http.Response, body []byte) error {
 	if got := resp.Header.Get("Content-Type"); got != "application/problem+json" {
 		return fmt.Errorf("an error of Content-Type %q", got)
@@ -191,8 +191,8 @@ func problemShape(resp *http.Response, body []byte) error {
 	return nil
 }
 
-// pathOf finds the path template of an address. A project's name may hold
-// slashes, so its parameter takes as many segments as are left.
+// pathOf returns the path template of an address. A project's name may contain slashes, so its
+// parameter matches all remaining segments.
 func pathOf(doc *openapi3.T, path string) (string, *openapi3.PathItem) {
 	segments := strings.Split(path, "/")
 	best := ""
@@ -200,7 +200,7 @@ func pathOf(doc *openapi3.T, path string) (string, *openapi3.PathItem) {
 		if !matches(strings.Split(template, "/"), segments) {
 			continue
 		}
-		fewer := strings.Count(template, "{") - strings.Count(best, "{") // what is written out beats a parameter
+		fewer := strings.Count(template, "{") - strings.Count(best, "{") // literal segments win over parameters
 		if best == "" || fewer < 0 || fewer == 0 && len(template) > len(best) {
 			best = template
 		}
@@ -211,7 +211,7 @@ func pathOf(doc *openapi3.T, path string) (string, *openapi3.PathItem) {
 func matches(template, segments []string) bool {
 	for i, part := range template {
 		if part == "{projectName}" {
-			rest := len(template) - i - 1 // parts behind the name
+			rest := len(template) - i - 1 // parts after the name
 			last := len(segments) - rest
 			twoOrMore := strings.Count(strings.ToUpper(strings.Join(segments[min(i, last):last], "/")), "%2F")+last-i >= 2
 			return last > i && (rest == 0 || twoOrMore) && matches(template[i+1:], segments[last:])

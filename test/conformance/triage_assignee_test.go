@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// user makes a user with a role in a deployment.
+// user creates a user with a role in a deployment.
 func (s *site) user(t *testing.T, deployment int64, name string) (u model.User) {
 	t.Helper()
 	err := s.store.Update(t.Context(), deployment, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -27,7 +27,7 @@ func (s *site) user(t *testing.T, deployment int64, name string) (u model.User) 
 	return u
 }
 
-// TestAssigneeAndEnd goes through both extensions of a triage on both engines.
+// TestAssigneeAndEnd checks both extensions of a triage on both engines.
 func TestAssigneeAndEnd(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
@@ -102,7 +102,7 @@ func testAssigneeRefusals(t *testing.T, s *site, id int64) {
 		return object{"issue_type": "sast", "issue_ids": []int64{id}, "new_triage_state": "ignored", member: value}
 	}
 	var words []string
-	for _, name := range []string{"nobody-knows", "mallory"} { // one whom another tenant knows is told of no more than one whom nobody does
+	for _, name := range []string{"nobody-knows", "mallory"} { // users of another tenant are rejected like unknown ones
 		a := s.triage(t, set("new_assignee", name))
 		words = append(words, refused(t, a, 400, api.CodeInvalidArgument, "body.new_assignee").Errors[0].Message[len(name)+2:])
 	}
@@ -127,9 +127,8 @@ func testAssigneeRefusals(t *testing.T, s *site, id int64) {
 	}
 }
 
-// testEndOfDecisions holds that a decision is over at the end of its day in UTC:
-// by an upload at once, else by the housekeeping; unless somebody decided
-// meanwhile.
+// testEndOfDecisions checks that a decision ends at the end of its day in UTC. An upload ends it at
+// once, otherwise the housekeeping does. A newer decision is not affected.
 func testEndOfDecisions(t *testing.T, s *site) {
 	w := &world{site: s, rules: map[string]scanRule{}}
 	s.upload(t, "acme/end", "main", "full", semgrepReport(w.matches(1, 0, 6)...))

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// selection is the findings of one type that bulk triage may select.
+// selection contains the findings of one type that bulk triage can select.
 type selection[R any] struct {
 	issueType string
 	rows      []R
@@ -46,7 +46,7 @@ func secretSelection(w *world) selection[secretRow] {
 	)}
 }
 
-// triageFilters are those of all types.
+// triageFilters are the filters of all types.
 func triageFilters[R any](w *world, issueType string, core func(R) *api.FindingCore) []filter[R] {
 	rule := func(w *world, r R) scanRule { return w.rules[core(r).RuleName] }
 	sets := map[string][]string{"sast": rulesets, "sca": {"supply-chain"}, "secrets": {"secrets"}}
@@ -70,7 +70,7 @@ func triageFilters[R any](w *world, issueType string, core func(R) *api.FindingC
 	return out
 }
 
-// ruleNames are the rules of a type, by name.
+// ruleNames returns the rules of a type by name.
 func (w *world) ruleNames(kind string) []string {
 	var out []string
 	for name, rule := range w.rules {
@@ -82,7 +82,7 @@ func (w *world) ruleNames(kind string) []string {
 	return out
 }
 
-// note is what was annotated as a member of a part of the assistant's word.
+// note returns an annotated member of a part of the assistant's results.
 func (w *world) note(f *api.FindingCore, part, member string) any {
 	assistant, _ := w.notes[lineage(f)]["assistant"].(object)
 	said, _ := assistant[part].(object)
@@ -106,10 +106,11 @@ func testTriageCode(t *testing.T, w *world)    { codeSelection(w).test(t, w) }
 func testTriageSupply(t *testing.T, w *world)  { supplySelection(w).test(t, w) }
 func testTriageSecrets(t *testing.T, w *world) { secretSelection(w).test(t, w) }
 
-// test proves each value of each filter by the findings that a note reaches,
-// then each filter together with its neighbour and with ids.
+// test checks each value of each filter by the findings to which it adds a note. It then combines
+// each filter with the next one and with ids.
 func (s selection[R]) test(t *testing.T, w *world) {
-	same := map[string]bool{"categories": s.issueType != "sast", "ruleset": s.issueType != "sast"} // all of ours have it
+	// All findings of the tests have these.
+	same := map[string]bool{"categories": s.issueType != "sast", "ruleset": s.issueType != "sast"}
 	for i, f := range s.filters {
 		for _, value := range f.values {
 			if n := s.check(t, w, f.choose(value), nil); n == 0 || n == len(s.rows) && !same[f.param] {
@@ -122,8 +123,8 @@ func (s selection[R]) test(t *testing.T, w *world) {
 	}
 }
 
-// check adds a note by a filter, and ids where there are some, and compares the
-// findings that it reached with what a loop over all rows finds.
+// check adds a note by a filter and optional ids, and compares the changed findings with a loop
+// over all rows.
 func (s selection[R]) check(t *testing.T, w *world, c choice[R], only []R) int {
 	t.Helper()
 	body := c.body(s.issueType)
@@ -154,7 +155,7 @@ func (s selection[R]) check(t *testing.T, w *world, c choice[R], only []R) int {
 // scalars are the filters of bulk triage that are not lists.
 var scalars = []string{"autotriage_verdict", "include_historical", "pro_only", "ref", "since"}
 
-// body is the choice as a note by bulk triage.
+// body returns the bulk triage that adds a note to the choice.
 func (c choice[R]) body(issueType string) object {
 	body := object{"issue_type": issueType, "new_note": "seen"}
 	for _, one := range c {
@@ -170,13 +171,13 @@ func (c choice[R]) body(issueType string) object {
 	return body
 }
 
-// list is a value as the list that it is, or none.
+// list returns a value as a list, or nil.
 func list[T any](v any) []T {
 	out, _ := v.([]T)
 	return out
 }
 
-// typed turns an object into a request of the client's.
+// typed converts an object to a request of the client.
 func typed[T any](t testing.TB, body object) T {
 	t.Helper()
 	var out T

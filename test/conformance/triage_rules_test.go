@@ -15,8 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// smallSite has one project with findings of every type on main and, some of
-// them, on a branch.
+// smallSite creates one project with findings of every type on main, and some of them on a branch.
 func smallSite(t *testing.T, s *site) (code []codeRow) {
 	t.Helper()
 	w := &world{site: s, rules: map[string]scanRule{}}
@@ -30,7 +29,7 @@ func (s *site) triage(t testing.TB, body object) answer {
 	return s.send(t, request{method: "POST", path: "/api/v1/deployments/" + s.deployment.Slug + "/triage", body: body})
 }
 
-// triaged makes a triage that must succeed.
+// triaged performs a triage that must succeed.
 func (s *site) triaged(t testing.TB, body object) []int64 {
 	t.Helper()
 	out := read[api.TriageResponse](t, s.triage(t, body))
@@ -75,13 +74,13 @@ func testTriageRefusals(t *testing.T, s *site, code []codeRow) {
 	}
 }
 
-// triageRefusal is a request that is not allowed, and the members at fault.
+// triageRefusal is an invalid request with its expected error locations.
 type triageRefusal struct {
 	body object
 	bad  []string
 }
 
-// triageRefusals are changes of a request that would be allowed.
+// triageRefusals are changes of a valid request.
 func triageRefusals(id int64) map[string]triageRefusal {
 	ids := []int64{id}
 	set := func(members ...any) object {
@@ -124,7 +123,7 @@ func triageRefusals(id int64) map[string]triageRefusal {
 	}
 }
 
-// testTriageStates goes every way from one state to another.
+// testTriageStates checks all transitions between two states.
 func testTriageStates(t *testing.T, s *site, id int64) {
 	shows := map[string]string{"ignored": "ignored", "reviewing": "reviewing", "fixing": "fixing", "reopened": "open"}
 	for from := range shows {
@@ -159,8 +158,8 @@ func reasonOf(state string) *string {
 	return &reason
 }
 
-// testTriageNotes holds that a note alone leaves the state, and that 3,000
-// characters, not bytes, are its limit.
+// testTriageNotes checks that a note alone does not change the state, and that its limit is 3,000
+// characters, not bytes.
 func testTriageNotes(t *testing.T, s *site, id int64) {
 	s.triaged(t, object{"issue_type": "sast", "issue_ids": []int64{id}, "new_triage_state": "ignored", "new_triage_reason": "acceptable_risk", "new_note": "first"})
 	before := s.finding(t, id)
@@ -181,8 +180,8 @@ func testTriageNotes(t *testing.T, s *site, id int64) {
 	}
 }
 
-// testTriagePropagation holds that a decision reaches the finding on all refs,
-// also where a ref is filtered for.
+// testTriagePropagation checks that a decision applies to the finding on all refs, even with a ref
+// filter.
 func testTriagePropagation(t *testing.T, s *site, code []codeRow) {
 	refs := map[string][]int64{}
 	for _, f := range code {
@@ -206,7 +205,7 @@ func testTriagePropagation(t *testing.T, s *site, code []codeRow) {
 			}
 		}
 	}
-	// A new occurrence inherits.
+	// A new occurrence inherits the decision.
 	w := &world{site: s, rules: map[string]scanRule{}}
 	s.upload(t, "acme/payments", "release", "full", semgrepReport(w.matches(1, 0, 4)...))
 	for _, f := range s.allCode(t) {
@@ -216,7 +215,7 @@ func testTriagePropagation(t *testing.T, s *site, code []codeRow) {
 	}
 }
 
-// testTriageLimit holds that the newest matches are taken and unknown ids passed over.
+// testTriageLimit checks that the newest matches are selected and unknown ids ignored.
 func testTriageLimit(t *testing.T, s *site, code []codeRow) {
 	onMain := kept(s.allCode(t), func(f codeRow) bool { return f.Ref == "refs/heads/main" })
 	ids := mapped(onMain, func(f codeRow) int64 { return f.ID })
@@ -238,7 +237,7 @@ func testTriageLimit(t *testing.T, s *site, code []codeRow) {
 	}
 }
 
-// testTriageSince holds that a time is a filter whatever it is, also the first.
+// testTriageSince checks that any time is a filter, even 0.
 func testTriageSince(t *testing.T, s *site) {
 	supply := slices.Sorted(slices.Values(mapped(s.allSupply(t), func(f api.SupplyChainFinding) int64 { return f.ID })))
 	for _, since := range []any{"0", 0, "1", -1, 0.5} {
@@ -265,7 +264,7 @@ func containsAll(list, part []int64) bool {
 	return true
 }
 
-// testTriageFixed holds that a fixed finding takes the triage and stays fixed.
+// testTriageFixed checks that a fixed finding can be triaged and remains fixed.
 func testTriageFixed(t *testing.T, s *site) {
 	w := &world{site: s, rules: map[string]scanRule{}}
 	s.upload(t, "acme/payments", "main", "full", semgrepReport(w.matches(1, 4, 16)...))
@@ -280,12 +279,12 @@ func testTriageFixed(t *testing.T, s *site) {
 	}
 }
 
-// testTriageTrail reads what the trail says of three changes and of none.
+// testTriageTrail checks the trail of three changes and of a request without a change.
 func testTriageTrail(t *testing.T, s *site) {
 	id := s.allSupply(t)[0].ID
 	for _, change := range []object{
 		{"new_triage_state": "ignored", "new_triage_reason": "no_time", "new_note": "later"},
-		{"new_triage_state": "ignored", "new_triage_reason": "no_time", "new_note": "later"}, // nothing new
+		{"new_triage_state": "ignored", "new_triage_reason": "no_time", "new_note": "later"}, // no change
 		{"new_note": "really"},
 		{"new_triage_state": "fixing"},
 	} {
@@ -310,7 +309,7 @@ func testTriageTrail(t *testing.T, s *site) {
 	}
 }
 
-// testTriageWhole breaks the trail, and then nothing is triaged either.
+// testTriageWhole breaks the trail and checks that nothing is triaged.
 func testTriageWhole(t *testing.T, s *site) {
 	before := s.allCode(t)
 	s.without(t, "triage_event", func() {
@@ -322,7 +321,7 @@ func testTriageWhole(t *testing.T, s *site) {
 	}
 }
 
-// TestTriageNeedsToWrite holds that a token that may only read is refused.
+// TestTriageNeedsToWrite checks that a read-only token is rejected.
 func TestTriageNeedsToWrite(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.token = s.newToken(t, model.Token{Name: "reader", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})

@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAdvisoriesRateWhatAScannerDoesNot has a scanner report what a database rates, and
-// say nothing of how severe it is: once it stands for the advisories' finding, that is
-// as severe as before, in lists and to the gate, however often it is reported.
+// TestAdvisoriesRateWhatAScannerDoesNot imports a scanner's report without a severity for a
+// vulnerability that an advisory rates. The scanner's finding replaces that of the advisory and
+// must have its severity, in lists and for the gate, also after repetitions.
 func TestAdvisoriesRateWhatAScannerDoesNot(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		rated := record{id: "GHSA-1111-1111-1111", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}
@@ -41,8 +41,8 @@ func TestAdvisoriesRateWhatAScannerDoesNot(t *testing.T) {
 	})
 }
 
-// unratedScan imports a report that says nothing of severities, and returns how many
-// findings are new, changed and unchanged.
+// unratedScan imports a report without severities, and returns the numbers of new, changed and
+// unchanged findings.
 func (s *site) unratedScan(t *testing.T, ref, title string) string {
 	t.Helper()
 	i := s.unratedImport(t, ref, "4.17.20", title).Imports[0]

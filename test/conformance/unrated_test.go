@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestStoredFindingsLearnThatNobodyRatesThem has findings as a version stored them that
-// did not tell what nobody rates. The schema's migration has them follow the advisories
-// from the beginning, and whoever follows findings hears of it.
+// TestStoredFindingsLearnThatNobodyRatesThem checks findings that an older version stored without
+// severity_unrated. The migration matches them against all advisories again, and the changes are
+// part of the feed.
 func TestStoredFindingsLearnThatNobodyRatesThem(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21"}, record{id: "GHSA-2222-2222-2222", name: "left-pad", severity: "MODERATE"})
@@ -50,7 +50,7 @@ func TestStoredFindingsLearnThatNobodyRatesThem(t *testing.T) {
 	})
 }
 
-// unratedBy says of each vulnerability whether its finding tells that nobody rates it.
+// unratedBy returns by vulnerability whether its finding is unrated.
 func (s *site) unratedBy(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -60,7 +60,7 @@ func (s *site) unratedBy(t *testing.T) map[string]bool {
 	return out
 }
 
-// forgetRatings leaves the findings, and how far they followed, as before.
+// forgetRatings restores the findings and the match position of the older version.
 func (s *site) forgetRatings(t *testing.T) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {

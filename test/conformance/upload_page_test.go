@@ -25,7 +25,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// uploader is somebody at the pages who may sign out.
+// uploader is a user of the pages that can sign out.
 type uploader struct {
 	*site
 	role model.Role
@@ -40,7 +40,7 @@ func (u *uploader) Viewer(*http.Request) (web.Viewer, error) {
 	return web.Viewer{User: "ada", DisplayName: "Ada", Role: u.role, Deployment: u.deployment}, nil
 }
 
-// uploads is the pages of a site as a member of a role has them.
+// uploads returns the pages of a site for a user with a role.
 func (s *site) uploads(t *testing.T, role model.Role) *uploader {
 	t.Helper()
 	u := &uploader{site: s, role: role}
@@ -62,12 +62,12 @@ func (s *site) uploads(t *testing.T, role model.Role) *uploader {
 	return u
 }
 
-// found is a match of a rule.
+// found returns a match of a rule.
 func found(rule, path string, line int) match {
 	return match{rule: scanRule{name: rule, kind: "sast", severity: "ERROR", confidence: "HIGH"}, path: path, line: line, fingerprint: fmt.Sprintf("%032x_0", line)}
 }
 
-// post sends a body to the form's address, by a script where that is asked for.
+// post sends a body to the form's address; headers may mark it as sent by a script.
 func (u *uploader) post(t *testing.T, body io.Reader, contentType string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orgs/"+u.deployment.Slug+"/upload", body)
@@ -81,7 +81,7 @@ func (u *uploader) post(t *testing.T, body io.Reader, contentType string, header
 	return w
 }
 
-// taken opens what the form leads to.
+// taken opens the page that the form redirects to.
 func (u *uploader) taken(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	to := w.Header().Get("Location")
@@ -110,8 +110,8 @@ func (s *site) scans(t *testing.T) int {
 	return n
 }
 
-// TestUploadOnThePageIsAnImport: the form takes in what the operation does, with the same
-// answer, in the person's name, and says what was taken and what was not.
+// TestUploadOnThePageIsAnImport checks that the form imports like the operation, with the same
+// result and as the user. The page lists accepted and rejected files.
 func TestUploadOnThePageIsAnImport(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		u := s.uploads(t, model.RoleTriager)
@@ -127,14 +127,15 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 			told, _, err = scans.Uploads{}.UploadTaken(ctx, tx, key)
 			return err
 		})
-		if err != nil || len(told.Imports) != 2 { // the lockfile that could not be read is one
+		if err != nil || len(told.Imports) != 2 { // one is the unreadable lockfile
 			t.Fatalf("%+v, %v", told, err)
 		}
 		byPage := told.Imports[0]
 		if byPage.Items != nil || told.Gate.Blocking != nil {
 			t.Errorf("each finding is kept for a page that shows none: %+v", told)
 		}
-		s.imported(t, "project=acme/named&ref=main", report, "Idempotency-Key", "upload-mine") // an answer that is no upload's
+		// The stored response is not that of an upload.
+		s.imported(t, "project=acme/named&ref=main", report, "Idempotency-Key", "upload-mine")
 		for _, want := range []string{
 			`data-files="1" data-given="2"`, "<b>2 ", fmt.Sprintf(`/scans/%s">Scan`, byPage.ScanID), "package-lock.json", "/findings?ref=refs%2Fheads%2Fmain&amp;repos=acme%2Fby-page",
 		} {
@@ -167,13 +168,13 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 	})
 }
 
-// alert is where the form says a fault, and notTaken what it has there.
+// alert matches the error of the form, and notTaken is its marker.
 var alert = regexp.MustCompile(`(?s)<div id="uploadfault".*?<form`)
 
 const notTaken = `data-say="not-taken"`
 
-// TestUploadOnThePageRefuses: whatever is wrong, nothing is taken, what was typed is
-// there again, and the text says why.
+// TestUploadOnThePageRefuses checks that nothing is imported after an error. The form has the
+// entered values again, and the error has a text.
 func TestUploadOnThePageRefuses(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		u := s.uploads(t, model.RoleTriager)
@@ -222,7 +223,7 @@ func TestUploadOnThePageRefuses(t *testing.T) {
 	})
 }
 
-// meanwhile reads a body, and has something happen in its middle.
+// meanwhile is a body that calls a function in its middle.
 type meanwhile struct {
 	io.Reader
 	then   io.Reader
@@ -239,8 +240,8 @@ func (m *meanwhile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestUploadOnThePageWhoseSenderLeaves: who signs out, or loses the role, while the bytes
-// come in has nothing taken, and finds what was typed.
+// TestUploadOnThePageWhoseSenderLeaves checks that nothing is imported if the user signs out or
+// loses the role during the upload. The form has the entered values again.
 func TestUploadOnThePageWhoseSenderLeaves(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		u := s.uploads(t, model.RoleTriager)
@@ -273,7 +274,7 @@ func TestUploadOnThePageWhoseSenderLeaves(t *testing.T) {
 	})
 }
 
-// TestUploadOnThePageIsBounded: by the bytes that the API takes, told or not.
+// TestUploadOnThePageIsBounded checks the limit of the API, with and without a Content-Length.
 func TestUploadOnThePageIsBounded(t *testing.T) {
 	s := newSite(t, "sqlite", apihttp.Limits{Upload: 1 << 20})
 	u := s.uploads(t, model.RoleTriager)

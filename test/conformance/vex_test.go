@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestVEX hands documents in and out over HTTP.
+// TestVEX imports and exports documents over HTTP.
 func TestVEX(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		const audit = `{"dependencies": [{"name": "django", "version": "2.0", "vulns": [{"id": "PYSEC-1", "aliases": ["CVE-2026-1"], "fix_versions": ["3"], "description": "One."}]}]}`
@@ -34,7 +34,7 @@ func TestVEX(t *testing.T) {
 	})
 }
 
-// vexDocument is an OpenVEX document of one statement.
+// vexDocument returns an OpenVEX document with one statement.
 func vexDocument(name string) object {
 	return object{"@context": "https://openvex.dev/ns/v0.2.0", "@id": name, "version": 1, "statements": []object{{
 		"vulnerability": object{"name": "CVE-2026-1"}, "products": []object{{"@id": "pkg:pypi/Django"}}, "status": "fixed",

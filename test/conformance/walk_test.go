@@ -12,9 +12,8 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// TestWalksWhileRowsAreAdded walks each list to its end while others import and
-// triage, all at once: page numbers may repeat a row, cursors do not, and
-// neither loses one that was there when the walk began.
+// TestWalksWhileRowsAreAdded reads each list to its end during concurrent imports and triage. Page
+// numbers may repeat a row, cursors may not, and neither may miss a row that existed at the start.
 func TestWalksWhileRowsAreAdded(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		g := newGrowing(t, s)
@@ -46,7 +45,7 @@ func TestWalksWhileRowsAreAdded(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		for what, l := range lists { // and when all is quiet, nothing is lost that anybody saw
+		for what, l := range lists { // at the end no row that was seen is missing
 			last := map[string]int{}
 			for _, row := range all(t, l.rows()) {
 				last[row]++
@@ -68,26 +67,25 @@ func TestWalksWhileRowsAreAdded(t *testing.T) {
 	})
 }
 
-// walked is a list that is walked: its rows by name, and how many a page has.
+// walked is a list to read: its rows by name, and its page size.
 type walked struct {
 	mayRepeat bool
-	byID      bool // rows are named by their id, and rise
+	byID      bool // rows are named by their id, in ascending order
 	page      int
 	rows      func() iter.Seq2[string, error]
 }
 
-// growing is a site to which rows of every kind are added, as many as the
-// walkers ask for: a walker asks between its pages, and goes on when one more
-// batch was written, while others are being written.
+// growing is a site to which rows of every kind are added on demand. A walker requests one batch
+// between two pages and continues after it was written, while others are being written.
 type growing struct {
 	*world
 	api   *api.Client
 	code  []int64
 	mu    sync.Mutex
 	moved *sync.Cond
-	taken int // batches that were begun
-	done  int // batches that were written
-	want  int // batches to be written
+	taken int // started batches
+	done  int // written batches
+	want  int // requested batches
 	over  bool
 }
 
@@ -142,15 +140,15 @@ func (g *growing) lists(t *testing.T) map[string]walked {
 	}
 }
 
-// batch is what one addition brings.
+// batch is the contents of one addition.
 type batch struct {
 	project  string
 	findings []byte
 	lockfile file
 }
 
-// batch makes new findings, a new rule, a new project whose name stands before
-// all others, and new dependencies in a lockfile of their own.
+// batch returns new findings, a new rule, a new project that sorts before all others, and new
+// dependencies in a new lockfile.
 func (g *growing) batch() batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -170,8 +168,7 @@ func (g *growing) add(t *testing.T, b batch) {
 	read[api.ImportResponse](t, g.send(t, request{method: "POST", path: "imports", body: body, header: map[string]string{"Content-Type": contentType}}))
 }
 
-// await waits until a condition that others bring about holds, and reports
-// whether there is anything left to do.
+// await waits until a condition is true, and reports whether the test continues.
 func (g *growing) await(holds func() bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -181,7 +178,7 @@ func (g *growing) await(holds func() bool) bool {
 	return !g.over
 }
 
-// stop ends all waiting.
+// stop ends all waits.
 func (g *growing) stop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -189,7 +186,7 @@ func (g *growing) stop() {
 	g.moved.Broadcast()
 }
 
-// tell changes what others wait for.
+// tell changes the state and wakes all waiters.
 func (g *growing) tell(change func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -197,11 +194,11 @@ func (g *growing) tell(change func()) {
 	g.moved.Broadcast()
 }
 
-// write writes batches while any are asked for.
+// write writes the requested batches.
 func (g *growing) write(t *testing.T) {
 	defer func() {
 		if t.Failed() {
-			g.stop() // so that nobody waits for it
+			g.stop() // so that nothing waits for it
 		}
 	}()
 	for g.await(func() bool { return g.done < g.want }) {
@@ -210,8 +207,8 @@ func (g *growing) write(t *testing.T) {
 	}
 }
 
-// triageAll sets states of all findings of the first import, over and over, as
-// long as batches come.
+// triageAll changes the states of all findings of the first import repeatedly while batches are
+// written.
 func (g *growing) triageAll(t *testing.T) {
 	states := []string{"reviewing", "fixing", "ignored", "reopened"}
 	for n := 0; g.await(func() bool { return g.done > n }); n++ {
@@ -219,7 +216,7 @@ func (g *growing) triageAll(t *testing.T) {
 	}
 }
 
-// ask has one more batch written before it returns, and others begun.
+// ask requests further batches and waits for one.
 func (g *growing) ask() {
 	var had int
 	g.tell(func() {
@@ -229,8 +226,8 @@ func (g *growing) ask() {
 	g.await(func() bool { return g.done > had })
 }
 
-// walks walks a list a few times, and holds each walk to what was there when it
-// began: what the one before saw. It returns what each saw.
+// walks reads a list several times and compares each result with the rows that existed at its
+// start. These are the rows of the previous walk. It returns the rows of each walk.
 func (g *growing) walks(t *testing.T, what string, l walked, before []string) (walks []map[string]int) {
 	all := map[string]bool{}
 	for _, row := range before {
@@ -270,8 +267,8 @@ func (g *growing) walks(t *testing.T, what string, l walked, before []string) (w
 	return walks
 }
 
-// noHole holds that a walk by rising ids saw all there is up to where it ended:
-// nothing came to be behind it.
+// noHole checks that a walk by ascending ids saw all rows up to its end: none was added behind its
+// position.
 func noHole(t *testing.T, what string, walk, last map[string]int) {
 	t.Helper()
 	number := func(row string) int64 {
@@ -292,7 +289,7 @@ func noHole(t *testing.T, what string, walk, last map[string]int) {
 	}
 }
 
-// named turns a list into one of names.
+// named converts a list to one of names.
 func named[T any](seq iter.Seq2[T, error], name func(T) string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for v, err := range seq {

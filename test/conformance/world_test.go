@@ -15,31 +15,30 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// world is a site whose tenant holds every value of every filter, built through
-// the import endpoint and the operations that change things, and beside it a
-// second tenant with the same names.
+// world is a site whose tenant has every value of every filter. It is built through the API, next
+// to a second tenant with the same names.
 type world struct {
 	*site
 	rival        model.Deployment
-	rivalProject int64 // one of theirs, once a test asked
+	rivalProject int64 // a project of the rival; set on demand
 	projects     []api.Project
 	rules        map[string]scanRule // by name
 	code         []codeRow
 	supply       []supplyRow
 	secrets      []secretRow
 	globbed      string            // a token for group/** only
-	notes        map[string]object // annotations that were written, by lineage
+	notes        map[string]object // written annotations, by lineage
 }
 
-// codeRow, supplyRow and secretRow are findings as their lists show them.
+// codeRow, supplyRow and secretRow are listed findings.
 type (
 	codeRow   = api.CodeFinding
 	supplyRow = api.SupplyChainFinding
 	secretRow = api.Finding
 )
 
-// worldProjects are the projects of the world. Two need %2F or are easily
-// misread; the noise has three of the names, the rival all.
+// worldProjects are the projects of the world. Some names need %2F or are easily misread; all of
+// them exist in the rival too.
 var worldProjects = []string{
 	"acme/payments", "acme/web-shop", "group/sub/repo", "group/tools", "acme/managed-scan", "local_scan/demo",
 	"Mixed/Case", "acme/a b", "acme/ünï", "acme/p10", "acme/p11", "zeta/last",
@@ -62,7 +61,7 @@ func newWorld(t *testing.T, engine string) *world {
 	return w
 }
 
-// addRival fills a tenant with the same reports under the same names.
+// addRival adds the same reports with the same names to another tenant.
 func (w *world) addRival(t *testing.T) {
 	t.Helper()
 	var err error
@@ -76,9 +75,9 @@ func (w *world) addRival(t *testing.T) {
 	}
 }
 
-// addProject scans one project: its main branch twice, so that some findings
-// are fixed and some came back, a feature branch, a change request, and main
-// again by another tool.
+// addProject scans one project. It scans the main branch several times, so that some findings are
+// fixed and some return. Scans of a feature branch, a change request, and of main with another tool
+// follow.
 func (w *world) addProject(t *testing.T, i int) {
 	t.Helper()
 	name := worldProjects[i]
@@ -92,7 +91,7 @@ func (w *world) addProject(t *testing.T, i int) {
 	w.upload(t, name, "main", "full", sarifReport("bandit", w.matches(i, 100, 104)...))
 }
 
-// upload sends a report as one of a project's ref, a second later than the last.
+// upload uploads a report of a project's ref, one second after the last.
 func (s *site) upload(t testing.TB, project, ref, how string, report []byte) api.Import {
 	t.Helper()
 	s.clock.Advance(time.Second)
@@ -109,8 +108,8 @@ func (s *site) upload(t testing.TB, project, ref, how string, report []byte) api
 	return out.Imports[0]
 }
 
-// matches makes the matches from to below to of a project. Each number is the
-// same finding on whatever ref it is reported.
+// matches returns the matches number from to below to of a project. Each number is the same finding
+// on every ref.
 func (w *world) matches(project, from, to int) []match {
 	var out []match
 	for n := from; n < to; n++ {
@@ -147,11 +146,10 @@ var (
 	packages      = []string{"lodash", "react", "left-pad", "requests"}
 )
 
-// pick is the n-th of a list that repeats.
+// pick returns the n-th element of a list that repeats.
 func pick[T any](list []T, n int) T { return list[n%len(list)] }
 
-// codeRule is the n-th of 60 rules, in which all pairs of two members' values
-// occur.
+// codeRule returns the n-th of 60 rules, in which all pairs of values of two members occur.
 func codeRule(n int) scanRule {
 	n %= 60
 	return scanRule{
@@ -191,7 +189,7 @@ func secretNo(project, n int) *secret {
 	return s
 }
 
-// describeProjects gives the projects tags, visibilities and primary branches.
+// describeProjects sets tags, visibilities and primary branches of the projects.
 func (w *world) describeProjects(t *testing.T) {
 	t.Helper()
 	tags := [][]string{{"team-a", "PCI"}, {"team-b"}, {}, {"team-a"}, {"pci", "team-c"}}
@@ -205,7 +203,7 @@ func (w *world) describeProjects(t *testing.T) {
 	w.projects = get[api.ListProjectsResponse](t, w.site, "projects").Projects
 }
 
-// triageSome decides on findings of every type in every way there is.
+// triageSome triages findings of every type with every decision.
 func (w *world) triageSome(t *testing.T) {
 	t.Helper()
 	decisions := []object{
@@ -228,7 +226,7 @@ func (w *world) triageSome(t *testing.T) {
 	}
 }
 
-// every is each n-th of a list, beginning with the one at offset.
+// every returns each n-th element of a list, starting at offset.
 func every[T any](list []T, n, offset int) []T {
 	var out []T
 	for i := offset; i < len(list); i += n {
@@ -237,7 +235,7 @@ func every[T any](list []T, n, offset int) []T {
 	return out
 }
 
-// ids are those of all findings of a type.
+// ids returns the ids of all findings of a type.
 func (w *world) ids(t testing.TB, issueType string) []int64 {
 	t.Helper()
 	switch issueType {
@@ -250,7 +248,7 @@ func (w *world) ids(t testing.TB, issueType string) []int64 {
 	return mapped(listed, func(f api.Secret) int64 { return integer(f.ID) })
 }
 
-// annotateSome writes what no scanner brings to some findings.
+// annotateSome annotates some findings.
 func (w *world) annotateSome(t *testing.T) {
 	t.Helper()
 	pr := func(state string) object {
@@ -283,7 +281,7 @@ func (w *world) annotateSome(t *testing.T) {
 
 func (w *world) annotate(t *testing.T, ids []int64, notes []object) {
 	t.Helper()
-	slices.Sort(ids) // oldest first, whichever order they were listed in
+	slices.Sort(ids) // oldest first, in any order of the list
 	for i, id := range ids[:min(len(ids), 48)] {
 		f := patch[api.FindingResponse](t, w.site, fmt.Sprintf("findings/%d", id), pick(notes, i)).Finding
 		if w.notes[lineage(&f.FindingCore)] == nil {
@@ -293,7 +291,7 @@ func (w *world) annotate(t *testing.T, ids []int64, notes []object) {
 	}
 }
 
-// load reads all rows as they are now.
+// load reads all rows.
 func (w *world) load(t testing.TB) {
 	t.Helper()
 	w.code, w.supply, w.secrets = w.allCode(t), w.allSupply(t), w.allSecrets(t)
@@ -302,19 +300,19 @@ func (w *world) load(t testing.TB) {
 	}
 }
 
-// allCode are all code findings, unfiltered.
+// allCode returns all code findings.
 func (s *site) allCode(t testing.TB) []codeRow {
 	t.Helper()
 	return all(t, s.api().Findings(t.Context(), s.deployment.Slug, api.FindingsQuery{PageSize: 100}))
 }
 
-// allSupply are all supply-chain findings, unfiltered.
+// allSupply returns all supply-chain findings.
 func (s *site) allSupply(t testing.TB) []supplyRow {
 	t.Helper()
 	return all(t, s.api().SupplyChainFindings(t.Context(), s.deployment.Slug, api.FindingsQuery{PageSize: 100}))
 }
 
-// allSecrets are all secrets, each as the operation on one finding shows it.
+// allSecrets returns all secrets, each as the operation on one finding returns it.
 func (s *site) allSecrets(t testing.TB) []secretRow {
 	t.Helper()
 	var out []secretRow
@@ -330,7 +328,7 @@ func (s *site) findings(t testing.TB, query url.Values) api.ListFindingsResponse
 	return get[api.ListFindingsResponse](t, s, "findings", query)
 }
 
-// all walks a list of the client's to its end.
+// all reads a list of the client to its end.
 func all[T any](t testing.TB, seq iter.Seq2[T, error]) []T {
 	t.Helper()
 	var out []T

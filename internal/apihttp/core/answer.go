@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TimeOrNull is null where there is no time.
+// TimeOrNull returns nil for the zero time, which is null in JSON.
 func TimeOrNull(t time.Time) *api.Time {
 	if t.IsZero() {
 		return nil
@@ -19,10 +19,11 @@ func TimeOrNull(t time.Time) *api.Time {
 	return api.NewTime(t)
 }
 
-// InBody says of faults that a room found where in the body they are.
+// InBody prefixes the locations of invalid members with "body.".
 func InBody(err error) error { return InPart("body.", err) }
 
-// InPart is an error about members of a part of the request, as "body.".
+// InPart prefixes the locations of invalid members with part, for example "body.". Other errors are
+// returned unchanged.
 func InPart(part string, err error) error {
 	invalid, ok := errors.AsType[*model.InvalidError](err)
 	if !ok {
@@ -36,11 +37,11 @@ func InPart(part string, err error) error {
 	return out
 }
 
-// Decimal writes an id as the string that most of the API has it as.
+// Decimal formats an id as the string that most operations return.
 func Decimal(id int64) string { return strconv.FormatInt(id, 10) }
 
-// Upper writes an enumeration as the policies' part of the API does, with what
-// it counts as where it was not told.
+// Upper formats a value of an enumeration in upper case after prefix. The zero value is formatted
+// as unknown.
 func Upper[T interface {
 	comparable
 	String() string
@@ -52,7 +53,7 @@ func Upper[T interface {
 	return prefix + strings.ToUpper(v.String())
 }
 
-// OrEmpty returns an empty list in place of nil, which would be null in JSON.
+// OrEmpty returns an empty list instead of nil, which would be null in JSON.
 func OrEmpty(list []string) []string {
 	if list == nil {
 		return []string{}
@@ -60,17 +61,17 @@ func OrEmpty(list []string) []string {
 	return list
 }
 
-// NotWebAddress says what is wrong with what webAddress refuses. The value is
-// not shown, since it may hold a password.
+// NotWebAddress is the message for addresses that WebAddress rejects. It omits the address, which
+// may contain a password.
 const NotWebAddress = "expected an absolute http or https URL without a user or password"
 
-// WebAddress reports whether a text is an absolute http or https URL without a user or password.
+// WebAddress reports whether text is an absolute http or https URL without a user or password.
 func WebAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
-// IDOrNull is null in place of 0.
+// IDOrNull returns nil for 0, which is null in JSON.
 func IDOrNull(id int64) *int64 {
 	if id == 0 {
 		return nil

@@ -7,36 +7,38 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 )
 
-// roundsKept limits the bytes of all cached rounds: one bit or so for each finding of a
-// round, two bytes where the findings of a round lie far apart.
+// roundsKept limits the bytes of all cached rounds. A finding needs about one bit, or two bytes if
+// the ids of a round are far apart.
 const roundsKept = 64 << 20
 
 // roundOverhead is the number of bytes of a round without its findings.
 const roundOverhead = 256
 
-// RoundKey identifies a round of changes. Versions name commits, so it never changes meaning.
+// RoundKey identifies a round of changes. Versions identify commits, so the meaning of a key never
+// changes.
 type RoundKey struct{ Deployment, Since, Until int64 }
 
-// Rounds caches the affected findings of unfinished rounds, so that the next answer of a round
-// does not read all changes again. The least recently used rounds are dropped first.
+// Rounds caches the affected findings of unfinished rounds, so that the next page of a round does
+// not read all changes again. The least recently used rounds are dropped first. It is safe for
+// concurrent use.
 type Rounds struct {
-	most int // bytes of all
+	most int // limit of size, in bytes
 
 	mu   sync.Mutex
-	all  []round // the last used at the end
-	size int     // bytes
+	all  []round // least recently used first
+	size int     // bytes of all rounds
 }
 
-// NewRounds returns an empty cache of at most so many bytes.
+// NewRounds returns an empty cache that is limited to most bytes.
 func NewRounds(most int) *Rounds { return &Rounds{most: most} }
 
 type round struct {
 	RoundKey
 	affected index.Affected
-	size     int // bytes
+	size     int
 }
 
-// Find returns the affected findings of a round.
+// Find returns the affected findings of a round and marks the round as used.
 func (r *Rounds) Find(key RoundKey) (affected index.Affected, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +83,7 @@ func (r *Rounds) remove(key RoundKey) (one round, ok bool) {
 	return one, true
 }
 
-// Len returns the number of rounds.
+// Len returns the number of cached rounds.
 func (r *Rounds) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

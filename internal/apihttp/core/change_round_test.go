@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestManyFollowers: rounds of a hundred followers are cached together. Beyond the limit the
-// least recently used ones are dropped.
+// TestManyFollowers checks that the rounds of a hundred followers are cached together. Beyond the
+// limit the least recently used rounds are dropped.
 func TestManyFollowers(t *testing.T) {
 	h := newHarness(t)
 	const most = 8 << 20
@@ -28,14 +28,14 @@ func TestManyFollowers(t *testing.T) {
 	}
 	for until := range int64(50) {
 		r.Keep(RoundKey{Deployment: 2, Since: 1, Until: until}, large)
-		known(2, 0) // it is in use all the time
+		known(2, 0) // used between all others
 	}
 	if r.size > most || r.size < most/2 || !known(2, 0) || !known(2, 49) || known(2, 1) || known(1, 1) {
 		t.Errorf("%d rounds of %d bytes are cached", len(r.all), r.size)
 	}
 }
 
-// ofBytes are findings that take about so many bytes of memory.
+// ofBytes returns affected findings that use about n bytes of memory.
 func (h *harness) ofBytes(t *testing.T, n int) index.Affected {
 	t.Helper()
 	view, err := h.server.Index.Deployment(t.Context(), h.deployment.ID)
@@ -43,7 +43,7 @@ func (h *harness) ofBytes(t *testing.T, n int) index.Affected {
 		t.Fatal(err)
 	}
 	var set model.ChangeSet
-	for id := range int64(n / 2) { // two bytes for each that has no neighbour
+	for id := range int64(n / 2) { // two bytes for each id without a neighbor
 		set.Findings = append(set.Findings, model.IDRun{id * 64, 0})
 	}
 	a := view.Affected(&set)

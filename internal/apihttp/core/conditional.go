@@ -9,16 +9,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// What is read has a tag as well, which names what it says, so it is right whatever changes the answer: another
-// deployment, the hour, a server's answer. Of lists that are made of one state of the deployment it names that
-// state, which is told without making the list: the deployment's version, its name and the server's in links, the
-// program, the query and who asks. It is weak: the same tag is the same list, and the bytes may be packed in
-// another way (docs/reference/requests.md).
+// Responses to GET requests have an ETag of their content. It changes with the content for any
+// reason, such as the time or the version of the server. Lists that are computed from one state of
+// the deployment have an ETag of that state instead, which is computed before the list. It covers
+// the deployment's version and name, the server's address and version, the query and the caller. It
+// is weak, because the encoding of the same list may differ (docs/reference/requests.md).
 
-// ifNoneMatch is the header of the tags of answers that a client has.
+// ifNoneMatch is the request header with the ETags that the client has.
 const ifNoneMatch = "If-None-Match"
 
-// untagged are the operations by GET that have no tag, and why.
+// untagged lists the GET operations without an ETag, with the reason.
 var untagged = map[string]string{
 	"ping":               "it says nothing",
 	"pingAgent":          "it says nothing",
@@ -29,12 +29,12 @@ var untagged = map[string]string{
 	"downloadSBOM":       "it is fetched once, by an address that lapses",
 }
 
-// compared reports whether an operation has a tag of what its answer says.
+// compared reports whether the responses of an operation have an ETag of their content.
 func (o *operation) compared() bool {
 	return o.described.Method == http.MethodGet && !o.tagged && untagged[o.described.OperationID] == ""
 }
 
-// Conditional is a handler of a list that answers 304 to who has it already.
+// Conditional returns a handler of a list that responds with 304 if the client has the list.
 func Conditional(h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		o.mayBeKnown()
@@ -43,9 +43,9 @@ func Conditional(h Handler) Handler {
 	}
 }
 
-// Listed is a handler of a list that is made of one state of the deployment, and of
-// nothing else: not of the time of day, nor of what deployments share. It answers
-// 304 to who has it already.
+// Listed returns a handler of a list that depends on the state of the deployment only. The list
+// must not depend on the time or on data that deployments share. The handler responds with 304 if
+// the client has the list.
 func Listed[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Handler {
 	return Conditional(func(a huma.API, o *operation) {
 		huma.Register(a, *o.described, func(ctx context.Context, in *In) (*reply[Out], error) {
@@ -67,7 +67,7 @@ func Listed[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Han
 	})
 }
 
-// mayBeKnown describes the header of what the client has.
+// mayBeKnown documents the If-None-Match header and the 304 response.
 func (o *operation) mayBeKnown() {
 	o.described.Parameters = append(o.described.Parameters, &huma.Param{
 		Name: ifNoneMatch, In: "header", Example: `W/"5f1d0c2e9a7b44c08d3e6f21"`,
@@ -78,17 +78,16 @@ func (o *operation) mayBeKnown() {
 	o.described.Responses["304"] = &huma.Response{Description: "The answer is the one that If-None-Match names."}
 }
 
-// NotModified is the answer without a body.
+// NotModified is a response without a body.
 type NotModified struct{}
 
-// Header sets nothing.
+// Header implements Writer.
 func (NotModified) Header(http.Header) {}
 
-// WriteTo writes nothing.
+// WriteTo implements io.WriterTo.
 func (NotModified) WriteTo(io.Writer) (int64, error) { return 0, nil }
 
-// Known tags a list by the state that it is made of, and reports whether the
-// client has it.
+// Known sets the ETag of a list to that of state, and reports whether the client has the list.
 func (c *Call) Known(state any) bool {
 	tag := TagOf([]any{
 		c.Server.Version, state, c.Caller.Deployment.ID, c.Caller.Deployment.Slug,
@@ -98,7 +97,7 @@ func (c *Call) Known(state any) bool {
 	return c.has(tag)
 }
 
-// has reports whether the client has the answer of a tag.
+// has reports whether the request contains the tag.
 func (c *Call) has(tag string) bool {
 	for _, sent := range c.R.Header.Values(ifNoneMatch) {
 		if strings.TrimSpace(sent) == "*" {

@@ -15,16 +15,15 @@ import (
 	"github.com/redoubt/redoubt/internal/httpx"
 )
 
-// Cursors makes and reads positions in lists. Each carries a checksum, under a
-// key of the server, over the list it belongs to: operation, deployment, filter
-// and what the caller may see. Altered, or with other filters, it is refused
-// (docs/reference/requests.md).
+// Cursors encodes and decodes positions in lists. Each cursor has a checksum, keyed by the server,
+// of its list: operation, deployment, filter and the caller's visible projects. Altered cursors,
+// and cursors with other filters, are rejected (docs/reference/requests.md).
 type Cursors struct {
 	Key []byte
-	Old [][]byte // which are still believed
+	Old [][]byte // previous keys, still accepted
 }
 
-// Cursors are under the keys as they are now.
+// Cursors returns cursors with the current signing keys.
 func (s *Server) Cursors() (c Cursors) {
 	for i, key := range s.SigningKeys.All() {
 		if key = httpx.DeriveKey(key, "cursor"); i == 0 {
@@ -36,27 +35,27 @@ func (s *Server) Cursors() (c Cursors) {
 	return c
 }
 
-// List is what a cursor belongs to. The filter is any value that encodes the
-// same for the same selection; the page size is none of it.
+// List identifies the list of a cursor. Filter may be any value that encodes equally for the same
+// selection. It must not contain the page size.
 type List struct {
 	Operation  string
 	Deployment int64
 	Filter     any
 }
 
-// List is a list of the caller's deployment.
+// List returns a list of the caller's deployment.
 func (c *Call) List(operation string, filter any) List {
 	return List{Operation: operation, Deployment: c.Caller.Deployment.ID, Filter: filter}
 }
 
-// IDPosition is a position in a list that goes by one id.
+// IDPosition is a position in a list that is ordered by one id.
 type IDPosition struct {
 	List  List
 	After int64 // 0 is the start
 }
 
-// Find reads the cursor of a query, for a list of the caller's deployment; one
-// that is not of that list is an error.
+// Find decodes the cursor of a query, for a list of the caller's deployment. A cursor of another
+// list is an error.
 func (p *IDPosition) Find(ctx huma.Context, operation string, filter any, cursor string) []error {
 	c := CallOf(ctx.Context())
 	p.List = List{operation, c.Caller.Deployment.ID, filter}
@@ -75,26 +74,26 @@ const (
 	cursorSum     = 12 // bytes of checksum
 )
 
-// numeric is a cursor that is a number: it holds the position in its lower bits
-// and a checksum above. The sign bit stays clear for clients that read signed
-// integers.
+// numeric is the format of a cursor that is a number. The lower bits contain the position, the
+// upper bits a checksum. The sign bit is 0 for clients that read signed integers.
 type numeric struct{ PositionBits, sumBits int }
 
 var (
-	// AsText is the form of a position as a text in JSON.
+	// AsText is the format of a position that is sent as a string.
 	AsText = numeric{40, 23}
-	// AsNumber is the form of a position as a number, which JavaScript reads exactly below 2^53.
+	// AsNumber is the format of a position that is sent as a number. It is below 2^53, so
+	// JavaScript reads it exactly.
 	AsNumber = numeric{32, 21}
 )
 
 var errCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was " +
 	"made with; start over without a cursor")
 
-// starts reports whether a cursor asks for the beginning of a list: it is empty,
-// or 0, as clients send that count from there (docs/reference/requests.md).
+// starts reports whether a cursor means the start of a list. It is empty, or 0 from clients that
+// count from 0 (docs/reference/requests.md).
 func starts(cursor string) bool { return cursor == "" || cursor == "0" }
 
-// Encode writes a position as text.
+// Encode encodes a position as text.
 func (c Cursors) Encode(l List, position ...int64) (string, error) {
 	b := []byte{cursorVersion}
 	for _, n := range position {
@@ -107,8 +106,7 @@ func (c Cursors) Encode(l List, position ...int64) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(append(b, sum[:cursorSum]...)), nil
 }
 
-// Decode reads a position of n numbers; none at all for one
-// that starts the list.
+// Decode decodes a position of n numbers. It returns nil for a cursor that starts the list.
 func (c Cursors) Decode(l List, text string, n int) ([]int64, error) {
 	if starts(text) {
 		return nil, nil
@@ -143,8 +141,8 @@ func (c Cursors) Decode(l List, text string, n int) ([]int64, error) {
 	return position, nil
 }
 
-// EncodeNumber writes a position as a decimal uint64, which the contract wants of
-// the dependencies' cursor. A position that does not fit is an error.
+// EncodeNumber encodes a position as a decimal uint64, which the contract requires for cursors of
+// dependencies. It returns an error if the position is out of range.
 func (c Cursors) EncodeNumber(as numeric, l List, position int64) (string, error) {
 	if position < 0 || position >= 1<<as.PositionBits {
 		return "", fmt.Errorf("position %d does not fit a numeric cursor", position)
@@ -153,8 +151,7 @@ func (c Cursors) EncodeNumber(as numeric, l List, position int64) (string, error
 	return strconv.FormatUint(sum<<as.PositionBits|uint64(position), 10), err
 }
 
-// DecodeNumber reads what encodeNumber wrote; 0 for one that starts
-// the list.
+// DecodeNumber decodes the text of EncodeNumber. It returns 0 for a cursor that starts the list.
 func (c Cursors) DecodeNumber(as numeric, l List, text string) (int64, error) {
 	if starts(text) {
 		return 0, nil
@@ -177,7 +174,7 @@ func (c Cursors) DecodeNumber(as numeric, l List, text string) (int64, error) {
 	return position, nil
 }
 
-// anyKey reports whether a checksum is that of the key in use or of one before it.
+// anyKey reports whether fits is true for the current key or a previous one.
 func (c Cursors) anyKey(fits func(Cursors) (bool, error)) (bool, error) {
 	ok, err := fits(c)
 	for _, key := range c.Old {

@@ -64,8 +64,8 @@ func TestNumericCursorRoundTrip(t *testing.T) {
 	})
 }
 
-// A numeric cursor has 23 bits of checksum, so that fixed cases stand in for
-// random ones here.
+// TestNumericCursorIsChecked uses fixed cases. A numeric cursor has 23 bits of checksum, which
+// random cases could match by chance.
 func TestNumericCursorIsChecked(t *testing.T) {
 	l := List{Operation: "dependencies", Deployment: 1, Filter: "a"}
 	text, err := testCursors.EncodeNumber(AsText, l, 4711)
@@ -128,7 +128,8 @@ func TestCursorsThatBegin(t *testing.T) {
 	}
 }
 
-// After a rotation, what the key before it signed is still believed, and nothing else.
+// TestCursorsOfTheKeyBeforeAreBelieved checks that cursors of the current and the previous key are
+// accepted, and no others.
 func TestCursorsOfTheKeyBeforeAreBelieved(t *testing.T) {
 	before, use, other := Cursors{Key: []byte("before")}, Cursors{Key: []byte("use"), Old: [][]byte{[]byte("before")}}, Cursors{Key: []byte("other")}
 	l := List{Operation: "x", Deployment: 1, Filter: "f"}

@@ -26,8 +26,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// readJSON reads a body of at most limit bytes, before and after inflating. No
-// body at all is the empty object, since every member may be left out.
+// readJSON reads a body of at most limit bytes, compressed and decompressed. An empty body is read
+// as the empty object, since every member may be absent.
 func readJSON(r *http.Request, limit int64) ([]byte, error) {
 	body, err := Inflate(r, limit)
 	if err != nil {
@@ -37,7 +37,7 @@ func readJSON(r *http.Request, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, BodyFault(err)
 	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark, which RFC 8259 lets parsers ignore
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // byte order mark, which RFC 8259 allows parsers to ignore
 	if len(data) == 0 {
 		return []byte("{}"), nil
 	}
@@ -49,8 +49,8 @@ func readJSON(r *http.Request, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// BodyFault tells a body that could not be read from one that is too large, and
-// from one that a server which stops reads no further.
+// BodyFault converts a read error of a body to an invalid body. Errors of bodies over the limit and
+// model.ErrUnavailable are returned unchanged.
 func BodyFault(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, model.ErrUnavailable) {
 		return err
@@ -66,9 +66,9 @@ func isJSON(contentType string) bool {
 	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
 }
 
-// Inflate returns the body, inflated if it is gzip; either way reading more
-// than limit bytes of it is a *http.MaxBytesError, before the first byte where
-// the client says how many it will send.
+// Inflate returns the body, decompressed if it is gzip. Reading more than limit bytes, compressed
+// or not, fails with a *http.MaxBytesError. It returns that error at once if the Content-Length is
+// over the limit.
 func Inflate(r *http.Request, limit int64) (io.Reader, error) {
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
@@ -89,8 +89,7 @@ func Inflate(r *http.Request, limit int64) (io.Reader, error) {
 	}
 }
 
-// wire is a body on its way in. A fault of the connection names addresses of
-// this network, which are nothing to the client.
+// wire is the body of a request. It hides network errors, which contain internal addresses.
 type wire struct{ io.ReadCloser }
 
 // Read implements io.Reader.
@@ -102,20 +101,20 @@ func (w wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ErrCutOff is the error of a body whose connection broke. It names no address.
+// ErrCutOff is the error of a body whose connection broke. It contains no address.
 var ErrCutOff = errors.New("the connection broke, or was too slow")
 
-// fold makes one of all spellings of a member: repositoryId, repository_id.
+// fold returns the common form of all spellings of a member, such as repositoryId and
+// repository_id.
 func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// readBody reads JSON into a tree of maps, with the members of objects under the names
-// that the schema has and whole numbers as integers. It refuses what the library accepts
-// in silence: a member given twice in one object, in whichever spelling, and NUL
-// characters, which no database text holds. It returns each null that the schema does not
-// admit (docs/reference/requests.md), which the library overlooks: a filter that is null would select
+// readBody parses JSON into a tree of maps. Members have the names of the schema, and whole numbers
+// are integers. It rejects duplicate members in any spelling, and NUL characters, which databases
+// cannot store; the library accepts both. It returns each null that the schema does not permit
+// (docs/reference/requests.md): the library ignores them, and a filter that is null would select
 // everything.
 func (s *Spec) readBody(src []byte, schema *huma.Schema) (tree any, nulls []model.FieldError, err error) {
-	if err := json.Unmarshal(src, new(json.RawMessage)); err != nil { // it bounds the depth, too
+	if err := json.Unmarshal(src, new(json.RawMessage)); err != nil { // also limits the depth
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, nil, model.Invalid("body", "malformed JSON at byte %d: %v", syntax.Offset, err)
 		}
@@ -127,9 +126,8 @@ func (s *Spec) readBody(src []byte, schema *huma.Schema) (tree any, nulls []mode
 	return tree, r.nulls, err
 }
 
-// bodyReader reads a document whose syntax was checked. Values of members that the body
-// does not have are read without a schema and without a location, which would grow with
-// their depth.
+// bodyReader reads a document of valid syntax. Values of unknown members are read without a schema
+// and without a location, whose length would grow with the depth.
 type bodyReader struct {
 	*json.Decoder
 	spec  *Spec
@@ -164,7 +162,7 @@ func (r *bodyReader) value(schema *huma.Schema, at string) (any, error) {
 	return token, nil
 }
 
-// object reads an object behind its brace.
+// object reads an object after its opening brace.
 func (r *bodyReader) object(schema *huma.Schema, at string) (any, error) {
 	out := map[string]any{}
 	for r.More() {
@@ -188,7 +186,7 @@ func (r *bodyReader) object(schema *huma.Schema, at string) (any, error) {
 	return out, err
 }
 
-// list reads a list behind its bracket.
+// list reads a list after its opening bracket.
 func (r *bodyReader) list(forms []*huma.Schema, at string) (any, error) {
 	var items *huma.Schema
 	for _, form := range forms {
@@ -210,8 +208,8 @@ func (r *bodyReader) list(forms []*huma.Schema, at string) (any, error) {
 	return out, err
 }
 
-// memberOf returns the name and the schema of a member in any spelling. An unknown member
-// keeps its name.
+// memberOf returns the canonical name and the schema of a member. An unknown member is returned
+// with its name.
 func (s *Spec) memberOf(object *huma.Schema, name string) (string, *huma.Schema) {
 	if object == nil {
 		return name, nil
@@ -222,8 +220,8 @@ func (s *Spec) memberOf(object *huma.Schema, name string) (string, *huma.Schema)
 	return name, object.Properties[name]
 }
 
-// wholeNumber returns a whole number as an integer, which 5.0 and 5e2 are too (JSON Schema,
-// 6.1.1), and any other number as it was written.
+// wholeNumber returns whole numbers as integers, including 5.0 and 5e2 (JSON Schema, 6.1.1). Other
+// numbers are returned as written.
 func wholeNumber(n json.Number) any {
 	if whole, fraction, found := strings.Cut(n.String(), "."); found && strings.Trim(fraction, "0") == "" {
 		return json.Number(whole)
@@ -235,7 +233,7 @@ func wholeNumber(n json.Number) any {
 	return n
 }
 
-// formsOf are the forms of which a value may have one; none without a schema.
+// formsOf returns the alternative schemas of a value, or nil without a schema.
 func (s *Spec) formsOf(schema *huma.Schema) []*huma.Schema {
 	schema = s.Resolve(schema)
 	switch {
@@ -249,8 +247,7 @@ func (s *Spec) formsOf(schema *huma.Schema) []*huma.Schema {
 
 var indexed = regexp.MustCompile(`\[\d*\]$`)
 
-// respelt is the name of the parameter that is meant by one in another spelling,
-// as pageSize; empty for none.
+// respelt returns the known parameter that name is another spelling of, such as pageSize, or "".
 func respelt(name string, known map[string]bool) string {
 	for other := range known {
 		if fold(other) == fold(name) {
@@ -260,15 +257,14 @@ func respelt(name string, known map[string]bool) string {
 	return ""
 }
 
-// strictQueries are the operations whose unknown parameters are refused: they are
-// extensions, so nobody was told that they are ignored, and a filter that is not
-// understood would widen what is counted, exported or followed.
+// strictQueries are the operations that reject unknown parameters. They are extensions, whose
+// documentation promises no leniency, and an ignored filter would widen the selection.
 var strictQueries = []string{"countFindings", "exportFindings", "listFindingChanges", "search"}
 
-// canonicalQuery writes the parameters that an operation knows in one spelling:
-// lists repeated, whether they came so, joined by commas, or as name[] or
-// name[0] (docs/reference/requests.md). Others are refused by strict operations and ignored by the
-// rest. What a dialect is lenient with is settled before the rest is looked at.
+// canonicalQuery rewrites the known parameters to one spelling. Lists become repeated parameters,
+// whether they were repeated, comma-separated, or sent as name[] or name[0]
+// (docs/reference/requests.md). Strict operations reject unknown parameters; others ignore them.
+// lenient, if set, converts the parameters of a dialect first.
 func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func(url.Values)) (string, error) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil {

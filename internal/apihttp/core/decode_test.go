@@ -49,7 +49,7 @@ func TestQuerySpellings(t *testing.T) {
 		for _, v := range []url.Values{gotValues, wantValues} {
 			slices.Sort(v["repos"])
 		}
-		if test.query == "?&&&page=1" { // the stray mark belongs to the first name
+		if test.query == "?&&&page=1" { // the extra question mark is part of the first name
 			continue
 		}
 		if diff := cmp.Diff(wantValues, gotValues); err != nil || diff != "" {
@@ -64,8 +64,8 @@ func TestQuerySpellings(t *testing.T) {
 	}
 }
 
-// TestSpellingsOfTheHostedService: only where a dialect is lenient is a parameter known in
-// another spelling.
+// TestSpellingsOfTheHostedService checks that other spellings of a parameter are accepted only in a
+// lenient dialect.
 func TestSpellingsOfTheHostedService(t *testing.T) {
 	lenient := func(url.Values) {}
 	for _, test := range []struct {
@@ -83,7 +83,7 @@ func TestSpellingsOfTheHostedService(t *testing.T) {
 	}
 }
 
-// TestMalformedJSONIsToldWhere by the byte.
+// TestMalformedJSONIsToldWhere checks that the error contains the byte offset.
 func TestMalformedJSONIsToldWhere(t *testing.T) {
 	if _, _, err := testSpec.readBody([]byte(`{"a":1,}`), nil); err == nil || !strings.Contains(err.Error(), "at byte 8") {
 		t.Errorf("the client reads: %v", err)
@@ -105,7 +105,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// rewritten is a body as the library reads it.
+// rewritten returns a body in the form that the library reads.
 func rewritten(body []byte, operation string) ([]byte, error) {
 	tree, _, err := testSpec.readBody(body, testSpec.operations[operation].body)
 	if err != nil {
@@ -143,7 +143,7 @@ func TestBodySpellings(t *testing.T) {
 	}
 }
 
-// TestDeepBodiesCostLittle: what the reader holds grows with the body, not with its depth.
+// TestDeepBodiesCostLittle checks that memory grows with the size of a body and not with its depth.
 func TestDeepBodiesCostLittle(t *testing.T) {
 	name := strings.Repeat("n", 190)
 	body := strings.Repeat(`{"`+name+`":`, 9000) + "1" + strings.Repeat("}", 9000)
@@ -214,7 +214,7 @@ func TestReadJSON(t *testing.T) {
 	}
 }
 
-// TestConnectionFaultsNameNoAddress: what the network says of itself stays here.
+// TestConnectionFaultsNameNoAddress checks that responses contain no address of a network error.
 func TestConnectionFaultsNameNoAddress(t *testing.T) {
 	fault := &net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 1}, Err: os.ErrDeadlineExceeded}
 	r := httptest.NewRequest(http.MethodPost, "/", io.NopCloser(iotest.ErrReader(fault)))

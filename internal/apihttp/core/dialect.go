@@ -13,12 +13,12 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// inOneDialect are operations whose findings are the contract's, whatever is asked
-// for: extensions, which no client of the hosted service knows.
+// inOneDialect lists operations that always return findings in the contract's format. They are
+// extensions that no client of the hosted service uses.
 var inOneDialect = []string{"listFindingChanges", "exportFindings"}
 
-// nameDialect says in an answer of the API in which dialect it is, before it is known
-// who asks: errors look the same in both.
+// nameDialect sets the dialect header of API responses before the caller is authenticated. Errors
+// are the same in both dialects.
 func nameDialect(h http.Header, r *http.Request) {
 	if r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/") {
 		return
@@ -31,8 +31,8 @@ func nameDialect(h http.Header, r *http.Request) {
 	h.Add("Vary", api.DialectHeader)
 }
 
-// settleDialect finds the dialect of a request to an operation: that of its header,
-// else that of its token (docs/reference/response-formats.md). The answer names it.
+// settleDialect determines the dialect of a request: that of its header, or else that of its token
+// (docs/reference/response-formats.md). The response header contains it.
 func (c *Call) settleDialect(operation string) error {
 	c.dialect = cmp.Or(c.Caller.Token.Dialect, model.DialectContract)
 	if sent := c.R.Header.Get(api.DialectHeader); sent != "" {
@@ -51,20 +51,20 @@ func (c *Call) settleDialect(operation string) error {
 	return nil
 }
 
-// Hosted reports whether the answer is in the hosted dialect.
+// Hosted reports whether the response is in the hosted dialect.
 func (c *Call) Hosted() bool { return c.dialect == model.DialectHosted }
 
-// Difference is one way in which the hosted dialect is not the contract's
-// (docs/reference/response-formats.md). The table in docs/guides/clients.md is made of them.
+// Difference is a difference between the hosted dialect and the contract
+// (docs/reference/response-formats.md). The table in docs/guides/clients.md is generated from them.
 type Difference struct {
 	Operation        string // id
-	Contract, Hosted string // in words, for that table
+	Contract, Hosted string // text for the table
 
-	Query  func(*Call, url.Values) // what becomes of parameters; nil for nothing
-	Answer func(*Call, any) any    // the answer in the hosted dialect; nil where it writes itself
+	Query  func(*Call, url.Values) // converts parameters; nil if there is nothing to convert
+	Answer func(*Call, any) any    // converts the response; nil if the handler writes it
 }
 
-// hostedAnswer is the transformer of answers that the library encodes.
+// hostedAnswer converts the responses that the library encodes to the hosted dialect.
 func hostedAnswer(ctx huma.Context, _ string, v any) (any, error) {
 	c := CallOf(ctx.Context())
 	if !c.Hosted() {
@@ -78,18 +78,18 @@ func hostedAnswer(ctx huma.Context, _ string, v any) (any, error) {
 	return v, nil
 }
 
-// Org is the address of the deployment's pages.
+// Org returns the address of the deployment's pages.
 func (c *Call) Org() string { return c.Base + "/orgs/" + c.Caller.Deployment.Slug }
 
-// hostedFindingsQuery is what a query of the hosted dialect asks for beyond what
-// the contract's parameters can say.
+// hostedFindingsQuery contains the parts of a hosted query that the contract's parameters cannot
+// express.
 type hostedFindingsQuery struct {
-	PageSize   int      // 0: the default
-	IssueTypes []string // none: code
-	Nothing    bool     // it selects nothing
+	PageSize   int      // 0 means the default
+	IssueTypes []string // empty means code
+	Nothing    bool     // selects nothing
 }
 
-// HostedTransitivity returns the word of the hosted service for a transitivity.
+// HostedTransitivity returns the hosted service's name of a transitivity.
 func HostedTransitivity(word string) string {
 	if word == model.TransitivityUnknown.String() {
 		return "UNKNOWN_TRANSITIVITY"

@@ -1,5 +1,5 @@
-// Package core is what the operations of the Web API have in common: a Server with its routes, the Call of a
-// request, the handlers that read, change or stream, and the making of openapi.json. Every request takes the
-// same steps: authenticate, authorize, decode, validate, transaction, encode, log. It knows HTTP and the library
-// that decodes and validates, and no subject.
+// Package core is the common part of the operations of the Web API: server, routes, request
+// handling and the generation of openapi.json. Every request is authenticated, authorized, decoded,
+// validated, run in a transaction, encoded and logged. The package depends on HTTP and the library
+// for decoding and validation, and on no single operation.
 package core

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Document is an answer that is a file.
+// Document is a response that is a file.
 type Document struct {
 	Name, MediaType string
 	Content         []byte
@@ -19,14 +19,14 @@ func (d Document) Header(h http.Header) {
 	h.Set("Content-Disposition", `attachment; filename="`+d.Name+`"`)
 }
 
-// WriteTo writes the document.
+// WriteTo implements io.WriterTo.
 func (d Document) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(d.Content)
 	return int64(n), err
 }
 
-// fileContent describes a file in an answer: an object where its media type is of
-// JSON, which clients decode, and bytes otherwise.
+// fileContent documents a file in a response: an object for JSON media types, which clients decode,
+// otherwise bytes.
 func fileContent(mediaType string) *huma.MediaType {
 	if isJSON(mediaType) {
 		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// What is read and thrown away of a body that was refused: so many bytes, for so long
-// in all, from a client that sends a part of it every so often.
+// Limits of reading a rejected body: bytes, total time, time between parts and bytes of a part.
 const (
 	drained   = 512 << 20
 	drainFor  = time.Minute
@@ -15,10 +14,10 @@ const (
 	drainPart = 4 << 20
 )
 
-// drain reads on after a refusal. Most clients read the answer only once they have
-// sent all: one whose connection is closed meanwhile sees a reset, and not what
-// was wrong. What is announced to be larger still is not read at all, nor what comes
-// while there is too much to do.
+// drain reads the rest of a rejected body. Most clients read the response only after they sent the
+// whole body; if the connection closes first, they get a reset instead of the error. Bodies that
+// are announced as larger than the limit are not read, and neither are bodies of requests that were
+// rejected due to load.
 func drain(w http.ResponseWriter, r *http.Request, status int) {
 	busy := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 	if status < http.StatusBadRequest || busy || r.ContentLength == 0 || r.ContentLength > drained {
@@ -28,13 +27,13 @@ func drain(w http.ResponseWriter, r *http.Request, status int) {
 	if connection.Flush() != nil {
 		return
 	}
-	end := func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) } // a connection that is gone needs none
+	end := func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) } // ignored for a closed connection
 	enough, idle := time.AfterFunc(drainFor, end), time.AfterFunc(drainIdle, end)
 	defer enough.Stop()
 	defer idle.Stop()
 	for range drained / drainPart {
 		if _, err := io.CopyN(io.Discard, r.Body, drainPart); err != nil {
-			return // at its end, or cut off: nobody is told
+			return // end of the body, or connection lost
 		}
 		idle.Reset(drainIdle)
 	}

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// TestWhatIsReadOn: after a refusal a body is read on, unless there is too much to do or it
-// is too large.
+// TestWhatIsReadOn checks that the body of a rejected request is read, unless the server is
+// overloaded or the body is too large.
 func TestWhatIsReadOn(t *testing.T) {
 	for _, test := range []struct {
 		status int
-		length int64 // as announced, -1 where it is not
+		length int64 // Content-Length; -1 if unknown
 		read   bool
 	}{
 		{http.StatusOK, 10, false},

@@ -21,40 +21,40 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Call is one request on its way through the server.
+// Call is the state of one request.
 type Call struct {
 	Server    *Server
 	requestID string
 	path      string // as sent
-	Base      string // address of the server as the client knows it
+	Base      string // address of the server as the client sees it
 	secure    bool   // the client came over TLS
 	route     string // pattern, for the log
-	challenge string // of WWW-Authenticate; empty for that of all operations
+	challenge string // WWW-Authenticate header; empty for the default
 
 	W           http.ResponseWriter
 	R           *http.Request
 	Caller      auth.Caller
 	dialect     model.Dialect
 	HostedQuery hostedFindingsQuery
-	Tx          *store.Tx          // of operations that the table gives one
-	nulls       []model.FieldError // of the body, where none may be
+	Tx          *store.Tx          // of operations that run in a transaction
+	nulls       []model.FieldError // of the body, where null is not permitted
 	hasBody     bool               // the body has members
-	Idempotent  *idempotentRequest // nil without a key
-	Tag         string             // of what can be changed here; empty for none
-	state       string             // of all of such an answer
-	cause       error              // why it failed, for the log
-	panicked    bool               // the cause is a panic, however much was sent by then
+	Idempotent  *idempotentRequest // nil without an Idempotency-Key
+	Tag         string             // ETag of the editable state; empty for none
+	state       string             // tag of the whole response
+	cause       error              // cause of the failure, for the log
+	panicked    bool               // the cause is a panic, even if the response was already started
 }
 
-// NewCall is a call that the server makes itself, as for a form of the pages. Its answer is stored under the key, which
-// no client can send.
+// NewCall returns a call that the server itself makes, for example for a form of the web pages. Its
+// response is stored under a key that clients cannot send.
 func NewCall(s *Server, w http.ResponseWriter, r *http.Request, caller auth.Caller, key string) *Call {
 	return &Call{Server: s, W: w, R: r, Caller: caller, Idempotent: &idempotentRequest{key: key, sum: sha256.New()}}
 }
 
 type callKey struct{}
 
-// CallOf returns the call of a request. It panics outside of the server.
+// CallOf returns the call of a request. It panics if the request did not pass observe.
 func CallOf(ctx context.Context) *Call {
 	c, ok := ctx.Value(callKey{}).(*Call)
 	if !ok {
@@ -63,15 +63,15 @@ func CallOf(ctx context.Context) *Call {
 	return c
 }
 
-// endpoint takes every request of a route through the same steps.
+// endpoint handles the requests of one route.
 type endpoint struct {
 	server *Server
 	route  Route
 	op     *operation
 }
 
-// ServeHTTP checks who calls, whether they may, and what they sent; what is
-// left is decoding into structs, validating and the handler.
+// ServeHTTP authenticates and authorizes the request and rewrites it to its canonical form. The
+// library then decodes and validates it and calls the handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := CallOf(r.Context())
 	c.W, c.R = w, r
@@ -91,8 +91,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.op.handle(humago.NewContext(e.op.described, c.R, w))
 }
 
-// admit answers who calls and whether they may: 401, 429, 403, 404, in this
-// order, so that nobody learns what is there before being known.
+// admit authenticates and authorizes the request. The order of its errors is 401, 429, 403, 404, so
+// that unauthenticated callers cannot probe for resources.
 func (e *endpoint) admit(c *Call, token string) (err error) {
 	if !httpx.IsText(c.R.URL.Path) {
 		return model.ErrNotFound
@@ -135,7 +135,7 @@ func (e *endpoint) admit(c *Call, token string) (err error) {
 	return nil
 }
 
-// canonical brings query and body into the one spelling that is decoded.
+// canonical rewrites the query and the body to the spelling that is decoded.
 func (e *endpoint) canonical(c *Call) error {
 	strict := slices.Contains(strictQueries, e.route.ID)
 	query, err := canonicalQuery(c.R.URL.RawQuery, e.op.params, strict, c.lenient(e.op))
@@ -176,7 +176,7 @@ func (e *endpoint) canonical(c *Call) error {
 	return nil
 }
 
-// deployment is the one that the path names, empty where it names none.
+// deployment returns the deployment that the path contains, or "".
 func (c *Call) deployment() string {
 	if id := c.R.PathValue("deploymentId"); id != "" {
 		return id
@@ -189,7 +189,7 @@ func (c *Call) View(ctx context.Context, fn func(context.Context) error) error {
 	return c.Server.Store.View(ctx, c.Caller.Deployment.ID, c.within(fn))
 }
 
-// Update runs fn in a transaction of the deployment, whole or not at all.
+// Update runs fn in a transaction of the deployment.
 func (c *Call) Update(ctx context.Context, fn func(context.Context) error) error {
 	return c.Server.Store.Update(ctx, c.Caller.Deployment.ID, c.Caller.Actor(), c.within(fn))
 }
@@ -202,12 +202,12 @@ func (c *Call) within(fn func(context.Context) error) func(context.Context, *sto
 	}
 }
 
-// Findings returns the deployment's findings, as new as its newest commit.
+// Findings returns the deployment's findings, at least as new as its newest commit.
 func (c *Call) Findings(ctx context.Context) (*index.View, error) {
 	return c.Server.Index.Deployment(ctx, c.Caller.Deployment.ID)
 }
 
-// ID reads a numeric part of the path; what is not a number is not there.
+// ID parses a numeric part of the path. It returns model.ErrNotFound for anything else.
 func (c *Call) ID(name string) (int64, error) {
 	n, err := strconv.ParseInt(c.R.PathValue(name), 10, 64)
 	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != c.R.PathValue(name) {
@@ -216,18 +216,18 @@ func (c *Call) ID(name string) (int64, error) {
 	return n, nil
 }
 
-// PathID reads an id of the path. It is 0, which nothing has, for anything else.
+// PathID parses an id of the path. It returns 0, which no object has, for anything else.
 func (c *Call) PathID(name string) int64 {
 	n, _ := c.ID(name)
 	return n
 }
 
-// VisibleProject answers as if a project that the token's globs leave out did not exist.
+// VisibleProject returns model.ErrNotFound for a project that the token's globs exclude.
 func (c *Call) VisibleProject(p model.Project, err error) (model.Project, error) {
 	return gate.VisibleProject(c.Caller.Globs(), p, err)
 }
 
-// Project finds the project that the path names.
+// Project returns the project of the path.
 func (c *Call) Project(ctx context.Context) (model.Project, error) {
 	name := c.R.PathValue("projectName")
 	if model.CheckProjectName(name) != nil {
@@ -236,11 +236,11 @@ func (c *Call) Project(ctx context.Context) (model.Project, error) {
 	return c.VisibleProject(c.Tx.ProjectByName(ctx, name))
 }
 
-// methods answers one pattern: it finds the endpoint of the method, HEAD among
-// GETs, and refuses others with what is allowed.
+// methods handles one pattern. It selects the endpoint by method, with HEAD served as GET, and
+// rejects other methods with an Allow header.
 type methods map[string]*endpoint
 
-// ServeHTTP finds the endpoint.
+// ServeHTTP calls the endpoint of the method.
 func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	method := r.Method
 	if method == http.MethodHead {
@@ -271,12 +271,12 @@ func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 		NewProblem(api.CodeMethodNotAllowed, "This address does not take the method of the request. It takes "+list+".", nil))
 }
 
-// unmatched answers every address that the table does not have.
+// unmatched responds to addresses without a route.
 func unmatched(w http.ResponseWriter, r *http.Request) {
 	writeProblem(w, r, NewProblem(api.CodeNotFound, notFound, errors.New("no such route")))
 }
 
-// ProjectNamed finds a project that the request names outside of the path.
+// ProjectNamed returns a project that the request identifies by name outside of the path.
 func ProjectNamed(ctx context.Context, c *Call, name string) (model.Project, error) {
 	if model.CheckProjectName(name) != nil {
 		return model.Project{}, model.ErrNotFound

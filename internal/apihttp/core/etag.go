@@ -15,23 +15,23 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// A tag names a state of what people may set, and of nothing else: a scan that
-// comes between reading and writing is no conflict (docs/reference/requests.md).
+// The ETag of an object covers only what users may edit. A scan between reading and writing is
+// therefore no conflict (docs/reference/requests.md).
 
-// ifMatch is the header of the tag that a change is based on.
+// ifMatch is the request header with the ETag that a change is based on.
 const ifMatch = "If-Match"
 
-// TagOf is the tag of a state, without its quotes.
+// TagOf returns the ETag of a state, without quotes.
 func TagOf(state any) string {
 	text, err := json.Marshal(state)
 	if err != nil {
 		panic("apihttp: a tag of what is no JSON: " + err.Error())
 	}
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:12]) // letters that end no tag of a compressed answer
+	return hex.EncodeToString(sum[:12]) // hex digits contain no compressedTag
 }
 
-// ProjectTag names the settings of a project.
+// ProjectTag returns the ETag of a project's settings.
 func ProjectTag(p model.Project) string {
 	return TagOf(struct {
 		ID            int64
@@ -42,7 +42,7 @@ func ProjectTag(p model.Project) string {
 	}{p.ID, p.Name, p.PrimaryBranch, append([]string{}, p.Tags...), p.Visibility, p.ManagedScan.Diff, p.ManagedScan.Full})
 }
 
-// FindingTag names the annotations of a finding's lineage.
+// FindingTag returns the ETag of the annotations of a lineage.
 func FindingTag(lineageID int64, a model.Annotations) string {
 	return TagOf(struct {
 		Lineage     int64
@@ -50,18 +50,18 @@ func FindingTag(lineageID int64, a model.Annotations) string {
 	}{lineageID, a})
 }
 
-// tagList is what If-Match may hold, and oneTag one of it. A compressed answer
-// has a tag with an end of its own, which is left out here.
+// tagList matches the value of If-Match, and oneTag one tag in it. The suffix of a compressed
+// response is not part of the match.
 var (
 	tagList = regexp.MustCompile(`^\s*(?:\*|(?:W/)?"[!#-~]*"(?:\s*,\s*(?:W/)?"[!#-~]*")*)\s*$`)
 	oneTag  = regexp.MustCompile(`"([!#-~]*?)(?:` + compressedTag + `(?:-[a-z]+)?)?"`)
 )
 
-// compressedTag ends the tag of a compressed answer, before the encoding's name.
+// compressedTag is the suffix of the ETag of a compressed response, before the encoding's name.
 const compressedTag = "-z"
 
-// Unchanged refuses a change that is based on another state than there is: one
-// that the request names by If-Match. Without that header all are taken.
+// Unchanged returns a conflict if the request has an If-Match header without tag. Requests without
+// the header are accepted.
 func (c *Call) Unchanged(what, tag string) error {
 	sent := strings.Join(c.R.Header.Values(ifMatch), ",")
 	switch {
@@ -83,7 +83,7 @@ func (c *Call) Unchanged(what, tag string) error {
 		"Read it again, see whether your change still fits, and send it with the ETag that it has then.", what), nil)
 }
 
-// Tagged is a handler whose answers have a tag; that of a change takes If-Match.
+// Tagged returns a handler whose responses have an ETag. Changes support If-Match.
 func Tagged(h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		if o.described.Method != http.MethodGet && o.described.Method != http.MethodPost {
@@ -104,7 +104,7 @@ func Tagged(h Handler) Handler {
 	}
 }
 
-// answers describes a header of the answer.
+// answers documents a header of the response.
 func (o *operation) answers(header, text string) {
 	ok := o.described.Responses["200"]
 	if ok.Headers == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// AllFindings reads findings by their ids, each once; one that is not there, or not for
-// the token to see, is model.ErrNotFound.
+// AllFindings returns findings by id, each once. It returns model.ErrNotFound if one does not exist
+// or is not visible to the token.
 func AllFindings(ctx context.Context, c *Call, ids []api.Int) ([]model.Finding, error) {
 	wanted := model.Map(ids, func(id api.Int) int64 { return int64(id) })
 	found, err := SomeFindings(ctx, c, wanted)
@@ -25,7 +25,7 @@ func AllFindings(ctx context.Context, c *Call, ids []api.Int) ([]model.Finding, 
 	return found, nil
 }
 
-// SomeFindings reads those of the findings that lists show and the token may see.
+// SomeFindings returns the findings with these ids that are listed and visible to the token.
 func SomeFindings(ctx context.Context, c *Call, ids []int64) ([]model.Finding, error) {
 	found, err := c.Tx.FindingsByID(ctx, ids)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// harness is a server with two operations on an empty SQLite store, with one deployment.
+// harness is a server with two operations on an empty SQLite store with one deployment.
 type harness struct {
 	server     *Server
 	deployment model.Deployment
@@ -54,7 +54,7 @@ var testSpec = NewSpec(Table{Routes: []Route{
 
 func nothing[In, Out any](context.Context, *Call, *In) (*Out, error) { return new(Out), nil }
 
-// serve makes a call to a handler.
+// serve sends a request to a handler.
 func serve(t testing.TB, handler http.Handler, method, target string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()

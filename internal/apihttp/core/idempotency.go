@@ -21,45 +21,45 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// A write may carry a key. The row that holds its answer is written by the
-// transaction that does the work, and looked for by the next one before it does
-// any; and since the writers of a deployment come one after the other, a request
-// whose first try is still running waits for it. Refused requests keep nothing:
-// they changed nothing, and may be sent again.
+// A write may have an idempotency key. Its response is stored by the transaction that does the
+// work, and the next request reads it before any work. Writes of a deployment are serialized, so a
+// second request waits for a running first one. Rejected requests changed nothing, so their
+// responses are not stored.
 
 // idempotencyKey is the header of the key.
 const idempotencyKey = "Idempotency-Key"
 
-// keyPattern is what a key may be.
+// keyPattern matches valid keys.
 const keyPattern = `^[!-~]{1,200}$`
 
 var goodKey = regexp.MustCompile(keyPattern)
 
-// idempotentRequest is a request that came with a key.
+// idempotentRequest is a request with a key.
 type idempotentRequest struct {
 	key  string
-	sum  hash.Hash                                // of what is asked for, so far
-	kept func(out any) any                        // what of an answer is stored; nil: all
-	read func(ctx context.Context, out any) error // completes a stored answer; nil: nothing is missing
-	pass bool                                     // the answer tells of a failure that may pass: it is not kept
+	sum  hash.Hash                                // hash of the parts added so far
+	kept func(out any) any                        // returns the stored part of a response; nil stores all
+	read func(ctx context.Context, out any) error // completes a stored response; nil if it is complete
+	pass bool                                     // the response reports a transient failure and is not stored
 }
 
-// MayPass says that the answer tells of a failure that may pass, so that the same request is
-// worth another try. There may be no key.
+// MayPass marks the response as a transient failure, so that it is not stored and the request can
+// be retried. The receiver may be nil.
 func (o *idempotentRequest) MayPass() {
 	if o != nil {
 		o.pass = true
 	}
 }
 
-// Store says what is stored of the answer, and how a stored one is completed. There may be no key.
+// Store defines which part of the response is stored, and how a stored one is completed. The
+// receiver may be nil.
 func (o *idempotentRequest) Store(kept func(out any) any, read func(ctx context.Context, out any) error) {
 	if o != nil {
 		o.kept, o.read = kept, read
 	}
 }
 
-// newIdempotentRequest reads the key of a request; nil is none.
+// newIdempotentRequest reads the key of a request. It returns nil without a key.
 func newIdempotentRequest(r *http.Request) (*idempotentRequest, error) {
 	sent := r.Header.Values(idempotencyKey)
 	switch {
@@ -73,8 +73,8 @@ func newIdempotentRequest(r *http.Request) (*idempotentRequest, error) {
 	return &idempotentRequest{key: sent[0], sum: sha256.New()}, nil
 }
 
-// Add counts parts of the request in, each with its length, so that no two
-// requests are the same text. There may be no key.
+// Add adds parts of the request to its hash. Each part has a length prefix, so that different
+// requests never hash the same text. The receiver may be nil.
 func (o *idempotentRequest) Add(parts ...string) {
 	if o == nil {
 		return
@@ -85,7 +85,7 @@ func (o *idempotentRequest) Add(parts ...string) {
 	}
 }
 
-// Members counts in what a struct holds, in whatever order it was sent.
+// Members adds the members of a struct to the hash, independent of their order in the request.
 func (o *idempotentRequest) Members(v any) error {
 	if o == nil {
 		return nil
@@ -98,8 +98,8 @@ func (o *idempotentRequest) Members(v any) error {
 	return nil
 }
 
-// File reads a file of the request through, and counts it in once it was read
-// to its end: read may leave some of it.
+// File passes a file of the request to read and adds its whole content to the hash. The function
+// read may leave a part unread.
 func (o *idempotentRequest) File(body io.Reader, name string, read func(io.Reader) error) error {
 	if o == nil {
 		return read(body)
@@ -116,8 +116,8 @@ func (o *idempotentRequest) File(body io.Reader, name string, read func(io.Reade
 	return nil
 }
 
-// Keyed is a handler that takes a key. It changes the deployment by one call of
-// runIdempotent.
+// Keyed returns a handler that accepts an idempotency key. It must change the deployment by a
+// single call of RunIdempotent.
 func Keyed(h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		o.keyed = true
@@ -134,18 +134,17 @@ func Keyed(h Handler) Handler {
 	}
 }
 
-// replayedHeader tells an answer that is given again.
+// replayedHeader marks a stored response.
 const replayedHeader = "Idempotency-Replayed"
 
-// kept is an answer as it is packed.
+// kept is the format of a stored response.
 type kept struct {
-	Tag  string          `json:"tag,omitempty"` // the header ETag
+	Tag  string          `json:"tag,omitempty"` // ETag header
 	Body json.RawMessage `json:"body"`
 }
 
-// RunIdempotent runs fn in a transaction of the deployment, whole or not at all. Where
-// the request came before, under the same key, it does not, and returns what was
-// answered then.
+// RunIdempotent runs fn in a transaction of the deployment. If a request with the same key was
+// handled before, it returns the stored response instead.
 func RunIdempotent[Out any](
 	ctx context.Context, c *Call, fn func(context.Context) (*Out, error),
 ) (out *Out, err error) {
@@ -169,9 +168,8 @@ func RunIdempotent[Out any](
 	return out, err
 }
 
-// RunPrepared is runIdempotent for what needs something that takes long and is asked of
-// others: prepare runs outside of any transaction, and not at all where the request came
-// before.
+// RunPrepared is RunIdempotent with a preparation that is slow or sends requests to other servers.
+// The preparation runs outside of any transaction, and not for a repeated request.
 func RunPrepared[P, Out any](
 	ctx context.Context, c *Call, prepare func(context.Context) (P, error), fn func(context.Context, P) (*Out, error),
 ) (*Out, error) {
@@ -192,7 +190,7 @@ func RunPrepared[P, Out any](
 	return RunIdempotent(ctx, c, func(ctx context.Context) (*Out, error) { return fn(ctx, prepared) })
 }
 
-// replay looks for the answer to the request.
+// replay reads the stored response to the request into out.
 func (c *Call) replay(ctx context.Context, out any) (replayed bool, err error) {
 	before, err := c.Tx.KeptAnswer(ctx, c.Idempotent.key)
 	switch {
@@ -219,7 +217,7 @@ func (c *Call) replay(ctx context.Context, out any) (replayed bool, err error) {
 	return true, nil
 }
 
-// Keep keeps the answer in the transaction that did what it tells of.
+// Keep stores the response in the transaction that did the work.
 func (c *Call) Keep(ctx context.Context, out any) error {
 	if c.Idempotent.kept != nil {
 		out = c.Idempotent.kept(out)
@@ -235,8 +233,8 @@ func (c *Call) Keep(ctx context.Context, out any) error {
 	return c.Tx.KeepAnswer(ctx, model.KeptAnswer{Key: c.Idempotent.key, Request: c.asked(), Answer: answer})
 }
 
-// asked is the digest of all that was asked for, and of what the token may see:
-// an answer must not reach one that sees less.
+// asked returns the hash of the whole request and of the token's visible projects. A stored
+// response must not be sent to a token that sees fewer projects.
 func (c *Call) asked() []byte {
 	all := &idempotentRequest{sum: sha256.New()}
 	all.Add(c.R.Method, c.R.URL.Path, c.R.URL.RawQuery, strings.Join(c.Caller.Globs(), "\n"),
@@ -244,7 +242,7 @@ func (c *Call) asked() []byte {
 	return all.sum.Sum(nil)
 }
 
-// packed is an answer in few bytes: that of an import names every finding.
+// packed returns a compressed response: that of an import lists every finding.
 func packed(k kept) ([]byte, error) {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
@@ -252,7 +250,7 @@ func packed(k kept) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// StoredAnswer reads an answer that was stored.
+// StoredAnswer decodes a stored response.
 func StoredAnswer(answer []byte, out any) error {
 	k, err := unpacked(answer)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Faults gathers what is wrong with a request beyond what its schema says, so
-// that a client learns all of it at once.
+// Faults collects the errors of a request that its schema cannot express, so that the client gets
+// all of them at once.
 type Faults []error
 
-// Add adds a fault at a location, as query.cursor, with the bad value.
+// Add adds an error at a location such as query.cursor, with the invalid value.
 func (f *Faults) Add(location string, value any, message string) {
 	*f = append(*f, &huma.ErrorDetail{Location: location, Message: message, Value: value})
 }
 
-// AddInvalid adds the faults of an *model.InvalidError.
+// AddInvalid adds the errors of a *model.InvalidError.
 func (f *Faults) AddInvalid(err error) {
 	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 		for _, e := range invalid.Fields {
@@ -29,15 +29,15 @@ func (f *Faults) AddInvalid(err error) {
 	}
 }
 
-// Undecoded reports whether decoding a body failed. The schema reports its faults; members that
-// look missing may have been sent.
+// Undecoded reports whether decoding a body failed. The schema reports the errors; members that
+// seem to be missing may have been sent.
 func Undecoded(ctx huma.Context, body any) bool {
 	return CallOf(ctx.Context()).hasBody && reflect.ValueOf(body).Elem().IsZero()
 }
 
-// Copies checks the members of a body that repeat a part of the path: they may
-// be absent, but not differ (docs/reference/addressing.md). It also returns what is null and may not be:
-// every body is checked here.
+// Copies checks the members of a body that repeat a part of the path. They may be absent, but must
+// not differ (docs/reference/addressing.md). It also returns the nulls that are not permitted,
+// because every body passes this check.
 func Copies(ctx huma.Context, body any) []error {
 	c := CallOf(ctx.Context())
 	var bad Faults
@@ -66,8 +66,7 @@ func Copies(ctx huma.Context, body any) []error {
 	return bad
 }
 
-// Parsed reads words of an enumeration. What is none was reported by the schema
-// already, and is left out.
+// Parsed parses values of an enumeration. Invalid values are skipped; the schema reports them.
 func Parsed[T any, S ~string](values []S, parse func(string) (T, bool)) []T {
 	var out []T
 	for _, value := range values {
@@ -78,7 +77,7 @@ func Parsed[T any, S ~string](values []S, parse func(string) (T, bool)) []T {
 	return out
 }
 
-// Single is a list of the value that is there.
+// Single returns a list of value, or nil if it is empty.
 func Single(value string) []string {
 	if value == "" {
 		return nil
@@ -86,7 +85,7 @@ func Single(value string) []string {
 	return []string{value}
 }
 
-// RefFilter is a ref in full; empty where it sets no filter (docs/reference/addressing.md).
+// RefFilter returns a full ref, or "" if it sets no filter (docs/reference/addressing.md).
 func RefFilter(ref string) string {
 	if ref == "" || ref == model.DefaultRefFilter {
 		return ""
@@ -94,7 +93,8 @@ func RefFilter(ref string) string {
 	return model.FullRef(ref)
 }
 
-// InstantParam reads an RFC 3339 parameter. Its schema reports what is none.
+// InstantParam parses an RFC 3339 parameter. It returns the zero time for an invalid one, which the
+// schema reports.
 func InstantParam(text string) time.Time {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {

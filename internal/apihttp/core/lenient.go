@@ -15,22 +15,22 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// What clients of the hosted service send and the contract refuses is brought into
-// what the contract takes, in the hosted dialect alone: sizes of pages, blanks, and
-// words and members that nothing here can be or have.
+// Clients of the hosted service send values that the contract rejects. In the hosted dialect only,
+// they are converted to valid ones: page sizes, spaces, and words and members that have no
+// equivalent here.
 
-// sizes are the parameters and members that say how much of a list is asked for.
+// sizes are the parameters and members that limit the size of a list.
 var sizes = []string{"page", "page_size", "pageSize", "limit"}
 
-// foreignPaging are members by which other APIs page, and pagedBodies the reads that
-// ignore them where they have no such member: they select nothing.
+// foreignPaging are paging members of other APIs. The reads of pagedBodies ignore those that they
+// do not define: they select nothing.
 var (
 	foreignPaging = []string{"page", "limit", "offset"}
 	pagedBodies   = []string{"listDependencies", "listDependencyRepositories", "listLockfiles", "searchScans", "listVulns"}
 )
 
-// unheld are words of filters that the hosted service has and nothing here is, by
-// operation and member. A filter of such words alone selects nothing.
+// unheld are filter values of the hosted service without an equivalent here, by operation and
+// member. A filter of such values alone selects nothing.
 var unheld = map[[2]string][]string{
 	{"listFindings", "status"}:         {"provisionally_ignored", "removed"},
 	{"listFindings", "triage_reasons"}: {"duplicate"},
@@ -38,9 +38,9 @@ var unheld = map[[2]string][]string{
 	{"searchScans", "statuses"}:        {"SCAN_STATUS_PENDING", "SCAN_STATUS_CANCELLED"},
 }
 
-// unkept are members of dependencyFilter that are about what is not kept here, and
-// whether a value selects nothing: no dependency is of an archived project alone, and
-// without a policy about licences all are allowed.
+// unkept are members of dependencyFilter about data that is not stored here. The functions report
+// whether a value selects nothing. No dependency belongs to archived projects only, and without a
+// license policy all licenses are allowed.
 var unkept = map[string]func(any) bool{
 	"includearchived": func(v any) bool { return v == true },
 	"licensepolicysettings": func(v any) bool {
@@ -49,8 +49,8 @@ var unkept = map[string]func(any) bool{
 	},
 }
 
-// lenient returns what brings the parameters of a client of the hosted service
-// into those of the contract; nil for the contract's own.
+// lenient returns a function that converts the parameters of a hosted client to the contract's. It
+// returns nil in the contract's dialect.
 func (c *Call) lenient(op *operation) func(url.Values) {
 	if !c.Hosted() {
 		return nil
@@ -88,7 +88,7 @@ func (c *Call) lenient(op *operation) func(url.Values) {
 	}
 }
 
-// foldWords replaces values of a parameter that are one of the words but for case and blanks.
+// foldWords replaces values that equal one of words except for case and spaces.
 func foldWords(parameter string, values, words []string) {
 	for i, value := range values {
 		text := strings.Join(strings.Fields(value), "_")
@@ -103,15 +103,16 @@ func foldWords(parameter string, values, words []string) {
 	}
 }
 
-// held are the words of a filter without those that nothing here is.
+// held returns the filter values of sent that are not in unheld.
 func (c *Call) held(sent, unheld []string) []string {
 	left := slices.DeleteFunc(slices.Clone(sent), func(word string) bool { return slices.Contains(unheld, word) })
 	c.HostedQuery.Nothing = c.HostedQuery.Nothing || len(left) == 0
 	return left
 }
 
-// clamped is a number as text within the bounds of its schema; empty, which is the
-// default, for none and less. What is no whole number stays, and is refused.
+// clamped returns a number as text within the bounds of its schema. Zero and negative numbers
+// become "", which means the default. Anything but a whole number is returned unchanged, and
+// rejected later.
 func clamped(text string, schema *huma.Schema) string {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
@@ -127,7 +128,7 @@ func clamped(text string, schema *huma.Schema) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// lenientBody does for a body what lenient does for parameters.
+// lenientBody converts a body like lenient converts parameters.
 func (c *Call) lenientBody(op *operation, body any) {
 	members, ok := body.(map[string]any)
 	if !c.Hosted() || !ok {
@@ -167,7 +168,7 @@ func (c *Call) lenientBody(op *operation, body any) {
 	}
 }
 
-// lenientFilter removes members from a filter that are about what is not kept here.
+// lenientFilter removes filter members about data that is not stored here.
 func (c *Call) lenientFilter(members map[string]any) {
 	for name, value := range members {
 		if empties := unkept[fold(name)]; empties != nil {
@@ -180,7 +181,7 @@ func (c *Call) lenientFilter(members map[string]any) {
 	}
 }
 
-// wordsOf reads a list of texts, or one; nil for anything else.
+// wordsOf reads a string or a list of strings. It returns nil for anything else.
 func wordsOf(value any) (words []string) {
 	if one, ok := value.(string); ok {
 		return []string{one}

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// metrics are counted on a registry of their own. Routes are labelled with
-// their pattern, never with a path, so that no client can make new series.
+// metrics are the server's metrics, in a separate registry. Routes are labeled with their pattern
+// and never with a path, so clients cannot create new series.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -55,16 +55,16 @@ func (m *metrics) observe(method, route string, status int, took time.Duration, 
 	m.sent.WithLabelValues(route).Add(float64(bytes))
 }
 
-// storeCollector asks the database how it is when it is asked.
+// storeCollector checks the health of the database when metrics are collected.
 type storeCollector struct{ store *store.Store }
 
 var storeUp = prometheus.NewDesc("redoubt_store_up", "1 while the database can do it, labelled with what (reads, "+
 	"writes) and, while it cannot, why.", []string{"does", "outage"}, nil)
 
-// Describe names the series.
+// Describe implements prometheus.Collector.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) { ch <- storeUp }
 
-// Collect reads the series.
+// Collect implements prometheus.Collector.
 func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), probe)
 	defer cancel()
@@ -78,7 +78,7 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// indexCollector reads what the index holds when it is asked.
+// indexCollector reads the statistics of the index when metrics are collected.
 type indexCollector struct{ index *index.Index }
 
 var (
@@ -89,14 +89,14 @@ var (
 	indexLoads       = prometheus.NewDesc("redoubt_index_loads_total", "Loads of deployments from the store.", nil, nil)
 )
 
-// Describe names the series.
+// Describe implements prometheus.Collector.
 func (indexCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{indexDeployments, indexFindings, indexBytes, indexBodyBytes, indexLoads} {
 		ch <- d
 	}
 }
 
-// Collect reads the series.
+// Collect implements prometheus.Collector.
 func (c indexCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.index.Stats()
 	gauge := func(d *prometheus.Desc, v float64) { ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }

@@ -8,7 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/httpx"
 )
 
-// mounted answers a row of another room as the server answers its own.
+// mounted returns a handler for an operation of another package, with the checks of the server's
+// own operations.
 func (s *Server) mounted(m httpx.Mounted) http.Handler {
 	e, others := &endpoint{server: s, route: Route{Route: m.Route}}, s.pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// describeMounted describes operations of other rooms that clients of the Web API ask for
-// too. Who answers them decodes by itself; here are the words alone.
+// describeMounted adds operations of other packages to openapi.json that clients of the Web API
+// use. Those packages decode their requests themselves.
 func (s *Spec) describeMounted() {
 	identity := &huma.Operation{
 		OperationID: "getIdentity", Method: http.MethodGet, Path: "/api/agent/identity", Tags: []string{"deployments"},
@@ -40,7 +40,7 @@ func (s *Spec) describeMounted() {
 	})
 }
 
-// mountedResponses are an answer of a type, and what else may come.
+// mountedResponses returns a successful response of a type and the given failures.
 func (s *Spec) mountedResponses(answer reflect.Type, failures ...int) map[string]*huma.Response {
 	schema := s.api.OpenAPI().Components.Schemas.Schema(answer, true, "")
 	out := map[string]*huma.Response{

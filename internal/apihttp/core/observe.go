@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// observe gives every request its id and its place in the context, and writes
-// one log line about it when it is over: never a query, never a token.
+// observe adds a Call with a request id to the context of every request, and logs the request at
+// its end. The log never contains queries or secrets of tokens.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := s.Clock()
@@ -43,7 +43,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	})
 }
 
-// header sets what every answer carries. Pages that need more widen it.
+// header sets the headers of every response. Pages may relax them.
 func header(h http.Header, c *Call) {
 	h.Set("X-Request-Id", c.requestID)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -54,7 +54,7 @@ func header(h http.Header, c *Call) {
 	}
 }
 
-// logRequest writes the line about a request that is over, and counts it.
+// logRequest logs and counts a finished request.
 func (s *Server) logRequest(r *http.Request, c *Call, out *recorder, took time.Duration) {
 	status := out.status
 	if status == 0 {
@@ -81,7 +81,8 @@ func (s *Server) logRequest(r *http.Request, c *Call, out *recorder, took time.D
 	s.metrics.observe(method(r.Method), c.route, status, took, out.bytes)
 }
 
-// method bounds what a client may write into logs and labels.
+// method returns a known method or "other", so that clients cannot write arbitrary text into logs
+// and labels.
 func method(m string) string {
 	switch m {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
@@ -93,7 +94,7 @@ func method(m string) string {
 
 var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// requestID is the client's own, where that is harmless, else a fresh one.
+// requestID returns the client's request id if it is harmless, or else a new one.
 func requestID(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); saneRequestID.MatchString(id) && redact.Text(id) == id {
 		return id
@@ -101,14 +102,14 @@ func requestID(r *http.Request) string {
 	return strings.ToLower(rand.Text())
 }
 
-// recorder counts what is sent.
+// recorder records the status and the size of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
 }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
@@ -126,12 +127,11 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap supports http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// recovering answers a panic with a problem, its cause and place in the log. An
-// answer that has begun can only be broken off, so that it is not taken for a
-// whole one.
+// recovering responds to a panic with a problem and logs its cause and stack. A response that was
+// already started is aborted, so that the client does not mistake it for a complete one.
 func recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := CallOf(r.Context())

@@ -13,14 +13,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAClientThatHangsUpIsNoFailure: not in the log, not in the metrics. A server
-// that stops, and a database that is busy, still are.
+// TestAClientThatHangsUpIsNoFailure checks that disconnects of clients are not failures in the log
+// or the metrics. Shutdowns and a busy database still are.
 func TestAClientThatHangsUpIsNoFailure(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		gone   bool  // the request is cancelled
-		why    error // its cause; nil is the client
-		err    error // what the handler answers
+		gone   bool  // the request is canceled
+		why    error // its cause; nil for the client
+		err    error // result of the handler
 		status int
 		level  string
 	}{
@@ -54,8 +54,8 @@ func TestAClientThatHangsUpIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestAPanicWithinAnAnswerIsAFailure: the status is sent by then, so the line in
-// the log has to say it, whether or not the client is still there.
+// TestAPanicWithinAnAnswerIsAFailure checks that the log records a panic after the status was sent,
+// whether or not the client is still connected.
 func TestAPanicWithinAnAnswerIsAFailure(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		h := newHarness(t)

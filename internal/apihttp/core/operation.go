@@ -11,42 +11,42 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// None is the input of an operation that takes nothing but its path.
+// None is the input of an operation without parameters other than its path.
 type None struct{}
 
 // Request is the input of an operation with a JSON body and no further checks.
 type Request[T any] struct{ Body T }
 
-// Resolve checks the copies of the path in the body.
+// Resolve checks the members of the body that repeat the path.
 func (r *Request[T]) Resolve(ctx huma.Context) []error { return Copies(ctx, &r.Body) }
 
-// reply is what huma encodes.
+// reply is a response that huma encodes.
 type reply[T any] struct {
 	Status int
-	Body   *T // not sent with a status that has none
+	Body   *T // not sent with a status that has no body
 }
 
-// stream is an answer that is written piece by piece.
+// stream is a response that is written in parts.
 type stream struct{ Body func(huma.Context) }
 
-// operation is a handler on its way into huma: it decodes, validates and
-// describes what the types of the handler say.
+// operation is a handler that is registered with huma, which decodes, validates and documents the
+// types of the handler.
 type operation struct {
 	described  *huma.Operation
 	handle     func(huma.Context)
-	params     map[string]bool            // query parameters, and whether each is a list
-	body       *huma.Schema               // of JSON; nil without
-	keyed      bool                       // takes an Idempotency-Key
-	tagged     bool                       // has a tag of what can be changed
-	bodyNeeded bool                       // an empty body is refused
+	params     map[string]bool            // query parameters; true for lists
+	body       *huma.Schema               // of JSON; nil for others
+	keyed      bool                       // accepts an Idempotency-Key
+	tagged     bool                       // has an ETag of the editable state
+	bodyNeeded bool                       // an empty body is rejected
 	files      *huma.RequestBody          // of files; nil for JSON or no body
-	content    map[string]*huma.MediaType // of an answer that is a file; nil for JSON
+	content    map[string]*huma.MediaType // of a response that is a file; nil for JSON
 }
 
-// Handler makes an operation of a function.
+// Handler registers an operation with huma.
 type Handler func(h huma.API, o *operation)
 
-// View is a handler that reads one state of the deployment.
+// View returns a handler that reads one state of the deployment.
 func View[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Handler {
 	return Plain(func(ctx context.Context, c *Call, in *In) (out *Out, err error) {
 		err = c.View(ctx, func(ctx context.Context) error {
@@ -57,15 +57,15 @@ func View[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Handl
 	})
 }
 
-// Update is a handler that changes the deployment.
+// Update returns a handler that changes the deployment in one transaction.
 func Update[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Handler {
 	return Keyed(Plain(func(ctx context.Context, c *Call, in *In) (*Out, error) {
 		return RunIdempotent(ctx, c, func(ctx context.Context) (*Out, error) { return fn(ctx, c, in) })
 	}))
 }
 
-// Plain is a handler that opens what it needs itself. What is read has a tag of what the
-// answer says, unless untagged says why not.
+// Plain returns a handler that opens its own transactions. Responses to GET requests have an ETag
+// of their content, unless the operation is in untagged.
 func Plain[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Handler {
 	return func(h huma.API, o *operation) {
 		compared := o.compared()
@@ -90,14 +90,13 @@ func Plain[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Hand
 	}
 }
 
-// Writer is an answer that writes itself.
+// Writer is a response that writes itself.
 type Writer interface {
 	Header(http.Header)
 	io.WriterTo
 }
 
-// Streamed is a handler whose answer is written piece by piece; Out says what
-// it looks like.
+// Streamed returns a handler whose response is written in parts. Out is its type in openapi.json.
 func Streamed[In, Out any](fn func(context.Context, *Call, *In) (Writer, error)) Handler {
 	return func(h huma.API, o *operation) {
 		schema := h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Out](), true, "")
@@ -115,8 +114,8 @@ func Streamed[In, Out any](fn func(context.Context, *Call, *In) (Writer, error))
 	}
 }
 
-// write sends an answer. Once it has begun, a failure is the connection's, and
-// breaking off is all that is left to say so.
+// write sends a response. A failure after the response was started aborts the connection, which is
+// the only signal left.
 func (c *Call) write(out Writer) {
 	out.Header(c.W.Header())
 	_, known := out.(NotModified)
@@ -138,14 +137,14 @@ func (c *Call) write(out Writer) {
 	}
 }
 
-// readyAnswer is one that was written to memory, with its header.
+// readyAnswer is a response that was already written to memory.
 type readyAnswer struct{ io.WriterTo }
 
 func (readyAnswer) Header(http.Header) {}
 
-// setETag sets the header of the answer's tag, where it has one, and reports whether
-// the client has just this answer. The tag has two parts: of what can be changed here,
-// which is all that If-Match looks at, and of the whole answer.
+// setETag sets the ETag of the response, if it has one, and reports whether the client has this
+// response. The tag has two parts: one of the editable state, which If-Match compares, and one of
+// the whole response.
 func (c *Call) setETag() (known bool) {
 	if c.Tag == "" {
 		return false
@@ -155,7 +154,7 @@ func (c *Call) setETag() (known bool) {
 	return (c.R.Method == http.MethodGet || c.R.Method == http.MethodHead) && c.has(tag)
 }
 
-// failed turns an error into the problem that huma writes.
+// failed converts an error to a complete problem.
 func (c *Call) failed(err error) error {
 	p := ProblemOf(err)
 	c.complete(p)
@@ -172,5 +171,5 @@ var format = huma.Format{
 	Unmarshal: json.Unmarshal,
 }
 
-// memory is a body that was read already.
+// memory returns a body that was already read.
 func memory(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }

@@ -15,10 +15,10 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// probe is how long the database has to say that it is there.
+// probe limits the time of a health check of the database.
 const probe = 2 * time.Second
 
-// mux has every address: the table, the probes and the documentation.
+// mux returns the router of all addresses: operations, probes and documentation.
 func (s *Server) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	patterns := map[string]methods{}
@@ -36,7 +36,7 @@ func (s *Server) mux() *http.ServeMux {
 		writeJSON(w, http.StatusOK, health{Status: "ok"})
 	})
 	s.page(mux, "/readyz", s.ready)
-	s.page(mux, "/api/readiness-check", s.ready) // where clients of the hosted service ask
+	s.page(mux, "/api/readiness-check", s.ready) // address that clients of the hosted service use
 	s.page(mux, "/version", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, version{Version: s.Version})
 	})
@@ -47,25 +47,25 @@ func (s *Server) mux() *http.ServeMux {
 	s.page(mux, "/openapi.json", http.RedirectHandler("/api/v1/openapi.json", http.StatusPermanentRedirect).ServeHTTP)
 	s.page(mux, "/api/docs", serveDocs)
 	s.page(mux, "/api/docs/{file}", serveDocs)
-	mux.HandleFunc("/api", unmatched) // which the mux would redirect
+	mux.HandleFunc("/api", unmatched) // the mux would redirect it
 	mux.HandleFunc("/api/", unmatched)
 	mux.Handle("/", s.pages())
 	return mux
 }
 
-// pages answers every other address.
+// pages returns the handler of all other addresses.
 func (s *Server) pages() http.Handler {
 	if s.Pages == nil {
 		return http.HandlerFunc(unmatched)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := CallOf(r.Context())
-		defer func() { c.route = r.Pattern }() // that of the page, which answered by then
+		defer func() { c.route = r.Pattern }() // the pattern of the page, known after it was served
 		s.Pages.ServeHTTP(w, r)
 	})
 }
 
-// page serves an address that is no operation: GET and HEAD, for anyone.
+// page registers an address without authentication, for GET and HEAD.
 func (s *Server) page(mux *http.ServeMux, pattern string, serve http.HandlerFunc) {
 	mux.Handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		CallOf(r.Context()).route = pattern
@@ -81,12 +81,12 @@ type health struct {
 	Status string `json:"status"`
 }
 
-// readiness says what the database can do: "ok", or why not.
+// readiness is the state of the database: "ok" or the reason of a failure.
 type readiness struct {
 	Status string `json:"status"`
 	Reads  string `json:"reads"`
 	Writes string `json:"writes"`
-	Index  string `json:"index,omitempty"` // loading, while a start goes on
+	Index  string `json:"index,omitempty"` // loading, during a start
 }
 
 const ok = "ok"
@@ -95,13 +95,12 @@ type version struct {
 	Version string `json:"version"`
 }
 
-// startMost is how long a server says that it is not ready for no other reason than
-// that its index is loading. Requests are answered meanwhile: those that need what is
-// not loaded yet wait.
+// startMost limits how long a server is not ready only because its index is loading. Requests are
+// served meanwhile; those that need deployments that are not loaded wait.
 const startMost = time.Minute
 
-// ready reports whether requests can be answered at once. A database that only reads
-// is ready: what is stored can be shown, and the answer says that nothing is taken.
+// ready reports whether requests can be served at once. A read-only database counts as ready:
+// stored data can be shown, and the response reports that writes fail.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), probe)
 	defer cancel()
@@ -127,7 +126,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, status, answer)
 }
 
-// condition says of an error what anybody may read.
+// condition returns the public description of a database error, or "ok".
 func condition(err error) string {
 	switch {
 	case err == nil:
@@ -152,18 +151,18 @@ func (s *Server) serveSpec(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // a lost connection has nobody to tell
+	_, _ = w.Write(text) // a write error means that the client is gone
 }
 
 //go:embed swagger
 var swagger embed.FS
 
-// docsPolicy lets the page load what the server itself serves, and nothing
-// else. The library styles elements one by one and draws its icons from data.
+// docsPolicy allows the page to load only resources of the server. The library needs inline styles
+// and data images.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// serveDocs serves the documentation page, without anything from elsewhere.
+// serveDocs serves the documentation page, which loads no external resources.
 func serveDocs(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	if name == "" {

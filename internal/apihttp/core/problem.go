@@ -22,17 +22,17 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// ProblemError is an error on its way out, with what only the log is to see.
+// ProblemError is an error response, with details for the log.
 type ProblemError struct {
 	api.Problem
-	Cause error         `json:"-"` // for the log alone
+	Cause error         `json:"-"` // for the log only
 	Wait  time.Duration `json:"-"` // Retry-After; 0 for none
 }
 
 // Error returns the text for people.
 func (p *ProblemError) Error() string { return p.Detail }
 
-// GetStatus returns the status of the answer.
+// GetStatus returns the HTTP status.
 func (p *ProblemError) GetStatus() int { return p.Status }
 
 // ContentType returns the media type of problems.
@@ -40,7 +40,7 @@ func (p *ProblemError) ContentType(string) string { return problemType }
 
 const problemType = "application/problem+json"
 
-// statusOf is docs/reference/errors.md, row by row.
+// statusOf maps codes to statuses as defined in docs/reference/errors.md.
 var statusOf = map[string]int{
 	api.CodeInvalidArgument:      http.StatusBadRequest,
 	api.CodeUnauthenticated:      http.StatusUnauthorized,
@@ -55,12 +55,12 @@ var statusOf = map[string]int{
 	api.CodeInternal:             http.StatusInternalServerError,
 }
 
-// notFound is the one text for what is missing and for what is another tenant's
+// notFound is the text for missing objects and for those of other tenants
 // (docs/reference/addressing.md).
 const notFound = "Not found: there is none, or this token may not see it. Check the address and the deployment " +
 	"of the token."
 
-// NewProblem makes a problem of a code, with a text for people.
+// NewProblem returns a problem with a code and a text for people.
 func NewProblem(code, detail string, cause error) *ProblemError {
 	status := statusOf[code]
 	return &ProblemError{Cause: cause, Problem: api.Problem{
@@ -69,8 +69,7 @@ func NewProblem(code, detail string, cause error) *ProblemError {
 	}}
 }
 
-// ProblemOf turns what a room answers into what a client reads. Anything not
-// known is internal: its text goes to the log and no further.
+// ProblemOf converts an error to a problem. Unknown errors are internal: their text is only logged.
 func ProblemOf(err error) *ProblemError {
 	var (
 		ready     *ProblemError
@@ -116,11 +115,10 @@ func ProblemOf(err error) *ProblemError {
 	)
 }
 
-// maxFaults bounds the faults that an answer names: a body of 2 MiB has room for
-// half a million.
+// maxFaults limits the errors in a response: a body of 2 MiB may contain half a million.
 const maxFaults = 1000
 
-// invalidProblem names all bad members of a request at once, up to maxFaults.
+// invalidProblem returns a problem with all invalid members of a request, up to maxFaults.
 func invalidProblem(fields []model.FieldError) *ProblemError {
 	if len(fields) > maxFaults {
 		fields = append(fields[:maxFaults:maxFaults], model.FieldError{
@@ -135,10 +133,10 @@ func invalidProblem(fields []model.FieldError) *ProblemError {
 	return p
 }
 
-// maxShown bounds how much of a bad value is sent back, in bytes.
+// maxShown limits the bytes of an invalid value that is sent back.
 const maxShown = 200
 
-// shown is a bad value as the answer shows it: scalars that are short enough.
+// shown returns an invalid value for the response if it is a short scalar, or else nil.
 func shown(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -157,8 +155,8 @@ func shown(v any) any {
 	return nil
 }
 
-// init has huma report its faults as this server's problems, and bounds without an
-// exponent. The library offers only variables for it, and no other package imports it.
+// init configures huma to report errors as problems of this server, and to format bounds without an
+// exponent. The library offers only variables for this, and no other package imports it.
 func init() {
 	huma.ErrorFormatter = func(format string, args ...any) string { //nolint:reassign // as above
 		for i, arg := range args {
@@ -176,9 +174,9 @@ func init() {
 	}
 }
 
-// humaProblem translates what huma found. It decodes and validates, so all it
-// finds is the client's, but for faults that it has no words for. A location
-// is named once, with what its schema says before what a handler checks.
+// humaProblem converts errors of huma. It decodes and validates, so its errors are the client's,
+// except for those with a status of 500 or more. Each location is reported once, with errors of the
+// schema before those of handlers.
 func (s *Spec) humaProblem(
 	op *huma.Operation, status int, detail string, faults []error, nulls []model.FieldError,
 ) *ProblemError {
@@ -203,7 +201,7 @@ func (s *Spec) humaProblem(
 	}))
 }
 
-// writeProblem answers a request that failed before or beside huma.
+// writeProblem responds to a request that failed outside of huma.
 func writeProblem(w http.ResponseWriter, r *http.Request, p *ProblemError) {
 	CallOf(r.Context()).complete(p)
 	w.Header().Set("Content-Type", problemType)
@@ -214,8 +212,8 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *ProblemError) {
 	_ = enc.Encode(p.Problem) //nolint:errchkjson // plain members; a lost connection has nobody to tell
 }
 
-// complete adds what the request knows to a problem, sets the headers that
-// belong to it, and keeps its cause for the log.
+// complete adds the details of the request to a problem, sets its headers, and stores its cause for
+// the log.
 func (c *Call) complete(p *ProblemError) {
 	p.Instance = instance(c.path)
 	p.RequestID = c.requestID
@@ -235,5 +233,5 @@ func (c *Call) complete(p *ProblemError) {
 	}
 }
 
-// instance is the path as the client wrote it, as a URI reference.
+// instance returns the path of the request as a URI reference.
 func instance(path string) string { return (&url.URL{Path: path}).EscapedPath() }

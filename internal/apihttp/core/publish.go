@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// publish writes the document as generators of clients read it: null stands beside a
-// reference, not in the named schema, and a form before the other media types of a body.
+// publish encodes the document for client generators. Null is an alternative of a reference instead
+// of a part of the named schema. A form is the first media type of a body.
 func publish(doc *huma.OpenAPI) ([]byte, error) {
 	text, err := json.Marshal(doc)
 	if err != nil {
@@ -27,7 +27,7 @@ func publish(doc *huma.OpenAPI) ([]byte, error) {
 	return json.MarshalIndent(tree, "", "  ")
 }
 
-// forGenerators rewrites what generators misread, in all of a document.
+// forGenerators rewrites the parts of a document that generators misread.
 func forGenerators(node any, nullable map[string]bool) {
 	switch node := node.(type) {
 	case []any:
@@ -52,14 +52,14 @@ func forGenerators(node any, nullable map[string]bool) {
 	}
 }
 
-// formContent is the content of a body that may be a form, which is written first:
-// openapi-generator describes a body by its first media type, and imports a type
-// that it does not write where a form follows another one.
+// formContent is the content of a body that may be a form. The form is encoded first:
+// openapi-generator describes a body by its first media type, and imports a missing type if a form
+// follows another one.
 type formContent map[string]any
 
 const formMedia = "multipart/form-data"
 
-// MarshalJSON writes the form before the other media types.
+// MarshalJSON encodes the form before the other media types.
 func (c formContent) MarshalJSON() ([]byte, error) {
 	others := maps.Clone(c)
 	delete(others, formMedia)

@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// canonicalPath lets one plain pattern serve all spellings of a path: it
-// collapses repeated slashes and drops the last one, without a redirect that
-// would lose a body, and turns the slashes of a project's name into %2F, which no router does
+// canonicalPath rewrites all spellings of a path to the one that the router matches. It collapses
+// repeated slashes and removes a trailing one, without a redirect, which would lose the body. It
+// escapes the slashes of a project's name, because routers cannot match them
 // (docs/reference/addressing.md).
 func canonicalPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -26,7 +26,7 @@ func canonicalPath(next http.Handler) http.Handler {
 			return
 		}
 		plain, err := url.PathUnescape(want)
-		if err != nil { // cannot be: the server unescaped the path already
+		if err != nil { // impossible: the server already unescaped the path
 			writeProblem(w, r, ProblemOf(err))
 			return
 		}
@@ -38,8 +38,8 @@ func canonicalPath(next http.Handler) http.Handler {
 	})
 }
 
-// relative reports whether a path has . or .. in it. The router would redirect,
-// which loses bodies; nothing of ours is written so.
+// relative reports whether a path contains . or .. segments. The router would redirect them, which
+// loses bodies; the server never generates such paths.
 func relative(path string) bool {
 	for part := range strings.SplitSeq(path, "/") {
 		if part == "." || part == ".." {
@@ -49,7 +49,7 @@ func relative(path string) bool {
 	return false
 }
 
-// plainSlashes has no slash twice, and none at the end of what the API has.
+// plainSlashes collapses repeated slashes and removes the trailing slash of API paths.
 func plainSlashes(path string) string {
 	path = collapseSlashes(path)
 	if strings.HasPrefix(path, "/api/") && len(path) > len("/api/") {
@@ -58,7 +58,7 @@ func plainSlashes(path string) string {
 	return path
 }
 
-// collapseSlashes makes one slash of several.
+// collapseSlashes replaces repeated slashes by one.
 func collapseSlashes(path string) string {
 	if !strings.Contains(path, "//") {
 		return path
@@ -75,9 +75,9 @@ func collapseSlashes(path string) string {
 // ofProjects are the methods of …/projects/{name}.
 var ofProjects = []string{http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodDelete}
 
-// joinProjectName escapes the slashes of …/deployments/{d}/projects/{name}. A
-// last segment managed-scan or tags is no part of the name where one of two
-// segments or more stands before it, or where no project has the method.
+// joinProjectName escapes the slashes of …/deployments/{d}/projects/{name}. A last segment such as
+// tags is a sub-resource if at least two segments precede it, or if projects do not support the
+// method.
 func joinProjectName(method, path string) string {
 	rest, ok := strings.CutPrefix(path, "/api/v1/deployments/")
 	if !ok {
@@ -101,7 +101,7 @@ func joinProjectName(method, path string) string {
 	return "/api/v1/deployments/" + deployment + "/projects/" + escapeSlashes(name)
 }
 
-// segments counts the parts of a name between slashes, raw or escaped.
+// segments counts the segments of a name, separated by raw or escaped slashes.
 func segments(name string) int {
 	return 1 + strings.Count(name, "/") + strings.Count(strings.ToUpper(name), "%2F")
 }

@@ -2,13 +2,13 @@ package core
 
 import "github.com/redoubt/redoubt/internal/httpx"
 
-// Beginnings of paths. Each accepts the id and the slug of the deployment.
+// Prefixes of paths. Both accept the id and the slug of the deployment.
 const (
 	ByID   = "/api/v1/deployments/{deploymentId}"
 	BySlug = "/api/v1/deployments/{deploymentSlug}"
 )
 
-// Route is one operation: a row of the table.
+// Route is one operation of the table.
 type Route struct {
 	httpx.Route // Pattern is also the path template of openapi.json
 	ID          string
@@ -17,13 +17,13 @@ type Route struct {
 	words       RouteDoc
 }
 
-// Op is a row of the table.
+// Op returns a route for the table.
 func Op(route httpx.Route, id, tag string, h Handler) Route {
 	return Route{Route: route, ID: id, Tag: tag, handler: h}
 }
 
-// Describe adds to operations what openapi.json says of them. It panics if an operation has no text, or a text no
-// operation.
+// Describe adds the texts of openapi.json to routes. It panics if a route has no text or a text has
+// no route.
 func Describe(words map[string]RouteDoc, routes []Route) []Route {
 	for i := range routes {
 		text, ok := words[routes[i].ID]

@@ -16,10 +16,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// ownForm is the schema of a type that has forms of its own.
+// ownForm is the schema of a type with a custom encoding.
 type ownForm struct {
-	of, as reflect.Type // as stands for the type where the library asks
-	name   string       // among the schemas of the document; empty where each member shows it
+	of, as reflect.Type // as replaces the type when the library requests a schema
+	name   string       // name of the schema in the document; empty if it is inlined
 	schema huma.Schema
 }
 
@@ -27,18 +27,18 @@ func own[T any](name string, schema huma.Schema) ownForm {
 	return ownForm{reflect.TypeFor[T](), reflect.TypeFor[wireForm[T]](), name, schema}
 }
 
-// instantPattern is what an api.Instant looks like.
+// instantPattern matches a valid api.Instant.
 var instantPattern = regexp.MustCompile(`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])` +
 	`([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?|` +
 	`[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])` +
 	`(T([01][0-9]|2[0-3])[0-5][0-9]([0-5][0-9]([.,][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?)$`)
 
-// numberPattern is a number of up to 32 bits in digits.
+// numberPattern matches a decimal number of up to 32 bits.
 const numberPattern = `^0*([0-9]{1,9}|[1-3][0-9]{9}|4[01][0-9]{8}|42[0-8][0-9]{7}|429[0-3][0-9]{6}|4294[0-8][0-9]{5}|` +
 	`42949[0-5][0-9]{4}|429496[0-6][0-9]{3}|4294967[01][0-9]{2}|42949672[0-8][0-9]|429496729[0-5])$`
 
-// ownForms are those of package api, which knows no schemas. Generators of clients make one
-// type of each that has a name, and fail where two places would need the same one.
+// ownForms are the schemas of the types of package api, which does not depend on schemas. Client
+// generators create one type of each named schema, and fail if two places would need the same one.
 var ownForms = []ownForm{
 	own[api.Time]("", huma.Schema{Type: huma.TypeString, Format: "date-time"}),
 	own[api.Instant]("", huma.Schema{
@@ -46,8 +46,8 @@ var ownForms = []ownForm{
 		PatternDescription: "an ISO 8601 date or date and time, as 2024-05-28, 2024-05-28T06:38:54 or 2024-05-28T06:38:54Z",
 	}),
 	own[api.ID]("ID", either(huma.Schema{Type: huma.TypeString, MaxLength: new(256)}, huma.Schema{Type: huma.TypeNumber})),
-	// Every id is an unsigned number of 32 bits, as the contract types those of findings. Generators for Go have an
-	// Int of their own.
+	// Every id is an unsigned number of 32 bits, like the contract's finding ids. The name avoids
+	// Int, which generators for Go define themselves.
 	own[api.Int]("WholeNumber", either(
 		huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: new(0.0), Maximum: new(float64(math.MaxUint32))},
 		huma.Schema{Type: huma.TypeString, Pattern: numberPattern},
@@ -61,10 +61,10 @@ var ownForms = []ownForm{
 	own[api.List[api.Status]]("StatusList", listOf("Status")),
 	own[api.List[api.Product]]("ProductList", listOf("Product")),
 	own[api.List[api.ScanStatus]]("ScanStatusList", listOf("ScanStatus")),
-	own[Document]("", huma.Schema{Type: huma.TypeString}), // in its own media type
+	own[Document]("", huma.Schema{Type: huma.TypeString}), // with its own media type
 }
 
-// enumerations are the lists of words that the document names.
+// enumerations are the named enumerations of the document.
 var enumerations = map[string][]any{
 	"Confidence": {"low", "medium", "high"},
 	"Status":     {"open", "fixed", "ignored", "reviewing", "fixing"},
@@ -74,10 +74,10 @@ var enumerations = map[string][]any{
 
 const schemaPrefix = "#/components/schemas/"
 
-// wireForm stands for a type, since the library asks types for their schemas.
+// wireForm replaces a type, since the library calls a method of the type for its schema.
 type wireForm[T any] struct{}
 
-// Schema is a reference, or a copy, which the field that has the type may add to.
+// Schema returns a reference or a copy, to which the field of this type may add.
 func (wireForm[T]) Schema(huma.Registry) *huma.Schema {
 	form := ownForms[slices.IndexFunc(ownForms, func(f ownForm) bool { return f.of == reflect.TypeFor[T]() })]
 	if form.name != "" {
@@ -86,7 +86,7 @@ func (wireForm[T]) Schema(huma.Registry) *huma.Schema {
 	return &form.schema
 }
 
-// register adds the forms to the schemas of the document.
+// register adds the schemas to the document.
 func register(registry huma.Registry) {
 	for name, words := range enumerations {
 		registry.Map()[name] = &huma.Schema{Type: huma.TypeString, Enum: words}
@@ -102,7 +102,7 @@ func register(registry huma.Registry) {
 	}
 }
 
-// nameWords refers to an enumeration of the document in the place of its words.
+// nameWords replaces the values of an enumeration by a reference to the named one.
 func nameWords(schema *huma.Schema) {
 	for name, words := range enumerations {
 		if schema.Type == huma.TypeString && !schema.Nullable && slices.Equal(schema.Enum, words) {
@@ -114,8 +114,8 @@ func nameWords(schema *huma.Schema) {
 	}
 }
 
-// listOf is a list of words, or one of them. The second form repeats the words: generators
-// import a type twice that a list and its alternative share.
+// listOf is the schema of a list of values or a single one. The alternative repeats the values:
+// generators import a type twice if a list and its alternative share it.
 func listOf(name string) huma.Schema {
 	return oneOrMany(huma.Schema{Ref: schemaPrefix + name}, huma.Schema{Type: huma.TypeString, Enum: enumerations[name]})
 }
@@ -128,8 +128,8 @@ func either(first, second huma.Schema) huma.Schema {
 	return huma.Schema{OneOf: []*huma.Schema{&first, &second}}
 }
 
-// schemaName names a schema after its type. Generators name the answer of an
-// operation ListProjectsResponse by themselves.
+// schemaName returns the name of a type's schema. The suffix Response is replaced, because
+// generators use it for the response of an operation, such as ListProjectsResponse.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	if result, is := strings.CutSuffix(name, "Response"); is {
@@ -141,10 +141,9 @@ func schemaName(t reflect.Type, hint string) string {
 	return name
 }
 
-// fieldError is a fault as this server tells it. The library names the object
-// that lacks a member, and of a member with several forms it only says that
-// none of them fits. Of a body that its decoder refuses, it gives the decoder's
-// words and all of the body, which may hold anything.
+// fieldError converts an error of the library. For a missing member, the library reports only the
+// object, and for a member with alternatives, only that none matches. If decoding fails, it reports
+// the decoder's message and the whole body, which may contain secrets.
 func (s *Spec) fieldError(op *huma.Operation, d *huma.ErrorDetail) model.FieldError {
 	var missing string
 	if _, err := fmt.Sscanf(d.Message, validation.MsgExpectedRequiredProperty, &missing); err == nil {
@@ -184,7 +183,7 @@ func (s *Spec) formOf(schema *huma.Schema) string {
 	return schema.Type
 }
 
-// walk finds the schema of a location such as body.packageFilters[2].name.
+// walk returns the schema at a location such as body.packageFilters[2].name.
 func (s *Spec) walk(op *huma.Operation, location string) *huma.Schema {
 	parts := strings.FieldsFunc(location, func(r rune) bool { return strings.ContainsRune(".[]", r) })
 	if parts[0] != "body" {

@@ -6,8 +6,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestSchemaFormsOfInstants: what the schema takes for an instant is read, but
-// for days that the calendar does not have.
+// TestSchemaFormsOfInstants checks that the schema accepts exactly the instants that can be parsed,
+// except for nonexistent dates.
 func TestSchemaFormsOfInstants(t *testing.T) {
 	for _, day := range []string{"2024-05-28", "0000-01-01", "9999-12-31"} {
 		for _, clock := range []string{"", "T00:00", "T23:59:59", "T06:38:54.9", "T06:38:54,962941123"} {

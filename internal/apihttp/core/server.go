@@ -24,14 +24,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Config is what a server is made of.
+// Config is the configuration of a server.
 type Config struct {
 	Store  *store.Store
 	Index  *index.Index
 	Clock  func() time.Time
 	Logger *slog.Logger
-	// SigningKeys sign download addresses and cursors, and are of at least 16 bytes;
-	// all servers of one database share them.
+	// SigningKeys sign download addresses and cursors. They have at least 16 bytes and are the same
+	// for all servers of a database.
 	SigningKeys httpx.SigningKeys
 	// SecretKey hashes secrets in imported reports (docs/reference/secrets.md).
 	SecretKey []byte
@@ -39,40 +39,42 @@ type Config struct {
 	PublicURL string
 	Listening string
 	Names     []string
-	// TrustedProxies are the networks whose X-Forwarded headers count.
+	// TrustedProxies are the networks whose X-Forwarded headers are trusted.
 	TrustedProxies []netip.Prefix
 	Limits         Limits
 	Version        string
-	// Advisories are what uploads are matched against. Nil matches nothing.
+	// Advisories are matched against uploads. If nil, no advisory matches.
 	Advisories *advisory.Library
-	// Connections asks code hosts. Nil asks none: no connection is made, changed or tested.
+	// Connections sends requests to code hosts. If nil, connections cannot be created, changed or
+	// tested.
 	Connections CodeHosts
-	// Notifier makes, changes and tries the rules by which people are told. Nil makes none.
+	// Notifier creates, changes and tests notification rules. If nil, they cannot be changed.
 	Notifier *notify.Notifier
-	// ReadQuery reads the query of a findings page, as saved views keep it. Nil reads none.
+	// ReadQuery parses the query of a findings page, which saved views store. If nil, queries
+	// cannot be parsed.
 	ReadQuery func(t model.IssueType, query string, now time.Time) (index.PageQuery, error)
-	// Mounted are the operations of other rooms.
+	// Mounted are the operations of other packages.
 	Mounted []httpx.Mounted
-	// Pages answers what no operation, probe or documentation has and is not
-	// below /api. Nil leaves such addresses unanswered.
+	// Pages serves addresses outside of /api that are no operation, probe or documentation. If nil,
+	// they return 404.
 	Pages http.Handler
-	// Collectors are metrics of other adapters.
+	// Collectors are metrics of other packages.
 	Collectors []prometheus.Collector
-	// MetricsElsewhere leaves /metrics out: MetricsHandler has a listener of its own.
+	// MetricsElsewhere omits /metrics, because MetricsHandler has a separate listener.
 	MetricsElsewhere bool
-	// CreatesTickets reports whether this process runs the queue, which creates tickets.
+	// CreatesTickets reports whether this process runs the queue that creates tickets.
 	CreatesTickets bool
 }
 
-// Limits bound what clients may ask for; zero members take their default.
+// Limits limits the requests of clients. Zero members are set to their default.
 type Limits struct {
-	Body   int64 // bytes of a JSON body, before and after inflating; 2 MiB
-	Upload int64 // bytes of an upload, before and after inflating; 256 MiB
-	// bytes of all uploads that are worked on at a time, after inflating, and of the memory that is built of them;
+	Body   int64 // bytes of a JSON body, compressed and decompressed; default 2 MiB
+	Upload int64 // bytes of an upload, compressed and decompressed; default 256 MiB
+	// bytes of all concurrent uploads, decompressed, and of the memory for their contents; default
 	// four times Upload
 	Intake int64
-	Rate   float64 // requests a second of one token; 0 sets no limit
-	Burst  int     // requests at once of one token; ten seconds' worth
+	Rate   float64 // requests per second of one token; 0 means no limit
+	Burst  int     // burst of requests of one token; default ten seconds' worth
 }
 
 func (l Limits) orDefault() Limits {
@@ -91,7 +93,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Server answers the Web API.
+// Server serves the Web API.
 type Server struct {
 	Config
 	spec    *Spec
@@ -106,7 +108,7 @@ type Server struct {
 	Draining atomic.Bool
 }
 
-// New makes a server of a table.
+// New returns a server for the operations of sp.
 func New(c Config, sp *Spec) (*Server, error) {
 	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil || c.SigningKeys == nil ||
 		len(c.SigningKeys.All()[0]) < 16 {
@@ -139,13 +141,12 @@ func New(c Config, sp *Spec) (*Server, error) {
 	return s, nil
 }
 
-// Drain says that the server is about to stop: it answers on, is not ready from now on,
-// and has each connection end with its next answer, so that none is in use when it is
-// closed.
+// Drain marks the server as stopping. It still serves requests, but is no longer ready. It closes
+// each connection after its next response, so that no connection is in use at shutdown.
 func (s *Server) Drain() { s.Draining.Store(true) }
 
-// hangingUp tells clients of a server that is about to stop to come by another
-// connection. Over HTTP/2 it makes the connection take no more requests.
+// hangingUp closes connections after the response if the server is stopping. Over HTTP/2 the
+// connection accepts no further requests.
 func (s *Server) hangingUp(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.Draining.Load() {
@@ -155,19 +156,19 @@ func (s *Server) hangingUp(next http.Handler) http.Handler {
 	})
 }
 
-// Handler answers all of the Web API, its documentation and the probes.
+// Handler returns the handler of the Web API, its documentation and the probes.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// MetricsHandler answers with the metrics.
+// MetricsHandler returns the handler of the metrics.
 func (s *Server) MetricsHandler() http.Handler {
-	// What one collector cannot tell hides nothing of the others.
+	// The failure of one collector does not hide the metrics of others.
 	return promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
-// flushEvery is how often the last use of tokens is written.
+// flushEvery is the interval of storing the last use of tokens.
 const flushEvery = 5 * time.Second
 
-// Background does what no request waits for, until the context ends.
+// Background runs periodic work until the context ends.
 func (s *Server) Background(ctx context.Context) {
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
@@ -188,12 +189,13 @@ func (s *Server) flush(ctx context.Context) {
 	}
 }
 
-// CodeHosts sends requests to code hosts, outside of any transaction. Faults of the host or of the
+// CodeHosts sends requests to code hosts, outside of any transaction. Errors of the host or of the
 // request are a *model.InvalidError.
 type CodeHosts interface {
 	// PrepareAdd checks a new connection.
 	PrepareAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
-	// PrepareCheck reads the account and the repositories of a connection; asked is the refusal of the host.
+	// PrepareCheck reads the account and the repositories of a connection. asked is the error of
+	// the host.
 	PrepareCheck(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
 	// PrepareUpdate checks a changed connection, with its new credential if there is one.
 	PrepareUpdate(
@@ -203,8 +205,8 @@ type CodeHosts interface {
 	PrepareRemove(ctx context.Context, deploymentID, id int64) (store.SaveConnection, error)
 	// HooksAt returns the address of the webhooks' receiver, or "" if none is configured.
 	HooksAt() string
-	// Hook creates the webhook of a repository, or those of the whole connection if its id is 0.
-	// It returns their number; refused is the refusal of the host. A server without a public
+	// Hook creates the webhook of a repository, or those of the whole connection if repositoryID is
+	// 0. It returns their number; refused is the error of the host. A server without a public
 	// address returns model.ErrConflict.
 	Hook(ctx context.Context, deploymentID int64, by model.Actor, id, repositoryID int64) (n int, refused, err error)
 }

@@ -15,47 +15,46 @@ import (
 	"github.com/redoubt/redoubt/internal/httpx"
 )
 
-// Spec is the table in the form that huma works with: one operation for each
-// route, and openapi.json.
+// Spec contains the operations of a table as huma operations, and openapi.json.
 type Spec struct {
 	api        huma.API
 	operations map[string]*operation              // by id
 	members    map[*huma.Schema]map[string]string // of each object, by folded name
-	Published  func() ([]byte, error)             // openapi.json, which is made once
+	Published  func() ([]byte, error)             // returns openapi.json, which is generated once
 	Table
 }
 
-// Table lists what the Web API consists of.
+// Table lists the contents of the Web API.
 type Table struct {
 	Routes      []Route
 	Tags        []Tag
-	Paths       map[string]PathWord // parameters of paths, by name
+	Paths       map[string]PathWord // path parameters by name
 	Differences []Difference        // of the hosted dialect
 }
 
-// Tag is a part of the API in openapi.json.
+// Tag is a group of operations in openapi.json.
 type Tag struct{ Name, Text string }
 
-// RouteDoc describes an operation: a title of a few words, and what to know.
+// RouteDoc documents an operation with a short title and a description.
 type RouteDoc struct{ Summary, Text string }
 
-// PathWord describes a parameter of paths.
+// PathWord documents a path parameter.
 type PathWord struct{ Text, Example string }
 
-// adapter is what huma takes for a router. The server routes by itself, so it
-// only keeps what is handed to it.
+// adapter implements the router interface of huma. It only stores the handlers, because the server
+// routes requests itself.
 type adapter struct{ operations map[string]*operation }
 
-// Handle keeps the handler of an operation.
+// Handle stores the handler of an operation.
 func (a adapter) Handle(op *huma.Operation, handle func(huma.Context)) {
 	o := a.operations[op.OperationID]
 	o.described, o.handle = op, handle
 }
 
-// ServeHTTP is asked by nobody: the server has a mux of its own.
+// ServeHTTP is never called: the server has its own mux.
 func (adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { unmatched(w, r) }
 
-// NewSpec makes the operations of a table, and openapi.json.
+// NewSpec creates the operations of a table and openapi.json.
 func NewSpec(t Table) *Spec {
 	huma.DefaultArrayNullable = false
 	s := &Spec{operations: map[string]*operation{}, members: map[*huma.Schema]map[string]string{}, Table: t}
@@ -82,7 +81,7 @@ func NewSpec(t Table) *Spec {
 	for _, schema := range registry.Map() {
 		s.finishSchema(schema)
 	}
-	for _, name := range []string{"ErrorModel", "ErrorDetail"} { // the library's own, which no answer has
+	for _, name := range []string{"ErrorModel", "ErrorDetail"} { // types of the library that no response has
 		delete(registry.Map(), name)
 	}
 	for _, o := range s.operations {
@@ -102,7 +101,7 @@ func NewSpec(t Table) *Spec {
 	return s
 }
 
-// NeedingBody is a handler of an operation that refuses an empty body.
+// NeedingBody returns a handler that rejects an empty body.
 func NeedingBody(h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		o.bodyNeeded = true
@@ -110,8 +109,8 @@ func NeedingBody(h Handler) Handler {
 	}
 }
 
-// Defaulting is a handler of an operation. Where the member of its body, in a named schema, is absent, it is true. Only
-// openapi.json says so: with a default in its schema, the library would also replace null.
+// Defaulting documents that the member of a named schema defaults to true. It changes only
+// openapi.json: with a default in the schema, the library would also replace null.
 func Defaulting(schema, member string, h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		h(a, o)
@@ -119,7 +118,7 @@ func Defaulting(schema, member string, h Handler) Handler {
 	}
 }
 
-// TakingFiles is a handler of an operation whose body is files.
+// TakingFiles returns a handler whose body consists of files.
 func TakingFiles(body *huma.RequestBody, h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		o.files = body
@@ -127,7 +126,7 @@ func TakingFiles(body *huma.RequestBody, h Handler) Handler {
 	}
 }
 
-// AnsweringFile is a handler of an operation that answers a file of one of several media types.
+// AnsweringFile returns a handler whose response is a file of one of the media types.
 func AnsweringFile(mediaTypes []string, h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		o.content = map[string]*huma.MediaType{}
@@ -138,13 +137,13 @@ func AnsweringFile(mediaTypes []string, h Handler) Handler {
 	}
 }
 
-// finish describes what the types of an operation's handler do not.
+// finish adds documentation that the types of a handler do not contain.
 func (s *Spec) finish(o *operation) {
 	op := o.described
 	for _, p := range op.Parameters {
 		if p.In == "query" {
 			o.params[p.Name] = p.Schema.Type == huma.TypeArray
-			if !p.Required { // no value is the same as not sending it
+			if !p.Required { // an empty value counts as absent
 				p.Extensions = map[string]any{"allowEmptyValue": true}
 			}
 		}
@@ -154,10 +153,10 @@ func (s *Spec) finish(o *operation) {
 	}
 	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
 		body := op.RequestBody.Content["application/json"]
-		// Without the media type that the library adds for raw bytes.
+		// This drops the media type that the library adds for raw bytes.
 		op.RequestBody.Content = map[string]*huma.MediaType{"application/json": body}
 		o.body = s.Resolve(body.Schema)
-		op.RequestBody.Required = len(o.body.Required) > 0 // no body is the empty object
+		op.RequestBody.Required = len(o.body.Required) > 0 // an absent body is the empty object
 	}
 	for _, status := range []string{"200", "304"} {
 		answer := op.Responses[status]
@@ -176,7 +175,7 @@ func (s *Spec) finish(o *operation) {
 	}
 }
 
-// answerHeaders are the headers that answers of some operations have.
+// answerHeaders are the response headers of some operations.
 var answerHeaders = map[string][]string{
 	api.FindingsHeader:      {"listFindings", "listFindingChanges", "listSecrets", "searchIssues", "listVulns"},
 	api.LicensePolicyHeader: {"listDependencies", "listDependencyRepositories"},
@@ -184,8 +183,8 @@ var answerHeaders = map[string][]string{
 	api.ViewProblemHeader:   {"listFindings", "countFindings", "exportFindings"},
 }
 
-// finishSchema names enumerations, marks extensions, and adds null to the words of members
-// that may be null: in JSON Schema a type that admits it does not make an enumeration do so.
+// finishSchema names enumerations, marks extensions, and adds null to the values of nullable
+// enumerations. In JSON Schema, a nullable type alone does not permit null in an enumeration.
 func (s *Spec) finishSchema(object *huma.Schema) {
 	s.members[object] = spellings(object)
 	for _, member := range object.Properties {
@@ -194,7 +193,7 @@ func (s *Spec) finishSchema(object *huma.Schema) {
 		if member.Nullable && len(member.Enum) > 0 {
 			member.Enum = append(member.Enum, nil)
 		}
-		member.PatternDescription = "" // its message is made; JSON Schema has no such word
+		member.PatternDescription = "" // used in messages only; not a keyword of JSON Schema
 		if member.Items != nil {
 			member.Items.PatternDescription = ""
 		}
@@ -239,16 +238,16 @@ func (s *Spec) config() huma.Config {
 	return c
 }
 
-// describe says of a route what its types do not.
+// describe documents the parts of a route that its types do not contain.
 func (s *Spec) describe(route Route) *huma.Operation {
 	op := &huma.Operation{
 		OperationID: route.ID, Method: route.Method, Path: route.Pattern, Tags: []string{route.Tag},
 		Summary: route.words.Summary, Description: route.words.Text,
-		MaxBodyBytes: -1, BodyReadTimeout: -1, // the body was read before huma sees it
+		MaxBodyBytes: -1, BodyReadTimeout: -1, // the body is read before huma runs
 		Responses: map[string]*huma.Response{},
 	}
 	if route.Scope == httpx.Anyone {
-		op.Extensions = map[string]any{"security": []any{}} // says that none is needed; the library leaves an empty list out
+		op.Extensions = map[string]any{"security": []any{}} // no authentication; the library omits an empty list
 	} else {
 		op.Security = []map[string][]string{{"token": {}}}
 		op.Description += " Scope: " + scopeWords(route) + "."
@@ -279,7 +278,7 @@ func scopeWords(r Route) string {
 	return text
 }
 
-// failures lists the statuses besides 200 that a route may answer.
+// failures lists the error statuses of a route.
 func failures(r Route) []int {
 	list := []int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if r.Scope != httpx.Anyone {
@@ -296,20 +295,20 @@ func failures(r Route) []int {
 	return list
 }
 
-// responseName names an error among the components, as NotFound.
+// responseName returns the component name of an error, for example NotFound.
 func responseName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }
 
-// failing refers to an error among the components.
+// failing returns a reference to an error in the components.
 func failing(status int) *huma.Response {
 	return &huma.Response{Ref: "#/components/responses/" + responseName(status)}
 }
 
-// fails describes an error that operations of its kind do not answer.
+// fails documents an additional error of an operation.
 func (o *operation) fails(status int) {
 	o.described.Responses[strconv.Itoa(status)] = failing(status)
 }
 
-// MayConflict is a handler of a read whose question may not fit what there is.
+// MayConflict returns a read handler that may respond with a conflict.
 func MayConflict(h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		o.fails(http.StatusConflict)
@@ -317,7 +316,7 @@ func MayConflict(h Handler) Handler {
 	}
 }
 
-// failure describes an error that many operations answer.
+// failure documents an error that many operations return.
 func (s *Spec) failure(status int) *huma.Response {
 	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[api.Problem](), true, "")
 	out := &huma.Response{
@@ -338,11 +337,11 @@ func (s *Spec) failure(status int) *huma.Response {
 	return out
 }
 
-// rates are the headers that tell a token how much it may ask for; every answer
-// to one has them, unless the server sets no limit.
+// rates are the rate limit headers. Every response to a token has them, unless the server sets no
+// limit.
 var rates = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 
-// headerWords describe the headers that stand among the components.
+// headerWords are the texts of the headers in the components.
 var headerWords = map[string]string{
 	api.DialectHeader:  "The dialect of the answer: contract or hosted.",
 	api.FindingsHeader: `How many findings are in the answer, and where: count=100, at="sastFindings.findings".`,
@@ -357,7 +356,7 @@ var headerWords = map[string]string{
 	"RateLimit-Reset":     "Seconds until all of them are there again.",
 }
 
-// refer describes headers by what stands among the components.
+// refer adds references to headers in the components.
 func refer(answer *huma.Response, names ...string) {
 	if answer.Headers == nil {
 		answer.Headers = map[string]*huma.Param{}
@@ -379,7 +378,7 @@ func (s *Spec) Resolve(schema *huma.Schema) *huma.Schema {
 	return schema
 }
 
-// spellings lists the members of an object by folded name.
+// spellings maps the folded names of an object's members to their names.
 func spellings(object *huma.Schema) map[string]string {
 	out := map[string]string{}
 	for name := range object.Properties {
@@ -391,16 +390,16 @@ func spellings(object *huma.Schema) map[string]string {
 	return out
 }
 
-// An extension is what neither the contract nor the hosted service has. The
-// table marks operations by a word; parameters and members say it in theirs.
+// An extension is part of neither the contract nor the hosted service. Operations are marked in the
+// table, parameters and members in their texts.
 
-// extensionMark is the member of openapi.json that is true on an extension.
+// extensionMark is the member of openapi.json that marks an extension.
 const extensionMark = "x-redoubt"
 
 // extensionWords end the text of a parameter or member that is an extension.
 const extensionWords = "(an extension)"
 
-// Beyond is a handler that the table marks as an extension.
+// Beyond marks an operation as an extension.
 func Beyond(h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		mark(&o.described.Extensions)
@@ -409,8 +408,7 @@ func Beyond(h Handler) Handler {
 	}
 }
 
-// severalWords end the text of a parameter of which the contract takes one value, and this
-// server several.
+// severalWords end the text of a parameter that may be repeated here, but not in the contract.
 const severalWords = "(several: an extension)"
 
 func mark(extensions *map[string]any) {
@@ -420,14 +418,14 @@ func mark(extensions *map[string]any) {
 	(*extensions)[extensionMark] = true
 }
 
-// markByWords marks a parameter or member whose text says that it is an extension.
+// markByWords marks a parameter or member whose text contains words.
 func markByWords(text, words string, extensions *map[string]any) {
 	if strings.Contains(text, words) {
 		mark(extensions)
 	}
 }
 
-// errorWords describe what else an operation may answer.
+// errorWords are the texts of error statuses.
 var errorWords = map[int]string{
 	400: "The request is malformed; `errors` names every bad member.",
 	401: "No valid token was sent.",
@@ -441,7 +439,7 @@ var errorWords = map[int]string{
 	503: "The server is busy or shutting down; try again as `Retry-After` says.",
 }
 
-// Operation returns what openapi.json says of an operation, or nil.
+// Operation returns the documentation of an operation, or nil.
 func (s *Spec) Operation(id string) *huma.Operation {
 	if o := s.operations[id]; o != nil {
 		return o.described
@@ -449,5 +447,5 @@ func (s *Spec) Operation(id string) *huma.Operation {
 	return nil
 }
 
-// OpenAPI returns the document as the library has it. Callers may not change it.
+// OpenAPI returns the library's document. Callers must not change it.
 func (s *Spec) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }

@@ -1,2 +1,2 @@
-// Package decisions has the operations on exceptions: requests, approvals and VEX documents.
+// Package decisions implements the operations on exceptions: requests, approvals and VEX documents.
 package decisions

@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// exceptionsOf are exceptions with what they ignore, and the findings that they name.
+// exceptionsOf converts exceptions, with the number of ignored findings and the findings they list.
 func exceptionsOf(ctx context.Context, c *core.Call, list []model.Exception) ([]api.Exception, error) {
 	projects := make([]int64, 0, len(list))
 	for _, e := range list {
@@ -44,7 +44,7 @@ func exceptionsOf(ctx context.Context, c *core.Call, list []model.Exception) ([]
 			DecidedAt: core.TimeOrNull(e.DecidedAt), DecidedBy: e.DecidedBy.String(), Answer: e.Answer,
 		}
 		if e.Document != nil {
-			out[i].Target = "" // its name is in the document
+			out[i].Target = "" // the name is part of the document
 		}
 		for _, lineage := range e.Lineages {
 			if id := shown[lineage]; id != 0 {
@@ -63,7 +63,7 @@ func exceptionOf(ctx context.Context, c *core.Call, e model.Exception) (api.Exce
 	return list[0], nil
 }
 
-// effectOf returns an exception and how many findings changed with it.
+// effectOf returns the response with an exception and the number of changed findings.
 func effectOf(
 	ctx context.Context, c *core.Call, e model.Exception, changed exceptions.Effect,
 ) (*api.ExceptionChangeResponse, error) {
@@ -71,16 +71,16 @@ func effectOf(
 	return &api.ExceptionChangeResponse{Exception: told, Changed: int64(len(changed))}, err
 }
 
-// defaultExceptions is how many exceptions an answer holds when 0 are asked for.
+// defaultExceptions is the default number of exceptions in a response.
 const defaultExceptions = 100
 
-// exceptionsInput is a page of exceptions that is asked for.
+// exceptionsInput is the query for a page of exceptions.
 type exceptionsInput struct {
 	api.ExceptionsQuery
 	core.IDPosition
 }
 
-// Resolve finds the position in the list.
+// Resolve decodes the cursor.
 func (in *exceptionsInput) Resolve(ctx huma.Context) []error {
 	caller := core.CallOf(ctx.Context()).Caller
 	filter := struct {
@@ -118,8 +118,8 @@ func listExceptions(ctx context.Context, c *core.Call, in *exceptionsInput) (*ap
 	return out, err
 }
 
-// exception finds the one that the path names; one that is not of the token's
-// projects alone, or is of another project, does not exist for it.
+// exception returns the exception of the path. It returns model.ErrNotFound if the exception covers
+// projects that are not visible to the token.
 func exception(ctx context.Context, c *core.Call) (e model.Exception, err error) {
 	id, err := c.ID("exceptionId")
 	if err != nil {
@@ -136,13 +136,13 @@ func exception(ctx context.Context, c *core.Call) (e model.Exception, err error)
 	return e, err
 }
 
-// exceptionQueryInput are the parameters of one exception.
+// exceptionQueryInput is the query for one exception.
 type exceptionQueryInput struct {
 	api.ExceptionQuery
-	core.IDPosition // where the id is the place of a statement
+	core.IDPosition // position of a statement
 }
 
-// Resolve finds the position in the statements.
+// Resolve decodes the cursor of the statements.
 func (in *exceptionQueryInput) Resolve(ctx huma.Context) []error {
 	return in.Find(ctx, "exception "+ctx.Param("exceptionId"), nil, in.Cursor)
 }
@@ -168,11 +168,10 @@ func getException(ctx context.Context, c *core.Call, in *exceptionQueryInput) (*
 	return out, err
 }
 
-// firstTold is how many of the findings that change are named.
+// firstTold is the number of changed findings in a response.
 const firstTold = 10
 
-// firstChanged names the first findings of what changes, each by its first
-// occurrence.
+// firstChanged returns the ids of the first changed findings, each by its first occurrence.
 func firstChanged(ctx context.Context, c *core.Call, effect exceptions.Effect) ([]int64, error) {
 	view, err := c.Findings(ctx)
 	if err != nil {
@@ -192,7 +191,7 @@ func firstChanged(ctx context.Context, c *core.Call, effect exceptions.Effect) (
 	return out, nil
 }
 
-// exceptionInput is a new exception.
+// exceptionInput is a request for creating an exception.
 type exceptionInput struct {
 	Body      api.CreateExceptionRequest
 	exception model.Exception
@@ -220,11 +219,11 @@ func (in *exceptionInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-// errTried ends a transaction of which nothing is to be kept.
+// errTried rolls back the transaction of a dry run.
 var errTried = errors.New("it was only tried")
 
-// createException makes an exception, or tells what one would change: that is
-// made too, so that all counts as it would, and rolled back.
+// createException creates an exception, or previews its effect. A dry run creates it too, so that
+// all numbers are exact, and is rolled back.
 func createException(
 	ctx context.Context, c *core.Call, in *exceptionInput,
 ) (out *api.ExceptionChangeResponse, err error) {
@@ -265,8 +264,8 @@ func addException(ctx context.Context, c *core.Call, in *exceptionInput) (*api.E
 	return out, err
 }
 
-// asTold refuses what changes other findings than somebody was told, or what was
-// decided about otherwise. The transaction is lost with it.
+// asTold returns a conflict if the changed findings or their decisions differ from selection. The
+// caller must roll back the transaction.
 func asTold(selection string, changed exceptions.Effect) error {
 	if selection == "" || selection == changed.Selection() {
 		return nil

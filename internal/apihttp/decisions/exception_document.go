@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// defaultVEXStatements is how many statements of a document an answer holds when 0 are asked for.
+// defaultVEXStatements is the default number of statements of a document in a response.
 const defaultVEXStatements = 100
 
 func vexDocumentOf(e model.Exception) *api.VEXDocument {
@@ -30,7 +30,7 @@ func vexDocumentOf(e model.Exception) *api.VEXDocument {
 	}
 }
 
-// review adds to the documents of a list that are requested what each would change as a whole.
+// review adds the effect of each requested document in the list.
 func review(ctx context.Context, c *core.Call, list []model.Exception, out []api.Exception) error {
 	reviews, err := exceptions.ReviewProposals(ctx, c.Tx, list)
 	for i := range out {
@@ -41,12 +41,12 @@ func review(ctx context.Context, c *core.Call, list []model.Exception, out []api
 	return err
 }
 
-// statements adds one page of what a document says, and of a requested one what each statement
-// would change alone.
+// statements adds one page of a document's statements. Those of a requested document include the
+// effect of each statement alone.
 func statements(
 	ctx context.Context, c *core.Call, e model.Exception, in *exceptionQueryInput, out *api.ExceptionResponse,
 ) error {
-	if e.Document == nil || e.State > model.ExceptionActive { // it says nothing any more
+	if e.Document == nil || e.State > model.ExceptionActive { // its statements no longer apply
 		return nil
 	}
 	d, err := c.Tx.VEXDocument(ctx, e.ID)
@@ -86,7 +86,7 @@ func vexStatementOf(s *model.VEXStatement, proposed bool, r exceptions.Review) a
 	return out
 }
 
-// approveDocument makes a requested document active, or some of its statements.
+// approveDocument activates a requested document, or some of its statements.
 func approveDocument(
 	ctx context.Context, c *core.Call, e model.Exception, statements []string,
 ) (*api.ExceptionChangeResponse, error) {
@@ -110,7 +110,7 @@ func refuseDocument(
 		return nil, err
 	}
 	now, err := c.Tx.Exception(ctx, e.ID)
-	if errors.Is(err, model.ErrNotFound) { // all that it says counts already
+	if errors.Is(err, model.ErrNotFound) { // all its statements apply already
 		now, err = e, nil
 	}
 	if err != nil {
@@ -119,7 +119,7 @@ func refuseDocument(
 	return documentDecided(ctx, c, e, now, &api.ExceptionChangeResponse{Refused: int64(n)})
 }
 
-// documentDecided answers the exception, and whether something is left of the request.
+// documentDecided returns the exception, and whether undecided statements remain.
 func documentDecided(
 	ctx context.Context, c *core.Call, asked, shown model.Exception, out *api.ExceptionChangeResponse,
 ) (*api.ExceptionChangeResponse, error) {
@@ -188,7 +188,7 @@ func importDocuments(
 		})
 }
 
-// documentsBody describes what importDocuments takes.
+// documentsBody documents the body of importDocuments.
 func documentsBody() *huma.RequestBody {
 	binary := &huma.Schema{Type: huma.TypeString, Format: "binary"}
 	fields := map[string]*huma.Schema{"file": {Type: huma.TypeArray, Items: binary, Description: "VEX documents."}}

@@ -14,7 +14,7 @@ func Routes() []core.Route {
 	return core.Describe(words, slices.Concat(exceptionRoutes()))
 }
 
-// exceptionRoutes are the rows about exceptions.
+// exceptionRoutes are the routes of exceptions.
 func exceptionRoutes() []core.Route {
 	const one = core.BySlug + "/exceptions/{exceptionId}"
 	return []core.Route{

@@ -14,10 +14,10 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// defaultImpact is how many findings an answer holds when 0 are asked for.
+// defaultImpact is the default number of findings in a response.
 const defaultImpact = 100
 
-// vulnerability finds the one that the path names.
+// vulnerability returns the vulnerability of the path.
 func vulnerability(ctx context.Context, c *core.Call) (*advisory.Vulnerability, error) {
 	g, err := c.Tx.AdvisoryGroup(ctx, c.R.PathValue("advisoryId"))
 	if err != nil {
@@ -84,13 +84,13 @@ func advisoryOf(v *advisory.Vulnerability) api.Advisory {
 	return out
 }
 
-// impactInput is a page of who has a vulnerability that is asked for.
+// impactInput is the query for a page of a vulnerability's findings.
 type impactInput struct {
 	api.ImpactQuery
 	core.IDPosition
 }
 
-// Resolve finds the position in the list.
+// Resolve decodes the cursor.
 func (in *impactInput) Resolve(ctx huma.Context) []error {
 	return in.Find(ctx, "impact "+strings.ToUpper(ctx.Param("advisoryId")), in.All, in.Cursor)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/weblink"
 )
 
-// dependenciesInput is a page of dependencies that is asked for.
+// dependenciesInput is the query for a page of dependencies.
 type dependenciesInput struct {
 	Body   api.ListDependenciesRequest
 	filter model.DependencyFilter
@@ -23,7 +23,7 @@ type dependenciesInput struct {
 	after  int64
 }
 
-// Resolve turns the body into a filter and finds the position in its list.
+// Resolve converts the body to a filter and decodes the cursor.
 func (in *dependenciesInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	c := core.CallOf(ctx.Context())
@@ -43,17 +43,17 @@ func dependencyFilter(c *core.Call, f *api.DependencyFilter, bad *core.Faults) m
 	}
 	out.Name, out.Version, out.Lockfile, out.Licenses = f.Name, f.Version, f.LockfilePath, f.License
 	for _, t := range f.Transitivity {
-		// what is none the schema says
+		// The schema reports invalid values.
 		if kind, ok := model.ParseTransitivity(strings.ToLower(strings.TrimSuffix(t, "_TRANSITIVITY"))); ok {
 			out.Transitivities = append(out.Transitivities, kind)
 		}
 	}
-	out.Ecosystems = f.Ecosystem // spelt as they are kept by settleEcosystems
+	out.Ecosystems = f.Ecosystem // settleEcosystems corrects the spelling
 	for _, id := range f.RepositoryID {
 		out.ProjectIDs = append(out.ProjectIDs, int64(id))
 	}
 	if c.HostedQuery.Nothing {
-		out.ProjectIDs = []int64{0} // which no project has
+		out.ProjectIDs = []int64{0} // no project has this id
 	}
 	for i, p := range f.PackageFilters {
 		if p == (api.PackageFilter{}) || p == (api.PackageFilter{ExactNameMatch: true}) {
@@ -67,9 +67,8 @@ func dependencyFilter(c *core.Call, f *api.DependencyFilter, bad *core.Faults) m
 	return out
 }
 
-// settleEcosystems spells the ecosystems of a filter as they are kept. One that
-// nothing is of and nobody knows is an error: it would select nothing, which
-// reads as if there were nothing.
+// settleEcosystems replaces the ecosystems of a filter by their stored spelling. An unknown
+// ecosystem is an error: it would select nothing, which could be mistaken for a result.
 func settleEcosystems(ctx context.Context, c *core.Call, f *model.DependencyFilter) error {
 	if len(f.Ecosystems) == 0 {
 		return nil
@@ -84,7 +83,7 @@ func settleEcosystems(ctx context.Context, c *core.Call, f *model.DependencyFilt
 		found := false
 		for _, name := range kept {
 			whole := purl.Ecosystem(name)
-			release, _, _ := strings.Cut(whole, ":") // debian is debian:12 too
+			release, _, _ := strings.Cut(whole, ":") // debian also matches debian:12
 			if want := purl.Ecosystem(sent); want == whole || want == release {
 				settled, found = append(settled, name), true
 			}
@@ -138,7 +137,7 @@ func dependencyOf(d model.Dependency) api.Dependency {
 	}
 }
 
-// repositoriesInput is a page of projects with dependencies that is asked for.
+// repositoriesInput is the query for a page of projects with dependencies.
 type repositoriesInput struct {
 	Body   api.ListDependencyRepositoriesRequest
 	filter model.DependencyFilter
@@ -146,7 +145,7 @@ type repositoriesInput struct {
 	after  int64
 }
 
-// Resolve turns the body into a filter and finds the position in its list.
+// Resolve converts the body to a filter and decodes the cursor.
 func (in *repositoriesInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	c := core.CallOf(ctx.Context())
@@ -182,7 +181,7 @@ func listDependencyRepositories(
 	return out, err
 }
 
-// lockfilesInput is a page of lockfiles that is asked for.
+// lockfilesInput is the query for a page of lockfiles.
 type lockfilesInput struct {
 	Body   api.ListLockfilesRequest
 	filter model.DependencyFilter
@@ -190,7 +189,7 @@ type lockfilesInput struct {
 	after  int64
 }
 
-// Resolve turns the body into a filter and finds the position in its list.
+// Resolve converts the body to a filter and decodes the cursor.
 func (in *lockfilesInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	c := core.CallOf(ctx.Context())

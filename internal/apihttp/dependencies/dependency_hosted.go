@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-// hostedDependency is a dependency as the hosted service writes it, with the
-// contract's members beside.
+// hostedDependency is a dependency in the format of the hosted service, with the contract's
+// members.
 type hostedDependency struct {
 	api.Dependency
 	Transitivity string        `json:"transitivity"`
@@ -24,7 +24,7 @@ type hostedPackage struct {
 	VersionSpecifier string `json:"versionSpecifier"`
 }
 
-// hostedPlace is where a lockfile names a dependency. Numbers are text there.
+// hostedPlace is the location of a dependency in a lockfile. Numbers are strings in this format.
 type hostedPlace struct {
 	Path        string `json:"path"`
 	StartLine   string `json:"startLine"`
@@ -35,7 +35,7 @@ type hostedPlace struct {
 	CommittedAt string `json:"committedAt"`
 }
 
-// unknownTime is how the hosted service writes that a time is not known.
+// unknownTime is the hosted service's value for an unknown time.
 const unknownTime = "1970-01-01T00:00:00Z"
 
 // HostedDependencies returns a page of dependencies in the hosted dialect.

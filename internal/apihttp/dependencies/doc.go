@@ -1,2 +1,2 @@
-// Package dependencies has the operations on dependencies, lockfiles, SBOMs and advisories.
+// Package dependencies implements the operations on dependencies, lockfiles, SBOMs and advisories.
 package dependencies

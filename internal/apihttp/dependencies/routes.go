@@ -15,7 +15,7 @@ func Routes() []core.Route {
 	return core.Describe(words, slices.Concat(dependencyRoutes()))
 }
 
-// dependencyRoutes are the rows about dependencies, SBOMs and advisories.
+// dependencyRoutes are the routes of dependencies, SBOMs and advisories.
 func dependencyRoutes() []core.Route {
 	return []core.Route{
 		core.Op(

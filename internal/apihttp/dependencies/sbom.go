@@ -23,14 +23,13 @@ import (
 	"github.com/redoubt/redoubt/internal/sbom"
 )
 
-// SBOMJob is the kind of job that makes bills of materials. Its input is a
-// model.SBOMRequest.
+// SBOMJob is the kind of jobs that generate SBOMs. Their input is a model.SBOMRequest.
 const SBOMJob = "sbom"
 
-// DownloadFor is how long a download address is valid.
+// DownloadFor is the validity of a download address.
 const DownloadFor = time.Hour
 
-// sbomInput is an export that is asked for.
+// sbomInput is a request for an export.
 type sbomInput struct {
 	Body    api.CreateSBOMExportRequest
 	request model.SBOMRequest
@@ -38,7 +37,7 @@ type sbomInput struct {
 
 const componentPrefix = "SBOM_METADATA_COMPONENT_TYPE_CYCLONE_DX_V15_"
 
-// Resolve turns the body into what the job is to make.
+// Resolve converts the body to the input of the job.
 func (in *sbomInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	b, r := &in.Body, &in.request
@@ -66,7 +65,7 @@ func (in *sbomInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-// formatOf reads the format and both spellings of its version.
+// formatOf parses the format and both spellings of its version.
 func formatOf(f *api.FormatVersion, bad *core.Faults) (model.SBOMFormat, string) {
 	if f == nil {
 		return model.CycloneDX, "1.5"
@@ -93,7 +92,7 @@ func formatOf(f *api.FormatVersion, bad *core.Faults) (model.SBOMFormat, string)
 	return format, "1.5"
 }
 
-// createSBOMExport stores the job and answers at once (docs/reference/sbom.md).
+// createSBOMExport stores the job and returns without waiting for it (docs/reference/sbom.md).
 func createSBOMExport(ctx context.Context, c *core.Call, in *sbomInput) (*api.CreateSBOMExportResponse, error) {
 	input, err := json.Marshal(in.request)
 	if err != nil {
@@ -127,8 +126,8 @@ func getSBOMExport(ctx context.Context, c *core.Call, _ *core.None) (*api.SBOMEx
 	return &api.SBOMExportStatusResponse{Status: "SBOM_EXPORT_STATUS_IN_PROGRESS"}, nil
 }
 
-// mayRead reports whether the token sees all that the export holds: it was made
-// under the same globs, or the token has none.
+// mayRead reports whether everything in the export is visible to the token. That is so if the
+// export was created under the same globs, or the token has none.
 func mayRead(c *core.Call, job model.Job) bool {
 	var made model.SBOMRequest
 	if json.Unmarshal(job.Input, &made) != nil {
@@ -145,22 +144,22 @@ func downloadURL(c *core.Call, job model.Job) string {
 		signature(c.Server.SigningKeys.All()[0], core.Decimal(job.DeploymentID), job.Token, expires))
 }
 
-// signature proves that the server made a download address, with one of its keys.
+// signature returns the signature of a download address.
 func signature(key []byte, deployment, task string, expires int64) string {
 	mac := hmac.New(sha256.New, httpx.DeriveKey(key, "download"))
 	fmt.Fprintf(mac, "%q %q %d", deployment, task, expires)
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// signed reports whether the server made a download address, with the key in use
-// or one before it.
+// signed reports whether the server signed a download address, with the current key or a previous
+// one.
 func signed(s *core.Server, deployment, task string, in *api.DownloadQuery) bool {
 	return slices.ContainsFunc(s.SigningKeys.All(), func(key []byte) bool {
 		return hmac.Equal([]byte(in.Signature), []byte(signature(key, deployment, task, in.Expires)))
 	})
 }
 
-// downloadSBOM serves an export to whoever has its signed address.
+// downloadSBOM serves an export to clients with its signed address.
 func downloadSBOM(ctx context.Context, c *core.Call, in *api.DownloadQuery) (core.Writer, error) {
 	deployment, task := c.R.PathValue("deploymentId"), c.R.PathValue("taskToken")
 	id, err := c.ID("deploymentId")

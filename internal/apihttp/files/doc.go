@@ -1,3 +1,3 @@
-// Package files reads the files of an upload: a multipart form, or one raw file. It bounds their number, size and
-// memory, and leaves out a lockfile that cannot be read.
+// Package files reads the files of an upload: a multipart form, or one raw file. It limits their
+// number, size and memory, and skips lockfiles that cannot be read.
 package files

@@ -16,8 +16,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// bufferedFile is the first file of an upload, which is not parsed yet. If no other file
-// follows, the upload may be identical to the previous one.
+// bufferedFile is the first file of an upload, which is not parsed yet. If no other file follows,
+// the upload may be identical to the previous one.
 type bufferedFile struct {
 	name   string
 	pieces [][]byte
@@ -70,14 +70,14 @@ func (f *Reader) ReadToEnd() error {
 	if err := f.readBuffered(); err != nil {
 		return err
 	}
-	if f.Read == 0 { // it was left out
+	if f.Read == 0 { // it was skipped
 		return f.fault
 	}
 	return nil
 }
 
-// Digest returns a digest of the buffered file and of everything that its findings depend on:
-// the parameters except time and commit, the server version and the texts of rules.
+// Digest returns a digest of the buffered file and of everything else that determines its findings.
+// These are the parameters except time and commit, the server version and the texts of rules.
 func (f *Reader) Digest(decides bool) (d model.Digest, err error) {
 	in := *f.In
 	said := []bool{in.At != "", in.Commit != "", decides}
@@ -105,7 +105,7 @@ func (f *Reader) Digest(decides bool) (d model.Digest, err error) {
 }
 
 // digestOfRules returns a digest of the texts of rules, which parsing depends on. Parsing also
-// depends on which rules look for secrets: when that changes stored findings,
+// depends on which rules detect secrets: when that changes stored findings,
 // store.Tx.ConcealFindings invalidates all digests.
 func digestOfRules(texts map[string][]byte) []byte {
 	sum := sha256.New()
@@ -138,11 +138,11 @@ func knownProject(
 // with the previous upload. Larger files are parsed as they arrive.
 const maxBuffered = 64 << 20
 
-// bufferedBody reads a buffered file and frees each piece of its reservation once it was read:
-// the parser reserves memory for the same bytes.
+// bufferedBody reads a buffered file and releases the reservation of each piece after reading it.
+// The parser reserves memory for the same bytes.
 type bufferedBody struct {
 	pieces [][]byte
-	at     int // in the first of them
+	at     int // offset in the first piece
 	free   func(bytes int)
 }
 

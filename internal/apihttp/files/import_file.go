@@ -19,31 +19,31 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// maxFiles and maxField bound a form: its files, and the bytes of one field.
+// maxFiles and maxField limit a form: the number of files, and the bytes of one field.
 const (
 	maxFiles = 1000
 	maxField = 4 << 10
 )
 
-// Reader reads the files of an upload. One lockfile among several that
-// cannot be read keeps none of the others out (docs/reference/uploads.md).
+// Reader reads the files of an upload. If a lockfile among several files cannot be read, the others
+// are still accepted (docs/reference/uploads.md).
 type Reader struct {
 	Call     *core.Call
 	In       *api.ImportQuery
 	O        report.Options
-	May      func(bytes int) bool // whether there is room for what saves work
-	Free     func(bytes int)      // gives that room back
+	May      func(bytes int) bool // reserves memory for an optimization, if there is enough
+	Free     func(bytes int)      // releases that memory
 	Reading  report.Reading
-	begun    bool                         // the rules are known
-	Secret   func(tool, rule string) bool // rules that look for secrets
-	named    int                          // files that the form has so far; 0 without one
+	begun    bool                         // the rules were loaded
+	Secret   func(tool, rule string) bool // reports whether a rule detects secrets
+	named    int                          // files of the form so far; 0 without a form
 	Buffered *bufferedFile                // the first file, until it is read
 	Read     int
 	Unread   []api.UnreadFile
-	fault    error // of the first that could not be read
+	fault    error // error of the first file that could not be read
 
-	rules   []byte        // digestOfRules
-	Project model.Project // as it is stored; zero for a new one
+	rules   []byte        // result of digestOfRules
+	Project model.Project // the stored project; zero for a new one
 }
 
 // ReadBody reads the body: a form with files, or one raw file.
@@ -57,7 +57,7 @@ func (f *Reader) ReadBody(ctx context.Context) error {
 		if err := f.readForm(ctx, multipart.NewReader(body, params["boundary"])); err != nil {
 			return err
 		}
-		return f.begin(ctx) // of a form without files
+		return f.begin(ctx) // a form without files
 	}
 	if err := f.begin(ctx); err != nil {
 		return err
@@ -65,8 +65,8 @@ func (f *Reader) ReadBody(ctx context.Context) error {
 	return f.Add(body, f.In.Filename)
 }
 
-// begin asks, before the first file is read and once it is told what it is of, what is
-// to be known of rules, and of the project.
+// begin loads the rules and the project before the first file is read, when the project's name is
+// known.
 func (f *Reader) begin(ctx context.Context) error {
 	if f.begun {
 		return nil
@@ -88,8 +88,8 @@ func (f *Reader) begin(ctx context.Context) error {
 	})
 }
 
-// readForm reads fields, which must come first since they say how files are to
-// be read, and then files.
+// readForm reads the fields of a form and then its files. Fields must come first, because they
+// define how files are read.
 func (f *Reader) readForm(ctx context.Context, form *multipart.Reader) error {
 	for {
 		part, err := form.NextPart()
@@ -120,15 +120,15 @@ func (f *Reader) readForm(ctx context.Context, form *multipart.Reader) error {
 	case f.named == 0 && !f.In.Whole:
 		return model.Invalid("body", "holds no file")
 	case f.In.Whole:
-		f.Reading.MarkComplete() // there may be no lockfile left
+		f.Reading.MarkComplete() // there may be no readable lockfile
 	case f.Read == 0 && f.Buffered == nil:
 		return f.fault
 	}
 	return nil
 }
 
-// formFileName is the whole name that a client gave: FileName cuts folders off,
-// and for a lockfile they are its path in the repository.
+// formFileName returns the whole name of a file: FileName removes folders, which are part of a
+// lockfile's path in the repository.
 func formFileName(part *multipart.Part) string {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
@@ -137,7 +137,7 @@ func formFileName(part *multipart.Part) string {
 	return params["filename"]
 }
 
-// addPart reads a file of a form, or why it was not sent.
+// addPart reads a file of a form, or the reason why it was not sent.
 func (f *Reader) addPart(part *multipart.Part) error {
 	name := formFileName(part)
 	if part.FormName() == "unread" {
@@ -146,8 +146,8 @@ func (f *Reader) addPart(part *multipart.Part) error {
 	return f.Add(part, name)
 }
 
-// Add reads a file as the request says to, which a form may say late. The first one waits
-// until another one or the end comes.
+// Add reads a file with the options of the request, which may follow in a later field. The first
+// file is buffered until another file or the end follows.
 func (f *Reader) Add(body io.Reader, name string) error {
 	return f.Call.Idempotent.File(body, name, func(body io.Reader) error {
 		body, waits := f.buffer(body, name)
@@ -173,7 +173,7 @@ func (f *Reader) readFile(body io.Reader, name string) error {
 	return err
 }
 
-// names redacts what the request says of its files, as the reports are.
+// names returns a finder that redacts the request's texts like those of reports.
 func (f *Reader) names() redact.Finder { return redact.Finder{Key: f.O.Key} }
 
 func (f *Reader) options(name string) report.Options {
@@ -182,8 +182,8 @@ func (f *Reader) options(name string) report.Options {
 	return o
 }
 
-// isFileFault reports whether the file is to blame: not the connection, nor the
-// room that there is.
+// isFileFault reports whether the file itself caused the error, and not the connection, a size
+// limit or the memory limit.
 func (f *Reader) isFileFault(err error) bool {
 	var bad *report.FileError
 	var oversize *http.MaxBytesError
@@ -191,8 +191,8 @@ func (f *Reader) isFileFault(err error) bool {
 		!errors.Is(err, model.ErrUnavailable) && !errors.Is(err, context.Canceled) && f.O.Take(0) == nil
 }
 
-// leaveOut notes that a lockfile cannot be read, and returns false for any other
-// file: what a report says without it might close what it holds.
+// leaveOut records that a lockfile cannot be read. It returns false for any other file: an import
+// without that report could close its findings.
 func (f *Reader) leaveOut(o report.Options, err error) bool {
 	reason := err.Error()
 	if bad := (*report.FileError)(nil); errors.As(err, &bad) {
@@ -209,7 +209,7 @@ func (f *Reader) leaveOut(o report.Options, err error) bool {
 	return true
 }
 
-// addUnsent takes why a lockfile is not sent.
+// addUnsent reads the reason why a lockfile was not sent.
 func (f *Reader) addUnsent(part *multipart.Part, name string) error {
 	var why []byte
 	err := f.Call.Idempotent.File(part, name+"\x00unread", func(body io.Reader) (err error) {
@@ -231,7 +231,7 @@ func (f *Reader) addUnsent(part *multipart.Part, name string) error {
 	return nil
 }
 
-// setField takes a field of the form, under the name of the parameter.
+// setField sets the parameter of a form field.
 func setField(in *api.ImportQuery, part *multipart.Part) error {
 	data, err := io.ReadAll(io.LimitReader(part, maxField+1))
 	if err != nil {
@@ -257,7 +257,7 @@ func setField(in *api.ImportQuery, part *multipart.Part) error {
 	return nil
 }
 
-// Storing returns the context for storing an upload: a large upload lets small ones go first.
+// Storing returns the context for storing an upload. Large uploads yield to small ones.
 func Storing(ctx context.Context, room *httpx.Reservation) context.Context {
 	if room.Long() {
 		return store.Long(ctx)

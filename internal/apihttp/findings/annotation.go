@@ -15,16 +15,16 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// annotateInput is a change of annotations. The raw body tells null, which
-// takes a member away, from an absent one, which leaves it.
+// annotateInput is a change of annotations. The raw body distinguishes null, which clears a member,
+// from an absent member, which is left unchanged.
 type annotateInput struct {
 	Body    api.AnnotateRequest
 	RawBody []byte
 	sent    map[string]json.RawMessage
 }
 
-// Resolve notes which members were sent, and refuses links that a browser may
-// not be sent to.
+// Resolve records the members that were sent, and rejects links that are not safe to follow in a
+// browser.
 func (in *annotateInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	if json.Unmarshal(in.RawBody, &in.sent) == nil && len(in.sent) == 0 {
@@ -48,9 +48,9 @@ func (in *annotateInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-// annotateFinding writes to the finding's lineage, so that all refs show it,
-// and answers the finding as it is then. A second request under one key answers
-// the finding as it is by then: the index has it, no transaction does.
+// annotateFinding changes the annotations of the finding's lineage, which all refs share, and
+// returns the finding. A repeated request with the same key returns the current finding, because it
+// is read from the index and not from the transaction.
 func annotateFinding(ctx context.Context, c *core.Call, in *annotateInput) (core.Writer, error) {
 	id := c.PathID("findingId")
 	_, err := core.RunIdempotent(ctx, c, func(ctx context.Context) (*core.None, error) {
@@ -75,13 +75,13 @@ func annotateFinding(ctx context.Context, c *core.Call, in *annotateInput) (core
 	return finding(ctx, c, id)
 }
 
-// askedFinding reads the finding that the path names, as shownFinding does.
+// askedFinding returns the finding of the path, with the conditions of shownFinding.
 func askedFinding(ctx context.Context, c *core.Call) (store.Occurrence, error) {
 	id := c.PathID("findingId")
 	return shownFinding(ctx, c, id)
 }
 
-// shownFinding reads a finding that the token may see and lists show.
+// shownFinding returns a finding that is listed and visible to the token.
 func shownFinding(ctx context.Context, c *core.Call, id int64) (store.Occurrence, error) {
 	found, err := c.Tx.Finding(ctx, id)
 	if err != nil {
@@ -96,9 +96,9 @@ func shownFinding(ctx context.Context, c *core.Call, id int64) (store.Occurrence
 	return found, nil
 }
 
-// removedFinding is the answer about a finding that is in no list any more: not
-// found, and why, with the finding that it was merged into (docs/reference/findings.md), which
-// is of the same project.
+// removedFinding returns the not-found error for a removed finding, with the reason. It contains
+// the finding that it was merged into, which is always of the same project
+// (docs/reference/findings.md).
 func removedFinding(ctx context.Context, c *core.Call, id int64) error {
 	events, err := c.Tx.History(ctx, id)
 	if err != nil {
@@ -112,7 +112,7 @@ func removedFinding(ctx context.Context, c *core.Call, id int64) error {
 	return p
 }
 
-// fits refuses members that findings of the type do not have.
+// fits rejects members that findings of the type do not have.
 func (in *annotateInput) fits(t model.IssueType) error {
 	var bad model.InvalidError
 	for _, only := range []struct {
@@ -132,7 +132,7 @@ func (in *annotateInput) fits(t model.IssueType) error {
 	return nil
 }
 
-// edit changes what was sent.
+// edit applies the members that were sent.
 func (in *annotateInput) edit(a *model.Annotations) {
 	b := &in.Body
 	for name := range in.sent {
@@ -171,7 +171,7 @@ func mapped[From, To any](list *[]From, convert func(From) To) []To {
 	return model.Map(*list, convert)
 }
 
-// writeTicket links the finding to the ticket that was sent, or to none.
+// writeTicket links the finding to the ticket that was sent, or removes the link.
 func writeTicket(ctx context.Context, c *core.Call, in *annotateInput, f model.Finding) (err error) {
 	if _, sent := in.sent["external_ticket"]; !sent {
 		return nil
@@ -185,10 +185,10 @@ func writeTicket(ctx context.Context, c *core.Call, in *annotateInput, f model.F
 	return err
 }
 
-// assistant replaces the members that were sent, and all of them by null.
+// assistant replaces the members that were sent. Null removes all of them.
 func assistant(old *model.Assistant, sent json.RawMessage) *model.Assistant {
 	var fresh *model.Assistant
-	if err := json.Unmarshal(sent, &fresh); err != nil || fresh == nil { // valid: it was validated
+	if err := json.Unmarshal(sent, &fresh); err != nil || fresh == nil { // the body was validated before
 		return nil
 	}
 	if old == nil {

@@ -19,23 +19,22 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// changesInput asks for changes, from a position in the feed.
+// changesInput is a request for changes, from a position in the feed.
 //
-// A round tells of the versions after since. It goes through the findings that are
-// affected by id, in several answers where they are many, and is over with until:
-// what changes meanwhile is told in the next one.
+// A round contains the changes after version since, up to version until. It lists the affected
+// findings by id, on several pages if there are many. Changes that happen meanwhile are part of the
+// next round.
 type changesInput struct {
 	api.FindingChangesQuery
 	list                core.List
 	since, until, after int64
-	from                time.Time // where the round begins that has no version yet
+	from                time.Time // start of a round without a version
 }
 
-// wholeFeed is the since of a round that tells all changes that ever were, where 0 tells
-// all findings.
+// wholeFeed is the value of since for a round with all recorded changes; 0 means all findings.
 const wholeFeed = -1
 
-// Resolve reads the cursor, or the time where there is none.
+// Resolve decodes the cursor, or the time if there is no cursor.
 func (in *changesInput) Resolve(ctx huma.Context) []error {
 	c := core.CallOf(ctx.Context())
 	in.list = c.List("changes", nil)
@@ -51,7 +50,7 @@ func (in *changesInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// changed is an answer: the page has the findings that are in a list.
+// changed is a response: page contains the listed findings, removed the other ids.
 type changed struct {
 	page    *index.Page
 	removed []int64
@@ -64,7 +63,7 @@ func (a *changed) Header(h http.Header) {
 	hint(h, a.page.Len(), "changed")
 }
 
-// WriteTo writes the answer.
+// WriteTo writes the response.
 func (a *changed) WriteTo(w io.Writer) (int64, error) {
 	after := []byte(`,"removed":[`)
 	for i, id := range a.removed {
@@ -84,11 +83,11 @@ func (a *changed) WriteTo(w io.Writer) (int64, error) {
 // typed writes the findings of a page with their issue types.
 type typed struct{ page *index.Page }
 
-// WriteTo writes the page.
+// WriteTo implements io.WriterTo.
 func (t typed) WriteTo(w io.Writer) (int64, error) { return t.page.WriteTyped(w) }
 
-// listChanges answers what changed since the cursor. What changed is read before
-// the findings are, which may be newer: then they are told once more.
+// listChanges returns the changes since the cursor. The changes are read before the findings. If
+// the findings are newer, their changes are sent again in the next round.
 func listChanges(ctx context.Context, c *core.Call, in *changesInput) (core.Writer, error) {
 	affected, view, err := affected(ctx, c, in)
 	if err != nil {
@@ -112,7 +111,7 @@ func listChanges(ctx context.Context, c *core.Call, in *changesInput) (core.Writ
 		return nil, err
 	}
 	here := out.page.IDs()
-	for _, id := range ids { // those that are in no list are removed
+	for _, id := range ids { // findings that are not listed were removed
 		if len(here) > 0 && here[0] == id {
 			here = here[1:]
 		} else {
@@ -122,8 +121,8 @@ func listChanges(ctx context.Context, c *core.Call, in *changesInput) (core.Writ
 	return out, nil
 }
 
-// tellCursor has an answer that is made of a view name the cursor of what changes from there
-// on: who has all of a list needs no time to follow it. Who may not follow is told none.
+// tellCursor sets the header with the cursor of changes after a view. A client with the whole list
+// can then follow the changes. Tokens that are restricted to projects get no cursor.
 func tellCursor(c *core.Call, view *index.View) error {
 	if len(c.Caller.Globs()) > 0 {
 		return nil
@@ -139,8 +138,8 @@ func (in *changesInput) round() core.RoundKey {
 	return core.RoundKey{Deployment: in.list.Deployment, Since: in.since, Until: in.until}
 }
 
-// affected are the findings of the round that the request is part of, and a view that is
-// no older. A round that begins gets the version with which it is over.
+// affected returns the findings of the request's round, and a view that is at least as new. A new
+// round ends at the current version.
 func affected(
 	ctx context.Context, c *core.Call, in *changesInput,
 ) (affected index.Affected, view *index.View, err error) {
@@ -164,8 +163,8 @@ func affected(
 	return view.Affected(&set), view, nil
 }
 
-// changeSet reads what changed in a round. A beginning that the feed forgot, or never had,
-// is a conflict, and says what to do; so is such an end of the round, unless it is 0.
+// changeSet reads the changes of a round. If the feed no longer contains the start of the round, or
+// never did, the error is a conflict with advice. The same applies to the end, unless it is 0.
 func changeSet(ctx context.Context, c *core.Call, in *changesInput) (set model.ChangeSet, err error) {
 	err = c.Server.Store.View(ctx, c.Caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		if !in.from.IsZero() {
@@ -196,9 +195,8 @@ func changeSet(ctx context.Context, c *core.Call, in *changesInput) (set model.C
 	return set, err
 }
 
-// begin finds the version from which on a round that goes by a time tells. A time that is
-// still to come is refused: who asks by a clock that is ahead would miss what happens until
-// then, without a word.
+// begin determines the first version of a round that starts at a time. Future times are rejected: a
+// client with a fast clock would silently miss the changes until then.
 func (in *changesInput) begin(ctx context.Context, tx *store.Tx) (err error) {
 	if now := tx.Now(); in.from.After(now.Add(time.Minute)) {
 		return model.Invalid("query.updated_since",

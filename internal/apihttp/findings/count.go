@@ -13,23 +13,23 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// countInput is the query of counts, and the filters that it means.
+// countInput is the query of counts, with its filters.
 type countInput struct {
 	api.CountFindingsQuery
 	filters []model.FindingFilter
 }
 
-// Resolve turns the parameters into filters.
+// Resolve converts the parameters to filters.
 func (in *countInput) Resolve(ctx huma.Context) []error {
 	var bad core.Faults
 	in.filters = narrowed(core.CallOf(ctx.Context()), &in.FindingsSelection, &bad)
 	return bad
 }
 
-// byIssueType groups by what is no facet: each partition has one.
+// byIssueType groups by issue type, which is not a facet: each partition has one.
 const byIssueType = "issue_type"
 
-// countedBy are the words of group_by.
+// countedBy maps the values of group_by to facets.
 var countedBy = map[string]index.Facet{
 	"severity": index.FacetSeverity, "status": index.FacetStatus,
 	"triage_reason": index.FacetReason, "confidence": index.FacetConfidence,
@@ -46,7 +46,7 @@ var countedBy = map[string]index.Facet{
 	"due": index.FacetDue,
 }
 
-// countFindings counts from the index, all issue types together.
+// countFindings counts findings of all issue types in the index.
 func countFindings(ctx context.Context, c *core.Call, in *countInput) (*api.CountFindingsResponse, error) {
 	view, err := c.Findings(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func countFindings(ctx context.Context, c *core.Call, in *countInput) (*api.Coun
 	if err != nil {
 		return nil, err
 	}
-	var asked []string // each once
+	var asked []string // without duplicates
 	var facets []index.Facet
 	for _, name := range in.GroupBy {
 		if !slices.Contains(asked, name) {
@@ -77,7 +77,7 @@ func countFindings(ctx context.Context, c *core.Call, in *countInput) (*api.Coun
 			}
 			if f.IssueType != model.SCA &&
 				slices.Contains([]string{"is_malicious", "known_exploited", "severity_unrated", "epss_probability"}, name) {
-				continue // which the index takes for false, or none, of everything else
+				continue // the index counts false or none for all other issue types
 			}
 			for value, n := range by[facets[i]] {
 				counts[name][value] += n
@@ -90,7 +90,7 @@ func countFindings(ctx context.Context, c *core.Call, in *countInput) (*api.Coun
 	return out, nil
 }
 
-// groupOf puts the most frequent values first.
+// groupOf returns the counts of a group, the most frequent values first.
 func groupOf(name string, counts map[string]int, limit int) api.FindingsCountedBy {
 	all := make([]api.FindingsCount, 0, len(counts))
 	for value, n := range counts {

@@ -1,3 +1,3 @@
-// Package findings has the operations on findings: lists, counts, exports, changes, triage, comments, saved views
-// and tickets.
+// Package findings implements the operations on findings: lists, counts, exports, changes, triage,
+// comments, saved views and tickets.
 package findings

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// getEvidence answers what there is to judge a finding by.
+// getEvidence returns the evidence for judging a finding.
 func getEvidence(ctx context.Context, c *core.Call, _ *core.None) (*api.EvidenceResponse, error) {
 	found, err := askedFinding(ctx, c)
 	if err != nil {
@@ -38,7 +38,7 @@ func getEvidence(ctx context.Context, c *core.Call, _ *core.None) (*api.Evidence
 	return out, err
 }
 
-// addEvidence adds what the scanner showed.
+// addEvidence adds the code and the data flow of the report.
 func addEvidence(out *api.EvidenceResponse, found store.Occurrence) error {
 	if len(found.Evidence) == 0 {
 		return nil
@@ -63,8 +63,7 @@ func addEvidence(out *api.EvidenceResponse, found store.Occurrence) error {
 	return nil
 }
 
-// addCode puts the lines around the finding that a build sent in the place of
-// what the report showed.
+// addCode replaces the code of the report by the lines around the finding that a build uploaded.
 func addCode(ctx context.Context, c *core.Call, out *api.EvidenceResponse, found store.Occurrence) error {
 	if found.State != model.Unresolved && found.State != model.Muted {
 		return nil
@@ -87,7 +86,7 @@ func addCode(ctx context.Context, c *core.Call, out *api.EvidenceResponse, found
 	return nil
 }
 
-// addDependencyPath adds how the package of a supply-chain finding gets in.
+// addDependencyPath adds the path from the project to the package of a supply-chain finding.
 func addDependencyPath(ctx context.Context, c *core.Call, out *api.EvidenceResponse, found store.Occurrence) error {
 	if found.IssueType != model.SCA {
 		return nil
@@ -106,7 +105,7 @@ func addDependencyPath(ctx context.Context, c *core.Call, out *api.EvidenceRespo
 	return err
 }
 
-// others are the same finding on other refs, which is of the same project.
+// others returns the same finding on other refs of its project.
 func others(ctx context.Context, c *core.Call, view *index.View, found store.Occurrence) ([]api.Elsewhere, error) {
 	out := []api.Elsewhere{}
 	ids, err := view.Occurrences(ctx, found.IssueType, []int64{found.LineageID})
@@ -123,7 +122,7 @@ func others(ctx context.Context, c *core.Call, view *index.View, found store.Occ
 	return out, err
 }
 
-// precedentOf counts what was decided about a rule, within what the caller sees.
+// precedentOf counts the findings of a rule that are visible to the caller.
 func precedentOf(view *index.View, visible model.ProjectGlobs, found store.Occurrence) (out api.Precedent) {
 	filter := model.FindingFilter{
 		IssueType: found.IssueType,

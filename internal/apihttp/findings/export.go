@@ -15,22 +15,21 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// exportInput is the query of an export, and the filters that it means: one for
-// each issue type.
+// exportInput is the query of an export, with one filter per issue type.
 type exportInput struct {
 	api.ExportFindingsQuery
 	filters []model.FindingFilter
 }
 
-// Resolve turns the parameters into filters, and refuses those that an issue type
-// that is asked for does not have: it would be left out in silence.
+// Resolve converts the parameters to filters. It rejects filters that one of the requested issue
+// types does not have, because they would be ignored silently.
 func (in *exportInput) Resolve(ctx huma.Context) []error {
 	var bad core.Faults
 	in.filters = narrowed(core.CallOf(ctx.Context()), &in.FindingsSelection, &bad)
 	return bad
 }
 
-// narrowed are the filters of a query, narrowed to what the caller may see.
+// narrowed returns the filters of a query, restricted to the caller's visible projects.
 func narrowed(c *core.Call, q *api.FindingsSelection, bad *core.Faults) []model.FindingFilter {
 	if q.View != 0 {
 		refuseBesideView(*q, bad)
@@ -42,7 +41,7 @@ func narrowed(c *core.Call, q *api.FindingsSelection, bad *core.Faults) []model.
 	return filters
 }
 
-// selected are the filters of a query, or that of the saved view which it names.
+// selected returns the filters of a query, or those of its saved view.
 func selected(
 	ctx context.Context, c *core.Call, view *index.View, q *api.FindingsSelection, filters []model.FindingFilter,
 ) ([]model.FindingFilter, error) {
@@ -56,7 +55,7 @@ func selected(
 	return []model.FindingFilter{saved.Filter}, err
 }
 
-// exportFindings answers all findings of the filters, straight from the index.
+// exportFindings exports the findings of the filters from the index.
 func exportFindings(ctx context.Context, c *core.Call, in *exportInput) (core.Writer, error) {
 	view, err := c.Findings(ctx)
 	if err != nil {
@@ -79,13 +78,13 @@ func exportFindings(ctx context.Context, c *core.Call, in *exportInput) (core.Wr
 	}, nil
 }
 
-// exported writes an export as it is read.
+// exported writes an export as a stream.
 type exported struct {
 	ctx     context.Context
 	format  export.Format
 	parts   []export.Selection
 	version string
-	head    bool // only the header is asked for
+	head    bool // HEAD request
 }
 
 func (e exported) Header(h http.Header) {

@@ -16,17 +16,17 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// findingsInput is the query of the findings list, and the filter that it means.
+// findingsInput is the query for listing findings, with its filter.
 type findingsInput struct {
 	api.FindingsQuery
 	filter model.FindingFilter
 	order  index.Order
-	saved  string    // what a saved view that it names keeps; empty without one
-	now    time.Time // when it was asked
+	saved  string    // text of the saved view; empty without one
+	now    time.Time // time of the request
 }
 
-// Resolve turns the parameters into a filter, and refuses those that the
-// contract ties to the other issue type (docs/reference/finding-queries.md).
+// Resolve converts the parameters to a filter. It rejects filters that the contract defines for the
+// other issue type only (docs/reference/finding-queries.md).
 func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	var bad core.Faults
 	q := &in.FindingsQuery
@@ -49,7 +49,7 @@ func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-// take puts what a saved view means into the query, which may have an order of its own.
+// take applies a saved view to the query. An order in the query overrides that of the view.
 func (in *findingsInput) take(q index.PageQuery) {
 	in.filter, in.saved = q.Filter, q.Text
 	if in.Sort == "" {
@@ -57,7 +57,7 @@ func (in *findingsInput) take(q index.PageQuery) {
 	}
 }
 
-// listFindings answers one page, straight from the index.
+// listFindings returns one page of findings from the index.
 func listFindings(ctx context.Context, c *core.Call, in *findingsInput) (core.Writer, error) {
 	view, err := c.Findings(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func listFindings(ctx context.Context, c *core.Call, in *findingsInput) (core.Wr
 	}
 	if in.View != 0 {
 		issueType := in.IssueType
-		if c.Hosted() { // which takes several
+		if c.Hosted() { // the hosted dialect accepts several
 			issueType = hostedType(c.HostedQuery.IssueTypes)
 		}
 		q, err := viewed(ctx, c, view, in.View, issueType)
@@ -102,7 +102,7 @@ func (p findingsPage) Header(h http.Header) {
 	hint(h, p.page.Len(), p.issueType.String()+"Findings.findings")
 }
 
-// WriteTo writes the page.
+// WriteTo implements io.WriterTo.
 func (p findingsPage) WriteTo(w io.Writer) (int64, error) {
 	before, after := `{"sastFindings":{"findings":`, `},"scaFindings":{"findings":[]}}`
 	if p.issueType == model.SCA {
@@ -111,7 +111,7 @@ func (p findingsPage) WriteTo(w io.Writer) (int64, error) {
 	return written(w, before, p.page, after+"\n")
 }
 
-// written writes a list with what stands before and after it.
+// written writes a list between two texts.
 func written(w io.Writer, before string, list io.WriterTo, after string) (int64, error) {
 	n, err := io.WriteString(w, before)
 	if err != nil {
@@ -125,21 +125,20 @@ func written(w io.Writer, before string, list io.WriterTo, after string) (int64,
 	return int64(n) + m + int64(k), err
 }
 
-// hint names in an answer's header how many findings are in it, and where: a
-// client that looks elsewhere would read none and take that for good news.
+// hint sets the header with the number of findings in a response and the member that contains them.
+// A client that reads another member would report no findings.
 func hint(h http.Header, n int, at string) {
 	h.Set(api.FindingsHeader, "count="+strconv.Itoa(n)+", at="+strconv.Quote(at))
 }
 
-// getFinding answers one finding of any issue type.
+// getFinding returns one finding of any issue type.
 func getFinding(ctx context.Context, c *core.Call, _ *core.None) (core.Writer, error) {
 	id := c.PathID("findingId")
 	return finding(ctx, c, id)
 }
 
-// finding reads one finding from the index, whatever its issue type. Its tag is
-// read first: it may be older than what is shown, which is a conflict too many,
-// but never newer, which would be one too few.
+// finding returns one finding of any issue type from the index. Its ETag is read first. A tag that
+// is older than the finding causes an unnecessary conflict; a newer tag would hide one.
 func finding(ctx context.Context, c *core.Call, id int64) (core.Writer, error) {
 	err := c.View(ctx, func(ctx context.Context) error {
 		found, err := shownFinding(ctx, c, id)
@@ -169,12 +168,12 @@ func finding(ctx context.Context, c *core.Call, id int64) (core.Writer, error) {
 	return nil, model.ErrNotFound
 }
 
-// oneFinding writes a page of one as an object.
+// oneFinding writes a page with one finding as an object.
 type oneFinding struct{ page io.WriterTo }
 
 func (oneFinding) Header(h http.Header) { h.Set("Content-Type", "application/json") }
 
-// WriteTo writes the finding.
+// WriteTo implements io.WriterTo.
 func (f oneFinding) WriteTo(w io.Writer) (int64, error) {
 	var buf bytes.Buffer
 	if _, err := f.page.WriteTo(&buf); err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// defaultFindingComments is how many comments an answer holds when 0 are asked for.
+// defaultFindingComments is the default number of comments in a response.
 const defaultFindingComments = 100
 
-// findingCommentsInput is a page of comments that is asked for.
+// findingCommentsInput is the query for a page of comments.
 type findingCommentsInput struct {
 	api.FindingCommentsQuery
 	core.IDPosition
 }
 
-// Resolve finds the position in the list.
+// Resolve decodes the cursor.
 func (in *findingCommentsInput) Resolve(ctx huma.Context) []error {
 	return in.Find(ctx, "finding-comments", core.CallOf(ctx.Context()).R.PathValue("findingId"), in.Cursor)
 }
@@ -29,7 +29,7 @@ func (in *findingCommentsInput) Resolve(ctx huma.Context) []error {
 func listFindingComments(
 	ctx context.Context, c *core.Call, in *findingCommentsInput,
 ) (*api.ListFindingCommentsResponse, error) {
-	found, _, _, err := findingOfHistory(ctx, c) // of one that was removed too
+	found, _, _, err := findingOfHistory(ctx, c) // also for a removed finding
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func findingCommentOf(n model.FindingComment) api.FindingComment {
 	return out
 }
 
-// storedByID is a handler that changes a comment. Under an Idempotency-Key only the id of the comment is stored,
-// since its text may be withdrawn.
+// storedByID returns a handler that changes a comment. Under an Idempotency-Key only the id of the
+// comment is stored, since its text may be withdrawn.
 func storedByID[In any](fn func(context.Context, *core.Call, *In) (*api.FindingCommentResponse, error)) core.Handler {
 	return core.Keyed(core.Plain(func(ctx context.Context, c *core.Call, in *In) (*api.FindingCommentResponse, error) {
 		c.Idempotent.Store(idOnly, func(ctx context.Context, out any) error {
@@ -87,7 +87,7 @@ func addFindingComment(
 }
 
 func withdrawFindingComment(ctx context.Context, c *core.Call, _ *core.None) (*api.FindingCommentResponse, error) {
-	found, _, _, err := findingOfHistory(ctx, c) // of one that was removed too
+	found, _, _, err := findingOfHistory(ctx, c) // also for a removed finding
 	if err != nil {
 		return nil, err
 	}
@@ -99,14 +99,15 @@ func withdrawFindingComment(ctx context.Context, c *core.Call, _ *core.None) (*a
 	return &api.FindingCommentResponse{Comment: findingCommentOf(gone)}, nil
 }
 
-// idOnly returns the part of an answer that is stored: the id of the comment without its text, which may be withdrawn.
+// idOnly returns the part of a response that is stored: the id of the comment without its text,
+// which may be withdrawn.
 func idOnly(out any) any {
 	of := out.(*api.FindingCommentResponse)
 	return &api.FindingCommentResponse{Comment: api.FindingComment{ID: of.Comment.ID}}
 }
 
-// readComment completes what idOnly kept, with the comment as it is now. One that went with
-// its project is model.ErrNotFound.
+// readComment completes the stored id with the current comment. It returns model.ErrNotFound if the
+// comment was deleted with its project.
 func readComment(ctx context.Context, c *core.Call, of *api.FindingCommentResponse) error {
 	now, err := c.Tx.FindingComment(ctx, of.Comment.ID)
 	of.Comment = findingCommentOf(now)

@@ -9,9 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// selectedBy turns filters into what they mean: those of the listing, of counts, of
-// exports and of bulk triage, which differ in what they take. Locations of faults
-// begin with prefix.
+// selectedBy converts the filters of lists, counts, exports and bulk triage, which accept different
+// subsets. prefix is the start of error locations.
 func selectedBy(q *api.FindingsSelection, prefix string, now time.Time, bad *core.Faults) model.FindingFilter {
 	return model.FindingFilter{
 		Since: epoch(q.Since, prefix+"since", bad),
@@ -53,8 +52,8 @@ func selectedBy(q *api.FindingsSelection, prefix string, now time.Time, bad *cor
 	}
 }
 
-// modes are those that both spellings of the filter accept. Two that have none
-// in common would select nothing, which nobody means.
+// modes returns the modes that match both spellings of the filter. Spellings without a common mode
+// would select nothing and are an error.
 func modes(q *api.FindingsSelection, prefix string, bad *core.Faults) []model.PolicyMode {
 	boards, named := core.Parsed(q.Policies, model.ParseRuleBoard), core.Parsed(q.PolicyMode, model.ParsePolicyMode)
 	if len(boards) == 0 || len(named) == 0 {
@@ -74,7 +73,7 @@ func modes(q *api.FindingsSelection, prefix string, bad *core.Faults) []model.Po
 	return both
 }
 
-// selectionFilters are the filters of a query that names several issue types.
+// selectionFilters returns the filters of a query, one per issue type.
 func selectionFilters(q *api.FindingsSelection, now time.Time, bad *core.Faults) []model.FindingFilter {
 	types := q.IssueType
 	if len(types) == 0 {
@@ -95,8 +94,8 @@ func selectionFilters(q *api.FindingsSelection, now time.Time, bad *core.Faults)
 	return out
 }
 
-// selectionTies are the filters of counts and exports that findings of one issue
-// type alone can pass. The listing has more, by its contract.
+// selectionTies returns the filters of counts and exports that apply to one issue type only. The
+// contract has more of them for lists.
 func selectionTies(q *api.FindingsSelection) []tied {
 	return []tied{
 		{"sast", []member{{"pro_only", q.ProOnly.Set}}},
@@ -104,12 +103,12 @@ func selectionTies(q *api.FindingsSelection) []tied {
 		{"secrets", []member{
 			{"secret_types", len(q.SecretTypes) > 0},
 			{"validation_state", len(q.ValidationState) > 0},
-			{"include_historical", q.IncludeHistorical.Set && !q.IncludeHistorical.Value}, // true is what holds anyway
+			{"include_historical", q.IncludeHistorical.Set && !q.IncludeHistorical.Value}, // true is the default
 		}},
 	}
 }
 
-// listingTies are those of the listing, which has code or the supply chain.
+// listingTies returns the filters of lists that apply to one issue type only.
 func listingTies(q *api.FindingsSelection) []tied {
 	return []tied{
 		{"sast", []member{
@@ -124,8 +123,7 @@ func listingTies(q *api.FindingsSelection) []tied {
 	}
 }
 
-// supplyChainTie are the filters that findings of the supply chain alone can pass,
-// whatever is asked for.
+// supplyChainTie returns the filters that apply to supply-chain findings only, in all operations.
 func supplyChainTie(q *api.FindingsSelection) tied {
 	return tied{"sca", []member{
 		{"exposures", len(q.Exposures) > 0},
@@ -138,19 +136,19 @@ func supplyChainTie(q *api.FindingsSelection) tied {
 	}}
 }
 
-// tied are filters that only one issue type has.
+// tied is a set of filters that apply to one issue type only.
 type tied struct {
 	issueType string
 	members   []member
 }
 
-// member is a filter, and whether a request has it.
+// member is a filter, and whether the request contains it.
 type member struct {
 	name string
 	set  bool
 }
 
-// refuseTied reports every filter that is set and belongs to another type.
+// refuseTied adds an error for every filter that is set and applies to another issue type.
 func refuseTied(prefix, issueType string, all []tied, bad *core.Faults) {
 	for _, t := range all {
 		for _, m := range t.members {
@@ -161,28 +159,28 @@ func refuseTied(prefix, issueType string, all []tied, bad *core.Faults) {
 	}
 }
 
-// dueFilter is what a query asks of due dates.
+// dueFilter converts windows of due dates to a filter.
 func dueFilter(windows []string, now time.Time) *model.DueFilter {
 	named := model.Map(windows, func(w string) model.DueWindow { return model.DueWindow(w) })
 	return model.DueWithin(named, now)
 }
 
-// dueBefore reads a day; the empty text is none.
+// dueBefore parses a date; the empty text is the zero time.
 func dueBefore(day string, bad *core.Faults) time.Time {
 	if day == "" {
 		return time.Time{}
 	}
 	t, err := time.Parse(time.DateOnly, day)
-	if err != nil || t.IsZero() { // which is no bound
+	if err != nil || t.IsZero() { // the zero time would be no bound
 		bad.Add("query.due_before", day, "expected a day, as 2027-01-31")
 	}
 	return t
 }
 
-// maxEpoch bounds epoch seconds to years of four digits.
+// maxEpoch limits epoch seconds to years of four digits.
 const maxEpoch = 253402300800
 
-// epoch turns seconds into a time; zero and less are all there is.
+// epoch converts epoch seconds to a time. Zero and negative numbers set no bound.
 func epoch(seconds float64, location string, bad *core.Faults) time.Time {
 	switch {
 	case math.IsNaN(seconds) || math.Abs(seconds) >= maxEpoch:

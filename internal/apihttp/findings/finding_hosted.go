@@ -16,22 +16,22 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Sizes of a page of findings.
+// Limits of the page size.
 const (
 	defaultPageSize = 100
 	maxPageSize     = 3000
 )
 
-// ClampPageSize takes the size out of the query: below what the contract takes
-// it is honoured all the same, for clients that end at a page shorter than that.
+// ClampPageSize removes the page size from the query and clamps it. Sizes below the contract's
+// minimum are accepted, for clients that stop at a page shorter than the requested one.
 func ClampPageSize(c *core.Call, query url.Values) {
 	sent := query.Get("page_size")
 	query.Del("page_size")
-	n, err := strconv.Atoi(sent) // the most there is, beside an error, where it is out of range
+	n, err := strconv.Atoi(sent) // if out of range, the maximum with an error
 	switch {
 	case sent == "":
 	case err != nil && !errors.Is(err, strconv.ErrRange):
-		query.Set("page_size", sent) // refused with its reason
+		query.Set("page_size", sent) // rejected later with the reason
 	case n <= 0:
 		c.HostedQuery.PageSize = defaultPageSize
 	default:
@@ -39,7 +39,7 @@ func ClampPageSize(c *core.Call, query url.Values) {
 	}
 }
 
-// MergeIssueTypes takes the issue types out of the query, but for one.
+// MergeIssueTypes removes all issue types but one from the query.
 func MergeIssueTypes(c *core.Call, query url.Values) {
 	for _, sent := range query["issue_type"] {
 		c.HostedQuery.IssueTypes = append(c.HostedQuery.IssueTypes, strings.Split(sent, ",")...)
@@ -50,24 +50,24 @@ func MergeIssueTypes(c *core.Call, query url.Values) {
 	}
 	c.HostedQuery.IssueTypes = slices.DeleteFunc(c.HostedQuery.IssueTypes, func(t string) bool { return t == "" })
 	if sent && len(c.HostedQuery.IssueTypes) == 0 {
-		c.HostedQuery.IssueTypes = []string{model.SAST.String()} // as if it were not there
+		c.HostedQuery.IssueTypes = []string{model.SAST.String()} // as if the parameter were absent
 	}
 	slices.Sort(c.HostedQuery.IssueTypes)
 	c.HostedQuery.IssueTypes = slices.Compact(c.HostedQuery.IssueTypes)
 	aiAt := slices.Index(c.HostedQuery.IssueTypes, "ai_sast")
-	if aiAt >= 0 { // which no scanner here reports
+	if aiAt >= 0 { // no scanner here reports it
 		c.HostedQuery.IssueTypes = slices.Delete(c.HostedQuery.IssueTypes, aiAt, aiAt+1)
 		c.HostedQuery.Nothing = c.HostedQuery.Nothing || len(c.HostedQuery.IssueTypes) == 0
 	}
 	query.Del("issue_type")
 	for _, t := range c.HostedQuery.IssueTypes {
 		if _, ok := model.ParseIssueType(t); !ok || t == "secrets" {
-			query.Set("issue_type", t) // refused with its reason
+			query.Set("issue_type", t) // rejected later with the reason
 		}
 	}
 }
 
-// of returns the filter for an issue type, without what only the other one has.
+// of returns the filter for an issue type, without the parts of the other issue type.
 func (in *findingsInput) of(issueType string) model.FindingFilter {
 	f := in.filter
 	f.IssueType, _ = model.ParseIssueType(issueType)
@@ -80,14 +80,14 @@ func (in *findingsInput) of(issueType string) model.FindingFilter {
 	return f
 }
 
-// hostedFindings selects a page as the hosted service does.
+// hostedFindings returns a page as the hosted service selects it.
 func hostedFindings(ctx context.Context, c *core.Call, view *index.View, in *findingsInput) (*index.Page, error) {
 	page, size := int(in.Page), cmp.Or(c.HostedQuery.PageSize, int(in.PageSize))
 	types, filter := c.HostedQuery.IssueTypes, in.filter
 	switch {
 	case c.HostedQuery.Nothing:
 		return &index.Page{}, nil
-	case in.View != 0: // the filter is that of the view
+	case in.View != 0: // the view's filter applies
 	case len(types) > 1 && in.order != index.Newest:
 		return nil, model.Invalid("query.sort", "sorts findings of one issue_type only")
 	case len(types) > 1:
@@ -102,13 +102,13 @@ func hostedFindings(ctx context.Context, c *core.Call, view *index.View, in *fin
 	return view.Sorted(ctx, filter, in.order, page, size)
 }
 
-// hostedType names the issue types that a query asks for; without one it is code.
+// hostedType returns the requested issue types as text; the default is code.
 func hostedType(types []string) string {
 	return cmp.Or(strings.Join(types, ", "), model.SAST.String())
 }
 
-// hostedPage writes one list, in the hosted dialect. An empty one stays below 100
-// bytes, since a client takes that for the end.
+// hostedPage writes one list in the hosted dialect. An empty list must stay below 100 bytes,
+// because a client uses that size to detect the end.
 type hostedPage struct {
 	page *index.Page
 	org  string
@@ -119,7 +119,7 @@ func (p hostedPage) Header(h http.Header) {
 	hint(h, p.page.Len(), "findings")
 }
 
-// WriteTo writes the page.
+// WriteTo implements io.WriterTo.
 func (p hostedPage) WriteTo(w io.Writer) (int64, error) {
 	return written(w, `{"findings":`, p.page.Hosted(p.org), "}\n")
 }

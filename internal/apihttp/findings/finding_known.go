@@ -7,10 +7,10 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 )
 
-// unlessKnown tags a list of findings, by the version of the deployment that it was made of, by what a saved view
-// that it is of means just now, and by the days in UTC on which it was asked for and made: what is overdue changes
-// with these, and modes with the end of days of grace. Where the client has it, the answer is notModified in its
-// place.
+// unlessKnown sets the ETag of a list of findings and returns core.NotModified if the client has
+// the list. The tag covers the deployment's version, the meaning of the saved view, and the days in
+// UTC of the request and of the view. Overdue findings change with the day, and modes with the end
+// of a grace period.
 func unlessKnown(c *core.Call, view *index.View, in *findingsInput, list core.Writer) core.Writer {
 	if c.Known([]any{
 		view.Version(), view.Today(), view.GraceEnded(),
@@ -21,10 +21,10 @@ func unlessKnown(c *core.Call, view *index.View, in *findingsInput, list core.Wr
 	return list
 }
 
-// meant is what a saved view selects, as it stands in the tag of its list; nil without a
-// view. Beside its words that is what these stand for: who looks, the names of a
-// vulnerability, which all deployments share, and windows that move with the time. Of the
-// last it is what they let through: a tag that changed each moment would be of no use.
+// meant returns the meaning of a saved view for the ETag of its list; nil without a view. It covers
+// the text of the view and its context: the user, the aliases of vulnerabilities, which all
+// deployments share, and time windows. Windows are represented by their contents, because their
+// bounds change all the time.
 func (in *findingsInput) meant(view *index.View) any {
 	if in.View == 0 {
 		return nil

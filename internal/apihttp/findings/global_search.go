@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/globalsearch"
 )
 
-// search finds by names and numbers, what lists show to the token.
+// search returns the objects that match a name or a number and are visible to the token.
 func search(ctx context.Context, c *core.Call, in *api.SearchQuery) (*api.SearchResponse, error) {
 	q, err := globalsearch.ParseQuery(in.Q)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// getFindingHistory answers what happened to a finding.
+// getFindingHistory returns the events of a finding.
 func getFindingHistory(ctx context.Context, c *core.Call, _ *core.None) (*api.FindingHistoryResponse, error) {
 	found, told, into, err := findingOfHistory(ctx, c)
 	if err != nil {
@@ -59,9 +59,9 @@ func getFindingHistory(ctx context.Context, c *core.Call, _ *core.None) (*api.Fi
 	return out, err
 }
 
-// findingOfHistory reads the finding that the path names, with what happened to it. One
-// that was removed has a history still, though it is in no list: why it went, and what led
-// to a decision, is there alone. It tells which finding it was merged into, if one.
+// findingOfHistory returns the finding of the path with its events. Unlike lists, it includes
+// removed findings, whose history explains the removal. into is the finding that it was merged
+// into, or 0.
 func findingOfHistory(ctx context.Context, c *core.Call) (
 	found store.Occurrence, told []store.FindingHistory, into int64, err error,
 ) {
@@ -81,7 +81,7 @@ func findingOfHistory(ctx context.Context, c *core.Call) (
 	return found, told, into, nil
 }
 
-// toldEvent is what a scan, or a change of a policy, did to a finding.
+// toldEvent converts an event of a scan or of a policy change.
 func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
 	out := api.FindingEvent{At: api.Time{Time: e.At}, Kind: string(e.Kind), ScanID: e.ScanID}
 	if e.Kind == model.EventRemoved {
@@ -119,7 +119,7 @@ func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
 	return out, nil
 }
 
-// decidedEvent is what was decided about a finding.
+// decidedEvent converts a triage event.
 func decidedEvent(e model.TriageEvent) api.FindingEvent {
 	return api.FindingEvent{
 		At: api.Time{Time: e.At}, Kind: "triaged", By: &api.Person{Kind: e.By.Kind, Name: e.By.Label()},
@@ -127,7 +127,7 @@ func decidedEvent(e model.TriageEvent) api.FindingEvent {
 	}
 }
 
-// askedEvents are the request for an exception, and the decision about it.
+// askedEvents returns the events of an exception request and of the decision.
 func askedEvents(e model.Exception) []api.FindingEvent {
 	events := []api.FindingEvent{{
 		At: api.Time{Time: e.CreatedAt}, Kind: "exception_asked",
@@ -146,7 +146,7 @@ func askedEvents(e model.Exception) []api.FindingEvent {
 	})
 }
 
-// commentEvents tell that somebody commented, and that somebody withdrew it.
+// commentEvents returns the events of a comment and of its withdrawal.
 func commentEvents(n model.FindingComment) []api.FindingEvent {
 	event := func(at time.Time, kind string, by model.Actor) api.FindingEvent {
 		return api.FindingEvent{

@@ -16,20 +16,19 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// issuesInput is what an assistant asks for, and the filters that it means: one
-// for each ref.
+// issuesInput is a request of an assistant, with one filter per ref.
 type issuesInput struct {
 	Body    api.SearchIssuesRequest
 	filters []model.FindingFilter
 }
 
-// issueTabs are the statuses by the names of the hosted service's pages.
+// issueTabs maps the status names of the hosted service's pages.
 var issueTabs = map[string]model.Status{
 	"ISSUE_TAB_OPEN": model.StatusOpen, "ISSUE_TAB_CLOSED": model.StatusFixed, "ISSUE_TAB_IGNORED": model.StatusIgnored,
 	"ISSUE_TAB_REVIEWING": model.StatusReviewing, "ISSUE_TAB_FIXING": model.StatusFixing,
 }
 
-// Resolve turns the body into filters.
+// Resolve converts the body to filters.
 func (in *issuesInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	f := in.Body.Filter
@@ -61,12 +60,12 @@ func (in *issuesInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-// lowered are words of an enumeration without the prefix of the hosted service.
+// lowered returns values of an enumeration in lower case without the hosted service's prefix.
 func lowered(prefix string, words []string) []string {
 	return model.Map(words, func(w string) string { return strings.ToLower(strings.TrimPrefix(w, prefix)) })
 }
 
-// searchIssues answers the newest findings of some refs.
+// searchIssues returns the newest findings of some refs.
 func searchIssues(ctx context.Context, c *core.Call, in *issuesInput) (*api.SearchIssuesResponse, error) {
 	view, err := c.Findings(ctx)
 	if err != nil {
@@ -108,8 +107,8 @@ func searchIssues(ctx context.Context, c *core.Call, in *issuesInput) (*api.Sear
 	return out, nil
 }
 
-// findingsOf reads a page of a selection. It decodes what the index has encoded:
-// these shapes are asked for seldom, and no faster path is kept for them.
+// findingsOf returns a page of a selection. It decodes the encoding of the index: these formats are
+// requested rarely and need no faster path.
 func findingsOf(
 	ctx context.Context, view *index.View, f model.FindingFilter, n, size int,
 ) (list []api.Finding, err error) {
@@ -124,7 +123,7 @@ func findingsOf(
 	return list, json.Unmarshal(text.Bytes(), &list)
 }
 
-// issueOf is a finding in those words, but for its project.
+// issueOf converts a finding, except for its project.
 func issueOf(c *core.Call, f api.Finding, t model.IssueType) api.Issue {
 	out := api.Issue{
 		ID: f.ID, IssueType: "ISSUE_TYPE_" + strings.ToUpper(t.String()),

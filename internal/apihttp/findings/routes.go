@@ -17,7 +17,7 @@ func Routes() []core.Route {
 	)
 }
 
-// findingRoutes are the rows about findings.
+// findingRoutes are the routes of findings.
 func findingRoutes() []core.Route {
 	return []core.Route{
 		core.Op(
@@ -47,7 +47,7 @@ func findingRoutes() []core.Route {
 	}
 }
 
-// oneFindingRoutes are the rows about one finding, and about triage and secrets.
+// oneFindingRoutes are the routes of single findings, triage and secrets.
 func oneFindingRoutes() []core.Route {
 	return []core.Route{
 		core.Op(
@@ -93,7 +93,7 @@ func oneFindingRoutes() []core.Route {
 	}
 }
 
-// savedViewRoutes are the rows about lists of findings that people come back to.
+// savedViewRoutes are the routes of saved views.
 func savedViewRoutes() []core.Route {
 	const views, one = core.BySlug + "/saved-views", core.BySlug + "/saved-views/{savedViewId}"
 	return []core.Route{
@@ -120,7 +120,7 @@ func savedViewRoutes() []core.Route {
 	}
 }
 
-// commentRoutes are the rows about what people write about findings.
+// commentRoutes are the routes of comments.
 func commentRoutes() []core.Route {
 	const comments = core.BySlug + "/findings/{findingId}/comments"
 	return []core.Route{
@@ -140,7 +140,7 @@ func commentRoutes() []core.Route {
 	}
 }
 
-// ticketRoutes are the rows about tickets.
+// ticketRoutes are the routes of tickets.
 func ticketRoutes() []core.Route {
 	return []core.Route{
 		core.Op(

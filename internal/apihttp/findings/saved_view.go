@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// readQuery reads the query of a findings page.
+// readQuery parses the query of a findings page.
 func readQuery(c *core.Call, t model.IssueType, query string) (index.PageQuery, error) {
 	if c.Server.ReadQuery == nil {
 		return index.PageQuery{}, core.NewProblem(api.CodeUnavailable,
@@ -24,7 +24,7 @@ func readQuery(c *core.Call, t model.IssueType, query string) (index.PageQuery, 
 	return c.Server.ReadQuery(t, query, c.Server.Clock())
 }
 
-// savedViewTag names the state of a view.
+// savedViewTag returns the ETag of a view.
 func savedViewTag(v model.SavedView) string {
 	return core.TagOf(struct {
 		ID              int64
@@ -33,8 +33,8 @@ func savedViewTag(v model.SavedView) string {
 	}{v.ID, v.Name, v.Query, v.Shared(), v.Default})
 }
 
-// savedViewsOf are views as they are answered, each with what of it cannot be followed.
-// Without the index, which may be nil, that is not looked up.
+// savedViewsOf converts views, each with the parts that refer to deleted objects. These parts are
+// not checked if view is nil.
 func savedViewsOf(c *core.Call, view *index.View, list ...model.SavedView) []api.SavedView {
 	out, queries := make([]api.SavedView, len(list)), make([]*index.PageQuery, len(list))
 	for i, v := range list {
@@ -57,7 +57,7 @@ func savedViewsOf(c *core.Call, view *index.View, list ...model.SavedView) []api
 	return out
 }
 
-// savedViewResponse is a view alone.
+// savedViewResponse returns the response with one view.
 func savedViewResponse(ctx context.Context, c *core.Call, v model.SavedView) (*api.SavedViewResponse, error) {
 	c.Tag = savedViewTag(v)
 	view, err := c.Findings(ctx)
@@ -79,7 +79,7 @@ func listSavedViews(ctx context.Context, c *core.Call, _ *core.None) (*api.ListS
 	return &api.ListSavedViewsResponse{Views: savedViewsOf(c, view, list...)}, nil
 }
 
-// savedView finds the one that the path names.
+// savedView returns the view of the path.
 func savedView(ctx context.Context, c *core.Call) (model.SavedView, error) {
 	id := c.PathID("savedViewId")
 	return c.Tx.SavedView(ctx, c.Caller.Token.UserID, id)
@@ -93,7 +93,7 @@ func getSavedView(ctx context.Context, c *core.Call, _ *core.None) (*api.SavedVi
 	return savedViewResponse(ctx, c, v)
 }
 
-// checkedView gives a view the owner and the query that it is to have, and checks all of it.
+// checkedView sets the owner and the query of a view, and validates the view.
 func checkedView(c *core.Call, v model.SavedView, shared bool, query string) (model.SavedView, error) {
 	v.OwnerID = 0
 	if !shared {
@@ -111,7 +111,7 @@ func checkedView(c *core.Call, v model.SavedView, shared bool, query string) (mo
 	return v, core.InBody(model.CheckSavedView(v))
 }
 
-// chooseView makes a view the default of whoever made the token, or no longer.
+// chooseView sets or clears a view as the default of the token's creator.
 func chooseView(ctx context.Context, c *core.Call, v *model.SavedView, chosen bool) error {
 	user := c.Caller.Token.UserID
 	if user == 0 {
@@ -187,11 +187,11 @@ func deleteSavedView(ctx context.Context, c *core.Call, _ *core.None) (*api.Save
 	return &api.SavedViewResponse{View: savedViewsOf(c, nil, v)[0]}, nil
 }
 
-// beside are the parameters that a view goes with.
+// beside lists the parameters that can be combined with a view.
 var beside = []string{"view", "sort", "page", "page_size", "issue_type", "format", "group_by"}
 
-// refuseBesideView reports every filter of a query that names a saved view: which of the
-// two holds, nobody could tell.
+// refuseBesideView adds an error for every filter of a query that has a saved view, because the
+// combination is ambiguous.
 func refuseBesideView(query any, bad *core.Faults) {
 	v := reflect.ValueOf(query)
 	for i := range v.NumField() {
@@ -206,10 +206,9 @@ func refuseBesideView(query any, bad *core.Faults) {
 	}
 }
 
-// viewed reads the saved view that a query names, for an issue type; the empty one is that
-// of the view. What findings stand for in it is as on the page. What the query names that is
-// gone, which selects nothing, a header of the answer says: no findings would be taken for
-// good news.
+// viewed returns the query of a saved view. If issueType is empty, that of the view applies. Names
+// are resolved as on the page. A response header lists the names of deleted objects, which select
+// nothing: an empty list could be mistaken for a good result.
 func viewed(
 	ctx context.Context, c *core.Call, view *index.View, id int64, issueType string,
 ) (q index.PageQuery, err error) {

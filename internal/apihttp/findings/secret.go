@@ -19,10 +19,10 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// defaultSecrets is how many secrets an answer holds when 0 are asked for.
+// defaultSecrets is the default number of secrets in a response.
 const defaultSecrets = 100
 
-// secretsInput is a page of secrets that is asked for.
+// secretsInput is the query for a page of secrets.
 type secretsInput struct {
 	api.SecretsQuery
 	filter model.SecretFilter
@@ -30,7 +30,7 @@ type secretsInput struct {
 	after  int64
 }
 
-// Resolve turns the parameters into a filter and finds the position in its list.
+// Resolve converts the parameters to a filter and decodes the cursor.
 func (in *secretsInput) Resolve(ctx huma.Context) []error {
 	c, q := core.CallOf(ctx.Context()), &in.SecretsQuery
 	in.filter = model.SecretFilter{
@@ -40,7 +40,7 @@ func (in *secretsInput) Resolve(ctx huma.Context) []error {
 	}
 	for _, s := range core.Parsed(lower(q.Status, "FINDING_STATUS_"), model.ParseStatus) {
 		in.filter.Statuses = append(in.filter.Statuses, s)
-		if s == model.StatusOpen { // which is shown for these too
+		if s == model.StatusOpen { // these are returned as open
 			in.filter.Statuses = append(in.filter.Statuses, model.StatusReviewing, model.StatusFixing)
 		}
 	}
@@ -55,13 +55,13 @@ func (in *secretsInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// lower turns SEVERITY_HIGH into high.
+// lower converts SEVERITY_HIGH to high.
 func lower(values []string, prefix string) []string {
 	return model.Map(values, func(v string) string { return strings.ToLower(strings.TrimPrefix(v, prefix)) })
 }
 
-// called returns the ids of those projects that names mean, in any case. A name that none
-// has now means the project that had it, spelled as it was (docs/reference/projects.md).
+// called returns the ids of the projects with these names, in any case. An unused name matches the
+// project that previously had it, in its exact spelling (docs/reference/projects.md).
 func called(ctx context.Context, c *core.Call, projects []model.Project, names []string) (ids []int64, err error) {
 	for _, name := range names {
 		found := false
@@ -124,15 +124,15 @@ func listSecrets(ctx context.Context, c *core.Call, in *secretsInput) (*api.List
 	return out, err
 }
 
-// secretModes are what policies want of the rules for secrets.
+// secretModes contains the modes of policies for rules that detect secrets.
 type secretModes struct {
 	now      time.Time
 	policies map[int64]model.Policy
 	stances  map[string][]model.RuleMode // by rule
 }
 
-// of returns the mode of a secret of a project: the strictest of its rule's modes and of
-// the conditions that it matches (docs/reference/policies.md).
+// of returns the mode of a secret of a project. It is the strictest mode of its rule and of its
+// matching conditions (docs/reference/policies.md).
 func (m secretModes) of(p model.Project, o *store.Occurrence) model.PolicyMode {
 	mode := model.ModeMonitor
 	for _, s := range m.stances[o.RuleName] {
@@ -181,7 +181,7 @@ func secretOf(o store.Occurrence, p model.Project, mode model.PolicyMode) api.Se
 	var body struct {
 		LineOfCodeURL string `json:"line_of_code_url"`
 	}
-	_ = json.Unmarshal(append(append([]byte("{"), o.Body...), '}'), &body) // ours; without it there is no link
+	_ = json.Unmarshal(append(append([]byte("{"), o.Body...), '}'), &body) // on failure there is no link
 	status := model.StatusOf(o.State, o.Lineage.Triage.State)
 	if status == model.StatusReviewing || status == model.StatusFixing {
 		status = model.StatusOpen
@@ -216,7 +216,7 @@ func secretOf(o store.Occurrence, p model.Project, mode model.PolicyMode) api.Se
 	return out
 }
 
-// historicCommit is the commit that a secret was found in.
+// historicCommit returns the commit in which a secret was found.
 func historicCommit(evidence []byte) string {
 	var e struct {
 		Commit string `json:"commit"`
@@ -240,7 +240,7 @@ func wireTicket(t *model.ExternalTicket) *api.ExternalTicket {
 	return out
 }
 
-// hosts tells what kind of host a repository is at, by its name.
+// hosts maps parts of host names to the kind of code host.
 var hosts = []struct{ part, scm string }{
 	{"github", "SCM_TYPE_GITHUB"},
 	{"gitlab", "SCM_TYPE_GITLAB"},
@@ -261,7 +261,7 @@ func scmType(repository string) string {
 	return "SCM_TYPE_UNKNOWN"
 }
 
-// refURL links to a branch, in the way that most hosts have it.
+// refURL returns a link to a branch, in the format of GitHub for unknown hosts.
 func refURL(repository, ref string) string {
 	branch, ok := strings.CutPrefix(ref, "refs/heads/")
 	switch {

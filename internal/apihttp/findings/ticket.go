@@ -15,19 +15,19 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// defaultTickets is how many tickets an answer holds when 0 are asked for.
+// defaultTickets is the default number of tickets in a response.
 const defaultTickets = 100
 
 // ticketWait limits the time that a request waits for trackers.
 const ticketWait = 10 * time.Second
 
-// ticketsInput is a page of tickets that is asked for.
+// ticketsInput is the query for a page of tickets.
 type ticketsInput struct {
 	api.TicketsQuery
 	core.IDPosition
 }
 
-// Resolve finds the position in the list.
+// Resolve decodes the cursor.
 func (in *ticketsInput) Resolve(ctx huma.Context) []error {
 	return in.Find(ctx, "tickets", core.CallOf(ctx.Context()).Caller.Globs(), in.Cursor)
 }
@@ -62,8 +62,8 @@ func listTickets(ctx context.Context, c *core.Call, in *ticketsInput) (*api.List
 	return out, err
 }
 
-// askedTicket finds the ticket that the path names, with the findings that the token may
-// see; a ticket about none of these does not exist for a token that is bound to projects.
+// askedTicket returns the ticket of the path, with its findings that are visible to the token. A
+// token that is restricted to projects gets model.ErrNotFound if there are none.
 func askedTicket(ctx context.Context, c *core.Call) (t model.Ticket, about []model.TicketFinding, err error) {
 	id := c.PathID("ticketId")
 	if t, err = c.Tx.Ticket(ctx, id); err != nil {
@@ -81,7 +81,7 @@ func getTicket(ctx context.Context, c *core.Call, _ *core.None) (*api.TicketResp
 	return &api.TicketResponse{Ticket: ticketAnswer(t, about)}, err
 }
 
-// deleteTicket forgets a ticket, which only those may who see all that it is about.
+// deleteTicket deletes a ticket. All of its findings must be visible to the token.
 func deleteTicket(ctx context.Context, c *core.Call, _ *core.None) (*api.DeleteTicketResponse, error) {
 	t, about, err := askedTicket(ctx, c)
 	if err != nil {
@@ -100,10 +100,10 @@ func deleteTicket(ctx context.Context, c *core.Call, _ *core.None) (*api.DeleteT
 
 func orNoIDs(ids []int64) []int64 { return append([]int64{}, ids...) }
 
-// linkTicketInput checks the address of a ticket.
+// linkTicketInput is a request for linking findings to a ticket.
 type linkTicketInput struct{ Body api.LinkTicketRequest }
 
-// Resolve checks what the schema cannot.
+// Resolve checks the ticket's address, which the schema cannot.
 func (in *linkTicketInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	if _, err := model.ParseTicketURL(in.Body.TicketURL); err != nil && in.Body.TicketURL != "" {
@@ -112,7 +112,7 @@ func (in *linkTicketInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-// reasonOf says what is wrong with the one member that was looked at.
+// reasonOf returns the message of the first invalid member.
 func reasonOf(err error) string {
 	if invalid, is := errors.AsType[*model.InvalidError](err); is {
 		return invalid.Fields[0].Message

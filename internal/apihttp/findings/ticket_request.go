@@ -14,14 +14,14 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// createTicketsInput asks for tickets, and selects what they are about.
+// createTicketsInput is a request for tickets, with its selection of findings.
 type createTicketsInput struct {
 	Body   api.CreateTicketsRequest
 	filter model.FindingFilter
-	search bool // by the filter; else by ids alone
+	search bool // by the filter; otherwise by ids only
 }
 
-// Resolve reads the selection. One that selects nothing is an error, never everything.
+// Resolve converts the selection. An empty selection is an error and never means everything.
 func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	b := &in.Body
@@ -52,8 +52,8 @@ func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-// createTickets asks for tickets, and waits a little for trackers to take them. What is
-// asked for is kept by then: who goes away loses nothing.
+// createTickets requests tickets and waits briefly for trackers to create them. The requests are
+// stored before the wait, so they survive a disconnect.
 func createTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
 	out, err := core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.CreateTicketsResponse, error) {
 		return askForTickets(ctx, c, in)
@@ -100,8 +100,8 @@ func askForTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*
 	return out, nil
 }
 
-// selectForTickets reads the findings that are selected, and tells of ids that there are
-// not. Of what a filter selects it reads the newest, as many as one triage takes.
+// selectForTickets returns the selected findings, and reports unknown ids. A filter returns the
+// newest findings, up to the limit of one triage.
 func selectForTickets(
 	ctx context.Context, c *core.Call, in *createTicketsInput, out *api.CreateTicketsResponse,
 ) ([]model.Finding, error) {
@@ -137,7 +137,7 @@ func selectForTickets(
 	return findings, nil
 }
 
-// awaitTickets waits for the pending tickets of an answer, and moves those that were created or
+// awaitTickets waits for the pending tickets of a response, and moves those that were created or
 // failed.
 func awaitTickets(ctx context.Context, c *core.Call, out *api.CreateTicketsResponse) error {
 	pending := out.Pending

@@ -24,7 +24,7 @@ func getTicketSettings(ctx context.Context, c *core.Call, _ *core.None) (*api.Ti
 	}
 	found, err := c.Tx.Connection(ctx, s.ConnectionID)
 	switch {
-	case errors.Is(err, model.ErrNotFound): // it was deleted since
+	case errors.Is(err, model.ErrNotFound): // the connection was deleted
 		err = nil
 	case err == nil:
 		out.Connection, out.Kind = found.Name, found.Kind.String()
@@ -51,7 +51,8 @@ func setTicketSettings(
 	return getTicketSettings(ctx, c, nil)
 }
 
-// checkTracker refuses a connection that has no issues, or none in the project.
+// checkTracker rejects connections to hosts without issues, and Jira settings without a project
+// key.
 func checkTracker(ctx context.Context, c *core.Call, s model.TicketSetting) error {
 	if s.ConnectionID == 0 {
 		return nil

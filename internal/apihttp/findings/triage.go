@@ -12,15 +12,14 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// triageInput is a bulk triage, and the request that it means.
+// triageInput is a bulk triage, with the request for package triage.
 type triageInput struct {
 	Body    api.TriageRequest
 	request triage.Request
 }
 
-// Resolve turns the body into a request to package triage, whose rules it
-// leaves to that, but for what the wire alone can tell: filters of another
-// issue type.
+// Resolve converts the body to a request. Package triage validates it, except for filters of
+// another issue type, which only this package can detect.
 func (in *triageInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	if core.Undecoded(ctx, &in.Body) {
@@ -66,7 +65,7 @@ func tiedFilters(f *api.TriageFilter) []tied {
 			{"transitivities", len(f.Transitivities) > 0},
 		}},
 		{"secrets", []member{
-			{"include_historical", f.IncludeHistorical != nil && !*f.IncludeHistorical}, // true is what holds anyway
+			{"include_historical", f.IncludeHistorical != nil && !*f.IncludeHistorical}, // true is the default
 			{"repository_visibility", len(f.RepositoryVisibility) > 0},
 			{"secret_types", len(f.SecretTypes) > 0},
 			{"validation_state", len(f.ValidationState) > 0},
@@ -74,9 +73,8 @@ func tiedFilters(f *api.TriageFilter) []tied {
 	}
 }
 
-// hasFilter reports whether anything selects findings: what is empty, or asks
-// for what is the case anyway, does not. A time does, whatever it is: who sends
-// one has said since when (docs/reference/triage.md).
+// hasFilter reports whether the filter restricts the selection. Empty members and defaults do not.
+// Any time does, even 0 (docs/reference/triage.md).
 func hasFilter(f *api.TriageFilter) bool {
 	lists := [][]string{
 		f.Assignees, f.Categories, f.ComponentTags, f.Dependencies, f.Due,
@@ -93,7 +91,7 @@ func hasFilter(f *api.TriageFilter) bool {
 		f.ProOnly != nil || f.IncludeHistorical != nil && !*f.IncludeHistorical || f.Since != ""
 }
 
-// selectionOf are the filters of a bulk triage as those of every other operation.
+// selectionOf converts the filters of a bulk triage to those of the other operations.
 func selectionOf(f *api.TriageFilter, bad *core.Faults) api.FindingsSelection {
 	out := api.FindingsSelection{
 		Ref: f.Ref, Repos: f.Repos, Status: texts(f.Status), TriageReasons: f.TriageReasons,
@@ -133,9 +131,8 @@ func optional(value *bool) api.Optional[bool] {
 	return api.Optional[bool]{Set: true, Value: *value}
 }
 
-// triageFindings decides in one transaction. The index is as new as the newest
-// commit, and the transaction holds the deployment, so what it selects is what
-// is stored.
+// triageFindings triages findings in one transaction. The index is as new as the newest commit, and
+// the transaction locks the deployment, so the selection matches the stored state.
 func triageFindings(ctx context.Context, c *core.Call, in *triageInput) (*api.TriageResponse, error) {
 	view, err := c.Findings(ctx)
 	if err != nil {

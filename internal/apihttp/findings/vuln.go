@@ -12,20 +12,20 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// vulnsInput is a page of supply-chain findings in the older shape.
+// vulnsInput is the query for a page of supply-chain findings in the older format.
 type vulnsInput struct {
 	Body   api.ListVulnsRequest
 	filter model.FindingFilter
 	page   int
 }
 
-// vulnStatuses are the statuses by the names of that shape.
+// vulnStatuses maps the status names of the older format.
 var vulnStatuses = map[string]model.Status{
 	"NEW": model.StatusOpen, "TRIAGED": model.StatusReviewing, "IN_PROGRESS": model.StatusFixing,
 	"FIXED": model.StatusFixed, "IGNORED": model.StatusIgnored,
 }
 
-// Resolve turns the body into a filter and a page.
+// Resolve converts the body to a filter and a page.
 func (in *vulnsInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	b := &in.Body
@@ -57,7 +57,7 @@ func (in *vulnsInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-// listVulns answers a page of supply-chain findings.
+// listVulns returns a page of supply-chain findings.
 func listVulns(ctx context.Context, c *core.Call, in *vulnsInput) (*api.ListVulnsResponse, error) {
 	view, err := c.Findings(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func listVulns(ctx context.Context, c *core.Call, in *vulnsInput) (*api.ListVuln
 	return out, nil
 }
 
-// vulnOf is a finding in that shape.
+// vulnOf converts a finding to the older format.
 func vulnOf(c *core.Call, f api.Finding) api.Vuln {
 	exposure := strings.ToUpper(f.Reachability)
 	if exposure == "UNKNOWN" {

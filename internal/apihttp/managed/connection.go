@@ -17,7 +17,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// keeper is what asks code hosts.
+// keeper returns the interface to code hosts. It returns an unavailable problem if the server has
+// none.
 func keeper(c *core.Call) (core.CodeHosts, error) {
 	if c.Server.Connections == nil {
 		return nil, core.NewProblem(
@@ -27,7 +28,7 @@ func keeper(c *core.Call) (core.CodeHosts, error) {
 	return c.Server.Connections, nil
 }
 
-// hooksAt is where code hosts reach the server; empty: it was not told.
+// hooksAt returns the address of the webhooks' receiver, or "" if none is configured.
 func hooksAt(c *core.Call) string {
 	if c.Server.Connections == nil {
 		return ""
@@ -46,7 +47,7 @@ func connectionOf(c *core.Call, of model.Connection, n store.RepositoryCount) ap
 	}
 }
 
-// hostPeople are the people of a connection, by their names at the host.
+// hostPeople converts the users of a connection, ordered by login.
 func hostPeople(people model.HostPeople) []api.HostPerson {
 	out := make([]api.HostPerson, 0, len(people))
 	for _, login := range slices.Sorted(maps.Keys(people)) {
@@ -65,7 +66,7 @@ func peopleOf(list []api.HostPerson) (model.HostPeople, error) {
 	return out, nil
 }
 
-// connectionResponse is a connection alone, with how many repositories it sees.
+// connectionResponse returns the response with a connection and its number of repositories.
 func connectionResponse(ctx context.Context, c *core.Call, found model.Connection) (*api.ConnectionResponse, error) {
 	counts, err := c.Tx.CountRepositories(ctx)
 	return &api.ConnectionResponse{Connection: connectionOf(c, found, counts[found.ID])}, err
@@ -84,7 +85,7 @@ func listConnections(ctx context.Context, c *core.Call, _ *core.None) (*api.List
 	return out, err
 }
 
-// connection finds the one that the path names.
+// connection returns the connection of the path.
 func connection(ctx context.Context, c *core.Call) (model.Connection, error) {
 	id := c.PathID("connectionId")
 	return c.Tx.Connection(ctx, id)
@@ -98,8 +99,8 @@ func getConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.Connec
 	return connectionResponse(ctx, c, found)
 }
 
-// askHost asks a code host something and keeps the answer: outside of any transaction, so
-// that no host holds up a deployment, and not at all where the request came before.
+// askHost sends requests to a code host and stores the result. The requests are sent outside of any
+// transaction, so that a slow host does not block a deployment, and not for a repeated request.
 func askHost(
 	ctx context.Context, c *core.Call, ask func(context.Context, core.CodeHosts) (store.SaveConnection, error),
 ) (*api.ConnectionResponse, error) {
@@ -118,7 +119,7 @@ func askHost(
 	})
 }
 
-// askHostOf does so with the connection that the path names.
+// askHostOf is askHost for the connection of the path.
 func askHostOf(
 	ctx context.Context, c *core.Call,
 	ask func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error),
@@ -128,7 +129,7 @@ func askHostOf(
 		_, err := c.Tx.Connection(ctx, id)
 		return err
 	})
-	// with a key it may be what was deleted under it
+	// a repeated request may have deleted it
 	if err != nil && (c.Idempotent == nil || !errors.Is(err, model.ErrNotFound)) {
 		return nil, err
 	}
@@ -147,7 +148,7 @@ func credentialOf(in *api.ConnectionCredential) model.HostCredential {
 	}
 }
 
-// keptInBody is inBody of what keeping finds.
+// keptInBody prefixes the error locations of keep with "body.".
 func keptInBody(keep store.SaveConnection) store.SaveConnection {
 	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		kept, err := keep(ctx, tx)
@@ -205,7 +206,7 @@ func updateConnection(
 
 func testConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.ConnectionResponse, error) {
 	return askHostOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
-		keep, asked, err := k.PrepareCheck(ctx, c.Caller.Deployment.ID, id) // what the host said is the answer
+		keep, asked, err := k.PrepareCheck(ctx, c.Caller.Deployment.ID, id) // a refusal is stored too
 		if asked != nil {
 			c.Idempotent.MayPass()
 		}
@@ -213,8 +214,8 @@ func testConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.Conne
 	})
 }
 
-// makeWebhooks has the host tell this server of what happens there. It is asked outside of
-// any transaction; what it was asked before is not asked again.
+// makeWebhooks creates webhooks at the host. The requests are sent outside of any transaction, and
+// not for a repeated request.
 func makeWebhooks(ctx context.Context, c *core.Call, _ *core.None) (*api.MakeWebhooksResponse, error) {
 	id := c.PathID("connectionId")
 	return core.RunPrepared(ctx, c, func(ctx context.Context) (*api.MakeWebhooksResponse, error) {
@@ -243,16 +244,16 @@ func deleteConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.Con
 	})
 }
 
-// defaultRepositories is how many an answer holds when 0 are asked for.
+// defaultRepositories is the default number of repositories in a response.
 const defaultRepositories = 100
 
-// repositoryPage is a page of repositories that is asked for.
+// repositoryPage is the query for a page of repositories.
 type repositoryPage struct {
 	api.RepositoriesQuery
 	core.IDPosition
 }
 
-// Resolve finds the position in the list.
+// Resolve decodes the cursor.
 func (in *repositoryPage) Resolve(ctx huma.Context) []error {
 	return in.Find(ctx, "repositories "+ctx.Param("connectionId"), in.Followed, in.Cursor)
 }
@@ -308,7 +309,7 @@ func repositoryOf(r model.Repository, project string, now time.Time) api.HostRep
 	return out
 }
 
-// projectNames are the names of projects by their ids.
+// projectNames returns the names of projects by id.
 func projectNames(ctx context.Context, c *core.Call, ids []int64) (map[int64]string, error) {
 	list, err := c.Tx.ProjectsByID(ctx, ids)
 	names := make(map[int64]string, len(list))
@@ -348,16 +349,16 @@ func unfollowRepositories(
 	return out, err
 }
 
-// defaultDeliveries is how many an answer holds when 0 are asked for.
+// defaultDeliveries is the default number of deliveries in a response.
 const defaultDeliveries = 100
 
-// deliveryPage is a page of deliveries that is asked for.
+// deliveryPage is the query for a page of deliveries.
 type deliveryPage struct {
 	api.DeliveriesQuery
 	core.IDPosition
 }
 
-// Resolve finds the position in the list.
+// Resolve decodes the cursor.
 func (in *deliveryPage) Resolve(ctx huma.Context) []error {
 	return in.Find(ctx, "deliveries "+ctx.Param("connectionId"), nil, in.Cursor)
 }

@@ -14,7 +14,7 @@ func Routes() []core.Route {
 	return core.Describe(words, slices.Concat(connectionRoutes(), runRoutes()))
 }
 
-// connectionRoutes are the rows about connections to code hosts.
+// connectionRoutes are the routes of connections to code hosts.
 func connectionRoutes() []core.Route {
 	const connections, one = core.BySlug + "/connections", core.BySlug + "/connections/{connectionId}"
 	return []core.Route{
@@ -63,7 +63,7 @@ func connectionRoutes() []core.Route {
 	}
 }
 
-// runRoutes are the rows about scans by runners, and about the runners.
+// runRoutes are the routes of managed runs and runners.
 func runRoutes() []core.Route {
 	const runs, run = core.BySlug + "/runs", core.BySlug + "/runs/{runId}"
 	return []core.Route{

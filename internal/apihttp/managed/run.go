@@ -28,7 +28,7 @@ func runOf(r model.Run, project, runner string) api.Run {
 	}
 }
 
-// runsOf are runs with the names of their projects and runners.
+// runsOf converts runs, with the names of their projects and runners.
 func runsOf(ctx context.Context, c *core.Call, list ...model.Run) ([]api.Run, error) {
 	ids := model.Map(list, func(r model.Run) int64 { return r.ProjectID })
 	projects, err := projectNames(ctx, c, ids)
@@ -47,17 +47,17 @@ func runsOf(ctx context.Context, c *core.Call, list ...model.Run) ([]api.Run, er
 	return out, err
 }
 
-// defaultRuns is how many runs an answer holds when 0 are asked for.
+// defaultRuns is the default number of runs in a response.
 const defaultRuns = 100
 
-// runsInput is a page of runs that is asked for.
+// runsInput is the query for a page of runs.
 type runsInput struct {
 	api.RunsQuery
 	core.IDPosition
 	states []model.RunState
 }
 
-// Resolve finds the position in the list.
+// Resolve decodes the cursor.
 func (in *runsInput) Resolve(ctx huma.Context) []error {
 	in.states = core.Parsed(in.State, model.ParseRunState)
 	return in.Find(ctx, "runs", []any{core.CallOf(ctx.Context()).Caller.Globs(), in.Project, in.states}, in.Cursor)
@@ -91,8 +91,8 @@ func listRuns(ctx context.Context, c *core.Call, in *runsInput) (*api.ListRunsRe
 	return out, err
 }
 
-// noRun refuses the tokens of managed runs: what scans there may have been taken over by
-// what it scans, and neither starts runs nor reads what others tell.
+// noRun rejects the tokens of managed runs. The scanned code may have compromised the scanner, so
+// these tokens must not start or read runs.
 func noRun(ctx context.Context, c *core.Call) error {
 	is, err := gate.OfRun(ctx, c.Tx, c.Caller)
 	if err == nil && is {
@@ -102,7 +102,7 @@ func noRun(ctx context.Context, c *core.Call) error {
 	return err
 }
 
-// run finds the one that the path names, if the token may see its project.
+// run returns the run of the path if its project is visible to the token.
 func run(ctx context.Context, c *core.Call) (r model.Run, err error) {
 	if err := noRun(ctx, c); err != nil {
 		return r, err
@@ -131,7 +131,7 @@ func getRun(ctx context.Context, c *core.Call, _ *core.None) (*api.RunResponse, 
 	return runResponse(ctx, c, r)
 }
 
-// startRun has a project scanned now.
+// startRun queues a full scan of a project.
 func startRun(ctx context.Context, c *core.Call, in *core.Request[api.StartRunRequest]) (*api.RunResponse, error) {
 	if err := noRun(ctx, c); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func retryRun(ctx context.Context, c *core.Call, _ *core.None) (*api.RunResponse
 	return runResponse(ctx, c, r)
 }
 
-// maxLogPiece is how much of a log an answer holds, in bytes.
+// maxLogPiece limits the bytes of a log in a response.
 const maxLogPiece = 64 << 10
 
 func getRunLog(ctx context.Context, c *core.Call, in *api.RunLogQuery) (*api.RunLogResponse, error) {
@@ -204,7 +204,8 @@ func getRunLog(ctx context.Context, c *core.Call, in *api.RunLogQuery) (*api.Run
 	}, err
 }
 
-// wholeText is the beginning of a text, of so many bytes at most: it cuts no character.
+// wholeText returns the start of a text without splitting a character. Its length is at most the
+// parameter most, in bytes.
 func wholeText(text []byte, most int) []byte {
 	if len(text) <= most {
 		return text

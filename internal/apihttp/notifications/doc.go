@@ -1,2 +1,2 @@
-// Package notifications has the operations on notification rules and their deliveries.
+// Package notifications implements the operations on notification rules and their deliveries.
 package notifications

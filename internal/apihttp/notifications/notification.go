@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// notifier is what makes and tries rules.
+// notifier returns the server's notifier. It returns an unavailable problem if there is none.
 func notifier(c *core.Call) (*notify.Notifier, error) {
 	if c.Server.Notifier == nil {
 		return nil, core.NewProblem(
@@ -59,7 +59,7 @@ func listNotificationRules(
 	return out, err
 }
 
-// notificationRule finds the one that the path names.
+// notificationRule returns the rule of the path.
 func notificationRule(ctx context.Context, c *core.Call) (model.NotificationRule, error) {
 	id := c.PathID("notificationRuleId")
 	return c.Tx.NotificationRule(ctx, id)
@@ -84,8 +84,8 @@ func productsOf(names []string) (products model.Products) {
 	return products
 }
 
-// telling changes rules. The secret that it tells is sealed in the answer that is kept
-// under a key.
+// telling changes a rule and returns its response. Under an Idempotency-Key the secret in the
+// stored response is encrypted.
 func telling(
 	ctx context.Context, c *core.Call,
 	change func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error),
@@ -139,7 +139,7 @@ func updateNotificationRule(
 	})
 }
 
-// changeNotificationRule takes over what a request holds.
+// changeNotificationRule applies the members of a request to a rule.
 func changeNotificationRule(r *model.NotificationRule, b api.UpdateNotificationRuleRequest) {
 	if b.Name != nil {
 		r.Name = model.Line(*b.Name)
@@ -188,10 +188,9 @@ func rotateNotificationSecret(ctx context.Context, c *core.Call, _ *core.None) (
 	})
 }
 
-// testNotificationRule sends a message outside of any transaction, and not at all where
-// the request came before.
+// testNotificationRule sends a message outside of any transaction, and not for a repeated request.
 func testNotificationRule(ctx context.Context, c *core.Call, _ *core.None) (*api.TestNotificationRuleResponse, error) {
-	id, err := c.ID("notificationRuleId") // 0 names messages without a rule
+	id, err := c.ID("notificationRuleId") // 0 would select messages without a rule
 	if err != nil {
 		return nil, err
 	}
@@ -206,16 +205,16 @@ func testNotificationRule(ctx context.Context, c *core.Call, _ *core.None) (*api
 	})
 }
 
-// defaultNotifications is how many an answer holds when 0 are asked for.
+// defaultNotifications is the default number of notifications in a response.
 const defaultNotifications = 100
 
-// notificationPage is a page of a rule's log that is asked for.
+// notificationPage is the query for a page of a rule's notifications.
 type notificationPage struct {
 	api.NotificationsQuery
 	core.IDPosition
 }
 
-// Resolve finds the position in the list.
+// Resolve decodes the cursor.
 func (in *notificationPage) Resolve(ctx huma.Context) []error {
 	return in.Find(ctx, "notifications "+ctx.Param("notificationRuleId"), nil, in.Cursor)
 }

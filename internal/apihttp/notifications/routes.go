@@ -14,7 +14,7 @@ func Routes() []core.Route {
 	return core.Describe(words, slices.Concat(notificationRoutes()))
 }
 
-// notificationRoutes are the rows about who is told of what.
+// notificationRoutes are the routes of notification rules.
 func notificationRoutes() []core.Route {
 	const rules, one = core.BySlug + "/notification-rules", core.BySlug + "/notification-rules/{notificationRuleId}"
 	return []core.Route{

@@ -4,7 +4,7 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-// words describes the operations, by id.
+// words contains the texts of the operations, by id.
 var words = map[string]core.RouteDoc{
 	"listNotificationRules": {
 		Summary: "List notification rules",

@@ -1,2 +1,2 @@
-// Package policies has the operations on policies, their rules, conditions and days until findings are due.
+// Package policies implements the operations on policies, their rules, conditions and due days.
 package policies

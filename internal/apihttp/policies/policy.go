@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// defaultRules is how many rules an answer holds when 0 are asked for.
+// defaultRules is the default number of rules in a response.
 const defaultRules = 500
 
 func listPolicies(ctx context.Context, c *core.Call, _ *core.None) (*api.ListPoliciesResponse, error) {
@@ -31,14 +31,14 @@ func policyOf(p model.Policy) api.Policy {
 	}
 }
 
-// policyInput is a page of a policy's rules that is asked for.
+// policyInput is the query for a page of a policy's rules.
 type policyInput struct {
 	api.PolicyRulesQuery
 	list  core.List
 	after int64
 }
 
-// Resolve finds the position in the list.
+// Resolve decodes the cursor.
 func (in *policyInput) Resolve(ctx huma.Context) []error {
 	c := core.CallOf(ctx.Context())
 	in.list = c.List("policy "+ctx.Param("policyId"), nil)
@@ -59,7 +59,7 @@ func listPolicyRules(ctx context.Context, c *core.Call, in *policyInput) (*api.L
 		return nil, err
 	}
 	if c.Hosted() && policy.Product == model.SCA {
-		return nil, model.ErrNotFound // the list does not have it either
+		return nil, model.ErrNotFound // the list omits it too
 	}
 	limit := int(in.Limit)
 	if limit == 0 {
@@ -79,8 +79,7 @@ func listPolicyRules(ctx context.Context, c *core.Call, in *policyInput) (*api.L
 	return out, err
 }
 
-// updatePolicy sets the mode of one rule: of a policy, that is what the hosted
-// service changes by it.
+// updatePolicy sets the mode of one rule, the only change that the hosted service supports.
 func updatePolicy(
 	ctx context.Context, c *core.Call, in *core.Request[api.UpdatePolicyRequest],
 ) (*api.UpdatePolicyResponse, error) {
@@ -108,7 +107,7 @@ func policyRuleOf(r model.PolicyRule) api.PolicyRule {
 	}
 }
 
-// sourceOf is where a rule is from; one that does not tell is somebody's own.
+// sourceOf returns the source of a rule; rules without an origin are custom.
 func sourceOf(origin string) string {
 	switch origin {
 	case "community", "pro":
@@ -117,7 +116,7 @@ func sourceOf(origin string) string {
 	return "SOURCE_CUSTOM"
 }
 
-// maintainer is who keeps the rules of a public registry.
+// maintainer returns the maintainer of the rules of a public registry.
 func maintainer(origin string) string {
 	switch origin {
 	case "community", "pro":

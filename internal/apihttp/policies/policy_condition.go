@@ -26,7 +26,7 @@ func conditionOf(product model.IssueType, c model.PolicyCondition) api.PolicyCon
 	return out
 }
 
-// policyInPath returns the policy that the path names.
+// policyInPath returns the policy of the path.
 func policyInPath(ctx context.Context, c *core.Call) (model.Policy, error) {
 	id := c.PathID("policyId")
 	return gate.SeenPolicy(ctx, c.Tx, c.Caller.Globs(), id)
@@ -50,7 +50,7 @@ func newCondition(b *api.CreatePolicyConditionRequest) model.PolicyCondition {
 		Fixable: b.Fixable, Direct: b.Direct, GraceDays: int(b.GraceDays),
 		Scope: model.PolicyScope{Projects: b.Projects, Tags: b.Tags}, Branches: b.Branches,
 	}
-	out.Mode, _ = model.ParsePolicyMode(b.Mode) // the schema has checked the words
+	out.Mode, _ = model.ParsePolicyMode(b.Mode) // validated by the schema
 	out.Severity, _ = model.ParseSeverity(b.Severity)
 	out.Confidence, _ = model.ParseConfidence(b.Confidence)
 	return out

@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// addPolicyRules takes all rules in, or none.
+// addPolicyRules adds all rules, or none if one is invalid.
 func addPolicyRules(
 	ctx context.Context, c *core.Call, in *core.Request[api.AddPolicyRulesRequest],
 ) (*api.AddPolicyRulesResponse, error) {
@@ -74,7 +74,8 @@ func rulesToAdd(product model.IssueType, b *api.AddPolicyRulesRequest) ([]policy
 	return rules, inText(err)
 }
 
-// addKnownRule adds a rule of another policy to a policy: served, or, where only reports name it, listed.
+// addKnownRule adds a rule of another policy to a policy. A rule that is known from reports only is
+// listed, but not served.
 func addKnownRule(
 	ctx context.Context, c *core.Call, p model.Policy, path string, mode model.PolicyMode,
 ) (*api.AddPolicyRulesResponse, error) {
@@ -141,7 +142,7 @@ func listServedRules(
 	return out, err
 }
 
-// inText places the faults of the text in the body.
+// inText sets the location of errors in the text to body.text.
 func inText(err error) error {
 	invalid, ok := errors.AsType[*model.InvalidError](err)
 	if !ok {
@@ -154,7 +155,7 @@ func inText(err error) error {
 	return invalid
 }
 
-// policyRule finds the rule that the path names.
+// policyRule returns the rule of the path.
 func policyRule(ctx context.Context, c *core.Call) (p model.Policy, r model.PolicyRule, err error) {
 	if p, err = policyInPath(ctx, c); err != nil {
 		return p, r, err
@@ -199,7 +200,7 @@ func policyRuleResponse(
 	return out, err
 }
 
-// removePolicyRule takes a rule out of a policy.
+// removePolicyRule removes a rule from a policy.
 func removePolicyRule(ctx context.Context, c *core.Call, _ *core.None) (*api.PolicyRuleResponse, error) {
 	p, r, err := policyRule(ctx, c)
 	if err != nil {

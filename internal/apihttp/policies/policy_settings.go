@@ -21,7 +21,7 @@ func settingsOf(p model.Policy) api.PolicySettings {
 	}
 }
 
-// settingsTag names the state of a policy's settings.
+// settingsTag returns the ETag of a policy's settings.
 func settingsTag(p model.Policy) string {
 	return core.TagOf(struct {
 		ID       int64
@@ -150,7 +150,7 @@ func previewPolicy(
 	return out, addMatches(ctx, c, p, b, out)
 }
 
-// maxMatches bounds the matches in an answer.
+// maxMatches limits the matches in a response.
 const maxMatches = 1000
 
 // addMatches adds the stored findings of a project that the policy's conditions match.

@@ -14,7 +14,7 @@ func Routes() []core.Route {
 	return core.Describe(words, slices.Concat(policyRoutes(), policyRuleRoutes()))
 }
 
-// policyRoutes are the rows about policies.
+// policyRoutes are the routes of policies.
 func policyRoutes() []core.Route {
 	const one = core.ByID + "/policies/{policyId}"
 	return []core.Route{
@@ -51,7 +51,7 @@ func policyRoutes() []core.Route {
 	}
 }
 
-// policyRuleRoutes are the rows about the rules, due days and conditions of a policy.
+// policyRuleRoutes are the routes of a policy's rules, due days and conditions.
 func policyRuleRoutes() []core.Route {
 	const one = core.ByID + "/policies/{policyId}"
 	return []core.Route{

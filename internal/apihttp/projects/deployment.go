@@ -15,7 +15,7 @@ func checkHealth(_ context.Context, c *core.Call, _ *core.None) (*api.HealthResp
 	return &api.HealthResponse{Status: "ok", Healthy: true}, nil
 }
 
-// listDeployments answers the token's own deployment: there is no other for it.
+// listDeployments returns the token's deployment, the only one visible to it.
 func listDeployments(_ context.Context, c *core.Call, _ *core.None) (*api.ListDeploymentsResponse, error) {
 	return &api.ListDeploymentsResponse{Deployments: []api.Deployment{ownDeployment(c)}}, nil
 }
@@ -24,7 +24,7 @@ func getDeployment(_ context.Context, c *core.Call, _ *core.None) (*api.Deployme
 	return &api.DeploymentResponse{Deployment: ownDeployment(c)}, nil
 }
 
-// ownDeployment is the one that the caller belongs to.
+// ownDeployment returns the caller's deployment.
 func ownDeployment(c *core.Call) api.Deployment {
 	d := c.Caller.Deployment
 	return api.Deployment{
@@ -33,7 +33,7 @@ func ownDeployment(c *core.Call) api.Deployment {
 	}
 }
 
-// getMe answers who calls.
+// getMe returns the token, its user and its deployment.
 func getMe(ctx context.Context, c *core.Call, _ *core.None) (*api.MeResponse, error) {
 	t := c.Caller.Token
 	out := &api.MeResponse{Deployment: ownDeployment(c), Token: api.TokenInfo{

@@ -1,2 +1,3 @@
-// Package projects has the operations on projects, their refs and the deployment of the token.
+// Package projects implements the operations on projects, their refs and the deployment of the
+// token.
 package projects

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// defaultPage is how many projects a page has when 0 is asked for.
+// defaultPage is the default number of projects on a page.
 const defaultPage = 100
 
 func listProjects(ctx context.Context, c *core.Call, in *api.ProjectsQuery) (*api.ListProjectsResponse, error) {
@@ -27,7 +27,7 @@ func listProjects(ctx context.Context, c *core.Call, in *api.ProjectsQuery) (*ap
 	if in.Page > math.MaxInt32 || size > math.MaxInt32 {
 		size = min(size, math.MaxInt32)
 		if in.Page > 0 {
-			return out, nil // beyond any deployment
+			return out, nil // more than any deployment has
 		}
 	}
 	list, err := c.Tx.Projects(ctx, store.ProjectQuery{
@@ -49,7 +49,7 @@ func getProject(ctx context.Context, c *core.Call, _ *core.None) (*api.ProjectRe
 	return projectResponse(ctx, c, p)
 }
 
-// projectOf is a project as lists show it.
+// projectOf converts a project for lists.
 func projectOf(p model.Project) api.Project {
 	tags := p.Tags
 	if tags == nil {
@@ -62,8 +62,8 @@ func projectOf(p model.Project) api.Project {
 	}
 }
 
-// projectResponse is a project alone, with its managed scans: what is wanted, and what is
-// in force.
+// projectResponse returns the response with a project and its managed scans: configuration and
+// status.
 func projectResponse(ctx context.Context, c *core.Call, p model.Project) (*api.ProjectResponse, error) {
 	c.Tag = core.ProjectTag(p)
 	out := &api.ProjectResponse{Project: projectOf(p)}
@@ -75,7 +75,7 @@ func projectResponse(ctx context.Context, c *core.Call, p model.Project) (*api.P
 	return out, err
 }
 
-// createInput is a new project.
+// createInput is a request for creating a project.
 type createInput struct {
 	Body    api.CreateProjectRequest
 	project model.Project
@@ -109,7 +109,7 @@ func tagsOf(list []string, bad *core.Faults) []string {
 	return tags
 }
 
-// branchOf completes a branch; None is empty: follow the default branch.
+// branchOf returns a full branch ref. None becomes "", which means the default branch.
 func branchOf(text string, bad *core.Faults) string {
 	if text == "None" {
 		return ""
@@ -133,13 +133,13 @@ func createProject(ctx context.Context, c *core.Call, in *createInput) (*api.Pro
 	return projectResponse(ctx, c, p)
 }
 
-// updateInput is a change of a project.
+// updateInput is a request for changing a project.
 type updateInput struct {
 	Body  api.UpdateProjectRequest
 	patch store.ProjectPatch
 }
 
-// Resolve turns the body into a patch.
+// Resolve converts the body to a patch.
 func (in *updateInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	b := &in.Body
@@ -158,7 +158,7 @@ func (in *updateInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-// switched is what a switch is to be; nil leaves it.
+// switched returns the new value of a switch; nil leaves it unchanged.
 func switched(s *api.Switch) *bool {
 	if s == nil {
 		return nil
@@ -180,7 +180,7 @@ func toggleManagedScan(
 	}, every)
 }
 
-// patchProject changes a project, and its schedule where one is given.
+// patchProject changes a project, and its schedule if every is not 0.
 func patchProject(
 	ctx context.Context, c *core.Call, patch store.ProjectPatch, every model.RunEvery,
 ) (*api.ProjectResponse, error) {
@@ -200,7 +200,7 @@ func patchProject(
 	return projectResponse(ctx, c, p)
 }
 
-// tagsInput is tags to add.
+// tagsInput is a request for adding tags.
 type tagsInput struct {
 	Body api.ProjectTagsRequest
 	tags []string
@@ -217,7 +217,7 @@ func addProjectTags(ctx context.Context, c *core.Call, in *tagsInput) (*api.Proj
 	return editTags(ctx, c, func(tags []string) []string { return append(tags, in.tags...) })
 }
 
-// tagsRemoval is tags to take away, named in the query or in the body.
+// tagsRemoval is a request for removing tags, in the query or in the body.
 type tagsRemoval struct {
 	api.RemoveProjectTagsQuery
 	Body api.RemoveProjectTagsRequest
@@ -240,7 +240,7 @@ func removeProjectTags(ctx context.Context, c *core.Call, in *tagsRemoval) (*api
 	})
 }
 
-// editTags changes the tags of the project that the path names.
+// editTags changes the tags of the project of the path.
 func editTags(ctx context.Context, c *core.Call, edit func([]string) []string) (*api.ProjectResponse, error) {
 	p, err := c.Project(ctx)
 	if err != nil {
@@ -261,7 +261,7 @@ func deleteProject(ctx context.Context, c *core.Call, _ *core.None) (*api.Delete
 	return &api.DeleteProjectResponse{ProjectName: p.Name}, c.Tx.DeleteProject(ctx, p.ID)
 }
 
-// managedStatusOf is what is in force of managed scans.
+// managedStatusOf converts the effective state of managed scans.
 func managedStatusOf(s model.RunStatus) *api.ManagedScanStatus {
 	return &api.ManagedScanStatus{
 		State: s.Standing.String(), Reason: s.Reason, Schedule: s.Every.String(),

@@ -52,8 +52,9 @@ func mergeProject(
 	return &api.MergeProjectResponse{Project: out.Project, FindingsChanged: int64(changed)}, nil
 }
 
-// followProject matches all refs of a project with the advisories: of two reports about a
-// lockfile only the newer is left after a merge. It returns how many findings changed.
+// followProject matches all refs of a project against the advisories. It is needed after a merge,
+// which retains only the newer of two reports about a lockfile. It returns the number of changed
+// findings.
 func followProject(ctx context.Context, c *core.Call, projectID int64) (changed int, err error) {
 	if c.Server.Advisories == nil {
 		return 0, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// deleteRef takes a ref out of a project (docs/reference/scans.md). Once it is gone, the
-// same request answers the same again.
+// deleteRef deletes a ref of a project (docs/reference/scans.md). Repeating the request returns the
+// same response.
 func deleteRef(ctx context.Context, c *core.Call, in *api.DeleteRefQuery) (*api.DeleteRefResponse, error) {
 	if model.CheckProjectName(in.Project) != nil {
 		return nil, model.ErrNotFound

@@ -14,7 +14,7 @@ func Routes() []core.Route {
 	return core.Describe(words, slices.Concat(deploymentRoutes(), projectRoutes()))
 }
 
-// deploymentRoutes are the rows about the deployment, the token and the server.
+// deploymentRoutes are the routes of the deployment, the token and the server.
 func deploymentRoutes() []core.Route {
 	return []core.Route{
 		core.Op(httpx.Row(http.MethodGet, "/api/v1/ping", httpx.Anyone, model.RoleNone, httpx.Reads, httpx.Unbound), "ping",
@@ -42,7 +42,7 @@ func deploymentRoutes() []core.Route {
 	}
 }
 
-// projectRoutes are the rows about projects and their refs.
+// projectRoutes are the routes of projects and their refs.
 func projectRoutes() []core.Route {
 	return []core.Route{
 		core.Op(

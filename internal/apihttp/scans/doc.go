@@ -1,2 +1,2 @@
-// Package scans has the operations on scans, their snippets, and uploads of reports.
+// Package scans implements the operations on scans, their snippets, and uploads of reports.
 package scans

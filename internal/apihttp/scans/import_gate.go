@@ -11,16 +11,16 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// importGate judges the reports of an upload as scans are judged that report by
-// themselves (docs/reference/policies.md).
+// importGate evaluates the policies for the reports of an upload like those of scanners that report
+// directly (docs/reference/policies.md).
 type importGate struct {
 	tx     *store.Tx
-	given  *policy.EffectivePolicy // to the project, with the rules of all reports seen
-	rules  map[string]bool         // of these reports
+	given  *policy.EffectivePolicy // policy of the project, with the rules of the reports seen so far
+	rules  map[string]bool         // rules of these reports
 	judges []*policy.Judge
 }
 
-// inspect shows the gate what stands before a report is applied.
+// inspect evaluates a report before it is applied.
 func (g *importGate) inspect(
 	ctx context.Context, project model.Project, scan model.Scan, seen []ingest.Sighting,
 ) error {
@@ -54,8 +54,8 @@ func (g *importGate) Judge(ctx context.Context, project model.Project, scan mode
 	return err
 }
 
-// addsRules reports whether a report names rules that none before it in the upload did: they
-// are known with the report, and policies may block on them from then on.
+// addsRules reports whether a report contains rules that no earlier report of the upload contains.
+// Policies may block on them from then on.
 func (g *importGate) addsRules(seen []ingest.Sighting) (fresh bool) {
 	if g.rules == nil {
 		g.rules = map[string]bool{}
@@ -68,7 +68,7 @@ func (g *importGate) addsRules(seen []ingest.Sighting) (fresh bool) {
 	return fresh
 }
 
-// answer judges once all reports are applied.
+// answer computes the result after all reports were applied.
 func (g *importGate) answer(ctx context.Context, summaries []ingest.Summary) (api.ImportGate, error) {
 	verdicts := make([]policy.Verdict, len(g.judges))
 	for i, judge := range g.judges {

@@ -18,10 +18,10 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// importReports reads reports from the body as it comes in, and takes all of
-// them in within one transaction. Nothing is kept of the body on the way, and
-// secrets in it are gone before anything is written (docs/reference/secrets.md). With a key,
-// what is compared is the files and fields, not how the form puts them.
+// importReports reads reports from the body as a stream and stores all of them in one transaction.
+// The body is not stored, and secrets are removed before anything is written
+// (docs/reference/secrets.md). The idempotency key covers files and fields, independent of the
+// encoding of the form.
 func importReports(ctx context.Context, c *core.Call, in *api.ImportQuery) (*api.ImportResponse, error) {
 	room := c.Server.Intake.Reserve()
 	defer room.Release()
@@ -50,15 +50,15 @@ func importReports(ctx context.Context, c *core.Call, in *api.ImportQuery) (*api
 	if err != nil || out != nil {
 		return out, err
 	}
-	cleaned := reader.Reading.Clean(reader.Secret) // what takes long, before others wait for it
+	cleaned := reader.Reading.Clean(reader.Secret) // slow work, before the transaction blocks others
 	if out, err = takeImport(files.Storing(ctx, room), c, upload, reader, cleaned); err == nil {
 		settle(ctx, c, out)
 	}
 	return out, err
 }
 
-// importIdentical records an upload of one file that is identical to the previous one. Any
-// other upload it parses, and returns nil.
+// importIdentical records an upload of one file that is identical to the previous one. It parses
+// any other upload and returns nil.
 func importIdentical(
 	ctx context.Context, c *core.Call, upload *ingest.Upload, reader *files.Reader,
 ) (out *api.ImportResponse, err error) {
@@ -110,15 +110,14 @@ func takeImport(
 }
 
 const (
-	// LargeImport is how many findings an upload changes that is answered once lists
-	// show them at once.
+	// LargeImport is the number of changed findings from which an upload waits for the index.
 	LargeImport = 1000
-	// settleMost is how long that may take; it is far less than to store them.
+	// settleMost limits that wait, which is far shorter than storing the upload.
 	settleMost = 2 * time.Second
 )
 
-// settle has lists show what a large upload changed before it is answered, so that
-// nobody waits who asks for one next. A small one is followed faster than one can ask.
+// settle waits until lists contain the changes of a large upload, so that the next read does not
+// wait. Small uploads are indexed faster than a client can send the next request.
 func settle(ctx context.Context, c *core.Call, out *api.ImportResponse) {
 	changed := 0
 	for _, i := range out.Imports {
@@ -132,7 +131,7 @@ func settle(ctx context.Context, c *core.Call, out *api.ImportResponse) {
 	c.Server.Index.Settle(ctx, c.Caller.Deployment.ID)
 }
 
-// uploadOf says of the reports what the request says of them.
+// uploadOf converts the parameters of the request.
 func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 	var bad model.InvalidError
 	fault := func(location, text string) {
@@ -167,7 +166,7 @@ func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 	return u, nil
 }
 
-// importBody describes what the operation takes, which no struct does.
+// importBody documents the body of the operation, which has no struct.
 func importBody() *huma.RequestBody {
 	binary := &huma.Schema{Type: huma.TypeString, Format: "binary"}
 	fields := map[string]*huma.Schema{"file": {

@@ -14,7 +14,7 @@ func Routes() []core.Route {
 	return core.Describe(words, slices.Concat(scanRoutes()))
 }
 
-// scanRoutes are the rows about scans and imports.
+// scanRoutes are the routes of scans and imports.
 func scanRoutes() []core.Route {
 	return []core.Route{
 		core.Op(

@@ -16,10 +16,10 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// defaultScans is how many scans an answer holds when 0 are asked for.
+// defaultScans is the default number of scans in a response.
 const defaultScans = 100
 
-// scansInput is a search for scans.
+// scansInput is the query for a page of scans.
 type scansInput struct {
 	Body   api.SearchScansRequest
 	filter model.ScanFilter
@@ -29,7 +29,7 @@ type scansInput struct {
 	none   bool // nothing can match
 }
 
-// Resolve turns the body into a filter and finds the position in its list.
+// Resolve converts the body to a filter and decodes the cursor.
 func (in *scansInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	c, b := core.CallOf(ctx.Context()), &in.Body
@@ -61,8 +61,8 @@ func (in *scansInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-// products reads the filter. PRODUCT_UNSPECIFIED sets none; products that no
-// scan here has leave nothing.
+// products converts the filter. PRODUCT_UNSPECIFIED sets no filter. none is true if no scan can
+// have any of the products.
 func products(sent []api.Product) (list []model.IssueType, none bool) {
 	if slices.Contains(sent, "PRODUCT_UNSPECIFIED") {
 		return nil, false
@@ -99,7 +99,7 @@ func searchScans(ctx context.Context, c *core.Call, in *scansInput) (*api.Search
 	return out, err
 }
 
-// getScan answers one scan, of a project that the token may see.
+// getScan returns one scan of a project that is visible to the token.
 func getScan(ctx context.Context, c *core.Call, _ *core.None) (*api.ScanResponse, error) {
 	id := c.PathID("scanId")
 	s, err := c.Tx.Scan(ctx, id)
@@ -121,7 +121,7 @@ func getScan(ctx context.Context, c *core.Call, _ *core.None) (*api.ScanResponse
 	}, nil
 }
 
-// scanOf is a scan as it stands now: one that runs for too long never finished.
+// scanOf converts a scan with its current status: a scan that runs for too long never finished.
 func scanOf(c *core.Call, s model.Scan) api.Scan {
 	out := api.Scan{
 		ID: core.Decimal(s.ID), DeploymentID: core.Decimal(c.Caller.Deployment.ID), RepositoryID: core.Decimal(s.ProjectID),

@@ -14,12 +14,12 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// maxPlaces bounds how many findings of a scan get code.
+// maxPlaces limits the findings of a scan with code.
 const maxPlaces = 10_000
 
-// snippetScan finds the scan that the path names, for tokens that see its
-// project. That of a managed run has a part in scans of the run's commit alone: an upload that
-// was there already is answered with the scan that brought it.
+// snippetScan returns the scan of the path if its project is visible to the token. The token of a
+// managed run can access scans of the run's commit only. That includes an earlier scan, which an
+// identical upload returns.
 func snippetScan(ctx context.Context, c *core.Call) (model.Scan, error) {
 	id := c.PathID("scanId")
 	scan, err := c.Tx.Scan(ctx, id)
@@ -32,7 +32,7 @@ func snippetScan(ctx context.Context, c *core.Call) (model.Scan, error) {
 	return scan, gate.CanUpload(ctx, c.Tx, c.Caller, scan.Ref, scan.Commit)
 }
 
-// listSnippets says of which findings code is wanted.
+// listSnippets lists the findings for which code may be uploaded.
 func listSnippets(ctx context.Context, c *core.Call, _ *core.None) (*api.ListSnippetsResponse, error) {
 	out := &api.ListSnippetsResponse{
 		Kept:     c.Tx.Deployment().KeepsCode,
@@ -58,7 +58,7 @@ func listSnippets(ctx context.Context, c *core.Call, _ *core.None) (*api.ListSni
 	return out, err
 }
 
-// snippetPlaces are the places of the scan's findings, or of some of them.
+// snippetPlaces returns the locations of the scan's findings, or of those with the given ids.
 func snippetPlaces(
 	ctx context.Context, c *core.Call, scan model.Scan, ids []int64,
 ) (list []model.SnippetPlace, more bool, err error) {
@@ -66,7 +66,7 @@ func snippetPlaces(
 	if err != nil {
 		return nil, false, err
 	}
-	about := map[int64]bool{} // rules about secrets in code
+	about := map[int64]bool{} // rules that detect secrets in code
 	for _, p := range places {
 		if _, known := about[p.RuleID]; !known {
 			rule, err := c.Tx.Rule(ctx, p.RuleID)
@@ -89,8 +89,8 @@ func secretPlaces(ctx context.Context, c *core.Call, scan model.Scan) (list []mo
 	return list, err
 }
 
-// putSnippets keeps code around findings that are where the sender says. What
-// looks like a secret is taken out here too, whoever sends.
+// putSnippets stores code around findings whose location matches that of the sender. Possible
+// secrets are removed here too, independent of the sender.
 func putSnippets(
 	ctx context.Context, c *core.Call, in *core.Request[api.PutSnippetsRequest],
 ) (*api.PutSnippetsResponse, error) {
@@ -122,7 +122,7 @@ func putSnippets(
 	return out, c.Tx.PutSnippets(ctx, keep)
 }
 
-// checkSnippets refuses what no build sends.
+// checkSnippets rejects snippets that no client of this server sends.
 func checkSnippets(list []api.Snippet) error {
 	var bad model.InvalidError
 	seen := map[int64]bool{}
@@ -150,8 +150,7 @@ func checkSnippets(list []api.Snippet) error {
 	return nil
 }
 
-// snippetsAt are the snippets of findings that are where they are said to be,
-// free of secrets.
+// snippetsAt returns the snippets of findings at the sent locations, without secrets.
 func snippetsAt(scan model.Scan, sent []api.Snippet, places, known []model.SnippetPlace) (keep []model.Snippet) {
 	at := make(map[int64]model.SnippetPlace, len(places))
 	for _, p := range places {
@@ -183,8 +182,8 @@ func snippetsAt(scan model.Scan, sent []api.Snippet, places, known []model.Snipp
 	return keep
 }
 
-// printable is a line of code as people can see it: what would end it, move
-// other text or hide it is spelt out.
+// printable returns a line of code with invisible characters escaped: those that would end the
+// line, reorder text or hide it.
 func printable(line string) string {
 	if !strings.ContainsFunc(line, isUnseen) {
 		return line

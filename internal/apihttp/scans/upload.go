@@ -13,13 +13,12 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Uploads accepts uploads by a form of the pages.
+// Uploads accepts uploads by a form of the web pages.
 type Uploads struct{ Server *core.Server }
 
-// TakeUpload takes in what a person hands in by a form of the pages, as importReports
-// does what programs hand in: the same bounds, in one transaction, or nothing. The fields
-// of the form are put into said, as far as it was read. What the page shows of the answer is
-// kept for a day under the key that comes back, where UploadTaken finds it. What fails is an *api.Problem.
+// TakeUpload imports the files of a form on the web pages like importReports: with the same limits,
+// in one transaction. The fields of the form that were read are stored in said. A summary of the
+// response is stored for a day; UploadTaken returns it for the key. Errors are an *api.Problem.
 func (u Uploads) TakeUpload(
 	w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery,
 ) (key string, err error) {
@@ -33,15 +32,15 @@ func (u Uploads) TakeUpload(
 	return key, nil
 }
 
-// uploadKey begins the keys of uploads. It ends with what no key of a request has, so that
-// these name no answers of the Web API, nor the other way around.
+// uploadKey is the prefix of the keys of uploads. It ends with a space, which keys of requests
+// cannot contain, so that the two never collide.
 const uploadKey = "upload "
 
-// uploadSummary is what is kept of an upload: not each finding, of which there may be a
-// million, but how many.
+// uploadSummary is the stored summary of an upload. It has the number of findings instead of each
+// finding, of which there may be a million.
 type uploadSummary struct {
 	api.ImportResponse
-	Advised []int `json:"advised"` // findings of the advisories that changed, of each import
+	Advised []int `json:"advised"` // changed findings of advisories, by import
 }
 
 func summaryOf(out *api.ImportResponse) *uploadSummary {
@@ -56,8 +55,8 @@ func summaryOf(out *api.ImportResponse) *uploadSummary {
 	return short
 }
 
-// UploadTaken says what became of an upload, by its key, without its findings; and of each
-// import, how many findings of the advisories changed. What is not known, or no more, is
+// UploadTaken returns the result of an upload by its key, without its findings. It also returns the
+// number of changed findings of advisories, by import. Unknown and expired keys return
 // model.ErrNotFound.
 func (Uploads) UploadTaken(ctx context.Context, tx *store.Tx, key string) (api.ImportResponse, []int, error) {
 	before, err := tx.KeptAnswer(ctx, uploadKey+key)

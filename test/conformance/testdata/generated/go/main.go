@@ -1,4 +1,5 @@
-// Calls the ten operations of the contract with the client that oapi-codegen makes, and prints what it read.
+// Command main calls the ten operations of the contract with the client that oapi-codegen
+// generates, and prints the results.
 package main
 
 import (
@@ -11,7 +12,7 @@ import (
 	"generated.test/client/redoubt"
 )
 
-// must returns the body of an answer of 200.
+// must returns the body of a successful response.
 func must[T any](body *T, status int, err error) *T {
 	if err != nil || status != http.StatusOK || body == nil {
 		log.Fatalf("status %d: %v", status, err)

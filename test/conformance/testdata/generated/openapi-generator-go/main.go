@@ -1,4 +1,5 @@
-// Calls the operations of the contract with the client that openapi-generator makes, and prints the results.
+// Command main calls the operations of the contract with the client that openapi-generator
+// generates, and prints the results.
 package main
 
 import (
@@ -11,7 +12,7 @@ import (
 	"generated.test/client/redoubt"
 )
 
-// must returns the body of an answer of 200.
+// must returns the body of a successful response.
 func must[T any](body *T, response *http.Response, err error) *T {
 	if err != nil || response.StatusCode != http.StatusOK {
 		log.Fatalf("%T: %v", body, err)
