@@ -24,7 +24,7 @@ type User struct {
 	// Address is the email address; if it is empty and the name is an email address, the name is
 	// used.
 	Address string
-	Untold  bool // has disabled emails
+	Untold  bool // wants no mail
 }
 
 // MailTo returns the user's email address, or "" for none. Disabled users receive no email.
