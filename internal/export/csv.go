@@ -76,8 +76,8 @@ func startsFormula(s string) bool {
 	return first != utf8.RuneError && strings.ContainsRune(starters, first)
 }
 
-// Harmless inserts an apostrophe before text that a spreadsheet may evaluate: at the start, and
-// after each character that a program may interpret as the end of a cell
+// Harmless inserts an apostrophe before text that a spreadsheet may evaluate. It does so at the
+// start, and after each character that a program may interpret as the end of a cell
 // (docs/reference/finding-queries.md).
 func Harmless(s string) string {
 	if startsFormula(s) {

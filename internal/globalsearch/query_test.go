@@ -108,8 +108,8 @@ func TestHitsAreMarkedByCharacters(t *testing.T) {
 	}
 }
 
-// TestPartsAreTheWholeName checks that the parts of any name equal the name, and that one of them
-// is a hit if the name matches.
+// TestPartsAreTheWholeName checks that the parts of any name equal the name. If the name matches,
+// one of them is a hit.
 func TestPartsAreTheWholeName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		typed, err := ParseQuery(rapid.StringN(0, 5, -1).Draw(t, "typed"))

@@ -29,9 +29,9 @@ func running(t *testing.T, x *Index) {
 	})
 }
 
-// TestCommitsAreFollowedBeforeAnybodyAsks checks that commits of this process are followed
-// immediately, and commits of other processes within the polling interval, so that the next reader
-// reads no feed.
+// TestCommitsAreFollowedBeforeAnybodyAsks checks that commits are followed before the next read.
+// Commits of this process are followed immediately, commits of other processes within the polling
+// interval.
 func TestCommitsAreFollowedBeforeAnybodyAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -64,8 +64,8 @@ func TestCommitsAreFollowedBeforeAnybodyAsks(t *testing.T) {
 	})
 }
 
-// TestSettling checks that Settle waits only for earlier commits, and returns at once if commits
-// are not followed or the deployment is not loaded.
+// TestSettling checks that Settle waits only for earlier commits. It returns at once if commits are
+// not followed or the deployment is not loaded.
 func TestSettling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -269,8 +269,8 @@ func TestAStartLoadsBeforeAnybodyAsks(t *testing.T) {
 	})
 }
 
-// TestAWriteLoadsADeploymentOnce checks that a commit loads a deployment that was never in memory,
-// and that later commits do not load an evicted deployment.
+// TestAWriteLoadsADeploymentOnce checks that a commit loads a deployment that was never in memory.
+// Later commits do not load an evicted deployment.
 func TestAWriteLoadsADeploymentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

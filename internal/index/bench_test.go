@@ -14,8 +14,8 @@ import (
 )
 
 // bulk is a Source of many findings with the proportions of a real deployment. Few projects and
-// rules have most findings, most findings are untriaged, a third has an assistant's verdict, and a
-// third is also on a second ref.
+// rules have most findings, and most findings are untriaged. A third has an assistant's verdict,
+// and a third is also on a second ref.
 type bulk struct {
 	n       int
 	version int64

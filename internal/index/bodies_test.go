@@ -12,7 +12,7 @@ import (
 )
 
 // TestArenasShareABudget checks that arenas with a shared budget return either the stored body or
-// nothing, and that their total size stays within the budget.
+// nothing. Their total size stays within the budget.
 func TestArenasShareABudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := &budget{limit: int64(rapid.IntRange(0, 200_000).Draw(t, "limit"))}

@@ -25,8 +25,8 @@ type Checkpoints struct {
 }
 
 const (
-	// A checkpoint is written if the state changed and the last one is older than both
-	// checkpointEvery and checkpointShare times the duration of writing it.
+	// A checkpoint is written if the state changed and the last one is old enough. Its age must
+	// exceed checkpointEvery, and checkpointShare times the duration of writing it.
 	checkpointEvery = 5 * time.Minute
 	checkpointShare = 100
 )
@@ -53,8 +53,8 @@ func (c *saved) set(version int64, id string) {
 	c.version, c.id = version, id
 }
 
-// begun sets the time of the last attempt if there was none, so that a file that was just read is
-// not rewritten at once.
+// begun sets the time of the last attempt if there was none. This prevents rewriting a file that
+// was just read.
 func (c *saved) begun(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *Checkpoints) folder() checkpoint.Folder { return checkpoint.Folder(c.Di
 
 // restore replaces an empty state with the state of a checkpoint, and reports whether it did. It
 // removes an invalid file, but retains one that it could not read or verify. The caller must hold
-// the turn.
+// the turn semaphore.
 func (d *deployment) restore(ctx context.Context) bool {
 	if d.x.checkpoints.Dir == "" {
 		return false

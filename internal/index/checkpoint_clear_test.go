@@ -47,7 +47,7 @@ func (s *deletable) KeepCheckpoint(ctx context.Context, id int64, checkpoint str
 }
 
 // TestADeletedDeploymentLeavesNothing checks that a deleted deployment is removed from memory and
-// disk, even with unsaved changes, and that no checkpoint of it is written afterwards.
+// disk, even with unsaved changes. No checkpoint of it is written afterwards.
 func TestADeletedDeploymentLeavesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		delete  func(t *testing.T, x *Index, s *deletable)
@@ -193,7 +193,7 @@ func TestAnUnreadCheckpointStays(t *testing.T) {
 	}
 	c.starts(true)
 	aside := c.file() + ".aside"
-	if err := errors.Join(os.Rename(c.file(), aside), os.Symlink(c.file(), c.file())); err != nil { // a link to itself cannot be opened
+	if err := errors.Join(os.Rename(c.file(), aside), os.Symlink(c.file(), c.file())); err != nil { // cannot be opened
 		t.Fatal(err)
 	}
 	c.starts(false)

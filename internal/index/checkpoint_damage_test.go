@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// FuzzCheckpoint checks that a checkpoint with valid checksums and arbitrary content is either
-// rejected or results in an index that can be queried.
+// FuzzCheckpoint checks checkpoints with valid checksums and arbitrary content. They are either
+// rejected or result in an index that can be queried.
 func FuzzCheckpoint(f *testing.F) {
 	c := newCheckpointed(f)
 	c.save()

@@ -152,8 +152,8 @@ func read(b []byte) (*state, error) {
 	return readState(r, &budget{}, time.Now)
 }
 
-// TestAWriterThatDies checks that after a crash at any step of a write, the next start finds a
-// valid checkpoint and returns the stored data.
+// TestAWriterThatDies simulates a crash at each step of a write. The next start must find a valid
+// checkpoint and return the stored data.
 func TestAWriterThatDies(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
@@ -323,8 +323,8 @@ func TestSmallDeploymentsHaveNoCheckpoint(t *testing.T) {
 	}
 }
 
-// TestWhenACheckpointIsDue checks that a checkpoint is written only after changes, at most every
-// few minutes and for at most a hundredth of the time.
+// TestWhenACheckpointIsDue checks that a checkpoint is written only after changes. It is written at
+// most every few minutes and for at most a hundredth of the time.
 func TestWhenACheckpointIsDue(t *testing.T) {
 	began := time.Unix(1_700_000_000, 0)
 	for _, c := range []struct {

@@ -80,8 +80,8 @@ func (s *state) lexicons() []lexiconList {
 	}
 }
 
-// snapshot returns a snapshot of a published state. The caller must hold the turn, which prevents
-// changes. Readers are not blocked.
+// snapshot returns a snapshot of a published state. The caller must hold the turn semaphore, which
+// prevents changes. Readers are not blocked.
 func (s *state) snapshot(deployment int64) (*snapshot, error) {
 	out := &snapshot{
 		deployment: deployment, version: s.version, words: s.wordLists(), lexicons: s.lexicons(), untils: s.untils.at,
@@ -316,7 +316,7 @@ type frozenRows struct {
 	spoiled bool          // too many chunks changed
 }
 
-// freeze starts to copy rows before changes, for take. The caller must hold the turn.
+// freeze starts to copy rows before changes, for take. The caller must hold the turn semaphore.
 func (p *partition) freeze() *frozenRows {
 	p.frozen = &frozenRows{count: len(p.rows), kept: map[int][]row{}}
 	return p.frozen

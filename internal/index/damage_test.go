@@ -24,8 +24,8 @@ func (s *bereft) Feed(ctx context.Context, deployment, since int64, take func(*m
 	})
 }
 
-// TestFindingsWithoutALineage checks that a finding without its lineage is an error in a complete
-// feed, and causes a rebuild in a feed of changes.
+// TestFindingsWithoutALineage checks findings that arrive before their lineage. They are an error
+// in a complete feed, and cause a rebuild in a feed of changes.
 func TestFindingsWithoutALineage(t *testing.T) {
 	s := &bereft{world: newWorld(), times: 1}
 	seed(s.world)

@@ -18,8 +18,8 @@ import (
 // ordinals. Rows whose clock was paused or started later are called moved. They have a bitmap per
 // start day.
 
-// dueTable contains the due days that policies specify for a product, by severity, by whether the
-// finding is unrated, and by whether it is known to be exploited.
+// dueTable contains the due days that policies specify for a product. It is indexed by severity, by
+// whether the finding is unrated, and by whether it is known to be exploited.
 type dueTable [model.SeverityCritical + 1][2][2]uint16
 
 // dueTableOf returns the minimum due days of several policies.

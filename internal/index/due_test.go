@@ -144,8 +144,8 @@ func someDays(t *rapid.T, product model.IssueType) (d model.DueDays) {
 	return d
 }
 
-// someStops updates the clock pauses of a lineage as a store does for a decision now, and
-// separately records the times at which it was ignored.
+// someStops updates the clock pauses of a lineage as a store does for a decision now. It also
+// records the times at which the lineage was ignored.
 func (w *world) someStops(l *model.Lineage, before model.Triage) {
 	now := w.now()
 	add, _ := model.StopChange(before, l.Triage, now)

@@ -167,9 +167,9 @@ var facetKinds = map[Facet]facetKind{
 		func(f *filter) { f.Assignees = nil }, byAssignee,
 		func(s *state, n uint32) []string { return []string{s.assignees.Text(n)} },
 	},
-	FacetEnds: {func(f *filter) { f.EndsBy = time.Time{} }, byUntil, nil}, // depends on the current time: see countByHorizon
+	FacetEnds: {func(f *filter) { f.EndsBy = time.Time{} }, byUntil, nil}, // see countByHorizon
 
-	FacetDue: {func(f *filter) { f.Due = nil }, byClockDay, nil}, // depends on the current time: see countByDue
+	FacetDue: {func(f *filter) { f.Due = nil }, byClockDay, nil}, // see countByDue
 
 	FacetProject: {func(f *filter) { f.Projects, f.ProjectIDs = nil, nil }, byProject, func(s *state, n uint32) []string {
 		return []string{s.projects.entries[n].name}
@@ -189,7 +189,7 @@ var facetKinds = map[Facet]facetKind{
 	FacetCategory: {func(f *filter) { f.Categories = nil }, byRule, func(s *state, n uint32) []string {
 		return s.rules.entries[n].category
 	}},
-	FacetMode: {func(f *filter) { f.Modes = nil }, fields, nil}, // depends on rule and project: see countByMode
+	FacetMode: {func(f *filter) { f.Modes = nil }, fields, nil}, // see countByMode
 }
 
 // named returns the name of an enumeration value.

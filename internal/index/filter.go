@@ -130,7 +130,7 @@ func masks(states []string) []uint32 {
 }
 
 // projectsOf returns the projects that match all project filters. It returns all = true if there
-// are none of these filters.
+// are no such filters.
 func (s *state) projectsOf(f *model.FindingFilter) (numbers []uint32, all bool) {
 	if len(f.Visible)+len(f.Projects)+len(f.ProjectIDs)+len(f.ProjectTags)+len(f.Visibilities) == 0 {
 		return nil, true

@@ -66,7 +66,7 @@ func (s *state) groupOverdue(
 			if n == 0 {
 				continue
 			}
-			if g := byName[i][by[i].kind().values(s, uint32(number))[0]]; g != nil { // nil if the findings have no severity
+			if g := byName[i][by[i].kind().values(s, uint32(number))[0]]; g != nil { // nil without a severity
 				g.Overdue += n
 			}
 		}

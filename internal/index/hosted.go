@@ -145,8 +145,8 @@ func (e *encoder) body(b []byte, it *item, said []byte) []byte {
 	return e.usage(b, it, known, rest[use+len(`,"usage":{`):])
 }
 
-// linkAfter returns the start of the link's value in the rest of a location after the name of the
-// path, or 0 if the rest has another form.
+// linkAfter returns the start of the link's value, given the rest of a location after the name of
+// the path. It returns 0 if the rest has another form.
 func linkAfter(rest []byte) int {
 	const line, link = `,"line":`, `},"line_of_code_url":`
 	if len(rest) == 0 || rest[0] != '"' {

@@ -14,9 +14,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestIndexAgreesWithTheNaiveModel checks that after any history and for any query, the index
-// agrees with a computation over all findings, with an index built from scratch, and with one
-// restored from a checkpoint.
+// TestIndexAgreesWithTheNaiveModel compares the index with a computation over all findings, for any
+// history and query. It also compares it with an index built from scratch and one restored from a
+// checkpoint.
 func TestIndexAgreesWithTheNaiveModel(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

@@ -73,7 +73,7 @@ func (w *world) acceptsPage(f model.FindingFilter, finding model.IndexedFinding)
 	if f.Except == nil {
 		return true
 	}
-	if len(f.Except.Projects) > 0 && w.acceptsProject(model.FindingFilter{Projects: f.Except.Projects}, p) { // matches former names too
+	if len(f.Except.Projects) > 0 && w.acceptsProject(model.FindingFilter{Projects: f.Except.Projects}, p) { // former names too
 		return false
 	}
 	for _, kind := range facetModels {

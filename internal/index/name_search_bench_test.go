@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// BenchmarkSearchNames measures a name search over a million findings with 400 projects, 40,000
-// packages and 20,000 vulnerabilities, which each keystroke in the palette causes. The reference is
-// the page of open findings with facets.
+// BenchmarkSearchNames measures a name search, which each keystroke in the palette causes. There
+// are a million findings with 400 projects, 40,000 packages and 20,000 vulnerabilities. The
+// reference is the page of open findings with facets.
 func BenchmarkSearchNames(b *testing.B) {
 	const n = 1_000_000
 	x := New(&supplied{bulk{n: n, version: 1}}, Options{BodyCache: 4 << 30})

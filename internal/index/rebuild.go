@@ -13,7 +13,7 @@ import (
 const fewRows = 256
 
 // needsCompaction reports whether the partition should be rebuilt. It should if rows are late, if
-// more than a fifth of the ordinals are dead, or if more than half of the arena is unused.
+// more than a fifth of the ordinals are dead, or if the arena is wasteful.
 func (p *partition) needsCompaction() bool {
 	dead := len(p.rows) - len(p.where)
 	return p.empty || len(p.late.rows) > 0 || len(p.rows) > fewRows && dead > len(p.rows)/5 || p.bodies.wasteful()

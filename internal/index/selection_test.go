@@ -78,8 +78,8 @@ func TestSelectionReadsEachOnce(t *testing.T) {
 }
 
 // TestSelectionOfLineagesOutlivesTheirRepresentatives checks that a selected lineage is read as its
-// current representative, also behind the reader and after a rebuild, and that no lineage is read
-// twice.
+// current representative. This includes representatives behind the reader and after a rebuild. No
+// lineage is read twice.
 func TestSelectionOfLineagesOutlivesTheirRepresentatives(t *testing.T) {
 	for _, rebuilt := range []bool{false, true} {
 		w := newWorld()
@@ -163,8 +163,8 @@ func TestSelectionByProject(t *testing.T) {
 	})
 }
 
-// TestPartsReadEachOnce checks that with commits between and within selections of projects, each
-// finding is read at most once, and only if it was selected.
+// TestPartsReadEachOnce reads selections of projects with commits between and within them. Each
+// finding must be read at most once, and only if it was selected.
 func TestPartsReadEachOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()

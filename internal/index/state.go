@@ -11,14 +11,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// state is the read model of one deployment. A writer must hold the deployment's turn, and also its
-// lock while readers can access the state.
+// state is the read model of one deployment. A writer must hold the deployment's turn semaphore,
+// and also its lock while readers can access the state.
 //
 // Dictionaries assign small numbers to projects, rules, lineages and words. Each issue type has a
-// partition, which stores packed rows in list order, one bitmap of ordinals per value of each field,
-// and columns for counting. Properties of projects and rules are resolved when a filter is
-// evaluated, so changing them modifies no rows. A page is copied under a read lock and written
-// without one, from JSON that was encoded when it was stored.
+// partition with packed rows in list order, one bitmap of ordinals per value of each field, and
+// columns for counting. Properties of projects and rules are resolved when a filter is evaluated,
+// so changing them modifies no rows. A page is copied under a read lock and written without one,
+// from JSON that was encoded when it was stored.
 //
 //	Source ─ Feed ─► state.apply ─► partition ─► Page ─► io.Writer
 //	                                 rows, bitmaps, columns, bodies
@@ -47,7 +47,7 @@ type state struct {
 	policyRules map[string]map[int64]policyRule // by rule name, then policy rule ID
 	audiences   []audience                      // one per distinct set of policies that apply to a project
 	orphans     map[int64]bool                  // deleted lineages, retained until no late row can refer to them
-	departed    map[int64]bool                  // deleted projects, retained until the rows that are to be replaced are gone
+	departed    map[int64]bool                  // deleted projects, retained until their rows are replaced
 
 	parts [model.Secrets]*partition // by issue type - 1
 

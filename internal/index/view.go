@@ -55,9 +55,9 @@ func (v *View) Count(f model.FindingFilter) (n int) {
 	return n
 }
 
-// Window returns the current bounds of a filter's time windows: the first ordinal after Since, and
-// the number of decision ends up to EndsBy. For one version of the deployment, equal bounds select
-// the same findings.
+// Window returns the current bounds of a filter's time windows. They are the first ordinal after
+// Since, and the number of decision ends up to EndsBy. For one version of the deployment, equal
+// bounds select the same findings.
 func (v *View) Window(f model.FindingFilter) (out [2]int) {
 	v.read(f.IssueType, func(s *state, p *partition) {
 		out = [2]int{p.lowerBound(f.Since), len(s.untils.through(f.EndsBy))}

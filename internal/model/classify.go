@@ -40,8 +40,8 @@ func ParseSeverity(s string) (Severity, bool) { return severities.parse(s) }
 // NotRated is the display text for the severity of unrated vulnerabilities, which count as medium.
 const NotRated = "not rated"
 
-// SeverityOfScore returns the severity of a CVSS score from 0 to 10: critical from 9, high from 7,
-// medium from 4, otherwise low (docs/reference/advisories.md).
+// SeverityOfScore returns the severity of a CVSS score from 0 to 10 (docs/reference/advisories.md).
+// Scores are critical from 9, high from 7, medium from 4, otherwise low.
 func SeverityOfScore(score float64) Severity {
 	switch {
 	case score >= 9:
@@ -175,7 +175,7 @@ func BandOf(score *EPSS) EPSSBand {
 }
 
 // enumNames contains the wire names of an enumeration by value. The zero value of each enumeration
-// means "not set" and has the empty name, so that an unset field is not mistaken for a valid one.
+// means "not set" and has the empty name. So an unset field is not mistaken for a valid one.
 type enumNames[T ~uint8] []string
 
 // name returns the wire name of v, or "" if v is out of range.

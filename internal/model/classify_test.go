@@ -2,8 +2,8 @@ package model
 
 import "testing"
 
-// TestWordsRoundTrip checks that each name of an enumeration is parsed as its value, and that no
-// name is parsed as the zero value.
+// TestWordsRoundTrip checks that each name of an enumeration is parsed as its value. No name may be
+// parsed as the zero value.
 func TestWordsRoundTrip(t *testing.T) {
 	roundTrip(t, "issue type", Secrets, ParseIssueType)
 	roundTrip(t, "severity", SeverityCritical, ParseSeverity)

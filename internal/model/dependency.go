@@ -130,9 +130,8 @@ func (to *Inventory) Add(from Inventory) (refused Refusals) {
 	return refused
 }
 
-// MakeDistinct sorts the dependencies and retains one per package version: a direct dependency if
-// there is one, otherwise the first in the lockfile. Edges of duplicates are moved to the retained
-// entry.
+// MakeDistinct sorts the dependencies and retains one per package version. It prefers a direct
+// dependency, then the first in the lockfile. Edges of duplicates are moved to the retained entry.
 func (to *Inventory) MakeDistinct() {
 	list := to.Dependencies
 	order := make([]int, len(list))

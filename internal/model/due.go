@@ -121,9 +121,9 @@ func StopsOf(t Triage) ClockPauses {
 	return stopBegins(t.At)
 }
 
-// StopChange returns the text that a decision appends to the pauses of a lineage: nothing, the
-// start or the end of a pause. It uses the time of the change, because a restored decision may have
-// an older time.
+// StopChange returns the text that a decision appends to the pauses of a lineage. It is empty, or
+// starts or ends a pause. It uses the time of the change, because a restored decision may have an
+// older time.
 func StopChange(before, after Triage, at time.Time) (add ClockPauses, begins bool) {
 	was, is := before.State == TriageIgnored, after.State == TriageIgnored
 	switch {
@@ -150,8 +150,8 @@ func (s ClockPauses) each() iter.Seq2[int64, int64] {
 }
 
 // DueClock returns when the days of a finding started to count, in microseconds since 1970. This is
-// when it appeared on its ref, reappeared or was unmuted, plus the time for which it was ignored
-// since, until it was fixed (docs/reference/due-dates.md). Overlapping pauses count once.
+// when it appeared on its ref, reappeared or was unmuted. The time for which it was ignored since,
+// until it was fixed, is added (docs/reference/due-dates.md). Overlapping pauses count once.
 func DueClock(relevantSince, stateUpdatedAt int64, state State, stops ClockPauses) int64 {
 	start, end := relevantSince, int64(math.MaxInt64)
 	switch state {

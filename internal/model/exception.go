@@ -47,9 +47,9 @@ func (k ExceptionKind) String() string { return exceptionKinds.name(k) }
 // ParseExceptionKind parses a wire name.
 func ParseExceptionKind(s string) (ExceptionKind, bool) { return exceptionKinds.parse(s) }
 
-// Exception accepts findings until a date: those of a rule or a vulnerability in some projects and
-// paths, or listed findings of a project. An active exception ignores them with its own triage
-// decision. When it ends, they are open again (docs/reference/triage.md).
+// Exception accepts findings until a date. They are those of a rule or a vulnerability in some
+// projects and paths, or listed findings of a project. An active exception ignores them with its
+// own triage decision. When it ends, they are open again (docs/reference/triage.md).
 type Exception struct {
 	ID    int64
 	State ExceptionState
@@ -179,8 +179,8 @@ func exceptionText(location, said string, needed bool) (string, error) {
 	return text, nil
 }
 
-// ParseUntil parses the end of an exception: a day in UTC such as 2027-01-31, which means the end
-// of that day, or an instant such as 2027-01-31T12:00:00Z.
+// ParseUntil parses the end of an exception. It is a day in UTC such as 2027-01-31, which means the
+// end of that day, or an instant such as 2027-01-31T12:00:00Z.
 func ParseUntil(text string) (time.Time, error) {
 	if end, ok := EndOfDay(text); ok {
 		return end, nil

@@ -211,8 +211,8 @@ const (
 	// EventCopied refers to the finding of which this one proved to be a copy. Decisions that were
 	// shared then apply to that finding only.
 	EventCopied FindingEventKind = "copied"
-	// EventMerged refers to a finding that was merged into this one, or to its former project if
-	// that was merged and has no more findings.
+	// EventMerged refers to a finding that was merged into this one. It refers to the former
+	// project of that finding if the project was merged and has no more findings.
 	EventMerged FindingEventKind = "merged"
 )
 
@@ -222,8 +222,9 @@ type MergedFinding struct {
 	Project   string `json:"project,omitempty"`    // former name of the project
 }
 
-// Precedent is the detail of an EventPrecedent event: an earlier finding at the same place with its
-// triage decision at that time (docs/explanation/life-of-a-finding.md). It has no effect on triage.
+// Precedent is the detail of an EventPrecedent event. It is an earlier finding at the same place
+// with its triage decision at that time, and has no effect on triage
+// (docs/explanation/life-of-a-finding.md).
 type Precedent struct {
 	FindingID int64     `json:"finding_id"`
 	State     string    `json:"state"`
@@ -252,8 +253,8 @@ type InventoryStatement struct {
 	Inventory Inventory
 }
 
-// LineageMerge merges several lineages of a project, for example if a file that was moved on one
-// ref was first seen under its new path on another (docs/explanation/identity.md). Into retains its
+// LineageMerge merges several lineages of a project. For example, a file may have been moved on one
+// ref and first seen under its new path on another (docs/explanation/identity.md). Into retains its
 // ID and has the given annotations. It receives the identities, findings and histories of From,
 // whose lineages are deleted.
 type LineageMerge struct {
@@ -346,11 +347,11 @@ type FindingFilter struct {
 	IDs    []int64
 
 	// The following filters are used by pages. Primary selects findings on the primary branch of
-	// their project. Search selects findings that contain the text, ignoring case, in the name of
-	// the rule, project, package or vulnerability, in the path, or in the message of the rule (or
-	// of the finding if the rule has none). Named also selects findings with one of the
-	// vulnerabilities, ignoring case. Except excludes findings that match any of its lists of
-	// values; its other fields are ignored.
+	// their project. Search selects findings that contain the text, ignoring case. It compares the
+	// names of the rule, project, package and vulnerability, the path and the message. The message
+	// is that of the rule, or of the finding if the rule has none. Named also selects findings with
+	// one of the vulnerabilities, ignoring case. Except excludes findings that match any of its
+	// lists of values; its other fields are ignored.
 	Primary bool
 	Search  string
 	Named   []string

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// PathGlobs matches paths of a repository like .gitignore files do: * and ? match characters except
-// /, [a-z] matches one character of a set, and ** matches any number of directories. A glob with a
+// PathGlobs matches paths of a repository like .gitignore files do. * and ? match characters except
+// /, and [a-z] matches one character of a set. ** matches any number of directories. A glob with a
 // slash at the start or in the middle is anchored at the root; others match at any depth. A glob
 // with a trailing slash matches directories only. A matching directory includes its content.
 // Package internal/glob implements the matching.

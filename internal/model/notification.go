@@ -92,8 +92,8 @@ type Notification struct {
 	Key      string // of the event; unique together with rule and receiver
 	Message  NotificationMessage
 	State    NotificationState
-	// CreatedAt is when it was queued, DueAt the time of the next attempt, and EndedAt when it was
-	// delivered or abandoned, or zero.
+	// CreatedAt is when it was queued, and DueAt the time of the next attempt. EndedAt is when it
+	// was delivered or abandoned, or zero.
 	CreatedAt time.Time
 	DueAt     time.Time
 	EndedAt   time.Time
@@ -113,7 +113,7 @@ type NotificationMessage struct {
 	// Reason is the reason of the event, if any. The text of a comment is not stored here. It is
 	// read when the message is sent, because the comment may be withdrawn.
 	Reason     string            `json:"reason,omitempty"`
-	Count      int               `json:"count"`                // number of findings, or of projects for EventScanMissing
+	Count      int               `json:"count"`                // findings, or projects for EventScanMissing
 	Severities map[string]int    `json:"severities,omitempty"` // number of findings by severity
 	Findings   []NotifiedFinding `json:"findings,omitempty"`   // the most severe, at most MaxNotified
 	Projects   []NotifiedProject `json:"projects,omitempty"`   // at most MaxNotified

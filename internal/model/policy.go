@@ -43,8 +43,8 @@ type Policy struct {
 	Product IssueType
 	Default bool // each deployment has one default policy per product
 	Scope   PolicyScope
-	// Branches restricts the gate, but not scans. On refs that match none of the globs, all rules
-	// and conditions have mode monitor. See CoversRef.
+	// Branches restricts the gate, but not scans. On refs that no glob matches, rules have mode
+	// monitor and conditions have no effect at the gate. See CoversRef.
 	Branches ProjectGlobs
 	Excludes PathGlobs // paths that scanners skip for this product
 	BlockAll bool      // blocking rules also block findings that are on the primary branch
@@ -205,9 +205,8 @@ func StanceOf(p Policy, mode PolicyMode) RuleMode {
 	return RuleMode{PolicyID: p.ID, Mode: mode, BlockAll: p.BlockAll && mode == ModeBlock}
 }
 
-// Stricter returns the stricter of two settings (docs/reference/policies.md): by mode; then, if
-// both block, the one that blocks all; then that of the older policy. The zero RuleMode is the
-// least strict.
+// Stricter returns the stricter of two settings (docs/reference/policies.md). It compares the
+// modes, then prefers BlockAll, then the older policy. The zero RuleMode is the least strict.
 func (s RuleMode) Stricter(o RuleMode) RuleMode {
 	switch {
 	case s.Mode != o.Mode:

@@ -147,8 +147,8 @@ func NormalTags(tags []string) ([]string, error) {
 // DefaultRefFilter is sent by some clients for "no filter" (docs/reference/addressing.md).
 const DefaultRefFilter = "_default"
 
-// FullRef returns the full name of a branch or ref: main becomes refs/heads/main, names that start
-// with refs/ are unchanged, and an empty name becomes HEAD (docs/reference/addressing.md).
+// FullRef returns the full name of a branch or ref (docs/reference/addressing.md). main becomes
+// refs/heads/main, names that start with refs/ are unchanged, and an empty name becomes HEAD.
 func FullRef(ref string) string {
 	switch {
 	case ref == "" || ref == "HEAD":

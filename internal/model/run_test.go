@@ -135,8 +135,8 @@ func TestCheckRunRefusesWhatGitWouldMisread(t *testing.T) {
 	}
 }
 
-// TestScheduleIsSpreadAndMadeUpOnce checks that each project has its own minute, that missed runs
-// are made up once, and that the next time follows the last one.
+// TestScheduleIsSpreadAndMadeUpOnce checks that each project has its own minute. Missed runs are
+// made up once, and the next time follows the last one.
 func TestScheduleIsSpreadAndMadeUpOnce(t *testing.T) {
 	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	for every, period := range map[RunEvery]time.Duration{RunWeekly: 7 * 24 * time.Hour, RunDaily: 24 * time.Hour} {
@@ -243,8 +243,8 @@ func TestARunnerWithoutASandboxIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestWhatARunBrought checks that a run is credited with its own scan, or an equal scan of an
-// earlier managed run of the same commit, but not with a scan of a build.
+// TestWhatARunBrought checks which scans a run is credited with. These are its own scan, and an
+// equal scan of an earlier managed run of the same commit, but not a scan of a build.
 func TestWhatARunBrought(t *testing.T) {
 	run := Run{ID: 7, ProjectID: 1, Ref: "refs/heads/main", Commit: commitA}
 	for name, c := range map[string]struct {

@@ -20,7 +20,7 @@ const MaxTriage = 3000
 // TriageState is the state of a triage decision.
 type TriageState uint8
 
-// Triage states. Users can set all except TriageUntriaged, from any state.
+// Triage states. All except TriageUntriaged can be set, from any state.
 const (
 	TriageUntriaged TriageState = iota + 1
 	TriageIgnored

@@ -132,9 +132,9 @@ type UserInvitation struct {
 	ExpiresAt   time.Time
 }
 
-// NewUserName returns the name of a user created on a deployment's page, if the server has several
-// deployments: the entered name with the deployment's slug appended. So it does not conflict with
-// users of other deployments, and reveals nothing about them.
+// NewUserName returns the name of a user created on a page of a deployment that shares its server
+// with others. It is the entered name with the deployment's slug appended. So it does not conflict
+// with users of other deployments, and reveals nothing about them.
 func NewUserName(typed, slug string) string {
 	end := "@" + slug
 	typed = NormalUserName(typed)

@@ -201,8 +201,8 @@ func (d *VEXDocument) Actor() Actor {
 	return Actor{Kind: ActorVEX, ID: strconv.FormatInt(d.ID, 10)}
 }
 
-// IsCalled reports whether a product name refers to the project: its name, its URL, or a package
-// URL of its repository in any version.
+// IsCalled reports whether a product name refers to the project. It may be the project's name, its
+// URL, or a package URL of its repository in any version.
 func (p Project) IsCalled(product string) bool {
 	bare := func(s string) string {
 		s, _, _ = strings.Cut(strings.ToLower(s), "?")
@@ -258,9 +258,9 @@ type VEXReceipt struct {
 	Dropped []int64
 }
 
-// Limits of proposals. When one is exceeded, the oldest proposals of the project are deleted, and
-// for limits of a deployment those of the project with the most proposals
-// (docs/reference/uploads.md).
+// Limits of proposals. When a limit of a project is exceeded, its oldest proposals are deleted.
+// When a limit of a deployment is exceeded, those of the project with the most proposals are
+// deleted (docs/reference/uploads.md).
 const (
 	MaxVEXProposals          = 100    // documents per project
 	MaxVEXProposedStatements = 20_000 // in all proposals of a project
@@ -322,7 +322,7 @@ func (s *VEXStatement) Says() string {
 }
 
 // IsAboutSame reports whether two statements concern the same vulnerability in the same packages of
-// the same product, so that one replaces the other.
+// a product. Then one replaces the other.
 func (s *VEXStatement) IsAboutSame(other *VEXStatement) bool {
 	return slices.Equal(s.Product, other.Product) && slices.Equal(s.Packages, other.Packages) &&
 		slices.ContainsFunc(s.Names, func(name string) bool { return slices.Contains(other.Names, name) })

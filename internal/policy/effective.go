@@ -113,8 +113,8 @@ func For(p model.Project, policies []model.Policy, rules []model.ServedRule) Eff
 	return e
 }
 
-// On returns the effective policy for a full ref. Policies and conditions that do not apply to the
-// ref have mode monitor there. Their rules are served regardless of the ref.
+// On returns the effective policy for a full ref. Rules of policies that do not apply to the ref have
+// mode monitor, and conditions that do not apply have no effect. Rules are served for all refs.
 func (e EffectivePolicy) On(ref string) EffectivePolicy {
 	e.ref = ref
 	return e
@@ -131,8 +131,8 @@ func (e EffectivePolicy) RuleMode(rule string) (best model.RuleMode) {
 	return best
 }
 
-// Judged returns what can fail a build on a ref or be noted: the rules in mode block, and the
-// products with conditions.
+// Judged returns what can fail a build on a ref or be noted. These are the rules in mode block, and
+// the products with conditions.
 func (e EffectivePolicy) Judged(ref string) (rules []string, products []model.IssueType) {
 	on := e.On(ref)
 	for name := range e.wants {

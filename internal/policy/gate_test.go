@@ -109,8 +109,8 @@ func TestAProjectIsGivenTheStrictest(t *testing.T) {
 	}
 }
 
-// TestPolicyOfSomeBranches checks that on other refs than its own, a policy and its conditions only
-// monitor, and that other policies are not affected.
+// TestPolicyOfSomeBranches checks a policy on refs other than its own. There, its rules only
+// monitor, its conditions fail no build, and other policies are not affected.
 func TestPolicyOfSomeBranches(t *testing.T) {
 	severe := model.PolicyCondition{ID: 1, Mode: model.ModeBlock, Severity: model.SeverityHigh}
 	for _, c := range []struct {

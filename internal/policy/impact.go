@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Impact is the difference between two sets of policies, as if the newest scan of each branch were
-// repeated with the same results.
+// Impact is the difference between the results of two sets of policies. It assumes that the newest
+// scan of each branch is repeated with the same results.
 type Impact struct {
 	Open     int // findings affected by the change, on all branches
 	Blocking int // of these, findings that would fail a build
@@ -68,7 +68,7 @@ type ImpactStorage interface {
 	GateStorage
 	Storage
 	// StandingScans returns the newest applied scan of each (project, ref, source) that started
-	// since a time, and whether there are more than limit. Nil projects means all.
+	// since a time. more is true if there are more than limit. Nil projects means all.
 	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []model.Scan, more bool, err error)
 	UnresolvedCount(ctx context.Context, projectID int64, ref, source string, most int) (int, error)
 }

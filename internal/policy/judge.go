@@ -44,9 +44,9 @@ type GateStorage interface {
 	Now() time.Time
 }
 
-// Judge collects the facts about the findings of one scan that policies use: the state of the
-// primary branch before the scan (docs/reference/policies.md), and the findings after the scan is
-// applied.
+// Judge collects the facts about the findings of one scan that policies use
+// (docs/reference/policies.md). These are the state of the primary branch before the scan, and the
+// findings after it is applied.
 type Judge struct {
 	s         GateStorage
 	policies  []EffectivePolicy // policies to evaluate
@@ -225,8 +225,8 @@ func (j *Judge) fill(ctx context.Context, judged []Sighting, outcome model.ScanO
 	return j.supply(ctx, judged)
 }
 
-// lineages returns the lineages of identities: that of the finding on the scan's ref if there is
-// one, otherwise that of the identity.
+// lineages returns the lineages of identities. It prefers the lineage of the finding on the scan's
+// ref over that of the identity.
 func (j *Judge) lineages(
 	ctx context.Context, ids []model.Identity, rows map[model.Identity]model.Finding,
 ) (map[model.Identity]model.Lineage, error) {

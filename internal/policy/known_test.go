@@ -6,8 +6,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestCountKnowsAsManyAsThePrimaryBranchHad checks that of equal code in one lineage, as many
-// sightings are known as the primary branch had, and that a further copy is new.
+// TestCountKnowsAsManyAsThePrimaryBranchHad checks sightings of equal code in one lineage. As many
+// are known as the primary branch had, and a further copy is new.
 func TestCountKnowsAsManyAsThePrimaryBranchHad(t *testing.T) {
 	finding := func(n byte) model.Finding {
 		return model.Finding{ID: int64(n), Identity: model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{n}}, CodeHash: model.Digest{1}}

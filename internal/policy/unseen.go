@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// unseenBefore returns reported findings that are fixed on the primary branch if neither the scan
-// that fixed them nor the branch's last scan parsed everything. `semgrep ci` does not report the
-// file of a syntax error, so its scans close findings that the error hid.
+// unseenBefore returns reported findings that are fixed on the primary branch but may still exist
+// there. Neither the scan that fixed them nor the branch's last scan parsed everything. `semgrep
+// ci` does not report the file of a syntax error, so its scans close findings that the error hid.
 func (j *Judge) unseenBefore(ctx context.Context, stream model.ScanStream) (map[seenAt]bool, error) {
 	if stream.LastScanID == 0 {
 		return nil, nil
@@ -49,8 +49,8 @@ type seenAt struct {
 	code     model.Digest
 }
 
-// isUnseen reports whether the primary branch had the finding at the same location and may have
-// closed it only due to a syntax error. Such a finding is not new and does not fail the build.
+// isUnseen reports whether the finding is in unseen: the primary branch may have closed it only due
+// to a syntax error. Such a finding is not new and does not fail the build.
 func (j *Judge) isUnseen(s *Sighting) bool {
 	f := &s.Finding
 	return j.unseen[seenAt{f.Identity, f.Path, f.Line, f.CodeHash}] || j.unseen[seenAt{s.told, f.Path, f.Line, f.CodeHash}]

@@ -62,7 +62,7 @@ func (r *Request) Check() error {
 	return nil
 }
 
-// validateStored performs the checks that need the transaction: the end must be in the future, and
+// validateStored performs the checks that need the transaction. The end must be in the future, and
 // the assignee must be an enabled member of the deployment. It returns a *model.InvalidError for an
 // invalid request.
 func (r *Request) validateStored(ctx context.Context, s Store) error {

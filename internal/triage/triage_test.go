@@ -245,7 +245,7 @@ func TestFailuresAreHandedOn(t *testing.T) {
 }
 
 // TestADryRunChangesNothing checks that a dry run returns the result of the request without
-// changes, and that its selection restricts the request to that result.
+// changes. Its selection restricts the request to that result.
 func TestADryRunChangesNothing(t *testing.T) {
 	w := small()
 	request := onMain(Request{State: model.TriageIgnored, DryRun: true})

@@ -54,7 +54,7 @@ func TestUndoGivesEachItsOwnFormerState(t *testing.T) {
 }
 
 // TestUndoComparesInstants checks that the current triage is compared with the event by instant,
-// regardless of time zone, and that another time or end prevents the undo.
+// regardless of time zone. Another time or end prevents the undo.
 func TestUndoComparesInstants(t *testing.T) {
 	at, until, east := start, start.AddDate(0, 1, 0), time.FixedZone("east", 3600)
 	was := model.Triage{State: model.TriageIgnored, At: at, Until: until}

@@ -8,11 +8,11 @@ import (
 )
 
 // Messages numbers the messages of findings in lower case. Messages of the same rule differ in few
-// words, so a message is stored as a list of parts, and each distinct part is stored once. This
+// words. So a message is stored as a list of parts, and each distinct part is stored once. This
 // reduces memory and search time to about a tenth.
 //
-// Message boundaries between parts depend only on two adjacent bytes. So a searched text is split
-// at the same positions wherever it occurs.
+// The boundaries between parts depend only on two adjacent bytes. So a searched text is split at
+// the same positions wherever it occurs.
 type Messages struct {
 	parts Texts
 	lists Texts // part numbers of a message as varints
@@ -125,9 +125,9 @@ func (m *Messages) Containing(text string) Set {
 	return m.having(&want)
 }
 
-// sequence describes the parts in which a text occurs. Without more, the text is within one part of
-// first. With more, it starts at the end of a part of first, spans the middle parts, and ends at
-// the beginning of a part of last.
+// sequence describes the parts in which a text occurs. If more is false, the text is within one
+// part of first. Otherwise it starts at the end of a part of first and spans the middle parts. It
+// ends at the beginning of a part of last.
 type sequence struct {
 	first  Set
 	more   bool
