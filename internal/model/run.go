@@ -210,9 +210,9 @@ const (
 	RunIsStopped                // the run has begun and is canceled
 )
 
-// Fate returns the effect of a newer run of the same project and kind. It supersedes a waiting run of
-// the same ref or change request. It affects a run that has begun only if both are of the same change
-// request.
+// Fate returns the effect of a newer run of the same project and kind. It supersedes a waiting run
+// of the same ref or change request. It affects a run that has begun only if both are of the same
+// change request.
 func (r Run) Fate(newer Run) RunFate {
 	same := r.ProjectID == newer.ProjectID && r.Kind == newer.Kind
 	request := same && r.Change != 0 && r.Change == newer.Change

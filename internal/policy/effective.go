@@ -113,8 +113,8 @@ func For(p model.Project, policies []model.Policy, rules []model.ServedRule) Eff
 	return e
 }
 
-// On returns the effective policy for a full ref. Rules of policies that do not apply to the ref have
-// mode monitor, and conditions that do not apply have no effect. Rules are served for all refs.
+// On returns the effective policy for a full ref. Rules of policies that do not apply to the ref
+// have mode monitor, and conditions that do not apply have no effect. Rules are served for all refs.
 func (e EffectivePolicy) On(ref string) EffectivePolicy {
 	e.ref = ref
 	return e
