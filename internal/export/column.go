@@ -8,16 +8,16 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// column is one of a table: its name, and what a finding has there: a string,
-// int64, float64, bool or time.Time, or nil for nothing.
+// column is a column of a table. Its function returns a finding's value: a string, int64, float64,
+// bool or time.Time, or nil for an empty cell.
 type column struct {
 	name  string
-	width int // in characters, where a format wants to know
+	width int // in characters, for formats with column widths
 	of    func(*finding) any
 }
 
-// columns are those of CSV and XLSX, in their order. Programs read them by
-// position: new ones come last.
+// columns contains the columns of CSV and XLSX in order. Clients may use positions, so new columns
+// must be appended.
 var columns = []column{
 	{"id", 10, func(f *finding) any { return f.ID }},
 	{"issue_type", 10, func(f *finding) any { return f.issueType.String() }},
@@ -68,8 +68,8 @@ var columns = []column{
 	{"overdue", 10, func(f *finding) any { return truth(f.Overdue) }},
 }
 
-// severity is a word for people: a vulnerability that nobody rates counts as medium,
-// and is not called that.
+// severity returns the severity for display. An unrated vulnerability counts as medium but is not
+// displayed as such.
 func (f *finding) severity() string {
 	if f.Unrated {
 		return model.NotRated
@@ -77,7 +77,7 @@ func (f *finding) severity() string {
 	return f.Severity
 }
 
-// message is what the rule says of this match.
+// message returns the message of the match, or that of its rule.
 func (f *finding) message() string {
 	if f.RuleMessage != nil && *f.RuleMessage != "" {
 		return *f.RuleMessage
@@ -92,8 +92,7 @@ func (f *finding) dependency() api.FoundDependency {
 	return *f.FoundDependency
 }
 
-// fixes are the versions that are not vulnerable, with the package where it is
-// another one.
+// fixes returns the versions with a fix, with the package name if it differs.
 func (f *finding) fixes() any {
 	all := make([]string, len(f.FixRecommendations))
 	for i, fix := range f.FixRecommendations {
@@ -120,7 +119,7 @@ func (f *finding) ticket() any {
 
 func joined(all []string) any { return strings.Join(all, "; ") }
 
-// known is a line or column, of which 0 is none.
+// known returns a line or column number, or nil for 0.
 func known(n int64) any {
 	if n == 0 {
 		return nil
@@ -149,5 +148,5 @@ func moment(t *api.Time) any {
 	return t.Time
 }
 
-// timeFormat is that of the Web API.
+// timeFormat is the time format of the web API.
 const timeFormat = time.RFC3339Nano

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// commaSeparated writes a table as RFC 4180 has it, in UTF-8, with a line of names.
+// commaSeparated writes a table as CSV (RFC 4180) in UTF-8 with a header.
 type commaSeparated struct {
 	csv *csv.Writer
 	row []string
@@ -43,8 +43,8 @@ func (c *commaSeparated) close() error {
 	return c.csv.Error()
 }
 
-// cell is a value as text. Only text that came from outside is made harmless:
-// numbers, times and truths are ours.
+// cell returns a value as text. Only strings are escaped, because only they can contain untrusted
+// text.
 func cell(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -61,23 +61,23 @@ func cell(v any) string {
 	return ""
 }
 
-// starters begin what spreadsheets take for a formula, the wide forms of East
-// Asian keyboards too. Some skip a tab, a line end or a space before they look.
+// starters contains the characters that start a formula in spreadsheets, including full-width
+// forms. Some programs skip leading tabs, line ends and spaces.
 const starters = "=+-@\t\r\n＝＋－＠"
 
-// breaks end a cell for readers that split by something else than commas, as the
-// settings of many countries have it, and so do not see the quotes around a text
-// (docs/reference/finding-queries.md).
+// breaks contains characters that end a cell for programs with another separator than the comma.
+// This separator is the default in many countries. Such programs do not recognize the quotes around
+// a cell (docs/reference/finding-queries.md).
 const breaks = ";\t|\r\n"
 
-// startsFormula reports whether a spreadsheet may compute the text.
+// startsFormula reports whether a spreadsheet may evaluate the text as a formula.
 func startsFormula(s string) bool {
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, " \u00a0\ufeff"))
 	return first != utf8.RuneError && strings.ContainsRune(starters, first)
 }
 
-// Harmless puts an apostrophe before text that a spreadsheet may compute: at its
-// start, and behind whatever in it a reader may take for the end of a cell
+// Harmless inserts an apostrophe before text that a spreadsheet may evaluate. It does so at the
+// start, and after each character that a program may interpret as the end of a cell
 // (docs/reference/finding-queries.md).
 func Harmless(s string) string {
 	if startsFormula(s) {
@@ -95,7 +95,7 @@ func Harmless(s string) string {
 		}
 		b.WriteString(s[:end+1])
 		s = s[end+1:]
-		// Quotes there open and close a cell of nothing, which what follows continues.
+		// Quotes at this position form an empty quoted string, which the following text continues.
 		if startsFormula(strings.TrimLeft(s, `" `+"\u00a0\ufeff")) && !strings.ContainsAny(s[:1], breaks) {
 			b.WriteByte('\'')
 		}

@@ -12,10 +12,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Format is what an export is written as.
+// Format is the file format of an export.
 type Format string
 
-// Formats, named as the end of a file's name.
+// Formats, named by their file extension.
 const (
 	CSV   Format = "csv"
 	JSONL Format = "jsonl"
@@ -23,17 +23,16 @@ const (
 	XLSX  Format = "xlsx"
 )
 
-// Formats lists all of them.
+// Formats returns all formats.
 func Formats() []Format { return []Format{CSV, JSONL, SARIF, XLSX} }
 
-// FileName is what a file of the format is called.
+// FileName returns the file name for the format.
 func (f Format) FileName() string { return "findings." + string(f) }
 
-// byProject reports whether the format wants the findings of one project after
-// those of another: SARIF has a run for each.
+// byProject reports whether findings must be grouped by project. SARIF has a run per project.
 func (f Format) byProject() bool { return f == SARIF }
 
-// MediaType is what HTTP calls the format.
+// MediaType returns the media type of the format.
 func (f Format) MediaType() string {
 	switch f {
 	case CSV:
@@ -48,7 +47,7 @@ func (f Format) MediaType() string {
 	return "application/octet-stream"
 }
 
-// Parts selects what the filters accept now, in the parts that the format wants.
+// Parts returns the current selections of the filters, as required by the format.
 func Parts(v *index.View, f Format, filters ...model.FindingFilter) []Selection {
 	var out []Selection
 	for _, filter := range filters {
@@ -63,43 +62,42 @@ func Parts(v *index.View, f Format, filters ...model.FindingFilter) []Selection 
 	return out
 }
 
-// Selection is a part of what is exported: findings in steps.
+// Selection is a part of an export that is read in steps.
 type Selection interface {
-	// Total is how many there are at most.
+	// Total returns the maximum number of findings.
 	Total() int
-	// Next hands over at most size findings in the contract's shape, and reports
-	// whether there may be more. take does not keep the bytes.
+	// Next passes up to size findings to take in the contract's format, and reports whether there
+	// may be more. take must not retain the bytes.
 	Next(ctx context.Context, size int, take func(t model.IssueType, finding []byte) error) (more bool, err error)
 }
 
-// Options say what an export cannot know by itself.
+// Options configures an export.
 type Options struct {
-	Version  string    // of this program, for formats that name their maker
-	Progress func(int) // told how many findings were written in all, after each step; may be nil
+	Version  string    // of this program, for formats that contain it
+	Progress func(int) // called after each step with the total number of written findings; may be nil
 }
 
-// step is how many findings are in memory at a time.
+// step is the maximum number of findings in memory.
 const step = 500
 
-// finding is one to be written.
+// finding is a finding to be written.
 type finding struct {
 	api.Finding
 	issueType model.IssueType
 }
 
-// writer writes one format.
+// writer writes a format.
 type writer interface {
-	// part begins a further selection.
+	// part starts the next selection.
 	part() error
-	// raw takes a finding as it came. It does not keep it.
+	// raw writes an encoded finding. It must not retain the bytes.
 	raw(t model.IssueType, finding []byte) error
-	// close writes what comes after the last one.
+	// close writes the end of the file.
 	close() error
 }
 
-// Write writes all findings of the parts. A selection that fails ends it, and what
-// was written by then is no whole file. An unknown format is an error before
-// anything is written.
+// Write writes all findings of the parts. If it returns an error, the output is incomplete. For an
+// unknown format, it returns an error without output.
 func Write(ctx context.Context, w io.Writer, f Format, parts []Selection, o Options) error {
 	buffered := bufio.NewWriterSize(w, 64<<10)
 	total := 0
@@ -159,7 +157,7 @@ func writeParts(ctx context.Context, out writer, parts []Selection, o Options) e
 	return nil
 }
 
-// decoded reads a finding.
+// decoded decodes a finding.
 func decoded(t model.IssueType, raw []byte) (*finding, error) {
 	f := &finding{issueType: t}
 	if err := json.Unmarshal(raw, &f.Finding); err != nil {
@@ -168,8 +166,8 @@ func decoded(t model.IssueType, raw []byte) (*finding, error) {
 	return f, nil
 }
 
-// jsonLines writes a finding a line, as the Web API answers it, with its issue
-// type in front.
+// jsonLines writes one finding per line in the format of the web API, with the issue type as the
+// first member.
 type jsonLines struct{ w io.Writer }
 
 func (*jsonLines) part() error { return nil }

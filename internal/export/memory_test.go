@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestWritesAsItReads: what was read goes out before the next step is, whatever
-// the format: at any time less waits than a few steps take.
+// TestWritesAsItReads checks for each format that the output follows the input with a delay of at
+// most a few steps.
 func TestWritesAsItReads(t *testing.T) {
 	const findings = 16 * step
 	for _, f := range Formats() {
@@ -23,13 +23,13 @@ func TestWritesAsItReads(t *testing.T) {
 			written += int64(len(p))
 			return len(p), nil
 		})
-		var at []int64 // written when each step began
+		var at []int64 // bytes written at the start of each step
 		source := &generated{n: findings, before: func() { at = append(at, written) }}
 		if err := Write(t.Context(), out, f, []Selection{source}, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, part := range []int{4, 8, 12} {
-			if share := float64(at[part]) / float64(written); share < float64(part)/16-0.15 { // what compression holds back
+			if share := float64(at[part]) / float64(written); share < float64(part)/16-0.15 { // margin for compression
 				t.Errorf("%s: of %d of 16 steps only %.2f of the bytes are out", f, part, share)
 			}
 		}
@@ -40,7 +40,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// generated is a selection of findings that are made as they are read.
+// generated is a selection of findings that are generated when they are read.
 type generated struct {
 	n, done int
 	before  func()
@@ -62,9 +62,9 @@ func (g *generated) Next(_ context.Context, size int, take func(model.IssueType,
 	return size > 0, nil
 }
 
-// BenchmarkMemory exports ten thousand findings and a million from the index, in
-// each format, and tells how far the heap rises above what is there: of the million
-// as a multiple of that of the ten thousand, which is about 1.
+// BenchmarkMemory exports ten thousand and a million findings from the index in each format. It
+// reports the growth of the heap, for the million relative to the ten thousand, which should be
+// about 1.
 func BenchmarkMemory(b *testing.B) {
 	few, many := 10_000, 1_000_000
 	if testing.Short() {
@@ -92,8 +92,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// risen returns how many bytes more than before are alive at most while findings
-// are exported, as seen after each hundred steps.
+// risen returns the maximum growth of live memory in bytes during an export, measured every hundred
+// steps.
 func risen(b *testing.B, v *index.View, f Format, want int) int64 {
 	b.Helper()
 	before, most, steps, last := alive(), int64(0), 0, 0
@@ -106,7 +106,7 @@ func risen(b *testing.B, v *index.View, f Format, want int) int64 {
 	if err := Write(b.Context(), io.Discard, f, parts, Options{Progress: progress}); err != nil {
 		b.Fatal(err)
 	}
-	if f != SARIF && last != want { // a run at a time
+	if f != SARIF && last != want { // SARIF reports progress per run
 		b.Fatalf("%d of %d findings came", last, want)
 	}
 	return most

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// TestSARIFIsReadBack: what is told of a finding, our own reader takes from an
-// export: as the same issue type, at the same place, as severe.
+// TestSARIFIsReadBack checks that the importer reads exported findings with the same issue type,
+// location and severity.
 func TestSARIFIsReadBack(t *testing.T) {
 	code, dependency, secret, fixed, ignored := aFinding(1), dependencyFinding(2), aFinding(3), aFinding(4), aFinding(5)
 	code.Location.FilePath, code.Severity = "a:b/%41 ü?#[x].py", "low"
@@ -25,7 +25,7 @@ func TestSARIFIsReadBack(t *testing.T) {
 		&listed{issueType: model.SCA, findings: []api.Finding{dependency}},
 		&listed{issueType: model.Secrets, findings: []api.Finding{secret}})
 	reports, err := report.Read(bytes.NewReader(text), report.Options{Name: "findings.sarif", Key: []byte("a key for secrets")})
-	if err != nil || len(reports) != 1 { // those of one tool are one
+	if err != nil || len(reports) != 1 { // findings of one tool form one report
 		t.Fatalf("%d reports, %v", len(reports), err)
 	}
 	results := reports[0].Results

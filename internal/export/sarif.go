@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// sarifLog writes SARIF 2.1.0, a run for each project. Results go out as they come;
-// what they refer to follows them: the rules of a run, of which there are few.
+// sarifLog writes SARIF 2.1.0 with a run per project. Results are written immediately. The rules of
+// a run, of which there are few, follow at its end.
 type sarifLog struct {
 	w       io.Writer
 	version string
@@ -18,10 +18,10 @@ type sarifLog struct {
 	project project
 	results int
 	rules   []sarifRule
-	index   map[string]int // of rules, by issue type and name
+	index   map[string]int // index of the rule by issue type and name
 }
 
-// project is the one that a run is about.
+// project is the project of a run.
 type project struct{ name, url string }
 
 func newSARIF(w io.Writer, version string) (*sarifLog, error) {
@@ -59,7 +59,7 @@ func (s *sarifLog) raw(t model.IssueType, raw []byte) error {
 	return s.put(resultOf(f, s.ruleOf(f)))
 }
 
-// ruleOf returns the position of a finding's rule.
+// ruleOf returns the index of a finding's rule and adds the rule if necessary.
 func (s *sarifLog) ruleOf(f *finding) int {
 	key := f.issueType.String() + " " + f.RuleName
 	i, ok := s.index[key]
@@ -93,7 +93,7 @@ func (s *sarifLog) endRun() error {
 }
 
 func (s *sarifLog) close() error {
-	if s.runs == 0 { // nothing was selected: a log of one empty run says so
+	if s.runs == 0 { // without a selection, the log contains one empty run
 		if err := s.part(); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (s *sarifLog) put(v any) error {
 	return err
 }
 
-// provenance names the repository, where its address is one.
+// provenance returns the repository if its URL is an HTTP URL.
 func provenance(url string) []sarifVersionControl {
 	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
 		return nil
@@ -121,8 +121,8 @@ func provenance(url string) []sarifVersionControl {
 	return []sarifVersionControl{{url}}
 }
 
-// levels are the standard's words for severities, and scores those from which
-// readers tell them apart.
+// levels contains the SARIF level of each severity, and scores a security-severity value from which
+// clients derive it.
 var (
 	levels = map[string]string{"critical": "error", "high": "error", "medium": "warning", "low": "note"}
 	scores = map[string]string{"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "2.0"}

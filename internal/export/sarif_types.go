@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The parts of SARIF 2.1.0 that are written.
+// Types of SARIF 2.1.0 objects.
 
 type sarifText struct {
 	Text string `json:"text"`
@@ -77,7 +77,7 @@ type sarifRegion struct {
 	EndColumn   int64 `json:"endColumn,omitempty"`
 }
 
-// sarifResultProperties tell what the standard has no place for.
+// sarifResultProperties contains data for which SARIF has no properties.
 type sarifResultProperties struct {
 	Finding    int64            `json:"finding"`
 	IssueType  string           `json:"issueType"`
@@ -101,7 +101,7 @@ type sarifDependency struct {
 	Transitivity  string     `json:"transitivity"`
 	Vulnerability string     `json:"vulnerability,omitempty"`
 	Reachability  string     `json:"reachability,omitempty"`
-	InCode        bool       `json:"inCode,omitempty"` // the place is where code uses it, not the lockfile
+	InCode        bool       `json:"inCode,omitempty"` // the location is code that uses it, not the lockfile
 	Malicious     bool       `json:"malicious,omitempty"`
 	Unrated       bool       `json:"severityUnrated,omitempty"`
 	Fixes         []sarifFix `json:"fixes,omitempty"`
@@ -135,7 +135,7 @@ func locationOf(f *finding) sarifLocation {
 		parts[i] = url.PathEscape(parts[i])
 	}
 	l.Physical.Artifact.URI = strings.Join(parts, "/")
-	if strings.Contains(parts[0], ":") { // else its beginning would be a scheme
+	if strings.Contains(parts[0], ":") { // otherwise the prefix would be parsed as a scheme
 		l.Physical.Artifact.URI = "./" + l.Physical.Artifact.URI
 	}
 	if at := f.Location; at.Line > 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// split reads a table as a lenient program does that splits by another sign: a cell
-// that begins with a quote ends with one, and what follows up to the sign belongs to it.
+// split parses a table like a lenient program with another separator. A cell that starts with a
+// quote ends with one, and the text up to the separator is appended.
 func split(text string, by byte, spaces bool) (cells []string) {
 	for text != "" {
 		var cell strings.Builder
@@ -43,8 +43,8 @@ func split(text string, by byte, spaces bool) (cells []string) {
 	return cells
 }
 
-// TestNoCellIsComputedWhateverSplits: in the middle of a text may be the beginning of a
-// cell, for who splits by semicolons, tabs or bars.
+// TestNoCellIsComputedWhateverSplits checks cells that start within a text for programs that split
+// at semicolons, tabs or bars.
 func TestNoCellIsComputedWhateverSplits(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"=cmd()", "+1", "-2", "@SUM(A1)", "＝1", ";", "\t", "|", ",", "\n", "\r", "\r\n", `"`, `""`, " ", "'", "x", "\u00a0", "a=b", "é"})
 	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(t, "text"), "") })
@@ -80,7 +80,7 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// unescapeUnits reads text as the format says: from left to right, each unit once.
+// unescapeUnits decodes text according to the format: from left to right, each unit once.
 func unescapeUnits(s string) string {
 	return regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`).ReplaceAllStringFunc(s, func(u string) string {
 		code, err := strconv.ParseUint(u[2:6], 16, 16)
@@ -91,8 +91,8 @@ func unescapeUnits(s string) string {
 	})
 }
 
-// TestUnitsAreReadBack: text that looks like units of the format, with or without
-// shared underscores, stays what it is.
+// TestUnitsAreReadBack checks that texts in the form of encoded units are preserved, including
+// those that share underscores.
 func TestUnitsAreReadBack(t *testing.T) {
 	for text, want := range map[string]string{
 		"_x0041_": "_x005F_x0041_", "_x005F_x0041_": "_x005F_x005F_x005F_x0041_", "__x0041__": "__x005F_x0041__", "_x004_": "_x004_", "_X0041_": "_X0041_",

@@ -18,30 +18,30 @@ import (
 
 // Limits of the format.
 const (
-	sheetRows = 1 << 20 // the line of names is one
-	cellUnits = 32767   // UTF-16 code units of a text
+	sheetRows = 1 << 20 // including the header
+	cellUnits = 32767   // UTF-16 code units per text
 )
 
-// Styles of cells, as xlsxStyles numbers them.
+// Indexes of cell styles in xlsxStyles.
 const (
 	plainStyle = iota
 	headStyle
 	timeStyle
-	quotedStyle // shown as text, also once somebody edited it
+	quotedStyle // displayed as text even after editing
 )
 
-// workbook writes Office Open XML. The archive's parts go out one after the other,
-// so nothing is kept: neither in memory nor in temporary files.
+// workbook writes Office Open XML. It writes the parts of the archive in sequence, without
+// buffering them in memory or temporary files.
 type workbook struct {
 	zip    *zip.Writer
 	sheet  *bufio.Writer
-	sheets int // begun
-	of     int // in all
-	row    int // of the sheet, from 1
+	sheets int // started sheets
+	of     int // total number of sheets
+	row    int // current row, from 1
 	refs   []string
 }
 
-// newXLSX begins a workbook with as many sheets as so many findings take.
+// newXLSX starts a workbook with the number of sheets required for total findings.
 func newXLSX(w io.Writer, total int) (*workbook, error) {
 	x := &workbook{
 		zip:   zip.NewWriter(w),
@@ -87,7 +87,7 @@ func (x *workbook) raw(t model.IssueType, raw []byte) error {
 	return err
 }
 
-// begin starts a sheet with its line of names, which stays in sight.
+// begin starts a sheet with a fixed header row.
 func (x *workbook) begin() error {
 	x.sheets++
 	part, err := x.zip.Create(fmt.Sprintf("xl/worksheets/sheet%d.xml", x.sheets))
@@ -115,7 +115,7 @@ func (x *workbook) end() error {
 }
 
 func (x *workbook) close() error {
-	for { // those that were announced and are empty, as findings went meanwhile
+	for { // announced sheets remain empty if findings were deleted since
 		if err := x.end(); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (x *workbook) close() error {
 	}
 }
 
-// cell writes a value with its type. Text is text and never a formula.
+// cell writes a value with its type. Strings are never formulas.
 func (x *workbook) cell(i int, v any) {
 	switch v := v.(type) {
 	case string:
@@ -157,16 +157,16 @@ func (x *workbook) cell(i int, v any) {
 
 func (x *workbook) text(i, style int, s string) {
 	fmt.Fprintf(x.sheet, `<c r="%s%d" s="%d" t="inlineStr"><is><t xml:space="preserve">`, x.refs[i], x.row, style)
-	// The writer keeps its first error for Flush, and so does each of these.
+	// Errors may be ignored: the writer returns its first error from Flush.
 	_ = xml.EscapeText(x.sheet, []byte(escapeUnits(cutUnits(s, cellUnits))))
 	fmt.Fprint(x.sheet, "</t></is></c>")
 }
 
-// unit is how the format writes a code unit that XML cannot hold.
+// unit matches the format's encoding of code units that XML cannot represent.
 var unit = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
-// escapeUnits keeps text that looks like such a unit from being read as one, by writing
-// its first underscore as a unit. Two that share an underscore are two.
+// escapeUnits escapes texts that match unit by encoding their first underscore. Matches may share
+// an underscore.
 func escapeUnits(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s
@@ -179,7 +179,7 @@ func escapeUnits(s string) string {
 	return b.String() + s
 }
 
-// cutUnits shortens a text to n UTF-16 code units, the last of which tells so.
+// cutUnits truncates a text to n UTF-16 code units, including an ellipsis at the end.
 func cutUnits(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -197,14 +197,14 @@ func cutUnits(s string, n int) string {
 	return s[:min(keep, len(s))] + "…"
 }
 
-// serial is a time in days as spreadsheets count them, in UTC.
+// serial returns a time in UTC as a spreadsheet date: days since 1899-12-30.
 func serial(t time.Time) float64 {
 	return float64(
 		t.UTC().Sub(time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)).Microseconds(),
 	) / float64((24 * time.Hour).Microseconds())
 }
 
-// columnName is A to Z, then AA and so on.
+// columnName returns the name of a column: A to Z, then AA and so on.
 func columnName(i int) string {
 	if i < 26 {
 		return string(rune('A' + i))

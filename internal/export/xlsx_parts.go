@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Names that Office Open XML gives to its parts.
+// Namespaces and content types of Office Open XML.
 const (
 	sheetSpace    = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 	relationSpace = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -15,7 +15,7 @@ const (
 
 type xlsxPart struct{ name, content string }
 
-// xlsxParts are those before the sheets, of which there are so many.
+// xlsxParts returns the parts that precede the sheets.
 func xlsxParts(sheets int) []xlsxPart {
 	var types, listed, related strings.Builder
 	for i := 1; i <= sheets; i++ {
@@ -50,8 +50,8 @@ func xlsxParts(sheets int) []xlsxPart {
 	}
 }
 
-// xlsxStyles are plain cells, the line of names, times, and text with a quote in
-// front that nobody sees.
+// xlsxStyles defines the styles of plain cells, the header, times, and text with an invisible quote
+// prefix.
 const xlsxStyles = `<styleSheet xmlns="` + sheetSpace + `">` +
 	`<numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\-mm\-dd\ hh:mm:ss"/></numFmts>` +
 	`<fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name ` +

@@ -14,10 +14,10 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Kind is what a hit is.
+// Kind is the kind of a hit.
 type Kind string
 
-// Kinds of hits. People, pages and actions are found by the pages alone.
+// Kinds of hits. Persons, pages and actions are added by pages only.
 const (
 	Finding       Kind = "finding"
 	Vulnerability Kind = "vulnerability"
@@ -30,29 +30,29 @@ const (
 	Action        Kind = "action"
 )
 
-// kinds are in the order of hits that are as good as each other.
+// kinds is the order of hits with equal rank.
 var kinds = []Kind{Finding, Vulnerability, Project, Package, Rule, SavedView, Person, Action, Page}
 
-// Hit is one thing that was found.
+// Hit is a search result.
 type Hit struct {
 	Kind      Kind
 	Rank      Rank
-	ID        int64  // of a finding, a project or a saved view; 0 of others
-	Name      string // of a finding what it is about: its vulnerability, or its rule
-	Detail    string // what tells it from others; may be empty
+	ID        int64  // of a finding, project or saved view; 0 for others
+	Name      string // for a finding, its vulnerability or rule
+	Detail    string // distinguishes hits with the same name; may be empty
 	IssueType model.IssueType
-	Open      int  // findings of it that are open, each once
-	Advised   bool // advisories know the vulnerability
+	Open      int  // number of open findings, deduplicated
+	Advised   bool // the vulnerability is in the advisories
 }
 
-// Caller is who searches.
+// Caller is the user and access of a search.
 type Caller struct {
-	UserID   int64              // whose saved views are found beside those that are shared; 0 for nobody's
-	Projects model.ProjectGlobs // all that may be seen, and no saved views; none for everything
+	UserID   int64              // whose saved views are searched in addition to shared ones; 0 for none
+	Projects model.ProjectGlobs // visible projects, without saved views; empty for everything
 }
 
-// Find finds what there is, limit hits of each kind and 1 at least, the best first. An empty
-// query finds nothing.
+// Find returns the best hits, at most limit per kind. limit must be at least 1. An empty query has
+// no hits.
 func Find(ctx context.Context, tx *store.Tx, findings *index.View, by Caller, q Query, limit int) ([]Hit, error) {
 	if q.Empty() {
 		return nil, nil
@@ -70,15 +70,14 @@ func Find(ctx context.Context, tx *store.Tx, findings *index.View, by Caller, q 
 	return hits, nil
 }
 
-// Sort puts the best hits first, those of a kind that are as good as each other as they
-// came.
+// Sort sorts hits by rank, then by kind. The order of equal hits is preserved.
 func Sort(hits []Hit) {
 	slices.SortStableFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)))
 	})
 }
 
-// search is one search at work.
+// search is the state of a search.
 type search struct {
 	tx       *store.Tx
 	findings *index.View
@@ -87,7 +86,7 @@ type search struct {
 	limit    int
 }
 
-// finding is the one whose number is looked for, though no list has it any more.
+// finding returns the finding with the ID in the query, even if it is no longer listed.
 func (s *search) finding(ctx context.Context) ([]Hit, error) {
 	if s.q.finding == 0 {
 		return nil, nil
@@ -121,13 +120,13 @@ func (s *search) finding(ctx context.Context) ([]Hit, error) {
 	return []Hit{h}, nil
 }
 
-// nameKinds are what the index calls kinds.
+// nameKinds maps the kinds of the index.
 var nameKinds = map[index.NameKind]Kind{
 	index.NameOfProject: Project, index.NameOfRule: Rule,
 	index.NameOfPackage: Package, index.NameOfVulnerability: Vulnerability,
 }
 
-// names are what findings have in common.
+// names returns hits by name from the index.
 func (s *search) names(ctx context.Context) ([]Hit, error) {
 	called, err := s.otherNames(ctx)
 	if err != nil {
@@ -157,7 +156,7 @@ func (s *search) names(ctx context.Context) ([]Hit, error) {
 	return s.known(ctx, hits)
 }
 
-// otherNames are what the vulnerability of that id is called, in lower case.
+// otherNames returns the aliases of a vulnerability in lower case, if the query is its ID.
 func (s *search) otherNames(ctx context.Context) (names []string, err error) {
 	if len(s.q.words) != 1 {
 		return nil, nil
@@ -169,9 +168,8 @@ func (s *search) otherNames(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// known tells of vulnerabilities what the advisories say: findings that call one by
-// several names are of one, and the one whose id was looked for is there though no
-// finding has it.
+// known adds data of advisories to vulnerabilities. It merges aliases of one vulnerability, and
+// adds the vulnerability whose ID is the query even if it has no findings.
 func (s *search) known(ctx context.Context, hits []Hit) ([]Hit, error) {
 	var names []string
 	for i := range hits {
@@ -199,7 +197,8 @@ func (s *search) known(ctx context.Context, hits []Hit) ([]Hit, error) {
 	return merged(hits, asked, groups, cards), nil
 }
 
-// vulnerabilityID writes an id as its database does, of which only GitHub has small letters.
+// vulnerabilityID returns an ID in the spelling of its database. Only GitHub uses lower-case
+// letters.
 func vulnerabilityID(lower string) string {
 	if rest, is := strings.CutPrefix(lower, "ghsa-"); is {
 		return "GHSA-" + rest
@@ -207,12 +206,12 @@ func vulnerabilityID(lower string) string {
 	return strings.ToUpper(lower)
 }
 
-// merged has each vulnerability once, as its card shows it.
+// merged returns each vulnerability once, with the name and summary from the advisories.
 func merged(hits []Hit, asked string, groups map[string]int64, cards map[int64]model.AdvisorySummary) []Hit {
 	if groups[asked] != 0 {
 		hits = append(hits, Hit{Kind: Vulnerability, Rank: RankID, Name: asked, IssueType: model.SCA})
 	}
-	at := map[int64]int{} // places of vulnerabilities in out, by group
+	at := map[int64]int{} // index in out by group
 	out := hits[:0]
 	for _, h := range hits {
 		group := groups[strings.ToUpper(h.Name)]
@@ -233,7 +232,7 @@ func merged(hits []Hit, asked string, groups map[string]int64, cards map[int64]m
 	return out
 }
 
-// savedViews are those that the caller sees. Who is bound to projects sees none.
+// savedViews returns the visible saved views. Callers restricted to projects have none.
 func (s *search) savedViews(ctx context.Context) ([]Hit, error) {
 	if len(s.by.Projects) > 0 {
 		return nil, nil

@@ -1,6 +1,6 @@
-// Package globalsearch finds what a deployment has by its name or its number: findings,
-// vulnerabilities, packages, projects, rules and saved views. It knows what is typed, how
-// good a name fits it, and who may see what; names are kept by the index and the store.
+// Package globalsearch searches a deployment by name or ID for findings, vulnerabilities, packages,
+// projects, rules and saved views. It parses and ranks queries and enforces visibility. Names are
+// read from the index and the store.
 package globalsearch
 
 import (
@@ -13,20 +13,21 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Bounds of what is typed: each word costs a look at all names.
+// Limits of a query. Each word is compared with all names.
 const (
 	MaxText  = 200 // characters
 	MaxWords = 16
 )
 
-// Query is what somebody looks for. The zero one looks for nothing, and fits every name.
+// Query is a parsed query. The zero Query is empty and matches every name.
 type Query struct {
 	text    string   // in lower case, with single spaces
 	words   []string // of the text
-	finding int64    // the number that it is; 0 for none
+	finding int64    // finding ID in the query; 0 if none
 }
 
-// ParseQuery reads what is typed. What no person types is a *model.InvalidError about q.
+// ParseQuery parses a query. It returns a *model.InvalidError about q for invalid text and exceeded
+// limits.
 func ParseQuery(typed string) (Query, error) {
 	q := Query{words: strings.Fields(strings.ToLower(typed))}
 	if !utf8.ValidString(typed) || strings.ContainsRune(typed, 0) {
@@ -42,22 +43,23 @@ func ParseQuery(typed string) (Query, error) {
 	return q, nil
 }
 
-// Empty reports whether nothing is looked for.
+// Empty reports whether the query is empty.
 func (q Query) Empty() bool { return len(q.words) == 0 }
 
-// Rank says how good a hit is: lower is better.
+// Rank is the quality of a hit; lower is better.
 type Rank int
 
-// Ranks, the best first.
+// Ranks, best first.
 const (
-	RankID     Rank = iota // the number of a finding, or the id of a vulnerability
-	RankName               // the whole name
-	RankPrefix             // its beginning
-	RankWord               // the beginnings of words of it
-	RankPart               // anything in it
+	RankID     Rank = iota // ID of a finding or vulnerability
+	RankName               // complete name
+	RankPrefix             // prefix of the name
+	RankWord               // prefixes of words in the name
+	RankPart               // parts of the name
 )
 
-// Rank says how good a name fits, and whether it does: all words are in it, in any case.
+// Rank returns the rank of a name and whether it matches. A name matches if it contains all words,
+// ignoring case.
 func (q Query) Rank(name string) (rank Rank, fits bool) {
 	name = strings.ToLower(name)
 	for _, word := range q.words {
@@ -77,8 +79,8 @@ func (q Query) Rank(name string) (rank Rank, fits bool) {
 	return RankPart, true
 }
 
-// beginsWord reports whether a text holds a part that begins it, or that no letter or digit
-// stands before. A part that begins with a sign begins a word.
+// beginsWord reports whether part occurs in text at the start or after a character that is not a
+// letter or digit. A part that starts with another character always begins a word.
 func beginsWord(text, part string) bool {
 	if first, _ := utf8.DecodeRuneInString(part); !inWord(first) {
 		return true
@@ -99,17 +101,17 @@ func beginsWord(text, part string) bool {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
-// Part is a piece of a name: what was looked for, or what stands between.
+// Part is a part of a name that matches the query or not.
 type Part struct {
 	Text string
 	Hit  bool
 }
 
-// Parts cuts a name where the words that were looked for begin and end. Together the
-// parts are the name.
+// Parts splits a name at the boundaries of the query's words. The concatenated parts equal the
+// name.
 func (q Query) Parts(name string) (parts []Part) {
 	runes := []rune(name)
-	folded := make([]rune, len(runes)) // as many as there are: each has one lower case
+	folded := make([]rune, len(runes)) // same length: each rune has one lower-case rune
 	for i, r := range runes {
 		folded[i] = unicode.ToLower(r)
 	}

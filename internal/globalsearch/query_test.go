@@ -29,12 +29,12 @@ func TestNamesAreRanked(t *testing.T) {
 		{"acme/payments", "acme/payments", RankName},
 		{"  ACME/Payments ", "acme/payments", RankName},
 		{"lodash", "LODASH", RankName},
-		{"critical and old", "Critical  and old", RankWord}, // two spaces are no part of what is typed
+		{"critical and old", "Critical  and old", RankWord}, // the query has single spaces
 		{"acme/pay", "acme/payments", RankPrefix},
 		{"a", "acme/payments", RankPrefix},
 		{"pay", "acme/payments", RankWord},
 		{"eval", "python.lang.eval-injection", RankWord},
-		{"eval", "python.medieval.eval", RankWord}, // the second one begins a word
+		{"eval", "python.medieval.eval", RankWord}, // the second occurrence begins a word
 		{"eval python", "python.lang.eval", RankWord},
 		{"log4j core", "org.apache.logging.log4j:log4j-core", RankWord},
 		{"val", "python.lang.eval", RankPart},
@@ -89,7 +89,7 @@ func TestHitsAreMarkedByCharacters(t *testing.T) {
 		{"pay", "acme/Payments", "acme/[Pay]ments"},
 		{"an na", "banana", "b[anana]"},
 		{"ı", "ÇIĞIR", "ÇIĞIR"},
-		{"i", "İstanbul", "[İ]stanbul"}, // whose small letter is shorter in bytes
+		{"i", "İstanbul", "[İ]stanbul"}, // its lower case has fewer bytes
 		{"ünch", "MÜNCHEN", "M[ÜNCH]EN"},
 		{"<b>", "<b>&amp;</b>", "[<b>]&amp;</b>"},
 		{"none", "acme", "acme"},
@@ -108,8 +108,8 @@ func TestHitsAreMarkedByCharacters(t *testing.T) {
 	}
 }
 
-// Of whatever name, the parts are the name again, and one of them is a hit where all words
-// are in it.
+// TestPartsAreTheWholeName checks that the parts of any name equal the name. If the name matches,
+// one of them is a hit.
 func TestPartsAreTheWholeName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		typed, err := ParseQuery(rapid.StringN(0, 5, -1).Draw(t, "typed"))

@@ -12,11 +12,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Affected are ids of findings whose answer may have changed. Nobody changes them.
+// Affected is an immutable set of IDs of findings whose JSON may have changed.
 type Affected struct{ ids *roaring.Bitmap }
 
-// Affected returns the ids of findings whose answer what changed may have changed, those
-// that are gone too. A nil set asks for all findings that there are.
+// Affected returns the IDs of findings whose JSON may have changed, including deleted findings. A
+// nil change set selects all findings.
 func (v *View) Affected(c *model.ChangeSet) Affected {
 	ids := roaring.New()
 	if c != nil {
@@ -40,10 +40,10 @@ func (v *View) Affected(c *model.ChangeSet) Affected {
 	return Affected{ids}
 }
 
-// Size is how many bytes they take.
+// Size returns the size of the set in bytes.
 func (a Affected) Size() int { return int(a.ids.GetSizeInBytes()) }
 
-// After returns the ids behind one, ascending: at most limit of them.
+// After returns up to limit IDs greater than id in ascending order.
 func (a Affected) After(id int64, limit int) []int64 {
 	if id >= math.MaxUint32 {
 		return nil
@@ -57,7 +57,7 @@ func (a Affected) After(id int64, limit int) []int64 {
 	return out
 }
 
-// ByID is the page of findings of all types that are in a list, by their ids, ascending.
+// ByID returns a page of findings of all issue types, sorted by ID.
 func (v *View) ByID(ctx context.Context, ids []int64) (*Page, error) {
 	out := v.newPage()
 	for _, t := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
@@ -71,21 +71,22 @@ func (v *View) ByID(ctx context.Context, ids []int64) (*Page, error) {
 	return out, out.fetch(ctx, v.d.x.src, v.d.id)
 }
 
-// WriteTyped writes the page as WriteTo does, each finding with its issue type in front.
+// WriteTyped is like WriteTo, but each finding starts with its issue type.
 func (p *Page) WriteTyped(w io.Writer) (int64, error) {
 	e := encoder{today: p.today}
 	return p.write(w, func(b []byte, it *item) []byte {
 		b = append(append(append(b, `{"issue_type":"`...), it.issueType.String()...), '"')
 		start := len(b)
 		b = e.finding(b, it)
-		b[start] = ',' // in place of the brace with which the finding begins
+		b[start] = ',' // replaces the opening brace of the finding
 		return b
 	})
 }
 
-// affected returns the rows that show what changed besides findings.
+// affected returns the rows affected by changes of other objects than findings.
 func (s *state) affected(p *partition, c *model.ChangeSet) *roaring.Bitmap {
-	// Both are named by findings of code, and policies give all findings due dates
+	// SAST findings contain the policy and its rules, and all findings depend on due days of
+	// policies.
 	if c.Policies || c.PolicyRules && p.issueType == model.SAST {
 		return p.listed
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestWhatPoliciesAffect: which rules are in a policy, findings of code alone tell; its
-// days are due dates of all.
+// TestWhatPoliciesAffect checks that changed policy rules affect only SAST findings, and changed
+// policies affect all findings.
 func TestWhatPoliciesAffect(t *testing.T) {
 	w := newWorld()
 	w.putProject(model.Project{ID: 1, Name: "acme/api"})

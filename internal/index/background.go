@@ -8,12 +8,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// lookEvery is how often what is loaded is looked at.
+// lookEvery is the interval of background tasks.
 const lookEvery = time.Second
 
-// Run does what is done without being asked for, until the context ends: it follows what is committed, loads
-// deployments that are written to, writes checkpoints, reads bodies of findings into memory, and takes out what
-// nobody asks for.
+// Run runs the background tasks until ctx ends. It follows commits, loads deployments after writes,
+// writes checkpoints, caches bodies of findings, and evicts unused deployments.
 func (x *Index) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { x.follow(ctx) })
@@ -42,8 +41,8 @@ func (x *Index) repeat(ctx context.Context, every time.Duration, do func(context
 	}
 }
 
-// keepWithin takes out what memory has no room for, as deployments come into it: many that
-// are asked for at once would take far more than they may until somebody looks.
+// keepWithin evicts deployments whenever one is loaded. Checks at intervals would not suffice: many
+// concurrent loads could exceed the memory limit in between.
 func (x *Index) keepWithin(ctx context.Context) {
 	for {
 		x.evict(ctx)
@@ -56,7 +55,7 @@ func (x *Index) keepWithin(ctx context.Context) {
 	}
 }
 
-// loaded returns the deployments, in no order.
+// loaded returns the deployments in use in no particular order.
 func (x *Index) loaded() []*deployment {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -67,7 +66,7 @@ func (x *Index) loaded() []*deployment {
 	return all
 }
 
-// saveDue writes the checkpoints whose time has come, one after the other.
+// saveDue writes the checkpoints that are due, one after the other.
 func (x *Index) saveDue(ctx context.Context) {
 	if x.checkpoints.Dir == "" {
 		return
@@ -79,8 +78,8 @@ func (x *Index) saveDue(ctx context.Context) {
 	}
 }
 
-// Start loads deployments before anybody asks for them, one after the other, those first that recent returns first,
-// until there is no room in memory for more. It returns at once; Starting tells whether it is still at it.
+// Start loads deployments in the background, one after the other, in the order that recent returns.
+// It stops when the memory limit is reached. See Starting.
 func (x *Index) Start(ctx context.Context, recent func(context.Context) ([]int64, error)) {
 	x.starting.Add(1)
 	go func() {
@@ -101,22 +100,20 @@ func (x *Index) Start(ctx context.Context, recent func(context.Context) ([]int64
 	}()
 }
 
-// Starting reports whether a Start is at work.
+// Starting reports whether a Start is in progress.
 func (x *Index) Starting() bool { return x.starting.Load() > 0 }
 
-// warmStep is how many bodies are read at a time; who waits for a newer version
-// waits for as many at most.
+// warmStep is the number of bodies to read at a time. It limits how long a refresh waits.
 const warmStep = 500
 
-// warm reads bodies into memory, the newest findings of each product first, until
-// the budget has no room. What it reads is the first to go again, and nothing goes
-// for it.
+// warm caches bodies, newest findings of each product first, until the budget is used up. Cached
+// bodies never replace others and are the first to be replaced.
 func (x *Index) warm(ctx context.Context) {
 	for _, d := range x.loaded() {
 		if d.cold.CompareAndSwap(true, false) {
 			for i := range model.Secrets {
 				if err := d.warmPart(ctx, int(i)); err != nil {
-					d.cold.Store(ctx.Err() == nil) // the store may answer later
+					d.cold.Store(ctx.Err() == nil) // retry after an error of the store
 					break
 				}
 			}
@@ -124,7 +121,7 @@ func (x *Index) warm(ctx context.Context) {
 	}
 }
 
-// warmPart reads the bodies of one product.
+// warmPart caches the bodies of one product.
 func (d *deployment) warmPart(ctx context.Context, part int) error {
 	for cursor := ^uint32(0); cursor > 0; {
 		var err error
@@ -135,8 +132,8 @@ func (d *deployment) warmPart(ctx context.Context, part int) error {
 	return nil
 }
 
-// warmNext reads some bodies of findings before an ordinal, and returns the ordinal
-// to go on before; 0 when there is nothing more to read, or no room.
+// warmNext caches bodies of findings before an ordinal, and returns the ordinal to continue before.
+// It returns 0 if nothing remains to be read or the budget is used up.
 func (d *deployment) warmNext(ctx context.Context, part int, before uint32) (uint32, error) {
 	if err := d.take(ctx); err != nil {
 		return 0, err

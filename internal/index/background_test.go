@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// running has an index do what it does by itself, until the test ends.
+// running runs the index's background tasks until the test ends.
 func running(t *testing.T, x *Index) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -29,8 +29,9 @@ func running(t *testing.T, x *Index) {
 	})
 }
 
-// What this process commits is followed at once, and what another one does within a
-// little more than a second: the next reader reads no feed.
+// TestCommitsAreFollowedBeforeAnybodyAsks checks that commits are followed before the next read.
+// Commits of this process are followed immediately, commits of other processes within the polling
+// interval.
 func TestCommitsAreFollowedBeforeAnybodyAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -63,8 +64,8 @@ func TestCommitsAreFollowedBeforeAnybodyAsks(t *testing.T) {
 	})
 }
 
-// Who waits for what was committed waits for no more than that, and not at all where
-// nothing follows or is loaded.
+// TestSettling checks that Settle waits only for earlier commits. It returns at once if commits are
+// not followed or the deployment is not loaded.
 func TestSettling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -85,7 +86,7 @@ func TestSettling(t *testing.T) {
 			t.Errorf("settled at version %d of %d, by %d feeds", got, w.version, w.feeds)
 		}
 		add(w, smallBody, 12)
-		if err := x.known(tenant).take(t.Context()); err != nil { // somebody who takes for ever
+		if err := x.known(tenant).take(t.Context()); err != nil { // simulates a long refresh
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -95,7 +96,8 @@ func TestSettling(t *testing.T) {
 	})
 }
 
-// A feed that breaks in the background is read again by who asks.
+// TestABrokenFollowerLeavesTheReadersAlone checks that a reader retries a feed that failed in the
+// background.
 func TestABrokenFollowerLeavesTheReadersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &broken{world: newWorld(), after: working}
@@ -115,12 +117,12 @@ func TestABrokenFollowerLeavesTheReadersAlone(t *testing.T) {
 	})
 }
 
-// Bodies that a start left in the store come into memory, the newest first, as far as
-// there is room.
+// TestBodiesAreReadInTheBackground checks that missing bodies are cached, newest first, up to the
+// budget.
 func TestBodiesAreReadInTheBackground(t *testing.T) {
 	for name, c := range map[string]struct {
 		room  int64
-		fetch bool // whether an old page still comes from the store
+		fetch bool // whether an old page still reads from the store
 	}{"all": {1 << 20, false}, "some": {48 << 10, true}, "none": {0, true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -149,7 +151,7 @@ func TestBodiesAreReadInTheBackground(t *testing.T) {
 	}
 }
 
-// bodiless hands no bodies over when it hands over everything, as the store does.
+// bodiless is a source whose complete feed omits bodies, as the store's does.
 type bodiless struct{ *world }
 
 func (s *bodiless) Feed(ctx context.Context, id, since int64, take func(*model.Batch) error) (int64, bool, error) {
@@ -163,7 +165,7 @@ func (s *bodiless) Feed(ctx context.Context, id, since int64, take func(*model.B
 	})
 }
 
-// everywhere has the same content in every deployment.
+// everywhere is a source with the same content in every deployment.
 type everywhere struct{ *world }
 
 func (s everywhere) Version(ctx context.Context, id int64) (int64, error) {
@@ -183,8 +185,8 @@ func (s everywhere) Versions(ctx context.Context, ids []int64) (map[int64]int64,
 	return out, nil
 }
 
-// The deployments that nobody asked for the longest leave memory, those that were
-// asked for last do not, and who has a view of one goes on.
+// TestWhatNobodyAsksForLeavesMemory checks that the least recently used deployments are evicted,
+// and that existing views remain valid.
 func TestWhatNobodyAsksForLeavesMemory(t *testing.T) {
 	w := newWorld()
 	seed(w)
@@ -203,7 +205,7 @@ func TestWhatNobodyAsksForLeavesMemory(t *testing.T) {
 		return v
 	}
 	first := ask(1)
-	x.memory = 5 * first.d.footprint() / 2 // two have room
+	x.memory = 5 * first.d.footprint() / 2 // space for two deployments
 	for id := range int64(4) {
 		ask(id + 1)
 	}
@@ -235,8 +237,8 @@ func TestWhatNobodyAsksForLeavesMemory(t *testing.T) {
 	}
 }
 
-// A start loads those first that come first, until there is no more room, and goes on
-// behind one that cannot be loaded.
+// TestAStartLoadsBeforeAnybodyAsks checks that Start loads deployments in order until the memory
+// limit and skips a deployment that fails to load.
 func TestAStartLoadsBeforeAnybodyAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -267,8 +269,8 @@ func TestAStartLoadsBeforeAnybodyAsks(t *testing.T) {
 	})
 }
 
-// TestAWriteLoadsADeploymentOnce: commits load each deployment that was never in memory, once; one
-// that was removed from memory for lack of room is not loaded by later commits.
+// TestAWriteLoadsADeploymentOnce checks that a commit loads a deployment that was never in memory.
+// Later commits do not load an evicted deployment.
 func TestAWriteLoadsADeploymentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

@@ -13,13 +13,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// bulk is a Source of many findings whose proportions are those of a real
-// deployment: few projects and rules have most of them, most have no triage, a
-// third has an assistant's opinion, a third is on a second ref too.
+// bulk is a Source of many findings with the proportions of a real deployment. Few projects and
+// rules have most findings, and most findings are untriaged. A third has an assistant's verdict,
+// and a third is also on a second ref.
 type bulk struct {
 	n       int
 	version int64
-	extra   []*model.Batch // what is beyond version 1
+	extra   []*model.Batch // changes after version 1
 }
 
 func (s *bulk) Version(context.Context, int64) (int64, error) { return s.version, nil }
@@ -58,11 +58,11 @@ const (
 	bulkRules    = 300
 )
 
-// bulkBegin is when the first finding came; others follow over two years of a
-// deployment of a million.
+// bulkBegin is the time of the first finding. The others follow over two years for a million
+// findings.
 var bulkBegin = time.Unix(1_700_000_000, 0)
 
-// bulkTime is when the finding of a number came: 50 with each commit.
+// bulkTime returns the time of finding i, with 50 findings per commit.
 func bulkTime(i int) time.Time { return bulkBegin.Add(time.Duration(i/50) * 50 * time.Minute) }
 
 func bulkDictionaries(rnd *rand.Rand, n int) *model.Batch {
@@ -136,8 +136,8 @@ func bulkView(tb testing.TB, n int) *View {
 	return v
 }
 
-// BenchmarkPage writes pages, and beside each the same bytes from memory: the
-// limit. What is claimed is their ratio, never a time.
+// BenchmarkPage measures writing pages, relative to writing the same bytes from memory. Only the
+// ratio is significant.
 func BenchmarkPage(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		v := bulkView(b, n)
@@ -179,7 +179,7 @@ func benchPage(b *testing.B, v *View, f model.FindingFilter, page, size int) {
 	}
 }
 
-// benchLimit writes the bytes of a page that is ready.
+// benchLimit measures writing the bytes of an encoded page.
 func benchLimit(b *testing.B, v *View, f model.FindingFilter, page, size int) {
 	b.Helper()
 	p, err := v.Page(context.Background(), f, page, size)
@@ -203,7 +203,7 @@ func benchLimit(b *testing.B, v *View, f model.FindingFilter, page, size int) {
 	}
 }
 
-// sink copies what it gets, as a socket would, and keeps nothing.
+// sink copies and discards its input, like a socket.
 type sink struct{ buf []byte }
 
 func (s *sink) Write(p []byte) (int, error) {
@@ -232,8 +232,8 @@ func BenchmarkSelect(b *testing.B) {
 	})
 }
 
-// BenchmarkFollow applies what one commit changed: triage of 3,000 lineages, or
-// 3,000 findings that came back.
+// BenchmarkFollow measures applying one commit: triage of 3,000 lineages, or 3,000 findings that
+// reappeared.
 func BenchmarkFollow(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {
@@ -274,7 +274,7 @@ func BenchmarkFollow(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad builds an index, and tells what it takes without the bodies.
+// BenchmarkLoad measures building an index and reports its size without bodies.
 func BenchmarkLoad(b *testing.B) {
 	const n = 100_000
 	var v *View

@@ -6,29 +6,28 @@ import (
 	"sync/atomic"
 )
 
-// bodyRef says where an arena holds a body. Size 0: it holds none.
+// bodyRef locates a body in an arena. Size 0 means that there is none.
 type bodyRef struct {
 	chunk, offset, size uint32
 }
 
-// Chunks start small, so that a small deployment takes little of the budget,
-// and double up to the large size or a quarter of the budget.
+// The first chunk is small, to save budget for small deployments. The size doubles up to largeChunk
+// or a quarter of the budget.
 const (
 	smallChunk = 16 << 10
 	largeChunk = 1 << 20
 )
 
-// chunk is a piece of an arena. Its bytes are written once, so they are read
-// without a lock; data becomes nil when the budget takes it back.
+// chunk is a block of an arena. Its bytes are written once and can be read without a lock. The
+// budget sets data to nil to free the chunk.
 type chunk struct {
 	data atomic.Pointer[[]byte]
 	size int64
 	seat *list.Element // in the budget's queue
 }
 
-// budget bounds the bytes of all bodies in memory, whatever the deployment.
-// When they are over it, the chunk that was filled first goes: it holds the
-// oldest findings, which are read the least.
+// budget limits the bytes of bodies in memory across all deployments. When the limit is reached, it
+// frees the chunk that was filled first: it contains the oldest findings, which are rarely read.
 type budget struct {
 	limit int64
 	mu    sync.Mutex
@@ -36,7 +35,8 @@ type budget struct {
 	queue list.List // of *chunk, oldest first
 }
 
-// grant returns a chunk of size bytes, or nil when the limit is below that.
+// grant returns a chunk of the given size, or nil if the size exceeds the limit. It frees older
+// chunks if necessary.
 func (b *budget) grant(size int64) *chunk {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,8 +51,7 @@ func (b *budget) grant(size int64) *chunk {
 	return c
 }
 
-// grantOlder returns a chunk that is the first to go, or nil when there is no room
-// without another one going.
+// grantOlder returns a chunk that will be freed first, or nil if the limit is reached.
 func (b *budget) grantOlder(size int64) *chunk {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,14 +71,14 @@ func (b *budget) newChunk(size int64) *chunk {
 	return c
 }
 
-// hasRoom reports whether a large chunk is to be had without another one going.
+// hasRoom reports whether a large chunk fits without freeing others.
 func (b *budget) hasRoom() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used+min(largeChunk, b.limit/4) <= b.limit
 }
 
-// release takes chunks back that nobody needs any more.
+// release frees chunks.
 func (b *budget) release(chunks []*chunk) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,26 +94,26 @@ func (b *budget) free(c *chunk) {
 	}
 }
 
-// inUse returns how many bytes are granted.
+// inUse returns the number of granted bytes.
 func (b *budget) inUse() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used
 }
 
-// arena holds the bodies of one partition, in chunks that are only appended to.
+// arena contains the bodies of one partition in append-only chunks.
 type arena struct {
 	budget *budget
 	chunks []*chunk
-	filled int64 // bytes used of the last chunk
-	total  int64 // bytes of all bodies put
-	dead   int64 // bytes of bodies that no row refers to any more
+	filled int64 // used bytes of the last chunk
+	total  int64 // bytes of all stored bodies
+	dead   int64 // bytes of unreferenced bodies
 }
 
-// put copies a body into the arena, if the budget lets it.
+// put copies a body into the arena if the budget permits.
 func (a *arena) put(body []byte) bodyRef { return a.store(body, a.budget.grant) }
 
-// putOlder copies a body of what is read the least into the arena, if there is room.
+// putOlder is like put for rarely read bodies. It never frees other chunks.
 func (a *arena) putOlder(body []byte) bodyRef { return a.store(body, a.budget.grantOlder) }
 
 func (a *arena) store(body []byte, grant func(int64) *chunk) bodyRef {
@@ -124,7 +123,7 @@ func (a *arena) store(body []byte, grant func(int64) *chunk) bodyRef {
 	}
 	last := a.chunks[len(a.chunks)-1]
 	data := last.data.Load()
-	if data == nil { // taken back while it was being filled
+	if data == nil { // freed while it was being filled
 		a.filled = last.size
 		return a.store(body, grant)
 	}
@@ -135,7 +134,7 @@ func (a *arena) store(body []byte, grant func(int64) *chunk) bodyRef {
 	return ref
 }
 
-// reserve makes room for size bytes in the last chunk.
+// reserve ensures that the last chunk has space for size bytes.
 func (a *arena) reserve(size int64, grant func(int64) *chunk) bool {
 	next := int64(smallChunk)
 	if n := len(a.chunks); n > 0 {
@@ -153,8 +152,7 @@ func (a *arena) reserve(size int64, grant func(int64) *chunk) bool {
 	return true
 }
 
-// get returns a body, or nil when the arena does not hold it. The caller must
-// not change it and may keep it.
+// get returns a body, or nil if it is not in memory. The caller may retain but not modify it.
 func (a *arena) get(ref bodyRef) []byte {
 	if ref.size == 0 {
 		return nil
@@ -166,8 +164,8 @@ func (a *arena) get(ref bodyRef) []byte {
 	return (*data)[ref.offset : ref.offset+ref.size]
 }
 
-// drop counts a body as garbage.
+// drop counts a body as unreferenced.
 func (a *arena) drop(ref bodyRef) { a.dead += int64(ref.size) }
 
-// wasteful reports whether copying the arena would free a good part of it.
+// wasteful reports whether copying the arena would free more than half of it.
 func (a *arena) wasteful() bool { return a.dead > largeChunk && a.dead > a.total/2 }

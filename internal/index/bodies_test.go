@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Arenas that share a budget give back what was put, or nothing, and stay
-// within the budget together.
+// TestArenasShareABudget checks that arenas with a shared budget return either the stored body or
+// nothing. Their total size stays within the budget.
 func TestArenasShareABudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := &budget{limit: int64(rapid.IntRange(0, 200_000).Draw(t, "limit"))}
@@ -74,7 +74,7 @@ func TestReplacedBodiesDoNotPileUp(t *testing.T) {
 	}
 }
 
-// Times are exact to the microsecond, however they are asked for.
+// TestSinceIsInclusive checks that Since is inclusive and exact to the microsecond.
 func TestSinceIsInclusive(t *testing.T) {
 	w := newWorld()
 	seed(w)

@@ -16,33 +16,32 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Checkpoints says where an index keeps files that it starts from, so that it need
-// not read all findings of a large deployment first. They hold no more than the
-// store does, and may be removed at any time.
+// Checkpoints configures files from which an index starts, so that it need not read all findings
+// from the store. They contain only data of the store and can be deleted at any time.
 type Checkpoints struct {
-	Dir      string              // made where there is none; empty keeps no files
+	Dir      string              // created if missing; empty disables checkpoints
 	Registry checkpoint.Registry // of the same store as the source
-	Least    int                 // findings: a deployment with fewer is read from the store as fast
+	Least    int                 // minimum number of findings; reading fewer from the store is as fast
 }
 
 const (
-	// A checkpoint is written when something changed and the last one is so old, and a
-	// hundred times as old as it took to write.
+	// A checkpoint is written if the state changed and the last one is old enough. Its age must
+	// exceed checkpointEvery, and checkpointShare times the duration of writing it.
 	checkpointEvery = 5 * time.Minute
 	checkpointShare = 100
 )
 
-// saved is what is known of a deployment's file, also while the deployment is not in
-// memory. It is safe for concurrent use.
+// saved is the state of a deployment's checkpoint file, also while the deployment is not in memory.
+// It is safe for concurrent use.
 type saved struct {
 	mu      sync.Mutex
-	writing sync.Mutex // held by who writes it
+	writing sync.Mutex // held while the file is written
 	version int64
-	id      string        // of the file; empty when there is none
-	forget  []string      // remembered in the store, without a file by now
-	tried   time.Time     // when the last one was begun
-	took    time.Duration // to write it
-	evicted atomic.Bool   // the deployment was removed from memory for lack of room
+	id      string        // of the file; empty if there is none
+	forget  []string      // stored in the database, but without a file
+	tried   time.Time     // start of the last attempt
+	took    time.Duration // duration of the last attempt
+	evicted atomic.Bool   // evicted for lack of memory
 }
 
 func (c *saved) set(version int64, id string) {
@@ -54,7 +53,8 @@ func (c *saved) set(version int64, id string) {
 	c.version, c.id = version, id
 }
 
-// begun says when this process first knew of a file, so that it is not replaced at once.
+// begun sets the time of the last attempt if there was none. This prevents rewriting a file that
+// was just read.
 func (c *saved) begun(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,10 +63,10 @@ func (c *saved) begun(now time.Time) {
 	}
 }
 
-// lost says that there is no file any more.
+// lost records that the file does not exist.
 func (c *saved) lost() { c.set(0, "") }
 
-// due reports whether it is time for another one.
+// due reports whether a checkpoint should be written.
 func (c *saved) due(version int64, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,9 +76,9 @@ func (c *saved) due(version int64, now time.Time) bool {
 
 func (c *Checkpoints) folder() checkpoint.Folder { return checkpoint.Folder(c.Dir) }
 
-// restore puts the state of a checkpoint in place of none, and reports whether it
-// did. One whose content is doubtful is removed, not one that could not be looked at.
-// Whoever calls it has the turn.
+// restore replaces an empty state with the state of a checkpoint, and reports whether it did. It
+// removes an invalid file, but retains one that it could not read or verify. The caller must hold
+// the turn semaphore.
 func (d *deployment) restore(ctx context.Context) bool {
 	if d.x.checkpoints.Dir == "" {
 		return false
@@ -89,7 +89,7 @@ func (d *deployment) restore(ctx context.Context) bool {
 	case errors.Is(err, fs.ErrNotExist):
 		d.saved.lost()
 		return false
-	case errors.Is(err, model.ErrUnavailable): // of the store, which the index is not built from either then
+	case errors.Is(err, model.ErrUnavailable): // an error of the store, from which the index cannot be built either
 		return false
 	case errors.As(err, new(*fs.PathError)), errors.Is(err, errNotAsked):
 		d.x.log.Warn("the checkpoint of the index could not be read: the index is built anew",
@@ -107,14 +107,14 @@ func (d *deployment) restore(ctx context.Context) bool {
 	return true
 }
 
-// discardCheckpoint says why a checkpoint is not used, and removes it.
+// discardCheckpoint logs why a checkpoint is not used, and removes it.
 func (d *deployment) discardCheckpoint(cause error) {
 	d.x.log.Warn("the checkpoint of the index is not used: the index is built anew", "deployment_id", d.id, "cause", cause)
-	_ = d.x.checkpoints.folder().Remove(d.id) // one that stays is looked at again, and not used again
+	_ = d.x.checkpoints.folder().Remove(d.id) // a remaining file is rejected again
 	d.saved.lost()
 }
 
-// errNotAsked says that the store did not tell whether it knows a checkpoint.
+// errNotAsked reports that the store could not be queried for a checkpoint.
 var errNotAsked = errors.New("the database was not asked")
 
 func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *checkpoint.Heading, error) {
@@ -144,9 +144,8 @@ func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *
 	return s, &r.Heading, err
 }
 
-// Save writes the checkpoints of all deployments that changed since their last one,
-// until the context ends. What fails is logged: without a checkpoint an index is
-// built from the store.
+// Save writes the checkpoints of all changed deployments until ctx ends. It logs errors, because an
+// index can be built without checkpoints.
 func (x *Index) Save(ctx context.Context) {
 	if x.checkpoints.Dir == "" {
 		return
@@ -158,7 +157,7 @@ func (x *Index) Save(ctx context.Context) {
 	}
 }
 
-// changed reports whether the file is of another version.
+// changed reports whether the checkpoint has another version than the state.
 func (d *deployment) changed() bool {
 	version := d.version()
 	d.saved.mu.Lock()
@@ -166,7 +165,7 @@ func (d *deployment) changed() bool {
 	return version > 0 && version != d.saved.version
 }
 
-// save writes a checkpoint, and logs what is wrong.
+// save writes a checkpoint and logs errors.
 func (d *deployment) save(ctx context.Context) {
 	d.saved.writing.Lock()
 	defer d.saved.writing.Unlock()
@@ -177,10 +176,10 @@ func (d *deployment) save(ctx context.Context) {
 	d.saved.tried, d.saved.took = began, took
 	d.saved.mu.Unlock()
 	switch {
-	case errors.Is(err, model.ErrNotFound): // there is no such deployment any more
+	case errors.Is(err, model.ErrNotFound): // the deployment was deleted
 		d.leave(ctx)
 		d.removeFile()
-	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the server stops, and a stop saves once more
+	case err != nil && errors.Is(ctx.Err(), context.Canceled): // shutdown saves again
 	case err != nil:
 		d.x.log.Warn("the checkpoint of the index was not written: the next start may take longer",
 			"deployment_id", d.id, "cause", err)
@@ -190,10 +189,10 @@ func (d *deployment) save(ctx context.Context) {
 	}
 }
 
-// write writes a checkpoint of what the state is now, if the deployment is still there: the file under another name,
-// then its id into the store, then the file under its name. Whatever ends in
-// between, the file that has the name is one that the store knows. It returns what
-// was written, nil when the state is not one to be kept.
+// write writes a checkpoint of the current state, if the deployment still exists. It writes a
+// temporary file, stores its ID in the database and renames the file. So the published file always
+// has an ID that the database contains, even after a crash. It returns nil if the state is not
+// worth a checkpoint.
 func (d *deployment) write(ctx context.Context) (*snapshot, error) {
 	if _, err := d.x.src.Version(ctx, d.id); err != nil {
 		return nil, err
@@ -224,7 +223,7 @@ func (d *deployment) write(ctx context.Context) (*snapshot, error) {
 	return n, nil
 }
 
-// obsolete returns the ids that have no file, once.
+// obsolete returns and clears the IDs of checkpoints without a file.
 func (c *saved) obsolete() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -233,8 +232,8 @@ func (c *saved) obsolete() []string {
 	return out
 }
 
-// snapshot takes down the state, if it is loaded, whole, and large enough. One that has texts
-// of what is a secret now is built anew first.
+// snapshot returns a snapshot of the state, or nil if it is not loaded, incomplete or too small. A
+// state that may contain texts of code that is now a secret is rebuilt first.
 func (d *deployment) snapshot(ctx context.Context) (*snapshot, error) {
 	if err := d.take(ctx); err != nil {
 		return nil, err
@@ -257,7 +256,7 @@ func (d *deployment) snapshot(ctx context.Context) (*snapshot, error) {
 	return d.state.snapshot(d.id)
 }
 
-// thaw lets rows change without being copied first.
+// thaw ends the copying of rows before changes.
 func (d *deployment) thaw(n *snapshot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -270,13 +269,12 @@ func (d *deployment) thaw(n *snapshot) {
 
 const clearEvery = 5 * time.Minute
 
-// Remove removes the files of a deployment that was deleted.
+// Remove removes the files of a deleted deployment.
 func (c Checkpoints) Remove(deployment int64) error {
 	return c.folder().RemoveAll(deployment)
 }
 
-// clearCheckpoints removes files that were left by writers that died, and those of
-// deployments that are gone.
+// clearCheckpoints removes abandoned temporary files and the files of deleted deployments.
 func (x *Index) clearCheckpoints(ctx context.Context) {
 	ids := x.checkpoints.folder().Clear(x.clock())
 	if len(ids) == 0 {
@@ -284,16 +282,16 @@ func (x *Index) clearCheckpoints(ctx context.Context) {
 	}
 	there, err := x.src.Versions(ctx, ids)
 	if err != nil {
-		return // another time
+		return // retried later
 	}
 	for _, id := range ids {
 		if _, ok := there[id]; !ok {
-			_ = x.checkpoints.folder().Remove(id) // another time
+			_ = x.checkpoints.folder().Remove(id) // retried later
 		}
 	}
 }
 
-// forget takes a deployment out of memory that is gone, and removes its file.
+// forget removes a deleted deployment from memory and removes its file.
 func (x *Index) forget(ctx context.Context, d *deployment) {
 	d.leave(ctx)
 	d.saved.writing.Lock()
@@ -301,15 +299,14 @@ func (x *Index) forget(ctx context.Context, d *deployment) {
 	d.removeFile()
 }
 
-// leave takes a deployment out of memory that is gone.
+// leave removes a deleted deployment from memory.
 func (d *deployment) leave(ctx context.Context) {
 	if d.retire(ctx) {
 		d.x.log.Info("index of a deleted deployment taken out of memory", "deployment_id", d.id)
 	}
 }
 
-// removeFile removes the file of a deployment that is gone. Whoever calls it is the
-// one that writes it.
+// removeFile removes the file of a deleted deployment. The caller must hold saved.writing.
 func (d *deployment) removeFile() {
 	d.saved.lost()
 	d.x.mu.Lock()

@@ -21,7 +21,7 @@ type deletable struct {
 	*world
 
 	deleted atomic.Bool
-	kept    int // checkpoints that the store was told of
+	kept    int // number of stored checkpoints
 }
 
 func (s *deletable) Version(ctx context.Context, id int64) (int64, error) {
@@ -46,8 +46,8 @@ func (s *deletable) KeepCheckpoint(ctx context.Context, id int64, checkpoint str
 	return s.world.KeepCheckpoint(ctx, id, checkpoint, version, forget)
 }
 
-// A deployment that is deleted while it is in memory leaves it, and its file the disk,
-// though it had changed since; nothing is written of it any more.
+// TestADeletedDeploymentLeavesNothing checks that a deleted deployment is removed from memory and
+// disk, even with unsaved changes. No checkpoint of it is written afterwards.
 func TestADeletedDeploymentLeavesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		delete  func(t *testing.T, x *Index, s *deletable)
@@ -96,7 +96,8 @@ func TestADeletedDeploymentLeavesNothing(t *testing.T) {
 	}
 }
 
-// One that goes while its file is written leaves no file, by the name or another.
+// TestADeploymentIsDeletedWhileItIsWritten checks that a deployment deleted during a write leaves
+// no file.
 func TestADeploymentIsDeletedWhileItIsWritten(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
@@ -111,14 +112,15 @@ func TestADeploymentIsDeletedWhileItIsWritten(t *testing.T) {
 	}
 }
 
-// deletesAtWrite still has the deployment when it is asked before a write.
+// deletesAtWrite is a source that still returns a version before a write.
 type deletesAtWrite struct{ *deletable }
 
 func (s *deletesAtWrite) Version(ctx context.Context, id int64) (int64, error) {
 	return s.world.Version(ctx, id)
 }
 
-// Who deletes a deployment removes what is on disk of it, and nothing else.
+// TestRemovingTheCheckpointsOfADeployment checks that Remove removes all files of a deployment and
+// no others.
 func TestRemovingTheCheckpointsOfADeployment(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[index]")
 	files := Checkpoints{Dir: dir}
@@ -152,7 +154,7 @@ func TestRemovingTheCheckpointsOfADeployment(t *testing.T) {
 	}
 }
 
-// Unfinished files are removed an hour after the last write.
+// TestPartsOfDeadWriters checks that unfinished files are removed an hour after their last write.
 func TestPartsOfDeadWriters(t *testing.T) {
 	c := newCheckpointed(t)
 	if err := os.Mkdir(c.dir, 0o700); err != nil {
@@ -172,14 +174,15 @@ func TestPartsOfDeadWriters(t *testing.T) {
 	}
 }
 
-// unanswered is a store that does not tell what it knows.
+// unanswered is a registry that fails.
 type unanswered struct{ *world }
 
 func (unanswered) HasCheckpoint(context.Context, int64, string) (bool, error) {
 	return false, context.DeadlineExceeded
 }
 
-// A file that could not be looked at is as good as it was.
+// TestAnUnreadCheckpointStays checks that a checkpoint that could not be read or verified is not
+// removed.
 func TestAnUnreadCheckpointStays(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
@@ -190,7 +193,7 @@ func TestAnUnreadCheckpointStays(t *testing.T) {
 	}
 	c.starts(true)
 	aside := c.file() + ".aside"
-	if err := errors.Join(os.Rename(c.file(), aside), os.Symlink(c.file(), c.file())); err != nil { // which no one can open
+	if err := errors.Join(os.Rename(c.file(), aside), os.Symlink(c.file(), c.file())); err != nil { // cannot be opened
 		t.Fatal(err)
 	}
 	c.starts(false)
@@ -203,7 +206,8 @@ func TestAnUnreadCheckpointStays(t *testing.T) {
 	c.starts(true)
 }
 
-// Two deployments that take turns in memory are written no oftener than those that stay.
+// TestTurnsInMemoryAreNotWrittenEachTime checks that alternating eviction of two deployments does
+// not write checkpoints more often.
 func TestTurnsInMemoryAreNotWrittenEachTime(t *testing.T) {
 	w := newWorld()
 	seed(w)

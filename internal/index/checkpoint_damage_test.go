@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// FuzzCheckpoint has checkpoints whose checksums are right hold anything: they are
-// refused, or give an index that answers.
+// FuzzCheckpoint checks checkpoints with valid checksums and arbitrary content. They are either
+// rejected or result in an index that can be queried.
 func FuzzCheckpoint(f *testing.F) {
 	c := newCheckpointed(f)
 	c.save()
@@ -44,7 +44,7 @@ func FuzzCheckpoint(f *testing.F) {
 	})
 }
 
-// answer asks a state for all that pages show.
+// answer runs the queries of all pages on a state.
 func answer(t *testing.T, s *state) {
 	x := New(newWorld(), Options{})
 	d := x.deployment(tenant)
@@ -68,7 +68,8 @@ func answer(t *testing.T, s *state) {
 	}
 }
 
-// What changes while a checkpoint is written is in the next one.
+// TestACheckpointIsOfOneMoment checks that changes during the write of a checkpoint are not
+// included in it.
 func TestACheckpointIsOfOneMoment(t *testing.T) {
 	src := &bulk{n: 3*frozenChunk + 100, version: 1}
 	x := New(src, Options{})
@@ -112,7 +113,7 @@ func TestACheckpointIsOfOneMoment(t *testing.T) {
 	}
 }
 
-// rowsOf is all that rows hold which is not found again.
+// rowsOf returns the stored values of all rows as text.
 func rowsOf(s *state) string {
 	var b strings.Builder
 	for _, p := range s.parts {
@@ -124,7 +125,7 @@ func rowsOf(s *state) string {
 	return b.String()
 }
 
-// meddling has something happen once the first rows are written.
+// meddling is a buffer that calls a function after the first rows are written.
 type meddling struct {
 	bytes.Buffer
 
@@ -153,11 +154,12 @@ func TestACheckpointIsGivenUpWhenTooMuchChanges(t *testing.T) {
 	}
 }
 
-// checkpointSum is of what an index makes of a fixed feed, in the format of this
-// version. Files of before are not read by a program in which it is another one.
+// checkpointSum is the checksum of the checkpoint of a fixed feed in the current format. Programs
+// with another sum must use another format number.
 const checkpointSum = "format 9: 287f269046cc07b10c0cb691ff22e57f8e4f27e5db82d9205330888da22e0ade"
 
-// What an index makes of the same feed must not change while the format stays.
+// TestTheFormatOfCheckpointsHasANumber checks that the content of a checkpoint does not change
+// without a new format number.
 func TestTheFormatOfCheckpointsHasANumber(t *testing.T) {
 	w := newWorld()
 	seed(w)
@@ -193,7 +195,7 @@ func TestTheFormatOfCheckpointsHasANumber(t *testing.T) {
 	sum := sha256.New()
 	fmt.Fprint(sum, rowsOf(s))
 	for _, section := range r.Sections {
-		if !strings.HasPrefix(section.Name, "rows/") { // whose gaps between members are nobody's
+		if !strings.HasPrefix(section.Name, "rows/") { // the padding of rows is undefined
 			fmt.Fprintln(sum, section.Name, section.Sum)
 		}
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// errLayout says that a checkpoint is another program's.
+// errLayout reports a checkpoint of another version of the program.
 var errLayout = errors.New("another version of Redoubt wrote it")
 
-// readState reads the state that a checkpoint holds. It believes nothing: what does
-// not fit together is an error, and no state.
+// readState returns the state in a checkpoint. It validates all data and returns an error for
+// inconsistencies.
 func readState(r *checkpoint.Reader, b *budget, clock func() time.Time) (*state, error) {
 	if r.Layout != layoutSum() {
 		return nil, errLayout
@@ -60,7 +60,7 @@ func readState(r *checkpoint.Reader, b *budget, clock func() time.Time) (*state,
 	return s, nil
 }
 
-// parallel runs steps side by side.
+// parallel runs steps concurrently.
 type parallel struct {
 	group sync.WaitGroup
 	mu    sync.Mutex
@@ -77,13 +77,13 @@ func (p *parallel) do(step func() error) {
 	})
 }
 
-// wait returns what went wrong, once all steps have ended.
+// wait waits for all steps and returns their joined errors.
 func (p *parallel) wait() error {
 	p.group.Wait()
 	return errors.Join(p.errs...)
 }
 
-// readSmall reads what is of the size of dictionaries, which the words are read before.
+// readSmall reads the sections whose size is that of dictionaries. Words must be read before.
 func (s *state) readSmall(r *checkpoint.Reader) error {
 	untils, err := checkpoint.ReadRaw[int64](r, "untils")
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *state) readPolicyRules(r *checkpoint.Reader) error {
 	return u.End()
 }
 
-// readTable reads a small table, and its entries by number.
+// readTable reads a small table with its entries in the order of their numbers.
 func readTable[T any](
 	r *checkpoint.Reader, ids, entries string, t *table[T], unpack func(*checkpoint.Unpacker) *T,
 ) (err error) {
@@ -175,7 +175,7 @@ func readTable[T any](
 	return t.renumber()
 }
 
-// renumber finds the numbers of ids, and what is free.
+// renumber fills the map of numbers and the list of free numbers.
 func (t *table[T]) renumber() error {
 	if len(t.ids) == 0 {
 		t.ids, t.entries = nil, nil
@@ -215,7 +215,7 @@ func unpackRule(u *checkpoint.Unpacker) *rule {
 	}
 }
 
-// readWords reads a dictionary that has no word yet.
+// readWords reads a dictionary into an empty one.
 func readWords(r *checkpoint.Reader, name string, w interface{ Fill([]uint64, []byte) bool }) error {
 	ends, texts, err := r.Texts(name)
 	if err != nil {
@@ -227,7 +227,7 @@ func readWords(r *checkpoint.Reader, name string, w interface{ Fill([]uint64, []
 	return nil
 }
 
-// readLineages reads the lineages, of which most are the same.
+// readLineages reads the lineages. Those without an entry are untriaged.
 func (s *state) readLineages(r *checkpoint.Reader) error {
 	ids, err := checkpoint.ReadRaw[int64](r, "lineage ids")
 	if err != nil {
@@ -312,8 +312,8 @@ func (p *partition) readBitmaps(r *checkpoint.Reader, part int) error {
 	return nil
 }
 
-// restore finds again what of a partition is not in a checkpoint, and holds what is
-// against the dictionaries.
+// restore derives the data that a checkpoint does not contain, and validates rows against the
+// dictionaries.
 func (p *partition) restore(s *state) error {
 	p.empty = false
 	if err := p.checkBitmaps(s); err != nil {
@@ -343,14 +343,14 @@ func (p *partition) restore(s *state) error {
 	return nil
 }
 
-// forget leaves of dead rows what places them among the others.
+// forget clears dead rows except for the values by which rows are sorted.
 func (p *partition) forget(from, to uint32) {
 	for i := from; i < to; i++ {
 		p.rows[i] = row{relevant: p.rows[i].relevant, id: p.rows[i].id}
 	}
 }
 
-// fits reports whether a row refers to what there is.
+// fits reports whether all references of a row are valid.
 func (s *state) fits(r *row) bool {
 	known := func(n uint32, all int) bool { return int(n) < max(all, 1) }
 	if !known(r.lineage, len(s.lineages.entries)) || !known(r.project, len(s.projects.entries)) ||
@@ -368,7 +368,7 @@ func (s *state) fits(r *row) bool {
 		int(r.until) <= len(s.untils.at) && r.began <= lastDay
 }
 
-// checkBitmaps reports bitmaps of what there is not.
+// checkBitmaps returns an error if a bitmap belongs to an unknown value or contains unlisted rows.
 func (p *partition) checkBitmaps(s *state) error {
 	if !p.listed.IsEmpty() && int(p.listed.Maximum()) >= len(p.rows) {
 		return checkpoint.ErrPacked
@@ -396,7 +396,7 @@ func (p *partition) checkBitmaps(s *state) error {
 	return nil
 }
 
-// fill makes the columns of rows that had none.
+// fill fills empty columns from the rows.
 func (c *columns) fill(rows []row) {
 	for f := range columned {
 		for i := range rows {

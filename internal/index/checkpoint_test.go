@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// checkpointed is a world, and the log of indexes that start from its checkpoints.
+// checkpointed is a world with the log of indexes that start from its checkpoints.
 type checkpointed struct {
 	*world
 
@@ -43,7 +43,7 @@ func (c *checkpointed) file() string {
 	return filepath.Join(c.dir, fmt.Sprint(tenant, ".checkpoint"))
 }
 
-// saved starts an index, asks it, and writes its checkpoint.
+// save starts an index, queries it and writes its checkpoint.
 func (c *checkpointed) save() {
 	c.t.Helper()
 	x := c.start()
@@ -70,8 +70,8 @@ func (c *checkpointed) put(b []byte) {
 	}
 }
 
-// starts starts an index, and tells whether it read the checkpoint. What it answers is
-// held against what one answers that was built from the store.
+// starts starts an index and checks whether it read the checkpoint. It also compares results with
+// those of an index built from the store.
 func (c *checkpointed) starts(want bool) {
 	c.t.Helper()
 	x := c.start()
@@ -109,7 +109,8 @@ func TestAStartGoesOnFromACheckpoint(t *testing.T) {
 	}
 }
 
-// A checkpoint that one bit differs in, or that is cut or longer, is not believed.
+// TestADamagedCheckpointIsNotBelieved checks that a checkpoint with a flipped bit, or of another
+// length, is rejected.
 func TestADamagedCheckpointIsNotBelieved(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
@@ -151,8 +152,8 @@ func read(b []byte) (*state, error) {
 	return readState(r, &budget{}, time.Now)
 }
 
-// Whichever step of writing was the last one, the next start has a checkpoint that it
-// can believe, and answers what is stored.
+// TestAWriterThatDies simulates a crash at each step of a write. The next start must find a valid
+// checkpoint and return the stored data.
 func TestAWriterThatDies(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
@@ -206,9 +207,9 @@ func (refusing) KeepCheckpoint(context.Context, int64, string, int64, []string) 
 	return model.ErrUnavailable
 }
 
-// A database that was restored from a backup may come to a version again, with other
-// content. A checkpoint of what it was before is not believed; one that the backup
-// knows is.
+// TestARestoredDatabaseKnowsItsCheckpoints checks that a checkpoint is used after the restore of a
+// backup only if the backup contains its ID. The restored database may reach the same version with
+// other content.
 func TestARestoredDatabaseKnowsItsCheckpoints(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
@@ -258,7 +259,7 @@ func TestWhatACheckpointIsNotReadFor(t *testing.T) {
 	}
 }
 
-// rewritten is the checkpoint with another directory.
+// rewritten returns the checkpoint with a changed directory and sections.
 func (c *checkpointed) rewritten(change func(*checkpoint.Heading), sections ...func(name string, b []byte) []byte) []byte {
 	c.t.Helper()
 	whole := c.bytes()
@@ -291,10 +292,10 @@ func rewrite(t testing.TB, r *checkpoint.Reader, change func(*checkpoint.Heading
 	return out.Bytes()
 }
 
-// What cannot be written leaves everything as it was, and says so.
+// TestACheckpointThatCannotBeWritten checks that a failed write is logged and changes nothing.
 func TestACheckpointThatCannotBeWritten(t *testing.T) {
 	c := newCheckpointed(t)
-	if err := os.WriteFile(c.dir, nil, 0o600); err != nil { // where the folder should be
+	if err := os.WriteFile(c.dir, nil, 0o600); err != nil { // a file in place of the directory
 		t.Fatal(err)
 	}
 	x := c.start()
@@ -322,8 +323,8 @@ func TestSmallDeploymentsHaveNoCheckpoint(t *testing.T) {
 	}
 }
 
-// Only what changed is written, not more often than every few minutes, and for no
-// more than a hundredth of the time.
+// TestWhenACheckpointIsDue checks that a checkpoint is written only after changes. It is written at
+// most every few minutes and for at most a hundredth of the time.
 func TestWhenACheckpointIsDue(t *testing.T) {
 	began := time.Unix(1_700_000_000, 0)
 	for _, c := range []struct {
@@ -349,7 +350,8 @@ func TestWhenACheckpointIsDue(t *testing.T) {
 	}
 }
 
-// The store remembers the checkpoint that there is, not those that it replaced.
+// TestReplacedCheckpointsAreForgotten checks that the store retains only the ID of the current
+// checkpoint.
 func TestReplacedCheckpointsAreForgotten(t *testing.T) {
 	c := newCheckpointed(t)
 	x := c.start()
@@ -363,7 +365,8 @@ func TestReplacedCheckpointsAreForgotten(t *testing.T) {
 	}
 }
 
-// Files of deployments that are gone go, at a start.
+// TestCheckpointsOfDeletedDeployments checks that files of deleted deployments are removed at a
+// start.
 func TestCheckpointsOfDeletedDeployments(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
@@ -379,11 +382,11 @@ func TestCheckpointsOfDeletedDeployments(t *testing.T) {
 	}
 }
 
-// TestNothingOfCodeThatProvesSecretStaysInTheFile: an index keeps texts that no finding has
-// any more, but not those of one that is a secret now.
+// TestNothingOfCodeThatProvesSecretStaysInTheFile checks that a checkpoint may contain unreferenced
+// texts, but not those of a finding that became a secret.
 func TestNothingOfCodeThatProvesSecretStaysInTheFile(t *testing.T) {
 	c := newCheckpointed(t)
-	c.putRule(model.Rule{ID: 1, Name: "go.sql.injection"}) // whose findings have messages of their own
+	c.putRule(model.Rule{ID: 1, Name: "go.sql.injection"}) // findings of this rule have their own messages
 	add(c.world, `"rule_message":"found raw"`, 11)
 	add(c.world, `"rule_message":"found other"`, 12)
 	x := c.start()
@@ -396,7 +399,7 @@ func TestNothingOfCodeThatProvesSecretStaysInTheFile(t *testing.T) {
 	secret.IssueType, secret.Body = model.Secrets, []byte(smallBody)
 	c.putFinding(secret)
 	c.commit()
-	for i, x := range []*Index{c.start(), x} { // one that reads the file, and the one that wrote it
+	for i, x := range []*Index{c.start(), x} { // one index that reads the file, and the one that wrote it
 		view(t, x)
 		x.Save(t.Context())
 		if text := c.bytes(); bytes.Contains(text, []byte("found raw")) || !bytes.Contains(text, []byte("found other")) {

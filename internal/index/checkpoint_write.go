@@ -21,9 +21,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// snapshot is what a checkpoint is written from: a state at one moment. It holds
-// the bitmaps, and eight bytes a lineage twice; of the rest it refers to what nobody
-// changes, or to rows that are frozen.
+// snapshot is a state at one moment, from which a checkpoint is written. It contains copies of the
+// bitmaps and 16 bytes per lineage. Otherwise it refers to immutable values and frozen rows.
 type snapshot struct {
 	deployment, version int64
 	findings            int
@@ -35,7 +34,7 @@ type snapshot struct {
 	rules      table[rule]
 	lineages   table[lineage]
 	policies   []model.Policy
-	stances    []byte // packed rules of policies
+	stances    []byte // packed policy rules
 	partitions []*partition
 	frozen     []*frozenRows
 	bitmaps    [][]byte
@@ -47,7 +46,7 @@ type wordList struct {
 	texts []string
 }
 
-// wordLists names the dictionaries of words of a state.
+// wordLists returns the named dictionaries of words of a state.
 func (s *state) wordLists() []wordList {
 	lists := []wordList{
 		{name: "refs", words: &s.refs},
@@ -63,14 +62,15 @@ func (s *state) wordLists() []wordList {
 	return lists
 }
 
-// lexiconList is a lexicon with what was in it at a moment.
+// lexiconList is a lexicon and a copy of it at the time of the snapshot.
 type lexiconList struct {
 	name string
 	of   *lexicon.Texts
 	then lexicon.Texts
 }
 
-// lexicons names the lexicons of a state, those first whose numbers others hold.
+// lexicons returns the named lexicons of a state. A lexicon whose numbers another one contains
+// comes first.
 func (s *state) lexicons() []lexiconList {
 	parts, lists := s.says.Tables()
 	return []lexiconList{
@@ -80,8 +80,8 @@ func (s *state) lexicons() []lexiconList {
 	}
 }
 
-// snapshot takes down what a published state holds. Whoever calls it has the turn,
-// which keeps others from changing the state; readers go on.
+// snapshot returns a snapshot of a published state. The caller must hold the turn semaphore, which
+// prevents changes. Readers are not blocked.
 func (s *state) snapshot(deployment int64) (*snapshot, error) {
 	out := &snapshot{
 		deployment: deployment, version: s.version, words: s.wordLists(), lexicons: s.lexicons(), untils: s.untils.at,
@@ -106,7 +106,7 @@ func (s *state) snapshot(deployment int64) (*snapshot, error) {
 	return out, nil
 }
 
-// copied returns what is needed to write a table, which may change meanwhile.
+// copied returns a copy with the fields that are needed to write the table.
 func (t *table[T]) copied() table[T] {
 	return table[T]{ids: slices.Clone(t.ids), entries: slices.Clone(t.entries)}
 }
@@ -127,8 +127,7 @@ func (s *state) packPolicyRules() []byte {
 	return p.Packed()
 }
 
-// packBitmaps writes each bitmap in the format that all implementations of Roaring
-// share.
+// packBitmaps encodes each bitmap in the portable Roaring format.
 func (p *partition) packBitmaps() ([]byte, error) {
 	var out checkpoint.Packer
 	var buf bytes.Buffer
@@ -154,10 +153,10 @@ func (p *partition) packBitmaps() ([]byte, error) {
 	return out.Packed(), nil
 }
 
-// errSpoiled ends a checkpoint during which nearly all changed.
+// errSpoiled reports that too many rows changed while a checkpoint was written.
 var errSpoiled = errors.New("too much changed while it was written")
 
-// write writes a checkpoint. The lock is that of the rows.
+// write writes a checkpoint. lock protects the rows.
 func (n *snapshot) write(ctx context.Context, to io.Writer, id string, lock *sync.RWMutex) error {
 	w := checkpoint.NewWriter(to)
 	for _, list := range n.words {
@@ -213,13 +212,13 @@ func writeRows(ctx context.Context, w *checkpoint.Writer, p *partition, z *froze
 			return w.Err()
 		}
 		for i := range chunk {
-			chunk[i].next, chunk[i].body = 0, bodyRef{} // found again, and read again
+			chunk[i].next, chunk[i].body = 0, bodyRef{} // not stored: derived or read on restore
 		}
 		w.Append(checkpoint.Raw(chunk))
 	}
 }
 
-// writeLineages writes those that are not as all are at first.
+// writeLineages writes the lineages that differ from untriagedLineage.
 func writeLineages(w *checkpoint.Writer, entries []*lineage) {
 	w.Begin("lineages")
 	var p checkpoint.Packer
@@ -233,7 +232,7 @@ func writeLineages(w *checkpoint.Writer, entries []*lineage) {
 		l.pack(&p)
 		w.Flush(&p, checkpoint.PieceBytes)
 	}
-	p.Count(0) // no other one follows
+	p.Count(0) // end of the list
 	w.Flush(&p, 0)
 }
 
@@ -299,32 +298,31 @@ func packRules(entries []*rule) []byte {
 	return p.Packed()
 }
 
-// Rows are most of an index. A checkpoint writes them a chunk at a time, each under
-// the lock that readers share, for as long as it takes to copy it; a chunk that is
-// about to change before it was written is copied first. So nothing waits for a
-// disk, and only what changes meanwhile is in memory twice.
+// Rows are most of an index. A checkpoint copies and writes them in chunks, each under a read lock
+// for the duration of the copy. A chunk that changes before it is written is copied first. So no
+// caller waits for a disk, and only changed chunks are in memory twice.
 
 const (
-	frozenChunk = 4096 // rows; some half a megabyte
-	maxKept     = 256  // chunks that may wait; more, and the checkpoint is given up
+	frozenChunk = 4096 // rows; about 512 KiB
+	maxKept     = 256  // chunks; with more, the checkpoint is abandoned
 )
 
-// frozenRows are the rows of a partition as they were when a checkpoint began. What
-// hangs a lineage's rows together may be newer: it is found again from the rest.
+// frozenRows provides the rows of a partition as of the start of a checkpoint. Links between the
+// rows of a lineage may be newer, because they are derived on restore.
 type frozenRows struct {
-	count   int           // rows that there were
-	next    int           // the chunk to write next
-	kept    map[int][]row // by chunk, as they were
-	spoiled bool          // too many changed
+	count   int           // number of rows at the start
+	next    int           // next chunk to write
+	kept    map[int][]row // copies of chunks that changed
+	spoiled bool          // too many chunks changed
 }
 
-// freeze has the rows stay as they are, for take. Whoever calls it has the turn.
+// freeze starts to copy rows before changes, for take. The caller must hold the turn semaphore.
 func (p *partition) freeze() *frozenRows {
 	p.frozen = &frozenRows{count: len(p.rows), kept: map[int][]row{}}
 	return p.frozen
 }
 
-// keep must be called before a row changes that readers can see.
+// keep copies a row's chunk if necessary. It must be called before a visible row changes.
 func (p *partition) keep(ordinal uint32) {
 	z := p.frozen
 	if z == nil || z.spoiled || int(ordinal) >= z.count {
@@ -346,8 +344,8 @@ func (z *frozenRows) span(chunk int) (from, to int) {
 	return chunk * frozenChunk, min((chunk+1)*frozenChunk, z.count)
 }
 
-// take returns the next chunk, in buf if it has to be copied, and nothing behind the
-// last one. Whoever changes rows must be kept out meanwhile.
+// take returns the next chunk, or nil after the last one. It copies rows to buf if necessary. The
+// caller must hold a lock that prevents changes.
 func (z *frozenRows) take(p *partition, buf []row) []row {
 	from, to := z.span(z.next)
 	if from >= to || z.spoiled {
@@ -362,12 +360,12 @@ func (z *frozenRows) take(p *partition, buf []row) []row {
 	return chunk
 }
 
-// checkpointFormat is the meaning of what is in a checkpoint, as far as its layout
-// does not tell: raise it with whatever changes what an index makes of the same feed.
+// checkpointFormat is the version of a checkpoint's content. Increase it for changes that layoutSum
+// does not cover, such as changes in how an index interprets the feed.
 const checkpointFormat = 9
 
-// layoutSum is the sum of all that a checkpoint takes for granted: one that another
-// program wrote, or the same one for another processor, has another sum.
+// layoutSum returns a checksum of the memory layout that checkpoints depend on. It differs between
+// incompatible versions and processor architectures.
 var layoutSum = sync.OnceValue(func() [32]byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "format %d, %v, %d fields, %d numbered, last day %d\n",

@@ -6,17 +6,15 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// columns repeat, apart from the rows, what is looked at of every row that is
-// counted: a row takes a hundred bytes, of which counting needs four. They cost
-// 16 to 32 bytes a finding.
+// columns duplicates row values that are read for every counted row. A row has about a hundred
+// bytes, of which counting needs four. Columns take 16 to 32 bytes per finding.
 //
-// Bitmaps remain the way to select and to count by few values. A field of many
-// values (projects, rules, refs) is counted by its column: its bitmaps would
-// touch all rows, however few are selected.
+// Bitmaps are used to select, and to count fields with few values. Fields with many values
+// (projects, rules, refs) are counted by column, because their bitmaps would cover all rows even
+// for a small selection.
 //
-// What searches look at has columns too, beyond those of fields, and what lists are
-// sorted by.
-type columns [columned][]uint32 // by field, then ordinal; nil while no row has a value
+// Searches and sorting use additional columns that are not fields.
+type columns [columned][]uint32 // by field, then ordinal; nil until a row has a value
 
 const (
 	namedPath = numbered + iota
@@ -27,7 +25,7 @@ const (
 	columned
 )
 
-// column returns what the row has in a column.
+// column returns the row's value in a column.
 func (r *row) column(c field) uint32 {
 	switch c {
 	case namedPath:
@@ -44,7 +42,7 @@ func (r *row) column(c field) uint32 {
 	return r.value(c)
 }
 
-// put stores what one of the rows has.
+// put stores the values of one row in all columns.
 func (c *columns) put(rows []row, ordinal uint32) {
 	for f := range columned {
 		if v := rows[ordinal].column(f); v != 0 || c[f] != nil {
@@ -53,7 +51,7 @@ func (c *columns) put(rows []row, ordinal uint32) {
 	}
 }
 
-// stored is a column with a value in it, as long as the rows are by now.
+// stored returns a column with a value stored in it, extended to the number of rows.
 func stored(column []uint32, rows []row, ordinal, v uint32) []uint32 {
 	if column == nil {
 		column = make([]uint32, len(rows), cap(rows))
@@ -65,7 +63,7 @@ func stored(column []uint32, rows []row, ordinal, v uint32) []uint32 {
 	return column
 }
 
-// size is how many bytes the columns take.
+// size returns the size of the columns in bytes.
 func (c *columns) size() (total int64) {
 	for _, column := range c {
 		total += int64(cap(column)) * 4
@@ -73,8 +71,8 @@ func (c *columns) size() (total int64) {
 	return total
 }
 
-// batches yields the members of a set, ascending, many at a time. A batch is
-// valid until the next one.
+// batches yields the members of a set in ascending order, up to 2048 at a time. A batch is valid
+// until the next one.
 func batches(b *roaring.Bitmap) iter.Seq[[]uint32] {
 	return func(yield func([]uint32) bool) {
 		buf := make([]uint32, 2048)
@@ -87,12 +85,12 @@ func batches(b *roaring.Bitmap) iter.Seq[[]uint32] {
 	}
 }
 
-// tally counts the rows of a set by their values of each of some fields. Few
-// values are counted by their bitmaps, of which a container costs as much as
-// looking at some hundred rows; many by looking at each row of the set.
+// tally counts the rows of a set by the values of each field. Fields with few values are counted
+// with bitmaps, where a container costs as much as reading some hundred rows. Others are counted by
+// reading the column for each row of the set.
 func (p *partition) tally(b *roaring.Bitmap, by ...field) [][]int {
 	counts := make([][]int, len(by))
-	var apart []int // which are counted row by row
+	var apart []int // fields to count row by row
 	size, containers := int(b.GetCardinality()), len(p.rows)>>16+1
 	for i, f := range by {
 		counts[i] = make([]int, len(p.values[f]))
@@ -117,7 +115,7 @@ func (p *partition) tally(b *roaring.Bitmap, by ...field) [][]int {
 	return counts
 }
 
-// count adds up the values that some rows have in a column. Value 0 is none.
+// count adds the column values of rows to counts. It ignores value 0, which means none.
 func count(counts []int, column, ordinals []uint32) {
 	if column == nil {
 		return

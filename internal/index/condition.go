@@ -9,14 +9,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// condition is a condition of a policy, prepared for comparison with rows. Which
-// projects it covers is a matter of their audience.
+// condition is a policy condition prepared for matching rows. The project scope is not checked
+// here, but when audiences are built.
 type condition struct {
 	stance
 	of      model.PolicyCondition
 	product model.IssueType
-	clauses []clause // fields, and the values that match
-	score   uint32   // least EPSS score, as packScore has it; noScore for none
+	clauses []clause // fields with their matching values
+	score   uint32   // minimum EPSS score in packScore units; noScore for none
 }
 
 // newConditions prepares the conditions of a policy.
@@ -54,7 +54,7 @@ func newConditions(p *policy) []*condition {
 	return out
 }
 
-// from lists the values of an enumeration from first to last.
+// from returns the values of an enumeration from first to last.
 func from[T ~uint8](first, last T) (values []uint32) {
 	for v := first; v <= last; v++ {
 		values = append(values, uint32(v))
@@ -62,12 +62,12 @@ func from[T ~uint8](first, last T) (values []uint32) {
 	return values
 }
 
-// since returns the last moment of relevance at which the days of grace are over.
+// since returns the latest time of relevance for which the grace period is over.
 func (c *condition) since(now time.Time) time.Time {
 	return now.Add(-time.Duration(c.of.GraceDays) * 24 * time.Hour)
 }
 
-// matches reports whether a row of a project that the condition covers matches it.
+// matches reports whether a row matches the condition. The caller checks the project scope.
 func (c *condition) matches(s *state, r *row) bool {
 	for _, one := range c.clauses {
 		if !slices.Contains(one.values, r.value(one.field)) {
@@ -78,7 +78,7 @@ func (c *condition) matches(s *state, r *row) bool {
 		model.CoversRef(c.of.Branches, s.refs.Text(r.ref))
 }
 
-// matching returns the rows of any project that match a condition.
+// matching returns the rows of all projects that match a condition.
 func (s *state) matching(p *partition, c *condition) *roaring.Bitmap {
 	var sets []*roaring.Bitmap
 	for _, one := range c.clauses {
@@ -116,7 +116,7 @@ func (s *state) conditional(product model.IssueType) bool {
 	return false
 }
 
-// addConditions adds the rows that match a condition in the mode.
+// addConditions adds the rows that match a condition with the given mode.
 func (s *state) addConditions(p *partition, mode model.PolicyMode, projects [][]uint32, rows *roaring.Bitmap) {
 	matching := map[*condition]*roaring.Bitmap{}
 	for a := range projects {
@@ -136,8 +136,8 @@ func (s *state) addConditions(p *partition, mode model.PolicyMode, projects [][]
 	}
 }
 
-// stanceOn returns the strictest of what policies say of a row's rule and of the
-// conditions that it matches (docs/reference/policies.md).
+// stanceOn returns the strictest stance of the row's rule and of its matching conditions
+// (docs/reference/policies.md).
 func (s *state) stanceOn(product model.IssueType, r *row) stance {
 	number := s.projects.entries[r.project].audience
 	best := s.rules.entries[r.rule].stances[number]
@@ -149,8 +149,8 @@ func (s *state) stanceOn(product model.IssueType, r *row) stance {
 	return best
 }
 
-// GraceEnded counts the findings beyond the days of grace of each condition. While the
-// version of the deployment stays, modes change only with this number.
+// GraceEnded returns the number of findings past the grace period, summed over all conditions. For
+// one version of the deployment, modes change only if this number changes.
 func (v *View) GraceEnded() (n int) {
 	for _, product := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 		v.read(product, func(s *state, p *partition) {

@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// slow is a source whose first deployment takes until it is let go to be read.
+// slow is a source that blocks reads of its first deployment until letGo is closed.
 type slow struct {
 	everywhere
 	letGo chan struct{}
@@ -21,7 +21,8 @@ func (s slow) Feed(ctx context.Context, deployment, since int64, take func(*mode
 	return s.everywhere.Feed(ctx, deployment, since, take)
 }
 
-// TestASlowLoadDelaysNoOther: a start and other requests load deployments while one is read slowly.
+// TestASlowLoadDelaysNoOther checks that a slow load does not delay Start or requests for other
+// deployments.
 func TestASlowLoadDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -50,8 +51,8 @@ func TestASlowLoadDelaysNoOther(t *testing.T) {
 	})
 }
 
-// TestManyAtOnceStayWithinMemory: of many deployments that are asked for at once no more stay
-// in memory than have room, before the second is over in which they came.
+// TestManyAtOnceStayWithinMemory checks that deployments requested concurrently are evicted down to
+// the memory limit within a second.
 func TestManyAtOnceStayWithinMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

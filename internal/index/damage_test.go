@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// bereft is a source that leaves lineages out as often as it is told to.
+// bereft is a source that omits lineages from the given number of feeds.
 type bereft struct {
 	*world
 	times int
@@ -24,8 +24,8 @@ func (s *bereft) Feed(ctx context.Context, deployment, since int64, take func(*m
 	})
 }
 
-// TestFindingsWithoutALineage: where all that is stored is read and does not fit, it is
-// damaged; where a change does not fit what is known, all is read once more.
+// TestFindingsWithoutALineage checks findings that arrive before their lineage. They are an error
+// in a complete feed, and cause a rebuild in a feed of changes.
 func TestFindingsWithoutALineage(t *testing.T) {
 	s := &bereft{world: newWorld(), times: 1}
 	seed(s.world)

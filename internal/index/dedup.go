@@ -6,10 +6,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// The rows of one lineage form a chain, newest first.
-
-// occurrences yields the ordinals of a lineage's rows, newest first. The rows
-// may change meanwhile, the chain not.
+// occurrences yields the ordinals of a lineage's rows, newest first. The rows form a linked list,
+// which must not change during iteration. The rows themselves may change.
 func (p *partition) occurrences(lineage uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if int(lineage) >= len(p.heads) {
@@ -28,7 +26,7 @@ func (p *partition) has(lineage uint32) bool {
 	return int(lineage) < len(p.heads) && p.heads[lineage] != 0
 }
 
-// slot finds the place in the chain where ordinal stands or would stand.
+// slot returns the link in the lineage's chain that refers or should refer to the ordinal.
 func (p *partition) slot(lineage, ordinal uint32) *uint32 {
 	for int(lineage) >= len(p.heads) {
 		p.heads = append(p.heads, 0)
@@ -40,7 +38,7 @@ func (p *partition) slot(lineage, ordinal uint32) *uint32 {
 	return at
 }
 
-// link puts a row into its lineage's chain.
+// link adds a row to its lineage's chain.
 func (p *partition) link(ordinal uint32) {
 	r := &p.rows[ordinal]
 	at := p.slot(r.lineage, ordinal)
@@ -48,22 +46,20 @@ func (p *partition) link(ordinal uint32) {
 	p.touched[r.lineage] = true
 }
 
-// unlink takes a row out of a lineage's chain.
+// unlink removes a row from a lineage's chain.
 func (p *partition) unlink(ordinal, lineage uint32) {
 	*p.slot(lineage, ordinal) = p.rows[ordinal].next
 	p.touched[lineage] = true
 }
 
-// reelectProject has the lineages of a project elected anew: its primary branch is
-// another one.
+// reelectProject marks the lineages of a project for election, after its primary branch changed.
 func (p *partition) reelectProject(project uint32) {
 	for ordinal := range roaring.Values(p.readBitmap(byProject, project)) {
 		p.touched[p.rows[ordinal].lineage] = true
 	}
 }
 
-// elect settles who stands for the lineages that were touched, and which of
-// their rows are on a primary branch.
+// elect determines the representatives of touched lineages, and their rows on primary branches.
 func (p *partition) elect(s *state) {
 	seen := map[uint32]bool{}
 	for lineage := range p.touched {
@@ -72,9 +68,9 @@ func (p *partition) elect(s *state) {
 	clear(p.touched)
 }
 
-// electOne marks the rows that dedup keeps: of all refs the newest one on the
-// project's primary branch, else the newest; of each ref the newest there
-// (docs/reference/finding-queries.md).
+// electOne marks the rows of a lineage that dedup retains. Across refs, this is the newest row on
+// the project's primary branch, or the newest row if there is none. Within a ref, it is the newest
+// row (docs/reference/finding-queries.md).
 func (p *partition) electOne(s *state, lineage uint32, seen map[uint32]bool) {
 	const none = ^uint32(0)
 	newest, chosen := none, none
@@ -100,7 +96,7 @@ func (p *partition) electOne(s *state, lineage uint32, seen map[uint32]bool) {
 	}
 }
 
-// mark says whether dedup keeps a row: of all refs, of its own ref.
+// mark sets whether dedup retains a row across all refs and within its ref.
 func (p *partition) mark(ordinal uint32, ofAll, ofRef bool) {
 	r := &p.rows[ordinal]
 	p.markField(ordinal, byRepresentative, &r.representative, ofAll)

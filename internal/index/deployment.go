@@ -10,22 +10,22 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// deployment keeps one read model up to date. One caller at a time has the turn
-// to change it; readers share mu and never wait for a store or a socket.
+// deployment updates one read model. One caller at a time holds the turn semaphore, which permits
+// changes. Readers share mu and never wait for a store or a socket.
 //
-// One lock covers all issue types, because one commit may change several of
-// them and what they share.
+// A single lock covers all issue types, because one commit may change several of them and their
+// shared dictionaries.
 type deployment struct {
 	id   int64
 	x    *Index
-	turn chan struct{} // holds one: whoever put it there may change the state
+	turn chan struct{} // capacity 1; the caller that filled it may change the state
 
-	torn  bool        // a feed ended before all of it was applied; whoever has the turn may look
-	cold  atomic.Bool // bodies may be missing that there is room for
+	torn  bool        // a feed ended before it was completely applied; guarded by turn
+	cold  atomic.Bool // bodies may be missing although the budget has space
 	saved *saved
-	gone  bool // it left memory; whoever has the turn may look
+	gone  bool // evicted from memory; guarded by turn
 
-	used     atomic.Int64 // when it was asked for last, in uses of the index
+	used     atomic.Int64 // last use, as a value of Index.uses
 	measured atomic.Pointer[measure]
 
 	mu    sync.RWMutex
@@ -38,7 +38,7 @@ func (d *deployment) version() int64 {
 	return d.state.version
 }
 
-// refresh brings the state to at least the given version.
+// refresh updates the state to at least the given version.
 func (d *deployment) refresh(ctx context.Context, version int64) error {
 	if err := d.take(ctx); err != nil {
 		return err
@@ -51,10 +51,10 @@ func (d *deployment) refresh(ctx context.Context, version int64) error {
 	if now >= version {
 		return nil
 	}
-	// A load serves all who wait, so it outlives the one who happened to start it.
+	// A load serves all waiting callers, so it must not end with the caller that started it.
 	ctx = context.WithoutCancel(ctx)
 	restored := now < 0 && d.restore(ctx)
-	if now = d.version(); now > 0 { // from 0 on, the feed is everything
+	if now = d.version(); now > 0 { // a feed since 0 contains everything
 		stale, err := d.applyFeed(ctx, now)
 		if err != nil || !stale {
 			return err
@@ -66,9 +66,9 @@ func (d *deployment) refresh(ctx context.Context, version int64) error {
 	return d.load(ctx)
 }
 
-// recheckVersion asks for the version of a store that seemed to be behind the state, for newer
-// commits may just have been read. Where it still is, it has lost some, as one that was
-// restored from a backup, or a standby that took over: the state is built anew.
+// recheckVersion reads the version of a store that seemed older than the state, because the state
+// may include commits made since. A store that is still older has lost commits, for example after a
+// restore from a backup or a failover. Then the state is rebuilt.
 func (d *deployment) recheckVersion(ctx context.Context) (version int64, err error) {
 	had := d.version()
 	if version, err = d.x.src.Version(ctx, d.id); err == nil && had > version {
@@ -77,8 +77,7 @@ func (d *deployment) recheckVersion(ctx context.Context) (version int64, err err
 	return version, err
 }
 
-// reload builds the state anew, unless somebody did since it was found to be newer than
-// the version that the store is at.
+// reload rebuilds the state, unless its version is no longer newer than the store's.
 func (d *deployment) reload(ctx context.Context, version int64) error {
 	if err := d.take(ctx); err != nil {
 		return err
@@ -94,7 +93,7 @@ func (d *deployment) reload(ctx context.Context, version int64) error {
 	return d.load(context.WithoutCancel(ctx))
 }
 
-// take waits for the turn.
+// take acquires the turn semaphore.
 func (d *deployment) take(ctx context.Context) error {
 	select {
 	case d.turn <- struct{}{}:
@@ -104,10 +103,10 @@ func (d *deployment) take(ctx context.Context) error {
 	}
 }
 
-// give gives the turn back.
+// give releases the turn semaphore.
 func (d *deployment) give() { <-d.turn }
 
-// applyFeed applies what changed since a version, unless the feed no longer knows.
+// applyFeed applies the changes since a version. It reports stale if the feed cannot provide them.
 func (d *deployment) applyFeed(ctx context.Context, since int64) (stale bool, err error) {
 	version, stale, err := d.x.src.Feed(ctx, d.id, since, func(b *model.Batch) error {
 		e, err := encode(b)
@@ -119,7 +118,7 @@ func (d *deployment) applyFeed(ctx context.Context, since int64) (stale bool, er
 		defer d.mu.Unlock()
 		return d.state.apply(e)
 	})
-	if errors.Is(err, errBereft) { // what is here may be at fault: it is built anew
+	if errors.Is(err, errBereft) { // the state may be faulty, so it is rebuilt
 		return true, nil
 	}
 	if err != nil || stale {
@@ -129,7 +128,7 @@ func (d *deployment) applyFeed(ctx context.Context, since int64) (stale bool, er
 	return false, nil
 }
 
-// publish sorts late rows in, clears dead ones out, and makes the version known.
+// publish sorts in late rows, removes dead ones and sets the version.
 func (d *deployment) publish(version int64) {
 	began := d.x.clock()
 	fresh := d.state.compact()
@@ -155,20 +154,20 @@ func (d *deployment) publish(version int64) {
 	d.torn = false
 }
 
-// load builds the state from everything the source has, off to the side.
+// load builds a new state from the complete feed of the source.
 func (d *deployment) load(ctx context.Context) error {
 	began := d.x.clock()
 	s := newState(&d.x.bodies, d.x.clock)
 	var one sync.Mutex
 	version, stale, err := d.x.src.Feed(ctx, d.id, 0, func(b *model.Batch) error {
-		e, err := encode(b) // several batches at a time
+		e, err := encode(b) // concurrent: batches arrive in parallel
 		if err != nil {
 			return err
 		}
 		one.Lock()
 		defer one.Unlock()
 		err = s.apply(e)
-		if errors.Is(err, errBereft) { // and there is nothing but what is stored
+		if errors.Is(err, errBereft) { // a complete feed lacks the entries, so the stored data is damaged
 			return fmt.Errorf("%w: %w", model.ErrDamaged, err)
 		}
 		return err
@@ -193,7 +192,7 @@ func (d *deployment) load(ctx context.Context) error {
 	return nil
 }
 
-// swap puts another state in place and gives the bodies of the old one back.
+// swap replaces the state and releases the bodies of the old one.
 func (d *deployment) swap(s *state) {
 	d.mu.Lock()
 	old := d.state
@@ -202,7 +201,7 @@ func (d *deployment) swap(s *state) {
 	old.release(&d.x.bodies)
 	select {
 	case d.x.grown <- struct{}{}:
-	default: // somebody is about to look
+	default: // a signal is already pending
 	}
 	d.cold.Store(true)
 }

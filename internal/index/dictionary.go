@@ -8,25 +8,24 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// memberOf returns a function that writes a word as the member of a finding.
+// memberOf returns a function that encodes a word as a JSON member with a trailing comma.
 func memberOf(name string) func(word string) string {
 	return func(word string) string {
-		value, _ := appendJSON(nil, word) // a string always has a JSON form
+		value, _ := appendJSON(nil, word) // encoding a string cannot fail
 		return `"` + name + `":` + string(value) + `,`
 	}
 }
 
-// table numbers entries that have an id, from 1 on. Entries are not changed
-// once they are in it but replaced, so a page may keep them without the lock.
+// table numbers entries with IDs, starting at 1. Entries are replaced and never modified, so a page
+// may use them without a lock.
 type table[T any] struct {
 	numbers map[int64]uint32
 	ids     []int64 // by number
-	entries []*T    // by number; nil for 0 and for what is free
+	entries []*T    // by number; nil for 0 and for free numbers
 	free    []uint32
 }
 
-// put stores the entry of an id. It returns its number and the entry that it
-// replaces, if any.
+// put stores the entry of an ID. It returns the entry's number and the replaced entry, if any.
 func (t *table[T]) put(id int64, entry *T) (n uint32, old *T) {
 	n, ok := t.numbers[id]
 	if !ok {
@@ -50,26 +49,26 @@ func (t *table[T]) take() uint32 {
 	return uint32(len(t.entries) - 1)
 }
 
-// remove forgets an entry. Nothing may refer to its number any more.
+// remove removes an entry. No references to its number may remain.
 func (t *table[T]) remove(n uint32) {
 	delete(t.numbers, t.ids[n])
 	t.ids[n], t.entries[n] = 0, nil
 	t.free = append(t.free, n)
 }
 
-// project is the project's part of its findings.
+// project contains the properties of a project that its findings use.
 type project struct {
 	name       string
 	folded     string   // name in lower case
-	oldNames   []string // that answer still, in lower case
+	oldNames   []string // former names in lower case
 	tags       []string // in lower case
 	visibility model.Visibility
 	primary    string // ref
 	primaryRef uint32
-	scoped     model.Project // what scopes of policies look at
-	audience   uint32        // which policies it is given
+	scoped     model.Project // for matching policy scopes
+	audience   uint32        // number of the audience
 	wire       []byte        // the member repository
-	bare       bool          // whether that has no address
+	bare       bool          // whether the repository has no URL
 }
 
 func newProject(p *model.Project) (*project, error) {
@@ -89,19 +88,19 @@ func newProject(p *model.Project) (*project, error) {
 	return out, nil
 }
 
-// rule is one version of a rule: its part of its findings.
+// rule contains the properties of one version of a rule that its findings use.
 type rule struct {
 	name     string
 	product  model.IssueType
 	category []string
 	rulesets []string
-	wire     []byte // categories, rule_name, rule; closed, or open for the message
+	wire     []byte // categories, rule_name and rule; without the closing brace if open
 	hosted   []byte // the same in the hosted dialect
-	template []byte // the message as JSON; nil where none is known
-	open     bool   // no template is known: the occurrence's message closes wire
-	said     string // the message's beginning, in lower case
+	template []byte // the message as JSON; nil if unknown
+	open     bool   // no message is known: the finding's message completes wire
+	said     string // searched part of the message, in lower case
 
-	stances []stance // what policies say of it now, by audience
+	stances []stance // by audience
 }
 
 func newRule(r *model.Rule) (*rule, error) {
@@ -127,14 +126,14 @@ func newRule(r *model.Rule) (*rule, error) {
 	return out, nil
 }
 
-// policy is a policy with its part of findings.
+// policy is a policy with its prepared parts of findings.
 type policy struct {
 	model.Policy
 	wire       []byte // the member sourcing_policy
 	conditions []*condition
 }
 
-// policyRule says that a policy has a rule.
+// policyRule is a policy's mode for a rule.
 type policyRule struct {
 	policy int64
 	mode   model.PolicyMode
@@ -157,7 +156,7 @@ func appendMember(b []byte, name string, value any) ([]byte, error) {
 	return appendJSON(append(b, ':'), value)
 }
 
-// appendJSON appends a value as JSON, without the escapes that only HTML needs.
+// appendJSON appends a value as JSON without HTML escapes.
 func appendJSON(b []byte, value any) ([]byte, error) {
 	var buf strings.Builder
 	enc := json.NewEncoder(&buf)

@@ -12,18 +12,17 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Due dates are nowhere stored: a due date is the day on which a finding's clock began
-// and the days that policies give it (docs/reference/due-dates.md). Rows stand in the order of
-// relevant_since, and that is where most clocks begin: so those of one number of days
-// stand in the order of their due dates too, and a range of due dates is a range of
-// ordinals. The others, whose clock was stopped or began later, have a bitmap for each
-// day on which it would have begun; they have moved.
+// Due dates are not stored. A due date is the start day of a finding's clock plus the days that
+// policies specify (docs/reference/due-dates.md). Most clocks start at relevant_since, by which
+// rows are sorted. So for rows with the same number of days, a range of due dates is a range of
+// ordinals. Rows whose clock was paused or started later are called moved. They have a bitmap per
+// start day.
 
-// dueTable is how many days policies give to a product's findings: by severity, by
-// whether nobody rates it, by whether it is known to be exploited.
+// dueTable contains the due days that policies specify for a product. It is indexed by severity, by
+// whether the finding is unrated, and by whether it is known to be exploited.
 type dueTable [model.SeverityCritical + 1][2][2]uint16
 
-// dueTableOf is that of some policies: of several, the fewest days count.
+// dueTableOf returns the minimum due days of several policies.
 func (s *state) dueTableOf(policies []int64, product model.IssueType) (t dueTable) {
 	for _, id := range policies {
 		p := s.policies[id]
@@ -42,7 +41,7 @@ func (s *state) dueTableOf(policies []int64, product model.IssueType) (t dueTabl
 	return t
 }
 
-// days is how many days a row has; 0: no due date, whatever its status.
+// days returns the due days of a row regardless of its status, or 0 for no due date.
 func (t *dueTable) days(r *row) int {
 	if int(r.severity) >= len(t) {
 		return 0
@@ -57,10 +56,10 @@ func truth(flag uint8) int {
 	return 0
 }
 
-// undecided are the statuses in which the clock runs.
+// undecided contains the statuses in which the clock runs.
 var undecided = []uint32{uint32(model.StatusOpen), uint32(model.StatusReviewing), uint32(model.StatusFixing)}
 
-// dueDay is the day on which a row is due, as dayOf counts; 0 where there is none.
+// dueDay returns the due day of a row in the numbering of dayOf, or 0 if there is none.
 func (s *state) dueDay(t model.IssueType, r *row) int {
 	if !slices.Contains(undecided, uint32(r.status)) {
 		return 0
@@ -72,7 +71,7 @@ func (s *state) dueDay(t model.IssueType, r *row) int {
 	return int(r.clockDay()) + days
 }
 
-// clockDay is the day on which the days of a row began to count.
+// clockDay returns the day on which the row's clock started.
 func (r *row) clockDay() uint32 {
 	if r.began != 0 {
 		return r.began
@@ -80,7 +79,7 @@ func (r *row) clockDay() uint32 {
 	return dayOf(r.relevant)
 }
 
-// startClock notes when that is, where it is another day than that of relevant_since.
+// startClock sets the start day of the clock if it differs from the day of relevant_since.
 func (r *row) startClock(stops model.ClockPauses) {
 	r.began = dayOf(model.DueClock(r.relevant, r.stateAt, model.State(r.state), stops))
 	if r.began == dayOf(r.relevant) {
@@ -88,7 +87,7 @@ func (r *row) startClock(stops model.ClockPauses) {
 	}
 }
 
-// dayNumber is dayOf of any time, without bounds.
+// dayNumber is like dayOf, but without limits.
 func dayNumber(t time.Time) int {
 	const seconds = 24 * 3600
 	at := t.Unix()
@@ -98,22 +97,21 @@ func dayNumber(t time.Time) int {
 	return int(at/seconds) + 1
 }
 
-// dues are the due dates of a partition, ready to be asked.
+// dues contains the due dates of a partition in a form for queries.
 type dues struct {
-	classes []dueClass      // the fewest days first
+	classes []dueClass      // fewest days first
 	dated   *roaring.Bitmap // rows that have a due date
 }
 
-// dueClass is the rows that have the same number of days.
+// dueClass contains the rows with the same number of due days.
 type dueClass struct {
 	days  int
-	all   *roaring.Bitmap // whatever their status
-	plain *roaring.Bitmap // of those that have a due date, those whose clock began when they were relevant
-	moved *roaring.Bitmap // and the others
+	all   *roaring.Bitmap // regardless of status
+	plain *roaring.Bitmap // rows with a due date whose clock started at relevant_since
+	moved *roaring.Bitmap // other rows with a due date
 }
 
-// dueCache keeps the due dates of partitions until something changes. It is safe for
-// concurrent use.
+// dueCache caches the due dates of partitions until the next change. It is safe for concurrent use.
 type dueCache struct {
 	mu    sync.Mutex
 	known map[*partition]*dues
@@ -125,7 +123,7 @@ func (c *dueCache) forget() {
 	c.known = nil
 }
 
-// duesOf returns the due dates of a partition, to be read only.
+// duesOf returns the due dates of a partition. The caller must not modify them.
 func (s *state) duesOf(p *partition) *dues {
 	s.dues.mu.Lock()
 	defer s.dues.mu.Unlock()
@@ -158,7 +156,7 @@ func (s *state) newDues(p *partition) *dues {
 	return d
 }
 
-// rowsByDays sorts rows by how many days they have. Those without are left out.
+// rowsByDays returns rows by their number of due days, without rows that have none.
 func (s *state) rowsByDays(p *partition) map[int]*roaring.Bitmap {
 	projects := map[dueTable][]uint32{}
 	for n, project := range s.projects.entries {
@@ -181,7 +179,7 @@ func (s *state) rowsByDays(p *partition) map[int]*roaring.Bitmap {
 	return byDays
 }
 
-// addDays sorts rows that one table is for.
+// addDays adds rows to byDays according to a table.
 func (p *partition) addDays(byDays map[int]*roaring.Bitmap, rows *roaring.Bitmap, t *dueTable) {
 	flags := []uint32{uint32(flagNo), uint32(flagYes)}
 	for severity := range t {
@@ -208,7 +206,7 @@ func (p *partition) dayBound(day int) int {
 	return sort.Search(len(p.rows), func(i int) bool { return int(dayOf(p.rows[i].relevant)) >= day })
 }
 
-// between returns the rows that are due from a day on and before another one.
+// between returns the rows whose due day is at least first and less than before.
 func (d *dues) between(p *partition, first, before int) *roaring.Bitmap {
 	out := roaring.New()
 	days := p.values[byClockDay]
@@ -226,7 +224,7 @@ func (d *dues) between(p *partition, first, before int) *roaring.Bitmap {
 	return out
 }
 
-// Days beyond all due dates.
+// Bounds beyond all due days.
 const (
 	firstDueDay = 0
 	lastDueDay  = lastDay + model.MaxDueDays + 1
@@ -244,7 +242,7 @@ func (d *dues) inRange(p *partition, r model.DueRange) *roaring.Bitmap {
 	return d.between(p, first, before)
 }
 
-// dueIn returns the rows that a filter by due dates accepts.
+// dueIn returns the rows that match a filter by due date.
 func (s *state) dueIn(p *partition, f *model.DueFilter) *roaring.Bitmap {
 	d := s.duesOf(p)
 	out := roaring.New()
@@ -257,7 +255,7 @@ func (s *state) dueIn(p *partition, f *model.DueFilter) *roaring.Bitmap {
 	return out
 }
 
-// addDue asks for due dates.
+// addDue adds the due date filters to a query.
 func (s *state) addDue(p *partition, q *query, f *model.FindingFilter) {
 	if f.Due != nil {
 		q.with = append(q.with, s.dueIn(p, f.Due))
@@ -267,7 +265,7 @@ func (s *state) addDue(p *partition, q *query, f *model.FindingFilter) {
 	}
 }
 
-// countByDue counts rows by the windows of due dates that they are in.
+// countByDue counts rows by due date window.
 func (s *state) countByDue(p *partition, rows *roaring.Bitmap, now time.Time) map[string]int {
 	counts := map[string]int{}
 	for _, w := range model.DueWindows() {
@@ -278,8 +276,8 @@ func (s *state) countByDue(p *partition, rows *roaring.Bitmap, now time.Time) ma
 	return counts
 }
 
-// Overdue lists the lineages of an issue type that are overdue as of the view, on any ref,
-// by their ids: with the first of their due dates that is over.
+// Overdue returns the lineages of an issue type that are overdue on any ref, with their earliest
+// due day, sorted by ID.
 func (v *View) Overdue(t model.IssueType) []model.OverdueLineage {
 	first := map[uint32]int{}
 	var out []model.OverdueLineage
@@ -300,11 +298,11 @@ func (v *View) Overdue(t model.IssueType) []model.OverdueLineage {
 	return out
 }
 
-// DueTarget says how well due dates are kept.
+// DueTarget measures compliance with due dates.
 type DueTarget struct {
-	Fixed   int // findings that policies give days and that were fixed in a period
-	InTime  int // of these, those that were fixed by their due date
-	Overdue int // findings that are overdue now
+	Fixed   int // findings with due days that were fixed in the period
+	InTime  int // of these, findings fixed by their due date
+	Overdue int // findings that are overdue
 }
 
 func (t *DueTarget) add(o DueTarget) {
@@ -313,16 +311,15 @@ func (t *DueTarget) add(o DueTarget) {
 	t.Overdue += o.Overdue
 }
 
-// DueTargets are targets by severity and by the tags of projects, in lower case.
+// DueTargets contains targets by severity and by project tag in lower case.
 type DueTargets struct {
 	Severity [model.SeverityCritical + 1]DueTarget
 	Tag      map[string]DueTarget
 }
 
-// DueTargets measures the findings that a filter selects: what was fixed since a time, by
-// the days that policies give now, and what is overdue as of the view. What was ignored
-// when it was gone was not fixed by anyone, and is left out. The filter's statuses are for
-// the caller to leave out.
+// DueTargets measures matching findings: fixes since a time, by current policies, and overdue
+// findings as of the view. Findings that disappeared while ignored do not count as fixed. The
+// filter should not contain statuses.
 func (v *View) DueTargets(f model.FindingFilter, since time.Time) (out DueTargets) {
 	v.read(f.IssueType, func(s *state, p *partition) {
 		d := s.duesOf(p)
@@ -338,7 +335,7 @@ func (v *View) DueTargets(f model.FindingFilter, since time.Time) (out DueTarget
 	return out
 }
 
-// addFixed counts those of some rows that were fixed since a time.
+// addFixed adds the rows that were fixed since a time in microseconds.
 func (p *partition) addFixed(out *DueTargets, sums map[uint32]DueTarget, d *dues, rows *roaring.Bitmap, from int64) {
 	fixed := roaring.FastAnd(rows, p.closedSince(dayOf(from)), p.readBitmap(byStatus, uint32(model.StatusFixed)))
 	for _, c := range d.classes {
@@ -359,8 +356,8 @@ func (p *partition) addFixed(out *DueTargets, sums map[uint32]DueTarget, d *dues
 	}
 }
 
-// addOverdue counts rows that are overdue, none by itself: there may be very many. Of
-// projects, those with tags are asked for.
+// addOverdue adds overdue rows. It counts with bitmaps, because there may be many rows, and omits
+// projects without tags.
 func (s *state) addOverdue(p *partition, out *DueTargets, sums map[uint32]DueTarget, overdue *roaring.Bitmap) {
 	if overdue.IsEmpty() {
 		return
@@ -380,7 +377,7 @@ func (s *state) addOverdue(p *partition, out *DueTargets, sums map[uint32]DueTar
 	}
 }
 
-// targetsByTag sums up what projects of the same tag have.
+// targetsByTag sums the targets of projects by tag.
 func (s *state) targetsByTag(byProject map[uint32]DueTarget) map[string]DueTarget {
 	byTag := map[string]DueTarget{}
 	for n, target := range byProject {

@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// dueBulk is a bulk whose policy gives each severity days. Where it is plain, the clock of
-// every finding began when it was relevant; else that of all open ones began at another
-// time, which is the worst case: each of these is looked at to order them.
+// dueBulk is a bulk whose policy sets days for each severity. If plain, all clocks started at
+// relevant_since. Otherwise those of all open findings started later, which is the worst case for
+// sorting.
 type dueBulk struct {
 	*bulk
 	plain bool
@@ -31,7 +31,7 @@ func (s dueBulk) Feed(ctx context.Context, deployment, since int64, take func(*m
 	})
 }
 
-// BenchmarkDue asks by due dates, each beside the same list by age.
+// BenchmarkDue measures queries by due date, each relative to the same list by age.
 func BenchmarkDue(b *testing.B) {
 	for _, kind := range []string{"plain", "every clock moved"} {
 		now := bulkBegin.AddDate(1, 6, 0)

@@ -7,15 +7,14 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// dueLane is the rows of a set that have the same number of days: those of a class, in
-// the order of their due dates.
+// dueLane contains the rows of a set with the same number of due days.
 type dueLane struct {
 	dueClass
-	before []int // by day: how many of those that moved began before it
+	before []int // by day: number of moved rows whose clock started before it
 }
 
-// soonest takes the rows with the nearest due date first: of one day, those that had
-// the fewest days, then the newest. Those without a due date come last.
+// soonest sorts rows by due date, nearest first. On one day, rows with the fewest due days come
+// first, then the newest. Rows without a due date come last.
 func (s *state) soonest(p *partition, b *roaring.Bitmap, skip, size int) []uint32 {
 	d := s.duesOf(p)
 	lanes := d.lanes(p, b)
@@ -26,8 +25,7 @@ func (s *state) soonest(p *partition, b *roaring.Bitmap, skip, size int) []uint3
 	return out
 }
 
-// latest has those with a due date in the reverse order of soonest. Those without come
-// last all the same.
+// latest reverses the order of soonest. Rows without a due date still come last.
 func (s *state) latest(p *partition, b *roaring.Bitmap, skip, size int) []uint32 {
 	d := s.duesOf(p)
 	lanes := d.lanes(p, b)
@@ -42,7 +40,7 @@ func (s *state) latest(p *partition, b *roaring.Bitmap, skip, size int) []uint32
 	return out
 }
 
-// soonestDated takes those with a due date.
+// soonestDated returns the rows with a due date in the order of soonest.
 func (p *partition) soonestDated(lanes []dueLane, skip, size int) []uint32 {
 	out := make([]uint32, 0, max(size, 0))
 	total := p.dueThrough(lanes, lastDueDay)
@@ -57,7 +55,7 @@ func (p *partition) soonestDated(lanes []dueLane, skip, size int) []uint32 {
 	return out
 }
 
-// lanes are the classes of a set's rows.
+// lanes returns the rows of a set by class.
 func (d *dues) lanes(p *partition, b *roaring.Bitmap) []dueLane {
 	out := make([]dueLane, 0, len(d.classes))
 	for _, c := range d.classes {
@@ -78,7 +76,7 @@ func (d *dues) lanes(p *partition, b *roaring.Bitmap) []dueLane {
 	return out
 }
 
-// movedBefore is how many of those that moved began before a day.
+// movedBefore returns the number of moved rows whose clock started before a day.
 func (l *dueLane) movedBefore(day int) int {
 	if len(l.before) == 0 {
 		return 0
@@ -86,7 +84,7 @@ func (l *dueLane) movedBefore(day int) int {
 	return l.before[min(max(day, 0), len(l.before)-1)]
 }
 
-// dueThrough is how many rows are due on a day or before it.
+// dueThrough returns the number of rows that are due on or before a day.
 func (p *partition) dueThrough(lanes []dueLane, day int) (n int) {
 	for i := range lanes {
 		l := &lanes[i]
@@ -95,8 +93,7 @@ func (p *partition) dueThrough(lanes []dueLane, day int) (n int) {
 	return n
 }
 
-// nextDue is the first day after a day on which rows are due; lastDueDay if there is
-// none.
+// nextDue returns the next day with due rows after a day, or lastDueDay if there is none.
 func (p *partition) nextDue(lanes []dueLane, day int) int {
 	next := lastDueDay
 	for i := range lanes {
@@ -114,8 +111,8 @@ func (p *partition) nextDue(lanes []dueLane, day int) int {
 	return next
 }
 
-// takePlain appends rows of a lane that are due on a day, newest first, but for the
-// first left of them, until there are size.
+// takePlain appends the plain rows of a lane that are due on a day, newest first. It skips left of
+// them and appends until out has size elements. It returns the number that remains to be skipped.
 func (p *partition) takePlain(out []uint32, l *dueLane, day, left, size int) ([]uint32, int) {
 	start, end := below(l.plain, p.dayBound(day-l.days)), below(l.plain, p.dayBound(day-l.days+1))
 	n := end - start
@@ -129,7 +126,7 @@ func (p *partition) takePlain(out []uint32, l *dueLane, day, left, size int) ([]
 	return append(out, newest...), 0
 }
 
-// takeMoved does the same for those that moved.
+// takeMoved is like takePlain for moved rows.
 func (p *partition) takeMoved(out []uint32, l *dueLane, day, left, size int) ([]uint32, int) {
 	n := l.movedBefore(day-l.days+1) - l.movedBefore(day-l.days)
 	if left >= n {

@@ -15,12 +15,12 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// dueNow is from when on the tests look at due dates: worlds begin two weeks before.
+// dueNow is the current time of due date tests. Worlds begin two weeks earlier.
 var dueNow = time.UnixMicro(1_700_000_000_000_000).UTC().AddDate(0, 0, 14)
 
 func clockOfDue() time.Time { return dueNow }
 
-// naiveDue is the day on which a finding is due, by docs/reference/due-dates.md in its plainest form.
+// naiveDue computes the due day of a finding directly from docs/reference/due-dates.md.
 func (w *world) naiveDue(f model.IndexedFinding) (day time.Time, dated bool) {
 	status := model.StatusOf(f.State, w.lineages[f.LineageID].Triage.State)
 	if !slices.Contains([]model.Status{model.StatusOpen, model.StatusReviewing, model.StatusFixing}, status) {
@@ -29,7 +29,8 @@ func (w *world) naiveDue(f model.IndexedFinding) (day time.Time, dated bool) {
 	return w.naiveTarget(f)
 }
 
-// naiveTarget is the day by which policies want or wanted a finding fixed.
+// naiveTarget returns the day by which policies require a finding to be fixed, regardless of its
+// status.
 func (w *world) naiveTarget(f model.IndexedFinding) (day time.Time, dated bool) {
 	l := w.lineages[f.LineageID]
 	days := 0
@@ -74,7 +75,7 @@ func (w *world) naiveTarget(f model.IndexedFinding) (day time.Time, dated bool) 
 	return start.Add(stopped).UTC().Truncate(24*time.Hour).AddDate(0, 0, days), true
 }
 
-// naiveWindows are the windows that a finding is in.
+// naiveWindows returns the due date windows of a finding.
 func (w *world) naiveWindows(f model.IndexedFinding, now time.Time) (in []string) {
 	day, dated := w.naiveDue(f)
 	today := now.Truncate(24 * time.Hour)
@@ -90,7 +91,7 @@ func (w *world) naiveWindows(f model.IndexedFinding, now time.Time) (in []string
 	return in
 }
 
-// acceptsDue is what a filter says of due dates.
+// acceptsDue reports whether a finding matches the due date filters.
 func (w *world) acceptsDue(f model.FindingFilter, finding model.IndexedFinding) bool {
 	day, dated := w.naiveDue(finding)
 	if !f.DueBefore.IsZero() && (!dated || !day.Before(f.DueBefore)) {
@@ -99,7 +100,7 @@ func (w *world) acceptsDue(f model.FindingFilter, finding model.IndexedFinding) 
 	return f.Due == nil || anyIn(windowsIn(f), w.naiveWindows(finding, dueNow))
 }
 
-// windowsIn finds the windows again that a filter was made of.
+// windowsIn returns the windows that a filter was created from.
 func windowsIn(f model.FindingFilter) (out []string) {
 	if f.Due == nil {
 		return nil
@@ -112,7 +113,7 @@ func windowsIn(f model.FindingFilter) (out []string) {
 	return out
 }
 
-// soonestFirst orders as Soonest does, what is newest first already.
+// soonestFirst compares findings like Soonest, for a list that is sorted newest first.
 func (w *world) soonestFirst(a, b model.IndexedFinding) int {
 	dayA, datedA := w.naiveDue(a)
 	dayB, datedB := w.naiveDue(b)
@@ -130,7 +131,7 @@ func (w *world) soonestFirst(a, b model.IndexedFinding) int {
 	return 0
 }
 
-// someDays are the days of a policy.
+// someDays draws the due days of a policy.
 func someDays(t *rapid.T, product model.IssueType) (d model.DueDays) {
 	if chance(t, "no days", 40) {
 		return d
@@ -143,8 +144,8 @@ func someDays(t *rapid.T, product model.IssueType) (d model.DueDays) {
 	return d
 }
 
-// someStops adds to the stops of a lineage what a store would, for a decision now, and
-// remembers beside them when it was ignored.
+// someStops updates the clock pauses of a lineage as a store does for a decision now. It also
+// records the times at which the lineage was ignored.
 func (w *world) someStops(l *model.Lineage, before model.Triage) {
 	now := w.now()
 	add, _ := model.StopChange(before, l.Triage, now)
@@ -159,8 +160,8 @@ func (w *world) someStops(l *model.Lineage, before model.Triage) {
 	}
 }
 
-// TestTheSoonestAreFirst orders findings of several days, of stopped clocks and of equal
-// due dates, page by page, and filters them by each window.
+// TestTheSoonestAreFirst checks pages in the order of due dates and filters by each window.
+// Findings have different due days, paused clocks and equal due dates.
 func TestTheSoonestAreFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -204,8 +205,7 @@ func TestTheSoonestAreFirst(t *testing.T) {
 	})
 }
 
-// TestTargetsAreCounted compares what was fixed in time, and what is overdue, with what
-// looking at every finding counts.
+// TestTargetsAreCounted compares DueTargets with counts over all findings.
 func TestTargetsAreCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -249,8 +249,8 @@ func TestTargetsAreCounted(t *testing.T) {
 	})
 }
 
-// TestWhatIsOverdueFollowsTheDayAndThePolicy moves due dates by the clock, by a policy
-// and by a decision, without a change of the finding itself.
+// TestWhatIsOverdueFollowsTheDayAndThePolicy checks that time, a policy and a decision change due
+// dates without a change of the finding.
 func TestWhatIsOverdueFollowsTheDayAndThePolicy(t *testing.T) {
 	w := newWorld()
 	begin := w.now()

@@ -8,13 +8,12 @@ import (
 	"unsafe"
 )
 
-// errEvicted says that a deployment left memory while somebody waited for it.
+// errEvicted reports that a deployment was evicted while a caller waited for it.
 var errEvicted = errors.New("the deployment left memory meanwhile")
 
-// evict takes deployments out of memory that nobody asked for the longest, until the
-// others fit. The one that was asked for last stays, however large. Each is written
-// to its checkpoint first, if one is due: where two take turns in memory, they are read
-// from older ones, and what changed since then comes from the feed. Views go on.
+// evict evicts the least recently used deployments until the others fit into memory. The most
+// recently used one stays regardless of its size. A deployment's checkpoint is written first if it
+// is due; later changes are read from the feed. Views of evicted deployments remain valid.
 func (x *Index) evict(ctx context.Context) {
 	if x.memory <= 0 {
 		return
@@ -37,7 +36,7 @@ func (x *Index) evict(ctx context.Context) {
 	}
 }
 
-// full reports whether there is no room for another deployment.
+// full reports whether the memory limit is reached.
 func (x *Index) full() bool {
 	total := int64(0)
 	for _, d := range x.loaded() {
@@ -46,15 +45,14 @@ func (x *Index) full() bool {
 	return x.memory > 0 && total >= x.memory
 }
 
-// retire takes a deployment out of memory, and reports whether it did. Who has a view of
-// it keeps what it saw.
+// retire evicts a deployment and reports whether it did. Existing views remain valid.
 func (d *deployment) retire(ctx context.Context) bool {
 	if d.take(ctx) != nil {
 		return false
 	}
 	defer d.give()
 	if d.gone {
-		return false // somebody else did
+		return false // already evicted
 	}
 	d.x.mu.Lock()
 	if d.x.deployments[d.id] == d {
@@ -67,8 +65,8 @@ func (d *deployment) retire(ctx context.Context) bool {
 	return true
 }
 
-// footprint estimates how many bytes a deployment takes without its bodies. To look
-// takes a while, so it is done again when there are other findings by a twentieth.
+// footprint estimates the size of a deployment in bytes, without bodies. The estimate is expensive,
+// so it is repeated only if the number of findings changed by more than a twentieth.
 func (d *deployment) footprint() int64 {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -88,20 +86,20 @@ func (d *deployment) footprint() int64 {
 	return now.bytes
 }
 
-// measure is how large a state was.
+// measure is the estimated size of a state.
 type measure struct {
 	rows  int
 	bytes int64
 }
 
-// What entries of maps and tables take, by and large.
+// Estimated sizes of entries in maps and tables.
 const (
-	wordBytes    = 64 // of a dictionary, without its text: a header twice, the number, the map's slack
-	lineageBytes = 48 // id, pointer, entry of the map
+	wordBytes    = 64 // per word without its text: two string headers, the number and map overhead
+	lineageBytes = 48 // ID, pointer and map entry
 	noteBytes    = 400
 )
 
-// size estimates the bytes of a state without its bodies.
+// size estimates the size of a state in bytes, without bodies.
 func (s *state) size() (total int64) {
 	for _, list := range s.wordLists() {
 		total += int64(len(list.texts)) * wordBytes
@@ -125,7 +123,7 @@ func (s *state) size() (total int64) {
 	return total
 }
 
-// size is what rows, columns and bitmaps take.
+// size returns the size of rows, columns and bitmaps in bytes.
 func (p *partition) size() int64 {
 	total := int64(cap(p.rows))*int64(unsafe.Sizeof(row{})) + p.columns.size() + int64(p.listed.GetSizeInBytes())
 	for _, of := range p.values {

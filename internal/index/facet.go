@@ -14,7 +14,7 @@ import (
 // Facet is a member of the filter whose values can be counted.
 type Facet string
 
-// Facets, named as the contract names their filters.
+// Facets have the names of their filters in the API.
 const (
 	FacetSeverity       Facet = "severities"
 	FacetStatus         Facet = "status"
@@ -36,52 +36,53 @@ const (
 	FacetMalicious      Facet = "is_malicious"
 	FacetPackage        Facet = "dependencies"
 	FacetEPSS           Facet = "epss_probability"
-	FacetExploited      Facet = "known_exploited"  // the pages' own
-	FacetUnrated        Facet = "severity_unrated" // the pages' own
+	FacetExploited      Facet = "known_exploited"  // used by pages only
+	FacetUnrated        Facet = "severity_unrated" // used by pages only
 	FacetProOnly        Facet = "pro_only"
 	FacetSecretType     Facet = "secret_types"
 	FacetValidation     Facet = "validation_state"
 	FacetIncludeHistory Facet = "include_historical"
 
-	// FacetAssignee and FacetEnds are beyond the contract: names of users and
-	// model.AssigneeNobody; decisions that end within 7 or 30 days, or ever (any).
+	// FacetAssignee and FacetEnds are extensions of the contract. FacetAssignee has names of users
+	// and model.AssigneeNobody. FacetEnds has decisions that end within 7 or 30 days, or at any
+	// time ("any").
 	FacetAssignee Facet = "assignees"
 	FacetEnds     Facet = "ends"
 
-	// FacetDue is beyond it too: the windows of model.DueWindows, of which a
-	// finding may be in two.
+	// FacetDue is an extension of the contract. Its values are model.DueWindows, of which a finding
+	// may be in two.
 	FacetDue Facet = "due"
 )
 
-// FacetRequest is a facet to count.
+// FacetRequest is a request to count the values of a facet.
 type FacetRequest struct {
 	Facet  Facet
-	Keep   []string // values to tell in any case
-	Values int      // how many to tell; 0 is as many as of the others
+	Keep   []string // values to include regardless of their count
+	Values int      // maximum number of values; 0 means ListQuery.Values
 }
 
-// FacetCounts are the values of a facet.
+// FacetCounts contains the counted values of a facet.
 type FacetCounts struct {
-	Values []FacetCount // the most frequent first, then by value; those kept follow
-	More   int          // further values that have findings
+	Values []FacetCount // most frequent first, then by value, followed by the kept values
+	More   int          // number of omitted values with findings
 }
 
-// FacetCount says how many findings have a value.
+// FacetCount is a value and its number of findings.
 type FacetCount struct {
 	Value string
 	Count int
 }
 
-// facetKind says how a facet is counted.
+// facetKind defines how a facet is counted.
 type facetKind struct {
-	// forget clears the facet's own member, because each facet is counted under
-	// the filters of the others.
+	// forget clears the facet's own filter, because a facet is counted under the other filters
+	// only.
 	forget func(*model.FindingFilter)
-	field  field                                  // fields: no field of a row tells
-	values func(s *state, number uint32) []string // of a value of the field
+	field  field                                  // fields if the facet is not a field of rows
+	values func(s *state, number uint32) []string // values for a number of the field
 }
 
-// cut keeps the most frequent values, and those that are to be kept.
+// cut returns the limit most frequent values, followed by the values in keep.
 func cut(counts map[string]int, limit int, keep []string) FacetCounts {
 	all := make([]FacetCount, 0, len(counts))
 	for value, n := range counts {
@@ -109,10 +110,9 @@ func cut(counts map[string]int, limit int, keep []string) FacetCounts {
 	return out
 }
 
-// CountBy returns how many findings the filter selects, and how many of them have
-// each value of the facets, all of one state. A facet's own filter counts too, as
-// in the list. What a finding has several of, as categories, it counts for each;
-// what it has none of, for none. An unknown facet has no values.
+// CountBy returns the number of findings that match the filter, and their counts by value for each
+// facet. All numbers are of one state. The facet's own filter applies too, as in the list. A
+// finding is counted for each of its values. An unknown facet has no values.
 func (v *View) CountBy(f model.FindingFilter, facets ...Facet) (total int, by map[Facet]map[string]int) {
 	by = map[Facet]map[string]int{}
 	v.read(f.IssueType, func(s *state, p *partition) {
@@ -129,7 +129,7 @@ func (v *View) CountBy(f model.FindingFilter, facets ...Facet) (total int, by ma
 
 type filter = model.FindingFilter
 
-// facetKinds has every facet.
+// facetKinds contains all facets.
 var facetKinds = map[Facet]facetKind{
 	FacetSeverity:       {func(f *filter) { f.Severities = nil }, bySeverity, named[model.Severity]},
 	FacetStatus:         {func(f *filter) { f.Statuses = nil }, byStatus, named[model.Status]},
@@ -167,9 +167,9 @@ var facetKinds = map[Facet]facetKind{
 		func(f *filter) { f.Assignees = nil }, byAssignee,
 		func(s *state, n uint32) []string { return []string{s.assignees.Text(n)} },
 	},
-	FacetEnds: {func(f *filter) { f.EndsBy = time.Time{} }, byUntil, nil}, // as seen from now: see ending
+	FacetEnds: {func(f *filter) { f.EndsBy = time.Time{} }, byUntil, nil}, // see countByHorizon
 
-	FacetDue: {func(f *filter) { f.Due = nil }, byClockDay, nil}, // as seen from now: see countByDue
+	FacetDue: {func(f *filter) { f.Due = nil }, byClockDay, nil}, // see countByDue
 
 	FacetProject: {func(f *filter) { f.Projects, f.ProjectIDs = nil, nil }, byProject, func(s *state, n uint32) []string {
 		return []string{s.projects.entries[n].name}
@@ -189,10 +189,10 @@ var facetKinds = map[Facet]facetKind{
 	FacetCategory: {func(f *filter) { f.Categories = nil }, byRule, func(s *state, n uint32) []string {
 		return s.rules.entries[n].category
 	}},
-	FacetMode: {func(f *filter) { f.Modes = nil }, fields, nil}, // of a rule in a project: see modes
+	FacetMode: {func(f *filter) { f.Modes = nil }, fields, nil}, // see countByMode
 }
 
-// named spells a value of an enumeration.
+// named returns the name of an enumeration value.
 func named[T interface {
 	~uint8
 	String() string
@@ -218,18 +218,17 @@ func prStates(_ *state, n uint32) []string {
 	return out
 }
 
-// facetCounter answers one question. Facets that have no filter of their own count
-// the same rows, and some of them by the same field, so what was counted is kept
-// until the question is answered.
+// facetCounter counts facets for one query. It caches counts, because facets without their own
+// filter count the same rows, sometimes by the same field.
 type facetCounter struct {
 	s       *state
 	p       *partition
 	q       *ListQuery
-	rows    *roaring.Bitmap // what the question selects
+	rows    *roaring.Bitmap // rows that match the query
 	counted map[tallyKey][]int
 }
 
-// tallyKey is a set of rows and what they are counted by.
+// tallyKey identifies a count of rows by a field.
 type tallyKey struct {
 	rows  *roaring.Bitmap
 	field field
@@ -247,8 +246,8 @@ func (a *facetCounter) tally(rows *roaring.Bitmap, f field) []int {
 	return a.counted[key]
 }
 
-// facet counts a facet's values among the rows that the question selects but
-// for the facet's own filter.
+// facet counts the values of a facet among the rows that match the query without the facet's own
+// filter.
 func (a *facetCounter) facet(asked FacetRequest) FacetCounts {
 	kind, ok := facetKinds[asked.Facet]
 	if !ok {
@@ -288,7 +287,7 @@ func (a *facetCounter) countByValue(facet Facet, kind facetKind, rows *roaring.B
 	return counts
 }
 
-// countByMode counts rows by their mode.
+// countByMode counts rows by policy mode.
 func (a *facetCounter) countByMode(rows *roaring.Bitmap) map[string]int {
 	counts := map[string]int{}
 	for mode, of := range a.s.rowsByMode(a.p) {
@@ -299,8 +298,7 @@ func (a *facetCounter) countByMode(rows *roaring.Bitmap) map[string]int {
 	return counts
 }
 
-// rowsWithout returns the rows that the question selects when one facet is
-// forgotten.
+// rowsWithout returns the rows that match the query after forget is applied to its filter.
 func (a *facetCounter) rowsWithout(forget func(*model.FindingFilter)) *roaring.Bitmap {
 	other := filterWithout(&a.q.Filter, forget)
 	if reflect.DeepEqual(&other, &a.q.Filter) {
@@ -309,15 +307,15 @@ func (a *facetCounter) rowsWithout(forget func(*model.FindingFilter)) *roaring.B
 	return a.s.selected(a.p, &other)
 }
 
-// dedupPerRef returns what dedup keeps on each ref alone, which is what choosing one
-// ref would show.
+// dedupPerRef returns the rows that dedup retains within each ref. These are the rows shown if a
+// single ref is selected.
 func (a *facetCounter) dedupPerRef(forget func(*model.FindingFilter)) *roaring.Bitmap {
 	other := filterWithout(&a.q.Filter, forget)
 	other.Dedup = false
 	return roaring.And(a.s.selected(a.p, &other), a.p.readBitmap(byRepresentativeRef, 1))
 }
 
-// filterWithout is a filter without one of its members, as exception too.
+// filterWithout returns a copy of the filter with forget applied to it and to its exception.
 func filterWithout(f *model.FindingFilter, forget func(*model.FindingFilter)) model.FindingFilter {
 	other := *f
 	forget(&other)

@@ -15,15 +15,15 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// facetModel says what values a finding has of a facet, and which of them a
-// filter that is an exception leaves out.
+// facetModel returns the values of a finding for a facet, and the values that an exception
+// excludes.
 type facetModel struct {
 	values   func(w *world, f model.IndexedFinding) []string
 	clear    func(f *model.FindingFilter)
 	excluded func(f model.FindingFilter) []string
 }
 
-// texts spells a list.
+// texts returns the names of enumeration values.
 func texts[T interface{ String() string }](list []T) []string {
 	var out []string
 	for _, v := range list {
@@ -73,7 +73,7 @@ var facetModels = map[Facet]facetModel{
 	FacetProject: {
 		func(w *world, f model.IndexedFinding) []string { return []string{w.projects[f.ProjectID].Name} },
 		func(f *model.FindingFilter) { f.Projects, f.ProjectIDs = nil, nil },
-		never, // by name, see acceptsPage, and by id
+		never, // checked by acceptsPage, by name and by ID
 	},
 	"excluded project ids": {
 		values: func(_ *world, f model.IndexedFinding) []string { return []string{decimal(f.ProjectID)} },
@@ -243,7 +243,7 @@ var facetModels = map[Facet]facetModel{
 	},
 }
 
-// naiveFacet counts a facet by looking at every finding.
+// naiveFacet counts a facet over all findings.
 func (w *world) naiveFacet(facet Facet, f model.FindingFilter) map[string]int {
 	naive := facetModels[facet]
 	naive.clear(&f)
@@ -266,15 +266,14 @@ func (w *world) naiveFacet(facet Facet, f model.FindingFilter) map[string]int {
 		add(f)
 		return counts
 	}
-	for _, ref := range append([]string{"refs/heads/no"}, someRefs...) { // one after the other, as somebody who chooses it would
+	for _, ref := range append([]string{"refs/heads/no"}, someRefs...) { // each ref alone, as if it were selected
 		f.Ref = ref
 		add(f)
 	}
 	return counts
 }
 
-// checkListing compares an answer to everything with what looking at every
-// finding answers.
+// checkListing compares a listing with results computed over all findings.
 func (w *world) checkListing(t *rapid.T, v *View, f model.FindingFilter, want []model.IndexedFinding) {
 	facet := rapid.SampledFrom(slices.Sorted(func(yield func(Facet) bool) {
 		for facet := range facetKinds {
@@ -316,7 +315,7 @@ func (w *world) checkListing(t *rapid.T, v *View, f model.FindingFilter, want []
 	w.checkGroups(t, got.Groups, f, want, q.Now)
 }
 
-// checkGroups compares groups with what the findings of a list share.
+// checkGroups compares groups with groups computed from a list of findings.
 func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f model.FindingFilter, list []model.IndexedFinding, now time.Time) {
 	naive := map[Grouping]map[string]Group{ByRule: {}, ByProject: {}, ByPackage: {}}
 	for _, finding := range list {
@@ -341,7 +340,7 @@ func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f model.Findin
 		slices.SortFunc(want, worst)
 		for i := range got[by] {
 			g := &got[by][i]
-			if by == ByProject && w.projects[g.ID].Name != g.Name { // several may have the name here
+			if by == ByProject && w.projects[g.ID].Name != g.Name { // several projects may have the same name here
 				t.Errorf("the project of group %+v is %+v", g, w.projects[g.ID])
 			}
 			g.ID = 0

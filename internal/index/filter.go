@@ -12,24 +12,24 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// query is a filter in the numbers of one partition: all clauses hold.
+// query is a filter translated to numbers of one partition. A row must match all of it.
 type query struct {
 	clauses []clause
-	from    int             // no lower ordinal: since
-	ids     *roaring.Bitmap // only these ordinals; nil for all
+	from    int             // minimum ordinal, from Since
+	ids     *roaring.Bitmap // accepted ordinals; nil for all
 
-	with    []*roaring.Bitmap // and only those of each
-	without []*roaring.Bitmap // and none of these
+	with    []*roaring.Bitmap // rows must be in each of these
+	without []*roaring.Bitmap // rows must not be in any of these
 }
 
-// clause is one field and its accepted values; none accepts nothing.
+// clause is a field with its accepted values. Without values, it matches nothing.
 type clause struct {
 	field  field
 	values []uint32
 }
 
-// query translates a filter. Members that name what a project or a rule has
-// become sets of projects or rules, so that a new tag or mode touches no row.
+// query translates a filter. Filters on properties of projects or rules become sets of projects or
+// rules, so that rows need not store these properties.
 func (s *state) query(p *partition, f *model.FindingFilter) *query {
 	q := &query{from: p.lowerBound(f.Since)}
 	if f.HasIDs {
@@ -63,7 +63,7 @@ func (s *state) query(p *partition, f *model.FindingFilter) *query {
 	return q
 }
 
-// addSmall adds the clauses whose values are enumerations and flags.
+// addSmall adds the clauses of enumerations and flags.
 func (q *query) addSmall(f *model.FindingFilter) {
 	addEnum(q, byStatus, f.Statuses)
 	addEnum(q, byReason, f.TriageReasons)
@@ -129,8 +129,8 @@ func masks(states []string) []uint32 {
 	return out
 }
 
-// projectsOf returns the projects that all the filter's members about projects
-// accept; all is true when it has none.
+// projectsOf returns the projects that match all project filters. It returns all = true if there
+// are no such filters.
 func (s *state) projectsOf(f *model.FindingFilter) (numbers []uint32, all bool) {
 	if len(f.Visible)+len(f.Projects)+len(f.ProjectIDs)+len(f.ProjectTags)+len(f.Visibilities) == 0 {
 		return nil, true
@@ -149,7 +149,8 @@ func (s *state) projectsOf(f *model.FindingFilter) (numbers []uint32, all bool) 
 	return numbers, false
 }
 
-// rulesOf does the same for rules.
+// rulesOf returns the rules that match all rule filters, and all = true if there are no such
+// filters.
 func (s *state) rulesOf(f *model.FindingFilter) (numbers []uint32, all bool) {
 	if len(f.Rules)+len(f.Rulesets)+len(f.Categories) == 0 {
 		return nil, true
@@ -163,8 +164,8 @@ func (s *state) rulesOf(f *model.FindingFilter) (numbers []uint32, all bool) {
 	return numbers, false
 }
 
-// free returns those of the names of projects that none has now: by these, the project that had
-// one answers (docs/reference/projects.md).
+// free returns those names that no current project uses. A former name selects its project only if
+// it is free (docs/reference/projects.md).
 func (s *state) free(names map[string]bool) map[string]bool {
 	out := maps.Clone(names)
 	for n, p := range s.projects.entries {
@@ -196,7 +197,7 @@ func set[T comparable](values []T) map[T]bool {
 	return out
 }
 
-// accepts reports whether a set holds v; the nil set holds everything.
+// accepts reports whether a set contains v. The nil set contains everything.
 func accepts[T comparable](s map[T]bool, v T) bool { return s == nil || s[v] }
 
 func acceptsAny[T comparable](s map[T]bool, values []T) bool {
@@ -221,7 +222,7 @@ func (p *partition) lowerBound(t time.Time) int {
 	return n
 }
 
-// ordinals returns the rows of those ids that are known.
+// ordinals returns the ordinals of known finding IDs.
 func (p *partition) ordinals(ids []int64) *roaring.Bitmap {
 	b := roaring.New()
 	for _, id := range ids {
@@ -235,7 +236,7 @@ func (p *partition) ordinals(ids []int64) *roaring.Bitmap {
 	return b
 }
 
-// narrow adds what the pages filter by beyond the contract.
+// narrow adds the filters of pages that are extensions of the contract.
 func (s *state) narrow(p *partition, q *query, f *model.FindingFilter) {
 	if f.Primary {
 		q.add(byPrimary, []uint32{1})
@@ -248,8 +249,7 @@ func (s *state) narrow(p *partition, q *query, f *model.FindingFilter) {
 	}
 }
 
-// exceptions returns, for each list of values in a filter, the rows that have
-// one of them.
+// exceptions returns, for each list of values in a filter, the rows with one of the values.
 func (s *state) exceptions(p *partition, f *model.FindingFilter) []*roaring.Bitmap {
 	q := &query{}
 	if f.Ref != "" {

@@ -11,21 +11,21 @@ import (
 // othersEvery is the interval of checks for commits of other processes.
 const othersEvery = 10 * time.Second
 
-// followers is how many deployments follow their stores at a time. Readers who need
-// another one meanwhile have it follow themselves.
+// followers is the maximum number of deployments that follow their stores concurrently. A reader of
+// another deployment refreshes it.
 const followers = 2
 
-// commits are the newest versions that this process committed and no follower took
-// up yet, by deployment.
+// commits contains, by deployment, the newest committed versions of this process that are not yet
+// followed.
 type commits struct {
 	mu     sync.Mutex
 	last   map[int64]int64
-	wake   chan struct{}  // holds one
-	unread map[int64]bool // deployments that were written to and are not in memory
+	wake   chan struct{}  // capacity 1
+	unread map[int64]bool // deployments with commits that are not in memory
 }
 
-// Committed says that this process brought a deployment to a version. What is loaded
-// of it follows in the background, so that the next reader need not wait. It never
+// Committed reports that this process committed a version of a deployment. If the deployment is
+// loaded, it is refreshed in the background, so that the next reader need not wait. Committed never
 // blocks.
 func (x *Index) Committed(deployment, version int64) {
 	x.commits.mu.Lock()
@@ -33,7 +33,7 @@ func (x *Index) Committed(deployment, version int64) {
 	x.commits.mu.Unlock()
 	select {
 	case x.commits.wake <- struct{}{}:
-	default: // somebody is about to look
+	default: // a wake-up is already pending
 	}
 }
 
@@ -45,7 +45,7 @@ func (c *commits) take() map[int64]int64 {
 	return out
 }
 
-// leave marks a deployment that was written to for loadWritten.
+// leave marks a deployment with commits for loadWritten.
 func (c *commits) leave(id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,10 +60,9 @@ func (c *commits) takeUnread() []int64 {
 	return ids
 }
 
-// loadWritten loads deployments that this process wrote to and that nobody has asked for,
-// while memory has room. Otherwise the first reader, or the first one after a restart,
-// would wait until all of their findings are read. A deployment that was removed from
-// memory is loaded again only for a reader: otherwise each commit would read all of it.
+// loadWritten loads deployments that this process wrote to but that were never read, while memory
+// permits. Otherwise their first reader would wait until all findings are read. An evicted
+// deployment is loaded again only by a reader: otherwise each commit would reload it.
 func (x *Index) loadWritten(ctx context.Context) {
 	for _, id := range x.commits.takeUnread() {
 		if ctx.Err() != nil || x.full() {
@@ -78,14 +77,14 @@ func (x *Index) loadWritten(ctx context.Context) {
 	}
 }
 
-// wasEvicted reports whether a deployment was in memory and was removed for lack of room.
+// wasEvicted reports whether a deployment was evicted for lack of memory.
 func (x *Index) wasEvicted(id int64) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.saved[id] != nil && x.saved[id].evicted.Load()
 }
 
-// load brings a deployment into memory at its newest version.
+// load loads a deployment at its newest version.
 func (x *Index) load(ctx context.Context, d *deployment) error {
 	version, err := x.src.Version(ctx, d.id)
 	if err != nil {
@@ -94,8 +93,8 @@ func (x *Index) load(ctx context.Context, d *deployment) error {
 	return d.refresh(ctx, version)
 }
 
-// follow has what is loaded follow the commits of this process as they come, and
-// those of other processes every ten seconds: each answer checks the version too.
+// follow refreshes loaded deployments after commits of this process, and checks for commits of
+// other processes every othersEvery. Queries check the version too.
 func (x *Index) follow(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -130,22 +129,22 @@ func (x *Index) follow(ctx context.Context) {
 			room <- struct{}{}
 			all.Go(func() {
 				defer func() { <-room }()
-				_ = d.refresh(ctx, newest[id]) // who asks next tries again, and is told what is wrong
+				_ = d.refresh(ctx, newest[id]) // the next query retries and returns the error
 			})
 		}
 	}
 }
 
-// known returns a deployment that was asked for, or nil.
+// known returns a deployment in use, or nil.
 func (x *Index) known(id int64) *deployment {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.deployments[id]
 }
 
-// newest asks for the versions of what was asked for, and returns what is there no
-// more, which nobody finds from then on. A store that does not answer is asked again a
-// second later.
+// newest returns the versions of all deployments in use. It removes deleted deployments from the
+// index and returns them as gone. If the store fails, it returns nothing, and the next check
+// retries.
 func (x *Index) newest(ctx context.Context) (versions map[int64]int64, gone []*deployment) {
 	var ids []int64
 	all := x.loaded()
@@ -170,8 +169,8 @@ func (x *Index) newest(ctx context.Context) (versions map[int64]int64, gone []*d
 	return versions, gone
 }
 
-// Settle waits until a deployment that is loaded has followed what was committed by
-// now, if commits are followed in the background at all. It gives up with the context.
+// Settle waits until a loaded deployment includes all commits made before the call, if commits are
+// followed in the background. It stops waiting when ctx ends.
 func (x *Index) Settle(ctx context.Context, deployment int64) {
 	d := x.known(deployment)
 	if d == nil || d.version() < 0 || !x.follows.Load() {
@@ -184,10 +183,10 @@ func (x *Index) Settle(ctx context.Context, deployment int64) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = d.refresh(ctx, version) // who asks next tries again, and is told what is wrong
+		_ = d.refresh(ctx, version) // the next query retries and returns the error
 	}()
 	select {
 	case <-done:
-	case <-ctx.Done(): // what was begun goes on
+	case <-ctx.Done(): // the refresh continues
 	}
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Grouping says what findings are grouped by.
+// Grouping is a property that findings are grouped by.
 type Grouping uint8
 
-// Groupings.
+// Groupings of findings.
 const (
 	ByRule Grouping = iota
 	ByProject
-	ByPackage // of the supply chain; what names no package is in no group
+	ByPackage // supply chain only; findings without a package are omitted
 )
 
-// Group is findings that share a rule, a project or a package.
+// Group is a set of findings with the same rule, project or package.
 type Group struct {
 	Name     string
-	ID       int64 // of the project; 0 for others
+	ID       int64 // of the project; 0 for other groupings
 	Total    int
-	Severity [model.SeverityCritical + 1]int // how many of each
+	Severity [model.SeverityCritical + 1]int // number of findings by severity
 	Overdue  int
 }
 
-// groups counts the rows of a set by what they share, the worst first.
+// groups counts rows by each grouping and sorts the groups, worst first.
 func (s *state) groups(p *partition, b *roaring.Bitmap, by []Grouping, now time.Time) map[Grouping][]Group {
 	fields, byName := make([]field, len(by)), make([]map[string]*Group, len(by))
 	for i := range by {
@@ -53,7 +53,7 @@ func (s *state) groups(p *partition, b *roaring.Bitmap, by []Grouping, now time.
 	return out
 }
 
-// groupOverdue adds to groups how many of them are overdue.
+// groupOverdue adds the number of overdue findings to groups.
 func (s *state) groupOverdue(
 	p *partition, b *roaring.Bitmap, by []Grouping, byName []map[string]*Group, now time.Time,
 ) {
@@ -66,14 +66,14 @@ func (s *state) groupOverdue(
 			if n == 0 {
 				continue
 			}
-			if g := byName[i][by[i].kind().values(s, uint32(number))[0]]; g != nil { // nil where it has no severity
+			if g := byName[i][by[i].kind().values(s, uint32(number))[0]]; g != nil { // nil without a severity
 				g.Overdue += n
 			}
 		}
 	}
 }
 
-// kind is the facet whose values groups are of.
+// kind returns the facet that defines the groups.
 func (by Grouping) kind() facetKind {
 	switch by {
 	case ByProject:
@@ -85,7 +85,7 @@ func (by Grouping) kind() facetKind {
 	return facetKinds[FacetRule]
 }
 
-// group adds what was counted of a severity to groups.
+// group adds the counts of a severity to groups.
 func (s *state) group(byName map[string]*Group, by Grouping, severity model.Severity, counts []int) {
 	for number, n := range counts {
 		if n == 0 {
@@ -108,8 +108,8 @@ func (s *state) group(byName map[string]*Group, by Grouping, severity model.Seve
 	}
 }
 
-// worst orders groups by how many of the worst severity they have, then of the
-// next, then by name.
+// worst compares groups by their number of findings of the worst severity, then of the next ones,
+// then by name.
 func worst(a, b Group) int {
 	for severity := model.SeverityCritical; severity >= model.SeverityLow; severity-- {
 		if a.Severity[severity] != b.Severity[severity] {
@@ -119,14 +119,14 @@ func worst(a, b Group) int {
 	return cmp.Compare(a.Name, b.Name)
 }
 
-// VulnerabilityCount says how much of a vulnerability a filter selects.
+// VulnerabilityCount contains the counts of a vulnerability.
 type VulnerabilityCount struct {
-	Findings int // each once, on however many branches
+	Findings int // distinct lineages
 	Projects int
 }
 
-// Vulnerabilities counts what a filter selects by the name of its vulnerability,
-// in lower case, as its source has it; what names none is not counted.
+// Vulnerabilities counts matching findings by vulnerability. Keys are in lower case. Findings
+// without a vulnerability are not counted.
 func (v *View) Vulnerabilities(f model.FindingFilter) map[string]VulnerabilityCount {
 	out := map[string]VulnerabilityCount{}
 	v.read(f.IssueType, func(s *state, p *partition) {

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// The few values of each kind that random histories and filters draw from.
+// Values that random histories and filters use. They are few, so that they coincide often.
 var (
 	someNames    = []string{"acme/api", "Acme/Web", "acme/web/admin", "Über/Groß", "other/api"}
 	someTags     = []string{"prod", "PROD", "team-ä"}
@@ -40,7 +40,7 @@ func key[T any](t *rapid.T, label string, of map[int64]T) (int64, bool) {
 	return one(t, label, slices.Sorted(maps.Keys(of))...), true
 }
 
-// step changes the world at random, as one commit of a store might.
+// step applies random changes to the world as one commit.
 func (w *world) step(t *rapid.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +83,7 @@ func (w *world) someProject(t *rapid.T) model.Project {
 	}
 }
 
-// stepRule stores a version of a rule, or a policy, or the mode of a rule.
+// stepRule stores a version of a rule, a policy, or the mode of a rule.
 func (w *world) stepRule(t *rapid.T) {
 	name := one(t, "rule", someRules...)
 	switch rapid.IntRange(0, 2).Draw(t, "what") {
@@ -118,7 +118,7 @@ func (w *world) stepRule(t *rapid.T) {
 	}
 }
 
-// someConditions are none, one or two for a policy of the product.
+// someConditions draws up to two conditions for a policy of the product.
 func (w *world) someConditions(t *rapid.T, id int64, product model.IssueType) (list []model.PolicyCondition) {
 	for n := range rapid.IntRange(0, 2).Draw(t, "conditions") {
 		c := model.PolicyCondition{
@@ -137,7 +137,7 @@ func (w *world) someConditions(t *rapid.T, id int64, product model.IssueType) (l
 	return list
 }
 
-// someScope leaves some projects out of a policy; the default one is for all.
+// someScope draws a scope that excludes some projects. The default policy has none.
 func (w *world) someScope(t *rapid.T, id int64) (s model.PolicyScope) {
 	if id == 1 {
 		return s
@@ -206,9 +206,8 @@ func (w *world) someAnnotations(t *rapid.T) (a model.Annotations) {
 	return a
 }
 
-// stepFinding changes a finding as scans do: it stays, comes back as of now,
-// leaves the lists, changes its text, turns out to be of another type, or joins
-// another lineage.
+// stepFinding changes a finding like a scan: it is confirmed, reappears, is removed, changes its
+// text, its issue type or its lineage.
 func (w *world) stepFinding(t *rapid.T) {
 	id, ok := key(t, "finding", w.findings)
 	if !ok {
@@ -238,7 +237,7 @@ func (w *world) stepFinding(t *rapid.T) {
 	w.putFinding(f)
 }
 
-// mergeLineage moves the findings of a lineage to another of its project.
+// mergeLineage moves the findings of a lineage to another lineage of its project.
 func (w *world) mergeLineage(t *rapid.T, from int64) {
 	into := w.someLineage(t, w.lineages[from].ProjectID)
 	if into == from {
@@ -253,7 +252,7 @@ func (w *world) mergeLineage(t *rapid.T, from int64) {
 	w.deleteLineage(from)
 }
 
-// mergeProject gives all that one project has to another.
+// mergeProject moves everything of one project to another one.
 func (w *world) mergeProject(t *rapid.T) {
 	from, ok := key(t, "merge project", w.projects)
 	into, _ := key(t, "into project", w.projects)
@@ -275,7 +274,7 @@ func (w *world) mergeProject(t *rapid.T) {
 	w.deleteProject(from)
 }
 
-// newFinding adds a finding, with a new lineage or as another occurrence of one.
+// newFinding adds a finding with a new lineage or as another occurrence of an existing one.
 func (w *world) newFinding(t *rapid.T) {
 	project, ok := key(t, "of project", w.projects)
 	rule, known := key(t, "of rule", w.rules)

@@ -12,22 +12,21 @@ import (
 // Hosted is a page in the hosted dialect (docs/reference/response-formats.md).
 type Hosted struct {
 	page *Page
-	org  string // address of the deployment's pages, without a slash at its end
+	org  string // URL of the deployment's pages, without a trailing slash
 }
 
-// Hosted returns the page as clients of the hosted service read it. org is the
-// address of the deployment's pages: they stand where a link must be and no
-// address of the repository is known.
+// Hosted returns the page in the format of the hosted service. org is the URL of the deployment's
+// pages, which replaces required links to repositories without a known URL.
 func (p *Page) Hosted(org string) Hosted { return Hosted{p, org} }
 
-// WriteTo writes the page as a JSON array of findings, as Page.WriteTo does.
+// WriteTo writes the page as a JSON array of findings. See Page.WriteTo.
 func (h Hosted) WriteTo(w io.Writer) (int64, error) {
 	e := encoder{org: h.org, today: h.page.today}
 	return h.page.write(w, e.hosted)
 }
 
-// hosted appends one finding in the hosted dialect. It says what finding says,
-// under that dialect's names, and leaves no link empty and no text null.
+// hosted appends a finding in the hosted dialect. It has the content of finding under that
+// dialect's names. Links are not empty and texts are not null.
 func (e *encoder) hosted(b []byte, it *item) []byte {
 	r := &it.row
 	b = strconv.AppendUint(append(b, `{"id":`...), uint64(r.id), 10)
@@ -36,7 +35,7 @@ func (e *encoder) hosted(b []byte, it *item) []byte {
 	b = append(b, `,"state_updated_at":`...)
 	if r.stateAt != 0 {
 		b = e.stateAt.append(b, r.stateAt)
-	} else { // never null there: since it began, it is in that state
+	} else { // not nullable in this dialect: use the creation time
 		b = e.created.append(b, r.created)
 	}
 	b = e.triagedAt.append(append(b, `,"triaged_at":`...), r.triagedAt)
@@ -77,7 +76,7 @@ func (e *encoder) hosted(b []byte, it *item) []byte {
 	return append(append(b, orEmptyText(message)...), "}}"...)
 }
 
-// shortRef appends the member ref with the name of a branch alone.
+// shortRef appends the member ref, with the prefix of a branch removed.
 func shortRef(b []byte, member string) []byte {
 	const full, short = `"ref":"refs/heads/`, `"ref":"`
 	if len(member) < len(full) || member[:len(full)] != full {
@@ -86,8 +85,7 @@ func shortRef(b []byte, member string) []byte {
 	return append(append(b, short...), member[len(full):]...)
 }
 
-// repository appends the member repository. Where no address is known, it is
-// that of the project's page.
+// repository appends the member repository. If its URL is unknown, it uses the project's page.
 func (e *encoder) repository(b []byte, it *item) []byte {
 	wire := it.project.wire
 	if !it.project.bare {
@@ -99,21 +97,20 @@ func (e *encoder) repository(b []byte, it *item) []byte {
 	return append(b, `"},`...)
 }
 
-// noAddress ends the member repository where no address is known.
+// noAddress is the end of a repository member without a URL.
 const noAddress = `"url":""},`
 
-// link appends the address of the finding's page as JSON.
+// link appends the URL of the finding's page as a JSON string.
 func (e *encoder) link(b []byte, it *item) []byte {
 	b = append(append(append(b, '"'), e.org...), "/findings/"...)
 	return append(strconv.AppendUint(b, uint64(it.row.id), 10), '"')
 }
 
-// body appends what the scan says: the contract's members, of which the place
-// and the use are spelt otherwise. The members stand in the order in which
-// model.Body writes them; what is between those that change is copied whole.
+// body appends the body from the scan with the location and the usage renamed. It relies on the
+// order in which model.Body writes members, and copies unchanged parts as they are.
 func (e *encoder) body(b []byte, it *item, said []byte) []byte {
 	const name, column = `"rule_message":`, `,"location":{"column":`
-	rest, same := it.body, len(name)+len(said) // which stay as they are
+	rest, same := it.body, len(name)+len(said) // same is the number of bytes to copy unchanged
 	if said == nil {
 		var ok bool
 		if rest, ok = bytes.CutPrefix(it.body, []byte(name)); !ok {
@@ -148,8 +145,8 @@ func (e *encoder) body(b []byte, it *item, said []byte) []byte {
 	return e.usage(b, it, known, rest[use+len(`,"usage":{`):])
 }
 
-// linkAfter returns where the value of the link begins in what follows a
-// location's name of the path; 0 where nothing has that form.
+// linkAfter returns the start of the link's value, given the rest of a location after the name of
+// the path. It returns 0 if the rest has another form.
 func linkAfter(rest []byte) int {
 	const line, link = `,"line":`, `},"line_of_code_url":`
 	if len(rest) == 0 || rest[0] != '"' {
@@ -167,9 +164,9 @@ func linkAfter(rest []byte) int {
 	return at + len(link)
 }
 
-// renamedEnd appends what stands behind the column of a location, up to the value
-// of its path, and returns what is left. Each name is compared as a constant, which
-// the compiler does in a step or two: this is done for every finding.
+// renamedEnd appends the part of a location from its column to the value of its path, and returns
+// the rest. Names are compared as constants, which the compiler optimizes: this code runs for every
+// finding.
 func renamedEnd(b, rest []byte) (out, left []byte) {
 	const endColumn, endLine, filePath = `,"endColumn":`, `,"endLine":`, `,"filePath":`
 	if len(rest) < len(endColumn) || string(rest[:len(endColumn)]) != endColumn {
@@ -190,8 +187,8 @@ func renamedEnd(b, rest []byte) (out, left []byte) {
 	return append(b, `,"file_path":`...), rest[len(filePath):]
 }
 
-// usage appends the member usage and what comes behind it. Its place has both
-// spellings that clients read, and a link.
+// usage appends the member usage and the following bytes. Its location has a link, and both
+// spellings that clients read.
 func (e *encoder) usage(b []byte, it *item, known, rest []byte) []byte {
 	_, at, ok := bytes.Cut(rest, []byte(`"location":`))
 	take := func(name string, value func([]byte) []byte) (v []byte) {
@@ -224,7 +221,7 @@ func (e *encoder) usage(b []byte, it *item, known, rest []byte) []byte {
 	return append(append(b, known...), at...)
 }
 
-// jsonNumber returns the whole number that b begins with, if any.
+// jsonNumber returns the integer at the start of b, if any.
 func jsonNumber(b []byte) []byte {
 	end := 0
 	for end < len(b) && (b[end] >= '0' && b[end] <= '9' || b[end] == '-') {
@@ -233,7 +230,7 @@ func jsonNumber(b []byte) []byte {
 	return b[:end]
 }
 
-// jsonText returns the string that b begins with, quotes included.
+// jsonText returns the JSON string at the start of b, including its quotes.
 func jsonText(b []byte) []byte {
 	for at := 1; ; at++ {
 		quote := bytes.IndexByte(b[min(at, len(b)):], '"')
@@ -258,8 +255,8 @@ func orEmptyText(text []byte) []byte {
 	return text
 }
 
-// hostedNames renames what is spelt otherwise in the hosted dialect. A text
-// cannot hold these: its quotes are escaped.
+// hostedNames renames members for the hosted dialect. It cannot match within JSON strings, where
+// quotes are escaped.
 var hostedNames = strings.NewReplacer(
 	`"cweNames":`, `"cwe_names":`, `"owaspNames":`, `"owasp_names":`,
 	`"vulnerabilityClasses":`, `"vulnerability_classes":`,
@@ -267,7 +264,7 @@ var hostedNames = strings.NewReplacer(
 	`"externalDiscussionId":`, `"external_discussion_id":`, `"externalNoteId":`, `"external_note_id":`,
 )
 
-// hostedReachabilities are the words of that dialect.
+// hostedReachabilities contains the values of the hosted dialect.
 var hostedReachabilities = hostedReachability()
 
 func hostedReachability() memberTexts {

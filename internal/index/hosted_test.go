@@ -44,9 +44,8 @@ func hosted(t *testing.T, v *View, issueType model.IssueType) []byte {
 	return buf.Bytes()
 }
 
-// Whatever texts a scanner reports, both dialects say the same: what one says is
-// made of what the other says by another way than that of the encoder, which
-// never decodes.
+// TestBothDialectsSayTheSame checks that both dialects have the same content for arbitrary texts.
+// It translates decoded JSON, whereas the encoder never decodes.
 func TestBothDialectsSayTheSame(t *testing.T) {
 	texts := []string{
 		"plain", `"`, `\`, `\"`, `",`, `x","location":{"column":7,"endColumn":8`, `,"usage":{"location":{`, `"line_of_code_url":"`,
@@ -116,7 +115,7 @@ func decode(t *testing.T, text []byte, out any) {
 	}
 }
 
-// translate makes of a finding in the contract's dialect one in the hosted one.
+// translate converts a finding from the contract's dialect to the hosted one.
 func translate(f map[string]any) {
 	rule := f["rule"].(map[string]any)
 	if f["rule_message"] == nil {
@@ -174,7 +173,7 @@ func rename(m map[string]any, pairs ...string) {
 	}
 }
 
-// Pages of two types are what sorting both by hand gives, through all pages.
+// TestMergedPages compares all pages of two issue types with a sorted list of both.
 func TestMergedPages(t *testing.T) {
 	w := newWorld()
 	seed(w)
@@ -219,8 +218,8 @@ func TestMergedPages(t *testing.T) {
 	}
 }
 
-// BenchmarkDialect writes the largest page in the hosted dialect beside the
-// contract's, which is the limit: at most 1.2 times its time.
+// BenchmarkDialect measures the largest page in the hosted dialect relative to the contract's. The
+// limit is a factor of 1.2.
 func BenchmarkDialect(b *testing.B) {
 	v := bulkView(b, 10_000)
 	for _, issueType := range []model.IssueType{model.SAST, model.SCA} {

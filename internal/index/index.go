@@ -11,23 +11,22 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Options tune an Index.
+// Options configures an Index.
 type Options struct {
-	// BodyCache bounds the bytes of finding bodies in memory, all deployments
-	// together. Bodies beyond it come from Source.Bodies; 0 keeps none.
+	// BodyCache limits the bytes of finding bodies in memory across all deployments. Other bodies
+	// are read with Source.Bodies. 0 caches no bodies.
 	BodyCache int64
 
-	// Checkpoints are files to start from; none by default.
+	// Checkpoints configures files to start from. The zero value disables them.
 	Checkpoints Checkpoints
-	// Memory bounds the bytes of all deployments but for their bodies, estimated: those
-	// that nobody asked for the longest leave memory. 0 sets no bound.
+	// Memory limits the estimated bytes of all deployments, excluding bodies. The least recently
+	// used deployments are evicted. 0 means no limit.
 	Memory int64
-	Clock  func() time.Time // for the log, how old checkpoints are, and what is overdue; nil tells none of it
-	Logger *slog.Logger     // nil logs nothing
+	Clock  func() time.Time // for log durations, checkpoint intervals and overdue dates; may be nil
+	Logger *slog.Logger     // nil disables logging
 }
 
-// Index holds the read models of all deployments that were asked for. It is
-// safe for concurrent use.
+// Index contains the read models of all deployments in use. It is safe for concurrent use.
 type Index struct {
 	src    Source
 	bodies budget
@@ -36,9 +35,9 @@ type Index struct {
 	memory      int64
 	commits     commits
 	starting    atomic.Int32
-	grown       chan struct{} // holds one: a deployment came into memory
-	follows     atomic.Bool   // what is committed, in the background
-	uses        atomic.Int64  // counts what was asked for
+	grown       chan struct{} // capacity 1; signals that a deployment was loaded
+	follows     atomic.Bool   // whether commits are followed in the background
+	uses        atomic.Int64  // logical clock of requests
 	clock       func() time.Time
 	log         *slog.Logger
 
@@ -47,10 +46,10 @@ type Index struct {
 
 	mu          sync.Mutex
 	deployments map[int64]*deployment
-	saved       map[int64]*saved // of all deployments that were asked for, in memory or not
+	saved       map[int64]*saved // by deployment, including evicted ones
 }
 
-// New returns an index of what the source holds. Deployments load on first use.
+// New returns an index of the source. Deployments are loaded on first use.
 func New(src Source, o Options) *Index {
 	x := &Index{
 		src: src, bodies: budget{limit: o.BodyCache}, checkpoints: o.Checkpoints,
@@ -68,9 +67,8 @@ func New(src Source, o Options) *Index {
 	return x
 }
 
-// Deployment returns a view of a deployment that is at least as new as its
-// newest commit. The first use loads it; callers that come meanwhile wait for
-// the same load. Errors are the source's.
+// Deployment returns a view of a deployment that includes its newest commit. The first call loads
+// the deployment; concurrent callers wait for the same load. It returns errors from the source.
 func (x *Index) Deployment(ctx context.Context, id int64) (*View, error) {
 	version, err := x.src.Version(ctx, id)
 	if err != nil {
@@ -109,8 +107,7 @@ func (x *Index) deployment(id int64) *deployment {
 	return d
 }
 
-// Drop forgets a deployment and gives its memory back. Asked for again, it
-// loads again.
+// Drop removes a deployment from memory. It is loaded again on its next use.
 func (x *Index) Drop(id int64) {
 	x.mu.Lock()
 	d := x.deployments[id]
@@ -124,18 +121,18 @@ func (x *Index) Drop(id int64) {
 	d.swap(&state{version: -1})
 }
 
-// Stats says what an index holds, for metrics.
+// Stats contains statistics of an index for metrics.
 type Stats struct {
 	Deployments int
-	Partitions  int // of deployments and issue types that have findings
+	Partitions  int // with findings, over all deployments and issue types
 	Findings    int
-	Bytes       int64 // rows, bitmaps and bodies; dictionaries are not counted
-	BodyBytes   int64 // of these, bodies
-	Loads       int64 // from the store, so far
-	Rebuilds    int64 // of single partitions, so far
+	Bytes       int64 // rows, bitmaps and bodies, without dictionaries
+	BodyBytes   int64 // bodies only; included in Bytes
+	Loads       int64 // from the store, since the start
+	Rebuilds    int64 // of single partitions, since the start
 }
 
-// Stats counts what the index holds now.
+// Stats returns the current statistics.
 func (x *Index) Stats() Stats {
 	all := x.loaded()
 	out := Stats{Deployments: len(all), BodyBytes: x.bodies.inUse(), Loads: x.loads.Load(), Rebuilds: x.rebuilds.Load()}
@@ -159,22 +156,21 @@ func (d *deployment) stats(out *Stats) {
 	}
 }
 
-// Source is what the index is built from.
+// Source provides the data from which the index is built.
 type Source interface {
-	// Version is that of the deployment's newest commit. It grows, unless commits are
-	// lost; then others have other versions.
+	// Version returns the version of the deployment's newest commit. Versions increase unless
+	// commits are lost. After a loss, the remaining commits may have other versions.
 	Version(ctx context.Context, deploymentID int64) (int64, error)
-	// Versions are those of several deployments, without those that there are not.
+	// Versions returns the versions of several deployments and omits missing deployments.
 	Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int64, error)
-	// Feed hands over everything when since is 0, else what changed after that
-	// version, in batches that are all of one state of the store, and returns
-	// its version. Dictionaries (projects, rules, policies, lineages) come
-	// before the findings that need them. When since is 0, several batches may come
-	// at the same time. A feed pruned past since, or of another history, answers
-	// stale = true and hands over nothing: build anew.
+	// Feed passes batches to take and returns the version of the store that they represent. It
+	// passes everything if since is 0, and the changes after that version otherwise. Dictionaries
+	// (projects, rules, policies, lineages) precede the findings that refer to them. If since is 0,
+	// take may be called concurrently. If the feed was pruned after since, or has another history,
+	// Feed returns stale = true without calling take, and the index must be rebuilt.
 	Feed(ctx context.Context, deploymentID, since int64, take func(*model.Batch) error) (
 		version int64, stale bool, err error,
 	)
-	// Bodies reads bodies by finding id, for those that do not fit in memory.
+	// Bodies returns bodies by finding ID, for findings whose bodies are not cached.
 	Bodies(ctx context.Context, deploymentID int64, ids []int64) (map[int64][]byte, error)
 }

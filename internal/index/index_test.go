@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// seed gives a world one project, rule and policy.
+// seed adds a project, a rule and a policy to a world.
 func seed(w *world) {
 	w.putProject(model.Project{ID: 1, Name: "acme/api", URL: "https://git.example/acme/api"})
 	w.putRule(model.Rule{ID: 1, Name: "go.sql.injection", Message: "Do not.", Category: "security", Severity: 3, Confidence: 2})
@@ -23,7 +23,7 @@ func seed(w *world) {
 	w.commit()
 }
 
-// add puts findings with these ids, each of its own lineage, relevant now.
+// add adds findings with the given IDs, each with its own lineage, relevant now.
 func add(w *world, body string, ids ...int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,7 +47,7 @@ func span(from, to int64) []int64 {
 	return out
 }
 
-// ids reads one page of everything.
+// ids returns the IDs on one page of all SAST findings.
 func ids(tb testing.TB, v *View, page, size int) []int64 {
 	tb.Helper()
 	var findings []struct{ ID int64 }
@@ -159,7 +159,7 @@ type broken struct {
 	after int
 }
 
-const working = 1 << 30 // batches before it breaks
+const working = 1 << 30 // number of batches that never fails
 
 var errBroken = errors.New("disk on fire")
 
@@ -199,8 +199,8 @@ func TestABrokenFeedIsReadAgain(t *testing.T) {
 	}
 }
 
-// A feed that breaks may leave rows waiting for their place; what comes next
-// may delete them.
+// TestLateRowsCanBeDeleted checks that rows that remain late after a failed feed can be deleted by
+// the next feed.
 func TestLateRowsCanBeDeleted(t *testing.T) {
 	for _, wholeProject := range []bool{false, true} {
 		s := &broken{world: newWorld(), after: working}
@@ -220,7 +220,7 @@ func TestLateRowsCanBeDeleted(t *testing.T) {
 		s.after = working
 		s.deleteFinding(3)
 		if wholeProject {
-			s.log = s.log[:len(s.log)-2] // as a feed that names the project alone
+			s.log = s.log[:len(s.log)-2] // a feed that contains only the project
 			s.deleteProject(2)
 		}
 		s.commit()
@@ -230,7 +230,7 @@ func TestLateRowsCanBeDeleted(t *testing.T) {
 	}
 }
 
-// Nor do they miss what happens to their lineage while they wait.
+// TestLateRowsFollowTheirLineage checks that late rows receive changes of their lineage.
 func TestLateRowsFollowTheirLineage(t *testing.T) {
 	s := &broken{world: newWorld(), after: working}
 	seed(s.world)
@@ -246,7 +246,7 @@ func TestLateRowsFollowTheirLineage(t *testing.T) {
 		t.Fatalf("error = %v, want the feed's", err)
 	}
 	s.after, s.pruned = working, 0
-	s.log = s.log[:len(s.log)-1] // the late row is not told of again
+	s.log = s.log[:len(s.log)-1] // the next feed omits the late row
 	s.putLineage(model.Lineage{ID: 1, ProjectID: 1, Triage: model.Triage{State: model.TriageFixing}})
 	s.commit()
 	fixing := model.FindingFilter{IssueType: model.SAST, Statuses: []model.Status{model.StatusFixing}}
@@ -316,8 +316,8 @@ func TestDropGivesMemoryBack(t *testing.T) {
 	}
 }
 
-// A walk by page numbers may see a finding twice, but sees each that was there
-// when it began (docs/reference/finding-queries.md).
+// TestWalkingPagesLosesNothingWhileFindingsArrive checks that reading page by page returns each
+// finding that existed at the start. Findings may be repeated (docs/reference/finding-queries.md).
 func TestWalkingPagesLosesNothingWhileFindingsArrive(t *testing.T) {
 	w := newWorld()
 	seed(w)
@@ -359,7 +359,8 @@ func TestPagesOutsideTheListAreEmpty(t *testing.T) {
 	}
 }
 
-// Readers, writers and rebuilds at once; the race detector watches.
+// TestReadersAndChangesAtOnce runs readers, writers and rebuilds concurrently for the race
+// detector.
 func TestReadersAndChangesAtOnce(t *testing.T) {
 	w := newWorld()
 	seed(w)
@@ -391,7 +392,7 @@ func TestReadersAndChangesAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// churn adds, moves, triages and back-dates in one commit.
+// churn adds, moves, triages and back-dates findings in one commit.
 func churn(w *world, i int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -409,9 +410,9 @@ func churn(w *world, i int64) {
 	w.commit()
 }
 
-// TestLateRowOutlivesItsFormerProject gives findings of a project to another
-// one and deletes it with the rest, while one of them is dated back: until it
-// has its place, lists show the row in the project that is gone.
+// TestLateRowOutlivesItsFormerProject moves findings to another project, deletes the former project
+// and back-dates one of the findings. Until that late row is sorted in, lists show the old row with
+// the deleted project.
 func TestLateRowOutlivesItsFormerProject(t *testing.T) {
 	w := newWorld()
 	seed(w)
@@ -430,7 +431,7 @@ func TestLateRowOutlivesItsFormerProject(t *testing.T) {
 		w.putLineage(model.Lineage{ID: id, ProjectID: 2, Triage: model.Triage{State: model.TriageUntriaged}})
 		f := w.findings[id]
 		f.ProjectID, f.LineageID = 2, 1
-		f.RelevantSince = f.RelevantSince.Add(-time.Duration(2-id) * time.Hour) // the first moves back
+		f.RelevantSince = f.RelevantSince.Add(-time.Duration(2-id) * time.Hour) // the first one is back-dated
 		w.putFinding(f)
 	}
 	w.deleteLineage(2)
@@ -446,8 +447,8 @@ func TestLateRowOutlivesItsFormerProject(t *testing.T) {
 	}
 }
 
-// A store that lost commits, as one that a backup was restored into or a standby that
-// took over, is believed: what was lost is in no answer, and what comes then is.
+// TestLostCommitsAreInNoAnswer checks that lost commits disappear from results after a restore or
+// failover of the store, and that later commits appear.
 func TestLostCommitsAreInNoAnswer(t *testing.T) {
 	w := newWorld()
 	seed(w)

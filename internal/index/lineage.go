@@ -10,14 +10,14 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// lineage is what the rows of one lineage share: triage and annotations.
+// lineage contains the shared values of the rows of one lineage: triage and annotations.
 type lineage struct {
 	triage    model.TriageState
 	reason    model.TriageReason
 	triagedAt int64
 	verdict   model.Verdict
 	band      model.EPSSBand
-	score     uint32 // as packScore has it
+	score     uint32 // see packScore
 	exploited bool
 	reach     model.Reachability
 	prs       uint8
@@ -25,10 +25,10 @@ type lineage struct {
 	assignee  string
 	until     int64
 	stops     model.ClockPauses
-	note      *lineageJSON // nil when there is nothing to tell
+	note      *lineageJSON // nil if it has no content
 }
 
-// lineageJSON is the lineage's part of a finding's JSON. Each ends with a comma.
+// lineageJSON is the lineage's part of a finding's JSON. Each member ends with a comma.
 type lineageJSON struct {
 	common []byte // triage_comment, triage_until, assignee, external_ticket, review_comments
 	hosted []byte // the same in the hosted dialect
@@ -36,7 +36,7 @@ type lineageJSON struct {
 	supply []byte // epss_score
 }
 
-// emptyLineageJSON is that of a lineage that nobody annotated.
+// emptyLineageJSON is the JSON of a lineage without annotations.
 var emptyLineageJSON = &lineageJSON{
 	common: []byte(`"triage_comment":null,"external_ticket":null,"review_comments":[],`),
 	hosted: []byte(`"triage_comment":null,"external_ticket":null,"review_comments":[],`),
@@ -44,8 +44,8 @@ var emptyLineageJSON = &lineageJSON{
 	supply: []byte(`"epss_score":null,`),
 }
 
-// untriagedLineage stands for every lineage that nobody triaged or annotated, which
-// most are.
+// untriagedLineage is shared by all lineages without triage and annotations, which are the
+// majority.
 var untriagedLineage = &lineage{triage: model.TriageUntriaged, band: model.EPSSNone}
 
 func newLineage(l *model.Lineage) (*lineage, error) {
@@ -102,7 +102,7 @@ func newLineageJSON(t *model.Triage, a *model.Annotations) (*lineageJSON, error)
 	return &lineageJSON{common: common, hosted: inHosted(common), code: code, supply: m.take()}, m.err
 }
 
-// inHosted renames members. What needs none is kept once.
+// inHosted returns b with members renamed. It returns b itself if nothing changes, to save memory.
 func inHosted(b []byte) []byte {
 	if renamed := hostedNames.Replace(string(b)); renamed != string(b) {
 		return []byte(renamed)
@@ -110,8 +110,8 @@ func inHosted(b []byte) []byte {
 	return b
 }
 
-// addTriage adds what there is of a decision beyond its state: what the contract
-// does not have is left out where it is not set.
+// addTriage adds the details of a triage decision. Extensions of the contract are omitted if they
+// are not set.
 func (m *members) addTriage(t *model.Triage) {
 	if t.Comment == "" {
 		m.add("triage_comment", nil)
@@ -126,7 +126,7 @@ func (m *members) addTriage(t *model.Triage) {
 	}
 }
 
-// members gathers JSON members, each with a comma behind it.
+// members collects JSON members, each followed by a comma.
 type members struct {
 	buf []byte
 	err error
@@ -145,7 +145,7 @@ func (m *members) take() []byte {
 	return out
 }
 
-// ticket gives the list in a ticket, which is never null (docs/reference/requests.md).
+// ticket returns a copy in which the list of linked issues is not nil (docs/reference/requests.md).
 func ticket(t *model.ExternalTicket) *model.ExternalTicket {
 	if t == nil {
 		return nil
@@ -155,15 +155,15 @@ func ticket(t *model.ExternalTicket) *model.ExternalTicket {
 	return &out
 }
 
-// ticketIn returns the value of external_ticket in what lineageJSON has in common or
-// hosted. No text can hold the names around it: its quotes are escaped.
+// ticketIn returns the value of external_ticket in lineageJSON.common or hosted. The surrounding
+// names cannot occur within JSON strings, where quotes are escaped.
 func ticketIn(members []byte) []byte {
 	_, value, _ := bytes.Cut(members, []byte(`"external_ticket":`))
 	value, _, _ = bytes.Cut(value, []byte(`,"review_comments":`))
 	return value
 }
 
-// stampedPR is model.ClickToFixPR with its time as this API writes times.
+// stampedPR is model.ClickToFixPR with the time format of the API.
 type stampedPR struct {
 	CreatedAt string `json:"created_at"`
 	URL       string `json:"url"`
@@ -178,7 +178,7 @@ func changeRequests(prs []model.ClickToFixPR) []stampedPR {
 	return out
 }
 
-// stampedFailure is model.ClickToFixError likewise.
+// stampedFailure is model.ClickToFixError with the time format of the API.
 type stampedFailure struct {
 	CreatedAt string `json:"created_at"`
 	Reason    string `json:"reason"`
@@ -201,16 +201,15 @@ func orEmpty[T any](s []T) []T {
 	return s
 }
 
-// inherited are the numbers of what rows have of their lineage, in the words of
-// the state.
+// inherited contains the dictionary numbers that rows copy from their lineage.
 type inherited struct{ tag, assignee, until uint32 }
 
 func (s *state) inheritedOf(l *lineage) inherited {
 	return inherited{s.tags.Number(l.tag), s.assignees.Number(l.assignee), s.untils.number(l.until)}
 }
 
-// addAssignees asks for findings of some people. Nobody has no number, as most
-// findings are nobody's: they are found as the others of all that are listed.
+// addAssignees adds a filter by assignees. Unassigned findings have no bitmap, so
+// model.AssigneeNobody selects the complement of all assigned findings.
 func (s *state) addAssignees(p *partition, q *query, names []string) {
 	if slices.Contains(names, model.AssigneeNobody) {
 		q.with = append(q.with, s.assignedTo(p, names))
@@ -219,7 +218,7 @@ func (s *state) addAssignees(p *partition, q *query, names []string) {
 	q.addWords(byAssignee, &s.assignees, names)
 }
 
-// assignedTo returns the rows of any of some people, nobody among them.
+// assignedTo returns the rows of the given assignees, including model.AssigneeNobody.
 func (s *state) assignedTo(p *partition, names []string) *roaring.Bitmap {
 	out := roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.Find(names)), emptyBitmap)...)
 	if slices.Contains(names, model.AssigneeNobody) {
@@ -228,7 +227,7 @@ func (s *state) assignedTo(p *partition, names []string) *roaring.Bitmap {
 	return out
 }
 
-// instants number times, in microseconds since 1970, from 1 on; 0 is none.
+// instants numbers times in microseconds since 1970, starting at 1. 0 means none.
 type instants struct {
 	numbers map[int64]uint32
 	at      []int64 // by number - 1
@@ -250,7 +249,7 @@ func (x *instants) number(at int64) uint32 {
 	return n
 }
 
-// through returns the numbers of the times up to one.
+// through returns the numbers of all times up to end.
 func (x *instants) through(end time.Time) []uint32 {
 	var out []uint32
 	for i, at := range x.at {
@@ -261,13 +260,13 @@ func (x *instants) through(end time.Time) []uint32 {
 	return out
 }
 
-// endHorizons are the values of FacetEnds, in days; any is whenever.
+// endHorizons contains the values of FacetEnds in days, where "any" has no limit.
 var endHorizons = []struct {
 	value string
 	days  int
 }{{"7", 7}, {"30", 30}, {"any", 0}}
 
-// EndsBy is the bound of a value of FacetEnds, for model.FindingFilter.
+// EndsBy returns the time limit of a FacetEnds value, and whether the value is valid.
 func EndsBy(value string, now time.Time) (time.Time, bool) {
 	for _, h := range endHorizons {
 		switch {
@@ -281,7 +280,7 @@ func EndsBy(value string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// countByHorizon counts the rows by how soon their decision ends.
+// countByHorizon counts rows by the horizon within which their decision ends.
 func (s *state) countByHorizon(p *partition, rows *roaring.Bitmap, now time.Time) map[string]int {
 	counts := map[string]int{}
 	for _, h := range endHorizons {

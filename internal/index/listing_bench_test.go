@@ -11,10 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// BenchmarkAsk answers what the pages ask: findings with all facets of code, as
-// the page opens and narrowed, and the overview. Each is beside the limit, the
-// largest page of the Web API of the same filter on the same data; and each a
-// second time after a commit that changed 100 findings, whose taking over counts.
+// BenchmarkAsk measures the queries of pages: the findings page with all facets, initially and
+// narrowed, and the overview. The reference is the largest page of the web API with the same filter
+// and data. Each query also runs after a commit that changed 100 findings, including the refresh.
 func BenchmarkAsk(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("%d findings", n), func(b *testing.B) {
@@ -37,7 +36,7 @@ func BenchmarkAsk(b *testing.B) {
 	}
 }
 
-// asked are the pages.
+// asked contains the queries of pages.
 var asked = []struct {
 	name string
 	ask  func(b *testing.B, v *View)
@@ -57,10 +56,10 @@ var asked = []struct {
 	{"overview", overview},
 }
 
-// openOnPrimary is what a page of findings opens with.
+// openOnPrimary is the initial filter of the findings page.
 var openOnPrimary = model.FindingFilter{IssueType: model.SAST, Dedup: true, Primary: true, Statuses: []model.Status{model.StatusOpen}}
 
-// opened asks for all facets of code.
+// opened returns a query with all facets of SAST.
 func opened(f model.FindingFilter) ListQuery {
 	q := ListQuery{Filter: f, Order: MostSevere, Size: 50, Values: 8}
 	for _, facet := range []Facet{
@@ -79,7 +78,7 @@ func ask(b *testing.B, v *View, q ListQuery) {
 	}
 }
 
-// overview asks for 13 weeks, and for a day since the last visit, of one product.
+// overview queries 13 weeks, and one day since the last visit, of one product.
 func overview(b *testing.B, v *View) {
 	b.Helper()
 	now := bulkBegin.AddDate(2, 0, 0)
@@ -108,9 +107,8 @@ func limitPage(b *testing.B, v *View) func() {
 	}
 }
 
-// beside runs a subject and its limit in turns, so that what else the machine
-// does weighs on both, and reports medians: the time of the subject, and how
-// many times as long as its limit it takes.
+// beside runs a subject and its reference alternately, so that other load affects both. It reports
+// the median time of the subject and its ratio to that of the reference.
 func beside(b *testing.B, prepare, subject, limit func()) {
 	b.Helper()
 	timed := func(do func()) float64 {
@@ -130,7 +128,7 @@ func beside(b *testing.B, prepare, subject, limit func()) {
 	b.ReportMetric(median(ratios), "x-limit")
 }
 
-// change is a commit of a scan: 50 findings are fixed, and 50 are new.
+// change simulates the commit of a scan with 50 fixed and 50 new findings.
 func (s *bulk) change() {
 	s.version++
 	rnd := rand.New(rand.NewPCG(uint64(s.version), 5))

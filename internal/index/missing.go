@@ -8,16 +8,16 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// mostMissing is how many names of one kind are told; of more, how many there are.
+// mostMissing is the maximum number of names to list. Further names are counted only.
 const mostMissing = 5
 
-// nameable are the kinds of what a filter names that may be gone. Findings keep other words,
-// as packages, for as long as they are listed: of these, none listed is what there is to say.
+// nameable contains the kinds of names whose existence is checked. Other filter values, such as
+// packages, exist as long as a listed finding has them.
 var nameable = []struct {
 	one, many string
-	folded    bool // names are one in any case
+	folded    bool // names are case-insensitive
 	names     func(*model.FindingFilter) []string
-	of        func(*project, *rule) []string // of one of the two, in the spelling that names are looked up by
+	of        func(*project, *rule) []string // values of the project or rule, in the form of spelled
 }{
 	{
 		"project", "projects", true,
@@ -64,12 +64,11 @@ func ofRule(words func(*rule) []string) func(*project, *rule) []string {
 	}
 }
 
-// Missing says of each query, for people, what it names that is not there any more, or not
-// for a caller who may see some projects only: projects, their tags, rules, rulesets and
-// categories. Nothing where all is there. However many queries there are, each project and
-// each rule is looked at once.
+// Missing returns a message per query for each kind of name that no longer exists or is not
+// visible. It checks projects, project tags, rules, rulesets and categories. It reads each project
+// and rule once, regardless of the number of queries.
 func (v *View) Missing(visible model.ProjectGlobs, queries ...*PageQuery) [][]string {
-	asked := make([]map[string]bool, len(nameable)) // whether it is there, by name
+	asked := make([]map[string]bool, len(nameable)) // by name: whether it exists
 	for i, kind := range nameable {
 		asked[i] = map[string]bool{}
 		for _, q := range queries {
@@ -91,7 +90,7 @@ func (v *View) Missing(visible model.ProjectGlobs, queries ...*PageQuery) [][]st
 	return out
 }
 
-// find marks what is there of what is asked for, by kind and name.
+// find marks existing names as true in asked.
 func (v *View) find(visible model.ProjectGlobs, asked []map[string]bool) {
 	mark := func(p *project, r *rule) {
 		for i, kind := range nameable {
@@ -122,7 +121,7 @@ func (v *View) find(visible model.ProjectGlobs, asked []map[string]bool) {
 	}
 }
 
-// names are those of one kind in a query, each once. The caller owns the list.
+// names returns the distinct names of a kind in a query. The caller owns the list.
 func (q *PageQuery) names(kind int) []string {
 	out := slices.Clone(nameable[kind].names(&q.Filter))
 	if q.Filter.Except != nil {
@@ -139,7 +138,7 @@ func spelled(folded bool, name string) string {
 	return name
 }
 
-// gone says that some names of a kind are not there any more.
+// gone returns a message about missing names of a kind.
 func gone(one, many string, names []string) string {
 	if len(names) == 1 {
 		return fmt.Sprintf("there is no %s %s any more", one, names[0])

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestMissing says what queries name that is not there, of each kind, in what they select
-// and in what they leave out.
+// TestMissing checks that Missing reports missing names of each kind, in filters and in their
+// exceptions.
 func TestMissing(t *testing.T) {
 	w := newWorld()
 	seed(w)

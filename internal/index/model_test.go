@@ -14,11 +14,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Whatever happened, and whatever is asked, the index answers what looking at
-// every finding answers, and what an index built from scratch answers.
-//
-// So does one that went on from a checkpoint, which a process may write and read
-// at any time.
+// TestIndexAgreesWithTheNaiveModel compares the index with a computation over all findings, for any
+// history and query. It also compares it with an index built from scratch and one restored from a
+// checkpoint.
 func TestIndexAgreesWithTheNaiveModel(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -87,7 +85,7 @@ func written(t rapid.TB, v *View, f model.FindingFilter, page, size int) []byte 
 	return buf.Bytes()
 }
 
-// checkList compares every way of reading one filter's list.
+// checkList compares all methods of reading a filter's list.
 func (w *world) checkList(t *rapid.T, v *View, f model.FindingFilter) {
 	want := w.list(f)
 	if n := v.Count(f); n != len(want) {
@@ -114,8 +112,8 @@ func (w *world) checkList(t *rapid.T, v *View, f model.FindingFilter) {
 	checkSelection(t, v, f)
 }
 
-// checkSelection compares the two ways to find a page: by rank, and by a scan of
-// as many rows as happens to be allowed.
+// checkSelection compares both methods of selecting a page: by rank, and by a scan with a random
+// bound.
 func checkSelection(t *rapid.T, v *View, f model.FindingFilter) {
 	skip, size := rapid.IntRange(0, 5).Draw(t, "skip"), rapid.IntRange(1, 5).Draw(t, "size")
 	v.read(f.IssueType, func(s *state, p *partition) {
@@ -156,8 +154,8 @@ func (w *world) checkTargets(t *rapid.T, v *View, f model.FindingFilter, list []
 	}
 }
 
-// checkInvariants looks for what no list shows: rows out of order, and bitmaps
-// that disagree with the rows.
+// checkInvariants checks properties that lists do not reveal: the order of rows, and the
+// consistency of bitmaps with rows.
 func checkInvariants(t *rapid.T, w *world, x *Index) {
 	if n := len(x.deployments[tenant].state.lineages.numbers); n != len(w.lineages) {
 		t.Errorf("%d lineages are kept, there are %d", n, len(w.lineages))
@@ -195,7 +193,7 @@ func checkInvariants(t *rapid.T, w *world, x *Index) {
 	}
 }
 
-// checkColumns compares what the columns repeat with the rows.
+// checkColumns compares the columns with the rows.
 func checkColumns(t *rapid.T, s *state, p *partition) {
 	for id, ordinal := range p.where {
 		r := &p.rows[ordinal]
@@ -211,7 +209,7 @@ func checkColumns(t *rapid.T, s *state, p *partition) {
 	}
 }
 
-// someFilter draws a filter that uses a few of all members.
+// someFilter draws a filter with a few random members.
 func (w *world) someFilter(t *rapid.T) model.FindingFilter {
 	f := model.FindingFilter{IssueType: model.IssueType(rapid.IntRange(1, 3).Draw(t, "issue type")), Dedup: chance(t, "dedup", 40)}
 	for range rapid.IntRange(0, 3).Draw(t, "members") {

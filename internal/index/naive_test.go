@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// list is what the filter selects, newest first, found by looking at every
-// finding: the rules of docs/reference/finding-queries.md in their plainest form.
+// list returns the findings that match the filter, newest first. It applies the rules of
+// docs/reference/finding-queries.md directly to all findings.
 func (w *world) list(f model.FindingFilter) []model.IndexedFinding {
 	var out []model.IndexedFinding
 	for _, finding := range w.findings {
@@ -29,12 +29,12 @@ func newestFirst(a, b model.IndexedFinding) int {
 	return cmp.Or(b.RelevantSince.Compare(a.RelevantSince), cmp.Compare(b.ID, a.ID))
 }
 
-// inScope is what dedup chooses from.
+// inScope reports whether dedup considers a finding.
 func (w *world) inScope(f model.FindingFilter, finding model.IndexedFinding) bool {
 	return finding.IssueType == f.IssueType && finding.State != model.StateRemoved && (f.Ref == "" || f.Ref == finding.Ref)
 }
 
-// stands reports whether dedup keeps the finding.
+// stands reports whether dedup retains the finding.
 func (w *world) stands(f model.FindingFilter, finding model.IndexedFinding) bool {
 	best := finding
 	primary := w.projects[finding.ProjectID].Primary()
@@ -56,7 +56,7 @@ func (w *world) accepts(f model.FindingFilter, finding model.IndexedFinding) boo
 		acceptsLineage(f, finding, l) && acceptsRow(f, finding, l.Annotations) && w.acceptsDue(f, finding) && w.acceptsPage(f, finding)
 }
 
-// acceptsPage is what the pages filter by beyond the contract.
+// acceptsPage applies the filters of pages that are extensions of the contract.
 func (w *world) acceptsPage(f model.FindingFilter, finding model.IndexedFinding) bool {
 	p, lower := w.projects[finding.ProjectID], strings.ToLower
 	named := false
@@ -73,7 +73,7 @@ func (w *world) acceptsPage(f model.FindingFilter, finding model.IndexedFinding)
 	if f.Except == nil {
 		return true
 	}
-	if len(f.Except.Projects) > 0 && w.acceptsProject(model.FindingFilter{Projects: f.Except.Projects}, p) { // by old names too
+	if len(f.Except.Projects) > 0 && w.acceptsProject(model.FindingFilter{Projects: f.Except.Projects}, p) { // former names too
 		return false
 	}
 	for _, kind := range facetModels {
@@ -88,7 +88,7 @@ func (w *world) acceptsPage(f model.FindingFilter, finding model.IndexedFinding)
 
 func unrated(finding model.IndexedFinding) bool { return bodyOf(finding)["severity_unrated"] == true }
 
-// vulnerabilityOf and message read what the body tells, as readers do.
+// vulnerabilityOf returns the vulnerability in the decoded body.
 func vulnerabilityOf(finding model.IndexedFinding) string {
 	name, _ := bodyOf(finding)["vulnerability_identifier"].(string)
 	return name
@@ -119,7 +119,8 @@ func anyIn[T comparable](accepted, values []T) bool {
 
 func is(want *bool, got bool) bool { return want == nil || *want == got }
 
-// called tells whether a filter's name means a project: its own, or one that it had and that no project has now.
+// called reports whether a name selects a project: its own name, or a former name that no other
+// project uses.
 func (w *world) called(p model.Project, name string) bool {
 	if strings.EqualFold(p.Name, name) {
 		return true
@@ -202,8 +203,8 @@ func reachability(finding model.IndexedFinding, a model.Annotations) model.Reach
 	return model.ReachabilityUnknown
 }
 
-// shown is the finding's JSON by the contract's tables and docs/reference/requests.md, built
-// as a map and decoded again.
+// shown returns the finding's JSON according to the contract and docs/reference/requests.md,
+// encoded from a map and decoded again.
 func (w *world) shown(t rapid.TB, finding model.IndexedFinding) any {
 	t.Helper()
 	l := w.lineages[finding.LineageID]
@@ -279,8 +280,8 @@ func (w *world) showByType(m map[string]any, finding model.IndexedFinding, a mod
 	}
 }
 
-// strictest returns the policy that sets the mode of a finding, by its rule or by a
-// condition, and the mode: the first in order of mode, block all, age.
+// strictest returns the policy and mode that apply to a finding through its rule or a condition.
+// Precedence is by mode, then by policies that block all, then by age.
 func (w *world) strictest(finding model.IndexedFinding) (model.Policy, model.PolicyMode) {
 	r, p := w.rules[finding.RuleID], w.projects[finding.ProjectID]
 	type said struct {
@@ -342,7 +343,7 @@ func unmarshal(t rapid.TB, text []byte, into any) {
 	}
 }
 
-// meets reports whether a finding meets all members of a condition.
+// meets reports whether a finding meets all criteria of a condition.
 func (w *world) meets(c model.PolicyCondition, finding model.IndexedFinding) bool {
 	a := w.lineages[finding.LineageID].Annotations
 	reach := reachability(finding, a)

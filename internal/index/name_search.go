@@ -9,10 +9,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// NameKind is what a name is of.
+// NameKind is the kind of a name.
 type NameKind uint8
 
-// What findings have in common, and are found by.
+// Kinds of names that findings can be searched by.
 const (
 	NameOfProject NameKind = iota
 	NameOfRule
@@ -20,23 +20,23 @@ const (
 	NameOfVulnerability
 )
 
-// NameHit is what findings have in common, found by its name.
+// NameHit is a name that matches a search.
 type NameHit struct {
 	Kind      NameKind
-	ID        int64 // of a project; 0 of others
+	ID        int64 // of a project; 0 for other kinds
 	Name      string
-	Rank      int             // as it was ranked
-	IssueType model.IssueType // of the findings that have it: where most are open; 0 where none has it
-	Open      int             // findings that are open, each once
+	Rank      int             // rank assigned by NameRank
+	IssueType model.IssueType // issue type with the most open findings; 0 if there are no findings
+	Open      int             // number of open findings, deduplicated
 }
 
-// NameRank says how good a name is, lower is better, and whether it is a hit at all. Names
-// of vulnerabilities are in lower case, as their findings are searched; others are as written.
+// NameRank returns the rank of a name, where lower is better, and whether it matches. Names of
+// vulnerabilities are in lower case, other names as written.
 type NameRank func(kind NameKind, name string) (rank int, hit bool)
 
-// SearchNames finds the best names of each kind, limit of each, by kind: of all projects
-// that may be seen, and of the rules of code and secrets, packages and vulnerabilities that
-// findings in them have. Of names as good as each other the shorter come first.
+// SearchNames returns the best names of each kind, at most limit per kind. It searches all visible
+// projects, and the rules, packages and vulnerabilities of their findings, without rules of the
+// supply chain. Names with equal rank are sorted by length.
 func (v *View) SearchNames(visible model.ProjectGlobs, limit int, rank NameRank) []NameHit {
 	v.d.mu.RLock()
 	defer v.d.mu.RUnlock()
@@ -53,12 +53,12 @@ func (v *View) SearchNames(visible model.ProjectGlobs, limit int, rank NameRank)
 // nameSearch is a search for names under the lock of the state.
 type nameSearch struct {
 	s      *state
-	scopes []nameScope // of each issue type
+	scopes []nameScope // by issue type
 	rank   NameRank
 	limit  int
 }
 
-// nameScope is what may be seen of a partition, to be read only.
+// nameScope is the visible part of a partition. Its bitmaps must not be modified.
 type nameScope struct {
 	p          *partition
 	seen, open *roaring.Bitmap
@@ -77,8 +77,8 @@ func (n *nameSearch) projects(visible model.ProjectGlobs) []NameHit {
 	return n.counted(best, byProject)
 }
 
-// rules are those of code and of secrets: of dependencies there is one a vulnerability, which
-// is found itself.
+// rules excludes supply-chain rules. Each of them represents one vulnerability, which is a hit
+// itself.
 func (n *nameSearch) rules() []NameHit {
 	of := *n
 	of.scopes = slices.DeleteFunc(slices.Clone(n.scopes), func(s nameScope) bool { return s.p.issueType == model.SCA })
@@ -101,8 +101,8 @@ func (n *nameSearch) packages() []NameHit {
 	return n.counted(best, byPackage)
 }
 
-// vulnerabilities have no bitmaps. Which are still there is asked of the rows, where any
-// name is a hit.
+// vulnerabilities counts rows to find names that are still in use, because vulnerabilities have no
+// bitmaps. It does so only if at least one name matches.
 func (n *nameSearch) vulnerabilities() []NameHit {
 	best := n.best(NameOfVulnerability)
 	texts := n.s.vulns.List()
@@ -132,14 +132,14 @@ func (n *nameSearch) vulnerabilities() []NameHit {
 	return best.hits()
 }
 
-// seen reports whether findings that may be seen have one of the values.
+// seen reports whether a visible finding has one of the values.
 func (n *nameSearch) seen(f field, values ...uint32) bool {
 	return slices.ContainsFunc(n.scopes, func(scope nameScope) bool {
 		return slices.ContainsFunc(values, func(v uint32) bool { return scope.p.readBitmap(f, v).Intersects(scope.seen) })
 	})
 }
 
-// counted are the best, with what is open of each.
+// counted returns the best hits with their numbers of open findings.
 func (n *nameSearch) counted(best *bestNames, f field) []NameHit {
 	for i := range best.list {
 		c := &best.list[i]
@@ -160,15 +160,15 @@ func (n *nameSearch) counted(best *bestNames, f field) []NameHit {
 	return best.hits()
 }
 
-// bestNames keeps the best of the names of a kind.
+// bestNames retains the best names of a kind.
 type bestNames struct {
 	kind  NameKind
 	rank  NameRank
 	limit int
-	list  []rankedName // the best first
+	list  []rankedName // best first
 }
 
-// rankedName is a name, and the values of a field that it stands for.
+// rankedName is a hit and the values of a field that it represents.
 type rankedName struct {
 	NameHit
 	values []uint32
@@ -178,8 +178,7 @@ func (n *nameSearch) best(kind NameKind) *bestNames {
 	return &bestNames{kind: kind, rank: n.rank, limit: n.limit}
 }
 
-// wants ranks a name, and reports whether it is one of the best so far. The empty name is
-// none.
+// wants ranks a name and reports whether it is among the best so far. It rejects the empty name.
 func (b *bestNames) wants(name string, id int64) (hit NameHit, good bool) {
 	if name == "" {
 		return hit, false
@@ -189,14 +188,14 @@ func (b *bestNames) wants(name string, id int64) (hit NameHit, good bool) {
 	return hit, fits && (len(b.list) < b.limit || hit.compare(b.list[len(b.list)-1].NameHit) < 0)
 }
 
-// put takes a name in that is wanted.
+// put inserts a name in order.
 func (b *bestNames) put(hit NameHit, values ...uint32) {
 	at, _ := slices.BinarySearchFunc(b.list, hit, func(r rankedName, h NameHit) int { return r.compare(h) })
 	b.list = slices.Insert(b.list, at, rankedName{hit, values})
 	b.list = b.list[:min(len(b.list), b.limit)]
 }
 
-// compare is below 0 where a hit comes before another one of its kind.
+// compare returns a negative number if h sorts before another hit of its kind.
 func (h NameHit) compare(other NameHit) int {
 	return cmp.Or(cmp.Compare(h.Rank, other.Rank), cmp.Compare(len(h.Name), len(other.Name)),
 		cmp.Compare(h.Name, other.Name), cmp.Compare(h.ID, other.ID))

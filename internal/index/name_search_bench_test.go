@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// BenchmarkSearchNames looks through the names of a million findings of 400 projects,
-// 40,000 packages and 20,000 vulnerabilities, as each key in the palette does. Beside it,
-// the limit: the page of what is open, with its facets.
+// BenchmarkSearchNames measures a name search, which each keystroke in the palette causes. There
+// are a million findings with 400 projects, 40,000 packages and 20,000 vulnerabilities. The
+// reference is the page of open findings with facets.
 func BenchmarkSearchNames(b *testing.B) {
 	const n = 1_000_000
 	x := New(&supplied{bulk{n: n, version: 1}}, Options{BodyCache: 4 << 30})
@@ -50,7 +50,7 @@ func BenchmarkSearchNames(b *testing.B) {
 	}
 }
 
-// supplied has findings in dependencies.
+// supplied is a bulk of supply-chain findings.
 type supplied struct{ bulk }
 
 func (s *supplied) Feed(ctx context.Context, id, since int64, take func(*model.Batch) error) (int64, bool, error) {

@@ -13,7 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Whatever happened, names are found as by looking at every finding that may be seen.
+// TestNamesAreFoundAsByLookingAtEachFinding compares name searches with a computation over all
+// visible findings.
 func TestNamesAreFoundAsByLookingAtEachFinding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -37,7 +38,7 @@ func TestNamesAreFoundAsByLookingAtEachFinding(t *testing.T) {
 	})
 }
 
-// names are the best of each kind.
+// names returns the best names of each kind.
 func (w *world) names(visible model.ProjectGlobs, limit int, rank NameRank) []NameHit {
 	type key struct {
 		kind NameKind

@@ -6,8 +6,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestOldNamesSelect finds the findings of a project by a name that it had, in any case, until
-// another project has that name.
+// TestOldNamesSelect checks that a former name, in any case, selects a project until another
+// project uses that name.
 func TestOldNamesSelect(t *testing.T) {
 	w := newWorld()
 	seed(w)

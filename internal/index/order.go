@@ -8,14 +8,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Order is how a listing is sorted.
+// Order is the sort order of a listing.
 type Order uint8
 
-// Orders. Findings that one of them does not tell apart are newest first, those that have
-// nothing to be sorted by come last. Newest and Oldest, LatestDue and Soonest are each
-// other's reverse among those that have it.
+// Orders sort equal findings newest first, and findings without a sort key last. Oldest reverses
+// Newest, and LatestDue reverses Soonest except for findings without a due date.
 const (
-	Newest Order = iota // as the contract lists
+	Newest Order = iota // default order of the contract
 	Oldest
 	MostSevere
 	Soonest // by due date
@@ -23,21 +22,21 @@ const (
 	LatestDue
 	MostLikely // by EPSS score
 	LeastLikely
-	ExploitedFirst // known to be, by KEV
+	ExploitedFirst // known to be exploited according to KEV
 	MostReachable
 	LeastReachable
 )
 
-// orderNames are the words of the pages and of the Web API, by order.
+// orderNames contains the names of orders on pages and in the web API.
 var orderNames = [...]string{
 	"newest", "oldest", "risk", "due", "severity_asc", "due_desc",
 	"epss", "epss_asc", "kev", "reachability", "reachability_asc",
 }
 
-// String returns the word for the order.
+// String returns the name of the order.
 func (o Order) String() string { return orderNames[o] }
 
-// ParseOrder reads a word; an unknown one is not found.
+// ParseOrder returns the order with a name, and whether there is one.
 func ParseOrder(word string) (Order, bool) {
 	for i, name := range orderNames {
 		if name == word {
@@ -47,10 +46,10 @@ func ParseOrder(word string) (Order, bool) {
 	return 0, false
 }
 
-// Fits reports whether findings of an issue type have what the order sorts by.
+// Fits reports whether findings of an issue type can be sorted in this order.
 func (o Order) Fits(t model.IssueType) bool { return o < MostLikely || t == model.SCA }
 
-// Orders lists the orders of an issue type.
+// Orders returns the orders of an issue type.
 func Orders(t model.IssueType) (out []Order) {
 	for o := range Order(len(orderNames)) {
 		if o.Fits(t) {
@@ -60,7 +59,7 @@ func Orders(t model.IssueType) (out []Order) {
 	return out
 }
 
-// What classes of rows come first: of a field's values, those that are not here come last.
+// Values of fields in sort order. Rows with other values come last.
 var (
 	worstFirst = []uint8{
 		uint8(model.SeverityCritical), uint8(model.SeverityHigh), uint8(model.SeverityMedium), uint8(model.SeverityLow),
@@ -82,7 +81,7 @@ func reversed(list []uint8) []uint8 {
 	return out
 }
 
-// ordered returns the ordinals at skip to skip+size of the rows in an order.
+// ordered returns the ordinals at positions skip to skip+size of the rows in an order.
 func (s *state) ordered(p *partition, b *roaring.Bitmap, o Order, skip, size int) []uint32 {
 	switch o {
 	case Oldest:
@@ -107,8 +106,7 @@ func (s *state) ordered(p *partition, b *roaring.Bitmap, o Order, skip, size int
 	return descending(b, skip, size)
 }
 
-// classed takes the rows of one value of a field after the other; those of none of the
-// values come last.
+// classed sorts rows by the given values of a field. Rows with other values come last.
 func (p *partition) classed(b *roaring.Bitmap, f field, values []uint8, skip, size int) []uint32 {
 	var out []uint32
 	rest := b
@@ -124,8 +122,7 @@ func (p *partition) classed(b *roaring.Bitmap, f field, values []uint8, skip, si
 	return append(out, descending(rest, skip, size-len(out))...)
 }
 
-// An EPSS score has five digits behind its point. Rows have it as a whole number, and 0
-// where there is none.
+// An EPSS score has five decimal places. Rows store it as an integer plus 1, and 0 for no score.
 const (
 	scoreUnits = 100_000
 	noScore    = 0
@@ -138,15 +135,14 @@ func packScore(e *model.EPSS) uint32 {
 	return 1 + uint32(math.Round(min(max(e.Score, 0), 1)*scoreUnits))
 }
 
-// byScore counts the rows of each score, which tells where those of a score begin in the
-// list, and puts those of the page into their places: rows that share a score are as many
-// as there are, and are not sorted.
+// byScore sorts rows by score with a counting sort. It counts the rows of each score and then
+// places only the rows of the page, so rows with equal scores need no sorting.
 func (p *partition) byScore(b *roaring.Bitmap, ascending bool, skip, size int) []uint32 {
 	column, total := p.columns[scored], int(b.GetCardinality())
 	if column == nil || skip >= total || size <= 0 {
 		return descending(b, skip, size)
 	}
-	ends := make([]uint32, scoreUnits+2) // by score: how many rows have it; then where the next score begins
+	ends := make([]uint32, scoreUnits+2) // number of rows by score; later the end position of each score
 	for batch := range batches(b) {
 		for _, ordinal := range batch {
 			ends[column[ordinal]]++
@@ -163,7 +159,7 @@ func (p *partition) byScore(b *roaring.Bitmap, ascending bool, skip, size int) [
 	}
 	ends[noScore] = uint32(total)
 	out := make([]uint32, min(size, total-skip))
-	for batch := range batches(b) { // the oldest first, so each score is filled from its end
+	for batch := range batches(b) { // oldest rows first, so each score is filled from its end
 		for _, ordinal := range batch {
 			score := column[ordinal]
 			ends[score]--

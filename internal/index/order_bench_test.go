@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// scoredBulk is a bulk of the supply chain. Of the worst kind, every finding has the same
-// score, reachability and severity.
+// scoredBulk is a bulk of supply-chain findings. If equal, all findings have the same score,
+// reachability and severity, which is the worst case.
 type scoredBulk struct {
 	*bulk
 	equal bool
@@ -29,8 +29,8 @@ func (s scoredBulk) Feed(ctx context.Context, deployment, since int64, take func
 	})
 }
 
-// BenchmarkOrder lists a million findings in each order, beside the order that pages
-// open with, on the first page and in the middle.
+// BenchmarkOrder measures the first and a middle page of a million findings in each order, relative
+// to the initial order of pages.
 func BenchmarkOrder(b *testing.B) {
 	for kind, equal := range map[string]bool{"spread": false, "equal keys": true} {
 		x := New(scoredBulk{&bulk{n: 1_000_000, version: 1}, equal}, Options{BodyCache: 4 << 30})

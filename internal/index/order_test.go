@@ -13,10 +13,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// undated are the orders that need no due dates, which tests of their own draw.
+// undated contains the orders without due dates. Other tests cover the rest.
 var undated = slices.DeleteFunc(Orders(model.SCA), func(o Order) bool { return o == Soonest || o == LatestDue })
 
-// rank is what an order sorts a finding by, the least first.
+// rank returns the sort key of a finding in an order, lowest first.
 func (w *world) rank(o Order, f model.IndexedFinding) float64 {
 	a := w.lineages[f.LineageID].Annotations
 	first := func(values []model.Reachability) float64 {
@@ -56,7 +56,7 @@ func (w *world) rank(o Order, f model.IndexedFinding) float64 {
 	return 0
 }
 
-// ordered is the page of a list, newest first, that a question asks for.
+// ordered returns the requested page of a list that is sorted newest first.
 func (w *world) ordered(list []model.IndexedFinding, q ListQuery) (ids []int64) {
 	list = slices.Clone(list)
 	if q.Order == Oldest {
@@ -71,7 +71,7 @@ func (w *world) ordered(list []model.IndexedFinding, q ListQuery) (ids []int64) 
 	return ids
 }
 
-// pagesOf reads a list to its end in pages.
+// pagesOf reads all pages of a list.
 func pagesOf(t *rapid.T, v *View, f model.FindingFilter, o Order, size int) (ids []int64) {
 	for skip := 0; ; skip += size {
 		answer, err := v.List(context.Background(), ListQuery{Filter: f, Order: o, Skip: skip, Size: size})
@@ -86,8 +86,8 @@ func pagesOf(t *rapid.T, v *View, f model.FindingFilter, o Order, size int) (ids
 	}
 }
 
-// TestPagesOfEveryOrder reads each order in pages of any size, of findings many of which
-// have equal keys: together the pages are the list, each finding once.
+// TestPagesOfEveryOrder checks that the pages of each order contain each finding once, for any page
+// size and with many equal sort keys.
 func TestPagesOfEveryOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()

@@ -13,11 +13,11 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Page is a selected page: copies of its rows and what they refer to, which
-// nobody changes. It is written without a lock.
+// Page is a page of findings. It contains copies of rows and references to immutable values, so it
+// is written without a lock.
 type Page struct {
 	items []item
-	today int // as dayOf counts
+	today int // day number, see dayOf
 }
 
 type item struct {
@@ -25,16 +25,16 @@ type item struct {
 
 	row     row
 	ref     string
-	secret  string // of secrets only: its type
-	source  []byte // of code only: the member sourcing_policy
+	secret  string // type of the secret; secrets only
+	source  []byte // the member sourcing_policy; SAST only
 	project *project
 	rule    *rule
 	note    *lineageJSON
-	due     int    // the day on which it is due; 0 where there is none
-	body    []byte // nil when it is not in memory
+	due     int    // due day; 0 if there is no due date
+	body    []byte // nil if not in memory
 }
 
-// copy takes the rows over, in the order of ordinals.
+// copy replaces the page's items with the rows at the ordinals.
 func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
 	p.items = make([]item, len(ordinals))
 	for i, ordinal := range ordinals {
@@ -54,8 +54,8 @@ func (p *Page) copy(s *state, from *partition, ordinals []uint32) {
 	}
 }
 
-// fetch reads the bodies that are not in memory. A finding deleted meanwhile
-// has none any more and leaves the page.
+// fetch reads the bodies that are not in memory. It removes findings that were deleted in the
+// meantime.
 func (p *Page) fetch(ctx context.Context, src Source, deployment int64) error {
 	var ids []int64
 	for i := range p.items {
@@ -79,10 +79,10 @@ func (p *Page) fetch(ctx context.Context, src Source, deployment int64) error {
 	return nil
 }
 
-// Len returns how many findings the page holds.
+// Len returns the number of findings on the page.
 func (p *Page) Len() int { return len(p.items) }
 
-// IDs are those of the page's findings, in its order.
+// IDs returns the IDs of the page's findings in order.
 func (p *Page) IDs() []int64 {
 	ids := make([]int64, len(p.items))
 	for i := range p.items {
@@ -91,29 +91,28 @@ func (p *Page) IDs() []int64 {
 	return ids
 }
 
-// Exploited reports whether the vulnerability of the page's finding at i is
-// known to be exploited, which the contract's shape does not say.
+// Exploited reports whether the vulnerability of finding i is known to be exploited. The contract's
+// JSON does not include this.
 func (p *Page) Exploited(i int) bool { return p.items[i].row.exploited == flagYes }
 
-// bufferSize is how many bytes are gathered before they are written: they stay
-// in the processor's cache meanwhile.
+// bufferSize is the number of bytes collected before a write. They should fit in the processor's
+// cache.
 const bufferSize = 512 << 10
 
-// buffers holds buffers of bufferSize with room for the finding that goes over it.
+// buffers contains buffers with spare capacity for the finding that exceeds bufferSize.
 var buffers = sync.Pool{New: func() any {
 	b := make([]byte, 0, bufferSize+64<<10)
 	return &b
 }}
 
-// WriteTo writes the page as a JSON array of findings in the contract's shape,
-// in pieces of about half a megabyte. It holds no lock, and allocates nothing
-// for a finding.
+// WriteTo writes the page as a JSON array of findings in the contract's format, in writes of about
+// 512 KiB. It holds no lock and does not allocate per finding.
 func (p *Page) WriteTo(w io.Writer) (int64, error) {
 	e := encoder{today: p.today}
 	return p.write(w, e.finding)
 }
 
-// each hands the findings over one by one, in the contract's shape.
+// each calls take for each finding with its JSON in the contract's format.
 func (p *Page) each(take func(t model.IssueType, finding []byte) error) error {
 	e := encoder{today: p.today}
 	var buf []byte
@@ -126,12 +125,12 @@ func (p *Page) each(take func(t model.IssueType, finding []byte) error) error {
 	return nil
 }
 
-// write writes the page as an array of what encode makes of each finding.
+// write writes the page as a JSON array of findings encoded by encode.
 func (p *Page) write(w io.Writer, encode func([]byte, *item) []byte) (written int64, err error) {
 	pooled := buffers.Get().(*[]byte)
 	buf := append(*pooled, '[')
 	defer func() {
-		if cap(buf) <= 2*bufferSize { // a huge finding does not stay in memory
+		if cap(buf) <= 2*bufferSize { // do not retain the buffer of a huge finding
 			*pooled = buf[:0]
 			buffers.Put(pooled)
 		}
@@ -154,14 +153,14 @@ func (p *Page) write(w io.Writer, encode func([]byte, *item) []byte) (written in
 	return written + int64(n), err
 }
 
-// PageQuery is what the query of a findings page means, for who keeps it.
+// PageQuery is the parsed query of a findings page.
 type PageQuery struct {
 	Filter model.FindingFilter
 	Order  Order
-	Text   string // the query in the one spelling that the page has for it
+	Text   string // canonical form of the query
 }
 
-// For puts a user's name in place of @me, which nobody is called.
+// For replaces the placeholder @me with a user's name.
 func (q *PageQuery) For(user string) {
 	for _, f := range []*model.FindingFilter{&q.Filter, q.Filter.Except} {
 		if f == nil || user == "" {
@@ -176,7 +175,7 @@ func (q *PageQuery) For(user string) {
 	}
 }
 
-// AboutMe reports whether a query names @me, so that somebody has to ask.
+// AboutMe reports whether a query contains @me and therefore requires a user.
 func (q *PageQuery) AboutMe() bool {
 	for _, f := range []*model.FindingFilter{&q.Filter, q.Filter.Except} {
 		if f != nil && slices.Contains(f.Assignees, model.AssigneeMe) {
@@ -186,7 +185,7 @@ func (q *PageQuery) AboutMe() bool {
 	return false
 }
 
-// Sorted selects one page of the filter's list in an order, as Page does of the newest.
+// Sorted returns one page of the filter's list in the given order. See Page.
 func (v *View) Sorted(ctx context.Context, f model.FindingFilter, o Order, page, size int) (*Page, error) {
 	if o == Newest {
 		return v.Page(ctx, f, page, size)
@@ -201,27 +200,27 @@ func (v *View) Sorted(ctx context.Context, f model.FindingFilter, o Order, page,
 	return out, out.fetch(ctx, v.d.x.src, v.d.id)
 }
 
-// ListQuery asks for everything that a page of findings shows, of one state.
+// ListQuery requests all data of a findings page, from one state.
 type ListQuery struct {
 	Filter model.FindingFilter
 	Order  Order
 	Skip   int
 	Size   int
 	Facets []FacetRequest
-	Values int        // how many values of a facet at most
-	Groups []Grouping // what to group by, each apart
-	Now    time.Time  // from when on FacetEnds and FacetDue count days, and groups what is overdue
+	Values int        // maximum number of values per facet
+	Groups []Grouping // each is grouped separately
+	Now    time.Time  // reference time of FacetEnds, FacetDue and overdue counts
 }
 
-// Listing answers a ListQuery: its numbers agree with each other and with Count.
+// Listing is the result of a ListQuery. Its numbers are consistent with each other and with Count.
 type Listing struct {
-	Total  int // findings that the filter selects
+	Total  int // number of findings that match the filter
 	Page   *Page
 	Facets map[Facet]FacetCounts
-	Groups map[Grouping][]Group // as asked
+	Groups map[Grouping][]Group // by requested grouping
 }
 
-// List answers a query about findings. Errors are those of reading bodies.
+// List executes a query. It returns errors from reading bodies.
 func (v *View) List(ctx context.Context, q ListQuery) (*Listing, error) {
 	out := &Listing{Page: v.newPage(), Facets: map[Facet]FacetCounts{}}
 	v.read(q.Filter.IssueType, func(s *state, p *partition) {
@@ -236,7 +235,7 @@ func (v *View) List(ctx context.Context, q ListQuery) (*Listing, error) {
 	return out, out.Page.fetch(ctx, v.d.x.src, v.d.id)
 }
 
-// selected returns the rows that a filter accepts, to be read only.
+// selected returns the rows that match a filter. The caller must not modify the result.
 func (s *state) selected(p *partition, f *model.FindingFilter) *roaring.Bitmap {
 	q := s.query(p, f)
 	b := p.matches(q)
@@ -247,7 +246,7 @@ func (s *state) selected(p *partition, f *model.FindingFilter) *roaring.Bitmap {
 	return b
 }
 
-// ascending returns members skip to skip+size of a set.
+// ascending returns the members of a set at positions skip to skip+size.
 func ascending(b *roaring.Bitmap, skip, size int) []uint32 {
 	n := min(int(b.GetCardinality())-skip, size)
 	if n <= 0 {
@@ -255,7 +254,7 @@ func ascending(b *roaring.Bitmap, skip, size int) []uint32 {
 	}
 	first, err := b.Select(uint32(skip))
 	if err != nil {
-		return nil // skip is below the cardinality, so there is such a member
+		return nil // unreachable: skip is below the cardinality
 	}
 	out := make([]uint32, n)
 	it := b.Iterator()
@@ -266,7 +265,7 @@ func ascending(b *roaring.Bitmap, skip, size int) []uint32 {
 	return out
 }
 
-// descending does the same from the end.
+// descending is like ascending, but counts from the end.
 func descending(b *roaring.Bitmap, skip, size int) []uint32 {
 	end := int(b.GetCardinality()) - skip
 	out := ascending(b, max(end-size, 0), min(size, end))
@@ -276,8 +275,8 @@ func descending(b *roaring.Bitmap, skip, size int) []uint32 {
 	return out
 }
 
-// MergedPage selects one page of two filters' lists in one order, newest first,
-// as View.Page does of one. They are of different issue types.
+// MergedPage returns one page of two filters' merged lists, newest first. The filters must have
+// different issue types.
 func (v *View) MergedPage(ctx context.Context, one, other model.FindingFilter, page, size int) (*Page, error) {
 	out := &Page{}
 	v.read(one.IssueType, func(s *state, p *partition) {
@@ -296,7 +295,7 @@ func (v *View) MergedPage(ctx context.Context, one, other model.FindingFilter, p
 	return out, out.fetch(ctx, v.d.x.src, v.d.id)
 }
 
-// mergeable is a list that is merged with another one.
+// mergeable is a list to be merged with another one.
 type mergeable struct {
 	from  *partition
 	rows  *roaring.Bitmap
@@ -312,12 +311,12 @@ func newMergeable(s *state, p *partition, f *model.FindingFilter) mergeable {
 func (m mergeable) at(i int) *row {
 	ordinal, err := m.rows.Select(uint32(m.count - 1 - i))
 	if err != nil {
-		return &row{} // i is below the count, so there is such a row
+		return &row{} // unreachable: i is below the count
 	}
 	return &m.from.rows[ordinal]
 }
 
-// before returns how many of the first n of both lists together are m's.
+// before returns how many of the first n items of the merged list are from m.
 func (m mergeable) before(other mergeable, n int) int {
 	low, high := max(n-other.count, 0), min(n, m.count)
 	return low + sort.Search(high-low, func(i int) bool {
@@ -326,7 +325,7 @@ func (m mergeable) before(other mergeable, n int) int {
 	})
 }
 
-// merge makes one list of the first limit of both.
+// merge returns the first limit items of two sorted lists.
 func merge(a, b []item, limit int) []item {
 	out := make([]item, 0, min(len(a)+len(b), limit))
 	for len(out) < limit && len(a)+len(b) > 0 {

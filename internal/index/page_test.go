@@ -49,8 +49,8 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// goldenWorld has, for each issue type, a finding with every member and one
-// with none that may be missing.
+// goldenWorld has two findings per issue type: one with all members and one without optional
+// members.
 func goldenWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld()
@@ -124,7 +124,8 @@ func goldenAnnotations(t *testing.T) (a model.Annotations) {
 	return a
 }
 
-// What a page costs does not depend on how many findings it holds.
+// TestWritingAllocatesNothingPerFinding checks that the allocations for writing a page do not
+// depend on its number of findings.
 func TestWritingAllocatesNothingPerFinding(t *testing.T) {
 	v := bulkView(t, 4000)
 	cost := func(size int) float64 {
@@ -144,7 +145,7 @@ func TestWritingAllocatesNothingPerFinding(t *testing.T) {
 	}
 }
 
-// prober counts pieces and does something while each is written.
+// prober records the sizes of writes and calls a function during each.
 type prober struct {
 	sizes []int
 	each  func() error
@@ -167,7 +168,7 @@ func TestNoLockIsHeldWhileWriting(t *testing.T) {
 	}
 	next := int64(101)
 	slow := &prober{each: func() error {
-		add(w, body, next) // applied by the next view, which needs the write lock
+		add(w, body, next) // the next view applies this, which needs the write lock
 		next++
 		view(t, x)
 		return nil
@@ -214,7 +215,7 @@ func TestBodiesBeyondTheBudgetComeFromTheStore(t *testing.T) {
 	if all := ids(t, v, 0, 100); len(all) != 100 || w.bodyReads == 0 || w.bodyReads == 100 {
 		t.Errorf("%d findings listed with %d bodies from the store", len(all), w.bodyReads)
 	}
-	delete(w.findings, 1) // deleted after the view was taken
+	delete(w.findings, 1) // deleted after the view was created
 	if all := ids(t, v, 0, 100); len(all) != 99 {
 		t.Errorf("%d findings listed, want 99: one has no body any more", len(all))
 	}

@@ -6,24 +6,23 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// partition holds the findings of one issue type that lists may show. Rows
-// stand in the order of row.before; a row's position is its ordinal. A row that
-// changes in place keeps its ordinal; one with a new relevant_since gets the
-// last ordinal and leaves a dead one.
+// partition contains the listed findings of one issue type. Rows are sorted by row.before, and the
+// position of a row is its ordinal. A row that is changed in place retains its ordinal. A row with
+// a new relevant_since is appended, and its old ordinal becomes dead.
 type partition struct {
 	issueType model.IssueType
 	rows      []row
 	columns   columns
-	where     map[uint32]uint32 // finding id to ordinal
+	where     map[uint32]uint32 // finding ID to ordinal
 	heads     []uint32          // by lineage: 1 + ordinal of its newest row
 	listed    *roaring.Bitmap   // ordinals that are not dead
 	values    [fields][]*roaring.Bitmap
 	bodies    *arena
 
-	frozen  *frozenRows     // of the checkpoint that is being written; nil while none is
-	touched map[uint32]bool // lineages whose representatives are to be elected
+	frozen  *frozenRows     // rows of the checkpoint being written, or nil
+	touched map[uint32]bool // lineages whose representatives must be elected
 	late    lateRows
-	empty   bool // nothing was built yet: every row is late
+	empty   bool // no rebuild has happened yet: all rows are late
 }
 
 func newPartition(t model.IssueType, bodies *arena) *partition {
@@ -33,11 +32,11 @@ func newPartition(t model.IssueType, bodies *arena) *partition {
 	}
 }
 
-// lateRows holds the rows that belong before the last one, until a rebuild sorts
-// them in. Meanwhile lists show the row that one of them replaces.
+// lateRows contains rows that sort before the last one, until a rebuild sorts them in. Until then,
+// lists show the rows that they replace.
 type lateRows struct {
 	rows  []row
-	where map[uint32]int // finding id to position
+	where map[uint32]int // finding ID to position
 }
 
 func (l *lateRows) put(r *row) {
@@ -50,7 +49,7 @@ func (l *lateRows) put(r *row) {
 	l.rows[i] = *r
 }
 
-// remove leaves a hole, a row without an id.
+// remove clears the finding's row and leaves a row with ID 0.
 func (l *lateRows) remove(id uint32) {
 	if i, ok := l.where[id]; ok {
 		l.rows[i] = row{}
@@ -58,7 +57,7 @@ func (l *lateRows) remove(id uint32) {
 	}
 }
 
-// put adds or changes a row.
+// put adds or replaces a row.
 func (p *partition) put(r *row, body []byte) {
 	old := p.get(r.id)
 	r.body = p.keepBody(old, body)
@@ -90,7 +89,7 @@ func (p *partition) get(id uint32) *row {
 	return nil
 }
 
-// keepBody stores a body unless it is the one that is there already.
+// keepBody stores a body and returns its reference. It reuses the old row's body if both are equal.
 func (p *partition) keepBody(old *row, body []byte) bodyRef {
 	if old == nil {
 		return p.bodies.put(body)
@@ -102,7 +101,7 @@ func (p *partition) keepBody(old *row, body []byte) bodyRef {
 	return p.bodies.put(body)
 }
 
-// append gives a row the last ordinal.
+// append adds a row with the next ordinal.
 func (p *partition) append(r *row) {
 	ordinal := uint32(len(p.rows))
 	r.marks = marks{}
@@ -112,7 +111,7 @@ func (p *partition) append(r *row) {
 	p.index(ordinal)
 }
 
-// index adds a row to the bitmaps of its values.
+// index adds a row to the list, the columns and the bitmaps of its values.
 func (p *partition) index(ordinal uint32) {
 	r := &p.rows[ordinal]
 	p.listed.Add(ordinal)
@@ -124,7 +123,7 @@ func (p *partition) index(ordinal uint32) {
 	}
 }
 
-// replace changes a row that keeps its place.
+// replace changes a row in place.
 func (p *partition) replace(ordinal uint32, r *row) {
 	old := p.rows[ordinal]
 	r.next, r.marks = old.next, old.marks
@@ -138,7 +137,7 @@ func (p *partition) replace(ordinal uint32, r *row) {
 	}
 }
 
-// set stores a row and moves its ordinal between bitmaps where values changed.
+// set stores a row and updates the bitmaps of changed values.
 func (p *partition) set(ordinal uint32, r *row) {
 	p.keep(ordinal)
 	old := &p.rows[ordinal]
@@ -158,7 +157,7 @@ func (p *partition) set(ordinal uint32, r *row) {
 	p.columns.put(p.rows, ordinal)
 }
 
-// bitmap returns the bitmap of a value, a new one if need be.
+// bitmap returns the bitmap of a value and creates it if necessary.
 func (p *partition) bitmap(f field, v uint32) *roaring.Bitmap {
 	for int(v) >= len(p.values[f]) {
 		p.values[f] = append(p.values[f], nil)
@@ -171,10 +170,10 @@ func (p *partition) bitmap(f field, v uint32) *roaring.Bitmap {
 	return b
 }
 
-// emptyBitmap is the bitmap of a value that no row has. It is never changed.
+// emptyBitmap represents a value without rows. It must not be modified.
 var emptyBitmap = roaring.New()
 
-// readBitmap returns the bitmap of a value to be read only.
+// readBitmap returns the bitmap of a value. The caller must not modify it.
 func (p *partition) readBitmap(f field, v uint32) *roaring.Bitmap {
 	if int(v) < len(p.values[f]) && p.values[f][v] != nil {
 		return p.values[f][v]
@@ -182,7 +181,8 @@ func (p *partition) readBitmap(f field, v uint32) *roaring.Bitmap {
 	return emptyBitmap
 }
 
-// markDead takes a row out of everything. Its order stays, for binary searches.
+// markDead removes a row from its chain, the bitmaps and the list. The row remains in place for
+// binary searches.
 func (p *partition) markDead(ordinal uint32) {
 	r := &p.rows[ordinal]
 	p.unlink(ordinal, r.lineage)
@@ -195,7 +195,7 @@ func (p *partition) markDead(ordinal uint32) {
 	delete(p.where, r.id)
 }
 
-// remove forgets a finding.
+// remove removes a finding.
 func (p *partition) remove(id uint32) {
 	if old := p.get(id); old != nil {
 		p.bodies.drop(old.body)
@@ -206,8 +206,8 @@ func (p *partition) remove(id uint32) {
 	}
 }
 
-// removeProject forgets the findings of a project. One whose late row is in
-// another project by now stays.
+// removeProject removes the findings of a project. It retains a finding whose late row is in
+// another project.
 func (p *partition) removeProject(project uint32) {
 	var ids []uint32
 	for ordinal := range roaring.Values(p.readBitmap(byProject, project)) {
@@ -225,7 +225,7 @@ func (p *partition) removeProject(project uint32) {
 	}
 }
 
-// inherit hands what changed on a lineage to its rows.
+// inherit copies changed values of a lineage to its rows.
 func (p *partition) inherit(lineage uint32, l *lineage, m inherited) {
 	for ordinal := range p.occurrences(lineage) {
 		r := p.rows[ordinal]

@@ -8,23 +8,23 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// audience is the projects that the same policies are for: what policies say of
-// a rule differs from audience to audience, not from project to project. There
-// are few, since few policies are for some projects only.
+// audience is a group of projects to which the same policies and conditions apply. Stances of rules
+// are computed per audience, of which there are few, because few policies are limited to some
+// projects.
 type audience struct {
 	policies   []int64                 // ascending
-	conditions []*condition            // of the policies, those that are for the projects
+	conditions []*condition            // conditions of the policies that apply to the projects
 	due        [model.Secrets]dueTable // by issue type - 1
 }
 
-// stance is what policies say of a rule to one audience.
+// stance is the effective policy mode of a rule for one audience.
 type stance struct {
 	model.RuleMode
-	source []byte // the member sourcing_policy; empty while there is no policy
+	source []byte // the member sourcing_policy; empty if there is no policy
 }
 
-// audienceOf returns the number of the project's audience, a fresh one if need
-// be: then no rule has a stance towards it yet.
+// audienceOf returns the number of the project's audience. It creates the audience if necessary and
+// returns fresh = true. Then rules have no stance for it yet.
 func (s *state) audienceOf(p *project) (number uint32, fresh bool) {
 	var ids []int64
 	for id, policy := range s.policies {
@@ -54,7 +54,7 @@ func (s *state) audienceOf(p *project) (number uint32, fresh bool) {
 	return uint32(len(s.audiences) - 1), true
 }
 
-// gatherAudiences sorts the projects into audiences anew, after a policy changed.
+// gatherAudiences rebuilds the audiences after a policy change.
 func (s *state) gatherAudiences() {
 	s.audiences = nil
 	for n, p := range s.projects.entries {
@@ -90,9 +90,9 @@ func (s *state) removePolicies(ids []int64) {
 	s.gatherAudiences()
 }
 
-// updateStances finds what policies say of a rule: the strictest that has it and is
-// for the project (docs/reference/findings.md). Where none is, as once a rule is removed,
-// the default policy of its product speaks, and monitors.
+// updateStances sets the stances of a rule: for each audience, the strictest of the policies with
+// the rule (docs/reference/findings.md). If no policy has it, the default policy of its product
+// applies, which monitors.
 func (s *state) updateStances(name string) {
 	for _, n := range s.rulesByName[name] {
 		changed := *s.rules.entries[n]
@@ -125,8 +125,8 @@ func (s *state) stanceOf(name string, product model.IssueType, a audience) (best
 	return best
 }
 
-// addModes selects findings in one of the modes. Where no condition applies and policies
-// have the rules in the same modes for all audiences, it is a clause on rules.
+// addModes adds a filter by mode. It is a clause on rules if no conditions apply and the rules'
+// modes are the same for all audiences.
 func (s *state) addModes(p *partition, q *query, modes []model.PolicyMode) {
 	if len(modes) == 0 {
 		return
@@ -140,8 +140,7 @@ func (s *state) addModes(p *partition, q *query, modes []model.PolicyMode) {
 	q.add(byRule, slices.Concat(rules[:min(1, len(rules))]...))
 }
 
-// rulesInModes lists, by audience, the rules that policies have in one of the
-// modes.
+// rulesInModes returns, by audience, the rules with one of the modes.
 func (s *state) rulesInModes(modes []model.PolicyMode) [][]uint32 {
 	out := make([][]uint32, len(s.audiences))
 	for n, r := range s.rules.entries {
@@ -154,7 +153,7 @@ func (s *state) rulesInModes(modes []model.PolicyMode) [][]uint32 {
 	return out
 }
 
-// inModes returns the rows in one of the modes.
+// inModes returns the rows with one of the modes.
 func (s *state) inModes(p *partition, modes []model.PolicyMode) *roaring.Bitmap {
 	out := roaring.New()
 	for mode, rows := range s.rowsByMode(p) {
@@ -165,8 +164,8 @@ func (s *state) inModes(p *partition, modes []model.PolicyMode) *roaring.Bitmap 
 	return out
 }
 
-// rowsByMode sorts rows by their mode: the strictest of that of their rule and of the
-// conditions that they match (docs/reference/policies.md). Rows without a policy are left out.
+// rowsByMode returns rows by mode, which is the strictest mode of the rule and the matching
+// conditions (docs/reference/policies.md). Rows without a policy are omitted.
 func (s *state) rowsByMode(p *partition) (byMode [model.ModeBlock + 1]*roaring.Bitmap) {
 	stricter, projects := roaring.New(), s.projectsByAudience()
 	byMode[0] = emptyBitmap
@@ -187,7 +186,7 @@ func (s *state) rowsByMode(p *partition) (byMode [model.ModeBlock + 1]*roaring.B
 	return byMode
 }
 
-// projectsByAudience lists the projects of each audience.
+// projectsByAudience returns the projects of each audience.
 func (s *state) projectsByAudience() [][]uint32 {
 	projects := make([][]uint32, len(s.audiences))
 	for n, project := range s.projects.entries {

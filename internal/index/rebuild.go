@@ -9,19 +9,18 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// fewRows is a size below which dead ordinals do not matter.
+// fewRows is the number of rows up to which dead ordinals are ignored.
 const fewRows = 256
 
-// needsCompaction reports whether the partition should be built anew: rows wait for
-// their place, or more than a fifth of the ordinals is dead, or more than half
-// of the arena.
+// needsCompaction reports whether the partition should be rebuilt. It should if rows are late, if
+// more than a fifth of the ordinals are dead, or if the arena is wasteful.
 func (p *partition) needsCompaction() bool {
 	dead := len(p.rows) - len(p.where)
 	return p.empty || len(p.late.rows) > 0 || len(p.rows) > fewRows && dead > len(p.rows)/5 || p.bodies.wasteful()
 }
 
-// rebuild returns the partition sorted and without dead ordinals. It changes
-// nothing that readers of the old one see.
+// rebuild returns the partition sorted and without dead ordinals. It does not modify data that
+// readers of the old partition can access.
 func (p *partition) rebuild(s *state) *partition {
 	q := newPartition(p.issueType, p.bodies)
 	q.empty = false
@@ -44,7 +43,7 @@ func (p *partition) rebuild(s *state) *partition {
 		return nil
 	})
 	q.indexAll(&steps)
-	_ = steps.wait() // none of them fails
+	_ = steps.wait() // the steps never fail
 	q.electAll(s)
 	for _, of := range q.values {
 		for _, b := range of {
@@ -56,7 +55,7 @@ func (p *partition) rebuild(s *state) *partition {
 	return q
 }
 
-// indexAll fills the bitmaps and columns of rows that have none, each field by itself.
+// indexAll adds steps that fill the bitmaps and columns, one field at a time.
 func (p *partition) indexAll(steps *parallel) {
 	steps.do(func() error {
 		p.listed.AddRange(0, uint64(len(p.rows)))
@@ -80,7 +79,7 @@ func (p *partition) indexAll(steps *parallel) {
 	}
 }
 
-// liveRows returns the rows that live, the late ones among them, in order.
+// liveRows returns the rows that are not dead, including late ones, in order.
 func (p *partition) liveRows(s *state) []row {
 	rows := slices.DeleteFunc(p.late.rows, func(r row) bool { return r.id == 0 })
 	for i := range rows {
@@ -97,8 +96,8 @@ func (p *partition) liveRows(s *state) []row {
 	return inOrder(rows)
 }
 
-// inOrder returns rows in the order of row.before, in a slice without much to spare.
-// They are large, so it is their places that are sorted.
+// inOrder returns the rows sorted by row.before, in a slice of exact capacity. It sorts their
+// positions, because rows are large.
 func inOrder(rows []row) []row {
 	type place struct {
 		relevant int64

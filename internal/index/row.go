@@ -6,16 +6,15 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// row is what the index knows of one finding, packed: no pointers, so the
-// garbage collector never looks into a million of them. Times are microseconds
-// since 1970, 0 for none. Numbers come from the dictionaries; 0 is none there
-// too.
+// row is the packed form of a finding. It has no pointers, so the garbage collector does not scan
+// it. Times are microseconds since 1970, 0 for none. Numbers refer to dictionaries, with 0 for
+// none.
 type row struct {
 	relevant  int64
 	created   int64
 	stateAt   int64
 	triagedAt int64 // of the lineage
-	scan      int64 // the one that saw it first
+	scan      int64 // first scan that reported the finding
 
 	id      uint32
 	lineage uint32
@@ -27,21 +26,21 @@ type row struct {
 	secret  uint32
 	path    uint32
 	vuln    uint32 // name of the vulnerability
-	says    uint32 // its own message, where the rule has none
-	tag     uint32 // of the lineage, as the next two
+	says    uint32 // message of the finding, if its rule has none
+	tag     uint32 // of the lineage, as are the next two
 
 	assignee, until uint32
-	began           uint32 // day on which the clock of its due date began; 0: that of relevant
+	began           uint32 // day on which the due date's clock started; 0 for the day of relevant
 	score           uint32 // of the lineage: EPSS, see packScore
 
 	body bodyRef
 
 	state, severity, confidence    uint8
-	scanned                        uint8 // reachability as the scanner has it
+	scanned                        uint8 // reachability as reported by the scanner
 	transitivity, validation       uint8
 	malicious, proOnly, historical uint8 // flagNo or flagYes
 	unrated, fixable               uint8 // flagNo or flagYes
-	triage, reason, status         uint8 // of the lineage, as all below
+	triage, reason, status         uint8 // of the lineage, as are the fields below
 	verdict, prs, band, reach      uint8
 	exploited                      uint8 // flagNo or flagYes
 	annotated                      uint8 // flagNo or flagYes
@@ -51,8 +50,8 @@ type row struct {
 
 // marks of a row are set by partition.elect.
 type marks struct {
-	representative, representativeRef uint8 // 1 when dedup keeps it: of all refs, of its ref
-	primary                           uint8 // 1 when it is on its project's primary branch
+	representative, representativeRef uint8 // 1 if dedup retains it: across all refs, within its ref
+	primary                           uint8 // 1 if it is on its project's primary branch
 }
 
 // A flag is never 0, because 0 is not indexed.
@@ -68,26 +67,25 @@ func yesNo(b bool) uint8 {
 	return flagNo
 }
 
-// field is something to filter by. Each value of a field has a bitmap; the
-// value 0 means that there is none and has no bitmap.
+// field is a filterable field of a row. Each value has a bitmap, except 0, which means no value.
 type field uint8
 
 const (
-	byProject field = iota // the first ones are numbers of a dictionary, and may have many values
+	byProject field = iota // the first fields are numbers of a dictionary and may have many values
 	byRef
 	byRule
 	byTag
 	byPackage
 	bySecretType
 	byAssignee
-	numbered // how many of them: these have columns
+	numbered // number of fields above; these have columns
 
 	bySeverity field = iota - 1
 	byConfidence
 	byStatus
 	byReason
 	byVerdict
-	byPRs // which states its change requests have: bit set of prOpen and prMerged
+	byPRs // states of its change requests: bit set of prOpen and prMerged
 	byReachability
 	byTransitivity
 	byMalicious
@@ -101,10 +99,10 @@ const (
 	byRepresentative
 	byRepresentativeRef
 	byPrimary
-	byUntil     // when the decision ends
-	byClosedDay // the day on which it ceased to be open: see closedDay
-	byClockDay  // the day on which the clock of its due date began, where that is not the day of relevant_since
-	fields      // how many
+	byUntil     // end of the triage decision
+	byClosedDay // day on which it ceased to be open, see closedDay
+	byClockDay  // day on which the due date's clock started, if it differs from the day of relevant_since
+	fields      // number of fields
 )
 
 const (
@@ -183,8 +181,8 @@ func (r *row) small(f field) uint8 {
 	return 0
 }
 
-// before is the order of ordinals: by relevant_since, then id. Lists read it
-// backwards (docs/reference/finding-queries.md).
+// before reports whether the row has a lower ordinal: earlier relevant_since, then lower ID. Lists
+// use the reverse order (docs/reference/finding-queries.md).
 func (r *row) before(other *row) bool {
 	if r.relevant != other.relevant {
 		return r.relevant < other.relevant
@@ -192,8 +190,8 @@ func (r *row) before(other *row) bool {
 	return r.id < other.id
 }
 
-// inherit takes over what hangs on the lineage. An annotation tells the
-// reachability only where the scanner knows none (docs/reference/findings.md).
+// inherit copies the values of the lineage. An annotation sets the reachability only if the scanner
+// reported none (docs/reference/findings.md).
 func (r *row) inherit(l *lineage, m inherited) {
 	r.triage, r.reason, r.triagedAt = uint8(l.triage), uint8(l.reason), l.triagedAt
 	r.status = uint8(model.StatusOf(model.State(r.state), l.triage))

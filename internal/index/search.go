@@ -14,23 +14,22 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// A search looks through the dictionaries, which are far smaller than the rows:
-// names of rules, projects and packages have a bitmap each; paths, names of
-// vulnerabilities and messages are so many that a pass over the rows is cheaper
-// than a bitmap for each. Paths and what messages are made of stand one behind the
-// other in memory (lexicon.Texts), and all processors look through them. What was found is
-// remembered until something changes, because every facet of a page asks again.
+// A search scans the dictionaries, which are far smaller than the rows. Names of rules, projects
+// and packages have a bitmap each. Paths, names of vulnerabilities and messages are too many for
+// this, so their numbers are looked up in columns. Paths and parts of messages are contiguous in
+// memory (lexicon.Texts) and searched on all processors. Results are cached until the next change,
+// because each facet of a page repeats the search.
 
-// searchedText is how many bytes of a message a search looks at.
+// searchedText is the number of bytes of a message that are searched.
 const searchedText = 2 << 10
 
-// searchable is the part of a text that is searched, in lower case.
+// searchable returns the searched part of a text in lower case.
 func searchable(text string) string { return strings.Clone(lowered(text)) }
 
-// lowered is the same, which may share the text's bytes.
+// lowered is like searchable, but the result may share the text's bytes.
 func lowered(text string) string { return strings.ToLower(text[:min(len(text), searchedText)]) }
 
-// ownMessage is what is searched of the message in a body; it may share its bytes.
+// ownMessage returns the searched part of the message in a body. It may share the body's bytes.
 func ownMessage(body []byte) string {
 	quoted := model.BodyMessage(body)
 	if len(quoted) < 2 {
@@ -46,10 +45,10 @@ func ownMessage(body []byte) string {
 	return lowered(message)
 }
 
-// searched is what a search looks at of a finding alone, in lower case.
+// searched contains the searched texts of a finding in lower case.
 type searched struct {
 	path, vuln string
-	said       string // its own message, empty where it has none; it may share the body's bytes
+	said       string // message of the finding, if any; it may share the body's bytes
 }
 
 func searchedOf(f *model.IndexedFinding) searched {
@@ -60,7 +59,7 @@ func searchedOf(f *model.IndexedFinding) searched {
 	return out
 }
 
-// nameRow tells a row what only searches look at.
+// nameRow sets the row's numbers that are used only by searches.
 func (s *state) nameRow(r *row, f *model.IndexedFinding, texts searched) {
 	if f.IssueType == model.SCA {
 		r.vuln = s.vulns.Number(texts.vuln)
@@ -70,19 +69,19 @@ func (s *state) nameRow(r *row, f *model.IndexedFinding, texts searched) {
 	}
 }
 
-// searchCache remembers what searches found. It is safe for concurrent use.
+// searchCache caches results of searches. It is safe for concurrent use.
 type searchCache struct {
 	mu    sync.Mutex
 	known map[searchKey]*roaring.Bitmap
 }
 
-// searchKey is a search of a partition.
+// searchKey identifies a search of a partition.
 type searchKey struct {
 	p           *partition
 	text, named string
 }
 
-// maxSearches is how many searches are remembered; then all are forgotten.
+// maxSearches is the number of cached searches. A full cache is cleared.
 const maxSearches = 32
 
 func (r *searchCache) get(key searchKey) *roaring.Bitmap {
@@ -106,8 +105,8 @@ func (r *searchCache) forget() {
 	r.known = nil
 }
 
-// cachedSearch returns the rows that a search selects (model.FindingFilter), to be
-// read only.
+// cachedSearch returns the rows that match a search (see model.FindingFilter). The caller must not
+// modify the result.
 func (s *state) cachedSearch(p *partition, text string, named []string) *roaring.Bitmap {
 	key := searchKey{p, strings.ToLower(text), strings.ToLower(strings.Join(named, "\n"))}
 	b := s.searches.get(key)
@@ -152,13 +151,13 @@ func (s *state) search(p *partition, text string, named []string) *roaring.Bitma
 		columnSet{saidItself, s.says.Containing(text)}))...)
 }
 
-// columnSet is what is looked for in a column.
+// columnSet is a set of values to find in a column.
 type columnSet struct {
 	column field
 	set    lexicon.Set
 }
 
-// having returns the rows that have one of the values looked for, in one of the columns.
+// having returns the rows with a value of one of the sets in its column.
 func (p *partition) having(sets ...columnSet) *roaring.Bitmap {
 	dense := make([]uint64, len(p.rows)/64+1)
 	for _, c := range sets {

@@ -9,9 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// BenchmarkSearch searches a million findings that say something themselves, each
-// something of its own, as a page that was opened does: nothing is remembered. The
-// limit is one pass over the rows.
+// BenchmarkSearch measures searches of a million findings with distinct messages and without cached
+// results. The reference is one pass over the rows.
 func BenchmarkSearch(b *testing.B) {
 	const n = 1_000_000
 	x := New(&talkative{bulk{n: n, version: 1}}, Options{})
@@ -41,7 +40,7 @@ func BenchmarkSearch(b *testing.B) {
 	})
 }
 
-// talkative has findings whose rules have no message of their own.
+// talkative is a bulk whose rules have no messages.
 type talkative struct{ bulk }
 
 func (s *talkative) Feed(ctx context.Context, id, since int64, take func(*model.Batch) error) (int64, bool, error) {

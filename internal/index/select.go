@@ -6,8 +6,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// matches returns the ordinals that a query's clauses accept, to be read only;
-// the query's lower bound is left to the caller.
+// matches returns the rows that match the query, ignoring its lower bound. The caller must not
+// modify the result.
 func (p *partition) matches(q *query) *roaring.Bitmap {
 	var sets []*roaring.Bitmap
 	for _, c := range q.clauses {
@@ -23,7 +23,7 @@ func (p *partition) matches(q *query) *roaring.Bitmap {
 	return b
 }
 
-// allOf returns what is in each of the sets; without any, what is listed.
+// allOf returns the intersection of the sets, or all listed rows if there are no sets.
 func (p *partition) allOf(sets []*roaring.Bitmap) *roaring.Bitmap {
 	switch len(sets) {
 	case 0:
@@ -35,8 +35,8 @@ func (p *partition) allOf(sets []*roaring.Bitmap) *roaring.Bitmap {
 	return roaring.FastAnd(sets...)
 }
 
-// union returns the rows that have one of the clause's values. Where it accepts
-// most projects or rules, it is cheaper to leave out the others.
+// union returns the rows with one of the clause's values. If most projects or rules are accepted,
+// it excludes the others instead, which is cheaper.
 func (p *partition) union(c clause) *roaring.Bitmap {
 	switch len(c.values) {
 	case 0:
@@ -69,13 +69,13 @@ func others(sorted []uint32, n int) []uint32 {
 	return out
 }
 
-// count returns how many rows a query accepts.
+// count returns the number of rows that match a query.
 func (p *partition) count(q *query) int {
 	b := p.matches(q)
 	return int(b.GetCardinality()) - below(b, q.from)
 }
 
-// below counts the ordinals in b that are less than n.
+// below returns the number of ordinals in b that are less than n.
 func below(b *roaring.Bitmap, n int) int {
 	if n == 0 {
 		return 0
@@ -83,8 +83,7 @@ func below(b *roaring.Bitmap, n int) int {
 	return int(b.Rank(uint32(n - 1)))
 }
 
-// selection returns the ordinals at skip to skip+size of the query's list,
-// which is newest first.
+// selection returns the ordinals at positions skip to skip+size of the query's list, newest first.
 func (p *partition) selection(q *query, skip, size int) []uint32 {
 	if size <= 0 {
 		return nil
@@ -95,7 +94,7 @@ func (p *partition) selection(q *query, skip, size int) []uint32 {
 	return p.ranked(q, skip, size)
 }
 
-// ranked finds any page, however deep, by its rank in the bitmaps.
+// ranked returns a page at any depth by its rank in the bitmaps.
 func (p *partition) ranked(q *query, skip, size int) []uint32 {
 	b := p.matches(q)
 	end := int(b.GetCardinality()) - skip
@@ -105,7 +104,7 @@ func (p *partition) ranked(q *query, skip, size int) []uint32 {
 	}
 	first, err := b.Select(uint32(start))
 	if err != nil {
-		return nil // start is below the cardinality, so there is such an ordinal
+		return nil // unreachable: start is below the cardinality
 	}
 	out := make([]uint32, end-start)
 	it := b.Iterator()
@@ -116,9 +115,9 @@ func (p *partition) ranked(q *query, skip, size int) []uint32 {
 	return out
 }
 
-// scanBound is how many rows may be looked at before bitmaps are the better
-// way: bitmaps take in a row a hundred times faster, but take in all rows, and
-// have a price of their own each. It is 0 when they have the answer ready.
+// scanBound returns the number of rows that may be scanned before bitmaps are cheaper. Bitmaps
+// process a row about a hundred times faster, but process all rows and have a fixed cost each. It
+// returns 0 if bitmaps provide the result directly.
 func (p *partition) scanBound(q *query) int {
 	values := 0
 	for _, c := range q.clauses {
@@ -130,8 +129,8 @@ func (p *partition) scanBound(q *query) int {
 	return min(len(p.rows)/64+32*values, len(p.rows))
 }
 
-// scan looks through the newest rows, at most bound, for an early page. ok is
-// false when that did not settle it.
+// scan searches at most bound of the newest rows for a page. It returns ok = false if the page may
+// be incomplete.
 func (p *partition) scan(q *query, skip, size, bound int) (out []uint32, ok bool) {
 	if skip+size > bound {
 		return nil, false
@@ -156,11 +155,11 @@ func (p *partition) scan(q *query, skip, size, bound int) (out []uint32, ok bool
 	return out, bound == len(p.rows)
 }
 
-// matcher accepts rows one by one.
+// matcher matches single rows.
 type matcher struct {
 	listed *roaring.Bitmap
 	fields []field
-	sets   [][]uint64 // bit sets of the values accepted
+	sets   [][]uint64 // bit sets of accepted values
 }
 
 func (p *partition) matcher(q *query) *matcher {

@@ -12,35 +12,33 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Selection is what a filter selected at one moment, to be read to its end in
-// steps: each finding once, newest first, as it is when it is read. What came
-// since is not in it; what no longer passes the filter, or is gone, is left out.
-// In memory it is one bit or so for each finding, whatever they hold.
+// Selection is the set of findings that matched a filter at one moment. It is read in steps, newest
+// first. Each finding is read once, in its state at that time. Later findings are not included.
+// Findings that no longer match or were deleted are skipped. It takes about one bit per finding.
 //
-// With Dedup it is lineages that were selected, each by what stands for it when it is
-// read: a commit meanwhile may have another occurrence do so.
+// With Dedup, a Selection contains lineages. Each is read as its current representative, which a
+// later commit may change.
 //
-// A finding that scans see again meanwhile moves to the front, behind the reader.
-// Those come last.
+// A finding that is seen again by a scan moves to the front, behind the reader. Such findings are
+// read last.
 type Selection struct {
 	view   *View
 	filter model.FindingFilter
-	left   *roaring64.Bitmap // keys of those that were not read yet, of all projects where each has a selection
+	left   *roaring64.Bitmap // keys of unread items; shared by selections of SelectByProject
 	total  int
-	last   *row // read last; nil before the first
+	last   *row // last row read; nil before the first
 }
 
-// Select returns what the filter selects now.
+// Select returns the current selection of a filter.
 func (v *View) Select(f model.FindingFilter) *Selection {
 	out := v.selection(f, roaring64.New())
 	v.read(f.IssueType, func(s *state, p *partition) { out.fill(s, p, s.selected(p, &f)) })
 	return out
 }
 
-// SelectByProject returns what the filter selects now, a selection for each
-// project that has any of it, by name. They are to be read by one goroutine: what is
-// left is one set for all of them, since ids of one project alone lie apart and would
-// take sixteen times the memory.
+// SelectByProject returns one selection per project with matching findings, sorted by project name.
+// The selections share one set of unread IDs, because sets per project would need about sixteen
+// times the memory. They must be used by one goroutine.
 func (v *View) SelectByProject(f model.FindingFilter) []*Selection {
 	type named struct {
 		name string
@@ -72,8 +70,7 @@ func (v *View) selection(f model.FindingFilter, left *roaring64.Bitmap) *Selecti
 	return &Selection{view: v, filter: f, left: left}
 }
 
-// key names what is selected by a row, over all states of the index: its lineage where
-// there is one row of it at a time, else the finding.
+// key identifies the selected item of a row: the lineage with Dedup, the finding otherwise.
 func (x *Selection) key(s *state, r *row) uint64 {
 	if x.filter.Dedup {
 		return uint64(s.lineages.ids[r.lineage])
@@ -89,12 +86,11 @@ func (x *Selection) fill(s *state, p *partition, b *roaring.Bitmap) {
 	}
 }
 
-// Total is how many findings were selected.
+// Total returns the number of selected findings.
 func (x *Selection) Total() int { return x.total }
 
-// Next hands over the next findings, at most size of them, in the contract's
-// shape, and reports whether there may be more. take must not keep the bytes.
-// Errors are those of reading bodies, and take's own.
+// Next passes up to size findings to take as JSON, and reports whether there may be more. take must
+// not retain the bytes. Next returns errors from reading bodies and from take.
 func (x *Selection) Next(
 	ctx context.Context, size int, take func(t model.IssueType, finding []byte) error,
 ) (more bool, err error) {
@@ -110,9 +106,8 @@ func (x *Selection) Next(
 	return more, page.each(take)
 }
 
-// step finds the next ordinals of the selection among those that the filter
-// accepts now. Those that moved behind the reader are found from the front again,
-// until there are none.
+// step returns the next ordinals among the rows in b. At the end, it starts again from the front,
+// to find rows that moved behind the reader.
 func (x *Selection) step(s *state, p *partition, b *roaring.Bitmap, size int) []uint32 {
 	out := x.sweep(s, p, b, size)
 	if len(out) == 0 && !x.left.IsEmpty() {
@@ -122,7 +117,7 @@ func (x *Selection) step(s *state, p *partition, b *roaring.Bitmap, size int) []
 	return out
 }
 
-// sweep finds the next ordinals behind what was read last.
+// sweep returns the next ordinals after the last row read.
 func (x *Selection) sweep(s *state, p *partition, b *roaring.Bitmap, size int) (out []uint32) {
 	end := int(b.GetCardinality())
 	if x.last != nil {

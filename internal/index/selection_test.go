@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Whatever is committed while a selection is read: each finding comes once, none
-// that was not selected, and none is missing that passed the filter all the time. With
-// dedup that holds of lineages, whatever stands for them when they are read.
+// TestSelectionReadsEachOnce checks a selection that is read during commits. It returns each
+// finding at most once, only selected findings, and all that matched the filter throughout. With
+// dedup, this holds for lineages.
 func TestSelectionReadsEachOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -77,9 +77,9 @@ func TestSelectionReadsEachOnce(t *testing.T) {
 	})
 }
 
-// Another occurrence that stands for a lineage by the time that it is read is read in
-// place of the one that was selected, also behind the reader and by an index that was
-// built anew; a lineage that was read does not come again.
+// TestSelectionOfLineagesOutlivesTheirRepresentatives checks that a selected lineage is read as its
+// current representative. This includes representatives behind the reader and after a rebuild. No
+// lineage is read twice.
 func TestSelectionOfLineagesOutlivesTheirRepresentatives(t *testing.T) {
 	for _, rebuilt := range []bool{false, true} {
 		w := newWorld()
@@ -113,10 +113,10 @@ func TestSelectionOfLineagesOutlivesTheirRepresentatives(t *testing.T) {
 			return ids
 		}
 		got := step()
-		w.deleteFinding(10) // its other occurrence stands for it, as for the one that was read
+		w.deleteFinding(10) // another occurrence becomes the representative, as for the lineage that was read
 		w.deleteFinding(12)
 		w.commit()
-		occurs(31, 2, "refs/heads/main") // newer than all
+		occurs(31, 2, "refs/heads/main") // newer than all others
 		if rebuilt {
 			w.pruned = w.version
 			occurs(99, 99, "refs/heads/main")
@@ -132,7 +132,8 @@ func TestSelectionOfLineagesOutlivesTheirRepresentatives(t *testing.T) {
 	}
 }
 
-// TestSelectionByProject: the parts of projects are the whole.
+// TestSelectionByProject checks that the selections of all projects together equal the whole
+// selection.
 func TestSelectionByProject(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -162,8 +163,8 @@ func TestSelectionByProject(t *testing.T) {
 	})
 }
 
-// TestPartsReadEachOnce: whatever is committed between the parts of projects and within
-// them, each finding comes once, and none that was not selected.
+// TestPartsReadEachOnce reads selections of projects with commits between and within them. Each
+// finding must be read at most once, and only if it was selected.
 func TestPartsReadEachOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -225,8 +226,8 @@ func next(t *rapid.T, s *Selection, size int) (ids []int64, more bool) {
 	return ids, more
 }
 
-// keysOf are what a selection with the filter has of findings: their ids, or with dedup
-// those of their lineages.
+// keysOf returns the keys of findings in a selection: their IDs, or the IDs of their lineages with
+// dedup.
 func (w *world) keysOf(f model.FindingFilter, findings []int64) []int64 {
 	if !f.Dedup {
 		return findings

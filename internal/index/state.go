@@ -11,8 +11,20 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// state is the read model of one deployment. Whoever changes it holds the
-// deployment's turn, and its lock too while readers can see it.
+// state is the read model of one deployment. A writer must hold the deployment's turn semaphore,
+// and also its lock while readers can access the state.
+//
+// Dictionaries assign small numbers to projects, rules, lineages and words. Each issue type has a
+// partition with packed rows in list order, one bitmap of ordinals per value of each field, and
+// columns for counting. Properties of projects and rules are resolved when a filter is evaluated,
+// so changing them modifies no rows. A page is copied under a read lock and written without one,
+// from JSON that was encoded when it was stored.
+//
+//	Source ─ Feed ─► state.apply ─► partition ─► Page ─► io.Writer
+//	                                 rows, bitmaps, columns, bodies
+//
+// Package checkpoint defines the files in which states are saved, package lexicon the dictionaries
+// of texts.
 type state struct {
 	version  int64
 	clock    func() time.Time
@@ -21,7 +33,7 @@ type state struct {
 	lineages table[lineage]
 	refs     lexicon.Words
 	packages lexicon.Words
-	paths    lexicon.Texts // in lower case, as the two below
+	paths    lexicon.Texts // in lower case, as are vulns and says
 	vulns    lexicon.Words
 	says     lexicon.Messages
 	secrets  lexicon.Words
@@ -32,21 +44,20 @@ type state struct {
 
 	rulesByName map[string][]uint32
 	policies    map[int64]*policy
-	policyRules map[string]map[int64]policyRule // by rule name, then policy rule id
-	audiences   []audience                      // of all projects
-	orphans     map[int64]bool                  // deleted lineages, kept until no late row can have one
-	departed    map[int64]bool                  // deleted projects, kept until no row that waits to be replaced is in one
+	policyRules map[string]map[int64]policyRule // by rule name, then policy rule ID
+	audiences   []audience                      // one per distinct set of policies that apply to a project
+	orphans     map[int64]bool                  // deleted lineages, retained until no late row can refer to them
+	departed    map[int64]bool                  // deleted projects, retained until their rows are replaced
 
 	parts [model.Secrets]*partition // by issue type - 1
 
 	searches searchCache
 	dues     dueCache
 
-	concealed bool // texts and bodies of code that is a secret now are still among those that no row has
+	concealed bool // unreferenced texts and bodies may still contain code that is now a secret
 }
 
-// newState returns an empty state that waits for its first rows: they become
-// visible with compact.
+// newState returns an empty state. Rows become visible after compact.
 func newState(b *budget, clock func() time.Time) *state {
 	s := &state{
 		clock: clock, rulesByName: map[string][]uint32{},
@@ -60,7 +71,7 @@ func newState(b *budget, clock func() time.Time) *state {
 	return s
 }
 
-// part returns the partition of an issue type, or nil for none.
+// part returns the partition of an issue type, or nil if there is none.
 func (s *state) part(t model.IssueType) *partition {
 	if t == 0 || int(t) > len(s.parts) {
 		return nil
@@ -68,8 +79,8 @@ func (s *state) part(t model.IssueType) *partition {
 	return s.parts[t-1]
 }
 
-// apply brings what a batch says into the state. Applying it again changes
-// nothing. Rows that have no place at the end wait for compact.
+// apply adds a batch to the state. It is idempotent. Rows that do not sort last are added by
+// compact.
 func (s *state) apply(e *encoded) error {
 	s.searches.forget()
 	s.dues.forget()
@@ -118,9 +129,8 @@ func (s *state) putProject(id int64, p *project) {
 	}
 }
 
-// removeProject drops all rows of a project. The project itself goes once all
-// rows have their place: until then lists show rows in it that late ones, in
-// another project, are to replace.
+// removeProject removes all rows of a project. The project itself is removed by removeOrphans:
+// until late rows are sorted in, lists may show rows of it that these rows replace.
 func (s *state) removeProject(id int64) {
 	n, ok := s.projects.numbers[id]
 	if !ok {
@@ -132,8 +142,7 @@ func (s *state) removeProject(id int64) {
 	s.departed[id] = true
 }
 
-// removeOrphans forgets the deleted projects and lineages, once all rows have
-// their place.
+// removeOrphans removes deleted projects and lineages after all late rows are sorted in.
 func (s *state) removeOrphans() {
 	for id := range s.departed {
 		s.projects.remove(s.projects.numbers[id])
@@ -148,8 +157,7 @@ func (s *state) removeOrphans() {
 	clear(s.orphans)
 }
 
-// putRules takes rules and policies over, and tells each rule touched what
-// policies say of it now.
+// putRules stores rules and policies and updates the policy stances of each affected rule.
 func (s *state) putRules(e *encoded) {
 	touched := map[string]bool{}
 	for i, r := range e.rules {
@@ -206,7 +214,7 @@ func (s *state) putFinding(f *model.IndexedFinding, texts searched) error {
 		}
 		_, was := other.where[uint32(f.ID)]
 		s.concealed = s.concealed || was && f.IssueType == model.Secrets
-		other.remove(uint32(f.ID)) // its type may have been another one, until more was known of its rule
+		other.remove(uint32(f.ID)) // the issue type can change when more is known about the rule
 	}
 	if f.State == model.StateRemoved {
 		p.remove(uint32(f.ID))
@@ -220,10 +228,10 @@ func (s *state) putFinding(f *model.IndexedFinding, texts searched) error {
 	return nil
 }
 
-// errBereft means that a finding comes before what it hangs on.
+// errBereft reports a finding that arrives before its lineage, project or rule.
 var errBereft = errors.New("comes before")
 
-// row packs a finding.
+// row packs a finding into a row.
 func (s *state) row(f *model.IndexedFinding, texts searched) (*row, error) {
 	r := &row{
 		relevant: micros(f.RelevantSince), created: micros(f.CreatedAt), stateAt: micros(f.StateUpdatedAt),
@@ -251,7 +259,7 @@ func (s *state) row(f *model.IndexedFinding, texts searched) (*row, error) {
 	return r, nil
 }
 
-// known returns v, or the value for "unknown" when nothing was said.
+// known returns v, or unknown if v is 0.
 func known[T ~uint8](v, unknown T) T {
 	if v == 0 {
 		return unknown
@@ -259,8 +267,8 @@ func known[T ~uint8](v, unknown T) T {
 	return v
 }
 
-// compact rebuilds the partitions that need it off to the side, while readers go
-// on with what is there, and returns them; the others are left as they are.
+// compact rebuilds the partitions that need it, while readers use the old ones. It returns all
+// partitions, with the unchanged ones included, or nil if no rebuild is needed.
 func (s *state) compact() (fresh []*partition) {
 	for i, p := range s.parts {
 		if p.needsCompaction() {
@@ -273,15 +281,15 @@ func (s *state) compact() (fresh []*partition) {
 	return fresh
 }
 
-// encoded is a batch with all that costs time to encode done, which needs no
-// lock and fails before anything is changed.
+// encoded is a batch with its values encoded. Encoding needs no lock and fails before the state is
+// modified.
 type encoded struct {
 	*model.Batch
 	projects []*project
 	rules    []*rule
 	policies []*policy
 	lineages []*lineage
-	texts    []searched // of findings
+	texts    []searched // by finding
 }
 
 func encode(b *model.Batch) (*encoded, error) {

@@ -9,31 +9,29 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TrendPoint counts what happened between the end of the point before and At,
-// and what was open at At. Decided are those that people took on, ignored or
-// silenced.
+// TrendPoint counts changes between the previous point and At, and open findings at At. Decided
+// counts findings that were triaged or muted.
 type TrendPoint struct {
 	At                  time.Time
 	New, Fixed, Decided int
 	Open                int
 }
 
-// Trend follows the findings that a filter selects through time: a point for
-// each of ends but the first, which is where counting starts. Ends ascend. A
-// finding is open from its last appearance until it was fixed, silenced or
-// decided about, as it stands now; so the last point is what Count says is open
-// when it is now. The filter's statuses are for the caller to leave out.
+// Trend returns a point for each of ends except the first, where counting starts. Ends must be
+// ascending. A finding is open from its last appearance until it was fixed, muted or triaged,
+// according to its current state. So the last point has as many open findings as Count returns. The
+// filter should not contain statuses.
 func (v *View) Trend(f model.FindingFilter, ends []time.Time) []TrendPoint {
 	if len(ends) < 2 {
 		return nil
 	}
 	at := model.Map(ends, func(t time.Time) int64 { return t.UnixMicro() })
-	began := make([]int, len(ends)) // up to each end
+	began := make([]int, len(ends)) // cumulative, by end
 	fixed, decided := make([]int, len(ends)), make([]int, len(ends))
 	out := make([]TrendPoint, len(ends)-1)
 	v.read(f.IssueType, func(s *state, p *partition) {
 		b := s.selected(p, &f)
-		for i, t := range ends { // rows stand in the order of their beginnings
+		for i, t := range ends { // rows are sorted by relevant_since
 			began[i] = below(b, p.lowerBound(t.Truncate(time.Microsecond).Add(time.Microsecond)))
 		}
 		byScan := p.readBitmap(byStatus, uint32(model.StatusFixed))
@@ -55,22 +53,21 @@ func (v *View) Trend(f model.FindingFilter, ends []time.Time) []TrendPoint {
 	return out
 }
 
-// FixTime is how long it took to fix findings of one severity.
+// FixTime contains statistics of the time to fix findings of one severity.
 type FixTime struct {
 	Severity model.Severity
 	Fixed    int
-	Median   time.Duration // to the hour
-	Slowest  time.Duration // nine of ten took less, to the hour
+	Median   time.Duration // rounded down to hours
+	Slowest  time.Duration // 90th percentile, rounded down to hours
 }
 
-// fixHours bounds the hours that are told apart; longer ones count as this.
+// fixHours is the maximum fix time in hours. Longer times are counted as this.
 const fixHours = 5 * 366 * 24
 
-// FixTimes measures the findings among those that any of the filters selects, one for each
-// product, that were fixed since a time, worst severity first; severities without any are
-// left out.
+// FixTimes returns statistics of findings fixed since a time, worst severity first. The filters
+// must have different issue types. Severities without fixed findings are omitted.
 func (v *View) FixTimes(since time.Time, filters ...model.FindingFilter) []FixTime {
-	hours := make([][]int, model.SeverityCritical+1) // how many took so many, by severity
+	hours := make([][]int, model.SeverityCritical+1) // number of findings by severity and hours
 	for _, f := range filters {
 		v.addFixHours(hours, f, since)
 	}
@@ -87,7 +84,7 @@ func (v *View) addFixHours(hours [][]int, f model.FindingFilter, since time.Time
 	f.Statuses = []model.Status{model.StatusFixed}
 	v.read(f.IssueType, func(s *state, p *partition) {
 		from := since.UnixMicro()
-		// A finding ends when it is fixed, or later.
+		// The closing day is the day of the fix or a later one.
 		for batch := range batches(roaring.And(s.selected(p, &f), p.closedSince(dayOf(from)))) {
 			for _, ordinal := range batch {
 				r := &p.rows[ordinal]
@@ -105,7 +102,7 @@ func (v *View) addFixHours(hours [][]int, f model.FindingFilter, since time.Time
 	})
 }
 
-// fixTime reads ranks off a histogram of hours.
+// fixTime computes the statistics from a histogram of hours.
 func fixTime(severity model.Severity, hours []int) FixTime {
 	out := FixTime{Severity: severity}
 	for _, n := range hours {
@@ -124,12 +121,12 @@ func fixTime(severity model.Severity, hours []int) FixTime {
 	return out
 }
 
-// What ceased to be open has a bitmap for the day on which it did. A trend looks
-// at the days that it spans, and at rows only on the few days that one of its
-// ends cuts in two: its cost is that of what happened, not of what there is.
+// Rows that ceased to be open have a bitmap by day. A trend reads the bitmaps of its days, and
+// single rows only on the days that contain an end. So its cost depends on the changes, not on the
+// number of findings.
 
-// closedAt is when a finding ceased to be open: by a scan, or by a decision, which
-// may be older than the finding.
+// closedAt returns the time at which a finding ceased to be open, in microseconds. A triage
+// decision may be older than the finding, so the result is at least relevant.
 func (r *row) closedAt() int64 {
 	if model.Status(r.status) == model.StatusFixed || model.State(r.state) == model.Muted {
 		return max(r.stateAt, r.relevant)
@@ -137,7 +134,7 @@ func (r *row) closedAt() int64 {
 	return max(r.triagedAt, r.relevant)
 }
 
-// closedDay is the value of byClosedDay: the day, or 0 while the finding is open.
+// closedDay returns the value of byClosedDay: the day, or 0 while the finding is open.
 func (r *row) closedDay() uint32 {
 	if model.Status(r.status) == model.StatusOpen {
 		return 0
@@ -145,11 +142,11 @@ func (r *row) closedDay() uint32 {
 	return dayOf(r.closedAt())
 }
 
-// lastDay bounds the days that are told apart, in 2079. Later times are on it,
-// as those before 1970 are on the first.
+// lastDay is the last distinct day, in 2079. Later times count as this day, and times before 1970
+// as the first one.
 const lastDay = 40_000
 
-// dayOf numbers the day of a time in microseconds, from 1 on.
+// dayOf returns the day number of a time in microseconds, starting at 1.
 func dayOf(at int64) uint32 { return uint32(min(max(at/dayMicros, 0), lastDay-1) + 1) }
 
 // closedSince returns the rows that ceased to be open on a day or later.
@@ -159,13 +156,13 @@ func (p *partition) closedSince(day uint32) *roaring.Bitmap {
 	return roaring.FastOr(append(days, emptyBitmap)...)
 }
 
-// countClosures counts the rows of a set, none of which is open, by when they ceased
-// to be: up to each of a few ascending ends, and after the one before it.
+// countClosures counts closed rows by the end of the interval in which they ceased to be open. Ends
+// must be ascending. The first count includes everything up to the first end.
 func (p *partition) countClosures(b *roaring.Bitmap, ends []int64) []int {
 	counts := make([]int, len(ends)+1)
-	past := 0 // ends on the days before
+	past := 0 // ends on earlier days
 	for day := dayOf(ends[0]); int(day) < len(p.values[byClosedDay]); day++ {
-		on := past // and up to this one
+		on := past // ends up to this day
 		for on < len(ends) && dayOf(ends[on]) == day {
 			on++
 		}
@@ -184,7 +181,7 @@ func (p *partition) countClosures(b *roaring.Bitmap, ends []int64) []int {
 	return counts[:len(ends)]
 }
 
-// countClosuresWithin counts rows of a day on which there are ends.
+// countClosuresWithin counts the rows of a day that contains ends.
 func (p *partition) countClosuresWithin(counts []int, rows *roaring.Bitmap, ends []int64) {
 	for ordinal := range roaring.Values(rows) {
 		at, past := p.rows[ordinal].closedAt(), 0

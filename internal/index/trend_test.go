@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// naiveTrend asks of every finding at every time what it was then.
+// naiveTrend computes the trend from the state of every finding at every time.
 func (w *world) naiveTrend(f model.FindingFilter, ends []time.Time) []TrendPoint {
 	var out []TrendPoint
 	list := w.list(f)
@@ -66,7 +66,7 @@ func TestTrendAgreesWithTheNaiveModel(t *testing.T) {
 	})
 }
 
-// naiveFixTimes sorts what each fix took.
+// naiveFixTimes computes fix times by sorting.
 func (w *world) naiveFixTimes(f model.FindingFilter, since time.Time) (out []FixTime) {
 	took := map[model.Severity][]time.Duration{}
 	f.Statuses = []model.Status{model.StatusFixed}

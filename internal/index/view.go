@@ -8,25 +8,25 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// View answers for one deployment, at its version or later.
+// View answers queries about one deployment, at its version or a later one.
 type View struct {
 	d       *deployment
 	version int64
 	now     time.Time
 }
 
-// Version is that of the deployment when the view was taken. Answers may
-// already hold newer commits.
+// Version returns the version of the deployment when the view was created. Results may include
+// newer commits.
 func (v *View) Version() int64 { return v.version }
 
-// Today is the day, from 1970 on, as of which the view says what is overdue.
+// Today returns the day number, counted from 1970, that determines which findings are overdue.
 func (v *View) Today() int { return dayNumber(v.now) }
 
-// newPage is an empty page that is written as of now.
+// newPage returns an empty page with the view's date.
 func (v *View) newPage() *Page { return &Page{today: v.Today()} }
 
-// read runs fn on the partition of an issue type under the read lock. An
-// unknown issue type, or a deployment dropped meanwhile, has no findings.
+// read calls fn with the partition of an issue type under the read lock. It does not call fn for an
+// unknown issue type or a dropped deployment.
 func (v *View) read(t model.IssueType, fn func(s *state, p *partition)) {
 	v.d.mu.RLock()
 	defer v.d.mu.RUnlock()
@@ -36,8 +36,8 @@ func (v *View) read(t model.IssueType, fn func(s *state, p *partition)) {
 	}
 }
 
-// Page selects one page of the filter's list, newest first (docs/reference/finding-queries.md).
-// Pages count from 0; one beyond the end is empty.
+// Page returns one page of the filter's list, newest first (docs/reference/finding-queries.md).
+// Page numbers start at 0. A page beyond the end is empty.
 func (v *View) Page(ctx context.Context, f model.FindingFilter, page, size int) (*Page, error) {
 	out := v.newPage()
 	v.read(f.IssueType, func(s *state, p *partition) {
@@ -49,15 +49,15 @@ func (v *View) Page(ctx context.Context, f model.FindingFilter, page, size int) 
 	return out, out.fetch(ctx, v.d.x.src, v.d.id)
 }
 
-// Count returns how many findings the filter selects.
+// Count returns the number of findings that match the filter.
 func (v *View) Count(f model.FindingFilter) (n int) {
 	v.read(f.IssueType, func(s *state, p *partition) { n = p.count(s.query(p, &f)) })
 	return n
 }
 
-// Window says where the windows of a filter begin and end that move with the time: the first
-// row since, and how many times of decisions that end. While the version of the deployment
-// stays, the same ones are the same findings.
+// Window returns the current bounds of a filter's time windows. They are the first ordinal after
+// Since, and the number of decision ends up to EndsBy. For one version of the deployment, equal
+// bounds select the same findings.
 func (v *View) Window(f model.FindingFilter) (out [2]int) {
 	v.read(f.IssueType, func(s *state, p *partition) {
 		out = [2]int{p.lowerBound(f.Since), len(s.untils.through(f.EndsBy))}
@@ -65,7 +65,7 @@ func (v *View) Window(f model.FindingFilter) (out [2]int) {
 	return out
 }
 
-// Newest returns the newest findings that the filter selects, at most limit.
+// Newest returns up to limit of the newest findings that match the filter.
 func (v *View) Newest(_ context.Context, f model.FindingFilter, limit int) ([]model.Target, error) {
 	var out []model.Target
 	v.read(f.IssueType, func(s *state, p *partition) {
@@ -77,8 +77,8 @@ func (v *View) Newest(_ context.Context, f model.FindingFilter, limit int) ([]mo
 	return out, nil
 }
 
-// Occurrences returns the ids of all listed findings of the lineages, on every
-// ref, ascending.
+// Occurrences returns the IDs of all listed findings of the lineages on all refs, in ascending
+// order.
 func (v *View) Occurrences(_ context.Context, t model.IssueType, lineages []int64) ([]int64, error) {
 	var out []int64
 	v.read(t, func(s *state, p *partition) {

@@ -8,17 +8,17 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// encoder writes findings. It remembers the last time of each member, because
-// all findings of a commit share them.
+// encoder writes findings as JSON. It caches the last value of each time member, because findings
+// of one commit often have equal times.
 type encoder struct {
 	created, relevant, stateAt, triagedAt, dueAt lastTime
 
-	today int    // what is due before is overdue
-	org   string // address of the deployment's pages, which the hosted dialect links to
+	today int    // findings due before this day are overdue
+	org   string // URL of the deployment's pages, for links in the hosted dialect
 }
 
-// finding appends one finding in the contract's shape: what changes, then the
-// scan's body, then the rule's part (docs/reference/requests.md).
+// finding appends a finding as JSON: its changing members, the body from the scan, then the members
+// of its rule (docs/reference/requests.md).
 func (e *encoder) finding(b []byte, it *item) []byte {
 	r := &it.row
 	b = strconv.AppendUint(append(b, `{"id":`...), uint64(r.id), 10)
@@ -62,8 +62,9 @@ func (e *encoder) finding(b []byte, it *item) []byte {
 	return append(b, `""}}`...)
 }
 
-// withTicket appends the scan's body. The ticket about a supply-chain finding is that
-// about the use it tells of, which was written before there was a ticket (docs/reference/requests.md).
+// withTicket appends the body from the scan. For a supply-chain finding, it inserts the lineage's
+// ticket into the usage member. The stored body has null there, because it was encoded before the
+// ticket existed (docs/reference/requests.md).
 func (it *item) withTicket(b []byte) []byte {
 	const before = `"usage":{"external_ticket":`
 	if it.issueType != model.SCA || it.note == emptyLineageJSON {
@@ -78,8 +79,8 @@ func (it *item) withTicket(b []byte) []byte {
 	return append(b, it.body[use+len(before+"null"):]...)
 }
 
-// due appends the due date, the last moment of its day in UTC: what the contract does
-// not have is left out where there is none.
+// due appends the due date, which is the last microsecond of its day in UTC. It appends nothing if
+// there is no due date, because the member is an extension of the contract.
 func (e *encoder) due(b []byte, it *item) []byte {
 	if it.due == 0 {
 		return b
@@ -88,7 +89,7 @@ func (e *encoder) due(b []byte, it *item) []byte {
 	return append(strconv.AppendBool(append(b, `,"overdue":`...), it.due < e.today), ',')
 }
 
-// memberTexts holds the member of an enumeration, comma included, for each value.
+// memberTexts contains the JSON member of an enumeration, including the comma, for each value.
 type memberTexts []string
 
 func (w memberTexts) of(v uint8) string {
@@ -98,7 +99,7 @@ func (w memberTexts) of(v uint8) string {
 	return w[0]
 }
 
-// newMemberTexts spells a member out for the values 0 to last.
+// newMemberTexts encodes a member for the values 0 to last.
 func newMemberTexts[T interface {
 	~uint8
 	String() string
@@ -110,7 +111,7 @@ func newMemberTexts[T interface {
 	return out
 }
 
-// orNull makes the member null where there is no value.
+// orNull encodes the member as null for the value 0.
 func (w memberTexts) orNull(member string) memberTexts {
 	w[0] = `"` + member + `":null,`
 	return w
@@ -128,13 +129,13 @@ var (
 	historical     = memberTexts{flagNo: `"historical":false,`, flagYes: `"historical":true,`}
 )
 
-// timeLayout is how this API writes times, in UTC (docs/reference/requests.md).
+// timeLayout is the time format of the API, in UTC (docs/reference/requests.md).
 const timeLayout = "2006-01-02T15:04:05.000000Z"
 
 const dayMicros = 24 * 3600 * 1_000_000
 
-// lastTime is a time as quoted text. Times of one day share its date, which is
-// the part that takes long to find.
+// lastTime caches a time as quoted text. Formatting the date is expensive, so times of the same day
+// reuse it.
 type lastTime struct {
 	at  int64
 	day int64 // days since 1970
@@ -142,7 +143,7 @@ type lastTime struct {
 	buf [len(timeLayout) + 2]byte
 }
 
-// append writes microseconds since 1970 as a quoted time, 0 as null.
+// append appends microseconds since 1970 as a quoted time, or null for 0.
 func (l *lastTime) append(b []byte, at int64) []byte {
 	switch {
 	case at == 0:
@@ -158,7 +159,7 @@ func (l *lastTime) append(b []byte, at int64) []byte {
 func (l *lastTime) write(at int64) {
 	day, micros := at/dayMicros, at%dayMicros
 	if !l.set || day != l.day {
-		var room [64]byte // AppendFormat needs more than what it appends
+		var room [64]byte // AppendFormat needs more space than it appends
 		copy(l.buf[:], time.UnixMicro(at).UTC().AppendFormat(room[:0], `"`+timeLayout+`"`))
 	}
 	l.at, l.day, l.set = at, day, true
@@ -169,7 +170,7 @@ func (l *lastTime) write(at int64) {
 	digits(l.buf[21:27], micros%1_000_000)
 }
 
-// digits fills b with the decimal digits of v.
+// digits writes the decimal digits of v to b, padded with zeros.
 func digits(b []byte, v int64) {
 	for i := len(b) - 1; i >= 0; i-- {
 		b[i] = byte('0' + v%10)

@@ -13,14 +13,14 @@ import (
 
 const tenant = 7
 
-// world is a Source whose content is plain maps, with a feed of its changes.
+// world is a Source that stores its content in maps and provides a feed of changes.
 type world struct {
 	mu      sync.Mutex
 	version int64
-	pruned  int64         // the feed forgot the versions up to here
-	batch   int           // findings in a batch
-	deleted int           // projects; ids are not used again
-	skipped time.Duration // by which the clock was put forward
+	pruned  int64         // the feed lacks changes up to this version
+	batch   int           // number of findings per batch
+	deleted int           // number of deleted projects, whose IDs are not reused
+	skipped time.Duration // offset of the clock
 
 	projects    map[int64]model.Project
 	rules       map[int64]model.Rule
@@ -30,12 +30,12 @@ type world struct {
 	findings    map[int64]model.IndexedFinding
 	log         []changed
 
-	ignored      map[int64][][2]time.Time // by lineage: from when to when it was ignored
-	ignoredSince map[int64]time.Time      // and since when it is
+	ignored      map[int64][][2]time.Time // by lineage: intervals in which it was ignored
+	ignoredSince map[int64]time.Time      // start of the current interval
 
 	feeds, bodyReads int
 
-	checkpoints map[string]int64 // version by id
+	checkpoints map[string]int64 // version by ID
 }
 
 type changed struct {
@@ -53,7 +53,7 @@ func newWorld() *world {
 	}
 }
 
-// now is the clock value of the commit that is being written.
+// now returns the time of the commit in progress.
 func (w *world) now() time.Time {
 	return time.UnixMicro(1_700_000_000_000_000 + w.version*1_000_003).UTC().Add(w.skipped)
 }
@@ -158,7 +158,7 @@ func (w *world) Feed(_ context.Context, _, since int64, take func(*model.Batch) 
 	return w.version, false, nil
 }
 
-// batches hands dictionaries over first, then findings a few at a time.
+// batches returns the dictionaries first, then findings in batches.
 func (w *world) batches(since int64) []*model.Batch {
 	first := &model.Batch{
 		Projects: rows(w.since("project", since), w.projects, func(id int64) {}),
@@ -232,7 +232,7 @@ func (w *world) HasCheckpoint(_ context.Context, _ int64, id string) (bool, erro
 	return ok, nil
 }
 
-// copied is a world with the same content and history.
+// copied returns a world with the same content and history.
 func (w *world) copied() *world {
 	return &world{
 		version: w.version, pruned: w.pruned, batch: w.batch, deleted: w.deleted, log: slices.Clone(w.log),

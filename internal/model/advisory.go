@@ -8,168 +8,165 @@ import (
 	"time"
 )
 
-// SourceAdvisories is the source of the findings that follow from advisories
-// and the inventory in force, without a scan (docs/reference/advisories.md).
+// SourceAdvisories is the source of findings that are derived from advisories and current
+// inventories, without a scan (docs/reference/advisories.md).
 const SourceAdvisories = "advisories"
 
-// Match says that a lockfile in force holds an affected version of a package:
-// one for each lockfile, package and vulnerability, however many of its
-// versions are there (docs/reference/advisories.md).
+// Match is an affected package in a current lockfile. There is one match per lockfile, package and
+// vulnerability, regardless of the number of affected versions (docs/reference/advisories.md).
 type Match struct {
-	Group  int64   // of the vulnerability; stored, never another's
-	Former []int64 // groups that became part of it
+	Group  int64   // of the vulnerability; stored and never reused
+	Former []int64 // groups that were merged into it
 	IDs    []string
-	// Package is ecosystem and name in the spelling in which all spellings of
-	// one package are equal.
+	// Package contains the ecosystem and the name in a normalized spelling.
 	Package string
 
-	Dependency Vulnerable // the lowest affected version there
+	Dependency Vulnerable // lowest affected version in the lockfile
 	Severity   Severity
 	Rule       *Rule
 	Message    string
-	ScanID     int64  // that brought the lockfile
-	Commit     string // of the lockfile; empty when unknown
+	ScanID     int64  // scan that reported the lockfile
+	Commit     string // of the lockfile; empty if unknown
 }
 
-// Subject is what a supply-chain finding on a ref is about.
+// Subject identifies what a supply-chain finding on a ref is about.
 type Subject struct {
 	FindingID     int64
 	LineageID     int64
 	Source        string
 	Rule          string
 	State         State
-	ChangedAt     time.Time // of its state; zero before any change
+	ChangedAt     time.Time // of the state; zero if it never changed
 	Lockfile      string
 	Ecosystem     string
 	Package       string
 	Version       string
-	Vulnerability string // as its source names it
-	Group         int64  // of advisories' own findings; else 0
+	Vulnerability string // as named by its source
+	Group         int64  // for findings derived from advisories; otherwise 0
 }
 
-// Advised is what the advisories say of a ref of a project: all that holds of
-// the packages that were asked about.
+// Advised contains the matches of the requested packages on a ref of a project.
 type Advised struct {
 	ProjectID int64
 	Ref       string
-	Matches   []Match // by lockfile, package and group
+	Matches   []Match // sorted by lockfile, package and group
 	Lockfiles []string
-	// News is whether only packages were asked about that the advisories tell something new
-	// of; not where a deployment, a project or a scan asks about all that it has.
+	// News is whether only packages with new information in the advisories were requested. It is
+	// false for requests about all packages of a deployment, project or scan.
 	News bool
-	// Twins are the findings of scanners that say the same as the match at the
-	// same place of Matches, in any state, oldest first.
+	// Twins contains, for each of Matches, the equivalent findings of scanners in any state, oldest
+	// first.
 	Twins [][]Subject
-	// Held has the advisories' own findings that were asked about, and whether
-	// the very version that they show is still in its lockfile: then nobody
-	// fixed anything where there is no match any more.
+	// Held contains the requested findings that were derived from advisories, and whether the
+	// version that they show is still in its lockfile. If it is, a missing match does not mean a
+	// fix.
 	Held map[int64]bool
-	// Withdrawn are those of Held whose advisories have all been taken back.
+	// Withdrawn contains the findings of Held whose advisories were all withdrawn.
 	Withdrawn map[int64]bool
 }
 
-// Followed is what became of a ref that was to follow the advisories.
+// Followed is the result of updating a ref after changes of advisories.
 type Followed struct {
-	Done    bool // false where it waits for the next round
-	Changed int  // findings
+	Done    bool // false if it must be continued in the next round
+	Changed int  // number of findings
 }
 
-// KEV is an entry of the catalogue of vulnerabilities known to be exploited.
+// KEV is an entry of the catalog of known exploited vulnerabilities.
 type KEV struct {
 	CVE        string
 	Added      time.Time
-	Due        time.Time // zero when none is set
+	Due        time.Time // zero if not set
 	Ransomware bool      // known to be used by ransomware
 	Name       string
 	Action     string
 }
 
-// EPSSScore is the score of a CVE.
+// EPSSScore is the EPSS score of a CVE.
 type EPSSScore struct {
 	CVE string
 	EPSS
 }
 
-// Advisory is an OSV record as it is stored. It is global: no tenant has its own.
+// Advisory is a stored OSV record. Advisories are global, not per deployment.
 type Advisory struct {
-	ID        int64    // counts up: the lower, the older here
-	Name      string   // its own id, as GHSA-jfh8-c2jp-5v3q
-	Names     []string // own id and aliases, in upper case
-	Packages  []string // affected, as the matcher names them
-	Digest    Digest   // of the record as it came
+	ID        int64    // assigned in ascending order
+	Name      string   // ID of the record, such as GHSA-jfh8-c2jp-5v3q
+	Names     []string // ID and aliases in upper case
+	Packages  []string // affected packages, as named by the matcher
+	Digest    Digest   // of the original record
 	Modified  time.Time
 	Withdrawn bool
 	Group     int64
-	Facts     []byte // what decides; JSON
-	Text      []byte // what people read; JSON. Nil where it was not asked for
+	Facts     []byte // JSON: data for matching
+	Text      []byte // JSON: texts for display; nil if not requested
 }
 
 // AdvisoryMember is a record as a member of a group.
 type AdvisoryMember struct {
 	ID    int64
 	Names []string
-	Group int64 // 0 where it is in none yet
+	Group int64 // 0 if it is not in a group yet
 }
 
-// AdvisoryGroup is a vulnerability: the records that alias each other.
+// AdvisoryGroup is a vulnerability: a group of records that are aliases of each other.
 type AdvisoryGroup struct {
 	ID      int64
-	Former  []int64 // groups that became part of it
+	Former  []int64 // groups that were merged into it
 	Records []Advisory
 }
 
-// AdvisorySummary is what lists show of a vulnerability: a group of records.
+// AdvisorySummary is the summary of a group of records for lists.
 type AdvisorySummary struct {
 	Group     int64
-	Shown     string   // what it is called
-	Names     []string // all, in upper case
-	Packages  []string // affected, as the matcher names them
-	Summary   string   // a line; empty when no database wrote one
-	Severity  Severity // 0 where no database rates it: its findings count as medium
-	Score     float64  // CVSS base score; 0 when none is known
+	Shown     string   // display name
+	Names     []string // all names in upper case
+	Packages  []string // affected packages, as named by the matcher
+	Summary   string   // one line; empty if no record has a summary
+	Severity  Severity // 0 if not rated; its findings count as medium
+	Score     float64  // CVSS base score; 0 if unknown
 	Malicious bool
 	Withdrawn bool
 	Modified  time.Time // of its newest record
 }
 
-// Holding is a lockfile in force on a ref, and what it holds.
+// Holding is the content of a current lockfile on a ref.
 type Holding struct {
 	Lockfile     string
-	ScanID       int64 // of the scan that says so
+	ScanID       int64 // scan that reported it
 	Commit       string
 	Dependencies []HeldDependency
 }
 
-// HeldDependency is what matching compares of a Dependency. A lockfile may hold a
-// million, so it has no more.
+// HeldDependency contains the fields of a Dependency that matching needs. It is small, because a
+// lockfile may have a million entries.
 type HeldDependency struct {
 	Ecosystem, Name, Version string
 	Transitivity             Transitivity
-	Line                     int // of the lockfile, 1-based; 0 when unknown
+	Line                     int // in the lockfile, 1-based; 0 if unknown
 }
 
-// AdvisorySource is where advisories came from, and how old they are.
+// AdvisorySource is a source of advisories and its state.
 type AdvisorySource struct {
-	Location     string // an address, or a file or folder; stored ones are as Shown
+	Location     string // URL, file or directory; stored in the form of Shown
 	Kind         string // osv, epss or kev
 	ETag         string
 	LastModified string
-	CheckedAt    time.Time // last found to be as it was loaded; zero when never
+	CheckedAt    time.Time // last time it was found unchanged; zero if never
 	LoadedAt     time.Time
-	NewestAt     time.Time // of what it holds; zero when not told
+	NewestAt     time.Time // of its newest content; zero if unknown
 	Records      int
 	Refused      int
-	Error        string // of the last try; empty when it went well
+	Error        string // of the last attempt; empty after success
 }
 
-// addressScheme is the beginning of an address of a source, with or without a password.
+// addressScheme matches the beginning of a URL, with or without credentials.
 var addressScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
-// IsAddress reports whether the location is an address, not a file or folder.
+// IsAddress reports whether the location is a URL, not a file or directory.
 func (s AdvisorySource) IsAddress() bool { return addressScheme.MatchString(s.Location) }
 
-// Shown returns the location without credentials: an address without user, password,
-// query and fragment.
+// Shown returns the location without credentials: URLs lose their user, password, query and
+// fragment.
 func (s AdvisorySource) Shown() string {
 	if !s.IsAddress() {
 		return s.Location
@@ -182,23 +179,23 @@ func (s AdvisorySource) Shown() string {
 	return u.String()
 }
 
-// AdvisoryStatus sums up what is stored.
+// AdvisoryStatus contains statistics of the stored advisories.
 type AdvisoryStatus struct {
-	Version   int64 // grows whenever advisories changed
+	Version   int64 // increases with each change of advisories
 	ChangedAt time.Time
 	Records   int
 	Withdrawn int
 	Packages  int
-	Scores    int // of EPSS
-	Exploited int // entries of the catalogue
+	Scores    int // number of EPSS scores
+	Exploited int // number of KEV entries
 	Sources   []AdvisorySource
 }
 
-// AdvisoryProgress is how far a deployment has followed the advisories.
+// AdvisoryProgress is the progress of a deployment in processing changes of advisories.
 type AdvisoryProgress struct {
-	Version int64      // followed on all refs
-	Target  int64      // under way; Version when none is
-	After   ProjectRef // the last ref that is done
+	Version int64      // processed on all refs
+	Target  int64      // version in progress; equal to Version if there is none
+	After   ProjectRef // last processed ref
 	Scores  int64      // version of the EPSS scores
 }
 
@@ -213,8 +210,7 @@ func (p ProjectRef) Compare(other ProjectRef) int {
 	return cmp.Or(cmp.Compare(p.ProjectID, other.ProjectID), strings.Compare(p.Ref, other.Ref))
 }
 
-// Impact is a finding of a vulnerability: who has it, where, since when, and
-// what to upgrade to.
+// Impact is a finding of a vulnerability with its location, age and remediation.
 type Impact struct {
 	FindingID    int64
 	ProjectID    int64
@@ -228,8 +224,8 @@ type Impact struct {
 	Transitivity Transitivity
 	Since        time.Time
 	Lockfile     string
-	Line         int    // of the lockfile; 0 when not known
-	LineURL      string // of that line at the commit that was scanned; empty when not known
+	Line         int    // in the lockfile; 0 if unknown
+	LineURL      string // URL of the line at the scanned commit; empty if unknown
 	Ecosystem    string
 	Package      string
 	Version      string

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// Body holds the members of a finding's JSON that only a scan changes, in the
-// contract's dialect. It is encoded once, when written, and never parsed to be
-// listed. Its message stands first, so that BodyMessage finds it.
+// Body contains the members of a finding's JSON that only scans change, in the contract's dialect.
+// It is encoded once, when written, and not parsed for lists. BodyMessage requires that the message
+// comes first.
 type Body struct {
 	RuleMessage   *string      `json:"rule_message"`
 	Location      WireLocation `json:"location"`
@@ -18,7 +18,7 @@ type Body struct {
 	*SCABody // supply chain only
 }
 
-// SCABody holds the further members of a supply-chain finding.
+// SCABody contains the additional members of a supply-chain finding.
 type SCABody struct {
 	FixRecommendations      []Fix           `json:"fix_recommendations"`
 	FoundDependency         FoundDependency `json:"found_dependency"`
@@ -29,11 +29,11 @@ type SCABody struct {
 	VulnerabilityIdentifier *string         `json:"vulnerability_identifier"`
 }
 
-// Evidence is what pages show beside a finding; its JSON is stored as it is.
+// Evidence contains the data that pages show for a finding. It is stored as JSON.
 type Evidence struct {
-	Code     string     `json:"code,omitempty"` // never of a secret
+	Code     string     `json:"code,omitempty"` // empty for secrets
 	DataFlow []FlowStep `json:"data_flow,omitempty"`
-	Commit   string     `json:"commit,omitempty"` // where a historical secret was found
+	Commit   string     `json:"commit,omitempty"` // commit with a historical secret
 	Blocking bool       `json:"blocking,omitempty"`
 }
 
@@ -55,19 +55,18 @@ type FoundDependency struct {
 	Version         string  `json:"version"`
 }
 
-// Usage is where the code uses a vulnerable package. Its ticket is null as stored: the
-// ticket about the finding is shown there, and is linked after the body is written.
+// Usage is the location where code uses a vulnerable package. The stored ticket is null. The index
+// inserts the ticket of the finding, which is linked after the body is written.
 type Usage struct {
 	ExternalTicket *ExternalTicket `json:"external_ticket"`
 	Location       WireLocation    `json:"location"`
 }
 
-// Members returns the JSON members without the braces around them, ready to
-// stand beside others.
+// Members returns the JSON members without the surrounding braces.
 func (b Body) Members() ([]byte, error) { return members(b) }
 
-// BodyMessage returns the value of rule_message in what Members returned: a
-// JSON string, quotes included, or nil where there is none.
+// BodyMessage returns the value of rule_message in a result of Body.Members: a quoted JSON string,
+// or nil if there is none.
 func BodyMessage(members []byte) []byte {
 	value, ok := bytes.CutPrefix(members, []byte(`"rule_message":`))
 	if !ok || len(value) == 0 || value[0] != '"' {
@@ -89,8 +88,8 @@ func BodyMessage(members []byte) []byte {
 	}
 }
 
-// BodyVulnerability returns the value of vulnerability_identifier, the last of
-// what Members returned, or nothing where there is none.
+// BodyVulnerability returns the value of vulnerability_identifier in a result of Body.Members,
+// where it is the last member. It returns "" if there is none.
 func BodyVulnerability(members []byte) string {
 	at := bytes.LastIndex(members, []byte(`,"vulnerability_identifier":"`))
 	if at < 0 {
@@ -103,20 +102,20 @@ func BodyVulnerability(members []byte) string {
 	return name
 }
 
-// BodyUnrated reports whether what Members returned says that nobody rates the
-// vulnerability. No text in it says the same: quotes in texts are escaped.
+// BodyUnrated reports whether a result of Body.Members states that the vulnerability is unrated.
+// Texts cannot match, because their quotes are escaped.
 func BodyUnrated(members []byte) bool {
 	return bytes.Contains(members, []byte(`,"severity_unrated":true,"vulnerability_identifier":`))
 }
 
-// BodyFixable reports whether what Members returned names a version that fixes the
-// vulnerability. No text in it looks the same: quotes in texts are escaped.
+// BodyFixable reports whether a result of Body.Members contains a version that fixes the
+// vulnerability. Texts cannot match, because their quotes are escaped.
 func BodyFixable(members []byte) bool {
 	return bytes.Contains(members, []byte(`"fix_recommendations":[{`))
 }
 
-// RateBody returns what Members returned without saying that nobody rates the
-// vulnerability.
+// RateBody returns a result of Body.Members without the statement that the vulnerability is
+// unrated.
 func RateBody(members []byte) []byte {
 	return bytes.Replace(members,
 		[]byte(`,"severity_unrated":true,"vulnerability_identifier":`), []byte(`,"vulnerability_identifier":`), 1)
@@ -129,12 +128,12 @@ func members(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	// Cloned, for the buffer is up to twice as long, and an upload has many thousands.
+	// Cloned, because the buffer may be twice as large, and an upload has many thousands of bodies.
 	return bytes.Clone(bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(buf.Bytes()), []byte("{")), []byte("}"))), nil
 }
 
-// ruleSummary is the contract's Rule summary, its message last so that an
-// occurrence's own can stand in where no template is known.
+// ruleSummary is the contract's Rule summary without the message, which is last. If the rule has no
+// message, the message of the finding is used.
 type ruleSummary struct {
 	Category             string   `json:"category"`
 	Confidence           string   `json:"confidence"`
@@ -145,9 +144,8 @@ type ruleSummary struct {
 	VulnerabilityClasses []string `json:"vulnerabilityClasses"`
 }
 
-// Members returns the rule's part of a finding's JSON: categories, rule_name
-// and rule, but for the rule's message, which is written between open and
-// closing brace: Members + message + "}".
+// Members returns the rule's members of a finding's JSON: categories, rule_name and rule. The
+// caller must append the rule's message and the closing brace.
 func (r Rule) Members() ([]byte, error) {
 	summary := ruleSummary{
 		Category: r.Category, Confidence: r.Confidence.String(), Name: r.Name,

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// ChangeState is how far a change request came.
+// ChangeState is the state of a change request.
 type ChangeState uint8
 
-// States of a change request. The numbers are stored: never give one another meaning.
+// States of a change request. The numbers are stored and must not change.
 const (
 	ChangeOpen ChangeState = iota + 1
 	ChangeMerged
@@ -28,28 +28,28 @@ func (s ChangeState) String() string { return changeStates.name(s) }
 type ChangeRequest struct {
 	RepositoryID int64
 	Number       int64
-	Title        string // others wrote it
-	Author       string // the login
+	Title        string // untrusted text
+	Author       string // login name at the host
 	WebURL       string
 	State        ChangeState
-	HeadCommit   string // the newest one that is proposed
-	HeadRef      string // its branch, without refs/heads/; of another repository where Fork
-	FetchRef     string // under which the repository itself has the head, as refs/pull/3/head
-	BaseRef      string // the branch it is to go to, without refs/heads/
-	BaseCommit   string // where both part; empty: the host did not say
-	Fork         bool   // the head is of another repository
+	HeadCommit   string // newest proposed commit
+	HeadRef      string // source branch without refs/heads/; in another repository if Fork
+	FetchRef     string // ref of the head in the target repository, such as refs/pull/3/head
+	BaseRef      string // target branch without refs/heads/
+	BaseCommit   string // merge base; empty if the host does not provide it
+	Fork         bool   // the head is in another repository
 	UpdatedAt    time.Time
 }
 
-// ReplyPolicy says whose replies to our comments at a host decide about findings. Who
-// replies must be allowed to write to the repository whatever it is.
+// ReplyPolicy defines whose replies to comments at a code host may triage findings. Under every
+// policy, the author must have write access to the repository.
 type ReplyPolicy uint8
 
-// Policies of replies. The numbers are stored: never give one another meaning.
+// Policies of replies. The numbers are stored and must not change.
 const (
-	RepliesLinked        ReplyPolicy = iota + 1 // those of people who are linked to a user that may triage
-	RepliesCollaborators                        // of all others who may write to the repository, too
-	RepliesOff                                  // nobody's
+	RepliesLinked        ReplyPolicy = iota + 1 // authors linked to a user with the triager role
+	RepliesCollaborators                        // also all other authors with write access
+	RepliesOff                                  // no replies
 )
 
 var replyPolicies = enumNames[ReplyPolicy]{"", "linked", "collaborators", "off"}
@@ -57,26 +57,26 @@ var replyPolicies = enumNames[ReplyPolicy]{"", "linked", "collaborators", "off"}
 // String returns the wire name.
 func (p ReplyPolicy) String() string { return replyPolicies.name(p) }
 
-// ParseReplyPolicy reads a wire name.
+// ParseReplyPolicy parses a wire name.
 func ParseReplyPolicy(s string) (ReplyPolicy, bool) { return replyPolicies.parse(s) }
 
-// Widens reports whether a policy lets somebody decide whom the one before did not.
+// Widens reports whether the policy accepts replies that the policy before rejected.
 func (p ReplyPolicy) Widens(before ReplyPolicy) bool {
 	return p != before && (before == RepliesOff || p == RepliesCollaborators)
 }
 
-// ReplyPolicies lists the policies.
+// ReplyPolicies returns all policies.
 func ReplyPolicies() []ReplyPolicy {
 	return []ReplyPolicy{RepliesLinked, RepliesCollaborators, RepliesOff}
 }
 
-// HostPerson is a user, and who that is at a host.
+// HostPerson links an account at a code host to a user.
 type HostPerson struct {
 	User string `json:"user"`
-	ID   string `json:"id,omitempty"` // the host's; empty: it was linked before that was kept, or has not been asked for
+	ID   string `json:"id,omitempty"` // account ID at the host; empty if unknown, as in links without stored IDs
 }
 
-// UnmarshalJSON also reads the name of a user alone, as links once were kept.
+// UnmarshalJSON also accepts a user name alone, which is the format of older links.
 func (p *HostPerson) UnmarshalJSON(b []byte) error {
 	*p = HostPerson{}
 	if len(b) > 0 && b[0] == '"' {
@@ -86,20 +86,19 @@ func (p *HostPerson) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(p))
 }
 
-// HostPeople are users by the names that they have at a host, in lower case: hosts make
-// no difference there.
+// HostPeople maps account names at a host, in lower case, to users. Hosts compare these names
+// case-insensitively.
 type HostPeople map[string]HostPerson
 
-// UserOf finds the user whom a name at the host was linked to. Who has the name by now may
-// be another: PersonOf tells.
+// UserOf returns the user linked to an account name. The name may have passed to another account:
+// use PersonOf to check the ID.
 func (p HostPeople) UserOf(login string) (user string, ok bool) {
 	found, ok := p[strings.ToLower(login)]
 	return found.User, ok
 }
 
-// PersonOf finds who somebody at the host is, by their name and the host's id of them. Who
-// was linked is that whatever they are called by now, and who took their name is not. A
-// link without an id is returned as it is: nobody knows who was meant.
+// PersonOf returns the link of an account, by its name and host ID. An ID matches regardless of
+// renames, and a name with another ID does not match. A link without an ID is returned unverified.
 func (p HostPeople) PersonOf(login, id string) (found HostPerson, ok bool) {
 	if found, ok = p[strings.ToLower(login)]; ok && (found.ID == id || found.ID == "") {
 		return found, true
@@ -112,8 +111,8 @@ func (p HostPeople) PersonOf(login, id string) (found HostPerson, ok bool) {
 	return HostPerson{}, false
 }
 
-// Since sorts out which links are new: those that others of before have with the same user
-// get the id of then.
+// Since merges the links with the previous ones. Unchanged links retain their stored ID. It returns
+// all links and the names of the new or changed ones.
 func (p HostPeople) Since(before HostPeople) (all HostPeople, fresh []string) {
 	all = HostPeople{}
 	for _, login := range slices.Sorted(maps.Keys(p)) {
@@ -127,22 +126,22 @@ func (p HostPeople) Since(before HostPeople) (all HostPeople, fresh []string) {
 	return all, fresh
 }
 
-// Remove forgets a name at the host.
+// Remove removes the link of an account name.
 func (p HostPeople) Remove(login string) { delete(p, hostLogin(login)) }
 
 func hostLogin(s string) string {
 	return strings.ToLower(strings.TrimPrefix(strings.TrimSpace(s), "@"))
 }
 
-// Bounds of the people of a connection.
+// Limits of the links of a connection.
 const (
 	MaxHostPeople    = 1000
-	MaxNewHostPeople = 100 // in one change: the host is asked who each is
+	MaxNewHostPeople = 100 // per change, because the host is queried for each
 	maxHostLogin     = 255
 )
 
-// ParseHostPeople reads lines as "octocat = ada": who has the name octocat at the host is
-// the user ada. Empty lines are passed over.
+// ParseHostPeople parses lines such as "octocat = ada", which links the account octocat to the user
+// ada. It skips empty lines.
 func ParseHostPeople(lines []string) (HostPeople, error) {
 	out := HostPeople{}
 	for _, line := range lines {
@@ -161,7 +160,7 @@ func ParseHostPeople(lines []string) (HostPeople, error) {
 	return out, nil
 }
 
-// Add links a name at the host to a user. Whether there is such a user it does not know.
+// Add links an account name to a user. It does not check whether the user exists.
 func (p HostPeople) Add(login, user string) error {
 	valid := utf8.ValidString(login)
 	login, user = hostLogin(login), NormalUserName(user)

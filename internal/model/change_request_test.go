@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOlderLinksAreRead: they were the user's name alone.
+// TestOlderLinksAreRead checks that links stored as a user name alone are read.
 func TestOlderLinksAreRead(t *testing.T) {
 	var people HostPeople
 	if err := json.Unmarshal([]byte(`{"a":"ada","b":{"user":"bob","id":"7"}}`), &people); err != nil {

@@ -1,10 +1,9 @@
 package model
 
-// IssueType says which product found a finding.
+// IssueType is the product that a finding belongs to.
 type IssueType uint8
 
-// The issue types of the contract. Secrets are triaged like the others and
-// listed apart.
+// Issue types of the contract. Secrets are triaged like the others but listed separately.
 const (
 	SAST IssueType = iota + 1
 	SCA
@@ -16,13 +15,13 @@ var issueTypes = enumNames[IssueType]{"", "sast", "sca", "secrets"}
 // String returns the wire name: sast, sca or secrets.
 func (t IssueType) String() string { return issueTypes.name(t) }
 
-// ParseIssueType reads a wire name.
+// ParseIssueType parses a wire name.
 func ParseIssueType(s string) (IssueType, bool) { return issueTypes.parse(s) }
 
-// Severity orders findings by the harm they may do (docs/reference/findings.md).
+// Severity is the potential harm of a finding (docs/reference/findings.md).
 type Severity uint8
 
-// Severities, mildest first.
+// Severities in ascending order.
 const (
 	SeverityLow Severity = iota + 1
 	SeverityMedium
@@ -35,15 +34,14 @@ var severities = enumNames[Severity]{"", "low", "medium", "high", "critical"}
 // String returns the wire name, lower case.
 func (s Severity) String() string { return severities.name(s) }
 
-// ParseSeverity reads a lower-case wire name.
+// ParseSeverity parses a wire name in lower case.
 func ParseSeverity(s string) (Severity, bool) { return severities.parse(s) }
 
-// NotRated is what people read in place of the severity of a vulnerability that
-// nobody rates: it counts as medium, and nobody said that it is.
+// NotRated is the display text for the severity of unrated vulnerabilities, which count as medium.
 const NotRated = "not rated"
 
-// SeverityOfScore places a score from 0 to 10 as CVSS does: critical from 9, high
-// from 7, medium from 4, else low (docs/reference/advisories.md).
+// SeverityOfScore returns the severity of a CVSS score from 0 to 10 (docs/reference/advisories.md).
+// Scores are critical from 9, high from 7, medium from 4, otherwise low.
 func SeverityOfScore(score float64) Severity {
 	switch {
 	case score >= 9:
@@ -56,10 +54,10 @@ func SeverityOfScore(score float64) Severity {
 	return SeverityLow
 }
 
-// Confidence says how sure the rule's author is of its matches.
+// Confidence is the confidence of a rule's author in its matches.
 type Confidence uint8
 
-// Confidences, weakest first.
+// Confidences in ascending order.
 const (
 	ConfidenceLow Confidence = iota + 1
 	ConfidenceMedium
@@ -71,11 +69,11 @@ var confidences = enumNames[Confidence]{"", "low", "medium", "high"}
 // String returns the wire name, lower case.
 func (c Confidence) String() string { return confidences.name(c) }
 
-// ParseConfidence reads a lower-case wire name.
+// ParseConfidence parses a wire name in lower case.
 func ParseConfidence(s string) (Confidence, bool) { return confidences.parse(s) }
 
-// Reachability says whether code of the project gets to the vulnerable part of
-// a dependency. The contract calls the filter on it exposures.
+// Reachability is whether the project's code reaches the vulnerable part of a dependency. The
+// contract calls its filter exposures.
 type Reachability uint8
 
 // Reachabilities of a supply-chain finding.
@@ -94,10 +92,10 @@ var reachabilities = enumNames[Reachability]{
 // String returns the wire name.
 func (r Reachability) String() string { return reachabilities.name(r) }
 
-// ParseReachability reads a wire name.
+// ParseReachability parses a wire name.
 func ParseReachability(s string) (Reachability, bool) { return reachabilities.parse(s) }
 
-// Transitivity says whether the project asked for a dependency itself.
+// Transitivity is whether a project requires a dependency directly.
 type Transitivity uint8
 
 // Transitivities of a dependency.
@@ -112,10 +110,10 @@ var transitivities = enumNames[Transitivity]{"", "direct", "transitive", "unknow
 // String returns the wire name.
 func (t Transitivity) String() string { return transitivities.name(t) }
 
-// ParseTransitivity reads a wire name.
+// ParseTransitivity parses a wire name.
 func ParseTransitivity(s string) (Transitivity, bool) { return transitivities.parse(s) }
 
-// ValidationState says whether a secret was tried against its provider.
+// ValidationState is the result of checking a secret with its provider.
 type ValidationState uint8
 
 // Validation states of a secret (docs/reference/triage.md).
@@ -130,10 +128,10 @@ var validationStates = enumNames[ValidationState]{
 	"", "no_validator", "confirmed_valid", "confirmed_invalid", "validation_error",
 }
 
-// String returns the wire name of the triage filter, as confirmed_valid.
+// String returns the name in triage filters, such as confirmed_valid.
 func (v ValidationState) String() string { return validationStates.name(v) }
 
-// ParseValidationState reads a wire name; valid and invalid are short forms.
+// ParseValidationState parses a wire name or one of the short forms valid and invalid.
 func ParseValidationState(s string) (ValidationState, bool) {
 	switch s {
 	case "valid":
@@ -144,10 +142,10 @@ func ParseValidationState(s string) (ValidationState, bool) {
 	return validationStates.parse(s)
 }
 
-// EPSSBand sorts exploit probabilities into the words of the triage filter.
+// EPSSBand is a range of exploit probabilities, as used in triage filters.
 type EPSSBand uint8
 
-// Bands of docs/reference/triage.md.
+// Bands of EPSS scores (docs/reference/triage.md).
 const (
 	EPSSNone   EPSSBand = iota + 1 // no score
 	EPSSLow                        // below 0.1
@@ -160,10 +158,10 @@ var epssBands = enumNames[EPSSBand]{"", "none", "low", "medium", "high"}
 // String returns the wire name.
 func (b EPSSBand) String() string { return epssBands.name(b) }
 
-// ParseEPSSBand reads a wire name.
+// ParseEPSSBand parses a wire name.
 func ParseEPSSBand(s string) (EPSSBand, bool) { return epssBands.parse(s) }
 
-// BandOf places a score, which is nil where none is known (docs/reference/triage.md).
+// BandOf returns the band of a score, which may be nil (docs/reference/triage.md).
 func BandOf(score *EPSS) EPSSBand {
 	switch {
 	case score == nil:
@@ -176,12 +174,11 @@ func BandOf(score *EPSS) EPSSBand {
 	return EPSSLow
 }
 
-// enumNames gives a small enumeration its names on the wire. The zero value of
-// every enumeration here means "not said" and has the empty name, so a
-// forgotten field never passes for a real one.
+// enumNames contains the wire names of an enumeration by value. The zero value of each enumeration
+// means "not set" and has the empty name. So an unset field is not mistaken for a valid one.
 type enumNames[T ~uint8] []string
 
-// name returns the wire name of v, or "" for a value out of range.
+// name returns the wire name of v, or "" if v is out of range.
 func (w enumNames[T]) name(v T) string {
 	if int(v) >= len(w) {
 		return ""
@@ -189,7 +186,7 @@ func (w enumNames[T]) name(v T) string {
 	return w[v]
 }
 
-// parse finds the value with the wire name s. The empty name is not found.
+// parse returns the value with the wire name s. It rejects the empty name.
 func (w enumNames[T]) parse(s string) (T, bool) {
 	for i, name := range w {
 		if name == s && s != "" {

@@ -2,8 +2,8 @@ package model
 
 import "testing"
 
-// TestWordsRoundTrip holds that every word of an enumeration is read back as
-// the value that writes it, and that nothing reads as the unset value.
+// TestWordsRoundTrip checks that each name of an enumeration is parsed as its value. No name may be
+// parsed as the zero value.
 func TestWordsRoundTrip(t *testing.T) {
 	roundTrip(t, "issue type", Secrets, ParseIssueType)
 	roundTrip(t, "severity", SeverityCritical, ParseSeverity)
@@ -64,7 +64,7 @@ func TestRuleBoardsAreTheModes(t *testing.T) {
 	}
 }
 
-// TestStatusOf is the whole table of docs/reference/findings.md.
+// TestStatusOf checks the complete table of docs/reference/findings.md.
 func TestStatusOf(t *testing.T) {
 	triages := []TriageState{TriageUntriaged, TriageIgnored, TriageReviewing, TriageFixing, TriageReopened}
 	want := map[State][]Status{

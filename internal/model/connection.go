@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// HostKind is what a code host is asked with.
+// HostKind is the kind of a code host or issue tracker.
 type HostKind uint8
 
-// Kinds of hosts. The numbers are stored: never give one another meaning.
+// Kinds of hosts. The numbers are stored and must not change.
 const (
-	HostGit    HostKind = iota + 1 // any remote of git, which has no API
+	HostGit    HostKind = iota + 1 // any Git remote without an API
 	HostGitea                      // Gitea and Forgejo
-	HostGitHub                     // GitHub, also Enterprise
+	HostGitHub                     // GitHub and GitHub Enterprise
 	HostGitLab                     // GitLab, also self-managed
-	HostJira                       // Jira Cloud and Data Center: issues, and no code
+	HostJira                       // Jira Cloud and Data Center: issues only
 )
 
 var hostKinds = enumNames[HostKind]{"", "git", "gitea", "github", "gitlab", "jira"}
@@ -25,45 +25,44 @@ var hostKinds = enumNames[HostKind]{"", "git", "gitea", "github", "gitlab", "jir
 // String returns the wire name.
 func (k HostKind) String() string { return hostKinds.name(k) }
 
-// ParseHostKind reads a wire name.
+// ParseHostKind parses a wire name.
 func ParseHostKind(s string) (HostKind, bool) { return hostKinds.parse(s) }
 
-// HostKinds lists the kinds.
+// HostKinds returns all kinds.
 func HostKinds() []HostKind { return []HostKind{HostGitea, HostGitHub, HostGitLab, HostGit, HostJira} }
 
-// HasAPI reports whether a host of the kind tells of its repositories by itself,
-// and takes statuses and comments.
+// HasAPI reports whether hosts of the kind have an API for repositories, statuses and comments.
 func (k HostKind) HasAPI() bool { return k != HostGit }
 
-// HasWebhooks reports whether a host of the kind can tell of pushes and change requests.
+// HasWebhooks reports whether hosts of the kind can send webhooks for pushes and change requests.
 func (k HostKind) HasWebhooks() bool { return k.HasAPI() && k != HostJira }
 
-// HasIssues reports whether a host of the kind keeps issues, which tickets are.
+// HasIssues reports whether hosts of the kind have issues, which can be linked as tickets.
 func (k HostKind) HasIssues() bool { return k != HostGit }
 
-// Connection is an account on a code host.
+// Connection is an account at a code host.
 type Connection struct {
 	ID      int64
 	Kind    HostKind
-	Name    string // for people
-	BaseURL string // of the host, without a slash at its end; of HostGit the remote itself
-	Account string // the login, as the host told it; empty before it did
-	// Credential and WebhookSecret are sealed; empty: none.
+	Name    string // display name
+	BaseURL string // of the host, without a trailing slash; for HostGit the remote itself
+	Account string // login name, as reported by the host; empty until then
+	// Credential and WebhookSecret are encrypted; empty if there is none.
 	Credential    []byte
 	WebhookSecret []byte
-	// Follow are globs of full names: repositories that one of them fits become
-	// projects by themselves, but for those that one with a ! in front fits.
+	// Follow contains globs of full repository names. Matching repositories automatically become
+	// projects, except those that match a glob with a leading "!".
 	Follow    []string
-	Replies   ReplyPolicy // whose replies decide about findings
-	RepliesAt time.Time   // since when; older ones decide nothing. Zero: that was not kept yet
-	People    HostPeople  // users by their names at the host
+	Replies   ReplyPolicy // whose replies may triage findings
+	RepliesAt time.Time   // earlier replies are ignored; zero if unknown
+	People    HostPeople  // links of accounts at the host
 	CreatedAt time.Time
-	CheckedAt time.Time // when the host was asked last; zero: never
-	Problem   string    // what went wrong then, for people; empty: nothing
-	HeardAt   time.Time // of the newest webhook that was verified; zero: none
+	CheckedAt time.Time // last request to the host; zero if never
+	Problem   string    // error of the last request, for display; empty if none
+	HeardAt   time.Time // newest verified webhook; zero if none
 }
 
-// Follows reports whether a repository of a full name is to become a project by itself.
+// Follows reports whether the repository with the full name automatically becomes a project.
 func (c Connection) Follows(name string) bool {
 	followed := false
 	for _, glob := range c.Follow {
@@ -78,7 +77,7 @@ func (c Connection) Follows(name string) bool {
 	return followed
 }
 
-// ConnectionChange is what is to be another of a connection; what is nil stays.
+// ConnectionChange contains changes of a connection. Nil fields are left unchanged.
 type ConnectionChange struct {
 	Name       *string
 	Follow     *[]string
@@ -87,7 +86,7 @@ type ConnectionChange struct {
 	Credential *HostCredential
 }
 
-// Of is a connection with the change, but for the credential.
+// Of returns the connection with the changes applied, except for the credential.
 func (d ConnectionChange) Of(c Connection) Connection {
 	if d.Name != nil {
 		c.Name = *d.Name
@@ -104,36 +103,36 @@ func (d ConnectionChange) Of(c Connection) Connection {
 	return c
 }
 
-// CredentialKind says how a HostCredential is shown to the host.
+// CredentialKind is the method of authentication at a host.
 type CredentialKind string
 
 // Kinds of credentials.
 const (
-	CredentialToken    CredentialKind = "token"    // of a host's API, which git takes too
-	CredentialPassword CredentialKind = "password" // of git over HTTPS, with a user's name
-	CredentialSSHKey   CredentialKind = "ssh_key"  // a private key, of git over SSH
-	CredentialApp      CredentialKind = "app"      // the private key of a GitHub App
+	CredentialToken    CredentialKind = "token"    // API token, also used for Git
+	CredentialPassword CredentialKind = "password" // user name and password for Git over HTTPS
+	CredentialSSHKey   CredentialKind = "ssh_key"  // private key for Git over SSH
+	CredentialApp      CredentialKind = "app"      // private key of a GitHub App
 )
 
-// HostCredential is what a connection shows to its host. It is kept sealed, and
-// never told to people or logs.
+// HostCredential is the credential of a connection. It is stored encrypted and must not be
+// displayed or logged.
 type HostCredential struct {
 	Kind     CredentialKind `json:"kind"`
-	Username string         `json:"username,omitempty"` // of CredentialPassword
+	Username string         `json:"username,omitempty"` // for CredentialPassword
 	Secret   string         `json:"secret"`
-	// KnownHosts are the host's keys, as a known_hosts file has them, of CredentialSSHKey.
+	// KnownHosts contains host keys in the known_hosts format, for CredentialSSHKey.
 	KnownHosts     string `json:"known_hosts,omitempty"`
-	AppID          int64  `json:"app_id,omitempty"`          // of CredentialApp
-	InstallationID int64  `json:"installation_id,omitempty"` // of CredentialApp
+	AppID          int64  `json:"app_id,omitempty"`          // for CredentialApp
+	InstallationID int64  `json:"installation_id,omitempty"` // for CredentialApp
 }
 
-// String tells nothing: a credential that somebody logs stays secret.
+// String returns a fixed text, so that a logged credential remains secret.
 func (c HostCredential) String() string { return "(credential)" }
 
-// GoString tells nothing either.
+// GoString returns a fixed text too.
 func (c HostCredential) GoString() string { return c.String() }
 
-// Basic is what git shows over HTTPS: a user's name and a password.
+// Basic returns the user name and password for Git over HTTPS.
 func (c HostCredential) Basic(kind HostKind) (user, password string) {
 	switch {
 	case c.Kind == CredentialPassword:
@@ -144,7 +143,7 @@ func (c HostCredential) Basic(kind HostKind) (user, password string) {
 	return "oauth2", c.Secret
 }
 
-// Bounds of a connection's members.
+// Limits of a connection's fields.
 const (
 	MaxConnections     = 100
 	maxConnectionName  = 100
@@ -154,7 +153,7 @@ const (
 	maxConnectionGlob  = 512
 )
 
-// CheckConnection says what is wrong with a connection that somebody asks for.
+// CheckConnection validates a requested connection.
 func CheckConnection(c Connection) error {
 	if strings.TrimSpace(c.Name) == "" || utf8.RuneCountInString(c.Name) > maxConnectionName ||
 		strings.ContainsFunc(c.Name, IsControl) {
@@ -181,15 +180,15 @@ func CheckConnection(c Connection) error {
 	return CheckHostURL(c.Kind, c.BaseURL)
 }
 
-// Serves reports whether a repository that is fetched from there is of the host that
-// the connection's credential is for.
+// Serves reports whether a clone URL belongs to the host for which the connection's credential is
+// valid.
 func (c Connection) Serves(cloneURL string) bool {
 	base := strings.TrimSuffix(c.BaseURL, "/")
 	return base != "" && (cloneURL == c.BaseURL || strings.HasPrefix(cloneURL, base+"/"))
 }
 
-// CheckHostURL says what is wrong with the address of a host. A credential has no
-// place in it: it would be in lists and logs.
+// CheckHostURL validates the URL of a host. It rejects credentials, because URLs appear in lists
+// and logs.
 func CheckHostURL(kind HostKind, address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -223,7 +222,7 @@ func hasPassword(u *url.URL) bool {
 	return has
 }
 
-// hideUser leaves out of an address what may be a credential in front of its host.
+// hideUser removes everything before the host from a URL, because it may be a credential.
 func hideUser(address string) string {
 	if at := strings.LastIndexByte(address, '@'); at >= 0 {
 		return address[at+1:]
@@ -231,7 +230,7 @@ func hideUser(address string) string {
 	return address
 }
 
-// CheckCredential says what is wrong with a credential for a kind of host.
+// CheckCredential validates a credential for a kind of host.
 func CheckCredential(kind HostKind, c HostCredential) error {
 	allowed := []CredentialKind{CredentialToken}
 	switch kind {
@@ -239,7 +238,7 @@ func CheckCredential(kind HostKind, c HostCredential) error {
 		allowed = []CredentialKind{CredentialPassword, CredentialSSHKey}
 	case HostGitHub:
 		allowed = []CredentialKind{CredentialToken, CredentialApp}
-	case HostJira: // Cloud takes an address of mail and a token, Data Center a token alone
+	case HostJira: // Jira Cloud requires an email address and a token, Data Center only a token
 		allowed = []CredentialKind{CredentialToken, CredentialPassword}
 	}
 	switch {
@@ -261,40 +260,40 @@ func CheckCredential(kind HostKind, c HostCredential) error {
 	return nil
 }
 
-// Repository is what a connection sees on its host.
+// Repository is a repository that a connection can access.
 type Repository struct {
 	ID            int64
 	ConnectionID  int64
-	HostID        string // the host's own id, which stays when it is renamed
-	FullName      string // as acme/payments
-	DefaultBranch string // its name, without refs/heads/; empty: the host did not say
+	HostID        string // ID at the host, which survives renames
+	FullName      string // such as acme/payments
+	DefaultBranch string // branch name without refs/heads/; empty if the host does not provide it
 	Archived      bool
 	Private       bool
-	CloneURL      string    // for git, without credentials
-	WebURL        string    // for people; empty: none
-	ProjectID     int64     // the project that it is; 0: none
-	HookID        string    // of the webhook that the connection made there; empty: none
-	HookAddress   string    // that it was made to tell; empty: none, or from before this was kept
-	GoneAt        time.Time // since when the host tells of it no more; zero: it does
-	PolledAt      time.Time // when it was asked for news last; zero: never
-	HeardAt       time.Time // of the newest webhook about a push or a change request; zero: none
-	MissedAt      time.Time // when polling found the first push since that no webhook told of; zero: none
-	Missed        string    // the newest such push, for people
-	HookLacks     string    // what is wrong with its webhook at the host, for people; empty: nothing that is known
+	CloneURL      string    // for Git, without credentials
+	WebURL        string    // for display; empty if none
+	ProjectID     int64     // linked project; 0 if none
+	HookID        string    // webhook created by the connection; empty if none
+	HookAddress   string    // target of that webhook; empty if none or unknown
+	GoneAt        time.Time // since when the host does not list it; zero if it does
+	PolledAt      time.Time // last poll; zero if never
+	HeardAt       time.Time // newest webhook about a push or a change request; zero if none
+	MissedAt      time.Time // when polling found the first push since then without a webhook; zero if none
+	Missed        string    // the newest such push, for display
+	HookLacks     string    // error of its webhook at the host, for display; empty if none is known
 }
 
-// HookPatience is how much later than polling a webhook may tell of a push. One that does
-// not is silent: the repository is polled as if it had none.
+// HookPatience is the time after which a webhook for a push found by polling is considered missing.
+// The repository is then polled as if it had no webhook.
 const HookPatience = 5 * time.Minute
 
-// HookSilent reports whether the webhook of the repository told nothing of a push that
-// polling found, or cannot tell of all that it should.
+// HookSilent reports whether the repository's webhook missed a push that polling found, or is
+// misconfigured.
 func (r Repository) HookSilent(now time.Time) bool {
 	missed := !r.MissedAt.IsZero() && now.Sub(r.MissedAt) >= HookPatience
 	return r.ProjectID != 0 && r.HookID != "" && (missed || r.HookLacks != "")
 }
 
-// HookProblem says what a webhook did not tell, or cannot, for people; empty: nothing.
+// HookProblem returns a message about the problem of the webhook, or "" if there is none.
 func (r Repository) HookProblem(now time.Time) string {
 	if !r.HookSilent(now) {
 		return ""
@@ -305,10 +304,10 @@ func (r Repository) HookProblem(now time.Time) string {
 	return "no webhook told of " + r.Missed + ", found by polling"
 }
 
-// Scannable reports whether there is something to fetch.
+// Scannable reports whether the repository can be fetched.
 func (r Repository) Scannable() bool { return !r.Archived && r.GoneAt.IsZero() && r.CloneURL != "" }
 
-// State says in a word how the repository is at its host.
+// State returns a word for the state of the repository at its host.
 func (r Repository) State() string {
 	switch {
 	case !r.GoneAt.IsZero():
@@ -319,5 +318,5 @@ func (r Repository) State() string {
 	return "present"
 }
 
-// MaxRepositories bounds what one connection lists.
+// MaxRepositories is the maximum number of repositories per connection.
 const MaxRepositories = 10_000

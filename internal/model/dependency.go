@@ -6,113 +6,112 @@ import (
 	"strings"
 )
 
-// Dependency is one package version that a lockfile of a project's primary
-// branch holds (docs/reference/dependencies.md).
+// Dependency is a package version in a lockfile on a project's primary branch
+// (docs/reference/dependencies.md).
 type Dependency struct {
 	ID           int64
 	ProjectID    int64
 	Lockfile     string // path in the repository
-	Ecosystem    string // as npm, pypi, gomod, maven
+	Ecosystem    string // such as npm, pypi, gomod or maven
 	Name         string
 	Version      string
 	Transitivity Transitivity
-	Line         int      // of the lockfile, 1-based; 0 when unknown
+	Line         int      // in the lockfile, 1-based; 0 if unknown
 	Licenses     []string // SPDX expressions; never nil
 	PURL         string
 	Hashes       []Hash
-	Supplier     string // who gives the package out, where a bill of materials told; else empty
+	Supplier     string // publisher according to a bill of materials; otherwise empty
 
-	// Via is the package of the same lockfile that brings it in, on a shortest
-	// way from what the project asks for itself; zero for what it asks for, and
-	// where the lockfile does not tell.
+	// Via is the package of the lockfile that requires it, on a shortest path from a direct
+	// dependency. It is zero for direct dependencies and if the lockfile does not contain this
+	// information.
 	Via       LockedPackage
-	Requirers int // how many packages of the lockfile ask for it
+	Requirers int // number of packages in the lockfile that require it
 
-	// Where the lockfile is: the address of the project's repository, the ref and
-	// the commit. Empty where not known.
+	// Location of the lockfile. The fields are empty if unknown.
 	RepositoryURL, Ref, Commit string
 }
 
-// LockedPackage names a version of a package.
+// LockedPackage identifies a package version.
 type LockedPackage struct {
 	Ecosystem, Name, Version string
 }
 
-// DependencyEdge says that one dependency asks for another of the same lockfile.
+// DependencyEdge states that one dependency requires another one of the same lockfile.
 type DependencyEdge struct {
-	From, To int64 // Dependency.ID
+	From, To int64 // values of Dependency.ID
 }
 
-// DependencyPath is how a dependency gets into a lockfile.
+// DependencyPath is the path by which a dependency is included in a lockfile.
 type DependencyPath struct {
-	Steps  []LockedPackage // from what is nearest to the project to the package itself
-	Direct bool            // the project asks for the first step itself; else nobody is known to
-	Others int             // further packages that ask for the last step
+	Steps  []LockedPackage // from the project to the package itself
+	Direct bool            // whether the first step is known to be a direct dependency
+	Others int             // number of further packages that require the last step
 }
 
 // Hash is a checksum of a package's archive.
 type Hash struct {
-	Algorithm string // as SHA-256
+	Algorithm string // such as SHA-256
 	Hex       string
 }
 
-// Inventory is a statement about one lockfile: everything it holds (docs/reference/lockfiles.md).
+// Inventory is the complete content of a lockfile (docs/reference/lockfiles.md).
 type Inventory struct {
 	Lockfile     string
-	Dependencies []Dependency // ids and projects unset
+	Dependencies []Dependency // without IDs and projects
 
-	// Edges are pairs of places in Dependencies: the first asks for the second. There are
-	// none where the lockfile does not tell.
+	// Edges contains pairs of indexes in Dependencies, where the first requires the second. It is
+	// empty if the lockfile does not contain this information.
 	Edges [][2]int
 
-	// UnknownPackages names packages that whoever states this cannot tell of, as Go's
-	// standard library: what another statement said of them stays.
+	// UnknownPackages names packages that the source cannot report, such as Go's standard library.
+	// Data from other sources about them is retained.
 	UnknownPackages []string
 }
 
-// LockfileSummary counts what a lockfile holds.
+// LockfileSummary is a lockfile with its number of dependencies.
 type LockfileSummary struct {
 	ID           int64
 	Path         string
 	Dependencies int
 }
 
-// DependencyProject counts what the primary branch of a project depends on.
+// DependencyProject is a project with the number of dependencies on its primary branch.
 type DependencyProject struct {
 	ID           int64
 	Name         string
 	Dependencies int
 }
 
-// DependencyFilter selects dependencies; zero members do not filter. All are
-// and-ed, the entries of Packages or-ed among themselves (docs/reference/dependencies.md).
+// DependencyFilter selects dependencies. Zero fields do not filter. Fields are combined with AND,
+// the entries of Packages with OR (docs/reference/dependencies.md).
 type DependencyFilter struct {
 	Name       string // case-insensitive substring
-	Version    string // equal
-	Lockfile   string // equal
+	Version    string // exact
+	Lockfile   string // exact
 	Licenses   []string
 	ProjectIDs []int64
 	Packages   []PackageFilter
-	Ecosystems []string // equal to one of them
+	Ecosystems []string // one of them
 
-	Transitivities []Transitivity // one of them; what no scan told is TransitivityUnknown
-	Projects       ProjectGlobs   // what the caller may see
+	Transitivities []Transitivity // one of them; TransitivityUnknown if no scan reported it
+	Projects       ProjectGlobs   // visible projects of the caller
 }
 
-// PackageFilter selects versions of packages.
+// PackageFilter selects package versions.
 type PackageFilter struct {
 	Name      string
-	ExactName bool   // equal instead of a case-insensitive substring
-	Version   string // equal; beats the bounds
-	Lower     string // inclusive, in the ecosystem's order; an operator in front is honoured
-	Upper     string // inclusive, likewise
-	Ecosystem string // equal; empty for all
+	ExactName bool   // exact match instead of a case-insensitive substring
+	Version   string // exact; takes precedence over the bounds
+	Lower     string // inclusive, in the ecosystem's order; may start with an operator
+	Upper     string // like Lower
+	Ecosystem string // exact; empty for all
 }
 
-// Add takes over what another inventory says of the same lockfile, and refuses packages whose
-// names cannot be stored.
+// Add merges another inventory of the same lockfile. It rejects packages whose names cannot be
+// stored.
 func (to *Inventory) Add(from Inventory) (refused Refusals) {
-	place := make([]int, len(from.Dependencies)) // in to.Dependencies; -1 for none
+	place := make([]int, len(from.Dependencies)) // index in to.Dependencies; -1 if rejected
 	for i, dependency := range from.Dependencies {
 		place[i] = len(to.Dependencies)
 		if dependency.Name == "" || !IsStorable(dependency.Ecosystem+dependency.Name+dependency.Version) {
@@ -131,9 +130,8 @@ func (to *Inventory) Add(from Inventory) (refused Refusals) {
 	return refused
 }
 
-// MakeDistinct orders dependencies and keeps one for each package version: the one
-// that the project asked for itself, then the first in the lockfile. What asked
-// for any of them asks for the one that is kept.
+// MakeDistinct sorts the dependencies and retains one per package version. It prefers a direct
+// dependency, then the first in the lockfile. Edges of duplicates are moved to the retained entry.
 func (to *Inventory) MakeDistinct() {
 	list := to.Dependencies
 	order := make([]int, len(list))
@@ -150,7 +148,7 @@ func (to *Inventory) MakeDistinct() {
 		return cmp.Or(key(a, b), cmp.Compare(a.Transitivity, b.Transitivity), cmp.Compare(a.Line, b.Line))
 	})
 	kept := make([]Dependency, 0, len(list))
-	place := make([]int, len(list)) // in kept
+	place := make([]int, len(list)) // index in kept
 	for _, i := range order {
 		if n := len(kept); n == 0 || key(kept[n-1], list[i]) != 0 {
 			kept = append(kept, list[i])
@@ -167,7 +165,7 @@ func (to *Inventory) MakeDistinct() {
 	to.Dependencies, to.Edges = kept, slices.Compact(edges)
 }
 
-// Held lists what matching compares of the dependencies.
+// Held returns the fields of the dependencies that matching needs.
 func (to *Inventory) Held() []HeldDependency {
 	list := make([]HeldDependency, len(to.Dependencies))
 	for i := range list {

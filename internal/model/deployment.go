@@ -7,63 +7,61 @@ import (
 	"time"
 )
 
-// Deployment is the tenant: nothing is read or written without one.
+// Deployment is a tenant. All data access requires one.
 type Deployment struct {
 	ID        int64
-	Slug      string // [a-z0-9][a-z0-9-]{0,62}, holding a non-digit
+	Slug      string // [a-z0-9][a-z0-9-]{0,62} with at least one non-digit
 	Name      string
 	CreatedAt time.Time
-	OpenRules bool // whether the rules are served to who shows no token
-	KeepsCode bool // whether code around findings is taken from builds
-	// SecondFactor is whether people need one to work in it, unless an identity
-	// provider signs them in. Tokens are not asked.
+	OpenRules bool // rules are served without a token
+	KeepsCode bool // code around findings is accepted from builds
+	// SecondFactor is whether users need a second factor, unless an identity provider signs them
+	// in. It does not apply to tokens.
 	SecondFactor bool
-	OpenRequests int   // for exceptions, that wait to be decided
-	Version      int64 // grows with every commit that changes an answer; see NextVersion
+	OpenRequests int   // number of undecided exception requests
+	Version      int64 // increases with each commit that changes a result; see NextVersion
 }
 
-// chanceBits are the lower bits of a version that are left to chance.
+// chanceBits is the number of low bits of a version that are random.
 const chanceBits = 24
 
-// NextVersion is the version of a commit that follows another one's: their number goes
-// up by one, and below it is what chance says. So a version names one commit, and not
-// only a place in a row: a database that was restored from a backup, or a standby that
-// was promoted without the last commits, comes to other versions than those that were
-// lost. There are numbers for as many commits as anybody can make.
+// NextVersion returns the version of the next commit: a counter in the high bits and random low
+// bits. So a version identifies a commit, not only a position in a sequence. After a restore from a
+// backup, or a failover that loses commits, new versions differ from the lost ones.
 func NextVersion(version int64, chance uint32) int64 {
 	return FirstVersion(Commits(version)+1) | int64(chance&(1<<chanceBits-1))
 }
 
-// Commits is the number in a version: how many commits changed an answer.
+// Commits returns the counter in a version: the number of commits that changed a result.
 func Commits(version int64) int64 { return version >> chanceBits }
 
-// FirstVersion is the least version with a number.
+// FirstVersion returns the smallest version with the given counter.
 func FirstVersion(commits int64) int64 { return commits << chanceBits }
 
 var slugPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// ValidSlug reports whether s may name a deployment. An all-digit segment of a
-// path is an id, so a slug holds something else too (docs/reference/addressing.md).
+// ValidSlug reports whether s is a valid slug. A slug contains a non-digit, because an all-digit
+// path segment is an ID (docs/reference/addressing.md).
 func ValidSlug(s string) bool {
 	return slugPattern.MatchString(s) && strings.Trim(s, "0123456789") != ""
 }
 
-// Actor is who changed something: a token, a person at the pages or at the
-// command line, a scan, or the server itself.
+// Actor is the originator of a change: a token, a user, a scan or the server.
 type Actor struct {
-	// Kind is token, user, collaborator (who replied at a code host), cli, scan, system, exception or vex.
+	// Kind is token, user, collaborator (author of a reply at a code host), cli, scan, system,
+	// exception or vex.
 	Kind string `json:"kind"`
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
-	Via  string `json:"via,omitempty"` // where they decided, of replies at a code host: octocat at acme/payments#3
+	Via  string `json:"via,omitempty"` // origin of a reply at a code host, such as octocat at acme/payments#3
 }
 
-// ActorUser is the kind of an actor who signed in; its id is the login name, and its
-// name the display name, which people choose.
+// ActorUser is the kind of a signed-in user. The actor's ID is the login name, and its name the
+// display name, which users can choose.
 const ActorUser = "user"
 
-// Label returns the login name of a user and the name of any other actor, which may be
-// empty. It is never the display name of a user: several users can choose the same one.
+// Label returns the login name of a user, or the name of another actor, which may be empty. It does
+// not return display names of users, because they are not unique.
 func (a Actor) Label() string {
 	if a.Kind == ActorUser && a.ID != "" {
 		return a.ID
@@ -71,7 +69,7 @@ func (a Actor) Label() string {
 	return a.Name
 }
 
-// String returns kind:label, for logs and lists; the id where there is no label.
+// String returns kind:label for logs and lists, with the ID if the label is empty.
 func (a Actor) String() string {
 	if label := cmp.Or(a.Label(), a.ID); label != "" {
 		return a.Kind + ":" + label
@@ -79,36 +77,34 @@ func (a Actor) String() string {
 	return a.Kind
 }
 
-// AuditEvent says who changed what. Nothing rewrites it.
+// AuditEvent is an immutable record of a change.
 type AuditEvent struct {
 	ID      int64
 	At      time.Time
 	By      Actor
-	Action  string // as "project.update", "token.create"
-	Subject string // as "project:17"
-	Before  string // JSON of the members that changed; empty when created
-	After   string // JSON of the members that changed; empty when deleted
+	Action  string // such as "project.update" or "token.create"
+	Subject string // such as "project:17"
+	Before  string // JSON of the changed fields; empty if created
+	After   string // JSON of the changed fields; empty if deleted
 }
 
-// FirstStart is what the people of a deployment chose while it was set up. What they did
-// is seen by what there is: scans, rules that block, people.
+// FirstStart contains choices of administrators during the setup of a deployment. Completed steps
+// are derived from scans, blocking rules and users instead.
 type FirstStart struct {
-	// Left is whether an administrator said that they know their way: nobody is
-	// shown the steps any more.
+	// Left is whether an administrator dismissed the setup guide for all users.
 	Left bool
-	// BlocksNothing is whether they chose that nothing blocks for now.
+	// BlocksNothing is whether they chose that no rule blocks for now.
 	BlocksNothing bool
 }
 
-// AnswerKept is how long the answer to a write is kept under its key.
+// AnswerKept is how long the response to a write is stored under its idempotency key.
 const AnswerKept = 24 * time.Hour
 
-// KeptAnswer is what a write answered. It is kept under the key that the client
-// gave the request, so that the same request again is answered and not done
-// again (docs/reference/requests.md).
+// KeptAnswer is the stored response to a write. A repeated request with the same idempotency key
+// receives this response and is not executed again (docs/reference/requests.md).
 type KeptAnswer struct {
-	Key     string    // the client's, of 1 to 200 visible ASCII characters
-	Request []byte    // a digest of all that was asked for
-	Answer  []byte    // in whatever form its owner packs it
+	Key     string    // idempotency key of 1 to 200 visible ASCII characters
+	Request []byte    // digest of the request
+	Answer  []byte    // encoded by its owner
 	At      time.Time // of the commit
 }

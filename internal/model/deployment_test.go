@@ -2,7 +2,7 @@ package model
 
 import "testing"
 
-// A version grows by its number whatever chance says, and chance makes it another one.
+// TestNextVersion checks that versions increase with any random bits and depend on these bits.
 func TestNextVersion(t *testing.T) {
 	seen := map[int64]bool{}
 	for _, chance := range []uint32{0, 1, 1<<24 - 1} {
@@ -18,7 +18,8 @@ func TestNextVersion(t *testing.T) {
 	}
 }
 
-// Users are named by the login name that only they have, all others by their name.
+// TestActorString checks that users are identified by their unique login name and others by their
+// name.
 func TestActorString(t *testing.T) {
 	for want, a := range map[string]Actor{
 		"user:secada": {Kind: ActorUser, ID: "secada", Name: "ada"}, "token:ci": {Kind: "token", ID: "tok_1", Name: "ci"},

@@ -9,30 +9,29 @@ import (
 	"time"
 )
 
-// DueDays says how many days people have to fix the findings that a policy is
-// for, by what these are; 0 is no due date (docs/reference/due-dates.md). Which projects and which
-// product that is about, the policy says.
+// DueDays contains the number of days to fix the findings of a policy, by class. 0 means no due
+// date (docs/reference/due-dates.md). The policy defines the projects and the product.
 type DueDays struct {
 	Critical int `json:"critical,omitempty"`
 	High     int `json:"high,omitempty"`
 	Medium   int `json:"medium,omitempty"`
 	Low      int `json:"low,omitempty"`
-	// NotRated is of vulnerabilities that nobody rates; 0: as Medium.
+	// NotRated applies to unrated vulnerabilities; 0 means that Medium applies.
 	NotRated int `json:"not_rated,omitempty"`
-	// Exploited is of vulnerabilities that are known to be exploited (KEV), where
-	// it is fewer days than their severity has.
+	// Exploited applies to vulnerabilities known to be exploited (KEV), if it is less than the days
+	// of their severity.
 	Exploited int `json:"known_exploited,omitempty"`
 }
 
-// MaxDueDays is some ten years.
+// MaxDueDays is the maximum number of days, about ten years.
 const MaxDueDays = 3650
 
-// DueClasses are the names of what DueDays tells apart, the most urgent first.
+// DueClasses returns the names of the classes of DueDays, most urgent first.
 func DueClasses() []string {
 	return []string{"known_exploited", "critical", "high", "medium", "low", "not_rated"}
 }
 
-// Class is where the days of a class are, by its name; nil for another name.
+// Class returns a pointer to the days of a class, or nil for an unknown name.
 func (d *DueDays) Class(name string) *int {
 	switch name {
 	case "critical":
@@ -51,7 +50,7 @@ func (d *DueDays) Class(name string) *int {
 	return nil
 }
 
-// Check says what is wrong with the days of a policy for a product, or returns nil.
+// Check validates the days for a product.
 func (d DueDays) Check(product IssueType) error {
 	for _, name := range DueClasses() {
 		switch days := *d.Class(name); {
@@ -64,7 +63,7 @@ func (d DueDays) Check(product IssueType) error {
 	return nil
 }
 
-// String says the days, as "critical 7 days, high 30 days"; empty where there are none.
+// String returns the days in the form "critical 7 days, high 30 days", or "" if there are none.
 func (d DueDays) String() string {
 	var parts []string
 	for _, name := range DueClasses() {
@@ -78,7 +77,7 @@ func (d DueDays) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Of is how many days a finding has; 0: it has no due date.
+// Of returns the number of days for a finding, or 0 for no due date.
 func (d DueDays) Of(severity Severity, notRated, exploited bool) int {
 	days := 0
 	switch {
@@ -93,9 +92,8 @@ func (d DueDays) Of(severity Severity, notRated, exploited bool) int {
 	return days
 }
 
-// MinDays returns the fewer of two numbers of days, where 0 is no due date. Of several
-// policies for a project and product, the one that gives a finding the fewest days
-// counts.
+// MinDays returns the smaller number of days, where 0 means no due date. If several policies apply
+// to a finding, the smallest number of days counts.
 func MinDays(a, b int) int {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -103,19 +101,19 @@ func MinDays(a, b int) int {
 	return a
 }
 
-// ClockPauses are when decisions held that stop the clock of due dates: from when to when
-// a lineage was ignored, in microseconds since 1970, oldest first, as "5-7 9-". The
-// last one may have no end. They are a text so that a store can add to them in SQL.
+// ClockPauses contains the periods in which a lineage was ignored, which pause the clock of due
+// dates. The format is "5-7 9-": times in microseconds since 1970, oldest first. The last period
+// may have no end. It is a text so that a store can append to it in SQL.
 type ClockPauses string
 
-// MaxStops is how long the text of stops grows, in bytes, before none is added: some
-// hundred stops.
+// MaxStops is the length of ClockPauses in bytes beyond which nothing is appended. It suffices for
+// some hundred pauses.
 const MaxStops = 4000
 
-// stopBegins is what is added when a stop begins.
+// stopBegins returns the text that starts a pause.
 func stopBegins(at time.Time) ClockPauses { return ClockPauses(strconv.FormatInt(at.UnixMicro(), 10) + "-") }
 
-// StopsOf are those of a lineage that begins with a decision.
+// StopsOf returns the pauses of a new lineage with a triage decision.
 func StopsOf(t Triage) ClockPauses {
 	if t.State != TriageIgnored {
 		return ""
@@ -123,9 +121,9 @@ func StopsOf(t Triage) ClockPauses {
 	return stopBegins(t.At)
 }
 
-// StopChange is what a decision adds to the stops of a lineage: nothing, the beginning
-// of a stop or its end. Both are when it was made: what it says may be older, such as
-// where an earlier decision is restored.
+// StopChange returns the text that a decision appends to the pauses of a lineage. It is empty, or
+// starts or ends a pause. It uses the time of the change, because a restored decision may have an
+// older time.
 func StopChange(before, after Triage, at time.Time) (add ClockPauses, begins bool) {
 	was, is := before.State == TriageIgnored, after.State == TriageIgnored
 	switch {
@@ -137,7 +135,7 @@ func StopChange(before, after Triage, at time.Time) (add ClockPauses, begins boo
 	return "", false
 }
 
-// each yields the stops that have ended, in microseconds. What is no stop is left out.
+// each yields the completed pauses in microseconds. It skips invalid ones.
 func (s ClockPauses) each() iter.Seq2[int64, int64] {
 	return func(yield func(from, to int64) bool) {
 		for one := range strings.FieldsSeq(string(s)) {
@@ -151,10 +149,9 @@ func (s ClockPauses) each() iter.Seq2[int64, int64] {
 	}
 }
 
-// DueClock is when the days of a finding began to count, in microseconds since 1970:
-// when it came to its ref, came back, or was silenced in the code no more; and later
-// by as long as it was ignored since, until it was fixed (docs/reference/due-dates.md). Time that
-// several stops cover counts once.
+// DueClock returns when the days of a finding started to count, in microseconds since 1970. This is
+// when it appeared on its ref, reappeared or was unmuted. The time for which it was ignored since,
+// until it was fixed, is added (docs/reference/due-dates.md). Overlapping pauses count once.
 func DueClock(relevantSince, stateUpdatedAt int64, state State, stops ClockPauses) int64 {
 	start, end := relevantSince, int64(math.MaxInt64)
 	switch state {
@@ -172,15 +169,15 @@ func DueClock(relevantSince, stateUpdatedAt int64, state State, stops ClockPause
 	return clock
 }
 
-// DueRange selects findings by their due date: from a day on, and before another one,
-// in UTC. A zero time is no bound.
+// DueRange selects findings with a due date from From and before Before, as days in UTC. A zero
+// time is no bound.
 type DueRange struct{ From, Before time.Time }
 
-// DueWindow names a range of due dates as seen from a day.
+// DueWindow is a named range of due dates relative to the current day.
 type DueWindow string
 
-// Windows of due dates. Those of 7 and 30 days begin today, so the first is part of the
-// second. DueNone is what has no due date.
+// Windows of due dates. Due7Days and Due30Days start today, so Due30Days includes Due7Days. DueNone
+// contains findings without a due date.
 const (
 	DueOverdue DueWindow = "overdue"
 	Due7Days   DueWindow = "7d"
@@ -189,11 +186,11 @@ const (
 	DueNone    DueWindow = "none"
 )
 
-// DueWindows are all of them, the most urgent first.
+// DueWindows returns all windows, most urgent first.
 func DueWindows() []DueWindow { return []DueWindow{DueOverdue, Due7Days, Due30Days, DueLater, DueNone} }
 
-// Range is the window as seen from a moment. It is false for DueNone and for what is no
-// window.
+// Range returns the range of the window relative to now. It returns false for DueNone and invalid
+// windows.
 func (w DueWindow) Range(now time.Time) (DueRange, bool) {
 	today := now.UTC().Truncate(24 * time.Hour)
 	switch w {
@@ -209,14 +206,14 @@ func (w DueWindow) Range(now time.Time) (DueRange, bool) {
 	return DueRange{}, false
 }
 
-// DueFilter selects findings by their due date: one of the ranges is enough, or no due
-// date at all. Nil selects everything.
+// DueFilter selects findings that are in one of the ranges, or have no due date if Undated is set.
+// A nil filter selects everything.
 type DueFilter struct {
 	Ranges  []DueRange
 	Undated bool
 }
 
-// DueWithin is the filter of some windows as seen from a moment; nil for none.
+// DueWithin returns a filter for the windows relative to now, or nil if there are none.
 func DueWithin(windows []DueWindow, now time.Time) *DueFilter {
 	if len(windows) == 0 {
 		return nil
@@ -232,8 +229,8 @@ func DueWithin(windows []DueWindow, now time.Time) *DueFilter {
 	return f
 }
 
-// OverdueLineage is a finding, on whichever refs, whose due date is over.
+// OverdueLineage is a lineage that is overdue on some ref.
 type OverdueLineage struct {
-	ID  int64 // of the lineage
+	ID  int64 // due day, in days since 1970
 	Day int   // of the due date, in days from 1970 on
 }

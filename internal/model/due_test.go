@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestDueDaysOf is the table of how many days a finding has by one policy.
+// TestDueDaysOf checks the number of days for findings under a single policy.
 func TestDueDaysOf(t *testing.T) {
 	all := DueDays{Critical: 7, High: 30, Medium: 90, Low: 180, NotRated: 60, Exploited: 14}
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestTheFewestDaysOfSeveralPolicies(t *testing.T) {
 	}
 }
 
-// TestDueClock is the table of when days begin to count. Times are in days.
+// TestDueClock checks when days start to count. Times are in days.
 func TestDueClock(t *testing.T) {
 	for _, c := range []struct {
 		name              string
@@ -74,7 +74,7 @@ func TestDueClock(t *testing.T) {
 	}
 }
 
-// TestStopChange is the table of which decisions stop the clock.
+// TestStopChange checks which decisions pause the clock.
 func TestStopChange(t *testing.T) {
 	at, later := time.UnixMicro(5), time.UnixMicro(9)
 	triage := func(s TriageState) Triage { return Triage{State: s, At: at} }
@@ -98,8 +98,8 @@ func TestStopChange(t *testing.T) {
 	}
 }
 
-// TestAnUndoneReopeningStopsTheClockOnce ignores, reopens, takes that back and reopens
-// again: the decision that an undo restores is as old as it was.
+// TestAnUndoneReopeningStopsTheClockOnce ignores, reopens, undoes the reopening and reopens again.
+// The decision restored by an undo has its original time.
 func TestAnUndoneReopeningStopsTheClockOnce(t *testing.T) {
 	at := func(n int64) time.Time { return time.UnixMicro(n) }
 	ignored, untriaged := Triage{State: TriageIgnored, At: at(20)}, Triage{State: TriageUntriaged}
@@ -117,7 +117,7 @@ func TestAnUndoneReopeningStopsTheClockOnce(t *testing.T) {
 	}
 }
 
-// TestDueWindows looks at due dates from the middle of a day.
+// TestDueWindows checks windows of due dates relative to the middle of a day.
 func TestDueWindows(t *testing.T) {
 	now := time.Date(2027, 3, 10, 15, 4, 5, 0, time.FixedZone("", 3600))
 	day := func(n int) time.Time { return time.Date(2027, 3, 10, 0, 0, 0, 0, time.UTC).AddDate(0, 0, n) }

@@ -6,42 +6,42 @@ import (
 	"time"
 )
 
-// Errors that callers tell apart. Wrap them with what failed and what to do.
+// Errors that callers distinguish. Wrap them with the cause and the required action.
 var (
-	// ErrNotFound means that there is none, or that it belongs to another
-	// tenant: the answer is the same (docs/reference/addressing.md).
+	// ErrNotFound means that the object does not exist or belongs to another tenant. Responses do
+	// not distinguish the two (docs/reference/addressing.md).
 	ErrNotFound = errors.New("not found")
-	// ErrConflict means that the write does not fit what is stored by now.
+	// ErrConflict means that the write conflicts with the stored state.
 	ErrConflict = errors.New("conflict")
-	// ErrUnavailable means that trying again later may work.
+	// ErrUnavailable means that a later retry may succeed.
 	ErrUnavailable = errors.New("unavailable")
-	// ErrTooLarge means that the input is over a limit.
+	// ErrTooLarge means that the input exceeds a limit.
 	ErrTooLarge = errors.New("too large")
 )
 
-// BusyError means that somebody asks too often, or for too much at once: 429 with
+// BusyError reports too many or too large concurrent requests. It results in status 429 with
 // Retry-After (docs/reference/errors.md).
 type BusyError struct {
-	Text string        // for people: who does what too often
-	Wait time.Duration // until the next request may pass; a second at least
+	Text string        // message that describes the limit
+	Wait time.Duration // until the next attempt; at least one second
 }
 
-// Error is the text.
+// Error returns the text.
 func (e *BusyError) Error() string { return e.Text }
 
-// FieldError is one bad member of a request or of an input file.
+// FieldError describes an invalid field of a request or an input file.
 type FieldError struct {
-	Location string // as query.page_size, body.issue_ids[3]
+	Location string // such as query.page_size or body.issue_ids[3]
 	Message  string
-	Value    any // as received; nil when absent or not to be shown
+	Value    any // as received; nil if absent or confidential
 }
 
-// InvalidError gathers all bad members of one input.
+// InvalidError contains all invalid fields of an input.
 type InvalidError struct {
 	Fields []FieldError
 }
 
-// Error names the first fault and counts the others.
+// Error describes the first invalid field and counts the others.
 func (e *InvalidError) Error() string {
 	switch len(e.Fields) {
 	case 0:
@@ -52,37 +52,37 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%s: %s (and %d more)", e.Fields[0].Location, e.Fields[0].Message, len(e.Fields)-1)
 }
 
-// Invalid returns an error about a single member.
+// Invalid returns an error about a single field.
 func Invalid(location, format string, args ...any) error {
 	return &InvalidError{Fields: []FieldError{{Location: location, Message: fmt.Sprintf(format, args...)}}}
 }
 
-// OutageError is why storage cannot do its part (docs/reference/errors.md). It is an error, and
-// an ErrUnavailable: repeating the request may work once its cause is gone.
+// OutageError is the reason for which storage is unavailable (docs/reference/errors.md). It matches
+// ErrUnavailable: a retry may succeed after the cause is removed.
 type OutageError string
 
-// Outages. The words are labels of metrics: never give one another meaning.
+// Outages. The texts are labels of metrics and must not change.
 const (
-	ErrBusy        OutageError = "busy"         // others hold the lock
-	ErrUnreachable OutageError = "unreachable"  // no answer from PostgreSQL, or the connection broke
-	ErrCancelled   OutageError = "cancelled"    // PostgreSQL ended the statement: by a limit of its own, or on request
-	ErrDiskFull    OutageError = "disk_full"    // no room left; what is there can be read
-	ErrDiskFailed  OutageError = "disk_failed"  // the system could not read or write
-	ErrReadOnly    OutageError = "read_only"    // a disk, file or server that takes no writes
-	ErrDamaged     OutageError = "damaged"      // what is stored is not what was written
-	ErrOutOfFiles  OutageError = "out_of_files" // a file of the database cannot be opened
+	ErrBusy        OutageError = "busy"         // another process holds the lock
+	ErrUnreachable OutageError = "unreachable"  // PostgreSQL did not respond, or the connection broke
+	ErrCancelled   OutageError = "cancelled"    // PostgreSQL canceled the statement due to a limit or a request
+	ErrDiskFull    OutageError = "disk_full"    // no space left; reads still work
+	ErrDiskFailed  OutageError = "disk_failed"  // an I/O error of the operating system
+	ErrReadOnly    OutageError = "read_only"    // a disk, file or server that rejects writes
+	ErrDamaged     OutageError = "damaged"      // stored data is corrupt
+	ErrOutOfFiles  OutageError = "out_of_files" // a database file cannot be opened
 	ErrOutOfMemory OutageError = "out_of_memory"
-	ErrReplaced    OutageError = "replaced" // a newer program has migrated the database
+	ErrReplaced    OutageError = "replaced" // a newer version of the program has migrated the database
 )
 
-// Error is the text.
+// Error returns the text.
 func (o OutageError) Error() string { return o.Text() }
 
-// Is reports whether the target is ErrUnavailable, which every outage is.
+// Is reports whether the target is ErrUnavailable.
 func (OutageError) Is(target error) bool { return target == ErrUnavailable }
 
-// Text says to a client what is wrong and what to do. Nothing of the inside gets
-// into it.
+// Text returns a message for clients with the problem and the required action. It contains no
+// internal details.
 func (o OutageError) Text() string {
 	switch o {
 	case ErrUnreachable:
@@ -113,8 +113,7 @@ func (o OutageError) Text() string {
 	return "The server is busy or shutting down. Try again shortly."
 }
 
-// RetryAfter is when to try again: soon where it passes by itself, later where
-// a person has to do something.
+// RetryAfter returns the time until a retry. It is longer if the outage requires an administrator.
 func (o OutageError) RetryAfter() time.Duration {
 	switch o {
 	case ErrDiskFull, ErrDiskFailed, ErrReadOnly, ErrDamaged:
@@ -124,8 +123,8 @@ func (o OutageError) RetryAfter() time.Duration {
 	return time.Second
 }
 
-// OutageOf returns the outage in an error's chain. What is unavailable for
-// another reason, such as a server that stops, is busy.
+// OutageOf returns the outage in an error's chain. Other causes of unavailability, such as a server
+// that is shutting down, are reported as busy.
 func OutageOf(err error) OutageError {
 	if o, ok := errors.AsType[OutageError](err); ok {
 		return o

@@ -9,16 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// ExceptionState is how far an exception is.
+// ExceptionState is the state of an exception.
 type ExceptionState uint8
 
-// States. The numbers are stored: never give one another meaning.
+// States. The numbers are stored and must not change.
 const (
-	ExceptionRequested ExceptionState = iota + 1 // waits for a decision and changes nothing
-	ExceptionActive                              // ignores what it covers, until it ends
-	ExceptionRefused                             // Answer says why
-	ExceptionWithdrawn                           // by the person who asked
-	ExceptionEnded                               // expired or removed, or nothing was left to ask for
+	ExceptionRequested ExceptionState = iota + 1 // undecided and without effect
+	ExceptionActive                              // ignores covered findings until it ends
+	ExceptionRefused                             // rejected; Answer contains the reason
+	ExceptionWithdrawn                           // withdrawn by the requester
+	ExceptionEnded                               // expired, removed, or without remaining findings
 )
 
 var exceptionStates = enumNames[ExceptionState]{"", "requested", "active", "refused", "withdrawn", "ended"}
@@ -26,17 +26,17 @@ var exceptionStates = enumNames[ExceptionState]{"", "requested", "active", "refu
 // String returns the wire name.
 func (s ExceptionState) String() string { return exceptionStates.name(s) }
 
-// ParseExceptionState reads a wire name.
+// ParseExceptionState parses a wire name.
 func ParseExceptionState(s string) (ExceptionState, bool) { return exceptionStates.parse(s) }
 
-// ExceptionKind is what an exception is about.
+// ExceptionKind is the kind of an exception's subject.
 type ExceptionKind uint8
 
-// Kinds. The numbers are stored: never give one another meaning.
+// Kinds. The numbers are stored and must not change.
 const (
 	ExceptionOfTarget   ExceptionKind = iota + 1 // a rule or a vulnerability
-	ExceptionOfFindings                          // findings that it names
-	ExceptionOfDocument                          // what a VEX document says
+	ExceptionOfFindings                          // listed findings
+	ExceptionOfDocument                          // the statements of a VEX document
 )
 
 var exceptionKinds = enumNames[ExceptionKind]{"", "target", "findings", "document"}
@@ -44,58 +44,58 @@ var exceptionKinds = enumNames[ExceptionKind]{"", "target", "findings", "documen
 // String returns the wire name.
 func (k ExceptionKind) String() string { return exceptionKinds.name(k) }
 
-// ParseExceptionKind reads a wire name.
+// ParseExceptionKind parses a wire name.
 func ParseExceptionKind(s string) (ExceptionKind, bool) { return exceptionKinds.parse(s) }
 
-// Exception says that findings are accepted until a day: what a rule or a vulnerability finds in
-// some projects and paths, or some findings of one project. While it is active it ignores them by
-// a triage of its own, and when it ends they are open again (docs/reference/triage.md).
+// Exception accepts findings until a date. They are those of a rule or a vulnerability in some
+// projects and paths, or listed findings of a project. An active exception ignores them with its
+// own triage decision. When it ends, they are open again (docs/reference/triage.md).
 type Exception struct {
 	ID    int64
 	State ExceptionState
 
-	Target   string       // a rule's name, or a vulnerability's id under any of its names; empty where it names findings
-	Paths    PathGlobs    // of a target: one must fit the finding's path or its lockfile; empty is every path
-	Projects ProjectGlobs // of a target: one must fit, whatever the case; empty is every project
+	Target   string       // rule name, or any ID of a vulnerability; empty if findings are listed
+	Paths    PathGlobs    // for a target: globs for the finding's path or lockfile; empty for all paths
+	Projects ProjectGlobs // for a target: case-insensitive globs; empty for all projects
 
-	ProjectID int64   // of the findings that it names, or that a document is for; else 0
-	Lineages  []int64 // that it names
+	ProjectID int64   // of the listed findings or the document; otherwise 0
+	Lineages  []int64 // listed lineages
 
-	// Document is the VEX document that it is, without its statements; nil: it is none. Then
-	// Target is the name of the document, and State says whether it is proposed or counts.
+	// Document is the VEX document without its statements, or nil. For a document, Target is its
+	// name, and State is whether it is proposed or active.
 	Document   *VEXDocument
-	Statements int   // of the document
-	Bytes      int64 // of these, as JSON
+	Statements int   // number of statements in the document
+	Bytes      int64 // size of the statements as JSON
 
-	Reason       string // for people
+	Reason       string // for display
 	TriageReason TriageReason
-	Until        time.Time // the first instant without it; zero is for ever
-	Wish         time.Time // the end that was asked for; Until while it is requested
+	Until        time.Time // exclusive end; zero for no end
+	Wish         time.Time // requested end; equal to Until while it is requested
 	CreatedAt    time.Time
 	CreatedBy    Actor
-	CreatorID    int64 // user who asked; 0: no user did
+	CreatorID    int64 // ID of the requesting user; 0 if none
 
-	DecidedAt time.Time // when it got its state; zero while requested
+	DecidedAt time.Time // time of the last state change; zero while it is requested
 	DecidedBy Actor
-	Answer    string // of the person who decided; empty: nothing was said
+	Answer    string // comment on the decision; may be empty
 }
 
-// Bounds of exceptions that are asked for.
+// Limits of requested exceptions.
 const (
-	MaxRequestFindings   = 100 // of one exception
-	MaxOpenRequestsOfOne = 50  // of one person, here or at a host, or of one token that is no user's
-	MaxOpenRequests      = 500 // of a deployment
+	MaxRequestFindings   = 100 // per exception
+	MaxOpenRequestsOfOne = 50  // per user, host account, or token without a user
+	MaxOpenRequests      = 500 // per deployment
 	MaxPastExceptions    = 10_000
 )
 
-// MaxExceptions is how many active exceptions a deployment may have.
+// MaxExceptions is the maximum number of active exceptions per deployment.
 const MaxExceptions = 10_000
 
-// MaxExceptionBytes is how much the active exceptions of a deployment may say together, in
-// bytes: every upload reads all of them.
+// MaxExceptionBytes limits the total size of a deployment's active exceptions in bytes, because
+// every upload reads all of them.
 const MaxExceptionBytes = 32 << 20
 
-// Length is what an exception says, in bytes.
+// Length returns the size of the exception in bytes.
 func (e *Exception) Length() int {
 	n := len(e.Target) + len(e.Reason)
 	for _, list := range [][]string{e.Paths, e.Projects} {
@@ -106,11 +106,11 @@ func (e *Exception) Length() int {
 	return n
 }
 
-// maxTarget is the longest name of a rule or vulnerability, in characters.
+// maxTarget is the maximum length of the name of a rule or vulnerability, in characters.
 const maxTarget = 512
 
-// Check names everything that is wrong with an exception that is to be made at a
-// time as a *InvalidError, or returns nil. The reason loses what terminals would obey.
+// Check returns all errors of a new exception as an *InvalidError, or nil. It removes control
+// characters from the reason.
 func (e *Exception) Check(now time.Time) error {
 	var bad InvalidError
 	fault := func(location, format string, args ...any) {
@@ -142,8 +142,8 @@ func (e *Exception) Check(now time.Time) error {
 	return nil
 }
 
-// CheckExceptionEnd says what is wrong with when an exception is to end, as a *InvalidError;
-// the zero time is never.
+// CheckExceptionEnd validates the end of an exception and returns an *InvalidError. The zero time
+// means no end.
 func CheckExceptionEnd(until, now time.Time) error {
 	if !until.IsZero() && !until.After(now) {
 		return Invalid("until", "is over already (in UTC)")
@@ -151,8 +151,8 @@ func CheckExceptionEnd(until, now time.Time) error {
 	return nil
 }
 
-// ExceptionEnd reads the last day of an exception, as EndOfDay; an empty one is no end. Another
-// text is a *InvalidError.
+// ExceptionEnd parses the last day of an exception like EndOfDay. An empty text means no end. It
+// returns an *InvalidError for other invalid texts.
 func ExceptionEnd(day string) (time.Time, error) {
 	if day == "" {
 		return time.Time{}, nil
@@ -164,8 +164,8 @@ func ExceptionEnd(day string) (time.Time, error) {
 	return end, nil
 }
 
-// ExceptionAnswer returns the answer to a request without what terminals would obey. A refusal
-// needs one.
+// ExceptionAnswer returns the comment on a decision without control characters. A rejection
+// requires a comment.
 func ExceptionAnswer(text string, needed bool) (string, error) {
 	return exceptionText("answer", text, needed)
 }
@@ -179,8 +179,8 @@ func exceptionText(location, said string, needed bool) (string, error) {
 	return text, nil
 }
 
-// ParseUntil reads when an exception ends: a day in UTC, whose end it is, as
-// 2027-01-31, or an instant, as 2027-01-31T12:00:00Z.
+// ParseUntil parses the end of an exception. It is a day in UTC such as 2027-01-31, which means the
+// end of that day, or an instant such as 2027-01-31T12:00:00Z.
 func ParseUntil(text string) (time.Time, error) {
 	if end, ok := EndOfDay(text); ok {
 		return end, nil
@@ -192,7 +192,7 @@ func ParseUntil(text string) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// UntilText is when the exception ends, as ParseUntil reads it, or forever.
+// UntilText returns the end in the format of ParseUntil, or "forever".
 func (e *Exception) UntilText() string {
 	switch {
 	case e.Until.IsZero():
@@ -203,7 +203,7 @@ func (e *Exception) UntilText() string {
 	return e.Until.UTC().Format(time.RFC3339)
 }
 
-// Where says in which projects and paths the exception of a target holds, for people.
+// Where describes the projects and paths of an exception of a target, for display.
 func (e *Exception) Where() string {
 	text := cmp.Or(strings.Join(e.Projects, " "), "all projects")
 	if len(e.Paths) > 0 {
@@ -212,15 +212,15 @@ func (e *Exception) Where() string {
 	return text
 }
 
-// Within reports whether the exception is of no project beside those that the
-// globs allow: it names projects, or repeats the globs.
+// Within reports whether the exception covers only projects that the globs allow: it names such
+// projects or repeats the globs.
 func (e *Exception) Within(globs ProjectGlobs) bool { return globs.Contain(e.Projects) }
 
-// Active reports whether the exception holds at a time.
+// Active reports whether the exception is active at a time.
 func (e *Exception) Active(now time.Time) bool { return e.StateAt(now) == ExceptionActive }
 
-// StateAt is the state at a time: an active exception whose time is over has ended, also where
-// that is not noted yet.
+// StateAt returns the state at a time. An active exception past its end counts as ended, even if
+// this is not stored yet.
 func (e *Exception) StateAt(now time.Time) ExceptionState {
 	if e.State == ExceptionActive && !e.Until.IsZero() && !now.Before(e.Until) {
 		return ExceptionEnded
@@ -228,10 +228,10 @@ func (e *Exception) StateAt(now time.Time) ExceptionState {
 	return e.State
 }
 
-// OfFindings reports whether the exception names findings, and no rule or vulnerability.
+// OfFindings reports whether the exception lists findings.
 func (e *Exception) OfFindings() bool { return e.Kind() == ExceptionOfFindings }
 
-// Kind is what the exception is about.
+// Kind returns the kind of the exception's subject.
 func (e *Exception) Kind() ExceptionKind {
 	switch {
 	case e.Document != nil:
@@ -242,14 +242,13 @@ func (e *Exception) Kind() ExceptionKind {
 	return ExceptionOfTarget
 }
 
-// ActorException and ActorVEX are the kinds of actor that decide as exceptions and
-// as VEX documents.
+// ActorException and ActorVEX are the actor kinds of decisions by exceptions and VEX documents.
 const (
 	ActorException = "exception"
 	ActorVEX       = "vex"
 )
 
-// Actor is the exception as the one who decides about findings.
+// Actor returns the actor of the exception's triage decisions.
 func (e *Exception) Actor() Actor {
 	if e.Document != nil {
 		return e.Document.Actor()
@@ -257,66 +256,66 @@ func (e *Exception) Actor() Actor {
 	return Actor{Kind: ActorException, ID: strconv.FormatInt(e.ID, 10)}
 }
 
-// ExceptionCase is a lineage with all that decides whether exceptions or VEX
-// statements cover it. The store reads it, internal/exceptions judges it.
+// ExceptionCase is a lineage with the data that determines whether exceptions or VEX statements
+// cover it. The store reads it, and internal/exceptions evaluates it.
 type ExceptionCase struct {
 	Lineage     Lineage
 	Project     Project
 	Occurrences []*ExceptionOccurrence
-	NamedBy     []int64 // active exceptions that name the lineage, ascending
+	NamedBy     []int64 // IDs of active exceptions that list the lineage, ascending
 }
 
 // ExceptionOccurrence is one occurrence of a lineage.
 type ExceptionOccurrence struct {
 	Ref   string
 	Rule  string
-	Names []string // of its vulnerability, all of them, in upper case
-	Paths []string // where it shows, and its lockfile
+	Names []string // all names of its vulnerability in upper case
+	Paths []string // paths of the finding and of its lockfile
 	State State
 
-	Ecosystem, Package, Version string     // of what is vulnerable; empty in code
-	Claims                      []VEXClaim // of its vulnerability, whatever they are for
+	Ecosystem, Package, Version string     // vulnerable package; empty for code
+	Claims                      []VEXClaim // all claims about its vulnerability, for any product
 }
 
-// VEXClaim is a statement and the document that makes it.
+// VEXClaim is a statement with its document.
 type VEXClaim struct {
 	Document  *VEXDocument
 	Statement *VEXStatement
 }
 
-// ExceptionScope selects the lineages that a change may concern: those of one of
-// its members, within its bounds.
+// ExceptionScope selects the lineages that a change may affect: those that match one of the
+// criteria, within the bounds.
 type ExceptionScope struct {
-	Rules        []string // names of rules that find them
-	Names        []string // of their vulnerability, in upper case; each stands for all of its aliases
-	Dependencies bool     // that are about a vulnerability, if any VEX document is held
-	Named        bool     // that active exceptions name
-	Exempted     bool     // that an exception or a VEX document decided about last
-	Actors       []Actor  // of Exempted those that one of these decided about
+	Rules        []string // names of rules
+	Names        []string // names of vulnerabilities in upper case; each includes all of its aliases
+	Dependencies bool     // lineages with a vulnerability, if there are VEX documents
+	Named        bool     // lineages listed by active exceptions
+	Exempted     bool     // lineages last decided by an exception or a VEX document
+	Actors       []Actor  // restricts Exempted to decisions of these actors
 
-	Lineages []int64 // a bound: only of these; nil is none
-	Projects []int64 // a bound: only of these projects; nil is none
+	Lineages []int64 // bound: lineages; nil for all
+	Projects []int64 // bound: projects; nil for all
 }
 
-// ExceptionMark is how far a deployment's findings are known to be as its
-// exceptions and VEX documents say.
+// ExceptionMark is the state up to which exceptions and VEX documents have been applied to a
+// deployment's findings.
 type ExceptionMark struct {
 	Version     int64     // of the deployment
-	TriageEvent int64     // the newest of the trail
+	TriageEvent int64     // newest event of the triage history
 	Advisories  int64     // version of the advisories
-	At          time.Time // zero: never
+	At          time.Time // zero if never
 }
 
-// ExceptionChanges is what happened since a mark that no upload shows.
+// ExceptionChanges contains the changes since a mark, except for uploads.
 type ExceptionChanges struct {
 	Since, Now ExceptionMark
-	Unknown    bool     // it is not known any more: anything may have changed
-	Projects   []int64  // that changed or lost a ref
-	Lineages   []int64  // whose triage changed
-	Names      []string // of vulnerabilities that have other aliases
+	Unknown    bool     // the changes are unknown: anything may have changed
+	Projects   []int64  // projects that changed or lost a ref
+	Lineages   []int64  // lineages whose triage changed
+	Names      []string // vulnerabilities whose aliases changed
 }
 
-// Moved reports whether anything at all was written since the mark.
+// Moved reports whether anything was written since the mark.
 func (c *ExceptionChanges) Moved() bool {
 	since := c.Since
 	since.At = c.Now.At

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// State is what the scans say of a finding (docs/explanation/life-of-a-finding.md).
+// State is the state of a finding according to scans (docs/explanation/life-of-a-finding.md).
 type State uint8
 
 // States of a finding.
 const (
-	Unresolved   State = iota + 1 // the last scan that looked saw it
-	Fixed                         // a scan looked where it was and no longer saw it
-	Muted                         // silenced in the code, as by nosemgrep
-	StateRemoved                  // its rule, ref or path left the scope; never listed
+	Unresolved   State = iota + 1 // reported by the last scan that covered it
+	Fixed                         // not reported by a scan that covered its location
+	Muted                         // suppressed in the code, for example by nosemgrep
+	StateRemoved                  // its rule, ref or path is out of scope; never listed
 )
 
 var states = enumNames[State]{"", "unresolved", "fixed", "muted", "removed"}
@@ -23,11 +23,10 @@ var states = enumNames[State]{"", "unresolved", "fixed", "muted", "removed"}
 // String returns the wire name.
 func (s State) String() string { return states.name(s) }
 
-// Status is what the contract shows: the state and the triage together.
+// Status is the status in the contract, which combines state and triage.
 type Status uint8
 
-// Statuses of a finding. The zero Status is that of a removed one, which no
-// list shows.
+// Statuses of a finding. The zero Status is that of a removed finding, which is never listed.
 const (
 	StatusOpen Status = iota + 1
 	StatusFixed
@@ -41,10 +40,10 @@ var statuses = enumNames[Status]{"", "open", "fixed", "ignored", "reviewing", "f
 // String returns the wire name.
 func (s Status) String() string { return statuses.name(s) }
 
-// ParseStatus reads a wire name.
+// ParseStatus parses a wire name.
 func ParseStatus(s string) (Status, bool) { return statuses.parse(s) }
 
-// StatusOf derives the status from what scans and people say (docs/reference/findings.md).
+// StatusOf returns the status for a state and a triage state (docs/reference/findings.md).
 func StatusOf(state State, triage TriageState) Status {
 	switch {
 	case state == StateRemoved:
@@ -61,56 +60,55 @@ func StatusOf(state State, triage TriageState) Status {
 	return StatusOpen
 }
 
-// Digest is the first half of a SHA-256: enough to tell things apart, half the
-// room. The zero Digest means that there is none.
+// Digest is the first half of a SHA-256 hash, which suffices to distinguish values. The zero Digest
+// means none.
 type Digest [16]byte
 
-// IdentityKind says who vouches for an identity. Kinds never mix: equal hashes
-// of two kinds are two identities (docs/explanation/identity.md).
+// IdentityKind is the method by which an identity was computed. Equal hashes of different kinds are
+// different identities (docs/explanation/identity.md).
 type IdentityKind uint8
 
 // Kinds of identity, best first.
 const (
-	IdentityMatchBased IdentityKind = iota + 1 // the scanner's formula group, the code and its number
-	IdentityTool                               // another fingerprint of the scanner's
-	IdentityOwn                                // ours, version 1: tool, rule, path, code, ordinal
+	IdentityMatchBased IdentityKind = iota + 1 // the scanner's formula group, the code and its ordinal
+	IdentityTool                               // another fingerprint of the scanner
+	IdentityOwn                                // computed by Redoubt, version 1: tool, rule, path, code, ordinal
 	IdentitySecret                             // rule, path, keyed hash of the secret
 	IdentityDependency                         // rule or vulnerability, lockfile, package
 )
 
-// Identity tells one finding of a project from all others, whatever the ref.
+// Identity identifies a finding within a project, across refs.
 type Identity struct {
 	Kind IdentityKind
 	Hash Digest
 }
 
-// Coverage says how much of a finding's file the last scan that looked there could read,
-// and whether it saw the finding (docs/explanation/identity.md).
+// Coverage is how completely the last scan that covered a finding's file could read it, and whether
+// it reported the finding (docs/explanation/identity.md).
 type Coverage uint8
 
 // Coverages of a finding.
 const (
-	CoverageWhole   Coverage = iota // it was seen, in a file that was read as a whole
-	CoveragePartial                 // it was seen, in a file that was read in part, or by a run that failed
-	CoverageMissed                  // it was not seen, and is not known to be gone either
-	CoverageUnknown                 // a version of Redoubt looked last that did not keep it
+	CoverageWhole   Coverage = iota // reported, in a completely read file
+	CoveragePartial                 // reported, in a partially read file or by a failed run
+	CoverageMissed                  // not reported, but possibly not gone
+	CoverageUnknown                 // scanned last by a version of Redoubt that did not store this
 )
 
-// KnownAs is how a finding is stored that a report told under another identity, which
-// the store need not hold.
+// KnownAs contains the stored identity of a finding that a report identified differently.
 type KnownAs struct {
 	Identity Identity
 	CodeHash Digest
 }
 
-// Finding is one occurrence: a finding on one ref, as one source sees it. It is
-// the narrow row that decides and filters; the members that only readers want
-// are its body (docs/explanation/identity.md).
+// Finding is an occurrence of a finding on one ref, as reported by one source. It contains the
+// fields for decisions and filters. Fields that are only displayed are in its body
+// (docs/explanation/identity.md).
 type Finding struct {
-	ID        int64 // counts up per deployment, fits uint32
+	ID        int64 // sequential per deployment, fits uint32
 	IssueType IssueType
 	ProjectID int64
-	Ref       string // in full, as refs/heads/main
+	Ref       string // full name, such as refs/heads/main
 	Source    string // tool and category
 	Identity  Identity
 	LineageID int64
@@ -118,13 +116,14 @@ type Finding struct {
 	RuleName  string
 
 	Path        string
-	Line        int    // 1-based; 0 when unknown
-	CodeHash    Digest // of the matched code; zero when unknown
-	PatternHash Digest // of the pattern as it matched; zero when unknown
-	// EdgeHash is of formula group, first and last line of a match of several lines; of a finding told of
-	// without its code, what those like it share; zero otherwise.
+	Line        int    // 1-based; 0 if unknown
+	CodeHash    Digest // of the matched code; zero if unknown
+	PatternHash Digest // of the matched pattern; zero if unknown
+	// EdgeHash is the hash of the formula group and the first and last lines of a multiline match.
+	// For a finding without code, it is the hash of what indistinguishable results share. Otherwise
+	// it is zero.
 	EdgeHash Digest
-	Content  Digest // of all that the scanner said; equal content writes nothing
+	Content  Digest // of all reported data; findings with equal content are not rewritten
 
 	State           State
 	Severity        Severity
@@ -134,70 +133,68 @@ type Finding struct {
 	Package         string       // supply chain only
 	Malicious       bool         // supply chain only
 	ProOnly         bool         // code only
-	Historical      bool         // secrets only: found in history, not in the tree
+	Historical      bool         // secrets only: found in the history, not in the tree
 	ValidationState ValidationState
-	SecretType      string // secrets only, as "AWS"
+	SecretType      string // secrets only, such as "AWS"
 
-	SeenByFull     bool // a full scan of this ref saw it, so no diff scan closes it
+	SeenByFull     bool // reported by a full scan of this ref, so diff scans do not close it
 	Coverage       Coverage
 	CreatedAt      time.Time
-	RelevantSince  time.Time // first detection or last return
-	StateUpdatedAt time.Time // zero before any change of state
+	RelevantSince  time.Time // first detection or last reappearance
+	StateUpdatedAt time.Time // zero if the state never changed
 	FirstScanID    int64
 }
 
-// ScanStream is what one source has said of one ref so far (docs/reference/scans.md).
+// ScanStream is the state of the scans of one source on one ref (docs/reference/scans.md).
 type ScanStream struct {
-	LastScanID    int64     // newest applied scan; 0 when none
+	LastScanID    int64     // newest applied scan; 0 if none
 	LastDigest    Digest    // of that scan's upload
-	LastFullStart time.Time // start of the newest applied full scan; zero when none
-	LastDiffStart time.Time // start of the newest applied diff scan; zero when none
-	Complete      bool      // an applied full scan did not fail
-	// Superseded is true when the commit was applied here before and others
-	// were applied since.
+	LastFullStart time.Time // start of the newest applied full scan; zero if none
+	LastDiffStart time.Time // start of the newest applied diff scan; zero if none
+	Complete      bool      // a full scan without failure was applied
+	// Superseded is true if the commit was applied here before, followed by other commits.
 	Superseded bool
 }
 
-// IdentityLink puts an identity into a lineage.
+// IdentityLink assigns an identity to a lineage.
 type IdentityLink struct {
 	Identity  Identity
 	LineageID int64
 }
 
-// FindingWrite is a row to write, with what readers see beside it.
+// FindingWrite is a finding to write with its displayed data.
 type FindingWrite struct {
 	Finding
-	Body     []byte   // Body's members
+	Body     []byte   // members of Body
 	Evidence []byte   // JSON: code and data flow
-	Subject  *Subject // of a supply-chain finding, where a report told it anew
-	// Unscanned is of a finding that news of the advisories made: its first scan is that of
-	// the lockfile.
+	Subject  *Subject // for a supply-chain finding that a report contained
+	// Unscanned is true for a finding that new advisories caused. Its first scan is that of the
+	// lockfile.
 	Unscanned bool
 }
 
-// Supplement is what the advisories know of a vulnerability, for the finding of a
-// scanner that does not tell it.
+// Supplement contains data of advisories about a vulnerability that the scanner did not report.
 type Supplement struct {
 	Fixes    []Fix
-	Severity Severity // zero where no database rates it
+	Severity Severity // zero if not rated
 }
 
-// Place is where in a project a finding is.
+// Place is the location of a finding.
 type Place struct {
 	FindingID int64
 	ProjectID int64
 	Path      string
 }
 
-// FindingEvent is one line of a finding's history.
+// FindingEvent is an entry of a finding's history.
 type FindingEvent struct {
 	FindingID int64
-	ScanID    int64 // 0 where no scan did it
+	ScanID    int64 // 0 if not caused by a scan
 	Kind      FindingEventKind
 	Detail    string // JSON, or empty
 }
 
-// FindingEventKind names what happened to a finding.
+// FindingEventKind is the kind of a finding's event.
 type FindingEventKind string
 
 // Kinds of event.
@@ -208,26 +205,26 @@ const (
 	EventMoved    FindingEventKind = "moved"
 	EventMuted    FindingEventKind = "muted"
 	EventUnmuted  FindingEventKind = "unmuted"
-	// EventPrecedent names a finding that closed where this one is new, and what
-	// people had decided on it.
+	// EventPrecedent refers to a finding that was closed where this one appeared, with its triage
+	// decision.
 	EventPrecedent FindingEventKind = "precedent"
-	// EventCopied names the finding that this one proved to be a copy of: what was
-	// decided on both is about that one alone from then on.
+	// EventCopied refers to the finding of which this one proved to be a copy. Decisions that were
+	// shared then apply to that finding only.
 	EventCopied FindingEventKind = "copied"
-	// EventMerged names a finding that is part of this one from then on, or the project that
-	// it was of, where that was merged and has no findings any more.
+	// EventMerged refers to a finding that was merged into this one. It refers to the former
+	// project of that finding if the project was merged and has no more findings.
 	EventMerged FindingEventKind = "merged"
 )
 
-// MergedFinding is what the history of a finding tells of one that it took in.
+// MergedFinding is the detail of an EventMerged event.
 type MergedFinding struct {
-	FindingID int64  `json:"finding_id,omitempty"` // 0 where there is none any more: its project was merged
-	Project   string `json:"project,omitempty"`    // the name that this had
+	FindingID int64  `json:"finding_id,omitempty"` // 0 if it no longer exists because its project was merged
+	Project   string `json:"project,omitempty"`    // former name of the project
 }
 
-// Precedent is what the history of a finding tells of another one in whose place it
-// is, and on which people had decided (docs/explanation/life-of-a-finding.md). It says what the decision was
-// then; it decides nothing.
+// Precedent is the detail of an EventPrecedent event. It is an earlier finding at the same place
+// with its triage decision at that time, and has no effect on triage
+// (docs/explanation/life-of-a-finding.md).
 type Precedent struct {
 	FindingID int64     `json:"finding_id"`
 	State     string    `json:"state"`
@@ -235,7 +232,7 @@ type Precedent struct {
 	At        time.Time `json:"at,omitzero"` // of the decision
 }
 
-// PrecedentOf is what was decided on a finding.
+// PrecedentOf returns the precedent of a finding with a triage decision.
 func PrecedentOf(findingID int64, t Triage) Precedent {
 	p := Precedent{FindingID: findingID, State: t.State.String(), At: t.At}
 	if t.Reason != 0 {
@@ -244,7 +241,7 @@ func PrecedentOf(findingID int64, t Triage) Precedent {
 	return p
 }
 
-// InventoryStatement is one lockfile's inventory as a scan tells it.
+// InventoryStatement is the inventory of a lockfile as reported by a scan.
 type InventoryStatement struct {
 	ProjectID int64
 	Ref       string
@@ -256,19 +253,18 @@ type InventoryStatement struct {
 	Inventory Inventory
 }
 
-// LineageMerge makes one finding of several lineages of a project, as when a
-// file that moved on one ref was first seen under its new path on another
-// (docs/explanation/identity.md). Into keeps its id; its annotations are as given. The
-// identities, findings and trails of From hang on Into afterwards, and the
-// lineages of From are no more.
+// LineageMerge merges several lineages of a project. For example, a file may have been moved on one
+// ref and first seen under its new path on another (docs/explanation/identity.md). Into retains its
+// ID and has the given annotations. It receives the identities, findings and histories of From,
+// whose lineages are deleted.
 type LineageMerge struct {
 	Into Lineage
 	From []int64
 }
 
-// FormulaGroup is a match_based_id without the ordinal behind it: rule, path and
-// pattern with what its metavariables stand for. The ordinal says only the order
-// in the file, and changes when a line is put above (docs/explanation/identity.md).
+// FormulaGroup returns a match_based_id without its ordinal: the rule, the path and the pattern
+// with its metavariables. The ordinal is the position in the file and changes when code is inserted
+// above (docs/explanation/identity.md).
 func FormulaGroup(matchBasedID string) string {
 	i := strings.LastIndexByte(matchBasedID, '_')
 	if i < 0 || i == len(matchBasedID)-1 || strings.Trim(matchBasedID[i+1:], "0123456789") != "" {
@@ -277,8 +273,8 @@ func FormulaGroup(matchBasedID string) string {
 	return matchBasedID[:i]
 }
 
-// MatchKey is what the matches of one code in one formula group of a file share;
-// their numbers, from 0, tell them apart.
+// MatchKey returns the shared key of matches with equal code in one formula group of a file. They
+// are distinguished by ordinals from 0.
 func MatchKey(group string, code Digest) Digest {
 	var room [256]byte
 	text := appendText(room[:0], "match 2")
@@ -287,7 +283,7 @@ func MatchKey(group string, code Digest) Digest {
 	return Digest(sum[:len(Digest{})])
 }
 
-// NumberedIdentity is the identity of the n-th, from 0, of what shares a key.
+// NumberedIdentity returns the identity of the n-th finding with a key, counted from 0.
 func NumberedIdentity(kind IdentityKind, key Digest, n int64) Identity {
 	var room [64]byte
 	text := append(appendText(room[:0], "ordinal"), key[:]...)
@@ -295,24 +291,23 @@ func NumberedIdentity(kind IdentityKind, key Digest, n int64) Identity {
 	return Identity{Kind: kind, Hash: Digest(sum[:len(Digest{})])}
 }
 
-// appendText appends a text after its length, so that no two lists of texts
-// give the same bytes.
+// appendText appends a text with a length prefix, so that different lists of texts have different
+// encodings.
 func appendText(to []byte, text string) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }
 
-// FindingFilter selects findings of one issue type: values of one member are
-// or-ed, members and-ed, and an empty member does not filter. It holds the 21
-// parameters of the listing and the 24 of bulk triage together, so filters
-// exist once; which of them an operation takes, the server checks.
+// FindingFilter selects findings of one issue type. Values of one field are combined with OR,
+// fields with AND, and an empty field does not filter. It contains the parameters of listing (21)
+// and bulk triage (24). The server checks which of them an operation accepts.
 type FindingFilter struct {
 	IssueType IssueType
 	Since     time.Time // inclusive, on relevant_since
-	Ref       string    // in full; empty for all
+	Ref       string    // full name; empty for all
 	Dedup     bool      // one occurrence per lineage
 
-	Visible      ProjectGlobs // what the caller may see
-	Projects     []string     // names, case-insensitive
+	Visible      ProjectGlobs // visible projects of the caller
+	Projects     []string     // case-insensitive names
 	ProjectIDs   []int64
 	ProjectTags  []string // case-insensitive
 	Visibilities []Visibility
@@ -321,60 +316,60 @@ type FindingFilter struct {
 	TriageReasons []TriageReason
 	Severities    []Severity
 	Confidences   []Confidence
-	Modes         []PolicyMode // of the rule now
+	Modes         []PolicyMode // current modes of the rule
 	Rules         []string
 	Rulesets      []string
 	Categories    []string
 	Verdicts      []Verdict
 	ComponentTags []string
 	PRStates      []string  // open, merged
-	Assignees     []string  // names of users, AssigneeNobody
-	EndsBy        time.Time // keeps what has a decision that ends then or before; zero does not filter
+	Assignees     []string  // names of users, or AssigneeNobody
+	EndsBy        time.Time // selects decisions that end at or before this time; zero does not filter
 	Due           *DueFilter
-	DueBefore     time.Time // keeps what is due before that day in UTC; zero does not filter
+	DueBefore     time.Time // selects due dates before this day in UTC; zero does not filter
 
 	Reachabilities []Reachability
 	Transitivities []Transitivity
 	Malicious      *bool
 	Packages       []string
 	EPSS           []EPSSBand
-	Exploited      *bool // by the catalogue of exploited vulnerabilities (KEV)
-	Unrated        *bool // whether nobody rates the vulnerability, so that medium stands in
+	Exploited      *bool // according to the catalog of exploited vulnerabilities (KEV)
+	Unrated        *bool // whether the vulnerability is unrated and counts as medium
 
 	ProOnly          *bool
 	ExcludeHistoric  bool
 	SecretTypes      []string
 	ValidationStates []ValidationState
 
-	// IDs restricts to these findings when HasIDs is set; unknown ones are
-	// skipped (docs/reference/triage.md).
+	// IDs restricts the result to these findings if HasIDs is set. Unknown IDs are ignored
+	// (docs/reference/triage.md).
 	HasIDs bool
 	IDs    []int64
 
-	// The pages narrow further. Primary keeps what is on the primary branch of
-	// its project. Search keeps what has the text, in any case, in the name of
-	// its rule, project or package, in its path, in what its rule says (its own
-	// message where that says nothing), or in the name of its vulnerability; and
-	// what has one of the vulnerabilities that Named lists, in any case. Except leaves out what any of its lists of
-	// values has; its other members say nothing.
+	// The following filters are used by pages. Primary selects findings on the primary branch of
+	// their project. Search selects findings that contain the text, ignoring case. It compares the
+	// names of the rule, project, package and vulnerability, the path and the message. The message
+	// is that of the rule, or of the finding if the rule has none. Named also selects findings with
+	// one of the vulnerabilities, ignoring case. Except excludes findings that match any of its
+	// lists of values; its other fields are ignored.
 	Primary bool
 	Search  string
 	Named   []string
 	Except  *FindingFilter
 }
 
-// Target is a selected finding and the lineage that its triage hangs on.
+// Target is a selected finding and its lineage, which is triaged.
 type Target struct {
 	FindingID int64
 	LineageID int64
 }
 
-// SecretFilter selects secrets to list; zero members do not filter. Values of
-// one member are or-ed, members and-ed (docs/reference/finding-queries.md).
+// SecretFilter selects secrets to list. Zero fields do not filter. Values of one field are combined
+// with OR, fields with AND (docs/reference/finding-queries.md).
 type SecretFilter struct {
-	Visible          ProjectGlobs // what the caller may see
+	Visible          ProjectGlobs // visible projects of the caller
 	ProjectIDs       []int64
-	Ref              string    // in full
+	Ref              string    // full name
 	Since            time.Time // inclusive, on relevant_since
 	Statuses         []Status
 	Severities       []Severity
@@ -382,9 +377,8 @@ type SecretFilter struct {
 	ValidationStates []ValidationState
 }
 
-// Batch is a part of what an index is built from: everything, when read from
-// version zero, else what changed since. Rows hold their present content, so
-// the same batch twice does no harm.
+// Batch is a part of the data for an index: everything if read from version zero, otherwise the
+// changes since a version. Rows have their current content, so applying a batch twice is harmless.
 type Batch struct {
 	Projects    []Project
 	Rules       []Rule
@@ -393,21 +387,21 @@ type Batch struct {
 	Lineages    []Lineage
 	Findings    []IndexedFinding
 
-	DeletedPolicies []int64 // with their lists of rules
+	DeletedPolicies []int64 // with their policy rules
 	DeletedProjects []int64
-	DeletedLineages []int64 // merged into another, or of a deleted project
+	DeletedLineages []int64 // merged into another lineage, or of a deleted project
 	DeletedFindings []int64
 }
 
-// IndexedFinding is a finding with its body. What only scans compare (source,
-// identity, rule name, line, hashes) and nobody reads in a list is left out.
+// IndexedFinding is a finding with its body. Fields that are used only to compare scans (source,
+// identity, rule name, line, hashes) are not set.
 type IndexedFinding struct {
 	Finding
 	Body []byte // see Body
 }
 
-// ChangeSet names what changed after a version: rows that are gone are among them. A row
-// may be named more than once.
+// ChangeSet identifies the rows that changed after a version, including deleted rows. It may
+// contain duplicates.
 type ChangeSet struct {
 	Version  int64 // at which it was read
 	Findings IDRuns
@@ -416,5 +410,5 @@ type ChangeSet struct {
 	Rules    []int64
 	Policies bool
 
-	PolicyRules bool // what rules are in policies
+	PolicyRules bool // rules in policies
 }

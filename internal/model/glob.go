@@ -10,16 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// PathGlobs name paths of a repository as .gitignore files do, which is how
-// scanners read what they are to leave out: * and ? stand for characters but /,
-// [a-z] for one of them, ** for any number of folders. A glob without a slash
-// in front or amid fits at any depth, one with a slash from the top; with one
-// at its end, it fits folders only. What fits a folder fits all that is in it.
-// Package internal/glob tells what they fit.
+// PathGlobs matches paths of a repository like .gitignore files do. * and ? match characters except
+// /, and [a-z] matches one character of a set. ** matches any number of directories. A glob with a
+// slash at the start or in the middle is anchored at the root; others match at any depth. A glob
+// with a trailing slash matches directories only. A matching directory includes its content.
+// Package internal/glob implements the matching.
 type PathGlobs []string
 
-// Check says what is wrong with the globs, or returns nil: comments and
-// negations have no place among them.
+// Check validates the globs. It rejects comments and negations.
 func (g PathGlobs) Check() error {
 	for _, glob := range g {
 		switch {
@@ -38,11 +36,11 @@ func (g PathGlobs) Check() error {
 	return nil
 }
 
-// globSet is what brackets hold; one that nothing closes stands for itself.
+// globSet matches a bracket expression. An unclosed bracket is a literal character.
 var globSet = regexp.MustCompile(`\[([^/\]]+)\]`)
 
-// isNoSet reports whether what globSet found is no set of characters: it has
-// none, or a range that begins with its upper end.
+// isNoSet reports whether a match of globSet is an invalid set: it is empty or has a descending
+// range.
 func isNoSet(brackets []string) bool {
 	set := []rune(brackets[1])
 	if set[0] == '!' || set[0] == '^' {
@@ -58,11 +56,11 @@ func isNoSet(brackets []string) bool {
 	return bad
 }
 
-// ProjectGlobs bounds what a token sees; an empty list bounds nothing. In a
-// glob, * stands for any run of characters but /, ** for any run at all.
+// ProjectGlobs restricts the visible projects of a token. An empty list does not restrict. In a
+// glob, * matches any characters except /, and ** any characters.
 type ProjectGlobs []string
 
-// Allows reports whether a project of that name may be seen.
+// Allows reports whether a project with the name is visible.
 func (g ProjectGlobs) Allows(name string) bool {
 	if len(g) == 0 {
 		return true
@@ -75,9 +73,9 @@ func (g ProjectGlobs) Allows(name string) bool {
 	return false
 }
 
-// Contain reports whether other globs fit no project beside those that these
-// allow: each names one of them, or repeats a glob. No globs at all fit every
-// project, and are contained only where these bound nothing.
+// Contain reports whether other globs match only projects that these globs allow. Each must be the
+// name of such a project or equal to one of these globs. An empty list matches every project, so
+// only an empty list contains it.
 func (g ProjectGlobs) Contain(others ProjectGlobs) bool {
 	outside := func(glob string) bool {
 		return !slices.Contains(g, glob) && (strings.Contains(glob, "*") || !g.Allows(glob))
@@ -85,26 +83,25 @@ func (g ProjectGlobs) Contain(others ProjectGlobs) bool {
 	return len(g) == 0 || len(others) > 0 && !slices.ContainsFunc(others, outside)
 }
 
-// Claim is the id of a repository as a token says it that is bound by the globs:
-// another text for other globs, so that it is nobody else's. It is empty where
-// the globs bound nothing, or there is no id.
+// Claim returns a form of a repository ID that is specific to these globs. It is used for IDs that
+// tokens restricted by the globs report. It is empty if the list or the ID is empty.
 func (g ProjectGlobs) Claim(repoID string) string {
 	if len(g) == 0 || repoID == "" {
 		return ""
 	}
 	globs := slices.Compact(slices.Sorted(slices.Values(g)))
-	sum := sha256.Sum256([]byte(strings.Join(globs, "\x00"))) // which no glob holds
+	sum := sha256.Sum256([]byte(strings.Join(globs, "\x00"))) // NUL does not occur in globs
 	return hex.EncodeToString(sum[:16]) + " " + repoID
 }
 
-// Claims reports whether a claim was made under these globs.
+// Claims reports whether a claim was created for these globs.
 func (g ProjectGlobs) Claims(claim string) bool {
 	before, _, _ := strings.Cut(g.Claim("x"), " ")
 	return before != "" && strings.HasPrefix(claim, before+" ")
 }
 
-// globMatch walks the glob once and keeps every place of the name that the part
-// walked so far can end at, so no glob takes more than their product in time.
+// globMatch processes the glob once and tracks all positions of the name at which the processed
+// part can end. So its time is at most the product of the lengths.
 func globMatch(glob, name string) bool {
 	ends := make([]bool, len(name)+1)
 	ends[0] = true
@@ -124,7 +121,7 @@ func globMatch(glob, name string) bool {
 	return ends[len(name)]
 }
 
-// spread lets every end reach on, past slashes only when deep.
+// spread extends each end by any characters, including slashes if deep.
 func spread(ends []bool, name string, deep bool) {
 	for i := range len(name) {
 		if ends[i] && (deep || name[i] != '/') {
@@ -133,7 +130,7 @@ func spread(ends []bool, name string, deep bool) {
 	}
 }
 
-// Check returns an *InvalidError about texts that are not globs.
+// Check returns an *InvalidError about invalid globs.
 func (g ProjectGlobs) Check(location string) error {
 	var bad InvalidError
 	checkGlobs(g, func(format string, args ...any) {

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// IDRun is a stretch of ids: the first, and how many follow it.
+// IDRun is a range of consecutive IDs: the first one and the number of further ones.
 type IDRun [2]int64
 
-// IDRuns are ids as stretches, in the order in which they were added.
+// IDRuns is a list of IDs as ranges, in the order in which they were added.
 type IDRuns []IDRun
 
-// Add puts one id behind the others.
+// Add appends an ID.
 func (r *IDRuns) Add(id int64) {
 	if n := len(*r); n > 0 {
 		switch last := &(*r)[n-1]; id - last[0] - last[1] {
@@ -29,7 +29,7 @@ func (r *IDRuns) Add(id int64) {
 	*r = append(*r, IDRun{id, 0})
 }
 
-// All lists the ids.
+// All returns the IDs.
 func (r IDRuns) All() (ids []int64) {
 	for _, run := range r {
 		for i := range run[1] + 1 {
@@ -39,40 +39,40 @@ func (r IDRuns) All() (ids []int64) {
 	return ids
 }
 
-// Happening is something that a transaction did which somebody wants to be told of. It is
-// kept with what it tells of, or not at all.
+// Happening is an event for notifications. It is stored in the same transaction as the change that
+// caused it.
 type Happening struct {
 	Event NotificationEvent `json:"event"`
-	// Findings are those that it is about. Of EventNewFinding, Lineages are those that no
-	// ref of the project had; of EventDecisionEnded, EventAssigned, EventOverdue,
-	// EventComment and of exceptions that are asked for there are lineages only.
+	// Findings are the affected findings. For EventNewFinding, Lineages contains those that were
+	// not on any ref of the project before. EventDecisionEnded, EventAssigned, EventOverdue,
+	// EventComment and events of exception requests have lineages only.
 	Findings  IDRuns `json:"findings,omitempty"`
 	Lineages  IDRuns `json:"lineages,omitempty"`
-	ProjectID int64  `json:"project,omitempty"` // of the events of one project
+	ProjectID int64  `json:"project,omitempty"` // for events of a single project
 	ScanID    int64  `json:"scan,omitempty"`
-	RunID     int64  `json:"run,omitempty"`      // of EventScanFailed: the managed run that came to no scan
-	Assignee  string `json:"assignee,omitempty"` // name of the user, of EventAssigned
-	// RequestID is the request for an exception, RequestState what became of it, and Asker
-	// the name of the user who asked; empty: no user did.
+	RunID     int64  `json:"run,omitempty"`      // for EventScanFailed: the managed run without a scan
+	Assignee  string `json:"assignee,omitempty"` // name of the user, for EventAssigned
+	// RequestID is the exception request, RequestState its state, and Asker the name of the
+	// requester, or empty if there is no user.
 	RequestID    int64          `json:"request,omitempty"`
 	RequestState ExceptionState `json:"request_state,omitempty"`
 	Asker        string         `json:"asker,omitempty"`
-	// CommentID is the comment on a finding, and Author who wrote it.
+	// CommentID is the comment on a finding, and Author its author.
 	CommentID int64  `json:"comment,omitempty"`
 	Author    string `json:"author,omitempty"`
-	// Project and Tags are of the project that a request is about: it may be removed by the
-	// time that somebody is told.
+	// Project and Tags belong to the project of a request, which may be deleted before the
+	// notification is sent.
 	Project string   `json:"project_name,omitempty"`
 	Tags    []string `json:"project_tags,omitempty"`
-	// Persons are users who get mail of their own, whatever the rules ask for.
+	// Persons are users who receive an email regardless of rules.
 	Persons []int64 `json:"persons,omitempty"`
-	Reason  string  `json:"reason,omitempty"` // for people, where there is one
+	Reason  string  `json:"reason,omitempty"` // for display; may be empty
 }
 
-// NotificationState is how far a notification came.
+// NotificationState is the state of a notification.
 type NotificationState uint8
 
-// States. The numbers are stored: never give one another meaning.
+// States. The numbers are stored and must not change.
 const (
 	NotificationQueued NotificationState = iota + 1
 	NotificationDelivered
@@ -84,58 +84,58 @@ var notificationStates = enumNames[NotificationState]{"", "queued", "delivered",
 // String returns the wire name.
 func (s NotificationState) String() string { return notificationStates.name(s) }
 
-// Notification is a message to one receiver, and what became of it.
+// Notification is a message to one receiver with its delivery state.
 type Notification struct {
 	ID       int64
 	RuleID   int64
 	Receiver NotificationReceiver
-	Key      string // of what happened; with the rule and the receiver it is there once
+	Key      string // of the event; unique together with rule and receiver
 	Message  NotificationMessage
 	State    NotificationState
-	// CreatedAt is when it was queued, DueAt from when on it is tried, EndedAt when it was
-	// delivered or given up; zero before.
+	// CreatedAt is when it was queued, and DueAt the time of the next attempt. EndedAt is when it
+	// was delivered or abandoned, or zero.
 	CreatedAt time.Time
 	DueAt     time.Time
 	EndedAt   time.Time
 	Attempts  int
-	Status    int    // of HTTP, of the last attempt; 0: there was no answer
-	Answer    string // of the receiver, one line, its beginning
-	Problem   string // why the last attempt failed, for people; empty: it did not
+	Status    int    // HTTP status of the last attempt; 0 without a response
+	Answer    string // first line of the receiver's response, truncated
+	Problem   string // error of the last attempt, for display; empty after success
 }
 
-// NotificationMessage is what is told, before a channel gives it its form. Its texts are
-// what scanners and people wrote: channels escape them.
+// NotificationMessage is the content of a notification, independent of the channel. Its texts are
+// untrusted and must be escaped by channels.
 type NotificationMessage struct {
 	Event NotificationEvent `json:"event"`
 	At    time.Time         `json:"at"`
 	Rule  string            `json:"rule"`  // name of the notification rule
-	Title string            `json:"title"` // a sentence of ours, with counts
-	// Reason is why, where there is one. Of a comment it is the text, which no message keeps:
-	// it is read when it is sent, as the comment may be withdrawn.
+	Title string            `json:"title"` // generated sentence with counts
+	// Reason is the reason of the event, if any. The text of a comment is not stored here. It is
+	// read when the message is sent, because the comment may be withdrawn.
 	Reason     string            `json:"reason,omitempty"`
-	Count      int               `json:"count"`                // findings, or projects of EventScanMissing
-	Severities map[string]int    `json:"severities,omitempty"` // how many of each
-	Findings   []NotifiedFinding `json:"findings,omitempty"`   // the worst, MaxNotified at most
-	Projects   []NotifiedProject `json:"projects,omitempty"`   // MaxNotified at most
+	Count      int               `json:"count"`                // findings, or projects for EventScanMissing
+	Severities map[string]int    `json:"severities,omitempty"` // number of findings by severity
+	Findings   []NotifiedFinding `json:"findings,omitempty"`   // the most severe, at most MaxNotified
+	Projects   []NotifiedProject `json:"projects,omitempty"`   // at most MaxNotified
 	Scan       int64             `json:"scan,omitempty"`
 	Run        int64             `json:"run,omitempty"`
 	Assignee   string            `json:"assignee,omitempty"`
-	Request    int64             `json:"request,omitempty"` // for an exception
+	Request    int64             `json:"request,omitempty"` // exception request
 	Asker      string            `json:"asker,omitempty"`
 	Comment    int64             `json:"comment,omitempty"` // on the finding
-	Author     string            `json:"author,omitempty"`  // who wrote it
-	Person     int64             `json:"person,omitempty"`  // user whom no rule has told; 0: a rule has
-	Path       string            `json:"path"`              // of the page, below the deployment's
+	Author     string            `json:"author,omitempty"`  // of the comment
+	Person     int64             `json:"person,omitempty"`  // user who receives it without a rule; 0 if a rule matched
+	Path       string            `json:"path"`              // of the page, relative to the deployment
 	Test       bool              `json:"test,omitempty"`
 }
 
-// MaxNotified is how many findings or projects a message names.
+// MaxNotified is the maximum number of findings or projects in a message.
 const MaxNotified = 10
 
 // NotifiedFinding is a finding in a message.
 type NotifiedFinding struct {
 	ID       int64  `json:"id"`
-	Type     string `json:"type"` // sast, sca, secrets
+	Type     string `json:"type"` // sast, sca or secrets
 	Severity string `json:"severity"`
 	Rule     string `json:"rule"`
 	Project  string `json:"project"`
@@ -150,23 +150,23 @@ type NotifiedProject struct {
 	Last time.Time `json:"last_scan,omitzero"`
 }
 
-// NotificationEvent is what people can be told of. Another kind is a value here, its words
-// in internal/notify, and who tells it in the store (Tx.Tell).
+// NotificationEvent is a kind of event. A new kind needs a value here, texts in internal/notify and
+// a call of Tx.Tell in the store.
 type NotificationEvent uint8
 
-// Events. The numbers are stored: never give one another meaning.
+// Events. The numbers are stored and must not change.
 const (
-	EventNewFinding       NotificationEvent = iota + 1 // findings that are new, or came back
+	EventNewFinding       NotificationEvent = iota + 1 // new findings, or findings that reappeared
 	EventBuildBlocked                                  // a scan failed its build
-	EventAdvisory                                      // advisories made findings of what is in use already
+	EventAdvisory                                      // advisories created findings for existing dependencies
 	EventScanFailed                                    // a scan ended with an error
 	EventScanMissing                                   // a project was not scanned for some days
-	EventDecisionEnded                                 // findings reopened that were decided about until a day
-	EventAssigned                                      // findings were assigned to somebody by somebody else
-	EventExceptionAsked                                // somebody asked for an exception
-	EventExceptionDecided                              // what became of an exception that somebody asked for
-	EventOverdue                                       // the due date of findings is over
-	EventComment                                       // somebody commented on a finding
+	EventDecisionEnded                                 // findings were reopened because their decision expired
+	EventAssigned                                      // findings were assigned to a user by another one
+	EventExceptionAsked                                // a user requested an exception
+	EventExceptionDecided                              // the state of a requested exception changed
+	EventOverdue                                       // the due date of findings has passed
+	EventComment                                       // a user commented on a finding
 )
 
 var notificationEvents = enumNames[NotificationEvent]{
@@ -177,13 +177,13 @@ var notificationEvents = enumNames[NotificationEvent]{
 // String returns the wire name.
 func (e NotificationEvent) String() string { return notificationEvents.name(e) }
 
-// ParseNotificationEvent reads a wire name.
+// ParseNotificationEvent parses a wire name.
 func ParseNotificationEvent(s string) (NotificationEvent, bool) { return notificationEvents.parse(s) }
 
 // NotificationEvents is a set of events.
 type NotificationEvents uint32
 
-// AllNotificationEvents lists the events.
+// AllNotificationEvents returns all events.
 func AllNotificationEvents() []NotificationEvent {
 	return []NotificationEvent{
 		EventNewFinding, EventBuildBlocked, EventAdvisory, EventScanFailed, EventScanMissing, EventDecisionEnded,
@@ -191,13 +191,13 @@ func AllNotificationEvents() []NotificationEvent {
 	}
 }
 
-// With returns the set with one more.
+// With returns the set with an event added.
 func (s NotificationEvents) With(e NotificationEvent) NotificationEvents { return s | 1<<e }
 
 // Has reports whether an event is in the set.
 func (s NotificationEvents) Has(e NotificationEvent) bool { return s&(1<<e) != 0 }
 
-// Names returns the wire names, in the order of AllNotificationEvents; never nil.
+// Names returns the wire names in the order of AllNotificationEvents. The result is not nil.
 func (s NotificationEvents) Names() []string {
 	out := []string{}
 	for _, e := range AllNotificationEvents() {
@@ -208,14 +208,14 @@ func (s NotificationEvents) Names() []string {
 	return out
 }
 
-// NotificationChannel is how people are told.
+// NotificationChannel is a channel for notifications.
 type NotificationChannel uint8
 
-// Channels. The numbers are stored: never give one another meaning.
+// Channels. The numbers are stored and must not change.
 const (
-	ChannelWebhook NotificationChannel = iota + 1 // CloudEvents, signed as Standard Webhooks say
-	ChannelSlack                                  // the others by their incoming webhooks
-	ChannelTeams                                  // a workflow that takes adaptive cards
+	ChannelWebhook NotificationChannel = iota + 1 // CloudEvents, signed according to Standard Webhooks
+	ChannelSlack                                  // this and the following use incoming webhooks
+	ChannelTeams                                  // a workflow that accepts adaptive cards
 	ChannelMattermost
 	ChannelDiscord
 	ChannelEmail
@@ -228,26 +228,26 @@ var notificationChannels = enumNames[NotificationChannel]{
 // String returns the wire name.
 func (c NotificationChannel) String() string { return notificationChannels.name(c) }
 
-// ParseNotificationChannel reads a wire name.
+// ParseNotificationChannel parses a wire name.
 func ParseNotificationChannel(s string) (NotificationChannel, bool) {
 	return notificationChannels.parse(s)
 }
 
-// NotificationChannels lists the channels.
+// NotificationChannels returns all channels.
 func NotificationChannels() []NotificationChannel {
 	return []NotificationChannel{
 		ChannelWebhook, ChannelSlack, ChannelTeams, ChannelMattermost, ChannelDiscord, ChannelEmail,
 	}
 }
 
-// NotificationDigest is how often mail is sent.
+// NotificationDigest is the frequency of emails.
 type NotificationDigest uint8
 
-// Digests. The numbers are stored: never give one another meaning.
+// Digests. The numbers are stored and must not change.
 const (
-	DigestNone NotificationDigest = iota + 1 // a mail for each event, at once
-	DigestDay                                // a mail a person and day, and another for each 500 messages
-	DigestWeek                               // the same by week
+	DigestNone NotificationDigest = iota + 1 // one email per event, immediately
+	DigestDay                                // one email per user and day, split after 500 messages
+	DigestWeek                               // like DigestDay, per week
 )
 
 var notificationDigests = enumNames[NotificationDigest]{"", "none", "day", "week"}
@@ -255,15 +255,15 @@ var notificationDigests = enumNames[NotificationDigest]{"", "none", "day", "week
 // String returns the wire name.
 func (d NotificationDigest) String() string { return notificationDigests.name(d) }
 
-// ParseNotificationDigest reads a wire name.
+// ParseNotificationDigest parses a wire name.
 func ParseNotificationDigest(s string) (NotificationDigest, bool) {
 	return notificationDigests.parse(s)
 }
 
-// digestHour is when digests are sent, in UTC; of a week on Mondays.
+// digestHour is the hour in UTC at which digests are sent. Weekly digests are sent on Mondays.
 const digestHour = 7
 
-// Next is when what happened at a time is sent: then, or with the next digest.
+// Next returns the time at which an event is sent: immediately, or with the next digest.
 func (d NotificationDigest) Next(at time.Time) time.Time {
 	at = at.UTC()
 	next := time.Date(at.Year(), at.Month(), at.Day(), digestHour, 0, 0, 0, time.UTC)
@@ -282,34 +282,34 @@ func (d NotificationDigest) Next(at time.Time) time.Time {
 	return at
 }
 
-// NotificationRule says who is told of what, and how.
+// NotificationRule defines which events are sent, to whom and over which channel.
 type NotificationRule struct {
 	ID     int64
-	Name   string // for people
+	Name   string // display name
 	Events NotificationEvents
-	// MinSeverity leaves out findings below it; 0 leaves out none.
+	// MinSeverity excludes findings of lower severity; 0 excludes none.
 	MinSeverity Severity
-	Products    Products // 0: all
-	// Filter is a query of the findings pages, as severities=high&branch=primary; empty
-	// keeps all that is open.
+	Products    Products // 0 for all
+	// Filter is a query of the findings pages, such as severities=high&branch=primary. An empty
+	// filter selects all open findings.
 	Filter      string
-	MissingDays int // of EventScanMissing
+	MissingDays int // for EventScanMissing
 	Channel     NotificationChannel
-	// Target is a sealed NotificationTarget; empty of ChannelEmail. Host is what people are
-	// told of it: where it leads without its path, which is a secret with most.
+	// Target is an encrypted NotificationTarget, empty for ChannelEmail. Host is its displayed
+	// part: the URL without its path, which most channels use as a secret.
 	Target    []byte
 	Host      string
-	To        []string // addresses, of ChannelEmail
+	To        []string // email addresses, for ChannelEmail
 	Digest    NotificationDigest
 	Paused    bool
-	Problem   string // why it was paused, or failed last, for people; empty: nothing
+	Problem   string // why it was paused or failed last, for display; may be empty
 	CreatedAt time.Time
 	CreatedBy Actor
-	CheckedAt time.Time // until when missing scans were looked for; zero: never
+	CheckedAt time.Time // time up to which missing scans were checked; zero if never
 }
 
-// Receivers name who is told: what it has to be told comes one after the other. Mail
-// comes to a person, whichever rule it is of.
+// Receivers returns the receivers of the rule. Messages to a receiver are sent in order. Emails
+// have one receiver per address across rules.
 func (r NotificationRule) Receivers() []NotificationReceiver {
 	if r.Channel != ChannelEmail {
 		return []NotificationReceiver{{RuleID: r.ID}}
@@ -321,8 +321,8 @@ func (r NotificationRule) Receivers() []NotificationReceiver {
 	return out
 }
 
-// Unwanted says why a receiver is told nothing more of the rule, for people; empty: it is
-// told. Mail that waits for another digest than the rule has now goes to who still is in it.
+// Unwanted returns why a receiver no longer receives messages of the rule, or "" if it still does.
+// Emails queued for another digest than the current one are still sent to addresses in the rule.
 func (r NotificationRule) Unwanted(to NotificationReceiver) string {
 	switch {
 	case r.Paused:
@@ -333,29 +333,30 @@ func (r NotificationRule) Unwanted(to NotificationReceiver) string {
 	return ""
 }
 
-// NotificationReceiver is who is told, and in which order: a rule's address, or a person.
+// NotificationReceiver is a destination with ordered delivery: the target of a rule or an email
+// address.
 type NotificationReceiver struct {
-	RuleID  int64              `json:"rule,omitempty"` // 0 of mail
+	RuleID  int64              `json:"rule,omitempty"` // 0 for email
 	Address string             `json:"address,omitempty"`
 	Digest  NotificationDigest `json:"digest,omitempty"`
 }
 
-// NotificationTarget is where a rule's messages go and how they are signed. It is kept sealed.
+// NotificationTarget is the URL and the secret of a rule. It is stored encrypted.
 type NotificationTarget struct {
 	URL    string `json:"url"`
-	Secret string `json:"secret,omitempty"` // of ChannelWebhook: whsec_ and base64
-	// Before is the secret that Secret took the place of. Until a time both sign.
+	Secret string `json:"secret,omitempty"` // for ChannelWebhook: whsec_ and base64
+	// Before is the previous secret. Both secrets sign messages until BeforeUntil.
 	Before      string    `json:"before,omitempty"`
 	BeforeUntil time.Time `json:"before_until,omitzero"`
 }
 
-// String tells nothing: an address is a secret with most channels.
+// String returns a fixed text, because the URL is a secret with most channels.
 func (t NotificationTarget) String() string { return "(receiver)" }
 
-// GoString tells nothing either.
+// GoString returns a fixed text too.
 func (t NotificationTarget) GoString() string { return t.String() }
 
-// Bounds of a rule's members.
+// Limits of a rule's fields.
 const (
 	MaxNotificationRules  = 1000
 	maxNotificationName   = 100
@@ -365,8 +366,7 @@ const (
 	maxMissingDays        = 365
 )
 
-// CheckNotificationRule says what is wrong with a rule that somebody asks for, but for its
-// filter and where it leads.
+// CheckNotificationRule validates a requested rule except for its filter and target.
 func CheckNotificationRule(r NotificationRule) error {
 	switch n := utf8.RuneCountInString(r.Name); {
 	case strings.TrimSpace(r.Name) == "" || n > maxNotificationName || HasControls(r.Name):
@@ -407,8 +407,7 @@ func checkAddresses(r NotificationRule) error {
 	return nil
 }
 
-// CheckMailAddress says what is wrong with an address of mail, as a *InvalidError about a
-// member.
+// CheckMailAddress validates an email address and returns an *InvalidError about the given field.
 func CheckMailAddress(member, to string) error {
 	if a, err := mail.ParseAddress(to); err != nil || a.Address != to || HasControls(to) || len(to) > 254 {
 		return Invalid(member, "%.80q is no address of mail, as alice@example.com", to)
@@ -416,7 +415,7 @@ func CheckMailAddress(member, to string) error {
 	return nil
 }
 
-// CheckNotificationURL says what is wrong with the address of a receiver.
+// CheckNotificationURL validates and parses the URL of a receiver.
 func CheckNotificationURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {

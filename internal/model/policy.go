@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// PolicyMode says what a finding of a rule does to a build (docs/reference/policies.md).
+// PolicyMode is the effect of a rule's findings on a build (docs/reference/policies.md).
 type PolicyMode uint8
 
-// Policy modes, mildest first: the strictest of several wins.
+// Policy modes in ascending order. The strictest of several modes applies.
 const (
 	ModeMonitor PolicyMode = iota + 1
 	ModeComment
@@ -28,14 +28,14 @@ var (
 // String returns the wire name of the policy_mode filter.
 func (m PolicyMode) String() string { return policyModes.name(m) }
 
-// ParsePolicyMode reads monitor, comment or block.
+// ParsePolicyMode parses monitor, comment or block.
 func ParsePolicyMode(s string) (PolicyMode, bool) { return policyModes.parse(s) }
 
-// ParseRuleBoard reads the identifiers of the policies filter, as
-// rule-board-audit (docs/reference/findings.md).
+// ParseRuleBoard parses an identifier of the policies filter, such as rule-board-audit
+// (docs/reference/findings.md).
 func ParseRuleBoard(s string) (PolicyMode, bool) { return ruleBoards.parse(s) }
 
-// Policy is a set of rules for one product, and what holds for their findings.
+// Policy is a set of rules for one product, with settings for their findings.
 type Policy struct {
 	ID      int64
 	Name    string
@@ -43,31 +43,30 @@ type Policy struct {
 	Product IssueType
 	Default bool // each deployment has one default policy per product
 	Scope   PolicyScope
-	// Branches narrow what the gate does, not what is scanned: on a ref that none of them
-	// fits, the policy is as if all in it were in mode monitor. See CoversRef.
+	// Branches restricts the gate, but not scans. On refs that no glob matches, rules have mode
+	// monitor and conditions have no effect at the gate. See CoversRef.
 	Branches ProjectGlobs
-	Excludes PathGlobs // paths that scanners leave out for this product
-	BlockAll bool      // blocking rules block what the primary branch has too
-	// Conditions apply to all findings of the product, whatever their rule.
+	Excludes PathGlobs // paths that scanners skip for this product
+	BlockAll bool      // blocking rules also block findings that are on the primary branch
+	// Conditions apply to all findings of the product, regardless of their rule.
 	Conditions []PolicyCondition
 	Due        DueDays
-	// LastCondition is the highest id that a condition of it has or had, 0 where
-	// it never had one. The store keeps it, whatever a change of the policy says.
+	// LastCondition is the highest ID of a current or former condition, or 0. Only the store
+	// updates it.
 	LastCondition int64
 }
 
-// PolicyScope says which projects a policy is for: those that one of the globs
-// and one of the tags fit, whatever their case. A list that is empty fits every
-// project, so the zero scope is everything.
+// PolicyScope selects the projects of a policy: those that match one of the globs and one of the
+// tags, ignoring case. An empty list matches every project, so the zero scope covers all projects.
 type PolicyScope struct {
 	Projects ProjectGlobs `json:"projects,omitempty"`
 	Tags     []string     `json:"tags,omitempty"`
 }
 
-// Everything reports whether the scope leaves no project out.
+// Everything reports whether the scope covers all projects.
 func (s PolicyScope) Everything() bool { return len(s.Projects) == 0 && len(s.Tags) == 0 }
 
-// Covers reports whether the policy is for a project.
+// Covers reports whether the scope includes a project.
 func (s PolicyScope) Covers(p Project) bool {
 	globs := make(ProjectGlobs, len(s.Projects))
 	for i, glob := range s.Projects {
@@ -79,8 +78,8 @@ func (s PolicyScope) Covers(p Project) bool {
 	return globs.Allows(strings.ToLower(p.Name)) && (len(s.Tags) == 0 || slices.ContainsFunc(s.Tags, tagged))
 }
 
-// Of is the scope as who sees only these projects may read it, without globs and
-// tags that fit none of them. It is false where it covers none of them.
+// Of returns the scope as visible to users who can access only the given projects. Globs and tags
+// that match none of them are removed. It returns false if none of the projects is covered.
 func (s PolicyScope) Of(projects []Project) (PolicyScope, bool) {
 	if s.Everything() {
 		return s, true
@@ -97,9 +96,8 @@ func (s PolicyScope) Of(projects []Project) (PolicyScope, bool) {
 	}, len(covered) > 0
 }
 
-// Of is the policy as who sees only these projects may read it, as
-// PolicyScope.Of: of the projects that it and its conditions name, theirs. It is
-// false where it covers none of them.
+// Of returns the policy as visible to users who can access only the given projects. See
+// PolicyScope.Of. It returns false if none of the projects is covered.
 func (p Policy) Of(projects []Project) (_ Policy, covers bool) {
 	if p.Scope, covers = p.Scope.Of(projects); !covers {
 		return Policy{}, false
@@ -114,18 +112,17 @@ func (p Policy) Of(projects []Project) (_ Policy, covers bool) {
 	return p, true
 }
 
-// Limits of a policy's members.
+// Limits of a policy's fields.
 const (
 	MaxPolicyName  = 200 // characters
-	MaxPolicyGlobs = 100 // of projects, of paths
+	MaxPolicyGlobs = 100 // each for projects and paths
 	maxGlob        = 512 // characters
 )
 
-// reservedSlugs are names under which scanners ask for something else.
+// reservedSlugs contains names that scanners use for other requests.
 var reservedSlugs = []string{"semgrep-rule-lints"}
 
-// Check names everything that is wrong with a policy as a *InvalidError, or
-// returns nil.
+// Check returns all errors of a policy as an *InvalidError, or nil.
 func (p *Policy) Check() error {
 	var bad InvalidError
 	fault := func(location, format string, args ...any) {
@@ -174,8 +171,8 @@ func (p *Policy) Check() error {
 	return nil
 }
 
-// SlugOf makes the slug of a name: its letters and digits in lower case,
-// anything else a hyphen. It is empty where nothing is left.
+// SlugOf returns the slug of a name: letters and digits in lower case, separated by hyphens. It is
+// empty if the name has no letters and digits.
 func SlugOf(name string) string {
 	fields := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
@@ -184,33 +181,32 @@ func SlugOf(name string) string {
 	return strings.TrimRight(slug[:min(len(slug), 63)], "-")
 }
 
-// PolicyRule is a rule in a policy, with the mode that gates builds.
+// PolicyRule is a rule in a policy, with a mode for builds.
 type PolicyRule struct {
 	ID           int64
 	PolicyID     int64
-	Rule         Rule // its newest content
+	Rule         Rule // newest content
 	Mode         PolicyMode
-	Served       bool // given to scanners; rules known from imports never are
-	Removed      bool // it left the policy; its findings still name it
+	Served       bool // sent to scanners; false for rules known only from imports
+	Removed      bool // removed from the policy, but still referenced by findings
 	LastChangeAt time.Time
-	LastChangeBy string // empty when no person changed it
+	LastChangeBy string // empty if the last change was not by a user
 }
 
-// RuleMode is what one policy wants of the findings of a rule.
+// RuleMode is the setting of a policy for the findings of a rule.
 type RuleMode struct {
 	PolicyID int64
 	Mode     PolicyMode
 	BlockAll bool
 }
 
-// StanceOf is what a policy wants of a rule in it.
+// StanceOf returns the setting of a policy for a rule in the given mode.
 func StanceOf(p Policy, mode PolicyMode) RuleMode {
 	return RuleMode{PolicyID: p.ID, Mode: mode, BlockAll: p.BlockAll && mode == ModeBlock}
 }
 
-// Stricter returns the stricter of two stances (docs/reference/policies.md): by mode; of two
-// that block, the one that blocks all; else the older policy's. The zero Stance
-// is milder than any.
+// Stricter returns the stricter of two settings (docs/reference/policies.md). It compares the
+// modes, then prefers BlockAll, then the older policy. The zero RuleMode is the least strict.
 func (s RuleMode) Stricter(o RuleMode) RuleMode {
 	switch {
 	case s.Mode != o.Mode:
@@ -227,63 +223,63 @@ func (s RuleMode) Stricter(o RuleMode) RuleMode {
 	return o
 }
 
-// RuleVersion is a text that a rule had or has.
+// RuleVersion is a current or former text of a rule.
 type RuleVersion struct {
 	Version int    // from 1
-	Text    []byte // JSON, in the scanner's own rule language
-	Checked bool   // whether the scanner itself has parsed the text
-	Starter bool   // it came with the server
+	Text    []byte // JSON in the scanner's rule language
+	Checked bool   // whether the scanner has parsed the text
+	Starter bool   // included with the server
 	AddedAt time.Time
 	AddedBy string
 }
 
-// PolicyCondition says what a policy does about findings of its product, whoever reports
-// them and whatever their rule: block fails builds on them, comment shows them with the
-// build, monitor only records them. A finding matches if it meets all members; of several
-// conditions of a policy, one is enough, and the strictest counts.
+// PolicyCondition defines the effect of findings of a policy's product, regardless of source and
+// rule. Mode block fails builds, comment shows the findings with the build, and monitor only
+// records them. A finding must meet all criteria of a condition. If it matches several conditions,
+// the strictest mode applies.
 type PolicyCondition struct {
-	ID       int64      `json:"id"` // within the policy, from 1; none comes back
+	ID       int64      `json:"id"` // within the policy, from 1; not reused
 	Mode     PolicyMode `json:"mode"`
-	Severity Severity   `json:"severity,omitempty"` // of the finding, at least; 0 is any
-	// Confidence is the least one of the finding; 0 is any.
+	Severity Severity   `json:"severity,omitempty"` // minimum; 0 for any
+	// Confidence is the minimum confidence; 0 for any.
 	Confidence Confidence `json:"confidence,omitempty"`
 	GraceDays  int        `json:"grace_days,omitempty"`
 
-	// The following members are for supply-chain policies only.
+	// The following criteria are for supply-chain policies only.
 
-	Reachable bool    `json:"reachable,omitempty"` // code reaches it, or it is dangerous without
-	EPSS      float64 `json:"epss,omitempty"`      // score at least, from 0 to 1
-	Exploited bool    `json:"exploited,omitempty"` // in the catalogue of exploited vulnerabilities (KEV)
+	Reachable bool    `json:"reachable,omitempty"` // reachable from code, or dangerous regardless of use
+	EPSS      float64 `json:"epss,omitempty"`      // minimum score, from 0 to 1
+	Exploited bool    `json:"exploited,omitempty"` // in the catalog of known exploited vulnerabilities (KEV)
 	Malicious bool    `json:"malicious,omitempty"`
-	Fixable   bool    `json:"fixable,omitempty"` // some version fixes it
-	Direct    bool    `json:"direct,omitempty"`  // the project asks for the package itself
-	// Scope leaves out projects that the policy is for.
+	Fixable   bool    `json:"fixable,omitempty"` // a version with a fix exists
+	Direct    bool    `json:"direct,omitempty"`  // the project requires the package directly
+	// Scope restricts the projects of the policy.
 	Scope PolicyScope `json:"scope,omitzero"`
-	// Branches leave out refs that the policy is for. See CoversRef.
+	// Branches restricts the refs of the policy. See CoversRef.
 	Branches ProjectGlobs `json:"branches,omitempty"`
 }
 
-// MaxConditions is how many conditions a policy has at most.
+// MaxConditions is the maximum number of conditions per policy.
 const MaxConditions = 100
 
-// maxGraceDays is some ten years.
+// maxGraceDays is about ten years.
 const maxGraceDays = 3650
 
-// SupplyFacts are what conditions compare beside the finding itself. Of code and
+// SupplyFacts contains the values that conditions compare in addition to the finding. For code and
 // secrets, only Age is set.
 type SupplyFacts struct {
 	Package       string
 	Version       string
 	Vulnerability string
 	Exploited     bool
-	Severity      Severity // as it is stored: the advisories rate what a scanner does not
+	Severity      Severity // as stored: advisories provide it if the scanner does not
 	Fixes         []Fix
-	EPSS          *EPSS         // nil where there is no score
+	EPSS          *EPSS         // nil if there is no score
 	Age           time.Duration // since it became relevant
 }
 
-// Check returns an *InvalidError that names the first invalid member of a condition
-// of a policy for the product, or nil.
+// Check validates a condition of a policy for the product. It returns an *InvalidError about the
+// first invalid criterion, or nil.
 func (c *PolicyCondition) Check(product IssueType) error {
 	var where error
 	fault := func(member string) func(format string, args ...any) {
@@ -323,8 +319,7 @@ func (c *PolicyCondition) Check(product IssueType) error {
 	return nil
 }
 
-// supplyMember returns the first member that is set and compares attributes of
-// dependencies, or an empty string.
+// supplyMember returns the first criterion in use that applies only to dependencies, or "".
 func (c *PolicyCondition) supplyMember() string {
 	for _, m := range []struct {
 		name string
@@ -344,8 +339,7 @@ func (c *PolicyCondition) supplyMember() string {
 	return ""
 }
 
-// String says what the condition asks for and where, as "high or worse, with a
-// fix, in acme/*".
+// String returns the criteria and the scope, such as "high or worse, with a fix, in acme/*".
 func (c *PolicyCondition) String() string {
 	var parts []string
 	add := func(asked bool, text string) {
@@ -372,7 +366,7 @@ func (c *PolicyCondition) String() string {
 	return strings.Join(append(parts, c.places()...), ", ")
 }
 
-// places says where the condition holds, where that is not everywhere.
+// places returns the restrictions of projects and refs.
 func (c *PolicyCondition) places() (parts []string) {
 	for _, p := range []struct {
 		word string
@@ -385,8 +379,8 @@ func (c *PolicyCondition) places() (parts []string) {
 	return parts
 }
 
-// Sentence says the same in plain language, for those who do not know the words,
-// as "blocks when severity is high or worse and a fix exists, in acme/*".
+// Sentence returns the condition as a sentence, such as "blocks when severity is high or worse and
+// a fix exists, in acme/*".
 func (c *PolicyCondition) Sentence() string {
 	verb := map[PolicyMode]string{ModeBlock: "blocks", ModeComment: "comments", ModeMonitor: "records"}[c.Mode]
 	var asks []string
@@ -412,7 +406,7 @@ func (c *PolicyCondition) Sentence() string {
 		}
 	}
 	if len(asks) == 0 {
-		return verb + " nothing" // Check refuses it
+		return verb + " nothing" // Check rejects this
 	}
 	text := verb + " when " + asks[0]
 	if last := len(asks) - 1; last > 0 {
@@ -421,11 +415,11 @@ func (c *PolicyCondition) Sentence() string {
 	return strings.Join(append([]string{text}, c.places()...), ", ")
 }
 
-// SecretRule names a rule of a tool that looks for secrets (docs/reference/secrets.md).
+// SecretRule identifies a rule of a secret scanner (docs/reference/secrets.md).
 type SecretRule struct{ Tool, Name string }
 
-// CanonicalTool spells the tool as its source does: the editions of semgrep and
-// opengrep are one (docs/reference/findings.md).
+// CanonicalTool returns the tool name used in sources. Editions of semgrep and opengrep are treated
+// as one tool (docs/reference/findings.md).
 func CanonicalTool(tool string) string {
 	tool = strings.ToLower(strings.TrimSpace(tool))
 	if strings.HasPrefix(tool, "semgrep") || strings.HasPrefix(tool, "opengrep") {
@@ -434,17 +428,17 @@ func CanonicalTool(tool string) string {
 	return strings.ReplaceAll(tool, ":", "_")
 }
 
-// Rule is what a scanner tells about the rule behind its results. A stored rule
-// is one version of it: another content under the same name is another row.
+// Rule is a rule as described by a scanner. A stored Rule is one version: different content with
+// the same name is stored as another row.
 type Rule struct {
 	ID        int64  // 0 until stored
-	Name      string // as the scanner spells it, dotted path included
-	Message   string // template with metavariables; empty when only expanded ones are known
+	Name      string // as spelled by the scanner, including a dotted path
+	Message   string // template with metavariables; empty if only expanded messages are known
 	IssueType IssueType
 
 	Severity   Severity
 	Confidence Confidence
-	Category   string // as security, best-practice; empty when not told
+	Category   string // such as security or best-practice; empty if unknown
 
 	Subcategories        []string
 	VulnerabilityClasses []string
@@ -455,27 +449,27 @@ type Rule struct {
 	References           []string
 	Rulesets             []string
 
-	URL        string     // where the rule is explained
-	Origin     string     // community, pro or custom; empty when not told
-	SecretType string     // the kind of credential that a secrets rule finds
-	Mode       PolicyMode // asked for by dev.semgrep.actions; 0 when not told
-	ProOnly    bool       // needs an engine with advanced analysis
+	URL        string     // documentation of the rule
+	Origin     string     // community, pro or custom; empty if unknown
+	SecretType string     // type of credential that a secrets rule finds
+	Mode       PolicyMode // from dev.semgrep.actions; 0 if unknown
+	ProOnly    bool       // requires an engine with advanced analysis
 
-	// Unrated: of a vulnerability of which nobody told how severe it is.
+	// Unrated is true for a vulnerability without a known severity.
 	Unrated bool `json:",omitempty"`
 
-	// Version is that of the text which was served and ran, as its results tell: under
-	// another one the rule has another text. It is 0 where that is not told.
+	// Version is the version of the served text, as reported with its results, or 0 if unknown.
+	// Another version implies another text.
 	Version int `json:",omitempty"`
 }
 
-// PlainLanguage reports whether rules of the language look at the text of a file and parse
-// nothing, so that an error of syntax hides nothing from them.
+// PlainLanguage reports whether rules of the language match plain text without parsing, so that
+// syntax errors hide no results.
 func PlainLanguage(language string) bool { return plainLanguages[language] }
 
 var plainLanguages = map[string]bool{"regex": true, "none": true, "generic": true}
 
-// Categories returns the categories of the rule's findings, never nil.
+// Categories returns the categories of the rule's findings. The result is not nil.
 func (r Rule) Categories() []string {
 	if r.Category == "" {
 		return []string{}
@@ -483,8 +477,8 @@ func (r Rule) Categories() []string {
 	return []string{r.Category}
 }
 
-// Completed returns the rule with what it does not tell taken from another
-// content under its name: formats differ in how much they tell of a rule.
+// Completed returns the rule with missing fields copied from another version. Formats differ in the
+// fields that they provide.
 func (r Rule) Completed(other Rule) Rule {
 	for mine, its := range map[*string]string{
 		&r.Message: other.Message, &r.Category: other.Category, &r.URL: other.URL, &r.Origin: other.Origin,

@@ -69,7 +69,8 @@ func TestBadConditions(t *testing.T) {
 	}
 }
 
-// Members that only dependencies have are rejected for other products, and named.
+// TestConditionsByProduct checks that criteria for dependencies are rejected for other products,
+// with their name.
 func TestConditionsByProduct(t *testing.T) {
 	for member, c := range map[string]PolicyCondition{
 		"reachable": {Reachable: true}, "epss": {EPSS: 0.5}, "exploited": {Exploited: true},

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a project's members (docs/reference/projects.md).
+// Limits of a project's fields (docs/reference/projects.md).
 const (
 	MaxTags      = 10
 	MaxTagLength = 64 // characters
 )
 
-// Visibility says who can see a repository at its host.
+// Visibility is the visibility of a repository at its host.
 type Visibility uint8
 
 // Visibilities of a repository.
@@ -30,36 +30,36 @@ var visibilities = enumNames[Visibility]{"unknown", "public", "private"}
 // String returns the wire name.
 func (v Visibility) String() string { return visibilities.name(v) }
 
-// ParseVisibility reads a wire name.
+// ParseVisibility parses a wire name.
 func ParseVisibility(s string) (Visibility, bool) { return visibilities.parse(s) }
 
-// ManagedScan says which scans the server would start by itself.
+// ManagedScan defines which scans the server starts.
 type ManagedScan struct {
 	Diff bool
 	Full bool
 }
 
-// Project is one repository, or one part of it that is scanned apart.
+// Project is a repository, or a separately scanned part of one.
 type Project struct {
 	ID            int64    // global, fits uint32
-	Name          string   // two segments or more, as acme/payments
-	OldNames      []string // that answer still; a Batch has them, other lists do not
-	URL           string   // absolute, or empty when no scan told it
+	Name          string   // at least two segments, such as acme/payments
+	OldNames      []string // former names that still resolve; set in a Batch only
+	URL           string   // absolute, or empty if no scan reported it
 	Tags          []string
 	CreatedAt     time.Time
-	DefaultBranch string    // full ref of the first branch fully scanned; empty before
-	PrimaryBranch string    // full ref; empty follows the default branch
+	DefaultBranch string    // full ref of the first branch with a full scan; empty before
+	PrimaryBranch string    // full ref; empty for the default branch
 	LatestScanAt  time.Time // zero before the first scan
 	Visibility    Visibility
 	ManagedScan   ManagedScan
-	RepoID        string // the host's own id, by which a renamed repository is known
-	// BoundRepoID is the id as tokens tell it that are bound to projects: it
-	// counts among them alone. See ProjectGlobs.Claim.
+	RepoID        string // ID at the host, which identifies a renamed repository
+	// BoundRepoID is the ID as reported by tokens that are restricted to projects. It is compared
+	// only with IDs from such tokens. See ProjectGlobs.Claim.
 	BoundRepoID string
 }
 
-// Default returns the default branch, which is refs/heads/main until a branch
-// was fully scanned (docs/reference/projects.md).
+// Default returns the default branch. It is refs/heads/main until a branch has a full scan
+// (docs/reference/projects.md).
 func (p Project) Default() string {
 	if p.DefaultBranch == "" {
 		return "refs/heads/main"
@@ -67,7 +67,7 @@ func (p Project) Default() string {
 	return p.DefaultBranch
 }
 
-// Primary returns the branch that dependencies, dedup and the gate look at.
+// Primary returns the branch that dependencies, dedup and the gate use.
 func (p Project) Primary() string {
 	if p.PrimaryBranch == "" {
 		return p.Default()
@@ -75,11 +75,10 @@ func (p Project) Primary() string {
 	return p.PrimaryBranch
 }
 
-// maxProjectURL bounds the address of a repository, in bytes.
+// maxProjectURL is the maximum length of a repository URL in bytes.
 const maxProjectURL = 2048
 
-// CheckProjectURL returns an error for the address of a repository that is longer than
-// 2,048 bytes, else nil.
+// CheckProjectURL returns an error if a repository URL is longer than 2,048 bytes.
 func CheckProjectURL(address string) error {
 	if len(address) > maxProjectURL {
 		return fmt.Errorf("must have at most %d bytes", maxProjectURL)
@@ -87,9 +86,8 @@ func CheckProjectURL(address string) error {
 	return nil
 }
 
-// CheckProjectName says what is wrong with a project name, or nil. A name has
-// two segments or more, none empty, "." or "..", and no control characters
-// (docs/reference/addressing.md).
+// CheckProjectName validates a project name. A name has at least two segments. Segments are not
+// empty, "." or "..", and contain no control characters (docs/reference/addressing.md).
 func CheckProjectName(name string) error {
 	if len(name) > 512 || !utf8.ValidString(name) {
 		return errors.New("a project name is valid UTF-8 of at most 512 bytes")
@@ -109,12 +107,11 @@ func CheckProjectName(name string) error {
 	return nil
 }
 
-// ProjectParts are the last segments of addresses that name a part of a project.
+// ProjectParts contains the last path segments of subresources of a project.
 var ProjectParts = []string{"managed-scan", "tags"}
 
-// CheckNewProjectName reports why a project cannot be created with a name: besides
-// the errors of CheckProjectName, a last segment after two others that makes its
-// address the one of a part of another project.
+// CheckNewProjectName validates the name of a new project. In addition to CheckProjectName, it
+// rejects a last segment after two others that conflicts with a subresource of another project.
 func CheckNewProjectName(name string) error {
 	if err := CheckProjectName(name); err != nil {
 		return err
@@ -126,9 +123,9 @@ func CheckNewProjectName(name string) error {
 	return nil
 }
 
-// NormalTags trims tags and drops empty and repeated ones, keeping the order, and
-// what terminals would obey (IsControl).
-// More than MaxTags, or one longer than MaxTagLength, is an error (docs/reference/projects.md).
+// NormalTags returns the tags without surrounding space, control characters, empty tags and
+// duplicates. It returns an error for more than MaxTags tags, or tags longer than MaxTagLength
+// (docs/reference/projects.md).
 func NormalTags(tags []string) ([]string, error) {
 	out := make([]string, 0, len(tags))
 	for _, tag := range tags {
@@ -147,12 +144,11 @@ func NormalTags(tags []string) ([]string, error) {
 	return out, nil
 }
 
-// DefaultRefFilter is the spelling that some clients send for "no filter"
-// (docs/reference/addressing.md).
+// DefaultRefFilter is sent by some clients for "no filter" (docs/reference/addressing.md).
 const DefaultRefFilter = "_default"
 
-// FullRef returns a branch or ref in full: main becomes refs/heads/main, what
-// starts with refs/ stays, and none is HEAD (docs/reference/addressing.md).
+// FullRef returns the full name of a branch or ref (docs/reference/addressing.md). main becomes
+// refs/heads/main, names that start with refs/ are unchanged, and an empty name becomes HEAD.
 func FullRef(ref string) string {
 	switch {
 	case ref == "" || ref == "HEAD":
@@ -163,16 +159,16 @@ func FullRef(ref string) string {
 	return "refs/heads/" + ref
 }
 
-// CoversRef reports whether one of the globs fits a ref, which is in full: by the name of its
-// branch, as release/*, or by the ref, as refs/pull/**. No glob is every ref.
+// CoversRef reports whether one of the globs matches a full ref, by its branch name (release/*) or
+// its full name (refs/pull/**). An empty list matches every ref.
 func CoversRef(globs ProjectGlobs, ref string) bool {
 	return globs.Allows(strings.TrimPrefix(ref, "refs/heads/")) || globs.Allows(ref)
 }
 
-// maxRef is the longest name of a ref, in bytes.
+// maxRef is the maximum length of a ref in bytes.
 const maxRef = 512
 
-// CheckRef says what is wrong with the name of a ref, or of a commit, or nil.
+// CheckRef validates the name of a ref or commit.
 func CheckRef(ref string) error {
 	if len(ref) > maxRef || HasControls(ref) {
 		return fmt.Errorf("must be UTF-8 without control characters, of at most %d bytes", maxRef)

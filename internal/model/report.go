@@ -9,60 +9,57 @@ import (
 	"time"
 )
 
-// Report is what one scanner run says, freed of its file format. Secrets in it
-// are redacted already (docs/reference/secrets.md).
+// Report is the result of a scanner run, independent of its file format. Secrets are already
+// redacted (docs/reference/secrets.md).
 type Report struct {
-	Tool        string // as semgrep, gitleaks; lower case
+	Tool        string // lower case, such as semgrep or gitleaks
 	ToolVersion string
-	Category    string // a stream of its own of the same tool; mostly empty
-	// Image names the container image that the report is about, without tag and digest. An
-	// image is a stream of its own of the tool, and the place of what is found in it.
+	Category    string // distinguishes several streams of a tool; usually empty
+	// Image is the name of the scanned container image without tag and digest. Each image is a
+	// separate stream of the tool and the location of its findings.
 	Image     string
 	Products  Products
-	StartedAt time.Time // zero when the report does not tell
+	StartedAt time.Time // zero if unknown
 	TotalTime time.Duration
-	Commit    string // when the report tells
-	Failed    bool   // the tool says that its run failed: closes nothing
+	Commit    string // empty if unknown
+	Failed    bool   // the tool reports a failed run, which closes no findings
 
-	// RulesRun names the rules that ran, nil when the report does not tell.
+	// RulesRun contains the rules that ran, or nil if unknown.
 	RulesRun []string
-	// Searched and Skipped are paths in the repository; Searched is nil when
-	// the report does not tell where it looked.
+	// Searched and Skipped contain paths in the repository. Searched is nil if unknown.
 	Searched []string
 	Skipped  []string
-	// Partial are files that could be parsed only in part, each once and none of
-	// Skipped. Outside of their spans they were looked at.
+	// Partial contains files that were parsed partially. They were covered outside of their spans.
+	// They are distinct and not in Skipped.
 	Partial []PartialFile
-	// Unresolved names lockfiles, and manifests without one, that the scanner
-	// could not or did not read as such. That says nothing of code and secrets in
-	// them: dependencies there and findings about them stay as they are.
+	// Unresolved contains lockfiles, and manifests without one, that the scanner did not read.
+	// Their dependencies and findings about these are left unchanged. It has no effect on code and
+	// secrets in these files.
 	Unresolved []string
-	// Gaps says more of what was not looked at, where the report tells why.
+	// Gaps describes further gaps in coverage, if the report contains reasons.
 	Gaps []ScanGap
-	// HidesMuted says that what is muted in the code may be missing from the
-	// results, so that its absence means nothing.
+	// HidesMuted means that results suppressed in the code may be missing. Then a missing result
+	// does not mean that it is no longer suppressed.
 	HidesMuted bool
 
-	Rules       []*Rule // all that the report describes, those without results too
+	Rules       []*Rule // all described rules, including those without results
 	Results     []Result
 	Inventories []Inventory
-	// SkippedVulnerabilities counts those of an SBOM that Redoubt wrote: it is inventory.
+	// SkippedVulnerabilities is the number of ignored vulnerabilities in an SBOM from Redoubt,
+	// which is only used as an inventory.
 	SkippedVulnerabilities int `json:"-"`
-	Clean                  int `json:"-"` // items that were read and report nothing, where the report lists such
-	// VEX are documents, and without a name what an SBOM says beside its
-	// components.
+	Clean                  int `json:"-"` // items without findings, if the report lists them
+	// VEX contains VEX documents. A document without a name contains the statements of an SBOM.
 	VEX []VEXDocument
 	Refusals
 }
 
-// OnlyVEX reports whether the report says nothing but what documents do: it was
-// made by no scan. One that is not there says nothing.
+// OnlyVEX reports whether the report contains only VEX documents. It returns false for nil.
 func (r *Report) OnlyVEX() bool { return r != nil && r.Tool == ToolVEX }
 
-// AllRefused returns an empty string, or for a report that has items of which none could
-// be read a sentence that says so, with the first. Such a report says nothing, and must
-// not pass for one of a scan that found nothing. Lockfiles are never such a report: what
-// they list without a version is refused, and they are stated all the same.
+// AllRefused returns a message with the first refusal if the report has items but all were
+// rejected, and "" otherwise. Such a report must not be treated as a scan without findings.
+// Lockfiles are exempt: they remain valid if entries without a version are rejected.
 func (r *Report) AllRefused() string {
 	if r.CountRefused() == 0 || len(r.Results)+r.Clean > 0 || r.Tool == ToolLockfile {
 		return ""
@@ -81,30 +78,30 @@ func (r *Report) AllRefused() string {
 		r.CountRefused(), r.Refused[0].Item, r.Refused[0].Reason)
 }
 
-// ToolLockfile stands for the tool of reports that are lockfiles.
+// ToolLockfile is the tool name of reports from lockfiles.
 const ToolLockfile = "lockfile"
 
-// ToolVEX stands for the tool of reports that are VEX documents.
+// ToolVEX is the tool name of reports from VEX documents.
 const ToolVEX = "vex"
 
-// PartialFile is a file that a scanner parsed but for some lines. What it found there, and
-// did not, says nothing; of rules that parse nothing (PlainLanguage) it says all.
+// PartialFile is a file in which a scanner could not parse some lines. In these lines, only results
+// of rules that do not parse (PlainLanguage) are complete.
 type PartialFile struct {
 	Path  string
 	Spans []Span
 }
 
-// Span is a range of lines, both ends included.
+// Span is an inclusive range of lines.
 type Span struct{ First, Last int }
 
-// WholeFile is the span of a file if the report does not say which lines were parsed.
+// WholeFile is the span of a file if the unparsed lines are unknown.
 var WholeFile = Span{0, math.MaxInt32}
 
-// Holds reports whether the line is one of the span.
+// Holds reports whether the line is in the span.
 func (s Span) Holds(line int) bool { return s.First <= line && line <= s.Last }
 
-// Location is where in a file a result is. Lines and columns are 1-based; zero
-// is unknown.
+// Location is the location of a result in a file. Lines and columns are 1-based, with 0 for
+// unknown.
 type Location struct {
 	Line      int
 	Column    int
@@ -112,75 +109,74 @@ type Location struct {
 	EndColumn int // exclusive
 }
 
-// Redacted stands where a secret was in the code or the message of a result.
+// Redacted replaces a secret in the code or message of a result.
 const Redacted = "[REDACTED]"
 
-// Result is one match that a scanner reports.
+// Result is a match reported by a scanner.
 type Result struct {
-	Item     string // where in the file, as results[17], for refusals
+	Item     string // position in the report for refusals, such as results[17]
 	Rule     *Rule
-	Path     string // in the repository, with slashes, never leaving it
+	Path     string // relative to the repository, with slashes; does not leave it
 	Location Location
-	Message  string // metavariables expanded; the template's text for secrets
+	Message  string // metavariables expanded; template text for secrets
 
-	MatchBasedID string // the scanner's own, when real
+	MatchBasedID string // from the scanner, if it is a real one
 	SyntacticID  string
-	Fingerprint  string // another stable id of the scanner's; empty when none
-	CodeHash     string // hex, the scanner's; empty when none
-	CodeKey      Digest // keyed hash in place of CodeHash where Code held a secret
-	CodeNumber   int    // among equal code of the rule in the file, from 1, as the scanner counts; 0 when not told
-	PatternHash  string // hex, the scanner's; empty when none
-	StartHash    string // hex, the scanner's hash of the first line; empty when none
-	EndHash      string // hex, of the last line
-	Code         string // the matched lines; empty for secrets and when unknown
+	Fingerprint  string // another stable ID from the scanner, if any
+	CodeHash     string // hex, from the scanner; may be empty
+	CodeKey      Digest // keyed hash that replaces CodeHash if Code contained a secret
+	CodeNumber   int    // ordinal among equal code of the rule in the file, from 1, as reported; 0 if unknown
+	PatternHash  string // hex, from the scanner; may be empty
+	StartHash    string // hex hash of the first line, from the scanner; may be empty
+	EndHash      string // hex hash of the last line
+	Code         string // the matched lines; empty for secrets and if unknown
 
 	Severity   Severity
 	Confidence Confidence
-	Muted      bool // silenced in the code
-	// MutedOutside is of what is muted, and not by a comment in the code: by a list
-	// beside it or a decision elsewhere, which counts where its sender may triage.
+	Muted      bool // suppressed in the code
+	// MutedOutside means that it is suppressed by a list or a decision outside of the code. This is
+	// accepted only from senders with the triager role.
 	MutedOutside bool
-	Blocking     bool // the scanner would fail the build on it
-	// Binds says that the rule has metavariables, so that what matches may change
-	// in form and be the same still.
+	Blocking     bool // the scanner would fail the build
+	// Binds means that the rule has metavariables, so equivalent matches may differ in their code.
 	Binds bool
 
 	Secret     *SecretMatch // secrets only
 	Dependency *Vulnerable  // supply chain only
-	DataFlow   []FlowStep   // from source to sink; empty when not told
+	DataFlow   []FlowStep   // from source to sink; empty if unknown
 }
 
-// SecretMatch is what may be kept of a secret (docs/reference/secrets.md).
+// SecretMatch contains the storable data of a secret (docs/reference/secrets.md).
 type SecretMatch struct {
-	// Hash is keyed and tells the secret from others in its file: that of the
-	// secret itself or, of Semgrep, whose uploads do not hold it, of its line.
-	// It is zero when the report held the secret redacted.
+	// Hash is a keyed hash that distinguishes the secret from others in its file. It is computed
+	// from the secret, or from its line for Semgrep, whose uploads do not contain it. It is zero if
+	// the report contained the secret in redacted form.
 	Hash       Digest
-	Value      Digest // keyed hash of the secret itself, where Hash is another and the report holds it
+	Value      Digest // keyed hash of the secret if it is known and Hash is computed from the line
 	Validation ValidationState
-	Commit     string // set when found in history
+	Commit     string // set if found in the history
 }
 
-// Vulnerable is the dependency that a supply-chain result is about.
+// Vulnerable is the dependency of a supply-chain result.
 type Vulnerable struct {
 	Ecosystem     string
 	Package       string
 	Version       string
 	Transitivity  Transitivity
 	Lockfile      string
-	Line          int // of the lockfile; 0 when unknown
+	Line          int // in the lockfile; 0 if unknown
 	Vulnerability string
 	Reachability  Reachability
-	Condition     string // under which it is reachable; mostly empty
+	Condition     string // condition of reachability; usually empty
 	Malicious     bool
-	Unrated       bool // nobody told how severe it is: medium stands in
+	Unrated       bool // the severity is unknown and counts as medium
 	Fixes         []Fix
 	InCode        bool // the result's path is code that uses the package, not the lockfile
 	EPSS          *EPSS
-	Group         int64 // of advisories; 0 from scanners
+	Group         int64 // of advisories; 0 for results of scanners
 }
 
-// CodeDigest is what is kept of a scanner's hash of code, which is hex.
+// CodeDigest returns the stored digest of a scanner's hexadecimal hash of code.
 func CodeDigest(hash string) Digest {
 	if hash == "" {
 		return Digest{}
@@ -192,10 +188,10 @@ func CodeDigest(hash string) Digest {
 	return Digest(sum[:len(Digest{})])
 }
 
-// Lockfile is the one that a supply-chain result is about.
+// Lockfile returns the lockfile of a supply-chain result.
 func (r *Result) Lockfile() string { return cmp.Or(r.Dependency.Lockfile, r.Path) }
 
-// Subject is what a result is about, where it is a dependency; else nil.
+// Subject returns the subject of a supply-chain result, or nil for other results.
 func (r *Result) Subject() *Subject {
 	v := r.Dependency
 	if v == nil {
@@ -207,13 +203,13 @@ func (r *Result) Subject() *Subject {
 	}
 }
 
-// Fix is a version of a package that is no longer vulnerable.
+// Fix is a package version that is no longer vulnerable.
 type Fix struct {
 	Package string `json:"package"`
 	Version string `json:"version"`
 }
 
-// FlowStep is one place that tainted data passes.
+// FlowStep is a step of tainted data.
 type FlowStep struct {
 	Path    string `json:"path"`
 	Line    int    `json:"line"`
@@ -221,35 +217,34 @@ type FlowStep struct {
 	Content string `json:"content,omitempty"`
 }
 
-// Refusal names one item of a report that could not be taken, and why.
+// Refusal describes a rejected item of a report.
 type Refusal struct {
-	Item   string // where in the file, as results[17]
+	Item   string // position in the report, such as results[17]
 	Reason string
 }
 
-// MaxRefused bounds how many refusals are kept and told one by one: a report of a
-// few megabytes may hold a million, and people read the first.
+// MaxRefused is the maximum number of refusals that are stored and reported individually. Reports
+// of a few megabytes may contain a million.
 const MaxRefused = 100
 
-// Refusals are the items of a report that could not be taken. The zero value is
-// of none.
+// Refusals contains the rejected items of a report. The zero value is empty.
 type Refusals struct {
-	Refused     []Refusal // in their order, the first MaxRefused
-	MoreRefused int       `json:",omitempty"` // how many there are beyond these
+	Refused     []Refusal // in order, the first MaxRefused
+	MoreRefused int       `json:",omitempty"` // number of further refusals
 }
 
-// Refuse adds items.
+// Refuse adds rejected items.
 func (r *Refusals) Refuse(items ...Refusal) {
 	room := min(max(MaxRefused-len(r.Refused), 0), len(items))
 	r.Refused = append(r.Refused, items[:room]...)
 	r.MoreRefused += len(items) - room
 }
 
-// RefuseAll adds what another part of the report refused.
+// RefuseAll adds the refusals of another part of the report.
 func (r *Refusals) RefuseAll(others Refusals) {
 	r.Refuse(others.Refused...)
 	r.MoreRefused += others.MoreRefused
 }
 
-// CountRefused is how many items were refused, told one by one or not.
+// CountRefused returns the total number of refusals.
 func (r *Refusals) CountRefused() int { return len(r.Refused) + r.MoreRefused }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRefusalsKeepTheFirst keeps a hundred and counts the others, however they
-// come together.
+// TestRefusalsKeepTheFirst checks that a hundred refusals are retained and the others counted, in
+// any order of merging.
 func TestRefusalsKeepTheFirst(t *testing.T) {
 	var one, two Refusals
 	for i := range 250 {

@@ -20,8 +20,8 @@ func TestCompletedRuleKeepsItsOwnAndFillsTheRest(t *testing.T) {
 		}
 	}
 	want := rich
-	want.ProOnly = false // a statement of its own: the newest counts
-	want.Version = 0     // of the text that ran, which only its own results tell
+	want.ProOnly = false // always taken from the newest statement
+	want.Version = 0     // depends on the executed text, which only its own results contain
 	if diff := cmp.Diff(want, Rule{Name: "r", IssueType: SAST}.Completed(rich)); diff != "" {
 		t.Errorf("a bare rule completed (-want +got):\n%s", diff)
 	}

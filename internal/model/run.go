@@ -8,24 +8,23 @@ import (
 	"time"
 )
 
-// Bounds of a managed run.
+// Limits of a managed run.
 const (
-	RunLease       = time.Minute // how long a runner may be silent
-	RunAttempts    = 3           // in all
-	RunTimeLimit   = time.Hour   // of one attempt, from the lease to its end
-	MaxRunLog      = 512 << 10   // bytes of log kept of an attempt
-	MaxRunReason   = 1000        // bytes of the reason of an end
-	MaxRunsKept    = 200         // of one project, with those that ended
-	MaxRunsOfHost  = 4           // of one deployment at once, from one code host
-	MaxRunsByHand  = 50          // of one project that were asked for and did not end yet
+	RunLease       = time.Minute // maximum time without a report from the runner
+	RunAttempts    = 3           // total number of attempts
+	RunTimeLimit   = time.Hour   // of one attempt, from lease to end
+	MaxRunLog      = 512 << 10   // bytes of log stored per attempt
+	MaxRunReason   = 1000        // bytes of an outcome's reason
+	MaxRunsKept    = 200         // per project, including ended runs
+	MaxRunsOfHost  = 4           // concurrent runs of a deployment on one code host
+	MaxRunsByHand  = 50          // unfinished manual runs per project
 	maxRunRefBytes = 1000
 )
 
-// RunState is how far a managed run came.
+// RunState is the state of a managed run.
 type RunState uint8
 
-// States of a managed run, in the order in which they are passed; those behind
-// RunUploading are its ends.
+// States of a managed run, in the order of progress. Those after RunUploading are final.
 const (
 	RunQueued RunState = iota + 1
 	RunLeased
@@ -46,34 +45,34 @@ var runStates = enumNames[RunState]{
 // String returns the wire name.
 func (s RunState) String() string { return runStates.name(s) }
 
-// ParseRunState reads a wire name.
+// ParseRunState parses a wire name.
 func ParseRunState(s string) (RunState, bool) { return runStates.parse(s) }
 
-// Ended reports whether nothing happens to the run any more.
+// Ended reports whether the state is final.
 func (s RunState) Ended() bool { return s >= RunDone }
 
-// Begun reports whether a runner works on it.
+// Begun reports whether a runner is executing the run.
 func (s RunState) Begun() bool { return s >= RunLeased && s <= RunUploading }
 
-// RunStatesBegun lists the states in which a runner works on a run.
+// RunStatesBegun returns the states in which a runner is executing a run.
 func RunStatesBegun() []RunState {
 	return []RunState{RunLeased, RunFetching, RunScanning, RunUploading}
 }
 
-// RunStopped is the reason of a run that somebody cancelled.
+// RunStopped is the reason of a run canceled by a user.
 const RunStopped = "somebody stopped it"
 
-// MayBecome reports whether a runner that works on a run may say that it is so far:
-// forward, or where it is, and never by itself an end.
+// MayBecome reports whether the runner may set the next state. It must not go back, or be a final
+// state.
 func (s RunState) MayBecome(next RunState) bool { return s.Begun() && next.Begun() && next >= s }
 
-// RunKind says what a managed run looks at.
+// RunKind is the scope of a managed run.
 type RunKind uint8
 
 // Kinds of managed runs.
 const (
-	RunFull RunKind = iota + 1 // a branch as it stands
-	RunDiff                    // what a change request brings
+	RunFull RunKind = iota + 1 // a complete branch
+	RunDiff                    // the changes of a change request
 )
 
 var runKinds = enumNames[RunKind]{"", "full", "diff"}
@@ -81,7 +80,7 @@ var runKinds = enumNames[RunKind]{"", "full", "diff"}
 // String returns the wire name.
 func (k RunKind) String() string { return runKinds.name(k) }
 
-// RunCause says why a managed run was queued.
+// RunCause is the reason for which a managed run was queued.
 type RunCause uint8
 
 // Causes of managed runs.
@@ -97,14 +96,14 @@ var runCauses = enumNames[RunCause]{"", "schedule", "push", "change_request", "m
 // String returns the wire name.
 func (c RunCause) String() string { return runCauses.name(c) }
 
-// RunFailure says whether another try may mend what went wrong.
+// RunFailure is the class of a failure, which determines whether the run is retried.
 type RunFailure uint8
 
 // Classes of failures.
 const (
-	RunPermanent RunFailure = iota + 1 // no access, no such ref, refused by policy
-	RunTransient                       // the network, the host, a runner that was lost
-	RunScanner                         // the scanner's exit code and last lines
+	RunPermanent RunFailure = iota + 1 // no access, missing ref, or rejected by policy
+	RunTransient                       // network or host errors, or a lost runner
+	RunScanner                         // the scanner's exit code and last output
 )
 
 var runFailures = enumNames[RunFailure]{"", "permanent", "transient", "scanner"}
@@ -112,38 +111,38 @@ var runFailures = enumNames[RunFailure]{"", "permanent", "transient", "scanner"}
 // String returns the wire name.
 func (f RunFailure) String() string { return runFailures.name(f) }
 
-// ParseRunFailure reads a wire name.
+// ParseRunFailure parses a wire name.
 func ParseRunFailure(s string) (RunFailure, bool) { return runFailures.parse(s) }
 
-// Run is a managed run: one scan that the server has a runner make.
+// Run is a managed run: a scan that a runner executes for the server.
 type Run struct {
 	ID           int64
 	DeploymentID int64
 	ProjectID    int64
-	Ref          string // full, as refs/heads/main; empty is the remote's default branch, until the runner tells it
-	Commit       string // empty is the newest of the ref, until the runner tells it
-	Base         string // full ref or commit that a diff is compared with; empty of a full run
+	Ref          string // such as refs/heads/main; empty for the default branch until the runner reports it
+	Commit       string // empty for the newest commit of the ref until the runner reports it
+	Base         string // full ref or commit to compare with; empty for a full run
 	Kind         RunKind
 	Cause        RunCause
-	Change       int64  // number of the change request on its host; 0 for none
-	Host         string // of the repository, for the limit of those at once; may be empty
+	Change       int64  // number of the change request at its host; 0 if none
+	Host         string // of the repository, for the limit of concurrent runs; may be empty
 	State        RunState
-	Attempt      int   // the one under way, or the last; 0 before the first
-	Claim        int64 // how often it was leased: only the newest lease may say how it goes
-	RunnerID     int64 // who works on it, or did last; 0 before
-	TokenID      int64 // of the token that dies with the attempt; 0 for none
-	ScanID       int64 // newest scan that it brought; 0 for none
+	Attempt      int   // current or last attempt; 0 before the first
+	Claim        int64 // number of leases; only the newest lease may report progress
+	RunnerID     int64 // current or last runner; 0 before the first
+	TokenID      int64 // token that is valid for the attempt only; 0 if none
+	ScanID       int64 // newest resulting scan; 0 if none
 	Failure      RunFailure
-	Reason       string // for people: why it ended so, or why it waits again
+	Reason       string // of the outcome or the retry, for display
 	LogSize      int64  // bytes
 	DueAt        time.Time
-	LeaseUntil   time.Time // zero unless begun
+	LeaseUntil   time.Time // zero unless a runner is executing it
 	CreatedAt    time.Time
 	BegunAt      time.Time // of the attempt; zero before
-	EndedAt      time.Time // zero before
+	EndedAt      time.Time // zero until it ends
 }
 
-// CheckRun says what is wrong with a run that is to be queued, as an *InvalidError.
+// CheckRun validates a run to be queued and returns an *InvalidError.
 func CheckRun(r Run) error {
 	switch {
 	case r.Kind != RunFull && r.Kind != RunDiff:
@@ -166,8 +165,8 @@ func CheckRun(r Run) error {
 	return nil
 }
 
-// checkGitName refuses what git could take for an option, a pattern or something else
-// than the name of a ref or commit. Empty is right.
+// checkGitName rejects names that Git could interpret as an option, a pattern or anything except a
+// ref or commit. The empty name is valid.
 func checkGitName(name string) error {
 	if len(name) > maxRunRefBytes {
 		return fmt.Errorf("has %d bytes; the limit is %d", len(name), maxRunRefBytes)
@@ -187,7 +186,7 @@ func checkGitName(name string) error {
 	return nil
 }
 
-// IsCommit reports whether a text is the full name of a commit.
+// IsCommit reports whether s is a full commit hash.
 func IsCommit(s string) bool {
 	if len(s) != 40 && len(s) != 64 {
 		return false
@@ -200,20 +199,20 @@ func IsCommit(s string) bool {
 	return true
 }
 
-// RunFate is what becomes of a run when a newer one of its project is queued.
+// RunFate is the effect of a newer run of the same project on a run.
 type RunFate uint8
 
-// Fates.
+// Effects of a newer run.
 const (
-	RunStays     RunFate = iota // both go on
-	RunSuffices                 // the newer one would do the same, and need not be queued
-	RunGivesWay                 // it waits, and is superseded
-	RunIsStopped                // it has begun, and is cancelled
+	RunStays     RunFate = iota // both runs continue
+	RunSuffices                 // the newer run is redundant and need not be queued
+	RunGivesWay                 // the run is waiting and is superseded
+	RunIsStopped                // the run has begun and is canceled
 )
 
-// Fate decides what becomes of the run when a newer one is queued. One that waits is
-// superseded by one of the same project, ref and kind; one that has begun ends, unless the
-// newer one is of the same change request.
+// Fate returns the effect of a newer run of the same project and kind. It supersedes a waiting run
+// of the same ref or change request. It affects a run that has begun only if both are of the same
+// change request.
 func (r Run) Fate(newer Run) RunFate {
 	same := r.ProjectID == newer.ProjectID && r.Kind == newer.Kind
 	request := same && r.Change != 0 && r.Change == newer.Change
@@ -233,7 +232,7 @@ func (r Run) Fate(newer Run) RunFate {
 	return RunStays
 }
 
-// RunBackoff is how long a run waits after an attempt that failed.
+// RunBackoff returns the delay before the next attempt.
 func RunBackoff(attempt int) time.Duration {
 	wait := 30 * time.Second
 	for range min(max(attempt-1, 0), 6) {
@@ -242,7 +241,7 @@ func RunBackoff(attempt int) time.Duration {
 	return min(wait, time.Hour)
 }
 
-// RunOutcome is how an attempt ended, as its runner says it.
+// RunOutcome is the outcome of an attempt, as reported by its runner.
 type RunOutcome struct {
 	State   RunState // RunDone, RunFailed, RunCancelled or RunTimedOut
 	Failure RunFailure
@@ -250,8 +249,8 @@ type RunOutcome struct {
 	ScanID  int64
 }
 
-// After is the run once an attempt came to an outcome: it ends, or waits for another
-// attempt where that may mend what went wrong.
+// After returns the run after an attempt with the given outcome. It ends, or waits for another
+// attempt if a retry may help.
 func (r Run) After(o RunOutcome, now time.Time) Run {
 	r.Failure, r.Reason, r.LeaseUntil = o.Failure, Line(CutBytes(o.Reason, MaxRunReason)), time.Time{}
 	if o.ScanID != 0 {
@@ -270,18 +269,17 @@ func (r Run) After(o RunOutcome, now time.Time) Run {
 	return r
 }
 
-// RunLost is the outcome of an attempt whose runner was not heard of within its lease.
+// RunLost is the outcome of an attempt whose lease expired.
 var RunLost = RunOutcome{State: RunFailed, Failure: RunTransient, Reason: "the runner was not heard of any more"}
 
-// Brought reports whether a run may name a scan as what it brought: one of its own, or, where
-// all that it uploaded was there already, of a managed run of the same commit before.
+// Brought reports whether a scan may be recorded as the result of the run. It must be its own scan,
+// or that of an earlier managed run of the same commit if the uploads were identical.
 func (r Run) Brought(s Scan) bool {
 	same := s.RunID != 0 && r.Commit != "" && s.Ref == r.Ref && s.Commit == r.Commit
 	return s.ProjectID == r.ProjectID && (s.RunID == r.ID || same)
 }
 
-// Overdue is the outcome that a begun run came to by itself: its lease ran out, or its
-// time. ok is false while it may go on.
+// Overdue returns the outcome of a run whose lease or time limit has expired, and whether one has.
 func (r Run) Overdue(now time.Time) (o RunOutcome, ok bool) {
 	switch {
 	case !r.State.Begun():
@@ -295,14 +293,14 @@ func (r Run) Overdue(now time.Time) (o RunOutcome, ok bool) {
 	return o, false
 }
 
-// RunEvery is when full runs of a project are queued by themselves.
+// RunEvery is the schedule of full runs of a project.
 type RunEvery uint8
 
 // Schedules.
 const (
 	RunWeekly RunEvery = iota + 1
 	RunDaily
-	RunOnPush // to the primary branch
+	RunOnPush // on pushes to the primary branch
 	RunNever
 )
 
@@ -311,11 +309,12 @@ var runEveries = enumNames[RunEvery]{"", "weekly", "daily", "push", "off"}
 // String returns the wire name.
 func (e RunEvery) String() string { return runEveries.name(e) }
 
-// ParseRunEvery reads a wire name.
+// ParseRunEvery parses a wire name.
 func ParseRunEvery(s string) (RunEvery, bool) { return runEveries.parse(s) }
 
-// Next is the first time after another at which a project is due, spread over the week or
-// day by a hash of the project's id; zero where no time makes it due.
+// Next returns the first scheduled time of a project after the given time. Times are distributed
+// over the week or day by a hash of the project's ID. It returns the zero time if the schedule has
+// no times.
 func (e RunEvery) Next(projectID int64, after time.Time) time.Time {
 	var period time.Duration
 	switch e {
@@ -340,23 +339,23 @@ func (e RunEvery) Next(projectID int64, after time.Time) time.Time {
 	return epoch.Add(time.Duration(passed+1) * period)
 }
 
-// RunPlan is when full runs of a project are queued, and when one was last.
+// RunPlan is a project's schedule of full runs with the time of the last one.
 type RunPlan struct {
 	ProjectID int64
 	Every     RunEvery
-	QueuedAt  time.Time // the newest that the schedule queued, or when managed scans were switched on
+	QueuedAt  time.Time // last scheduled run, or when managed scans were enabled
 }
 
-// Due reports whether the schedule asks for a run by now: one, however many were missed.
+// Due reports whether a scheduled run is due. Missed runs are combined into one.
 func (p RunPlan) Due(now time.Time) bool {
 	next := p.Every.Next(p.ProjectID, p.QueuedAt)
 	return !next.IsZero() && !now.Before(next)
 }
 
-// RunStanding is what is in force of a project's managed scans.
+// RunStanding is the status of a project's managed scans.
 type RunStanding uint8
 
-// Standings.
+// Statuses of managed scans.
 const (
 	RunsOff RunStanding = iota + 1
 	RunsWithoutConnection
@@ -371,20 +370,20 @@ var runStandings = enumNames[RunStanding]{"", "off", "no_connection", "no_runner
 // String returns the wire name.
 func (s RunStanding) String() string { return runStandings.name(s) }
 
-// RunFacts are what a standing is decided by.
+// RunFacts contains the data that determines a RunStatus.
 type RunFacts struct {
 	Project   Project
 	Plan      RunPlan
-	Connected bool     // a connection says where the repository is
-	Lost      string   // why a repository that was connected cannot be fetched any more, for people; empty: it can
-	Trouble   string   // what went wrong when the connection was asked last; empty: nothing
-	Runners   []Runner // that may take its runs
-	Last      *Run     // newest that ended, other than superseded; nil for none
-	Open      *Run     // newest that waits or has begun; nil for none
+	Connected bool     // the repository is known from a connection
+	Lost      string   // why a connected repository can no longer be fetched, for display; may be empty
+	Trouble   string   // error of the last request to the host; may be empty
+	Runners   []Runner // runners that may execute the project's runs
+	Last      *Run     // newest ended run, except superseded ones; may be nil
+	Open      *Run     // newest waiting or begun run; may be nil
 }
 
-// warning is why what is scanned is not kept in, where a runner that is there and may take
-// the runs has no sandbox; empty: all have one, or none is there.
+// warning returns a warning if a connected runner that may execute the runs has no sandbox, and ""
+// otherwise.
 func (f RunFacts) warning(now time.Time) string {
 	for _, r := range f.Runners {
 		if r.Present(now) && r.Unsandboxed() {
@@ -396,20 +395,20 @@ func (f RunFacts) warning(now time.Time) string {
 	return ""
 }
 
-// RunStatus is a standing with its reason in words.
+// RunStatus is the status of managed scans with an explanation.
 type RunStatus struct {
 	Standing RunStanding
 	Reason   string
 	Every    RunEvery
-	NextAt   time.Time // zero for no known time
-	OpenRun  int64     // newest run that waits or has begun; 0 for none
-	LastRun  int64     // newest run that ended; 0 for none
-	LastAt   time.Time // when that ended; zero for none
-	LastScan int64     // scan that it brought; 0 for none
-	Warning  string    // what is wrong though scans are made; empty: nothing
+	NextAt   time.Time // zero if unknown
+	OpenRun  int64     // newest waiting or begun run; 0 if none
+	LastRun  int64     // newest ended run; 0 if none
+	LastAt   time.Time // end of LastRun; zero if none
+	LastScan int64     // scan of LastRun; 0 if none
+	Warning  string    // problem that does not prevent scans; may be empty
 }
 
-// Status decides what is in force.
+// Status returns the status of managed scans.
 func (f RunFacts) Status(now time.Time) RunStatus {
 	wanted := f.Project.ManagedScan
 	s := RunStatus{Every: f.Plan.Every}
@@ -452,7 +451,7 @@ func (f RunFacts) Status(now time.Time) RunStatus {
 	return s
 }
 
-// scheduled says what the next run waits for.
+// scheduled describes what the next run waits for.
 func (f RunFacts) scheduled() string {
 	switch {
 	case f.Open != nil:

@@ -42,8 +42,8 @@ func TestFateOfARun(t *testing.T) {
 	}
 }
 
-// TestRunsEnd: whatever runners say and however often they vanish, a run comes to an end
-// within its attempts, and what ended stays so.
+// TestRunsEnd checks that a run ends within its attempts regardless of its runners, and that an
+// ended run does not change.
 func TestRunsEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -135,7 +135,7 @@ func TestCheckRunRefusesWhatGitWouldMisread(t *testing.T) {
 	}
 }
 
-// TestScheduleIsSpreadAndMadeUpOnce: every project has its own minute, what was missed is
+// TestScheduleIsSpreadAndMadeUpOnce checks that each project has its own minute. Missed runs are
 // made up once, and the next time follows the last one.
 func TestScheduleIsSpreadAndMadeUpOnce(t *testing.T) {
 	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -215,7 +215,8 @@ func TestRunnerSaysNothingUnbounded(t *testing.T) {
 	}
 }
 
-// TestARunnerWithoutASandboxIsWarnedOf where it may take the runs that are wanted, and is there.
+// TestARunnerWithoutASandboxIsWarnedOf checks for warnings about connected runners without a
+// sandbox that may execute the requested runs.
 func TestARunnerWithoutASandboxIsWarnedOf(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	kept := Runner{Name: "kept", Isolation: "bubblewrap: no network, the checkout alone", SeenAt: now}
@@ -242,8 +243,8 @@ func TestARunnerWithoutASandboxIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestWhatARunBrought is a scan of its own, or one of a managed run of the same commit before,
-// that brought the same; never one of a build.
+// TestWhatARunBrought checks which scans a run is credited with. These are its own scan, and an
+// equal scan of an earlier managed run of the same commit, but not a scan of a build.
 func TestWhatARunBrought(t *testing.T) {
 	run := Run{ID: 7, ProjectID: 1, Ref: "refs/heads/main", Commit: commitA}
 	for name, c := range map[string]struct {

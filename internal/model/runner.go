@@ -6,41 +6,39 @@ import (
 	"time"
 )
 
-// Runner is a program that makes managed runs. It is known by the token that it calls
-// with and by its name.
+// Runner is a program that executes managed runs. It is identified by its token and name.
 type Runner struct {
 	ID        int64
 	Name      string
-	TokenID   int64 // with whose token it calls
+	TokenID   int64 // token of its requests
 	Labels    []string
 	Version   string
-	Isolation string // how it keeps scanners in, for people
+	Isolation string // description of its sandbox, for display
 	SeenAt    time.Time
 	FirstAt   time.Time
 }
 
-// RunnerGone is after what time without a word a runner counts as gone: it asks for work
-// every half minute at least.
+// RunnerGone is the time without requests after which a runner counts as disconnected. Runners
+// request work at least every 30 seconds.
 const RunnerGone = 3 * time.Minute
 
-// Bounds of what a runner says of itself.
+// Limits of a runner's fields.
 const (
 	MaxRunnerName   = 100
 	MaxRunnerLabels = 20
-	MaxRunners      = 200 // of a deployment
+	MaxRunners      = 200 // per deployment
 )
 
-// NoSandbox is how what a runner says of its isolation begins where it has no sandbox; the
-// reason follows.
+// NoSandbox is the prefix of the isolation text of a runner without a sandbox. The reason follows.
 const NoSandbox = "bounds alone, no sandbox: "
 
-// Unsandboxed reports whether the runner says that its scanners are kept in by bounds alone.
+// Unsandboxed reports whether the runner executes scanners without a sandbox.
 func (r Runner) Unsandboxed() bool { return strings.HasPrefix(r.Isolation, NoSandbox) }
 
-// Present reports whether the runner was heard of lately.
+// Present reports whether the runner is connected.
 func (r Runner) Present(now time.Time) bool { return now.Sub(r.SeenAt) < RunnerGone }
 
-// Normal is the runner with what it says of itself as it is kept and shown.
+// Normal returns the runner with its reported fields cleaned and truncated.
 func (r Runner) Normal() Runner {
 	r.Name = CutBytes(Line(strings.TrimSpace(r.Name)), MaxRunnerName)
 	if r.Name == "" {
@@ -57,21 +55,21 @@ func (r Runner) Normal() Runner {
 	return r
 }
 
-// CloneSource is where a runner fetches a project from, and what it shows there.
+// CloneSource is the URL of a repository with the credentials for cloning it.
 type CloneSource struct {
-	URL        string // without a credential
-	WebURL     string // for people; empty: none
-	Username   string // of git over HTTPS
+	URL        string // without credentials
+	WebURL     string // for display; empty if none
+	Username   string // for Git over HTTPS
 	Password   string
-	SSHKey     string // of git over SSH
-	KnownHosts string // the host's keys, as a known_hosts file has them
-	// Make has the host make a password for this repository alone, which lasts for about
-	// an hour; nil where the host makes none. It asks the host: call it in no transaction.
+	SSHKey     string // for Git over SSH
+	KnownHosts string // host keys in the known_hosts format
+	// Make requests a password from the host that is valid for this repository and about an hour.
+	// It is nil if the host does not support this. It must not be called in a transaction.
 	Make func(ctx context.Context) (password string, err error)
 }
 
-// String tells nothing: a credential that somebody logs stays secret.
+// String returns a fixed text, so that a logged credential remains secret.
 func (c CloneSource) String() string { return "(clone source)" }
 
-// GoString tells nothing either.
+// GoString returns a fixed text too.
 func (c CloneSource) GoString() string { return c.String() }

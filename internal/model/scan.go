@@ -2,20 +2,20 @@ package model
 
 import "time"
 
-// ScanTimeout is how long a scan may run before it counts as never finished
+// ScanTimeout is the time after which a running scan counts as never finished
 // (docs/reference/scans.md).
 const ScanTimeout = time.Hour
 
 // Products is a set of issue types.
 type Products uint8
 
-// With returns the set with one more product.
+// With returns the set with a product added.
 func (p Products) With(t IssueType) Products { return p | 1<<t }
 
 // Has reports whether the product is in the set.
 func (p Products) Has(t IssueType) bool { return p&(1<<t) != 0 }
 
-// Names returns the wire names in the order sast, sca, secrets; never nil.
+// Names returns the wire names in the order sast, sca, secrets. The result is not nil.
 func (p Products) Names() []string {
 	out := []string{}
 	for _, t := range []IssueType{SAST, SCA, Secrets} {
@@ -26,10 +26,10 @@ func (p Products) Names() []string {
 	return out
 }
 
-// ScanStatus is how far a scan came.
+// ScanStatus is the status of a scan.
 type ScanStatus uint8
 
-// Statuses of a scan. NeverFinished is derived when read.
+// Statuses of a scan. ScanNeverFinished is not stored but derived by StatusAt.
 const (
 	ScanRunning ScanStatus = iota + 1
 	ScanCompleted
@@ -44,21 +44,21 @@ var scanStatuses = enumNames[ScanStatus]{
 // String returns the wire name.
 func (s ScanStatus) String() string { return scanStatuses.name(s) }
 
-// ParseScanStatus reads a wire name.
+// ParseScanStatus parses a wire name.
 func ParseScanStatus(s string) (ScanStatus, bool) { return scanStatuses.parse(s) }
 
-// ScanOutcome says what a completed scan did to the findings of its ref.
+// ScanOutcome is the effect of a completed scan on the findings of its ref.
 type ScanOutcome uint8
 
 // Outcomes of a scan (docs/reference/scans.md).
 const (
-	ScanPending    ScanOutcome = iota // nothing decided yet
-	ScanApplied                       // its findings count
-	ScanLate                          // started before a newer one that was applied: recorded only
-	ScanSuperseded                    // a re-run of a commit that others followed: recorded only
+	ScanPending    ScanOutcome = iota // not decided yet
+	ScanApplied                       // applied to the findings
+	ScanLate                          // started before a newer scan that was applied: recorded only
+	ScanSuperseded                    // repeated scan of a commit that was followed by others: recorded only
 )
 
-// String is the outcome as answers have it, empty where nothing is decided.
+// String returns the wire name, which is empty for ScanPending.
 func (o ScanOutcome) String() string {
 	switch o {
 	case ScanApplied:
@@ -71,46 +71,47 @@ func (o ScanOutcome) String() string {
 	return ""
 }
 
-// Recorded reports whether the scan was recorded only and changed nothing.
+// Recorded reports whether the scan was recorded without effect on findings.
 func (o ScanOutcome) Recorded() bool { return o == ScanLate || o == ScanSuperseded }
 
-// FindingCounts counts distinct unmuted occurrences by product (docs/reference/scans.md).
+// FindingCounts contains the number of distinct unmuted occurrences by product
+// (docs/reference/scans.md).
 type FindingCounts struct {
 	Code        int
 	Secrets     int
 	SupplyChain int
 }
 
-// Total adds them up.
+// Total returns the sum of all products.
 func (c FindingCounts) Total() int { return c.Code + c.Secrets + c.SupplyChain }
 
-// Scan is one upload by one source.
+// Scan is an upload by a source.
 type Scan struct {
 	ID          int64
 	ProjectID   int64
-	Ref         string // in full
+	Ref         string // full name
 	Commit      string
 	Source      string
 	StartedAt   time.Time
 	CompletedAt time.Time // zero while running
-	ExitCode    int       // meaningless while running; 0 and 1 are success
+	ExitCode    int       // undefined while running; 0 and 1 are success
 	Full        bool
 	Products    Products
 	Status      ScanStatus // as stored; see StatusAt
 	Outcome     ScanOutcome
 	Counts      FindingCounts
-	Muted       int           // findings that it reports muted in the code, which Counts leaves out
-	TotalTime   time.Duration // of the scanner; negative when unknown
-	Digest      Digest        // of the upload's bytes, by which it is known again; zero once that is forgotten
-	Error       string        // why it failed, for people
-	// Unread names the lockfiles that the scanner found and could not read: it
-	// says nothing about them (docs/reference/lockfiles.md).
+	Muted       int           // reported findings that are suppressed in the code; not included in Counts
+	TotalTime   time.Duration // of the scanner; negative if unknown
+	Digest      Digest        // of the upload, to detect duplicates; zero after expiry
+	Error       string        // for display
+	// Unread contains the lockfiles that the scanner could not read. The scan has no effect on them
+	// (docs/reference/lockfiles.md).
 	Unread []string
-	RunID  int64 // managed run that it is of; 0: none
+	RunID  int64 // managed run of the scan; 0 if none
 }
 
-// StatusAt returns the status at the given time: a scan still running after
-// ScanTimeout shows as never finished (docs/reference/scans.md).
+// StatusAt returns the status at the given time. A scan that is running for longer than ScanTimeout
+// counts as never finished (docs/reference/scans.md).
 func (s Scan) StatusAt(now time.Time) ScanStatus {
 	if s.Status == ScanRunning && now.Sub(s.StartedAt) > ScanTimeout {
 		return ScanNeverFinished
@@ -118,133 +119,130 @@ func (s Scan) StatusAt(now time.Time) ScanStatus {
 	return s.Status
 }
 
-// ScanFilter selects scans; zero members do not filter.
+// ScanFilter selects scans. Zero fields do not filter.
 type ScanFilter struct {
 	Ref       string
 	ProjectID int64
-	AnyOf     []int64 // projects; none are all
+	AnyOf     []int64 // projects; empty for all
 	Full      *bool
-	Products  []IssueType  // any of them enabled
-	Statuses  []ScanStatus // any of them, judged now
+	Products  []IssueType  // at least one is enabled
+	Statuses  []ScanStatus // one of them, at the current time
 	Since     time.Time    // exclusive, on the start
 	MinTime   *float64     // seconds, inclusive
 	MaxTime   *float64     // seconds, inclusive
-	Projects  ProjectGlobs // what the caller may see
+	Projects  ProjectGlobs // visible projects of the caller
 }
 
-// ScanAccount is what a scan says of itself beside its row: what it reported,
-// what it did not look at, and what it failed its build on.
+// ScanAccount contains details of a scan: the reported findings, the gaps in coverage and the
+// failed gate.
 type ScanAccount struct {
 	ScanID int64
-	// Reported has the ids of the findings that it reported and that are not
-	// muted in the code, ascending, each once. It is empty of a scan that was
-	// recorded only.
+	// Reported contains the distinct IDs of reported findings that are not suppressed in the code,
+	// in ascending order. It is empty if the scan was only recorded.
 	Reported []int64
-	Gaps     []ScanGap // the first MaxScanGaps of them
-	AllGaps  int       // how many there were
-	// Gate is why the scan failed its build; nil where it did not.
+	Gaps     []ScanGap // the first MaxScanGaps
+	AllGaps  int       // total number of gaps
+	// Gate is the reason for which the build failed, or nil.
 	Gate *ScanGate
 }
 
-// MaxScanGaps bounds how many gaps of a scan are kept.
+// MaxScanGaps is the maximum number of stored gaps per scan.
 const MaxScanGaps = 2000
 
 // Kinds of gaps.
 const (
-	GapPath     = "path"     // a file or folder that was skipped
-	GapTimeout  = "timeout"  // a file that took a rule too long
-	GapFailed   = "failed"   // a file that could not be read as what it is
+	GapPath     = "path"     // a skipped file or directory
+	GapTimeout  = "timeout"  // a file for which a rule exceeded the time limit
+	GapFailed   = "failed"   // a file that could not be parsed
 	GapLockfile = "lockfile" // a lockfile that could not be read
-	GapParse    = "parse"    // a language of which the scanner could not parse all; where, it does not say
-	GapRule     = "rule"     // a rule that failed, or that was told not to run
-	GapItem     = "item"     // an item of the report that could not be taken
+	GapParse    = "parse"    // a language that the scanner could not parse completely, without a location
+	GapRule     = "rule"     // a rule that failed or was disabled
+	GapItem     = "item"     // a rejected item of the report
 )
 
-// ScanGap is something that a scan did not look at, or not to its end: there it
-// says nothing, and closes nothing (docs/explanation/life-of-a-finding.md), but for GapParse, which names no place.
+// ScanGap is an incompletely scanned path or rule. The scan closes no findings there
+// (docs/explanation/life-of-a-finding.md), except for GapParse, which has no location.
 type ScanGap struct {
 	Kind string `json:"kind"`           // one of the kinds above
 	What string `json:"what"`           // a path, or the name of a rule
-	Rule string `json:"rule,omitempty"` // that was not done with a path; empty for all
-	Why  string `json:"why,omitempty"`  // as the scanner says; empty when it does not
+	Rule string `json:"rule,omitempty"` // rule that was not applied to a path; empty for all
+	Why  string `json:"why,omitempty"`  // reason from the scanner; may be empty
 }
 
-// ScanGate is what the policies said to a scan that failed its build
-// (docs/reference/policies.md).
+// ScanGate is the result of policies for a scan that failed its build (docs/reference/policies.md).
 type ScanGate struct {
-	Reason   string    `json:"reason"` // for people, as the build was told
+	Reason   string    `json:"reason"` // message that the build received
 	Blocking []Blocked `json:"blocking"`
 }
 
-// Blocked is a finding that a build failed on, as it was then.
+// Blocked is a blocking finding at the time of the build.
 type Blocked struct {
-	FindingID int64     `json:"finding_id"` // 0 where the scan was recorded only and nothing else saw it
+	FindingID int64     `json:"finding_id"` // 0 if the scan was only recorded and no other scan reported it
 	IssueType IssueType `json:"issue_type"`
 	Severity  Severity  `json:"severity"`
 	Rule      string    `json:"rule"`
 	Path      string    `json:"path"`
 	Line      int       `json:"line"`
-	PolicyID  int64     `json:"policy_id"` // that made it fail; 0 when not known
-	Condition string    `json:"condition"` // of that policy; empty where it has the rule in mode block
-	Known     bool      `json:"known"`     // the primary branch had it: the policy blocks all
+	PolicyID  int64     `json:"policy_id"` // policy that blocked; 0 if unknown
+	Condition string    `json:"condition"` // condition of that policy; empty if its rule is in mode block
+	Known     bool      `json:"known"`     // on the primary branch too: the policy blocks all
 }
 
-// AgentScan is a scan that a scanner reports by itself, step by step, as it is
-// remembered between the steps.
+// AgentScan is the state of a scan that a scanner reports in several steps.
 type AgentScan struct {
-	UniqueID  string // the scanner's own name of the scan
-	ScanID    int64  // 0 of a dry run, which leaves no scan
+	UniqueID  string // ID of the scan from the scanner
+	ScanID    int64  // 0 for a dry run, which stores no scan
 	StartedAt time.Time
-	Begun     []byte // JSON: what the scanner said at the start
-	Report    []byte // JSON of a Report, free of secrets; nil before it came and once it is applied
-	Done      []byte // JSON of its completion; nil before it came and once it is applied
-	Answer    []byte // JSON: the answer to its completion; nil before it is applied
+	Begun     []byte // JSON: data from the start of the scan
+	Report    []byte // JSON of a Report without secrets; nil before it is received and after it is applied
+	Done      []byte // JSON of the completion; nil before it is received and after it is applied
+	Answer    []byte // JSON of the response to the completion; nil until it is applied
 }
 
-// ScanStage is how far a scan is that runs.
+// ScanStage is the progress of a running scan.
 type ScanStage uint8
 
-// Stages of a scan that runs.
+// Stages of a running scan.
 const (
-	StageBegun    ScanStage = iota // the scanner was told what to look for
-	StageResults                   // its results are here
-	StageApplying                  // they are complete and being applied
+	StageBegun    ScanStage = iota // the scanner has received its configuration
+	StageResults                   // the results have been received
+	StageApplying                  // the complete results are being applied
 )
 
-// ServedRule is a rule of a policy with the text that scanners get.
+// ServedRule is a rule of a policy with the text that scanners receive.
 type ServedRule struct {
 	PolicyRule
 	Version int    // of the text, from 1
-	Text    []byte // JSON, in the scanner's own rule language
-	Checked bool   // whether the scanner itself has parsed the text
-	Starter bool   // the text came with the server
+	Text    []byte // JSON in the scanner's rule language
+	Checked bool   // whether the scanner has parsed the text
+	Starter bool   // included with the server
 }
 
-// FailedStep is how a run of a scanner failed.
+// FailedStep is the step at which a run of a scanner failed.
 type FailedStep string
 
-// Steps that fail.
+// Steps that can fail.
 const (
-	FailedSignIn  FailedStep = "unauthenticated" // no, an unknown, an expired or a revoked token
-	FailedScope   FailedStep = "forbidden"       // a token that may not do this
-	FailedScan    FailedStep = "error"           // the scanner gave its scan up
+	FailedSignIn  FailedStep = "unauthenticated" // missing, unknown, expired or revoked token
+	FailedScope   FailedStep = "forbidden"       // insufficient token scope
+	FailedScan    FailedStep = "error"           // the scanner aborted its scan
 	FailedOpen    FailedStep = "failure"         // the scanner hides its error from the build
-	FailedStorage FailedStep = "not_stored"      // the results came and could not be stored
+	FailedStorage FailedStep = "not_stored"      // the received results could not be stored
 )
 
-// FailedAttempt is a run of a scanner that failed, which its build may not show.
+// FailedAttempt is a failed run of a scanner. The build does not necessarily show the failure.
 type FailedAttempt struct {
-	// DeploymentID is 0 where no token tells whose the run was.
+	// DeploymentID is 0 if it is unknown because there was no valid token.
 	DeploymentID int64
-	Name         string // the scanner's own name of its run, or one made up
+	Name         string // ID of the run from the scanner, or a generated one
 	At           time.Time
-	Step         FailedStep // the first that failed
-	ExitCode     int        // 0 where the scanner did not tell
-	Cause        string     // for people; holds no secrets
-	ScanID       int64      // 0 where no scan had begun
-	TokenID      string     // public id; empty where no token that is known was sent
-	Repository   string     // as the scanner says
-	Ref          string     // in full; empty where it is not told
-	Agent        string     // the scanner's own name and version
+	Step         FailedStep // the first failed step
+	ExitCode     int        // 0 if unknown
+	Cause        string     // for display; contains no secrets
+	ScanID       int64      // 0 if no scan was started
+	TokenID      string     // public ID; empty without a known token
+	Repository   string     // as reported by the scanner
+	Ref          string     // full name; empty if unknown
+	Agent        string     // name and version of the scanner
 	Address      string     // of the sender
 }

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// IsControl reports whether a character is one that terminals, logs and pages obey
-// in place of showing it: those of C0 and C1 with DEL, separators of lines and
-// paragraphs, and what turns the direction of text around.
+// IsControl reports whether terminals, logs or pages could interpret a character: C0 and C1
+// controls, DEL, line and paragraph separators, and characters that change the text direction.
 func IsControl(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0:
@@ -19,28 +18,27 @@ func IsControl(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-// HasControls reports whether a text holds an IsControl, or is no UTF-8.
+// HasControls reports whether a text contains an IsControl character or invalid UTF-8.
 func HasControls(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, IsControl)
 }
 
-// IsStorable reports whether a name can be a key in every engine: UTF-8 of at most 4096 bytes
+// IsStorable reports whether a name can be a key in every database: UTF-8 of at most 4096 bytes
 // without control characters.
 func IsStorable(s string) bool {
 	control := func(r rune) bool { return r < 0x20 || r == 0x7f }
 	return len(s) <= 4096 && utf8.ValidString(s) && !strings.ContainsFunc(s, control)
 }
 
-// Line is a text that people wrote, on one line: without IsControl. What is no UTF-8
-// stays, for who checks it to refuse.
+// Line returns a text on a single line, without IsControl characters. Invalid UTF-8 is returned
+// unchanged, so that validation can reject it.
 func Line(s string) string { return without(s, "") }
 
-// Note is a text that people wrote, on as many lines as they did: without IsControl
-// but line ends and tabs.
+// Note returns a text without IsControl characters except line ends and tabs.
 func Note(s string) string { return without(strings.ReplaceAll(s, "\r\n", "\n"), "\n\t") }
 
-// Shorten is a text of at most so many characters, one or more. Where something is left out,
-// the last of them is an ellipsis.
+// Shorten returns a text of at most the given number of characters, which must be positive. If
+// characters are removed, the last one is an ellipsis.
 func Shorten(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -48,8 +46,8 @@ func Shorten(s string, most int) string {
 	return s
 }
 
-// CutBytes is the beginning of a text of at most so many bytes, between characters. It shares
-// no memory with a text that it cuts.
+// CutBytes returns the longest prefix of at most limit bytes that ends between characters. A
+// shortened result does not share memory with the text.
 func CutBytes(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -62,7 +60,7 @@ func CutBytes(s string, limit int) string {
 
 func without(s, keep string) string {
 	if !utf8.ValidString(s) {
-		return s // nobody keeps that
+		return s // rejected by validation
 	}
 	return strings.Map(func(r rune) rune {
 		if IsControl(r) && !strings.ContainsRune(keep, r) {
@@ -72,8 +70,8 @@ func without(s, keep string) string {
 	}, s)
 }
 
-// Escaped is a text as a terminal may show it: each IsControl that is not to be kept
-// is written as JSON would, as \u001b, and a byte that is no UTF-8 as \x9b.
+// Escaped returns a text for terminals. IsControl characters that are not in keep are escaped as in
+// JSON (\u001b), invalid bytes as \x9b.
 func Escaped(s, keep string) string {
 	escapes := func(r rune) bool { return IsControl(r) && !strings.ContainsRune(keep, r) }
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, escapes) {
@@ -93,7 +91,7 @@ func Escaped(s, keep string) string {
 	return b.String()
 }
 
-// Map returns the results of a function for the items of a list, in their order.
+// Map returns the results of calling a function for each element, in order.
 func Map[T, R any](list []T, of func(T) R) []R {
 	out := make([]R, len(list))
 	for i, item := range list {

@@ -22,7 +22,7 @@ func TestTextsOfPeopleHoldNothingThatTerminalsObey(t *testing.T) {
 	}
 }
 
-// TestControlsStayOutside: what people name and say, as far as it is checked here.
+// TestControlsStayOutside checks that names and texts reject control characters.
 func TestControlsStayOutside(t *testing.T) {
 	for _, hostile := range []string{"\x1b[2J", "\u009b", "\n", "\x7f", "\u202e", "\u2069", "\u2028"} {
 		if err := CheckProjectName("acme/a" + hostile); err == nil {

@@ -9,16 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// TicketState is how far a ticket is, as its tracker told last.
+// TicketState is the state of a ticket, as last reported by its tracker.
 type TicketState uint8
 
-// States of a ticket. The numbers are stored: never give one another meaning.
+// States of a ticket. The numbers are stored and must not change.
 const (
-	TicketUnknown   TicketState = iota + 1 // linked by its address; no connection reaches its tracker
-	TicketRequested                        // somebody asked for it, and it is to be created
+	TicketUnknown   TicketState = iota + 1 // linked by URL; no connection can access its tracker
+	TicketRequested                        // requested but not created yet
 	TicketOpen
 	TicketClosed
-	TicketFailed // it could not be created; Problem says why
+	TicketFailed // could not be created, see Problem
 )
 
 var ticketStates = enumNames[TicketState]{"", "unknown", "requested", "open", "closed", "failed"}
@@ -26,50 +26,52 @@ var ticketStates = enumNames[TicketState]{"", "unknown", "requested", "open", "c
 // String returns the wire name.
 func (s TicketState) String() string { return ticketStates.name(s) }
 
-// Ticket is an issue in somebody's tracker that findings are linked to. A finding has
-// one at most, on all its refs.
+// Ticket is an issue in a tracker that findings are linked to. A finding has at most one, across
+// refs.
 type Ticket struct {
 	ID    int64
 	State TicketState
 	URL   string // empty until it is created
-	Slug  string // what people call it: SEC-12, acme/app#7; empty until it is created
-	// ConnectionID is the connection that reaches its tracker; 0: none does.
+	Slug  string // display name, such as SEC-12 or acme/app#7; empty until it is created
+	// ConnectionID is the connection to its tracker, or 0 if there is none.
 	ConnectionID int64
-	Project      string // of the tracker: a repository's full name, or a key of Jira
-	Key          string // the tracker's own id: an issue's number, or a key as SEC-12
-	Marker       string // written into a ticket that we create, so that it is found again; empty: we did not
-	Problem      string // why it could not be created, or asked for; for people
+	Project      string // in the tracker: full name of a repository, or a Jira key
+	Key          string // in the tracker: issue number, or a key such as SEC-12
+	Marker       string // written to created tickets to find them again; empty for linked ones
+	Problem      string // error of its creation or of the last request, for display
 	CreatedAt    time.Time
 	CreatedBy    Actor
-	CheckedAt    time.Time // when its tracker was asked last; zero: never
+	CheckedAt    time.Time // last request to the tracker; zero if never
 }
 
-// Created reports whether the ticket is in its tracker.
+// Created reports whether the ticket exists in its tracker.
 func (t Ticket) Created() bool { return t.URL != "" }
 
-// TicketFinding is a finding that a ticket is about.
+// TicketFinding is a finding linked to a ticket.
 type TicketFinding struct {
 	TicketID  int64
-	FindingID int64 // as it was asked for; the link holds for its lineage
+	FindingID int64 // as requested; the link applies to its lineage
 	LineageID int64
 	ProjectID int64
 }
 
-// TicketSetting is where a deployment's tickets are made, and what they are given.
+// TicketSetting defines where tickets of a deployment are created, and with which values.
 type TicketSetting struct {
-	ConnectionID int64 `json:"connection_id"` // 0: that of each project's repository
-	// Project is a repository's full name or a key of Jira; empty: the project's own repository.
+	ConnectionID int64 `json:"connection_id"` // 0 for that of each project's repository
+	// Project is the full name of a repository or a Jira key. Empty means the project's own
+	// repository.
 	Project   string   `json:"project"`
-	IssueType string   `json:"issue_type"` // of Jira; empty: Task
+	IssueType string   `json:"issue_type"` // for Jira; empty for Task
 	Labels    []string `json:"labels"`
-	Public    bool     `json:"public"` // whether repositories that everybody reads may be told of findings
+	Public    bool     `json:"public"` // whether tickets may be created in public repositories
 }
 
-// Bounds of tickets.
+// Limits of tickets.
 const (
-	// MaxTicketFindings is how many findings one ticket is about at most.
+	// MaxTicketFindings is the maximum number of findings per ticket.
 	MaxTicketFindings = 100
-	// MaxTicketSelection is how many findings one request makes tickets of at most (the contract).
+	// MaxTicketSelection is the maximum number of findings per request to create tickets, by the
+	// contract.
 	MaxTicketSelection = 20
 
 	maxTicketURL     = 2048
@@ -78,9 +80,8 @@ const (
 	maxTicketProject = 500
 )
 
-// ParseTicketURL reads the address of a ticket, and what people call it: by its shape
-// that of GitHub, GitLab, Gitea or Jira, else the last part of its path. The error says
-// what is wrong, for people.
+// ParseTicketURL parses the URL of a ticket. It derives the display name from the URL formats of
+// GitHub, GitLab, Gitea and Jira, and otherwise uses the last path segment.
 func ParseTicketURL(address string) (t Ticket, err error) {
 	u, err := url.Parse(address)
 	switch {
@@ -102,7 +103,7 @@ func ParseTicketURL(address string) (t Ticket, err error) {
 	switch {
 	case t.Key == "":
 		t.Slug = lastOf(strings.Trim(u.Path, "/"), u.Hostname())
-	case strings.HasPrefix(t.Key, t.Project+"-"): // Jira's
+	case strings.HasPrefix(t.Key, t.Project+"-"): // Jira
 		t.Slug = t.Key
 	default:
 		t.Slug = t.Project + "#" + t.Key
@@ -111,8 +112,8 @@ func ParseTicketURL(address string) (t Ticket, err error) {
 	return t, nil
 }
 
-// secretParameter finds the name of a value in an address that is one for secrets, in its
-// path, query or fragment; empty: none.
+// secretParameter returns the name of a parameter in the path, query or fragment that appears to
+// contain a secret, or "".
 func secretParameter(u *url.URL) string {
 	text := u.Path + "?" + unescapedPairs(u.RawQuery) + "#" + u.Fragment
 	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("/?&;#", r) }) {
@@ -123,7 +124,7 @@ func secretParameter(u *url.URL) string {
 	return ""
 }
 
-// unescapedPairs is a query as it reads, without what is no escape in it.
+// unescapedPairs returns the query unescaped, except for pairs with invalid escapes.
 func unescapedPairs(query string) string {
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {
@@ -134,8 +135,8 @@ func unescapedPairs(query string) string {
 	return strings.Join(pairs, "&")
 }
 
-// Words by which names are those of secrets: as a part of the name without its signs, or
-// as the whole of it, where words that are harmless have them as a part.
+// Words in names of secret parameters. secretNameParts match anywhere in the name without
+// punctuation. secretNames must match exactly, because they are part of harmless words.
 var (
 	secretNameParts = []string{
 		"token", "secret", "password", "passwd", "passphrase", "pwd", "credential", "authorization", "signature", "sessionid",
@@ -144,7 +145,7 @@ var (
 	secretNames = []string{"auth", "sig", "sid", "pass", "session"}
 )
 
-// isSecretName reports whether a name is as access_token or X-Api-Key.
+// isSecretName reports whether a name denotes a secret, such as access_token or X-Api-Key.
 func isSecretName(name string) bool {
 	name = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_-.[] ", r) {
@@ -156,10 +157,10 @@ func isSecretName(name string) bool {
 		slices.ContainsFunc(secretNameParts, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// TicketSlug is what a ticket may be called: one line of 200 characters at most.
+// TicketSlug returns a display name of at most 200 characters on one line.
 func TicketSlug(s string) string { return cutRunes(Line(s), 200) }
 
-// ticketIn finds project and key in the parts of a path; none are empty.
+// ticketIn returns the project and the key in the nonempty segments of a path.
 func ticketIn(parts []string) (project, key string) {
 	n := len(parts)
 	switch {
@@ -185,13 +186,13 @@ func isNumber(s string) bool {
 	return s != "" && len(s) <= 18 && strings.Trim(s, "0123456789") == ""
 }
 
-// isJiraKey reports whether a text is as SEC-12.
+// isJiraKey reports whether a text has the form SEC-12.
 func isJiraKey(s string) bool {
 	project, number, found := strings.Cut(s, "-")
 	return found && IsJiraProject(project) && isNumber(number)
 }
 
-// IsJiraProject reports whether a text is the key of a project of Jira, as SEC.
+// IsJiraProject reports whether a text has the form of a Jira project key, such as SEC.
 func IsJiraProject(s string) bool {
 	return len(s) >= 2 && len(s) <= 100 && s[0] >= 'A' && s[0] <= 'Z' &&
 		strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
@@ -204,7 +205,7 @@ func cutRunes(s string, most int) string {
 	return s
 }
 
-// Check says what is wrong with a setting, for people.
+// Check validates a setting.
 func (s TicketSetting) Check() error {
 	switch {
 	case len(s.Project) > maxTicketProject || strings.ContainsFunc(s.Project, IsControl):

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAddressesOfTickets(t *testing.T) {
-	for address, want := range map[string][3]string{ // what people call it, the tracker's project, its key
+	for address, want := range map[string][3]string{ // display name, project of the tracker, key
 		"https://github.com/acme/app/issues/12":                         {"acme/app#12", "acme/app", "12"},
 		"https://gitlab.com/acme/team/app/-/issues/7":                   {"acme/team/app#7", "acme/team/app", "7"},
 		"https://gitlab.com/acme/app/-/work_items/7":                    {"acme/app#7", "acme/app", "7"},
@@ -39,7 +39,8 @@ func TestAddressesOfTickets(t *testing.T) {
 	}
 }
 
-// TestAddressesOfTicketsHoldNoSecrets: what opens something is neither kept nor repeated.
+// TestAddressesOfTicketsHoldNoSecrets checks that URLs with credentials are neither stored nor
+// repeated in errors.
 func TestAddressesOfTicketsHoldNoSecrets(t *testing.T) {
 	const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 	for _, behind := range []string{

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Scope is something that a token may do (docs/reference/tokens.md).
+// Scope is a permission of a token (docs/reference/tokens.md).
 type Scope string
 
 // Scopes of a token.
 const (
-	ScopeWebAPI   Scope = "web_api"   // the Web API
+	ScopeWebAPI   Scope = "web_api"   // the web API
 	ScopeCI       Scope = "ci"        // scans and imports only
-	ScopeReadOnly Scope = "read_only" // with web_api: refuses writes
-	ScopeRunner   Scope = "runner"    // takes managed runs, and nothing else
+	ScopeReadOnly Scope = "read_only" // with web_api: no writes
+	ScopeRunner   Scope = "runner"    // managed runs only
 )
 
-// Dialect is the shape of the answers that a token's bearer gets (docs/reference/response-formats.md).
+// Dialect is the format of responses to a token's bearer (docs/reference/response-formats.md).
 type Dialect string
 
 // Dialects.
@@ -26,30 +26,30 @@ const (
 	DialectHosted   Dialect = "hosted"
 )
 
-// ParseDialect reads the name of a dialect.
+// ParseDialect parses the name of a dialect.
 func ParseDialect(s string) (d Dialect, ok bool) {
 	d = Dialect(s)
 	return d, d == DialectContract || d == DialectHosted
 }
 
-// Token is a credential of one deployment. Its secret is shown once and kept
-// as a hash (docs/reference/tokens.md).
+// Token is a credential for one deployment. Its secret is displayed once and stored as a hash
+// (docs/reference/tokens.md).
 type Token struct {
 	ID           int64
-	PublicID     string // names the token in lists and logs
+	PublicID     string // ID in lists and logs
 	DeploymentID int64
-	UserID       int64 // whose role bounds it; 0 of one that no user made
+	UserID       int64 // user whose role limits the token; 0 if none
 	Name         string
 	Scopes       []Scope
-	ProjectGlobs []string // empty: every project
+	ProjectGlobs []string // empty for all projects
 	Dialect      Dialect
 	CreatedAt    time.Time
-	ExpiresAt    time.Time // zero: never
-	LastUsedAt   time.Time // zero: not yet
-	RevokedAt    time.Time // zero: in force
+	ExpiresAt    time.Time // zero if it does not expire
+	LastUsedAt   time.Time // zero if unused
+	RevokedAt    time.Time // zero unless revoked
 
-	// RenewableUntil is until when an OAuth client may have it renewed, whether it has
-	// expired or not; zero where none may. Lists of tokens tell it, nothing else does.
+	// RenewableUntil is the time until which an OAuth client may renew the token, even after
+	// expiry. It is zero if there is no such client. Only lists of tokens set it.
 	RenewableUntil time.Time
 }
 
@@ -58,64 +58,61 @@ func (t Token) Has(s Scope) bool {
 	return slices.Contains(t.Scopes, s)
 }
 
-// Active reports whether the token is in force at the given time.
+// Active reports whether the token is valid at the given time.
 func (t Token) Active(now time.Time) bool {
 	return t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
 }
 
-// Ended reports whether nothing of the token works any more: neither is it in force
-// at the given time, nor can a client have it renewed.
+// Ended reports whether the token is neither valid nor renewable at the given time.
 func (t Token) Ended(now time.Time) bool {
 	return !t.RevokedAt.IsZero() || !t.Active(now) && !now.Before(t.RenewableUntil)
 }
 
-// TokenUse says when a token was last presented.
+// TokenUse is the last use of a token.
 type TokenUse struct {
 	DeploymentID int64
 	TokenID      int64
 	At           time.Time
 }
 
-// LoginFor is how long who asks for a token may wait for somebody to decide. A scanner
-// gives up itself after three minutes.
+// LoginFor is the lifetime of a login request. Scanners stop waiting after three minutes.
 const LoginFor = 10 * time.Minute
 
-// LoginRequest is somebody who waits for a token until a person decides: a scanner, as
-// semgrep login does, or a program by the device flow (RFC 8628). Who knows the key that
-// it asks with gets the token, so only a hash of that is kept; people name the request by
-// its code.
+// LoginRequest is a pending request for a token by a scanner (semgrep login) or a program (device
+// flow, RFC 8628). The token is returned to any client with the key, so only a hash of the key is
+// stored. Users identify the request by its code.
 type LoginRequest struct {
 	KeyHash      []byte
 	Code         string
-	DeploymentID int64 // 0 until somebody decides
+	DeploymentID int64 // 0 until decided
 	Address      string
-	Agent        string // the client's own name and version
+	Agent        string // name and version of the client
 	AskedAt      time.Time
 	ExpiresAt    time.Time
-	Token        Token // to be made when it is fetched; empty where there is none to fetch
-	ApprovedBy   Actor // who decided
+	Token        Token // to be created when it is fetched; empty if there is none
+	ApprovedBy   Actor // user who decided
 	Program      LoginProgram
 }
 
-// LoginProgram is what a program asked for; empty for a scanner.
+// LoginProgram contains the request of a program. It is empty for a scanner.
 type LoginProgram struct {
-	ClientHash []byte // SHA-256 of the id of the OAuth client
-	Name       string // what it calls itself
-	Resource   string // what the token is for
-	Write      bool   // it asks to change things
+	ClientHash []byte // SHA-256 of the OAuth client ID
+	Name       string // name provided by the client
+	Resource   string // resource of the token
+	Write      bool   // requests write access
 }
 
-// ByProgram reports whether an OAuth client waits, and no scanner.
+// ByProgram reports whether the request is from an OAuth client, not a scanner.
 func (r LoginRequest) ByProgram() bool { return len(r.Program.ClientHash) > 0 }
 
-// Approved reports whether the token may be fetched.
+// Approved reports whether the token can be fetched.
 func (r LoginRequest) Approved() bool { return r.Token.DeploymentID != 0 }
 
-// Denied reports whether somebody decided that there is no token.
+// Denied reports whether the request was denied.
 func (r LoginRequest) Denied() bool { return r.DeploymentID != 0 && !r.Approved() }
 
-// Network is whose an address is taken to be where callers are counted: one
-// customer gets a whole /64 of IPv6. What is no address is its own network.
+// Network returns the network of an address for counting callers. For IPv6 this is the /64, which
+// is usually assigned to one customer. An invalid address is returned unchanged.
 func Network(address string) string {
 	at, err := netip.ParseAddr(address)
 	if err != nil {
@@ -127,8 +124,8 @@ func Network(address string) string {
 	return at.String()
 }
 
-// WideNetwork is the network around an address that one owner may well have all of:
-// the /48 of IPv6, the /24 of IPv4. What is no address is its own network.
+// WideNetwork returns the network around an address that a single owner may control: the /48 for
+// IPv6, the /24 for IPv4. An invalid address is returned unchanged.
 func WideNetwork(address string) string {
 	at, err := netip.ParseAddr(address)
 	if err != nil {
@@ -142,27 +139,26 @@ func WideNetwork(address string) string {
 	return netip.PrefixFrom(at, bits).Masked().String()
 }
 
-// How long what OAuth clients are given is good for (decision 0026).
+// Lifetimes of OAuth codes and tokens (decision 0026).
 const (
 	OAuthCodeFor    = time.Minute
 	OAuthAccessFor  = time.Hour
 	OAuthRefreshFor = 30 * 24 * time.Hour
 )
 
-// OAuthGrant is what a person let a client have: first a code, then, in its place, a
-// token that the client can have renewed. There is one row of token for it as long
-// as it lasts, which people see and revoke among their tokens.
+// OAuthGrant is the authorization of a client by a user: first a code, then a renewable token in
+// its place. Each grant has one token, which users can list and revoke.
 type OAuthGrant struct {
 	DeploymentID int64
 	CodeHash     []byte // SHA-256 of the code
 	TokenID      int64  // 0 until the code was exchanged
-	ClientHash   []byte // SHA-256 of the client's id
-	RedirectURI  string // as the client asked for the code, to the letter
+	ClientHash   []byte // SHA-256 of the client ID
+	RedirectURI  string // exactly as in the authorization request
 	Challenge    string // S256 of the client's verifier
-	Resource     string // what the token is for
-	Generation   int64  // of the refresh token in force, from 1; 0 before there is one
-	RefreshHash  []byte // SHA-256 of it
+	Resource     string // resource of the token
+	Generation   int64  // of the current refresh token, from 1; 0 if there is none
+	RefreshHash  []byte // SHA-256 of the current refresh token
 	ExpiresAt    time.Time
-	Token        Token // to be made for the code
+	Token        Token // to be created for the code
 	ApprovedBy   Actor
 }

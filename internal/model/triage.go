@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNote is the longest triage note, in characters (docs/reference/triage.md).
+// MaxNote is the maximum length of a triage note in characters (docs/reference/triage.md).
 const MaxNote = 3000
 
-// MaxTriage is the most findings that one bulk triage selects, before their
-// occurrences on other refs are added (the contract).
+// MaxTriage is the maximum number of findings selected by one bulk triage, without their
+// occurrences on other refs, by the contract.
 const MaxTriage = 3000
 
-// TriageState is what people decided about a finding.
+// TriageState is the state of a triage decision.
 type TriageState uint8
 
-// Triage states. Any of the last four may be set from any state.
+// Triage states. All except TriageUntriaged can be set, from any state.
 const (
 	TriageUntriaged TriageState = iota + 1
 	TriageIgnored
@@ -34,10 +34,10 @@ var triageStates = enumNames[TriageState]{"", "untriaged", "ignored", "reviewing
 // String returns the wire name.
 func (s TriageState) String() string { return triageStates.name(s) }
 
-// ParseTriageState reads a wire name.
+// ParseTriageState parses a wire name.
 func ParseTriageState(s string) (TriageState, bool) { return triageStates.parse(s) }
 
-// TriageReason says why a finding was ignored.
+// TriageReason is the reason for ignoring a finding.
 type TriageReason uint8
 
 // Triage reasons of the contract.
@@ -53,57 +53,56 @@ var triageReasons = enumNames[TriageReason]{"", "acceptable_risk", "false_positi
 // String returns the wire name.
 func (r TriageReason) String() string { return triageReasons.name(r) }
 
-// ParseTriageReason reads a wire name.
+// ParseTriageReason parses a wire name.
 func ParseTriageReason(s string) (TriageReason, bool) { return triageReasons.parse(s) }
 
-// Triage is the decision that stands on a lineage.
+// Triage is the current decision about a lineage.
 type Triage struct {
 	State     TriageState
 	Reason    TriageReason // set only while ignored
 	Comment   string
-	At        time.Time // zero when never triaged
+	At        time.Time // zero if never triaged
 	By        Actor
-	Automatic bool // made by a worker; a person's decision beats it
-	// Until is when the decision ends and the finding is reopened; zero: never.
+	Automatic bool // set by a worker; decisions of users take precedence
+	// Until is when the decision expires and the finding is reopened. Zero means never.
 	Until time.Time `json:",omitzero"`
-	// Assignee is the name of the user whose finding it is; empty: nobody's. It
-	// is beside the decision and outlives it.
+	// Assignee is the name of the assigned user, or empty. It is independent of the decision.
 	Assignee string `json:",omitempty"`
 }
 
-// DecidedByPerson reports whether a person set the state, also to reopened: no worker changes it.
+// DecidedByPerson reports whether a user set the state, including reopened. Workers do not change
+// it.
 func (t Triage) DecidedByPerson() bool {
 	return !t.Automatic && t.State != 0 && t.State != TriageUntriaged
 }
 
-// HandledByPerson reports whether a person ignores, reviews or fixes the finding.
+// HandledByPerson reports whether a user ignored, reviews or fixes the finding.
 func (t Triage) HandledByPerson() bool { return t.DecidedByPerson() && t.State != TriageReopened }
 
-// Line holds all members of a triage, for hashes that must differ where one of them does.
+// Line returns all fields as text, for hashes that depend on each of them.
 func (t Triage) Line() string {
 	return fmt.Sprintf("%d %d %q %d %q %t %d %q",
 		t.State, t.Reason, t.Comment, t.At.UnixMicro(), t.By, t.Automatic, t.Until.UnixMicro(), t.Assignee)
 }
 
-// AssigneeNobody and AssigneeMe stand for names where people are filtered by:
-// no user can be called so.
+// AssigneeNobody and AssigneeMe replace names in filters by assignee. They are not valid user
+// names.
 const (
 	AssigneeNobody = "@nobody"
 	AssigneeMe     = "@me"
 )
 
-// EndOfDay reads the last day of something, from 0001-01-01 to 9999-12-30, and returns
-// when it is over: the end of that day in UTC, whatever the zone of the one who asks. Of
-// the days around these one would be over at the zero time, which is never, and the other
-// in a year that no answer can name.
+// EndOfDay parses a last day from 0001-01-01 to 9999-12-30 and returns the end of that day in UTC.
+// It excludes the previous day, whose end is the zero time, which means never. It also excludes the
+// next day, whose end is in a year beyond 9999.
 func EndOfDay(day string) (time.Time, bool) {
 	t, err := time.Parse(time.DateOnly, day)
 	end := t.AddDate(0, 0, 1)
 	return end, err == nil && t.Year() > 0 && end.Year() <= 9999
 }
 
-// LastDay is the day in UTC that ends at a time, as 2027-01-31: what EndOfDay
-// reads. It is empty for the zero time.
+// LastDay returns the day in UTC that ends at a time, in the format of EndOfDay. It is empty for
+// the zero time.
 func LastDay(end time.Time) string {
 	if end.IsZero() {
 		return ""
@@ -111,8 +110,8 @@ func LastDay(end time.Time) string {
 	return end.Add(-time.Microsecond).UTC().Format(time.DateOnly)
 }
 
-// Expire reports that the triage's time is over, and the event that reopens the
-// finding: with its comment and assignee, and open to what workers decide.
+// Expire reports whether the decision has expired, and returns the event that reopens the finding.
+// The event retains the comment and the assignee, and permits decisions of workers.
 func (l *Lineage) Expire(now time.Time) (TriageEvent, bool) {
 	before := l.Triage
 	if before.Until.IsZero() || now.Before(before.Until) {
@@ -126,18 +125,18 @@ func (l *Lineage) Expire(now time.Time) (TriageEvent, bool) {
 	return TriageEvent{LineageID: l.ID, At: now, By: by, Before: before, After: after, Note: note}, true
 }
 
-// Lineage is one finding through all its refs, moves and changed rule texts:
-// the identities that are one thing. Triage and annotations hang here, so every
-// ref shows them and a new occurrence inherits them (docs/explanation/identity.md).
+// Lineage is a finding across refs, moves and rule versions. It groups identities of the same
+// problem. Triage and annotations belong to the lineage, so that they apply to all refs and new
+// occurrences (docs/explanation/identity.md).
 type Lineage struct {
 	ID          int64
 	ProjectID   int64
 	Triage      Triage
 	Annotations Annotations
-	Stops       ClockPauses // read by what feeds an index alone
+	Stops       ClockPauses // set only in feeds of an index
 }
 
-// TriageEvent is one line of the trail, which nothing rewrites.
+// TriageEvent is an immutable entry of the triage history.
 type TriageEvent struct {
 	ID        int64
 	LineageID int64
@@ -148,8 +147,8 @@ type TriageEvent struct {
 	Note      string
 }
 
-// Annotations are what no scanner brings (docs/reference/findings.md). A nil or empty member
-// was never written.
+// Annotations contains data that is not from scanners (docs/reference/findings.md). A nil or empty
+// field was never set.
 type Annotations struct {
 	Assistant          *Assistant        `json:"assistant,omitempty"`
 	ExternalTicket     *ExternalTicket   `json:"external_ticket,omitempty"`
@@ -157,11 +156,11 @@ type Annotations struct {
 	ClickToFixPRs      []ClickToFixPR    `json:"click_to_fix_prs,omitempty"`
 	ClickToFixFailures []ClickToFixError `json:"click_to_fix_failures,omitempty"`
 	EPSS               *EPSS             `json:"epss_score,omitempty"`
-	Exploited          bool              `json:"known_exploited,omitempty"` // in the KEV catalogue
-	Reachability       Reachability      `json:"reachability,omitempty"`    // shown where the scanner knows none
+	Exploited          bool              `json:"known_exploited,omitempty"` // in the KEV catalog
+	Reachability       Reachability      `json:"reachability,omitempty"`    // used if the scanner reports none
 }
 
-// Verdict is the assistant's opinion of a finding.
+// Verdict is the assistant's verdict on a finding.
 type Verdict uint8
 
 // Verdicts.
@@ -175,11 +174,11 @@ var verdicts = enumNames[Verdict]{"", "true_positive", "false_positive"}
 // String returns the wire name.
 func (v Verdict) String() string { return verdicts.name(v) }
 
-// ParseVerdict reads a wire name.
+// ParseVerdict parses a wire name.
 func ParseVerdict(s string) (Verdict, bool) { return verdicts.parse(s) }
 
-// Assistant gathers what a helper said of a finding. Members keep the names of
-// the contract; an absent one is left out.
+// Assistant contains an assistant's data about a finding. Fields have the names of the contract,
+// and missing ones are omitted.
 type Assistant struct {
 	Autofix *struct {
 		Explanation *string `json:"explanation"`
@@ -217,21 +216,21 @@ type ReviewComment struct {
 	ExternalNoteID       int64  `json:"externalNoteId"`
 }
 
-// ClickToFixPR is a change request that was opened to fix a finding.
+// ClickToFixPR is a change request that was created to fix a finding.
 type ClickToFixPR struct {
 	CreatedAt time.Time `json:"created_at"`
 	URL       string    `json:"url"`
 	State     string    `json:"state" enum:"open,merged"`
 }
 
-// ClickToFixError is a failed try to open one.
+// ClickToFixError is a failed attempt to create one.
 type ClickToFixError struct {
 	CreatedAt time.Time `json:"created_at"`
 	Reason    string    `json:"reason"`
 }
 
-// EPSS is the published probability that a vulnerability will be exploited,
-// and its rank among all others; both from 0 to 1.
+// EPSS is the estimated probability that a vulnerability will be exploited, and its percentile.
+// Both are from 0 to 1.
 type EPSS struct {
 	Percentile float64 `json:"percentile"`
 	Score      float64 `json:"score"`
@@ -242,41 +241,41 @@ func (a Annotations) HasPRState(state string) bool {
 	return slices.ContainsFunc(a.ClickToFixPRs, func(pr ClickToFixPR) bool { return pr.State == state })
 }
 
-// FindingComment is what somebody wrote about a finding, for people. It decides nothing, and
-// hangs on the lineage, as decisions do (docs/reference/triage.md).
+// FindingComment is a comment on a finding. It belongs to the lineage and has no effect on triage
+// (docs/reference/triage.md).
 type FindingComment struct {
 	ID          int64
 	LineageID   int64
-	Text        string // empty once it was withdrawn
+	Text        string // empty after it was withdrawn
 	WrittenAt   time.Time
 	WrittenBy   Actor
-	AuthorID    int64 // user who wrote it; 0: no user did
+	AuthorID    int64 // user ID of the author; 0 if none
 	WithdrawnAt time.Time
 	WithdrawnBy Actor
 	Mentions    []Mentioned
 }
 
-// Withdrawn reports whether the text is gone.
+// Withdrawn reports whether the comment was withdrawn.
 func (c FindingComment) Withdrawn() bool { return !c.WithdrawnAt.IsZero() }
 
-// Mentioned is a user whom a comment names.
+// Mentioned is a user mentioned in a comment.
 type Mentioned struct {
 	UserID int64
-	Name   string // to sign in with
+	Name   string // login name
 }
 
-// Bounds of comments.
+// Limits of comments.
 const (
-	MaxCommentsOf    = 500 // of one finding, withdrawn ones counted
-	MaxCommentsOfOne = 300 // of one person in 24 hours, or of one token that is no user's
-	MaxMentions      = 20  // people that one comment names; further names are text
-	// maxMentionEnds is how many characters at the end of a name are tried one by one as what
-	// ends a sentence.
+	MaxCommentsOf    = 500 // per finding, including withdrawn comments
+	MaxCommentsOfOne = 300 // per user in 24 hours, or per token without a user
+	MaxMentions      = 20  // users per comment; further names have no effect
+	// maxMentionEnds is the number of characters at the end of a name that are individually tried
+	// as punctuation.
 	maxMentionEnds = 3
 )
 
-// CommentText is what somebody writes about a finding, without what terminals would obey. One
-// that is empty, too long or no text is a *InvalidError.
+// CommentText returns the text of a comment without control characters. It returns an *InvalidError
+// if the text is empty, too long or invalid.
 func CommentText(said string) (string, error) {
 	text := strings.TrimSpace(Note(said))
 	if n := utf8.RuneCountInString(text); n == 0 || n > MaxNote || !utf8.ValidString(said) ||
@@ -286,16 +285,16 @@ func CommentText(said string) (string, error) {
 	return text, nil
 }
 
-// Mention is where a text names somebody, as @ana.
+// Mention is a mention in a text, such as @ana.
 type Mention struct {
-	Start, End int    // bytes, from the @ on
-	Name       string // as users have it
+	Start, End int    // byte offsets, including the @
+	Name       string // normalized user name
 }
 
 var mentionPattern = regexp.MustCompile(`@[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}`)
 
-// Mentions finds who of some people a text names, in its order. A name may end a sentence:
-// of @ana. the point is no part. What is inside a word, as an address of mail, names nobody.
+// Mentions returns the mentions of known users in a text, in order. A name may be followed by
+// punctuation, such as in "@ana.". Names within words, such as email addresses, are ignored.
 func Mentions(text string, known func(name string) bool) (found []Mention) {
 	for _, at := range mentionPattern.FindAllStringIndex(text, -1) {
 		for _, name := range mentionedNames(text, at) {
@@ -308,8 +307,8 @@ func Mentions(text string, known func(name string) bool) (found []Mention) {
 	return found
 }
 
-// MentionedNames are the names that a text may mean, each once: six at most of each @, so
-// that of a comment a few thousand are looked up, at once.
+// MentionedNames returns the distinct names that a text may mention, at most six per @. So a
+// comment has at most a few thousand candidates, which are looked up together.
 func MentionedNames(text string) (names []string) {
 	seen := map[string]bool{}
 	for _, at := range mentionPattern.FindAllStringIndex(text, -1) {
@@ -322,8 +321,9 @@ func MentionedNames(text string) (names []string) {
 	return names
 }
 
-// mentionedNames are what a match may mean, the longest first: it may end with what ends a
-// sentence. Of a long end its points are tried as one, and all of it.
+// mentionedNames returns the candidates of a match, longest first, because the match may end with
+// punctuation. Up to maxMentionEnds characters are removed one by one, then all trailing dots, then
+// all trailing punctuation.
 func mentionedNames(text string, at []int) (names []string) {
 	before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
 	if unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune("._@+-/", before) {
@@ -344,70 +344,68 @@ func mentionedNames(text string, at []int) (names []string) {
 	return names
 }
 
-// Bounds of the code that is kept around a finding.
+// Limits of stored code around a finding.
 const (
-	SnippetAround   = 2   // lines before a finding, and behind it
-	MaxSnippetLines = 24  // all in all; the first of a longer finding
-	MaxSnippetLine  = 400 // bytes of a line
+	SnippetAround   = 2   // lines before and after a finding
+	MaxSnippetLines = 24  // total; the first lines of a longer finding
+	MaxSnippetLine  = 400 // bytes per line
 )
 
-// Snippet is code around a finding as it was when a scan saw it there.
+// Snippet is the code around a finding at the time of a scan.
 type Snippet struct {
 	FindingID int64
 	ScanID    int64
-	Commit    string // empty when not known
-	Path      string // of the finding then
-	Line      int    // the finding's first, from 1
-	EndLine   int    // its last
+	Commit    string // empty if unknown
+	Path      string // of the finding at that time
+	Line      int    // first line of the finding, from 1
+	EndLine   int    // last line of the finding
 	First     int    // number of Lines[0]
 	Lines     []string
 }
 
-// SnippetPlace is where a finding is, of which code may be wanted.
+// SnippetPlace is the location of a finding for which a snippet may be stored.
 type SnippetPlace struct {
 	FindingID int64
 	Path      string
 	Line      int  // from 1
 	EndLine   int  // at least Line
-	Column    int  // from 1; 0 when not known
-	Secret    bool // a secret is there: nothing of its lines may be kept
-	Strings   bool // its rule is about secrets in code: strings may not be kept
+	Column    int  // from 1; 0 if unknown
+	Secret    bool // contains a secret: its lines must not be stored
+	Strings   bool // its rule finds secrets in code: strings must not be stored
 }
 
-// Covers reports whether a line is one of the finding's.
+// Covers reports whether a line belongs to the finding.
 func (p SnippetPlace) Covers(line int) bool { return line >= p.Line && line <= p.EndLine }
 
-// SavedView is a list of findings that people come back to: what it selects, its order and
-// its columns, under a name. It is one person's, or the deployment's.
+// SavedView is a named list of findings with a selection, an order and columns. It belongs to a
+// user or to the deployment.
 type SavedView struct {
 	ID        int64
 	Name      string
 	IssueType IssueType
-	// OwnerID is the user whose it is, whom alone it shows to; 0: the deployment's.
+	// OwnerID is the user who owns the view and is the only one to see it, or 0 for the deployment.
 	OwnerID int64
-	// Query is that of the findings page, as severities=high&sort=due, in the one spelling
-	// that the page has for it.
+	// Query is the canonical query of the findings page, such as severities=high&sort=due.
 	Query     string
 	CreatedAt time.Time
 	CreatedBy Actor
-	// Default is whether the page of its issue type opens with it, for who asks.
+	// Default is whether the requester's page of the issue type opens with the view.
 	Default bool
 }
 
-// Shared reports whether it is the deployment's.
+// Shared reports whether the view belongs to the deployment.
 func (v SavedView) Shared() bool { return v.OwnerID == 0 }
 
-// Bounds of saved views.
+// Limits of saved views.
 const (
-	MaxSavedViews      = 100 // of one person
-	MaxSharedViews     = 200 // of a deployment
+	MaxSavedViews      = 100 // per user
+	MaxSharedViews     = 200 // per deployment
 	MaxSavedViewName   = 100 // characters
 	MaxSavedViewQuery  = 2000
-	maxSavedViewValues = 100 // words of a query
+	maxSavedViewValues = 100 // values in a query
 )
 
-// CheckSavedView says what is wrong with a view that somebody asks for, but for what its
-// query means.
+// CheckSavedView validates a requested view except for the meaning of its query.
 func CheckSavedView(v SavedView) error {
 	n := utf8.RuneCountInString(v.Name)
 	switch {

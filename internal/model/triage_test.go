@@ -11,7 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestEndOfDay reads last days, and none whose end nobody could name or would mean never.
+// TestEndOfDay checks which last days are accepted. It rejects days whose end cannot be represented
+// or means never.
 func TestEndOfDay(t *testing.T) {
 	for day, want := range map[string]string{
 		"2027-01-31": "2027-02-01T00:00:00Z", "0001-01-01": "0001-01-02T00:00:00Z", "9999-12-30": "9999-12-31T00:00:00Z",
@@ -27,7 +28,7 @@ func TestEndOfDay(t *testing.T) {
 	}
 }
 
-// TestDecidedByPerson is of each state, set by a person and by a worker.
+// TestDecidedByPerson checks each state, set by a user and by a worker.
 func TestDecidedByPerson(t *testing.T) {
 	for state, want := range map[model.TriageState]struct{ decided, handled bool }{
 		0: {}, model.TriageUntriaged: {}, model.TriageReopened: {true, false},
@@ -42,7 +43,7 @@ func TestDecidedByPerson(t *testing.T) {
 	}
 }
 
-// TestTriageLine differs for each member.
+// TestTriageLine checks that the result depends on each field.
 func TestTriageLine(t *testing.T) {
 	now := time.Unix(1, 0)
 	seen := map[string]bool{}
@@ -64,7 +65,7 @@ func TestTriageLine(t *testing.T) {
 	}
 }
 
-// TestMentions is a table of texts and whom they name.
+// TestMentions checks which users texts mention.
 func TestMentions(t *testing.T) {
 	people := []string{"ana", "ben", "ana.lee", "eve@example.com", "low_"}
 	spam := "@x" + strings.Repeat(".", 98)
@@ -115,7 +116,7 @@ func TestMentions(t *testing.T) {
 			}
 		}
 	}
-	if n := len(model.MentionedNames(strings.Repeat("@ana. @ben_. ", 200))); n != 5 { // ana. and ana; ben_., ben_ and ben
+	if n := len(model.MentionedNames(strings.Repeat("@ana. @ben_. ", 200))); n != 5 { // ana., ana, ben_., ben_, ben
 		t.Errorf("%d names are looked up of two", n)
 	}
 	for name, text := range map[string]string{"one long end": spam, "many": many.String(), "short ones": strings.Repeat("@a. @b_ @c- ", 250)} {
@@ -125,7 +126,7 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// TestCommentText is a table of what somebody sends.
+// TestCommentText checks how submitted comments are normalized.
 func TestCommentText(t *testing.T) {
 	for said, want := range map[string]string{
 		" x \r\n y\t":                        "x \n y",

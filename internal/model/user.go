@@ -8,25 +8,26 @@ import (
 	"unicode/utf8"
 )
 
-// User is a person who signs in. Users belong to the server; what one may do is
-// told by a role in each deployment.
+// User is a person who signs in. Users belong to the server, and have a role in each of their
+// deployments.
 type User struct {
 	ID           int64
-	Name         string // what is typed to sign in; see CheckUserName
-	DisplayName  string // what others see; the name where there is none
-	PasswordHash string // empty: signs in elsewhere, or not yet
+	Name         string // login name, see CheckUserName
+	DisplayName  string // display name; empty for the login name
+	PasswordHash string // empty if another method is used, or none is set yet
 	CreatedAt    time.Time
-	DisabledAt   time.Time // zero: may sign in
-	SignedInAt   time.Time // last; zero: never
-	// SecondFactorAt is since when a sign-in by password or link asks for a second
-	// factor too; zero: it does not.
+	DisabledAt   time.Time // zero unless disabled
+	SignedInAt   time.Time // last sign-in; zero if never
+	// SecondFactorAt is the time since which sign-ins by password or link require a second factor.
+	// Zero means that they do not.
 	SecondFactorAt time.Time
-	// Address is where mail for the user goes; empty: to the name, where that is one.
+	// Address is the email address; if it is empty and the name is an email address, the name is
+	// used.
 	Address string
 	Untold  bool // wants no mail
 }
 
-// MailTo is where mail for the user goes; empty: nowhere. Who is disabled gets none.
+// MailTo returns the user's email address, or "" for none. Disabled users receive no email.
 func (u User) MailTo() string {
 	switch {
 	case u.Untold || !u.Enabled():
@@ -37,10 +38,10 @@ func (u User) MailTo() string {
 	return u.Address
 }
 
-// HasSecondFactor reports whether a password or a link alone does not sign in.
+// HasSecondFactor reports whether sign-ins by password or link require a second factor.
 func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
 
-// Title is what others call the user.
+// Title returns the display name, or the login name if there is none.
 func (u User) Title() string {
 	if u.DisplayName != "" {
 		return u.DisplayName
@@ -48,29 +49,28 @@ func (u User) Title() string {
 	return u.Name
 }
 
-// Enabled reports whether the user may sign in.
+// Enabled reports whether the user can sign in.
 func (u User) Enabled() bool { return u.DisabledAt.IsZero() }
 
-// Actor names the user in the audit trail.
+// Actor returns the user as an actor in the audit log.
 func (u User) Actor() Actor { return Actor{Kind: ActorUser, ID: u.Name, Name: u.Title()} }
 
-// Member is a user as one deployment knows them.
+// Member is a user with the role in one deployment.
 type Member struct {
 	User
 	Role Role
-	// Foreign is whether the user has a role in other deployments too, which
-	// bounds what this one's admins may do to the account.
+	// Foreign is whether the user also has a role in other deployments. Then administrators of this
+	// deployment have limited control over the account.
 	Foreign bool
 }
 
-// Membership is a deployment as one of its users knows it.
+// Membership is a deployment with the role of one of its users.
 type Membership struct {
 	Deployment Deployment
 	Role       Role
 }
 
-// NamesOf are the slugs and names of deployments, for what must not be guessed by
-// them.
+// NamesOf returns the slugs and names of deployments, for checks of passwords.
 func NamesOf(list []Membership) (names []string) {
 	for _, m := range list {
 		names = append(names, m.Deployment.Slug, m.Deployment.Name)
@@ -78,23 +78,22 @@ func NamesOf(list []Membership) (names []string) {
 	return names
 }
 
-// UserIdentity is a user as an identity provider knows them.
+// UserIdentity is the identity of a user at an identity provider.
 type UserIdentity struct {
-	Issuer  string // the provider's URL
-	Subject string // never given to another there
+	Issuer  string // URL of the provider
+	Subject string // not reused by the provider
 }
 
 var userNamePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,99}$`)
 
-// maxUserName is the longest name, in characters; the pattern says it too.
+// maxUserName is the maximum length of a name in characters. The pattern contains it too.
 const maxUserName = 100
 
-// NormalUserName is a name as it is kept and compared: without the space and
-// the capitals that people type.
+// NormalUserName returns a name as it is stored and compared: without surrounding space, in lower
+// case.
 func NormalUserName(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
-// CheckUserName says what is wrong with a name to sign in with. It is plain
-// ASCII, so that no two names look the same.
+// CheckUserName validates a login name. It is limited to ASCII, to avoid names that look alike.
 func CheckUserName(s string) error {
 	if !userNamePattern.MatchString(s) {
 		return Invalid("name", "%.100q will not do: a name has lower-case letters, digits and . _ @ + -, "+
@@ -103,10 +102,10 @@ func CheckUserName(s string) error {
 	return nil
 }
 
-// maxDisplayName is the longest display name, in characters.
+// maxDisplayName is the maximum length of a display name in characters.
 const maxDisplayName = 100
 
-// CheckDisplayName says what is wrong with what others shall see.
+// CheckDisplayName validates a display name.
 func CheckDisplayName(s string) error {
 	if n := utf8.RuneCountInString(s); n > maxDisplayName {
 		return Invalid("display_name", "it has %d characters; %d are allowed", n, maxDisplayName)
@@ -117,28 +116,25 @@ func CheckDisplayName(s string) error {
 	return nil
 }
 
-// UserInvitation asks a person into a deployment. Nothing holds until they
-// accept it: who invites learns nothing of the users of other deployments, not
-// even whether there is one of that name.
+// UserInvitation is an invitation to a deployment. It has no effect until it is accepted. The
+// inviter does not learn whether a user of that name exists in other deployments.
 type UserInvitation struct {
 	ID         int64
 	Deployment Deployment
-	// Name is that of the user who may accept it, as whoever invites typed it.
-	// There need be none.
+	// Name is the invited user name, as entered by the inviter. The user need not exist.
 	Name string
-	// NewName is that of the user whom its link makes; see NewUserName.
+	// NewName is the name of the user that its link creates; see NewUserName.
 	NewName     string
-	DisplayName string // of the user whom its link makes
+	DisplayName string // of the user that its link creates
 	Role        Role
-	InvitedBy   string // as others see them
+	InvitedBy   string // display name of the inviter
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 }
 
-// NewUserName is the name of a user who is made at a page of a deployment that
-// shares the server with others: what was typed, with the deployment's slug behind
-// it. So it is never one that somebody of another deployment has, and whether it
-// can be had tells nothing of them.
+// NewUserName returns the name of a user created on a page of a deployment that shares its server
+// with others. It is the entered name with the deployment's slug appended. So it does not conflict
+// with users of other deployments, and reveals nothing about them.
 func NewUserName(typed, slug string) string {
 	end := "@" + slug
 	typed = NormalUserName(typed)
@@ -148,8 +144,7 @@ func NewUserName(typed, slug string) string {
 	return typed + end
 }
 
-// CheckNewUserName says what is wrong with a name that was typed, of which
-// NewUserName makes another: both are names.
+// CheckNewUserName validates an entered name and the result of NewUserName.
 func CheckNewUserName(typed, slug string) error {
 	typed = NormalUserName(typed)
 	if err := CheckUserName(typed); err != nil {
@@ -164,125 +159,123 @@ func CheckNewUserName(typed, slug string) error {
 	return CheckUserName(made)
 }
 
-// Role is what a person may do in a deployment. A higher role may all that a
-// lower one may.
+// Role is the role of a user in a deployment. Each role includes the permissions of lower roles.
 type Role uint8
 
-// Roles, least first. The numbers are stored: never give one another meaning.
+// Roles in ascending order. The numbers are stored and must not change.
 const (
-	RoleNone    Role = iota // nothing: the deployment is as if it did not exist
+	RoleNone    Role = iota // no access: the deployment appears not to exist
 	RoleViewer              // reads
-	RoleTriager             // decides about findings too, and hands in scans
-	RoleAdmin               // and manages projects, policies, tokens and people
+	RoleTriager             // also triages findings and uploads scans
+	RoleAdmin               // also manages projects, policies, tokens and users
 )
 
 var roleNames = enumNames[Role]{"", "viewer", "triager", "admin"}
 
-// String returns the name, lower case; empty for none.
+// String returns the name in lower case, which is empty for RoleNone.
 func (r Role) String() string { return roleNames.name(r) }
 
-// ParseRole reads a lower-case name. The empty name is no role.
+// ParseRole parses a name in lower case. The empty name is invalid.
 func ParseRole(s string) (Role, bool) { return roleNames.parse(s) }
 
-// Roles lists the roles that a user can have, least first.
+// Roles returns the roles that a user can have, in ascending order.
 func Roles() []Role { return []Role{RoleViewer, RoleTriager, RoleAdmin} }
 
-// Session is one browser in which a user is signed in. Its secret is in a
-// cookie and kept as a hash only.
+// Session is a browser session of a user. Its secret is stored in a cookie, and on the server only
+// as a hash.
 type Session struct {
 	ID        int64
 	UserID    int64
-	Method    string // how the user signed in: password, oidc or link, and what was shown beside it
-	Address   string // where from
-	Agent     string // the browser, as it calls itself
+	Method    string // sign-in method: password, oidc or link, with the second factor
+	Address   string // network address
+	Agent     string // user agent
 	CreatedAt time.Time
-	SeenAt    time.Time // last request, give or take a minute
-	ExpiresAt time.Time // whatever happens
-	// Half is whether it is none yet: the second factor is missing, see PendingSession.
+	SeenAt    time.Time // last request, accurate to about a minute
+	ExpiresAt time.Time // absolute expiry
+	// Half is whether the second factor is missing; see PendingSession.
 	Half bool
 }
 
-// ByProvider reports whether an identity provider signed the user in. Second
-// factors are its business then.
+// ByProvider reports whether an identity provider authenticated the user. It is then responsible
+// for second factors.
 func (s Session) ByProvider() bool { return strings.HasPrefix(s.Method, "oidc") }
 
-// ByLink reports whether a one-time link signed the user in.
+// ByLink reports whether the user signed in with a one-time link.
 func (s Session) ByLink() bool { return strings.HasPrefix(s.Method, "link") }
 
-// CheckedPassword is how a password was found right.
+// CheckedPassword is the result of verifying a password.
 type CheckedPassword struct {
-	Hash   string // that it fits; empty where the user showed something else
-	Rehash string // a stronger one to keep in its place; empty: none
+	Hash   string // hash that matched; empty for other methods
+	Rehash string // stronger hash to store instead; empty if none
 }
 
-// SessionUse says when a session was last used.
+// SessionUse is the last use of a session.
 type SessionUse struct {
 	SessionID int64
 	At        time.Time
 }
 
-// Attempt is a try to sign in.
+// Attempt is a failed attempt to sign in.
 type Attempt struct {
-	Name    string // as given; may be nobody's
+	Name    string // as entered; the user need not exist
 	Method  string // password, oidc or link
 	Address string
 	Agent   string
-	Reason  string // why it failed
+	Reason  string // reason of the failure
 }
 
-// LinkKind is what a one-time link does.
+// LinkKind is the purpose of a one-time link.
 type LinkKind string
 
 // Kinds of links.
 const (
-	LinkSetup  LinkKind = "setup"   // makes an admin of the deployment
+	LinkSetup  LinkKind = "setup"   // creates an administrator of the deployment
 	LinkReset  LinkKind = "reset"   // sets the user's password
 	LinkSignIn LinkKind = "sign-in" // signs the user in
 )
 
-// UserLink is a link that works once. Its secret is kept as a hash only.
+// UserLink is a one-time link. Its secret is stored only as a hash.
 type UserLink struct {
 	ID         int64
 	Kind       LinkKind
-	UserID     int64 // whose; 0 of a setup link
-	Deployment int64 // of which the setup link makes an admin; 0 otherwise
-	// Within are the deployments of the admin who asks for a reset link: it is
-	// for nobody with a role elsewhere. Nil: whoever runs the server asks. It is
-	// not kept: a role elsewhere ends the link.
+	UserID     int64 // user; 0 for a setup link
+	Deployment int64 // deployment of a setup link; otherwise 0
+	// Within contains the deployments of the administrator who requests a reset link. The link is
+	// invalid for users with roles in other deployments. Nil means a request by the server's
+	// operator. It is not stored: a role in another deployment invalidates the link.
 	Within    []int64
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
-// PendingSessionFor is how long a sign-in may wait for its second factor.
+// PendingSessionFor is the time within which a sign-in must provide its second factor.
 const PendingSessionFor = 10 * time.Minute
 
-// MaxHalfTries is how many codes may be tried at one sign-in.
+// MaxHalfTries is the maximum number of codes per sign-in.
 const MaxHalfTries = 5
 
-// PendingSession is a sign-in that waits for its second factor. It gives nothing but
-// the right to show that.
+// PendingSession is a sign-in without its second factor. It permits only to provide that factor.
 type PendingSession struct {
 	UserID int64
-	Method string // what was shown first, as in Session
+	Method string // first method, as in Session
 }
 
 // TOTP is the authenticator app of a user.
 type TOTP struct {
-	Secret []byte // shared with the app; sealed
-	// Step is that of the newest code that was taken: how often 30 seconds have
-	// passed since 1970 (RFC 6238). No code of it, or of one before, is taken.
+	Secret []byte // shared with the app; encrypted
+	// Step is the time step of the newest accepted code, in units of 30 seconds since 1970 (RFC
+	// 6238). Codes of this or an earlier step are rejected.
 	Step int64
 }
 
-// FactorProof is what a second factor was shown by: one of the three.
+// FactorProof is the proof of a second factor. Exactly one field is set.
 type FactorProof struct {
-	Step     int64       // of a code of the authenticator app; 0: none
-	Recovery []byte      // hash of a recovery code, which is used up
-	Passkey  *PasskeyUse // nil: none
+	Step     int64       // time step of a code; 0 if not used
+	Recovery []byte      // hash of a recovery code, which can be used once
+	Passkey  *PasskeyUse // nil if not used
 }
 
-// String says which of the three it is, and nothing of it.
+// String returns the kind of proof without its value.
 func (p FactorProof) String() string {
 	switch {
 	case p.Passkey != nil:
@@ -293,32 +286,32 @@ func (p FactorProof) String() string {
 	return "code"
 }
 
-// Passkey is a key pair of a user, whose public part is here (WebAuthn).
+// Passkey is the public part of a user's key pair (WebAuthn).
 type Passkey struct {
 	ID           int64
 	UserID       int64
-	CredentialID []byte // as the authenticator calls it
-	Credential   []byte // public key, counter and flags; sealed
-	Name         string // for the user
+	CredentialID []byte // ID from the authenticator
+	Credential   []byte // public key, counter and flags; encrypted
+	Name         string // name for the user
 	CreatedAt    time.Time
-	UsedAt       time.Time // zero: never
+	UsedAt       time.Time // zero if never
 }
 
-// PasskeyUse is that a passkey was shown.
+// PasskeyUse is a use of a passkey.
 type PasskeyUse struct {
 	ID         int64
-	Credential []byte    // as it is by now; sealed
-	Challenge  []byte    // hash of what it signed, which no passkey shows again
-	Until      time.Time // for how long that could be shown
+	Credential []byte    // updated credential; encrypted
+	Challenge  []byte    // hash of the signed challenge, which is valid once
+	Until      time.Time // expiry of the challenge
 }
 
-// Bounds of a user's passkeys.
+// Limits of a user's passkeys.
 const (
 	MaxPasskeys    = 20
 	maxPasskeyName = 60 // characters
 )
 
-// CheckPasskeyName says what is wrong with what a user calls a passkey.
+// CheckPasskeyName validates the name of a passkey.
 func CheckPasskeyName(name string) error {
 	if n := utf8.RuneCountInString(name); strings.TrimSpace(name) == "" || n > maxPasskeyName {
 		return Invalid("name", "say where the passkey is, in %d characters at most", maxPasskeyName)

@@ -19,7 +19,8 @@ func TestUserNames(t *testing.T) {
 	}
 }
 
-// A name that the server makes longer says how much of it is left.
+// TestNamesThatGetLonger checks that the error for a name with a suffix states the remaining
+// length.
 func TestNamesThatGetLonger(t *testing.T) {
 	long := strings.Repeat("a", 95)
 	for name, want := range map[string]string{

@@ -11,20 +11,19 @@ import (
 	"time"
 )
 
-// VEXDocument says of vulnerabilities whether they matter where a package is
-// used. It is held until a newer one of its name takes its place, so that it
-// covers findings that come after it.
+// VEXDocument is a VEX document: statements about whether vulnerabilities affect products. It is
+// stored until a newer one with its name replaces it, so it also applies to later findings.
 type VEXDocument struct {
 	ID       int64
-	Name     string // its own id, by which a newer one replaces it; as serial number or IRI
-	Format   string // as OpenVEX or CycloneDX
-	Author   string // as it says; mostly empty
-	File     string // that it was read from
-	Version  int64  // as it says; 0 where it does not
+	Name     string // ID of the document, such as a serial number or IRI; a newer one replaces it
+	Format   string // such as OpenVEX or CycloneDX
+	Author   string // as stated in the document; usually empty
+	File     string // name of the uploaded file
+	Version  int64  // as stated in the document; 0 if unknown
 	IssuedAt time.Time
 
-	// ProjectID and Ref are what it was sent for: one project, one ref of it or
-	// all where Ref is empty. ProjectID 0 is all projects that the globs allow.
+	// ProjectID and Ref define where the document applies: to one project, and to all its refs if
+	// Ref is empty. ProjectID 0 means all projects that match Projects.
 	ProjectID int64
 	Ref       string
 	Projects  ProjectGlobs
@@ -32,76 +31,76 @@ type VEXDocument struct {
 	Statements []VEXStatement
 	ReceivedAt time.Time
 	ReceivedBy Actor
-	// Proposed is of one that came by a token that may not triage: it is held
-	// beside the one that counts, and decides nothing until it is accepted.
+	// Proposed means that the document was uploaded without the triager role. It is stored
+	// separately from the active one and has no effect until it is accepted.
 	Proposed bool
 }
 
-// MaxVEXDocuments is how many documents that count a deployment may hold.
+// MaxVEXDocuments is the maximum number of active documents per deployment.
 const MaxVEXDocuments = 20_000
 
-// VEXStatement says one thing of one vulnerability in one product.
+// VEXStatement is a statement about a vulnerability in a product.
 type VEXStatement struct {
-	Names []string `json:"names"` // of the vulnerability, in upper case
-	// Product names what contains the packages, by URLs or IRIs. Empty is
-	// whatever the document is for; Sole says that it is the only product that
-	// the document speaks of, which is then what it is for.
+	Names []string `json:"names"` // all names of the vulnerability, in upper case
+	// Product identifies what contains the packages, by URLs or IRIs. Empty means everywhere the
+	// document applies. Sole means that it is the only product in the document, which is then where
+	// the document applies.
 	Product []string `json:"product,omitempty"`
 	Sole    bool     `json:"sole,omitempty"`
-	// Packages are where the vulnerability is; empty is anywhere in the product.
+	// Packages are the vulnerable packages; empty for any in the product.
 	Packages      []VEXPackage `json:"packages,omitempty"`
 	Status        VEXStatus    `json:"status"`
-	Justification string       `json:"justification,omitempty"` // a word of OpenVEX or CycloneDX
+	Justification string       `json:"justification,omitempty"` // value of OpenVEX or CycloneDX
 	Detail        string       `json:"detail,omitempty"`
-	Own           *VEXTriage   `json:"own,omitempty"` // exactly, where a Redoubt wrote it
-	At            time.Time    `json:"at,omitzero"`   // zero is when the document was issued
+	Own           *VEXTriage   `json:"own,omitempty"` // exact triage, in documents written by Redoubt
+	At            time.Time    `json:"at,omitzero"`   // zero for the document's issue date
 }
 
-// VEXPackage is a package, and a version of it.
+// VEXPackage is a package with a version.
 type VEXPackage struct {
-	Key     string `json:"key"`               // as purl.VEXKey names it
-	Version string `json:"version,omitempty"` // as purl.Version spells it; empty is every version
+	Key     string `json:"key"`               // in the format of purl.VEXKey
+	Version string `json:"version,omitempty"` // in the format of purl.Version; empty for all
 }
 
-// VEXTriage is a triage as documents of Redoubt tell it.
+// VEXTriage is a triage decision in documents of Redoubt.
 type VEXTriage struct {
 	State   TriageState  `json:"state"`
 	Reason  TriageReason `json:"reason,omitempty"`
 	Comment string       `json:"comment,omitempty"`
 }
 
-// VEXStatus is what is said of a vulnerability.
+// VEXStatus is the status of a vulnerability.
 type VEXStatus uint8
 
-// Statuses, the more cautious ones last.
+// Statuses in ascending order of caution.
 const (
 	VEXFalsePositive VEXStatus = iota + 1 // CycloneDX only
 	VEXNotAffected
 	VEXFixed
 	VEXUnderInvestigation
 	VEXAffected
-	VEXUnclaimed // nothing but what Own says
+	VEXUnclaimed // no status except in Own
 )
 
 var vexStatuses = enumNames[VEXStatus]{
 	"", "false_positive", "not_affected", "fixed", "under_investigation", "affected", "unclaimed",
 }
 
-// String returns the word of OpenVEX, or of CycloneDX where that has none.
+// String returns the value of OpenVEX, or of CycloneDX if OpenVEX has none.
 func (s VEXStatus) String() string { return vexStatuses.name(s) }
 
-// ParseVEXStatus reads a status as String writes it.
+// ParseVEXStatus parses a status in the format of String.
 func ParseVEXStatus(s string) (VEXStatus, bool) { return vexStatuses.parse(s) }
 
-// vexJustification is a reason why a vulnerability does not matter.
+// vexJustification is a reason for which a vulnerability has no effect.
 type vexJustification struct {
 	openVEX, cycloneDX string
 	reason             TriageReason
 }
 
-// vexJustifications are in the order of preference: the first one that has a
-// word of one format gives that of the other. What is not there, or never runs,
-// was found falsely; what something stands in front of is a risk that is taken.
+// vexJustifications is in order of preference: the first entry with a value of one format
+// determines that of the other. Absent or unexecuted code is a false positive. Code that is
+// protected is an acceptable risk.
 var vexJustifications = []vexJustification{
 	{"vulnerable_code_not_present", "code_not_present", FalsePositive},
 	{"component_not_present", "code_not_present", FalsePositive},
@@ -124,8 +123,8 @@ func justificationOf(word string) *vexJustification {
 	return nil
 }
 
-// VEXJustification tells whether a word is a justification, and how OpenVEX and
-// CycloneDX call it.
+// VEXJustification returns the OpenVEX and CycloneDX values of a justification, and whether it is
+// one.
 func VEXJustification(word string) (openVEX, cycloneDX string, ok bool) {
 	j := justificationOf(word)
 	if j == nil {
@@ -134,13 +133,12 @@ func VEXJustification(word string) (openVEX, cycloneDX string, ok bool) {
 	return j.openVEX, j.cycloneDX, true
 }
 
-// Triage is what a statement makes of a finding. What it says stands in the
-// comment, where VEXOf finds it again: its justification or else its status, a
-// colon, and the text.
+// Triage returns the triage decision of a statement. Its comment contains the justification, or the
+// status if there is none, followed by a colon and the text. VEXOf parses this format.
 func (s *VEXStatement) Triage() VEXTriage {
 	if s.Own != nil {
 		t := *s.Own
-		t.Comment = Shorten(t.Comment, MaxNote) // a mark may be longer than the secret that was there
+		t.Comment = Shorten(t.Comment, MaxNote) // the redaction mark may be longer than the secret
 		return t
 	}
 	t := VEXTriage{State: TriageIgnored, Reason: FalsePositive, Comment: s.Detail}
@@ -168,10 +166,10 @@ func (s *VEXStatement) Triage() VEXTriage {
 	return t
 }
 
-// VEXOf says of a triage what VEX can say, in a statement without names and
-// packages. It is false where nothing was decided. A comment that begins with a
-// justification or a status, alone or before a colon, makes it that statement's;
-// documents that Redoubt reads give the same triage again, whatever it is.
+// VEXOf returns a statement that expresses a triage decision, without names and packages. It
+// returns false if there is no decision. A comment that starts with a justification or a status,
+// followed by a colon or nothing, sets these. Importing the statement in Redoubt yields the same
+// decision.
 func VEXOf(t Triage) (VEXStatement, bool) {
 	s := VEXStatement{
 		Own: &VEXTriage{State: t.State, Reason: t.Reason, Comment: t.Comment}, Detail: t.Comment, Status: VEXUnclaimed,
@@ -198,13 +196,13 @@ func VEXOf(t Triage) (VEXStatement, bool) {
 	return s, true
 }
 
-// Actor is the document as the one who decides about findings.
+// Actor returns the actor of the document's triage decisions.
 func (d *VEXDocument) Actor() Actor {
 	return Actor{Kind: ActorVEX, ID: strconv.FormatInt(d.ID, 10)}
 }
 
-// IsCalled reports whether a product's name is the project's: its name, its
-// address, or a package URL of its repository, whatever the version.
+// IsCalled reports whether a product name refers to the project. It may be the project's name, its
+// URL, or a package URL of its repository in any version.
 func (p Project) IsCalled(product string) bool {
 	bare := func(s string) string {
 		s, _, _ = strings.Cut(strings.ToLower(s), "?")
@@ -228,21 +226,21 @@ func (p Project) IsCalled(product string) bool {
 	return product == bare(p.Name) || p.URL != "" && product == bare(p.URL)
 }
 
-// VEXOutcome is what became of a document that came.
+// VEXOutcome is the result of importing a document.
 type VEXOutcome string
 
-// Outcomes.
+// Outcomes of an import.
 const (
-	VEXHeld      VEXOutcome = "held"      // it counts now
-	VEXSame      VEXOutcome = "same"      // as the one that is held
-	VEXOlder     VEXOutcome = "older"     // than the one that is held: changed nothing
-	VEXWithdrawn VEXOutcome = "withdrawn" // it says nothing any more
-	VEXProposed  VEXOutcome = "proposed"  // it decides nothing until somebody accepts it who may triage
-	VEXRefused   VEXOutcome = "refused"   // somebody who may triage refused what it proposes: it is not held
-	VEXDropped   VEXOutcome = "dropped"   // it was proposed, and went for what the same upload proposed after it
+	VEXHeld      VEXOutcome = "held"      // active
+	VEXSame      VEXOutcome = "same"      // equal to the active document
+	VEXOlder     VEXOutcome = "older"     // older than the active document: no effect
+	VEXWithdrawn VEXOutcome = "withdrawn" // contains no statements any more
+	VEXProposed  VEXOutcome = "proposed"  // has no effect until a user with the triager role accepts it
+	VEXRefused   VEXOutcome = "refused"   // its proposal was refused by a user with the triager role; not stored
+	VEXDropped   VEXOutcome = "dropped"   // replaced by a later proposal of the same upload
 )
 
-// VEXUpload is a report with VEX documents and what they were sent for.
+// VEXUpload is a report with VEX documents and where they apply.
 type VEXUpload struct {
 	Project  Project
 	Scan     Scan
@@ -250,59 +248,59 @@ type VEXUpload struct {
 	Proposed bool // see VEXDocument
 }
 
-// VEXReceipt tells what a document did.
+// VEXReceipt describes the effect of a document.
 type VEXReceipt struct {
 	Document   VEXDocument // without its statements
 	Outcome    VEXOutcome
 	Statements int
-	Changed    int // lineages whose triage changed
-	// Dropped are the ids of older proposals of the project that made room for this one.
+	Changed    int // number of lineages whose triage changed
+	// Dropped contains the IDs of older proposals of the project that were deleted due to limits.
 	Dropped []int64
 }
 
-// How much uploads alone may propose. What comes past it is taken: the oldest
-// proposals of the project go, and of a deployment those of the project that has
-// most (docs/reference/uploads.md).
+// Limits of proposals. When a limit of a project is exceeded, its oldest proposals are deleted.
+// When a limit of a deployment is exceeded, those of the project with the most proposals are
+// deleted (docs/reference/uploads.md).
 const (
-	MaxVEXProposals          = 100    // documents of a project
-	MaxVEXProposedStatements = 20_000 // in all proposals of a project together
-	MaxAllVEXProposals       = 2000   // documents of a deployment
+	MaxVEXProposals          = 100    // documents per project
+	MaxVEXProposedStatements = 20_000 // in all proposals of a project
+	MaxAllVEXProposals       = 2000   // documents per deployment
 
-	MaxVEXProposedBytes    = 16 << 20  // of the statements of a project's proposals
-	MaxAllVEXProposedBytes = 128 << 20 // of those of a deployment
+	MaxVEXProposedBytes    = 16 << 20  // size of the statements in a project's proposals
+	MaxAllVEXProposedBytes = 128 << 20 // size of the statements in a deployment's proposals
 )
 
-// MaxVEXRefusals is how many refusals of a project are remembered; the oldest
-// are forgotten first.
+// MaxVEXRefusals is the maximum number of stored refusals per project. The oldest are deleted
+// first.
 const MaxVEXRefusals = 50_000
 
-// ID tells statements apart by what they say, but for when: those of one text
-// have one id, in whatever document, and a text that changed has another. So what
-// is decided by id is what was read. It is lower-case hexadecimal, 64 digits.
+// ID returns an identifier of the statement's content except for its time: 64 lower-case
+// hexadecimal digits. Equal statements of different documents have equal IDs, and a changed
+// statement has another one. So a decision by ID applies exactly to the content that was reviewed.
 func (s *VEXStatement) ID() string {
 	said := *s
 	said.At = time.Time{}
 	text, err := json.Marshal(said)
 	if err != nil {
-		text = []byte(err.Error()) // no statement holds what JSON cannot
+		text = []byte(err.Error()) // unreachable: statements can always be encoded
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Size is how many bytes the statements of a document take as JSON.
+// Size returns the size of the document's statements as JSON, in bytes.
 func (d *VEXDocument) Size() (n int64) {
 	for i := range d.Statements {
 		text, err := json.Marshal(&d.Statements[i])
-		if err == nil { // no statement holds what JSON cannot
+		if err == nil { // statements can always be encoded
 			n += int64(len(text))
 		}
 	}
 	return n
 }
 
-// About says in which packages and product the vulnerability of a statement is,
-// for people; empty is anywhere in what the document is for.
+// About returns the packages and the product of a statement for display. It is empty if the
+// statement applies to everything.
 func (s *VEXStatement) About() string {
 	about := make([]string, 0, len(s.Packages))
 	for _, p := range s.Packages {
@@ -318,13 +316,13 @@ func (s *VEXStatement) About() string {
 	return text
 }
 
-// Says is the status of a statement and its justification, for people.
+// Says returns the status and the justification of a statement for display.
 func (s *VEXStatement) Says() string {
 	return strings.TrimSpace(s.Status.String() + " " + s.Justification)
 }
 
-// IsAboutSame reports whether two statements are about the same vulnerability in
-// the same packages of the same product, so that one takes the other's place.
+// IsAboutSame reports whether two statements concern the same vulnerability in the same packages of
+// a product. Then one replaces the other.
 func (s *VEXStatement) IsAboutSame(other *VEXStatement) bool {
 	return slices.Equal(s.Product, other.Product) && slices.Equal(s.Packages, other.Packages) &&
 		slices.ContainsFunc(s.Names, func(name string) bool { return slices.Contains(other.Names, name) })

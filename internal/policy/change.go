@@ -11,17 +11,17 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Source is that of what scanners report that are served policies
-// (docs/reference/findings.md): only its findings follow what policies leave out.
+// Source is the source of results from scanners that receive policies (docs/reference/findings.md).
+// Only findings of this source follow the excludes of policies.
 const Source = "semgrep"
 
-// Storage is what a change of a policy reads and writes.
+// Storage is the storage for changes of policies.
 type Storage interface {
 	Now() time.Time
 	CreatePolicy(ctx context.Context, p model.Policy) (model.Policy, error)
 	UpdatePolicy(ctx context.Context, p model.Policy) (before model.Policy, err error)
-	// LivePlaces lists where the unresolved and muted findings of a product and
-	// source are.
+	// LivePlaces returns the locations of the unresolved and muted findings of a product and
+	// source.
 	LivePlaces(ctx context.Context, product model.IssueType, source string) ([]model.Place, error)
 	VisibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]model.Project, error)
 	FindingsByID(ctx context.Context, ids []int64) ([]model.Finding, error)
@@ -29,10 +29,10 @@ type Storage interface {
 	AddEvents(ctx context.Context, events []model.FindingEvent) error
 }
 
-// Save makes a policy, or changes the one of the id. In the same transaction it
-// removes the findings on paths that the policy now leaves out (docs/reference/policies.md),
-// on every ref of the projects that it is for, and returns how many there were:
-// a scan that follows does not look there, and would take them for fixed.
+// Save creates a policy, or updates the policy with the ID. In the same transaction, it removes
+// findings on newly excluded paths (docs/reference/policies.md) on all refs of the policy's
+// projects, and returns their number. Otherwise later scans, which skip these paths, would mark the
+// findings as fixed.
 func Save(ctx context.Context, tx Storage, p model.Policy) (_ model.Policy, removed int, err error) {
 	var before model.Policy
 	if p.ID == 0 {
@@ -51,8 +51,8 @@ func Save(ctx context.Context, tx Storage, p model.Policy) (_ model.Policy, remo
 	return p, len(ids), remove(ctx, tx, ids, p)
 }
 
-// AddCondition adds a condition to a policy, as it is stored, and returns it with its id,
-// which no other condition of the policy had. Invalid members are a *model.InvalidError.
+// AddCondition adds a condition to a stored policy and returns it with its ID, which is not reused.
+// It returns a *model.InvalidError for an invalid condition.
 func AddCondition(
 	ctx context.Context, tx Storage, p model.Policy, c model.PolicyCondition,
 ) (model.PolicyCondition, error) {
@@ -65,8 +65,8 @@ func AddCondition(
 	return c, err
 }
 
-// RemoveCondition takes a condition from a policy, as it is stored, and returns
-// it. One that the policy does not have is model.ErrNotFound.
+// RemoveCondition removes a condition from a stored policy and returns it. It returns
+// model.ErrNotFound if the policy does not have the condition.
 func RemoveCondition(ctx context.Context, tx Storage, p model.Policy, id int64) (model.PolicyCondition, error) {
 	at := slices.IndexFunc(p.Conditions, func(c model.PolicyCondition) bool { return c.ID == id })
 	if at < 0 {
@@ -83,7 +83,7 @@ func leavesOutTheSame(a, b model.Policy) bool {
 		slices.Equal(a.Scope.Tags, b.Scope.Tags)
 }
 
-// leftOut finds the live findings that a policy leaves out.
+// leftOut returns the IDs of live findings on paths that a policy excludes.
 func leftOut(ctx context.Context, tx Storage, p model.Policy) (ids []int64, err error) {
 	places, err := tx.LivePlaces(ctx, p.Product, Source)
 	if err != nil {
@@ -105,7 +105,7 @@ func leftOut(ctx context.Context, tx Storage, p model.Policy) (ids []int64, err 
 	return ids, nil
 }
 
-// exclusion is what the history of a finding tells of its removal.
+// exclusion is the event detail for a finding removed by an exclude.
 type exclusion struct {
 	Policy string `json:"excluded_by"`
 }

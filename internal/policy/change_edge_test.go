@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// ledger notes what a change of a policy reads and writes, and may fail at one of it.
+// ledger records the reads and writes of a policy change, and can fail at one of them.
 type ledger struct {
 	before model.Policy
 	places []model.Place
@@ -70,8 +70,8 @@ func (l *ledger) AddEvents(_ context.Context, list []model.FindingEvent) error {
 	return l.call("tell", len(list))
 }
 
-// TestSavingAPolicyTouchesWhatItLeavesOut, once, and nothing where it leaves out what it
-// did before.
+// TestSavingAPolicyTouchesWhatItLeavesOut checks that saving removes findings on excluded paths
+// once, and nothing if the excludes are unchanged.
 func TestSavingAPolicyTouchesWhatItLeavesOut(t *testing.T) {
 	was := model.Policy{ID: 3, Slug: "was", Product: model.SCA, Default: true, Excludes: model.PathGlobs{"old/"}}
 	removal := []string{"places sca semgrep", "projects", "findings 11 12 13", "remove 3", "tell 3"}
@@ -129,7 +129,7 @@ func TestAConditionThatIsRemovedIsGone(t *testing.T) {
 	}
 }
 
-// TestWhatIsForAProject: which policies there are, and what scanners leave out by them.
+// TestWhatIsForAProject checks the policies of a project and their excludes.
 func TestWhatIsForAProject(t *testing.T) {
 	e := policy.For(model.Project{Name: "acme/a"}, []model.Policy{
 		{ID: 4, Product: model.Secrets, Excludes: model.PathGlobs{"b/", "a/"}},

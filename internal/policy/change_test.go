@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// findingAt adds a finding of a project, as a scan would.
+// findingAt adds a finding of a project like a scan.
 func findingAt(ctx context.Context, tx *store.Tx, projectID int64, n byte, change func(*model.Finding)) (int64, error) {
 	ids, err := tx.NewFindingIDs(ctx, 1)
 	if err != nil {
@@ -44,8 +44,8 @@ func findingAt(ctx context.Context, tx *store.Tx, projectID int64, n byte, chang
 	return f.ID, tx.AddFindings(ctx, []model.FindingWrite{{Finding: f, Body: []byte(`"x":1`)}})
 }
 
-// TestFindingsOnExcludedPathsAreRemoved saves a policy with excludes, and looks
-// at what became of findings in, beside and outside of what it is for.
+// TestFindingsOnExcludedPathsAreRemoved saves a policy with excludes and checks findings inside and
+// outside of its scope and excludes.
 func TestFindingsOnExcludedPathsAreRemoved(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -131,9 +131,8 @@ func TestFindingsOnExcludedPathsAreRemoved(t *testing.T) {
 	})
 }
 
-// TestIDsOfConditionsNeverComeBack holds that what logs and builds say of a
-// condition stays true of it: the id of one that was removed is not given again,
-// even where the policy changed since or has no condition left.
+// TestIDsOfConditionsNeverComeBack checks that the ID of a removed condition is not reused, even
+// after changes or without remaining conditions. Logs and builds refer to conditions by ID.
 func TestIDsOfConditionsNeverComeBack(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)

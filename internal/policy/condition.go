@@ -18,9 +18,9 @@ func (e EffectivePolicy) conditional(product model.IssueType) bool {
 	})
 }
 
-// condition finds the strictest condition that a finding matches, of several the first
-// in the order of the policies, and stores it in the sighting. It returns 0 where no
-// condition matches. As for rules, what the primary branch has matches only with BlockAll.
+// condition returns the mode of the strictest condition that a finding matches, and stores the
+// condition in the sighting. Of equally strict conditions, it uses the first. It returns 0 if none
+// matches. Findings that are also on the primary branch match only with BlockAll.
 func (e EffectivePolicy) condition(s *Sighting, fresh bool) (mode model.PolicyMode) {
 	if s.Finding.State != model.Unresolved || s.Triage == model.TriageIgnored {
 		return 0
@@ -40,9 +40,8 @@ func (e EffectivePolicy) condition(s *Sighting, fresh bool) (mode model.PolicyMo
 	return s.Mode
 }
 
-// Matches reports whether a finding of the condition's product meets all members of the
-// condition but for its projects and branches. A finding without severity or confidence
-// meets no threshold.
+// Matches reports whether a finding of the condition's product meets all criteria except projects
+// and branches. A finding without severity or confidence does not meet thresholds.
 func Matches(c *model.PolicyCondition, f *model.Finding, facts *model.SupplyFacts) bool {
 	reachable := f.Reachability == model.Reachable || f.Reachability == model.AlwaysReachable
 	switch {
@@ -60,7 +59,7 @@ func Matches(c *model.PolicyCondition, f *model.Finding, facts *model.SupplyFact
 	return true
 }
 
-// supply reads what conditions compare of supply-chain findings.
+// supply reads the facts that conditions on supply-chain findings need.
 func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
 	if !slices.ContainsFunc(j.policies, func(e EffectivePolicy) bool { return e.conditional(model.SCA) }) {
 		return nil
@@ -98,8 +97,8 @@ func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
 	return nil
 }
 
-// exploited tells findings that the ref does not have, as those of a scan that is
-// recorded only may be, whether they are exploited; of others their facts tell.
+// exploited sets whether findings without an ID are exploited. These occur in scans that are only
+// recorded. The facts of other findings include this.
 func (j *Judge) exploited(ctx context.Context, judged []Sighting) error {
 	var names []string
 	for i := range judged {
@@ -121,8 +120,8 @@ func (j *Judge) exploited(ctx context.Context, judged []Sighting) error {
 	return nil
 }
 
-// Explained describes a finding that matches a condition, with the condition; it is
-// empty for others.
+// Explained returns a description of the finding with the condition that it matches, or "" if there
+// is none.
 func (s *Sighting) Explained() string {
 	if s.Condition == "" {
 		return ""
@@ -130,8 +129,8 @@ func (s *Sighting) Explained() string {
 	return s.name()
 }
 
-// name describes a finding and its place for people, and the condition that it matches;
-// of a dependency also the fix.
+// name returns a description of the finding with its location and matching condition. For a
+// dependency, it includes the fix.
 func (s *Sighting) name() string {
 	place := fmt.Sprintf("at %s:%d", s.Finding.Path, s.Finding.Line)
 	switch {
@@ -149,7 +148,7 @@ func (s *Sighting) name() string {
 		s.Supply.Package, s.Supply.Version, vulnerability, place, fix, s.Condition)
 }
 
-// kinds says what fails the build: rules, conditions or both.
+// kinds returns what fails the build: rules, conditions or both.
 func kinds(blocking []Sighting) string {
 	rules, conditions := false, false
 	for i := range blocking {

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// TestConditions judges one finding, which each row changes, by one condition.
+// TestConditions evaluates variants of one finding against one condition.
 func TestConditions(t *testing.T) {
 	const day = 24 * time.Hour
 	type (
@@ -104,12 +104,12 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestConditionModes holds two conditions against one finding: the stricter of
-// those that hold counts, and only block fails the build.
+// TestConditionModes evaluates two conditions on one finding. The stricter of the matching
+// conditions applies, and only mode block fails the build.
 func TestConditionModes(t *testing.T) {
 	const none, monitor, comment, block = model.PolicyMode(0), model.ModeMonitor, model.ModeComment, model.ModeBlock
 	for _, c := range []struct {
-		modes   [2]model.PolicyMode // of two conditions that hold; the second is of another policy
+		modes   [2]model.PolicyMode // of two matching conditions of different policies
 		ignored bool
 		want    model.PolicyMode
 		id      string

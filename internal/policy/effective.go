@@ -8,41 +8,40 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// EffectivePolicy is what holds for a project: the policies that are for it, and
-// their rules (docs/reference/policies.md).
+// EffectivePolicy combines the policies that apply to a project and their rules
+// (docs/reference/policies.md).
 type EffectivePolicy struct {
 	Policies []model.Policy
-	// Rules has each rule once, as the strictest of its policies has it, in the
-	// order of first mention.
+	// Rules contains each rule once, with the mode of its strictest policy, in order of first
+	// occurrence.
 	Rules    []model.ServedRule
-	products map[string]model.IssueType // of the served rules
+	products map[string]model.IssueType // product by name of a served rule
 	wants    map[string][]want          // by rule
-	ref      string                     // that is judged; empty for all
+	ref      string                     // evaluated ref; empty for all
 }
 
-// want is the mode that a policy has for a rule, on the refs that it is for.
+// want is the mode of a policy for a rule.
 type want struct {
 	of   *model.Policy
 	mode model.PolicyMode
 }
 
-// Set is all policies of a deployment with their rules.
+// Set contains all policies of a deployment with their rules.
 type Set struct {
 	Policies []model.Policy
 	Served   []model.ServedRule
 	Blocking []model.PolicyRule // rules in mode block, served or known from imports
 }
 
-// SetStorage reads a Set.
+// SetStorage is the storage from which a Set is read.
 type SetStorage interface {
 	Policies(ctx context.Context) ([]model.Policy, error)
 	ServedRules(ctx context.Context) ([]model.ServedRule, error)
-	// BlockingRules lists the rules that a policy has in mode block, served or
-	// known from imports.
+	// BlockingRules returns all rules in mode block, served or known from imports.
 	BlockingRules(ctx context.Context) ([]model.PolicyRule, error)
 }
 
-// LoadSet reads the policies as they are now.
+// LoadSet returns the current policies.
 func LoadSet(ctx context.Context, s SetStorage) (set Set, err error) {
 	if set.Policies, err = s.Policies(ctx); err != nil {
 		return set, err
@@ -54,7 +53,7 @@ func LoadSet(ctx context.Context, s SetStorage) (set Set, err error) {
 	return set, err
 }
 
-// LoadEffectivePolicy reads what holds for a project by the policies as they are now.
+// LoadEffectivePolicy returns the current effective policy of a project.
 func LoadEffectivePolicy(ctx context.Context, s SetStorage, project model.Project) (EffectivePolicy, error) {
 	set, err := LoadSet(ctx, s)
 	if err != nil {
@@ -63,7 +62,8 @@ func LoadEffectivePolicy(ctx context.Context, s SetStorage, project model.Projec
 	return set.For(project), nil
 }
 
-// For is what holds for a project, with the blocking rules that are not served (docs/reference/policies.md).
+// For returns the effective policy of a project, including blocking rules that are not served
+// (docs/reference/policies.md).
 func (s Set) For(p model.Project) EffectivePolicy {
 	e := For(p, s.Policies, s.Served)
 	for _, r := range s.Blocking {
@@ -78,7 +78,7 @@ func policyAt(policies []model.Policy, id int64) int {
 	return slices.IndexFunc(policies, func(p model.Policy) bool { return p.ID == id })
 }
 
-// For is what holds for a project of all policies and of what they serve.
+// For returns the effective policy of a project, given all policies and served rules.
 func For(p model.Project, policies []model.Policy, rules []model.ServedRule) EffectivePolicy {
 	e := EffectivePolicy{wants: map[string][]want{}, products: map[string]model.IssueType{}}
 	for _, one := range policies {
@@ -113,16 +113,14 @@ func For(p model.Project, policies []model.Policy, rules []model.ServedRule) Eff
 	return e
 }
 
-// On is the same, for judging a ref, which is in full: policies and conditions may be
-// for some branches only. What a policy serves it serves on all of them; elsewhere it
-// only monitors.
+// On returns the effective policy for a full ref. Rules of policies that do not apply to the ref
+// have mode monitor, and conditions that do not apply have no effect. Rules are served for all refs.
 func (e EffectivePolicy) On(ref string) EffectivePolicy {
 	e.ref = ref
 	return e
 }
 
-// RuleMode returns that of the strictest policy. It is zero for a rule that the policies do
-// not have.
+// RuleMode returns the setting of the strictest policy for a rule, or zero if no policy has it.
 func (e EffectivePolicy) RuleMode(rule string) (best model.RuleMode) {
 	for _, w := range e.wants[rule] {
 		if e.ref != "" && !model.CoversRef(w.of.Branches, e.ref) {
@@ -133,8 +131,8 @@ func (e EffectivePolicy) RuleMode(rule string) (best model.RuleMode) {
 	return best
 }
 
-// Judged lists what may fail a build on a ref, or be noted: findings of rules in mode block,
-// and all of products that conditions are about.
+// Judged returns what can fail a build on a ref or be noted. These are the rules in mode block, and
+// the products with conditions.
 func (e EffectivePolicy) Judged(ref string) (rules []string, products []model.IssueType) {
 	on := e.On(ref)
 	for name := range e.wants {
@@ -150,13 +148,13 @@ func (e EffectivePolicy) Judged(ref string) (rules []string, products []model.Is
 	return rules, products
 }
 
-// PolicyIDs lists the policies.
+// PolicyIDs returns the IDs of the policies.
 func (e EffectivePolicy) PolicyIDs() []int64 {
 	return model.Map(e.Policies, func(p model.Policy) int64 { return p.ID })
 }
 
-// Excludes are the globs of a product that any of the policies has: scanners can
-// leave paths out for a product, not for a rule. They are sorted, each once.
+// Excludes returns the sorted, distinct excludes of all policies of a product. Scanners can exclude
+// paths for a product but not for a rule.
 func (e EffectivePolicy) Excludes(product model.IssueType) model.PathGlobs {
 	var globs model.PathGlobs
 	for _, p := range e.Policies {
@@ -168,16 +166,14 @@ func (e EffectivePolicy) Excludes(product model.IssueType) model.PathGlobs {
 	return slices.Compact(globs)
 }
 
-// Excluded reports whether the policies leave out a finding of a product at a
-// path.
+// Excluded reports whether a policy of the product excludes a path.
 func (e EffectivePolicy) Excluded(product model.IssueType, path string) bool {
 	return slices.ContainsFunc(e.Policies, func(p model.Policy) bool {
 		return p.Product == product && glob.Match(p.Excludes, path)
 	})
 }
 
-// ExcludedFor reports whether the policies leave out a path for a rule that they
-// serve.
+// ExcludedFor reports whether a policy excludes a path for a served rule.
 func (e EffectivePolicy) ExcludedFor(rule, path string) bool {
 	product, served := e.products[rule]
 	return served && e.Excluded(product, path)

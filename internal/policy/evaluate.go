@@ -6,40 +6,38 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Findings are what a scan reported, with the facts that policies compare.
+// Findings contains the reported findings of a scan with the facts that policies use.
 type Findings struct {
-	Ref     string // in full
+	Ref     string // full name
 	Primary bool   // the ref is the primary branch
-	First   bool   // the scan is the first full one of the primary branch
+	First   bool   // the scan is the first full scan of the primary branch
 	Outcome model.ScanOutcome
 	List    []Sighting
 }
 
-// Outcome is what a policy does about findings.
+// Outcome is the result of evaluating a policy.
 type Outcome struct {
 	Verdict
-	Policy EffectivePolicy // on the ref
-	Judged []Sighting      // the findings without those on excluded paths
+	Policy EffectivePolicy // for the ref
+	Judged []Sighting      // the findings except those on excluded paths
 }
 
-// Verdict is what the gate answers.
+// Verdict is the result of the gate.
 type Verdict struct {
 	Blocking []Sighting
-	// Noted are those that a condition holds for which fails no build: comment
-	// shows them, monitor records them.
+	// Noted contains findings that match a non-blocking condition: comment shows them, monitor
+	// records them.
 	Noted  []Sighting
-	Reason string // for people; empty when nothing blocks
+	Reason string // message; empty if nothing blocks
 }
 
-// Evaluate decides which findings fail a build: those of blocking rules, or that match a
-// blocking condition (condition.go), that are not ignored and that the primary branch does
-// not have. The first scan of the primary branch never blocks. A policy that blocks all
-// skips the last two.
+// Evaluate determines the findings that fail a build. A finding must match a blocking rule or
+// condition and not be ignored. Findings that the primary branch has do not block, and neither do
+// those of the first scan of the primary branch, except with BlockAll.
 //
-// A scan of the primary branch that was recorded only fails no build, since a
-// newer one has spoken of it. On any other branch it is judged as the commit that
-// it is: who sets the branch back to that commit may merge it, and a machine whose
-// clock is behind makes late what is the newest.
+// A scan of the primary branch that was only recorded does not fail a build, because a newer scan
+// covers the branch. A recorded scan of another branch is evaluated for its commit. The branch
+// could be reset to this commit and merged, and a wrong clock can make the newest scan appear late.
 func Evaluate(f Findings, p EffectivePolicy) Outcome {
 	p = p.On(f.Ref)
 	out := Outcome{Policy: p}
@@ -69,8 +67,8 @@ func Evaluate(f Findings, p EffectivePolicy) Outcome {
 	return out
 }
 
-// modeOf returns the mode that a finding has at the gate, and stores its policy and
-// condition in the sighting. It is 0 where neither rule nor condition apply.
+// modeOf returns the mode of a finding at the gate, and stores its policy and condition in the
+// sighting. It returns 0 if no blocking rule and no condition apply.
 func (e EffectivePolicy) modeOf(s *Sighting, fresh bool) model.PolicyMode {
 	stance := e.RuleMode(s.Finding.RuleName)
 	if stance.Mode == model.ModeBlock && counts(s) && (fresh || stance.BlockAll) {
@@ -80,8 +78,7 @@ func (e EffectivePolicy) modeOf(s *Sighting, fresh bool) model.PolicyMode {
 	return e.condition(s, fresh)
 }
 
-// Recorded says to people why a scan was recorded only; it is empty for one that
-// counts.
+// Recorded returns a message about why a scan was only recorded, or "" if it was applied.
 func Recorded(outcome model.ScanOutcome) string {
 	switch outcome {
 	case model.ScanLate:
@@ -93,7 +90,7 @@ func Recorded(outcome model.ScanOutcome) string {
 	return ""
 }
 
-// Record is the verdict as it is kept with its scan; nil where nothing blocks.
+// Record returns the verdict for storage with its scan, or nil if nothing blocks.
 func (v Verdict) Record() *model.ScanGate {
 	if len(v.Blocking) == 0 {
 		return nil
@@ -110,7 +107,8 @@ func (v Verdict) Record() *model.ScanGate {
 	return gate
 }
 
-// Reevaluate evaluates the policies of now, as if a stored scan ran again and found the same.
+// Reevaluate evaluates the current policies as if a stored scan were repeated with the same
+// results.
 func Reevaluate(ctx context.Context, s GateStorage, project model.Project, scan model.Scan,
 	reported []model.Finding,
 ) (Outcome, error) {
@@ -125,15 +123,15 @@ func Reevaluate(ctx context.Context, s GateStorage, project model.Project, scan 
 	return Evaluate(f, effective), nil
 }
 
-// StoredFindings reads the facts about the findings of a stored scan, as if it ran again
-// and found the same. The policies are those that are to be evaluated. Of a scan that is
-// recorded only, what the advisories said of its lockfiles is among what it reported.
+// StoredFindings returns the findings of a stored scan with their facts, as if it were repeated
+// with the same results. policies are those to be evaluated. For a scan that was only recorded,
+// reported must include the findings of advisories for its lockfiles.
 func StoredFindings(ctx context.Context, s GateStorage, project model.Project, scan model.Scan,
 	reported []model.Finding, policies ...EffectivePolicy,
 ) (Findings, error) {
 	var own, advised []Sighting
 	for _, f := range reported {
-		f.State = model.Unresolved // as the scan saw it, and would again
+		f.State = model.Unresolved // the state that the scan reported
 		one := Sighting{Finding: f, again: true}
 		if f.Source == model.SourceAdvisories {
 			advised = append(advised, one)

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// TestReevaluate holds that a scan is judged again as a re-run of it would be: by
-// what people, policies and the primary branch say by now.
+// TestReevaluate checks that a scan is evaluated like a repetition: with the current triage,
+// policies and primary branch.
 func TestReevaluate(t *testing.T) {
 	const main, topic = "refs/heads/main", "refs/heads/topic"
 	finding := func(n byte, rule string) model.Finding {

@@ -12,18 +12,19 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// File is a file of rules that somebody hands in.
+// File is an uploaded file of rules.
 type File struct {
 	Name string
 	Text []byte
 }
 
-// MaxGathered is how many rules Gather takes at once: while they are stored, others wait to write.
+// MaxGathered is the maximum number of rules in a call of Gather. Storing them blocks other
+// writers.
 const MaxGathered = 300
 
-// Gather reads the rules of files for one product. All faults come back at once as a
-// *model.InvalidError, each with its file in front. The same rule twice is one; two
-// different ones of one id are a fault, and so are more than MaxGathered.
+// Gather parses the rules of files for one product. It returns all errors in a *model.InvalidError,
+// with the file names. Equal rules are merged. Different rules with the same ID and more than
+// MaxGathered rules are errors.
 func Gather(product model.IssueType, files ...File) ([]Rule, error) {
 	var rules []Rule
 	var bad model.InvalidError
@@ -72,7 +73,7 @@ func Gather(product model.IssueType, files ...File) ([]Rule, error) {
 	return slices.Clip(rules), nil
 }
 
-// YAML is the text of a rule, as it is stored, as a file of rules in YAML.
+// YAML converts the stored text of a rule to a YAML file of rules.
 func YAML(text []byte) ([]byte, error) {
 	var rule map[string]any
 	if err := json.Unmarshal(text, &rule); err != nil {

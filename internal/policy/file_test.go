@@ -11,7 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// TestGatherTellsAllFaultsAtOnce reads files of rules: all of them, or each fault with its file.
+// TestGatherTellsAllFaultsAtOnce checks that files of rules result in all rules or all errors with
+// file names.
 func TestGatherTellsAllFaultsAtOnce(t *testing.T) {
 	rule := func(id, pattern, more string) string {
 		return fmt.Sprintf("- {id: %s, message: m, severity: ERROR, languages: [go], pattern: %q%s}\n", id, pattern, more)
@@ -19,7 +20,7 @@ func TestGatherTellsAllFaultsAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files []string
-		want  []string // ids, or faults
+		want  []string // IDs, or errors
 		bad   bool
 	}{
 		{"two files", []string{rule("a", "x", "") + rule("b", "y", ""), rule("c", "z", "")}, []string{"a", "b", "c"}, false},

@@ -8,37 +8,36 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Sighting is a finding that a scan reports, as the gate sees it.
+// Sighting is a finding reported by a scan, with the facts for the gate.
 type Sighting struct {
 	Finding      model.Finding
-	MatchBasedID string // the scanner's own; empty for secrets
+	MatchBasedID string // from the scanner; empty for secrets
 	Triage       model.TriageState
-	Known        bool // the primary branch had it before the scan
-	Unrated      bool // by the scanner, for which the advisories may rate it
+	Known        bool // on the primary branch before the scan
+	Unrated      bool // by the scanner; advisories may provide a severity
 	Supply       model.SupplyFacts
-	Condition    string           // of a policy, that holds for it; empty where a rule fails the build on it
+	Condition    string           // matching condition of a policy; empty if a rule fails the build
 	Mode         model.PolicyMode // of the condition
-	PolicyID     int64            // that has the rule in mode block, or the condition
-	// Proposed says that it is muted, if it is, by what was known of it and not by
-	// this report (docs/reference/uploads.md): a scan that counts tells.
+	PolicyID     int64            // policy with the condition, or with the rule in mode block
+	// Proposed means that a muted finding was muted by existing data and not by this report
+	// (docs/reference/uploads.md). An applied scan sets this.
 	Proposed bool
-	Advised  bool           // it is the advisories', and no scanner's
-	told     model.Identity // by the scan, where it is stored under another one
-	copied   bool           // it is a copy of what its lineage is about
-	again    bool           // of a stored scan: a new one would not report it on an excluded path
+	Advised  bool           // from advisories, not from a scanner
+	told     model.Identity // reported identity, if it is stored under another one
+	copied   bool           // a copy of the finding of its lineage
+	again    bool           // from a stored scan: a new scan would not report it on an excluded path
 }
 
-// maxNamed is how many findings a reason names.
+// maxNamed is the maximum number of findings in a reason.
 const maxNamed = 5
 
-// counts holds the conditions that a finding must meet to block at all. Of
-// dependencies, only those that code reaches do, and not what only something
-// deep down should upgrade.
+// counts reports whether a finding can block: it is unresolved, not ignored and, for a dependency,
+// reached by code. See reached.
 func counts(s *Sighting) bool {
 	return s.Finding.State == model.Unresolved && s.Triage != model.TriageIgnored && reached(&s.Finding)
 }
 
-// reason names the worst first, which it sorts to the front.
+// reason returns a message that names the most severe findings. It sorts blocking by severity.
 func reason(blocking []Sighting) string {
 	slices.SortStableFunc(blocking, func(a, b Sighting) int { return int(b.Finding.Severity) - int(a.Finding.Severity) })
 	var named []string
@@ -52,7 +51,7 @@ func reason(blocking []Sighting) string {
 	return text + ". Fix them, or ignore them in Redoubt and scan again."
 }
 
-// tally counts what is new, and what is not.
+// tally describes the number of new and known findings.
 func tally(blocking []Sighting) string {
 	old := 0
 	for i := range blocking {
@@ -75,8 +74,8 @@ func reached(f *model.Finding) bool {
 	return !deep && (f.Reachability == model.Reachable || f.Reachability == model.AlwaysReachable)
 }
 
-// PrimaryAfter is the primary branch as it is once the scan is applied: the
-// first branch fully scanned, by a run that counts and did not fail, becomes it (docs/reference/projects.md).
+// PrimaryAfter returns the primary branch after the scan is applied. The branch of the first full
+// scan that is applied and did not fail becomes the primary branch (docs/reference/projects.md).
 func PrimaryAfter(p model.Project, scan model.Scan) string {
 	if p.PrimaryBranch == "" && p.DefaultBranch == "" && scan.Full && scan.Status != model.ScanError &&
 		!scan.Outcome.Recorded() && strings.HasPrefix(scan.Ref, "refs/heads/") {

@@ -8,8 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// TestAFindingBlocksOnce where its rule and a condition would both block it, and the
-// reason counts no more than there are.
+// TestAFindingBlocksOnce checks that a finding blocked by a rule and a condition is counted once.
 func TestAFindingBlocksOnce(t *testing.T) {
 	chain := model.Policy{ID: 1, Slug: "chain", Product: model.SCA, Conditions: []model.PolicyCondition{{ID: 1, Mode: model.ModeBlock, Severity: model.SeverityLow}}}
 	given := policy.For(model.Project{}, []model.Policy{chain}, []model.ServedRule{served("r", model.SCA, 1, model.ModeBlock, "")})

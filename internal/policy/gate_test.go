@@ -109,15 +109,15 @@ func TestAProjectIsGivenTheStrictest(t *testing.T) {
 	}
 }
 
-// TestPolicyOfSomeBranches: on other refs than its own a policy is as if it only monitored,
-// its conditions too, and the other policies of the project hold as ever.
+// TestPolicyOfSomeBranches checks a policy on refs other than its own. There, its rules only
+// monitor, its conditions fail no build, and other policies are not affected.
 func TestPolicyOfSomeBranches(t *testing.T) {
 	severe := model.PolicyCondition{ID: 1, Mode: model.ModeBlock, Severity: model.SeverityHigh}
 	for _, c := range []struct {
 		branches model.ProjectGlobs
 		ref      string
-		want     string // the stance of rule a, which policy 1 has in mode comment for all branches
-		blocks   int    // of a finding of a, one of b, and a dependency that the condition holds for
+		want     string // expected setting of rule a, which policy 1 has in mode comment for all branches
+		blocks   int    // expected blocks of a finding of a, one of b, and a dependency that matches the condition
 	}{
 		{nil, "refs/heads/topic", "block of 2", 3},
 		{model.ProjectGlobs{"main"}, "refs/heads/main", "block of 2", 3},
@@ -130,7 +130,7 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 		{model.ProjectGlobs{"main", "refs/pull/**"}, "refs/pull/7/merge", "block of 2", 3},
 		{model.ProjectGlobs{"refs/merge-requests/**"}, "refs/merge-requests/7/head", "block of 2", 3},
 		{model.ProjectGlobs{"**"}, "HEAD", "block of 2", 3},
-		{model.ProjectGlobs{"MAIN"}, "refs/heads/main", "comment of 1", 0}, // git tells them apart
+		{model.ProjectGlobs{"MAIN"}, "refs/heads/main", "comment of 1", 0}, // Git is case-sensitive
 	} {
 		all := policy.For(model.Project{Name: "acme/web"}, []model.Policy{
 			{ID: 1, Product: model.SAST}, {ID: 2, Product: model.SAST, Branches: c.branches}, {ID: 3, Slug: "chain", Product: model.SCA, Branches: c.branches, Conditions: []model.PolicyCondition{severe}},

@@ -11,70 +11,70 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Impact is the difference between the outcomes of two sets of policies, as if the newest
-// scan of each branch ran again and found the same.
+// Impact is the difference between the results of two sets of policies. It assumes that the newest
+// scan of each branch is repeated with the same results.
 type Impact struct {
-	Open     int // findings that the change is about, on the branches
-	Blocking int // of them, that would fail a build
+	Open     int // findings affected by the change, on all branches
+	Blocking int // of these, findings that would fail a build
 	Builds   int // branches whose build would fail
-	Now      int // findings that fail a build as the policy is
-	Failing  int // branches whose build fails as the policy is
+	Now      int // findings that fail a build with the current policies
+	Failing  int // branches whose build fails with the current policies
 	Changed  []ChangedBuild
-	Branches int  // that were judged: scanned lately
-	Cut      bool // there are more branches than were looked at
-	Large    int  // branches that have more findings than were read
+	Branches int  // evaluated branches: those scanned recently
+	Cut      bool // there are more branches than were evaluated
+	Large    int  // branches with more findings than may be read
 
-	Projects int // that the policy would be for
-	Before   int // projects that it is for
+	Projects int // projects that the changed policy covers
+	Before   int // projects that the current policy covers
 	Joined   []model.Project
-	Left     []model.Project // projects that it would be for no more
-	Removed  int             // findings on the paths that it would leave out
-	// Unserved are rules that a project would be given no more, each once, sorted: the
-	// next full scan there removes their findings.
+	Left     []model.Project // projects no longer covered
+	Removed  int             // findings on newly excluded paths
+	// Unserved contains the sorted, distinct rules that a project would no longer receive. The next
+	// full scan of the project removes their findings.
 	Unserved []string
 }
 
-// ChangedBuild is a branch on which a change of a policy would block more or less.
+// ChangedBuild is a branch on which a change of policies affects the number of blocking findings.
 type ChangedBuild struct {
 	Project       model.Project
 	Ref           string
-	Before, After int // findings that fail its build
+	Before, After int // number of findings that fail its build
 }
 
-// Bounds of a preview.
+// Limits of a preview.
 const (
-	previewDays     = 30      // a branch may have been scanned so long ago
-	previewScans    = 300     // that are looked at
-	previewFindings = 100_000 // that are read of all branches together
-	maxChanged      = 20      // branches that are named
+	previewDays     = 30      // maximum age of a branch's scan
+	previewScans    = 300     // number of evaluated scans
+	previewFindings = 100_000 // number of findings read for all branches
+	maxChanged      = 20      // number of branches in the result
 )
 
-// Most is how many branches are looked at.
+// Most returns the maximum number of evaluated branches.
 func (Impact) Most() int { return previewScans }
 
 // Proposal is a change of a policy that is not stored.
 type Proposal struct {
-	Policy  model.Policy // id 0 is a new one
+	Policy  model.Policy // ID 0 for a new policy
 	Deleted bool
-	// Served are rules that a new policy would serve. Rules are in their new mode: those of
-	// the policy that change, or that a new policy would list and not serve.
+	// Served contains the rules that a new policy would serve. Rules contains changed rules with
+	// their new mode: rules of the policy, or unserved rules of a new policy.
 	Served []model.ServedRule
 	Rules  []model.PolicyRule
-	Room   int // findings that are read at most; 0 is 100,000
+	Room   int // maximum number of findings to read; 0 for 100,000
 }
 
-// ImpactStorage is what Preview reads.
+// ImpactStorage is the storage that Preview reads.
 type ImpactStorage interface {
 	GateStorage
 	Storage
-	// StandingScans lists the newest applied scan of each (project, ref, source), of those
-	// that started since then, and whether there are more than limit. Nil projects are all.
+	// StandingScans returns the newest applied scan of each (project, ref, source) that started
+	// since a time. more is true if there are more than limit. Nil projects means all.
 	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []model.Scan, more bool, err error)
 	UnresolvedCount(ctx context.Context, projectID int64, ref, source string, most int) (int, error)
 }
 
-// Preview compares what the policies do now with what they would do after a change. An
-// unknown policy is model.ErrNotFound.
+// Preview compares the current policies with those after a change. It returns model.ErrNotFound for
+// an unknown policy.
 func Preview(ctx context.Context, s ImpactStorage, change Proposal) (out Impact, err error) {
 	now, err := LoadSet(ctx, s)
 	if err != nil {
@@ -116,7 +116,7 @@ func Preview(ctx context.Context, s ImpactStorage, change Proposal) (out Impact,
 	if len(projects) == 0 {
 		return out, nil
 	}
-	var in []int64 // nil is all
+	var in []int64 // nil for all
 	for id := range projects {
 		if len(projects) < len(all) {
 			in = append(in, id)
@@ -156,7 +156,8 @@ func (s Set) with(change Proposal) Set {
 	return s
 }
 
-// cover counts the projects of the policy, and returns those of before and after by id.
+// cover counts the projects of the policy, and returns the projects covered before or after the
+// change, by ID.
 func (out *Impact) cover(all []model.Project, stored *model.Policy, change Proposal) map[int64]model.Project {
 	projects := map[int64]model.Project{}
 	for _, one := range all {
@@ -180,7 +181,7 @@ func (out *Impact) cover(all []model.Project, stored *model.Policy, change Propo
 	return projects
 }
 
-// unserved returns the rules that some of the projects are served now and not then.
+// unserved returns the rules that some of the projects receive before the change but not after it.
 func unserved(now, then Set, projects []model.Project) (names []string) {
 	done := map[string]bool{}
 	for _, one := range projects {
@@ -206,17 +207,18 @@ func unserved(now, then Set, projects []model.Project) (names []string) {
 	return slices.Compact(names)
 }
 
-// comparison evaluates the policies of now and then on one branch after the other.
+// comparison evaluates the policies before and after the change on each branch.
 type comparison struct {
 	now, then Set
 	product   model.IssueType
-	rules     map[string]bool // that the change is about; empty for all
+	rules     map[string]bool // affected rules; empty for all
 	reads     *boundedReads
-	counted   map[int64]bool // findings, by id
+	counted   map[int64]bool // findings by ID
 	out       *Impact
 }
 
-// compare evaluates the policies on the newest scans of projects; in lists those, nil is all.
+// compare evaluates the policies on the newest scans of projects. in restricts the projects, with
+// nil for all.
 func (c *comparison) compare(ctx context.Context, projects map[int64]model.Project, in []int64) error {
 	type branch struct {
 		project int64
@@ -228,7 +230,7 @@ func (c *comparison) compare(ctx context.Context, projects map[int64]model.Proje
 	}
 	builds, large := map[branch]*ChangedBuild{}, map[branch]bool{}
 	var order []*ChangedBuild
-	// What a project has is read once, so that its branches are judged together.
+	// Findings are cached per project, so the branches of a project must be consecutive.
 	slices.SortStableFunc(scans, func(a, b model.Scan) int { return cmp.Compare(a.ProjectID, b.ProjectID) })
 	for _, scan := range scans {
 		on := branch{scan.ProjectID, scan.Ref}
@@ -267,14 +269,14 @@ func (out *Impact) count(b *ChangedBuild) {
 	}
 }
 
-// blocking counts the open findings of a scan that fail its build now and then, without those
-// that another scan has counted.
+// blocking returns the numbers of open findings of a scan that fail its build before and after the
+// change. It omits findings already counted for another scan.
 func (c *comparison) blocking(ctx context.Context, project model.Project, scan model.Scan) (is, would int, _ error) {
 	own, err := c.open(ctx, scan, scan.Source)
 	if err != nil {
 		return 0, 0, err
 	}
-	var advised []model.Finding // StoredFindings adds these by itself
+	var advised []model.Finding // StoredFindings adds these itself
 	if scan.Products.Has(model.SCA) {
 		if advised, err = c.open(ctx, scan, model.SourceAdvisories); err != nil {
 			return 0, 0, err
@@ -308,7 +310,7 @@ func (c *comparison) blocking(ctx context.Context, project model.Project, scan m
 	return count(Evaluate(found, now)), count(Evaluate(found, then)), nil
 }
 
-// open lists the findings of a branch and source that the change is about.
+// open returns the findings of a branch and source that the change affects.
 func (c *comparison) open(ctx context.Context, scan model.Scan, source string) (list []model.Finding, err error) {
 	all, err := c.reads.OpenFindings(ctx, scan.ProjectID, scan.Ref, source)
 	for i := range all {
@@ -319,11 +321,11 @@ func (c *comparison) open(ctx context.Context, scan model.Scan, source string) (
 	return list, err
 }
 
-// errNoRoom means that a branch has more findings than may be read.
+// errNoRoom reports a branch with more findings than may be read.
 var errNoRoom = errors.New("there are more findings than may be read")
 
-// boundedReads reads the findings of each branch of the project at hand once, and of all no
-// more than there is room for.
+// boundedReads caches the findings of the current project's branches, and limits the total number
+// of findings.
 type boundedReads struct {
 	ImpactStorage
 	room    int

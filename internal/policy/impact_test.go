@@ -7,7 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestRulesThatLeaveWithAPolicy: what another policy of a project still has is not lost to it.
+// TestRulesThatLeaveWithAPolicy checks that rules of another policy of a project are not reported
+// as unserved.
 func TestRulesThatLeaveWithAPolicy(t *testing.T) {
 	policies := []model.Policy{
 		{ID: 1}, {ID: 2, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"acme/*"}}}, {ID: 3, Scope: model.PolicyScope{Tags: []string{"pci"}}},

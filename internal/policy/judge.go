@@ -10,66 +10,65 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// GateStorage is what the gate reads, in the transaction that applies the scan.
+// GateStorage is the storage that the gate reads in the transaction that applies the scan.
 type GateStorage interface {
 	SetStorage
 	Stream(ctx context.Context, projectID int64, ref, source, commit string) (model.ScanStream, error)
-	// UnresolvedFindings lists the unresolved findings of a ref: id, identity,
-	// lineage, path and the hash of the code. What is muted in the code there is not among
-	// them: where the comment is taken away, the finding is new to those who look.
+	// UnresolvedFindings returns the unresolved findings of a ref with their ID, identity, lineage,
+	// path and code hash. It excludes muted findings: after their comment is removed, they are new.
 	UnresolvedFindings(ctx context.Context, projectID int64, ref, source string) ([]model.Finding, error)
-	// OpenFindings reads the unresolved findings of a ref, with no more of them
-	// than the gate asks for.
+	// OpenFindings returns the unresolved findings of a ref with the fields that the gate needs.
 	OpenFindings(ctx context.Context, projectID int64, ref, source string) ([]model.Finding, error)
-	// Occurrences finds what a ref has of some identities, in whatever state: ids,
-	// lineages, states, and since when they are relevant.
+	// Occurrences returns the findings of a ref with the given identities, in any state, with their
+	// ID, lineage, state and relevant time.
 	Occurrences(ctx context.Context, projectID int64, ref, source string, ids []model.Identity) (
 		map[model.Identity]model.Finding, error,
 	)
-	// ParsedInPart tells which scans could not parse all of a language.
+	// ParsedInPart returns the scans that could not completely parse a language.
 	ParsedInPart(ctx context.Context, scanIDs []int64) (map[int64]bool, error)
-	// FixedFindings finds the fixed findings of a ref that have some identities: identity,
-	// path, line and the hash of the code, by the scan that fixed them last.
+	// FixedFindings returns the fixed findings of a ref with the given identities, by the last scan
+	// that fixed them. They have an identity, path, line and code hash.
 	FixedFindings(ctx context.Context, projectID int64, ref, source string, ids []model.Identity) (
 		map[int64][]model.Finding, error,
 	)
-	// LineagesOfFindings reads in which lineages findings are by now.
+	// LineagesOfFindings returns the current lineages of findings.
 	LineagesOfFindings(ctx context.Context, projectID int64, ids []int64) (map[int64]int64, error)
 	LineagesOf(ctx context.Context, projectID int64, ids []model.Identity) (map[model.Identity]model.Lineage, error)
 	Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineage, error)
-	// SupplyFacts reads what conditions ask of supply-chain findings, by id, but
-	// for their lineages' scores and their age.
+	// SupplyFacts returns the facts for conditions on supply-chain findings, by finding ID. It does
+	// not include the EPSS scores and ages.
 	SupplyFacts(ctx context.Context, ids []int64) (map[int64]model.SupplyFacts, error)
-	// ExploitedNamed tells which vulnerabilities, by names in upper case, are known to be
+	// ExploitedNamed returns which vulnerabilities, by names in upper case, are known to be
 	// exploited under any of their names.
 	ExploitedNamed(ctx context.Context, names []string) (map[string]bool, error)
 	Now() time.Time
 }
 
-// Judge collects the facts about the findings of one scan that policies compare: what the
-// primary branch had before the scan (docs/reference/policies.md), and what became of them once it is applied.
+// Judge collects the facts about the findings of one scan that policies use
+// (docs/reference/policies.md). These are the state of the primary branch before the scan, and the
+// findings after it is applied.
 type Judge struct {
 	s         GateStorage
-	policies  []EffectivePolicy // that the facts are for
+	policies  []EffectivePolicy // policies to evaluate
 	project   int64
 	scan      model.Scan
-	primary   string          // the project's primary branch
-	first     bool            // the scan is the first full one of the primary branch
-	before    []model.Finding // what the primary branch had unresolved
-	unseen    map[seenAt]bool // what it has fixed though it may be there: see unseenBefore
-	sightings []Sighting      // that a policy may fail a build on
-	advised   bool            // a rule of the advisories blocks, maybe
-	own       []Sighting      // what the advisories say of the lockfiles of a scan that is recorded only
+	primary   string          // primary branch of the project
+	first     bool            // the scan is the first full scan of the primary branch
+	before    []model.Finding // unresolved findings of the primary branch
+	unseen    map[seenAt]bool // fixed findings of the primary branch that may still exist, see unseenBefore
+	sightings []Sighting      // findings that may fail a build
+	advised   bool            // rules or conditions may apply to findings of advisories
+	own       []Sighting      // findings of advisories for the lockfiles of a scan that is only recorded
 }
 
-// Judge reads the state before a scan is applied, for what the policy may fail a build on.
+// Judge reads the state before a scan is applied, for findings that the policy may block.
 func (e EffectivePolicy) Judge(
 	ctx context.Context, s GateStorage, project model.Project, scan model.Scan, reported []Sighting,
 ) (*Judge, error) {
 	return newJudge(ctx, s, project, scan, reported, e)
 }
 
-// newJudge is Judge for several policies, each of which may be evaluated with the facts.
+// newJudge is like Judge for several policies. The facts suffice to evaluate any of them.
 func newJudge(ctx context.Context, s GateStorage, project model.Project, scan model.Scan,
 	reported []Sighting, policies ...EffectivePolicy,
 ) (*Judge, error) {
@@ -104,13 +103,12 @@ func newJudge(ctx context.Context, s GateStorage, project model.Project, scan mo
 	return j, err
 }
 
-// mayBlock reports whether a finding may fail a build, or be noted.
+// mayBlock reports whether a finding may fail a build or be noted.
 func (e EffectivePolicy) mayBlock(f *model.Finding) bool {
 	return e.RuleMode(f.RuleName).Mode == model.ModeBlock || e.conditional(f.IssueType)
 }
 
-// blocksUnserved reports whether a rule blocks that is not served, as those of
-// the advisories are.
+// blocksUnserved reports whether an unserved rule blocks. Rules of advisories are not served.
 func (e EffectivePolicy) blocksUnserved() bool {
 	for name := range e.wants {
 		if _, served := e.products[name]; !served && e.RuleMode(name).Mode == model.ModeBlock {
@@ -120,7 +118,7 @@ func (e EffectivePolicy) blocksUnserved() bool {
 	return false
 }
 
-// sources are those whose findings the scan brings.
+// sources returns the sources whose findings the scan affects.
 func (j *Judge) sources() []string {
 	if j.advised {
 		return []string{j.scan.Source, model.SourceAdvisories}
@@ -128,7 +126,7 @@ func (j *Judge) sources() []string {
 	return []string{j.scan.Source}
 }
 
-// Outcome evaluates the policy once the scan is applied, or recorded.
+// Outcome evaluates the policy after the scan is applied or recorded.
 func (j *Judge) Outcome(ctx context.Context, outcome model.ScanOutcome) (Outcome, error) {
 	f, err := j.findings(ctx, outcome)
 	if err != nil {
@@ -137,8 +135,7 @@ func (j *Judge) Outcome(ctx context.Context, outcome model.ScanOutcome) (Outcome
 	return Evaluate(f, j.policies[0]), nil
 }
 
-// Rename has findings judged as what they are stored as: the scan may name them otherwise,
-// and under its names nothing is known of them.
+// Rename replaces reported identities by the stored ones, under which facts are stored.
 func (j *Judge) Rename(became map[model.Identity]model.KnownAs) {
 	for i := range j.sightings {
 		s := &j.sightings[i]
@@ -148,7 +145,7 @@ func (j *Judge) Rename(became map[model.Identity]model.KnownAs) {
 	}
 }
 
-// MarkCopies has findings judged as copies, which are of no lineage yet.
+// MarkCopies marks findings as copies, which have no lineage yet.
 func (j *Judge) MarkCopies(copies []model.Identity) {
 	parted := make(map[model.Identity]bool, len(copies))
 	for _, id := range copies {
@@ -159,11 +156,11 @@ func (j *Judge) MarkCopies(copies []model.Identity) {
 	}
 }
 
-// Advise tells what the advisories say of the lockfiles that the scan itself states.
-// It counts where the scan is recorded only: those in force are of another commit.
+// Advise sets the findings of advisories for the lockfiles of the scan. They are used if the scan
+// is only recorded, because then the current lockfiles are of another commit.
 func (j *Judge) Advise(own []Sighting) { j.own = own }
 
-// findings returns the findings to evaluate, once every one has its lineage and its id.
+// findings returns the findings to evaluate, after they have lineages and IDs.
 func (j *Judge) findings(ctx context.Context, outcome model.ScanOutcome) (Findings, error) {
 	f := Findings{
 		Ref: j.scan.Ref, Primary: j.scan.Ref == j.primary, First: j.first, Outcome: outcome, List: slices.Clone(j.sightings),
@@ -189,7 +186,7 @@ func (j *Judge) findings(ctx context.Context, outcome model.ScanOutcome) (Findin
 	return f, j.fill(ctx, f.List, outcome)
 }
 
-// fill adds to findings all that policies compare.
+// fill adds the facts that policies use to findings.
 func (j *Judge) fill(ctx context.Context, judged []Sighting, outcome model.ScanOutcome) error {
 	ids := make([]model.Identity, len(judged))
 	for i := range judged {
@@ -228,8 +225,8 @@ func (j *Judge) fill(ctx context.Context, judged []Sighting, outcome model.ScanO
 	return j.supply(ctx, judged)
 }
 
-// lineages finds those of identities: where the scan's ref has a finding of one,
-// that finding's, else the one that holds the identity.
+// lineages returns the lineages of identities. It prefers the lineage of the finding on the scan's
+// ref over that of the identity.
 func (j *Judge) lineages(
 	ctx context.Context, ids []model.Identity, rows map[model.Identity]model.Finding,
 ) (map[model.Identity]model.Lineage, error) {
@@ -256,7 +253,7 @@ func (j *Judge) lineages(
 	return found, nil
 }
 
-// occurrences finds what the scan's ref has of identities by now, of any of the
+// occurrences returns the current findings on the scan's ref with the identities, from any of the
 // sources.
 func (j *Judge) occurrences(ctx context.Context, ids []model.Identity) (map[model.Identity]model.Finding, error) {
 	found := make(map[model.Identity]model.Finding, len(ids))

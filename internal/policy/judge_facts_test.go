@@ -16,18 +16,18 @@ const (
 	topicRef = "refs/heads/topic"
 )
 
-// judging is a scan of one finding, whose rule blocks, and what stands before it.
+// judging is a scan of one finding with a blocking rule, and the state before it.
 type judging struct {
 	*bench
 	scan     model.Scan
 	reported []policy.Sighting
 	outcome  model.ScanOutcome
-	own      []policy.Sighting // what the advisories say of the scan's own lockfiles
+	own      []policy.Sighting // findings of advisories for the scan's lockfiles
 }
 
 func identity(n byte) model.Identity { return model.Identity{Hash: model.Digest{n}} }
 
-// codeFinding is one of code, stored and reported as one is by default.
+// codeFinding returns a stored and reported SAST finding.
 func codeFinding(n byte, rule string) model.Finding {
 	return model.Finding{ID: int64(n) + 100, Identity: identity(n), LineageID: int64(n), RuleName: rule, Path: "p", Line: 3, State: model.Unresolved, IssueType: model.SAST, Severity: model.SeverityHigh}
 }
@@ -53,7 +53,7 @@ func newJudging() *judging {
 	return c
 }
 
-// report has the scan report these alone.
+// report sets the reported findings of the scan.
 func (c *judging) report(findings ...model.Finding) {
 	c.reported = nil
 	for _, f := range findings {
@@ -62,8 +62,7 @@ func (c *judging) report(findings ...model.Finding) {
 	}
 }
 
-// conditional has another policy fail builds by a condition too, and the scan find a
-// dependency beside the code.
+// conditional adds a policy with a blocking condition, and a dependency to the scan.
 func (c *judging) conditional(condition model.PolicyCondition) {
 	condition.ID, condition.Mode = 1, model.ModeBlock
 	c.policies = append(c.policies, model.Policy{ID: 99, Slug: "chain", Product: model.SCA, Conditions: []model.PolicyCondition{condition}})
@@ -71,7 +70,7 @@ func (c *judging) conditional(condition model.PolicyCondition) {
 	c.report(codeFinding(1, "r"), dependencyFinding(2))
 }
 
-// advise has the advisories have a finding of the branch.
+// advise adds a finding of advisories to the branch.
 func (c *judging) advise(n byte) {
 	c.findings[topicRef+" "+model.SourceAdvisories] = []model.Finding{dependencyFinding(n)}
 }
@@ -108,8 +107,7 @@ func idsOf(list []policy.Sighting) (ids []int64) {
 
 const year = 365 * 24 * time.Hour
 
-// TestWhatAJudgeAsksOfFindings: what a verdict takes into account beside the report, one
-// by one.
+// TestWhatAJudgeAsksOfFindings checks each fact that affects the result in addition to the report.
 func TestWhatAJudgeAsksOfFindings(t *testing.T) {
 	both := model.PolicyCondition{Severity: model.SeverityLow}
 	for name, c := range map[string]struct {
@@ -214,7 +212,7 @@ func TestWhatAJudgeAsksOfFindings(t *testing.T) {
 	}
 }
 
-// TestAJudgeReadsNoMoreThanItNeeds, and says what it could not read.
+// TestAJudgeReadsNoMoreThanItNeeds checks which data is read, and that read errors are returned.
 func TestAJudgeReadsNoMoreThanItNeeds(t *testing.T) {
 	advised := func(c *judging) {
 		c.findings[topicRef+" "+model.SourceAdvisories] = []model.Finding{dependencyFinding(9)}
@@ -262,7 +260,7 @@ func TestAJudgeReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// TestNamesOfConditions: what is said of a finding of which less is known.
+// TestNamesOfConditions checks descriptions of findings with missing data.
 func TestNamesOfConditions(t *testing.T) {
 	for want, change := range map[string]func(*policy.Sighting){
 		"CVE-2026-1 at p:3 (because)":                                  func(s *policy.Sighting) { s.Supply.Package = "" },

@@ -12,12 +12,11 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// bench is a store with what a judge reads. Each identity is a lineage of its
-// own.
+// bench is a GateStorage in memory. Each identity has its own lineage.
 type bench struct {
 	policies  []model.Policy
 	blocking  []model.PolicyRule
-	started   time.Time                  // of the last full scan of any ref
+	started   time.Time                  // start of the last full scan of each ref
 	findings  map[string][]model.Finding // by ref and source
 	triage    map[model.Identity]model.TriageState
 	served    []model.ServedRule
@@ -25,11 +24,11 @@ type bench struct {
 	facts     map[int64]model.SupplyFacts // by finding
 	exploited []string
 	broken    string           // the method that fails
-	asked     []model.Identity // whose occurrences were asked for
-	supplied  []int64          // whose facts were asked for
-	supplies  int              // how often
+	asked     []model.Identity // identities passed to Occurrences
+	supplied  []int64          // findings passed to SupplyFacts
+	supplies  int              // number of calls of SupplyFacts
 	last      int64            // scan of the primary branch
-	inPart    map[int64]bool   // scans that could not parse all
+	inPart    map[int64]bool   // scans that were parsed partially
 	fixed     map[int64][]model.Finding
 }
 
@@ -48,7 +47,7 @@ func (b *bench) ServedRules(context.Context) ([]model.ServedRule, error) { retur
 
 func (b *bench) BlockingRules(context.Context) ([]model.PolicyRule, error) { return b.blocking, nil }
 
-// Now is long after everything, so that nothing is new by its age.
+// Now returns a time long after all others, so that findings exceed all grace periods.
 func (b *bench) Now() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 func (b *bench) SupplyFacts(_ context.Context, ids []int64) (map[int64]model.SupplyFacts, error) {
@@ -132,9 +131,9 @@ func (b *bench) LineagesOf(_ context.Context, _ int64, ids []model.Identity) (ma
 	return out, nil
 }
 
-// TestJudge holds what a scan of a branch is compared with: the primary branch
-// before it, in its own source and among what the advisories say, by rules that
-// nobody serves as by others (docs/reference/policies.md).
+// TestJudge checks the comparison of a branch's scan with the previous state of the primary branch.
+// It covers findings of its own source and of advisories, and served and unserved rules
+// (docs/reference/policies.md).
 func TestJudge(t *testing.T) {
 	finding := func(n byte, rule string, change func(*model.Finding)) model.Finding {
 		f := model.Finding{ID: int64(n) + 100, Identity: model.Identity{Hash: model.Digest{n}}, LineageID: int64(n), RuleName: rule, Path: "p", State: model.Unresolved, IssueType: model.SAST}

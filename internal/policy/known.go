@@ -7,17 +7,17 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// lineageKey is a lineage as one kind of source tells of it: the advisories may
-// say what a scanner says, and neither is a second finding.
+// lineageKey groups findings by lineage, separately for scanners and advisories, because both may
+// report the same problem.
 type lineageKey struct {
 	lineage int64
 	advised bool
 }
 
-// know tells which of the findings the primary branch has (docs/reference/policies.md): of a
-// lineage as many as it had unresolved, so that one that moved is known and a copy
-// beside it is new. What is under the primary branch's own identity comes first,
-// then what the ref has already. A copy has none of the lineage's decisions either.
+// know marks the findings that the primary branch has (docs/reference/policies.md). In each
+// lineage, it marks as many as the primary branch had unresolved. So a moved finding is known, and
+// an additional copy is new. Findings with the identity of one on the primary branch come first,
+// then existing findings of the ref. New copies do not have the lineage's triage decision.
 func (j *Judge) know(ctx context.Context, judged []Sighting) error {
 	ids := make([]int64, len(j.before))
 	for i := range j.before {
@@ -46,7 +46,7 @@ func (j *Judge) know(ctx context.Context, judged []Sighting) error {
 	return nil
 }
 
-// count knows as many of a lineage's sightings as the primary branch had.
+// count marks as many sightings of a lineage as known as the primary branch had.
 func (j *Judge) count(group []*Sighting, had []model.Finding) {
 	take := func(s *Sighting, is func(model.Finding) bool) {
 		if at := slices.IndexFunc(had, is); at >= 0 && !s.Known {
@@ -86,12 +86,11 @@ func (j *Judge) count(group []*Sighting, had []model.Finding) {
 	}
 }
 
-// mayBe reports whether a sighting may be what the primary branch has under another
-// identity of its lineage. A long match that was edited within has what it was
-// before in its lineage, which a branch may bring back or have beside it: other
-// code is new. What moved, or whose rule changed, has the same code. A diff scan
-// does not tell that anything moved. On the primary branch the finding is what this
-// scan made of it.
+// mayBe reports whether a sighting may be a finding that the primary branch has under another
+// identity of its lineage. Moved code and code of a changed rule have the same hash, so a different
+// hash means new code. This excludes earlier versions of an edited match, which are in the same
+// lineage. A diff scan cannot detect moves. On the primary branch, the finding is the result of
+// this scan, so the hash is not compared.
 func (j *Judge) mayBe(s *Sighting, f model.Finding) bool {
 	of := &s.Finding
 	if !j.scan.Full && of.ID == 0 && of.Path != f.Path {

@@ -6,8 +6,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestCountKnowsAsManyAsThePrimaryBranchHad counts equal code of one lineage: each
-// that the primary branch had makes one sighting known, and a copy more is new.
+// TestCountKnowsAsManyAsThePrimaryBranchHad checks sightings of equal code in one lineage. As many
+// are known as the primary branch had, and a further copy is new.
 func TestCountKnowsAsManyAsThePrimaryBranchHad(t *testing.T) {
 	finding := func(n byte) model.Finding {
 		return model.Finding{ID: int64(n), Identity: model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{n}}, CodeHash: model.Digest{1}}
@@ -46,8 +46,8 @@ func TestCountKnowsAsManyAsThePrimaryBranchHad(t *testing.T) {
 	}
 }
 
-// TestCountInItsOrder: who is known first, of several that may be, and what of the
-// lineage's decisions is left to the others.
+// TestCountInItsOrder checks which of several candidates are known first, and that others do not
+// have the lineage's triage decision.
 func TestCountInItsOrder(t *testing.T) {
 	of := func(id int64, n byte, kind model.IssueType, path string) model.Finding {
 		return model.Finding{ID: id, Identity: model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{n}}, IssueType: kind, Path: path, CodeHash: model.Digest{1}}
@@ -58,7 +58,7 @@ func TestCountInItsOrder(t *testing.T) {
 		had     []model.Finding
 		sighted []model.Finding
 		known   []bool
-		ignored []bool // as the lineage is: the others have no decision
+		ignored []bool // triaged like the lineage; others are not triaged
 	}{
 		{"by its identity, behind a copy", []model.Finding{of(1, 1, code, "a")}, []model.Finding{of(0, 2, code, "a"), of(0, 1, code, "a")}, []bool{false, true}, []bool{false, true}},
 		{"by its id, behind a copy", []model.Finding{of(1, 1, code, "a")}, []model.Finding{of(0, 2, code, "a"), of(1, 3, code, "a")}, []bool{false, true}, []bool{false, true}},
@@ -86,7 +86,7 @@ func TestCountInItsOrder(t *testing.T) {
 	}
 }
 
-// TestMayBe changes one thing after the other of a finding that moved.
+// TestMayBe checks mayBe for variants of a moved finding.
 func TestMayBe(t *testing.T) {
 	other := model.Identity{Kind: model.IdentitySecret, Hash: model.Digest{9}}
 	for name, c := range map[string]struct {

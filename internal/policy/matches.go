@@ -9,26 +9,26 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Match is a stored finding that a condition matches.
+// Match is a stored finding that matches a condition.
 type Match struct {
 	Sighting
 	Ref   string
 	Fails bool // it would fail a build
 }
 
-// MatchStorage is what FindMatches reads.
+// MatchStorage is the storage that FindMatches reads.
 type MatchStorage interface {
 	GateStorage
 	HoldingRefs(ctx context.Context, packages []int64) ([]model.ProjectRef, error)
 	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []model.Scan, more bool, err error)
 }
 
-// maxStreams bounds the branches and sources of a project that are compared.
+// maxStreams is the maximum number of branches and sources of a project.
 const maxStreams = 10_000
 
-// FindMatches returns the stored findings of a project that the conditions of a policy match, each
-// once, on every branch; those with lockfiles need no scan. A mode other than 0 replaces that
-// of the conditions.
+// FindMatches returns the distinct findings of a project on all branches that match the conditions
+// of a policy. Findings from lockfiles do not require a scan. A nonzero mode replaces the modes of
+// the conditions.
 func FindMatches(
 	ctx context.Context, s MatchStorage, project model.Project, p model.Policy, mode model.PolicyMode,
 ) (list []Match, err error) {
@@ -53,7 +53,7 @@ func FindMatches(
 	for i := range all.Conditions {
 		all.Conditions[i].Mode = cmp.Or(mode, all.Conditions[i].Mode)
 	}
-	all.BlockAll = true // known ones match too
+	all.BlockAll = true // include findings that are on the primary branch
 	given := For(project, []model.Policy{all}, nil)
 	listed := map[int64]bool{}
 	for _, scan := range append(scans, standing...) {

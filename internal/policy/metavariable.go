@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// metavariable is one as patterns write it: $X, $...ARGS.
+// metavariable matches a metavariable in a pattern: $X or $...ARGS.
 var metavariable = regexp.MustCompile(`\$(?:\.\.\.)?[A-Z_]`)
 
-// HasMetavariables reports whether every pattern of a rule, given as JSON, has a
-// metavariable and leaves nothing out, so that what the scanner makes a
-// match_based_id of holds the code that matched: foo($X, ...) is one id for whatever
-// stands in place of the dots.
+// HasMetavariables reports whether every pattern of a rule, given as JSON, has a metavariable and
+// no ellipsis. Then match_based_id identifies the matched code. With an ellipsis, as in foo($X,
+// ...), the ID does not depend on the code in its place.
 func HasMetavariables(rule []byte) bool {
 	var members map[string]any
 	if json.Unmarshal(rule, &members) != nil {

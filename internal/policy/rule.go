@@ -12,19 +12,19 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// maxFile bounds a file of rules, in bytes.
+// maxFile is the maximum size of a file of rules in bytes.
 const maxFile = 16 << 20
 
-// Rule is a rule that a policy can take in.
+// Rule is a parsed rule for a policy.
 type Rule struct {
 	ID      string
 	Product model.IssueType
-	Text    []byte // JSON, without nulls, which scanners refuse
+	Text    []byte // JSON without null values, which scanners reject
 }
 
-// Parse reads a file of Semgrep rules, YAML or JSON. It checks what the schema
-// asks for, not whether patterns parse: only the scanner knows that. All faults
-// come back at once as a *model.InvalidError, placed as rules[3].message.
+// Parse parses a file of Semgrep rules in YAML or JSON. It checks the schema but not the syntax of
+// patterns, which only the scanner can check. It returns all errors in a *model.InvalidError, with
+// locations such as rules[3].message.
 func Parse(file []byte) ([]Rule, error) {
 	rules, err := ParseValid(file)
 	if err != nil {
@@ -33,8 +33,7 @@ func Parse(file []byte) ([]Rule, error) {
 	return rules, nil
 }
 
-// ParseValid is Parse, but returns the rules that have no faults beside the
-// faults of the others.
+// ParseValid is like Parse, but also returns the valid rules if others have errors.
 func ParseValid(file []byte) ([]Rule, error) {
 	if len(file) > maxFile {
 		return nil, fmt.Errorf("a file of rules has at most %d bytes: %w", maxFile, model.ErrTooLarge)
@@ -63,7 +62,7 @@ func ParseValid(file []byte) ([]Rule, error) {
 	return out, nil
 }
 
-// Renamed returns the rule under another id, or false where that is none.
+// Renamed returns the rule with another ID, or false if the ID is invalid.
 func (r Rule) Renamed(id string) (Rule, bool) {
 	var members map[string]any
 	if !idPattern.MatchString(id) || id == InertID || json.Unmarshal(r.Text, &members) != nil {
@@ -74,8 +73,8 @@ func (r Rule) Renamed(id string) (Rule, bool) {
 	return Rule{ID: id, Product: r.Product, Text: text}, err == nil
 }
 
-// written is how many bytes of text are in members, more or less, counted up to
-// a limit: what a file names again and again is written out each time.
+// written returns the approximate size of the text in v, counted up to a limit. YAML aliases count
+// each time, because they are expanded in the output.
 func written(v any, limit int) (n int) {
 	switch v := v.(type) {
 	case string:
@@ -96,19 +95,19 @@ func written(v any, limit int) (n int) {
 	return n
 }
 
-// Bounds of what is said of a file: how many faults, and how deep patterns nest that have any.
+// Limits of reported errors and of the nesting of patterns.
 const (
 	maxFaults  = 500
 	maxNesting = 64
 )
 
-// checker gathers the faults of a file.
+// checker collects the errors of a file.
 type checker struct {
 	at      string
-	faults  model.InvalidError // maxFaults of them, and one that says that there are more
-	found   int                // faults in all
+	faults  model.InvalidError // maxFaults errors, and one that reports further ones
+	found   int                // total number of errors
 	seen    map[string]bool
-	written int // bytes of the rules so far, with their anchors written out
+	written int // size of the rules so far in bytes, with YAML aliases expanded
 }
 
 func (c *checker) fault(member, format string, args ...any) {
@@ -164,7 +163,7 @@ func (c *checker) rule(members map[string]any) Rule {
 
 const dependsOn = "r2c-internal-project-depends-on"
 
-// patterns checks that the rule says what to look for.
+// patterns checks that the rule has a pattern.
 func (c *checker) patterns(members map[string]any) {
 	found := 0
 	for _, key := range []string{"pattern", "pattern-regex"} {
@@ -213,7 +212,7 @@ func productOf(members map[string]any) model.IssueType {
 	return model.SAST
 }
 
-// withoutNulls drops members and elements that are null.
+// withoutNulls removes null members and elements.
 func withoutNulls(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestFaultsOfRulesAreBounded: what is said of a hostile file takes no more room than a page,
-// and the rules of it that will do are still told.
+// TestFaultsOfRulesAreBounded checks that errors of a hostile file are limited, and that its valid
+// rules are returned.
 func TestFaultsOfRulesAreBounded(t *testing.T) {
 	deep := "{}"
 	for range 3000 {
@@ -39,7 +39,8 @@ func TestFaultsOfRulesAreBounded(t *testing.T) {
 	}
 }
 
-// TestRulesOfAFileAreBoundedTogether: each rule may name the same long text.
+// TestRulesOfAFileAreBoundedTogether checks the limit for rules that share a long text by YAML
+// aliases.
 func TestRulesOfAFileAreBoundedTogether(t *testing.T) {
 	text := "x: &a " + strings.Repeat("A", 1<<20) + "\nrules:\n"
 	for i := range 2000 {

@@ -28,7 +28,8 @@ func TestRenamed(t *testing.T) {
 	}
 }
 
-// TestRulesAreBounded: in a file, and with what it names again and again written out.
+// TestRulesAreBounded checks the size limits of a file and of its content with YAML aliases
+// expanded.
 func TestRulesAreBounded(t *testing.T) {
 	const most = 16 << 20
 	fits := good + strings.Repeat("#", most-len(good))
@@ -53,7 +54,7 @@ func TestRulesAreBounded(t *testing.T) {
 	}
 }
 
-// numbered is that many members that name the same.
+// numbered returns n members that refer to the same alias.
 func numbered(key string, n int) string {
 	var list []string
 	for i := range n {
@@ -62,8 +63,7 @@ func numbered(key string, n int) string {
 	return strings.Join(list, ", ")
 }
 
-// TestAFaultIsNamedOnce: what is right beside a fault is none, and one fault is told in
-// one way.
+// TestAFaultIsNamedOnce checks that each error is reported once, without errors for valid members.
 func TestAFaultIsNamedOnce(t *testing.T) {
 	for members, location := range map[string]string{
 		"pattern: x, paths: {include: [a, b], exclude: [c]}": "",

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// knownLanguages are the scanner's names of languages.
+// knownLanguages contains the scanner's names of languages.
 var knownLanguages = strings.Fields(`
 	aliengrep apex bash c c# c++ cairo circom clojure cpp csharp dart docker dockerfile elixir ex fga generic go
 	golang gosu hack hcl html java javascript js json jsonnet julia kotlin kt lisp lua move_on_aptos move_on_sui
@@ -16,8 +16,8 @@ var knownLanguages = strings.Fields(`
 
 var knownModes = []string{"search", "taint", "join", "extract"}
 
-// operators may stand in a list of patterns. One that is not known ends the
-// scan; a member of a rule that is not known is passed over by the scanner.
+// operators contains the valid operators in a list of patterns. The scanner aborts at an unknown
+// operator but ignores unknown members of a rule.
 var operators = []string{
 	"pattern", "patterns", "pattern-either", "pattern-inside", "pattern-not",
 	"pattern-not-inside", "pattern-regex", "pattern-not-regex",
@@ -43,7 +43,7 @@ func (c *checker) languages(v any) {
 	}
 }
 
-// shapes checks the members whose shape alone would end a scan.
+// shapes checks the types of members for which the scanner would abort.
 func (c *checker) shapes(members map[string]any) {
 	if mode, given := members["mode"]; given {
 		if word, _ := mode.(string); !slices.Contains(knownModes, word) {
@@ -91,7 +91,7 @@ func isTexts(v any) bool {
 	return ok && !slices.ContainsFunc(list, func(e any) bool { _, text := e.(string); return !text })
 }
 
-// operators checks a list of patterns, which is so deep in others, and those below it.
+// operators checks a list of patterns and those nested in it. depth is its nesting depth.
 func (c *checker) operators(at string, v any, depth int) {
 	list, _ := v.([]any)
 	if depth == maxNesting && len(list) > 0 {

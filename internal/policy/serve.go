@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// InertID is the rule that makes scanners read all lockfiles: without a
-// supply-chain rule they read none. It matches nothing.
+// InertID is a rule that matches nothing. Scanners read lockfiles only if they receive a
+// supply-chain rule.
 const InertID = "redoubt.lockfiles"
 
 var inert = json.RawMessage(`{"id":"` + InertID + `","languages":["generic"],"severity":"INFO","message":"Reads ` +
@@ -17,8 +17,7 @@ var inert = json.RawMessage(`{"id":"` + InertID + `","languages":["generic"],"se
 	`"` + dependsOn + `":{"namespace":"pypi","package":"redoubt-matches-nothing","version":"== 0.0.0"},` +
 	`"metadata":{"dev.semgrep.actions":[],"sca-kind":"upgrade-only"}}`)
 
-// Products are what a scan looks for: what was asked for, or all where nothing
-// was.
+// Products returns the requested products, or all if none is valid.
 func Products(requested []string) model.Products {
 	var p model.Products
 	for _, word := range requested {
@@ -32,8 +31,7 @@ func Products(requested []string) model.Products {
 	return p
 }
 
-// Ignored are the paths that scanners leave out, as pairs of a product and its
-// globs; nil where there are none.
+// Ignored returns the excludes as pairs of a product and its globs, or nil if there are none.
 func (e EffectivePolicy) Ignored() [][2]any {
 	var pairs [][2]any
 	for _, product := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
@@ -44,10 +42,9 @@ func (e EffectivePolicy) Ignored() [][2]any {
 	return pairs
 }
 
-// Document is the rules of the products as scanners get them: as they were
-// added, but for the actions, since the gate is the server's (docs/reference/policies.md),
-// and with their policy and version. Where only is not empty, no others are in
-// it.
+// Document returns the rules of the products in the format for scanners. It removes actions,
+// because the server implements the gate (docs/reference/policies.md), and adds the policy and the
+// version. If only is not empty, it restricts the result to these rules.
 func Document(
 	rules []model.ServedRule, policies []model.Policy, products model.Products, only []string,
 ) (json.RawMessage, error) {

@@ -7,27 +7,27 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Unmatched tells of branches of a policy that fit nothing that was ever scanned: of a name
-// that is misspelt, more often than of a branch that is still to come.
+// Unmatched describes branch globs of a policy that match no scanned ref. Usually they are
+// misspelled.
 type Unmatched struct {
-	Globs []string // that fit no ref
-	Refs  []string // that there are, in full, those that were scanned last first; of maxRefsNamed at most
-	More  int      // refs that are not named
+	Globs []string // globs that match no ref
+	Refs  []string // existing refs, most recently scanned first; at most maxRefsNamed
+	More  int      // number of omitted refs
 }
 
-// maxRefsNamed is how many refs are named beside what fits none.
+// maxRefsNamed is the maximum number of refs to list.
 const maxRefsNamed = 10
 
-// RefStorage is what UnmatchedBranches reads.
+// RefStorage is the storage that UnmatchedBranches reads.
 type RefStorage interface {
 	VisibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]model.Project, error)
-	// ScannedRefs lists the refs that scans of some projects were applied to, each once, the
-	// one that was scanned last first. Nil projects are all.
+	// ScannedRefs returns the distinct refs with applied scans, most recently scanned first. Nil
+	// projects means all.
 	ScannedRefs(ctx context.Context, projects []int64) ([]string, error)
 }
 
-// UnmatchedBranches tells which branches of a policy fit no ref of its projects. Where no scan
-// was applied yet there is nothing to compare with, and nothing is told.
+// UnmatchedBranches returns the branch globs of a policy that match no ref of its projects. It
+// returns nothing if there are no applied scans.
 func UnmatchedBranches(ctx context.Context, s RefStorage, p model.Policy) (out Unmatched, err error) {
 	if len(p.Branches) == 0 {
 		return out, nil

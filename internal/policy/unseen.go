@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// unseenBefore returns reported findings that are fixed on the primary branch, if neither
-// the scan that fixed them nor the branch's last scan parsed everything. `semgrep ci` does
-// not say in which file a syntax error was, so its scan fixes what the error hid.
+// unseenBefore returns reported findings that are fixed on the primary branch but may still exist
+// there. Neither the scan that fixed them nor the branch's last scan parsed everything. `semgrep
+// ci` does not report the file of a syntax error, so its scans close findings that the error hid.
 func (j *Judge) unseenBefore(ctx context.Context, stream model.ScanStream) (map[seenAt]bool, error) {
 	if stream.LastScanID == 0 {
 		return nil, nil
@@ -41,7 +41,7 @@ func (j *Judge) unseenBefore(ctx context.Context, stream model.ScanStream) (map[
 	return unseen, nil
 }
 
-// seenAt is a finding in its place.
+// seenAt identifies a finding at a location.
 type seenAt struct {
 	identity model.Identity
 	path     string
@@ -49,8 +49,8 @@ type seenAt struct {
 	code     model.Digest
 }
 
-// isUnseen reports whether the primary branch had the finding at the same place, and may
-// have closed it only because of a syntax error. It is not new, so it fails no build.
+// isUnseen reports whether the finding is in unseen: the primary branch may have closed it only due
+// to a syntax error. Such a finding is not new and does not fail the build.
 func (j *Judge) isUnseen(s *Sighting) bool {
 	f := &s.Finding
 	return j.unseen[seenAt{f.Identity, f.Path, f.Line, f.CodeHash}] || j.unseen[seenAt{s.told, f.Path, f.Line, f.CodeHash}]

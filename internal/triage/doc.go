@@ -1,5 +1,3 @@
-// Package triage decides about findings in bulk: selection, transition,
-// propagation over refs, and the trail (docs/reference/triage.md).
-//
-// It answers no HTTP and writes no SQL; what it needs of both is declared here.
+// Package triage applies triage decisions to selected findings on all refs and records their
+// history (docs/reference/triage.md). It contains neither HTTP nor SQL code.
 package triage

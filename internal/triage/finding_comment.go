@@ -10,22 +10,23 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// CommentStore is what comments on findings need of one transaction.
+// CommentStore contains the operations on comments within a transaction.
 type CommentStore interface {
 	Actor() model.Actor
-	// CommentCounts counts the comments on a lineage, and those of a user in the last day.
+	// CommentCounts returns the number of comments on a lineage, and of those by a user in the last
+	// day.
 	CommentCounts(ctx context.Context, lineageID, authorID int64) (ofFinding, ofAuthor int, err error)
-	// MembersNamed finds those of some names that users have who may see the deployment.
+	// MembersNamed returns the members of the deployment with the given names.
 	MembersNamed(ctx context.Context, names []string) ([]model.Member, error)
-	// FindingComment finds one by its id; an unknown one is model.ErrNotFound.
+	// FindingComment returns a comment by ID, or model.ErrNotFound.
 	FindingComment(ctx context.Context, id int64) (model.FindingComment, error)
 	AddFindingComment(ctx context.Context, c model.FindingComment) (model.FindingComment, error)
 	WithdrawFindingComment(ctx context.Context, c model.FindingComment) (model.FindingComment, error)
 }
 
-// Comment writes what a user says about a finding; 0 is no user. A text that will not do is a
-// *model.InvalidError, one comment too many model.ErrConflict. A name that no user of
-// the deployment has is text.
+// Comment adds a comment of a user to a finding; authorID 0 means no user. It returns a
+// *model.InvalidError for an invalid text and model.ErrConflict if a limit is exceeded. Mentions of
+// unknown users have no effect.
 func Comment(
 	ctx context.Context, s CommentStore, f model.Finding, said string, authorID int64,
 ) (c model.FindingComment, err error) {
@@ -59,9 +60,9 @@ func Comment(
 	return s.AddFindingComment(ctx, c)
 }
 
-// WithdrawComment takes a comment on a finding back: who wrote it may, and an administrator.
-// That of somebody else is a *model.InvalidError, one of another finding
-// model.ErrNotFound, and one that was withdrawn already model.ErrConflict.
+// WithdrawComment withdraws a comment on a finding. Only its author and administrators may do so;
+// for others it returns a *model.InvalidError. It returns model.ErrNotFound for a comment on
+// another finding, and model.ErrConflict if the comment was already withdrawn.
 func WithdrawComment(
 	ctx context.Context, s CommentStore, f model.Finding, id, userID int64, admin bool,
 ) (model.FindingComment, error) {

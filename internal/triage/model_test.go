@@ -12,8 +12,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// naive says what a valid request does, from docs/reference/triage.md, finding by finding:
-// the ids it answers, and the triage of every lineage afterwards.
+// naive returns the result of a valid request according to docs/reference/triage.md: the selected
+// IDs and the resulting triage of each lineage.
 func naive(w *world, r Request) (ids []int64, after map[int64]model.Triage) {
 	after = map[int64]model.Triage{}
 	for id, l := range w.lineages {
@@ -32,7 +32,7 @@ func naive(w *world, r Request) (ids []int64, after map[int64]model.Triage) {
 			matches = append(matches, f)
 		}
 	}
-	for len(matches) > r.Limit && r.Limit > 0 { // the oldest go
+	for len(matches) > r.Limit && r.Limit > 0 { // remove the oldest
 		oldest := 0
 		for i, f := range matches {
 			if o := matches[oldest]; f.RelevantSince.Before(o.RelevantSince) || f.RelevantSince.Equal(o.RelevantSince) && f.ID < o.ID {
@@ -43,7 +43,7 @@ func naive(w *world, r Request) (ids []int64, after map[int64]model.Triage) {
 	}
 	before := maps.Clone(after)
 	ids = []int64{}
-	for _, f := range w.findings { // ascending by id
+	for _, f := range w.findings { // in ascending order of ID
 		same := func(m model.Finding) bool { return m.LineageID == f.LineageID }
 		if f.IssueType != r.Filter.IssueType || f.State == model.StateRemoved || !slices.ContainsFunc(matches, same) {
 			continue
@@ -87,7 +87,7 @@ func modelDecision(w *world, r Request, t model.Triage) model.Triage {
 	case r.State == 0:
 		t.Comment, t.Assignee = comment, assignee
 		return t
-	case asked: // it was so already
+	case asked: // already in the requested state
 		return t
 	}
 	return model.Triage{State: r.State, Reason: r.Reason, Comment: comment, At: w.now, By: w.actor, Automatic: r.Automatic, Until: r.Until, Assignee: assignee}
@@ -150,7 +150,7 @@ func drawRequest(t *rapid.T) Request {
 	return r
 }
 
-// endDecisions is what an upload or the housekeeping does, and what it should.
+// endDecisions applies expiry as an upload or maintenance does, and checks the result.
 func (w *world) endDecisions(t *rapid.T) {
 	for id, l := range w.lineages {
 		want := l.Triage
@@ -159,7 +159,7 @@ func (w *world) endDecisions(t *rapid.T) {
 		}
 		e, over := l.Expire(w.now)
 		if over {
-			e.After.By = want.By // the server, not who decided
+			e.After.By = want.By // the system, not the author of the decision
 			if e.Before != l.Triage || e.LineageID != id || e.By.Kind != "system" || e.Note == "" {
 				t.Fatalf("the end of %+v is told as %+v", l.Triage, e)
 			}

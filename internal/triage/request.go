@@ -11,9 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// Check says what is wrong with a request, all at once, by the names that the
-// contract gives its members. The error is a *model.InvalidError. The note loses what
-// terminals would obey, and credentials.
+// Check validates a request and returns all errors in a *model.InvalidError, with the field names
+// of the contract. It removes control characters and credentials from the note.
 func (r *Request) Check() error {
 	said := r.Note
 	r.Note = redact.Text(model.Note(said))
@@ -63,9 +62,9 @@ func (r *Request) Check() error {
 	return nil
 }
 
-// validateStored checks what only the transaction knows: whether the end is still to
-// come, and that the assignee is somebody of the deployment who may sign in. The
-// error is a *model.InvalidError for what is wrong with the request.
+// validateStored performs the checks that need the transaction. The end must be in the future, and
+// the assignee must be an enabled member of the deployment. It returns a *model.InvalidError for an
+// invalid request.
 func (r *Request) validateStored(ctx context.Context, s Store) error {
 	if !r.Until.IsZero() && !r.Until.After(s.Now()) {
 		return model.Invalid("body.new_triage_until", "%s is over already (in UTC): name today or a day to come",

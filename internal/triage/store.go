@@ -7,28 +7,27 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Store is what a triage needs of one transaction of one deployment.
+// Store contains the operations for triage within a transaction of one deployment.
 type Store interface {
-	// Now is the commit's clock value.
+	// Now returns the time of the transaction.
 	Now() time.Time
-	// Actor is who the transaction acts for.
+	// Actor returns the actor of the transaction.
 	Actor() model.Actor
-	// Member finds a user who has a role in the deployment, by name as typed;
-	// another one is model.ErrNotFound.
+	// Member returns the member of the deployment with the name, as entered, or model.ErrNotFound.
 	Member(ctx context.Context, name string) (model.Member, error)
-	// Lineages reads lineages by id.
+	// Lineages returns lineages by ID.
 	Lineages(ctx context.Context, ids []int64) (map[int64]model.Lineage, error)
-	// UpdateTriage writes each event's After to its lineage and appends the
-	// event to the trail.
+	// UpdateTriage stores the After value of each event in its lineage and adds the event to the
+	// history.
 	UpdateTriage(ctx context.Context, events []model.TriageEvent) error
 }
 
-// Selector answers from the index, as it stands at the transaction's version.
+// Selector selects findings from the index at the version of the transaction.
 type Selector interface {
-	// Newest returns the newest matches, at most limit, by relevant_since then
-	// id, descending.
+	// Newest returns up to limit of the newest matches, in descending order of relevant_since and
+	// ID.
 	Newest(ctx context.Context, f model.FindingFilter, limit int) ([]model.Target, error)
-	// Occurrences returns the ids of all listed findings of the lineages, on
-	// every ref, of that issue type.
+	// Occurrences returns the IDs of all listed findings of the lineages with the issue type, on
+	// all refs.
 	Occurrences(ctx context.Context, t model.IssueType, lineages []int64) ([]int64, error)
 }

@@ -12,47 +12,46 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Request asks for one decision about the findings that it selects.
+// Request is a request for a triage decision on the selected findings.
 type Request struct {
-	// Filter selects; its IssueType is required. Ids and other members together
-	// select the intersection.
+	// Filter selects findings; IssueType is required. IDs and other fields are combined with AND.
 	Filter model.FindingFilter
-	// HasFilter says that the caller gave a filter beside the issue type and
-	// the ids. What bounds the caller, as Filter.Visible, is none.
+	// HasFilter means that the caller provided a filter in addition to the issue type and IDs.
+	// Restrictions of the caller, such as Filter.Visible, do not count.
 	HasFilter bool
-	Limit     int // newest matches, from 1 to model.MaxTriage; 0 is the most
+	Limit     int // number of newest matches, from 1 to model.MaxTriage; 0 for the maximum
 
-	State  model.TriageState  // 0 leaves the state: a note alone
-	Reason model.TriageReason // only with ignored
-	Note   string             // model.MaxNote characters at most; empty leaves the comment
-	Until  time.Time          // when the decision ends; zero: never. Only with a state, but for reopened
-	Assign *string            // name of a user; empty is nobody; nil leaves the assignee
+	State  model.TriageState  // 0 leaves the state unchanged, for example if only a note is set
+	Reason model.TriageReason // only with state ignored
+	Note   string             // at most model.MaxNote characters; empty leaves the comment unchanged
+	Until  time.Time          // end of the decision; zero for none; requires a state except reopened
+	Assign *string            // user name; empty to unassign; nil leaves the assignee unchanged
 
-	// Automatic is a worker's decision: it passes over what a person decided.
+	// Automatic is set for decisions of workers, which do not replace decisions of users.
 	Automatic bool
 
-	// DryRun writes nothing: the result says what would be decided about.
+	// DryRun returns the result without storing changes.
 	DryRun bool
-	// Selection is that of a dry run's result: where it is another one by now, the
-	// answer is model.ErrConflict and nothing is written. Empty compares nothing.
+	// Selection is the Selection of a dry run's result. If the current one differs, Apply returns
+	// model.ErrConflict and stores nothing. Empty disables the check.
 	Selection string
 }
 
-// Result is what a triage decided about.
+// Result is the result of a triage request.
 type Result struct {
-	// IDs are the selected findings and all occurrences of theirs on other refs,
-	// ascending, each once; never nil. Those that were as asked already are here
-	// too, so that a request sent again has the same answer.
+	// IDs contains the selected findings and all their occurrences on other refs, distinct and in
+	// ascending order. It is not nil. It includes findings without a change, so that a repeated
+	// request has the same result.
 	IDs []int64
-	// Selection names the findings and what was decided about them before, in hex.
+	// Selection is a hexadecimal hash of the findings and their previous triage.
 	Selection string
 }
 
-// Apply makes the decision, whole or not at all: the store's transaction is one
-// (docs/reference/triage.md). Triage hangs on the lineage, so it holds on every ref, also
-// where a ref was filtered for. Each lineage that changes gets one line in the
-// trail. A request that is not allowed is a *model.InvalidError, with all its
-// faults, and nothing is written; other errors are those of store and selector.
+// Apply applies the decision to all selected findings within the transaction
+// (docs/reference/triage.md). Triage belongs to lineages, so it affects all refs, regardless of a
+// filter by ref. Each changed lineage receives an entry in the history. Apply returns a
+// *model.InvalidError with all errors of an invalid request and stores nothing. Other errors are
+// from the store and the selector.
 func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error) {
 	if err := r.Check(); err != nil {
 		return Result{}, err
@@ -92,7 +91,8 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 	return out, err
 }
 
-// selected lists the findings of the chosen lineages, on every ref; never nil.
+// selected returns the IDs of the findings of the chosen lineages on all refs. The result is not
+// nil.
 func (r *Request) selected(
 	ctx context.Context, sel Selector, targets []model.Target, lineages map[int64]model.Lineage, chosen []int64,
 ) ([]int64, error) {
@@ -112,7 +112,7 @@ func (r *Request) selected(
 	return slices.Compact(ids), nil
 }
 
-// selection is a hash of findings and of what was decided about them.
+// selection returns a hash of findings and of the triage of their lineages.
 func selection(ids []int64, lineages map[int64]model.Lineage, chosen []int64) string {
 	sum := sha256.New()
 	for _, id := range ids {
@@ -124,7 +124,7 @@ func selection(ids []int64, lineages map[int64]model.Lineage, chosen []int64) st
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// decideAll lists what changes, in the order of ids.
+// decideAll returns the changes in the order of ids.
 func (r *Request) decideAll(lineages map[int64]model.Lineage, ids []int64, s Store) (events []model.TriageEvent) {
 	for _, id := range ids {
 		if e, changed := r.decide(lineages[id], s); changed {
@@ -140,10 +140,9 @@ func lineagesOf(targets []model.Target) []int64 {
 	return slices.Compact(out)
 }
 
-// decide is the transition of one lineage. From any state to any of the four; a
-// note or an assignee alone leaves the state and when it was set. A reason and
-// an end last only as long as the decision that they were given with; a comment
-// and an assignee last until others take their place.
+// decide returns the change of one lineage. All transitions between states are permitted. A note or
+// an assignee alone does not change the state or its time. A new state replaces the reason and the
+// end. The comment and the assignee remain until they are replaced.
 func (r *Request) decide(l model.Lineage, s Store) (model.TriageEvent, bool) {
 	after := l.Triage
 	if r.State != 0 {

@@ -13,7 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// small is a world of one lineage on two refs, one on one, and one of secrets.
+// small returns a world with three lineages: one on two refs, one on a single ref, and one of
+// secrets.
 func small() *world {
 	w := &world{now: start, actor: model.Actor{Kind: "token", ID: "t1"}, lineages: map[int64]model.Lineage{}}
 	w.members = []model.Member{{User: model.User{Name: "bob"}}, {User: model.User{Name: "carol", DisabledAt: start}}}
@@ -30,7 +31,7 @@ func small() *world {
 	return w
 }
 
-// People, as requests name them.
+// User names in requests.
 var nobody, bob, typed, stranger, disabled = "", "bob", " Bob ", "mallory", "carol"
 
 func onMain(r Request) Request {
@@ -216,7 +217,8 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// What was passed over for a person's decision is not among the answered ids.
+// TestAutomaticAnswersOnlyWhatItDecided checks that findings skipped due to a user's decision are
+// not in the result.
 func TestAutomaticAnswersOnlyWhatItDecided(t *testing.T) {
 	w := small()
 	w.lineages[1] = model.Lineage{ID: 1, Triage: model.Triage{State: model.TriageReviewing}}
@@ -242,8 +244,8 @@ func TestFailuresAreHandedOn(t *testing.T) {
 	}
 }
 
-// TestADryRunChangesNothing: it answers what the request would, and a selection
-// that holds the request to just that.
+// TestADryRunChangesNothing checks that a dry run returns the result of the request without
+// changes. Its selection restricts the request to that result.
 func TestADryRunChangesNothing(t *testing.T) {
 	w := small()
 	request := onMain(Request{State: model.TriageIgnored, DryRun: true})
@@ -291,8 +293,8 @@ func TestADryRunChangesNothing(t *testing.T) {
 	}
 }
 
-// TestNothingIsAskedForNothing: what selects nothing reads no lineage, and what
-// changes nothing writes nothing.
+// TestNothingIsAskedForNothing checks that an empty selection reads no lineage, and that a request
+// without changes stores nothing.
 func TestNothingIsAskedForNothing(t *testing.T) {
 	w := small()
 	w.fail = "Lineages"

@@ -6,16 +6,15 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// UndoResult says what an undo did.
+// UndoResult is the result of an undo.
 type UndoResult struct {
-	Restored []int64 // lineages that have again what they had
-	Kept     []int64 // lineages that somebody decided about meanwhile, or that are gone
+	Restored []int64 // lineages restored to their former triage
+	Kept     []int64 // lineages that were changed since or no longer exist
 }
 
-// Undo takes decisions back: each lineage whose triage is still what its event
-// made it gets its own former triage, with a line in the trail. One that was
-// decided about meanwhile stays as it is. Events are those of one decision, one
-// for a lineage.
+// Undo reverts a decision. It restores the former triage of each lineage whose triage is unchanged
+// since its event, and adds an entry to the history. events must belong to one decision, with at
+// most one event per lineage.
 func Undo(ctx context.Context, s Store, events []model.TriageEvent) (UndoResult, error) {
 	var out UndoResult
 	ids := model.Map(events, func(e model.TriageEvent) int64 { return e.LineageID })
@@ -41,7 +40,8 @@ func Undo(ctx context.Context, s Store, events []model.TriageEvent) (UndoResult,
 	return out, s.UpdateTriage(ctx, back)
 }
 
-// sameTriage compares decisions; one instant may be written in several ways.
+// sameTriage compares triage decisions. Times are compared as instants, regardless of their time
+// zone.
 func sameTriage(a, b model.Triage) bool {
 	if !a.At.Equal(b.At) || !a.Until.Equal(b.Until) {
 		return false

@@ -53,8 +53,8 @@ func TestUndoGivesEachItsOwnFormerState(t *testing.T) {
 	}
 }
 
-// TestUndoComparesInstants: what stands is compared with what was decided, by
-// instants, however they are written; another time or end is another decision.
+// TestUndoComparesInstants checks that the current triage is compared with the event by instant,
+// regardless of time zone. Another time or end prevents the undo.
 func TestUndoComparesInstants(t *testing.T) {
 	at, until, east := start, start.AddDate(0, 1, 0), time.FixedZone("east", 3600)
 	was := model.Triage{State: model.TriageIgnored, At: at, Until: until}
@@ -75,7 +75,8 @@ func TestUndoComparesInstants(t *testing.T) {
 	}
 }
 
-// TestUndoHandsFailuresOn, and asks for no write where nothing is undone.
+// TestUndoHandsFailuresOn checks that errors are returned, and that nothing is written if there is
+// nothing to undo.
 func TestUndoHandsFailuresOn(t *testing.T) {
 	event := []model.TriageEvent{{LineageID: 1}}
 	for _, method := range []string{"Lineages", "UpdateTriage"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// world is a Store and a naive Selector over a list of findings.
+// world implements Store and Selector for a list of findings.
 type world struct {
 	now      time.Time
 	actor    model.Actor

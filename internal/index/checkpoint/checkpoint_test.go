@@ -46,7 +46,8 @@ func TestSectionsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// Each changed byte is an error of Open or of one of the sections.
+// TestDamageIsDetected checks that each changed byte causes an error of Open or of reading a
+// section.
 func TestDamageIsDetected(t *testing.T) {
 	file := written(t)
 	for i := range file {

@@ -1,3 +1,4 @@
-// Package checkpoint reads and writes the files that the index starts from: a directory of named sections with
-// checksums, and packed values within the sections. The meaning of the sections is defined by package index.
+// Package checkpoint reads and writes the files from which the index starts. A file contains a
+// directory of named sections with checksums, and packed values within the sections. Package index
+// defines the meaning of the sections.
 package checkpoint

@@ -10,14 +10,16 @@ import (
 	"time"
 )
 
-// Folder is the path of the directory with the checkpoints of a server, one per deployment. It need not exist.
+// Folder is the path of a server's checkpoint directory, which contains one file per deployment. It
+// need not exist.
 type Folder string
 
 const (
 	fileSuffix = ".checkpoint"
-	partSuffix = ".part" // of files that are being written
+	partSuffix = ".part" // suffix of unfinished files
 
-	// leftFor is the age of unfinished files that are removed. A running writer changes its file.
+	// leftFor is the age at which unfinished files are removed. A running writer updates its file's
+	// time.
 	leftFor = time.Hour
 )
 
@@ -26,7 +28,8 @@ func (d Folder) File(deployment int64) string {
 	return filepath.Join(string(d), strconv.FormatInt(deployment, 10)+fileSuffix)
 }
 
-// Create creates a file under a name of its own, readable by its owner only, and the directory where it is missing.
+// Create creates a temporary file that only its owner can read. It creates the directory if
+// necessary.
 func (d Folder) Create(deployment int64) (*os.File, error) {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return nil, err
@@ -34,12 +37,12 @@ func (d Folder) Create(deployment int64) (*os.File, error) {
 	return os.CreateTemp(string(d), strconv.FormatInt(deployment, 10)+".*"+partSuffix)
 }
 
-// Publish renames a file that Create returned to the name of the deployment's checkpoint.
+// Publish renames a file from Create to the path of the deployment's checkpoint.
 func (d Folder) Publish(f *os.File, deployment int64) error {
 	return os.Rename(f.Name(), d.File(deployment))
 }
 
-// Remove removes the checkpoint of a deployment. It is no error if there is none.
+// Remove removes the checkpoint of a deployment. A missing file is not an error.
 func (d Folder) Remove(deployment int64) error {
 	if err := os.Remove(d.File(deployment)); !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -67,11 +70,11 @@ func (d Folder) RemoveAll(deployment int64) error {
 	return err
 }
 
-// Clear removes files of writers that died, and returns the deployments with a checkpoint.
+// Clear removes abandoned unfinished files and returns the deployments with a checkpoint.
 func (d Folder) Clear(now time.Time) (deployments []int64) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
-		return nil // there is no folder yet
+		return nil // the directory does not exist yet
 	}
 	for _, e := range entries {
 		name := filepath.Join(string(d), e.Name())
@@ -81,7 +84,7 @@ func (d Folder) Clear(now time.Time) (deployments []int64) {
 		}
 		if strings.HasSuffix(e.Name(), partSuffix) {
 			if info.ModTime().Before(now.Add(-leftFor)) {
-				_ = os.Remove(name) // another time
+				_ = os.Remove(name) // retried later
 			}
 			continue
 		}
@@ -93,7 +96,7 @@ func (d Folder) Clear(now time.Time) (deployments []int64) {
 	return deployments
 }
 
-// OpenRegular opens a regular file, and returns its size.
+// OpenRegular opens a regular file and returns its size.
 func OpenRegular(name string) (*os.File, int64, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -109,7 +112,7 @@ func OpenRegular(name string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// WriteSynced fills a file, flushes it to disk and closes it.
+// WriteSynced writes a file with fill, flushes it to disk and closes it.
 func WriteSynced(f *os.File, fill func(*bufio.Writer) error) error {
 	w := bufio.NewWriterSize(f, 1<<20)
 	err := fill(w)
@@ -122,8 +125,8 @@ func WriteSynced(f *os.File, fill func(*bufio.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// Sync flushes new names to disk. If it fails, the old file may come back after a loss of power. The store recognizes
-// that file too.
+// Sync flushes renames to disk. If it fails, the previous file may reappear after a power loss. The
+// database recognizes that file too.
 func (d Folder) Sync() {
 	if f, err := os.Open(string(d)); err == nil {
 		_ = f.Sync()

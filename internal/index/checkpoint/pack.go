@@ -9,22 +9,22 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// Packer writes small values one behind the other.
+// Packer encodes values in sequence.
 type Packer struct{ buf []byte }
 
-// Packed returns the written bytes.
+// Packed returns the encoded bytes.
 func (p *Packer) Packed() []byte { return p.buf }
 
-// Uint writes an unsigned number.
+// Uint writes an unsigned integer.
 func (p *Packer) Uint(v uint64) { p.buf = binary.AppendUvarint(p.buf, v) }
 
-// Int writes a number that may be negative.
+// Int writes a signed integer.
 func (p *Packer) Int(v int64) { p.buf = binary.AppendVarint(p.buf, v) }
 
 // Count writes the length of a list.
 func (p *Packer) Count(n int) { p.Uint(uint64(n)) }
 
-// Bool writes a truth value.
+// Bool writes a Boolean value.
 func (p *Packer) Bool(v bool) {
 	if v {
 		p.Uint(1)
@@ -53,23 +53,24 @@ func (p *Packer) Texts(list []string) {
 	}
 }
 
-// ErrPacked reports values that are not what a packer wrote.
+// ErrPacked reports bytes that a Packer did not write.
 var ErrPacked = errors.New("it holds something else than was written")
 
-// Unpacker reads what a packer wrote. After the first fault it returns zeros, and Err returns the fault: the caller
-// discards what was read. It allocates at most a few times the size of its input.
+// Unpacker decodes the values of a Packer. After the first error it returns zero values, and Err
+// returns the error. Then the caller must discard all values. It allocates at most a few times the
+// size of its input.
 type Unpacker struct {
 	buf []byte
 	err error
 }
 
-// NewUnpacker returns an unpacker of what a packer wrote.
+// NewUnpacker returns an Unpacker for bytes from a Packer.
 func NewUnpacker(b []byte) *Unpacker { return &Unpacker{buf: b} }
 
-// Err returns the first fault.
+// Err returns the first error.
 func (u *Unpacker) Err() error { return u.err }
 
-// Fail records that the values are not what a packer wrote.
+// Fail sets ErrPacked as the error, unless there is an earlier one.
 func (u *Unpacker) Fail() {
 	if u.err == nil {
 		u.err = ErrPacked
@@ -87,7 +88,7 @@ func (u *Unpacker) uint() uint64 {
 	return v
 }
 
-// Int reads what Packer.Int wrote.
+// Int reads a signed integer.
 func (u *Unpacker) Int() int64 {
 	v, n := binary.Varint(u.buf)
 	if n <= 0 {
@@ -98,7 +99,7 @@ func (u *Unpacker) Int() int64 {
 	return v
 }
 
-// Below reads an unsigned number below a limit.
+// Below reads an unsigned integer below a limit.
 func (u *Unpacker) Below(limit int) int {
 	v := u.uint()
 	if v >= uint64(limit) {
@@ -108,22 +109,22 @@ func (u *Unpacker) Below(limit int) int {
 	return int(v)
 }
 
-// Count reads the length of a list whose members take at least a byte each.
+// Count reads the length of a list whose elements have at least one byte each.
 func (u *Unpacker) Count() int { return u.Below(len(u.buf) + 1) }
 
-// Byte reads an unsigned number below 256.
+// Byte reads an unsigned integer below 256.
 func (u *Unpacker) Byte() uint8 { return uint8(u.Below(256)) }
 
-// Bool reads a truth value.
+// Bool reads a Boolean value.
 func (u *Unpacker) Bool() bool { return u.Below(2) == 1 }
 
-// Bytes returns a part of the input; nil where it is empty.
+// Bytes reads bytes, which share the input's memory. It returns nil if they are empty.
 func (u *Unpacker) Bytes() []byte {
 	n := u.Count()
 	if n == 0 {
 		return nil
 	}
-	if n > len(u.buf) { // the number itself took a byte
+	if n > len(u.buf) { // possible because the length itself occupies a byte
 		u.Fail()
 		return nil
 	}
@@ -132,13 +133,13 @@ func (u *Unpacker) Bytes() []byte {
 	return b
 }
 
-// Text returns a string that shares its bytes with the input.
+// Text reads a string, which shares the input's memory.
 func (u *Unpacker) Text() string {
 	b := u.Bytes()
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// Texts reads a list of strings, which share their bytes with the input.
+// Texts reads a list of strings, which share the input's memory.
 func (u *Unpacker) Texts() []string {
 	list := make([]string, u.Count())
 	for i := range list {
@@ -147,7 +148,7 @@ func (u *Unpacker) Texts() []string {
 	return list
 }
 
-// Bitmap reads a bitmap in the portable format of Roaring; nil where the bytes are empty.
+// Bitmap reads a bitmap in the portable Roaring format. It returns nil if the bytes are empty.
 func (u *Unpacker) Bitmap() *roaring.Bitmap {
 	text := u.Bytes()
 	if text == nil {
@@ -165,7 +166,7 @@ func (u *Unpacker) Bitmap() *roaring.Bitmap {
 	return b
 }
 
-// End returns the first fault, or an error if bytes are left over.
+// End returns the first error, or an error if input remains.
 func (u *Unpacker) End() error {
 	if u.err == nil && len(u.buf) > 0 {
 		u.err = fmt.Errorf("%d bytes are left over", len(u.buf))
@@ -173,7 +174,7 @@ func (u *Unpacker) End() error {
 	return u.err
 }
 
-// Raw returns the memory of a list. T must not contain pointers.
+// Raw returns the memory of a slice. T must not contain pointers.
 func Raw[T any](list []T) []byte {
 	var one T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(one)))

@@ -2,12 +2,13 @@ package checkpoint
 
 import "context"
 
-// Registry stores, in the database itself, which checkpoints belong to its history. A version number does not identify
-// a history: a restored backup may reach the same number with other commits.
+// Registry stores in the database which checkpoints belong to its history. A version number does
+// not identify a history: a restored backup may reach the same number with other commits.
 type Registry interface {
-	// KeepCheckpoint stores the id of a checkpoint in a transaction that sees its version, and deletes the ids in
-	// forget. It returns model.ErrConflict if the deployment never had that version.
+	// KeepCheckpoint stores the ID of a checkpoint in a transaction that sees its version, and
+	// deletes the IDs in forget. It returns model.ErrConflict if the deployment never had that
+	// version.
 	KeepCheckpoint(ctx context.Context, deploymentID int64, id string, version int64, forget []string) error
-	// HasCheckpoint reports whether the id of a checkpoint is stored.
+	// HasCheckpoint reports whether the ID of a checkpoint is stored.
 	HasCheckpoint(ctx context.Context, deploymentID int64, id string) (bool, error)
 }

@@ -8,23 +8,22 @@ import (
 	"io"
 )
 
-// A file of a checkpoint is a beginning, sections one behind the other, a directory
-// of them, and an end of fixed size that says where the directory is. Each byte is
-// under a checksum or compared with what it must be, so that none can change
-// unnoticed; nothing is allocated before its size was compared with the file's.
+// A checkpoint file consists of a beginning, sections, a directory and an end of fixed size, which
+// locates the directory. Each byte is covered by a checksum or compared with its expected value.
+// Sizes are compared with the file size before memory is allocated.
 //
 //	fileBegin │ section │ section │ … │ directory │ end
 
 const (
-	fileBegin = "redoubt\x00index\x00\r\n" // the line ends show a copy that changed texts
+	fileBegin = "redoubt\x00index\x00\r\n" // the line ends reveal a transfer in text mode
 	fileEnd   = "\x00end of index\x00\r\n"
-	endBytes  = 8 + 8 + 4 + len(fileEnd) // size of the file, of the directory, the directory's checksum
+	endBytes  = 8 + 8 + 4 + len(fileEnd) // file size, directory size, checksum of the directory, fileEnd
 	maxParts  = 1 << 12
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Section is a part of a file.
+// Section is a section of a file.
 type Section struct {
 	Name   string
 	offset int64
@@ -32,13 +31,13 @@ type Section struct {
 	Sum    uint32 // CRC-32C
 }
 
-// Heading describes a whole file. It is part of its directory.
+// Heading describes a file. It is stored in the directory.
 type Heading struct {
-	Layout     [32]byte // checksum of the layout of the memory that sections contain
+	Layout     [32]byte // checksum of the memory layout in sections
 	Deployment int64
 	Version    int64  // of the deployment
 	ID         string // of the checkpoint, see Registry
-	Findings   int64  // how many
+	Findings   int64  // number of findings
 	Sections   []Section
 }
 
@@ -77,7 +76,7 @@ func unpackHeading(b []byte) (*Heading, error) {
 	return h, u.End()
 }
 
-// Writer writes the sections of a file. It writes nothing after the first error.
+// Writer writes a checkpoint file. After the first error it writes nothing.
 type Writer struct {
 	to       io.Writer
 	at       int64
@@ -85,7 +84,7 @@ type Writer struct {
 	err      error
 }
 
-// NewWriter returns a writer that has written the beginning of a file.
+// NewWriter returns a Writer and writes the beginning of the file.
 func NewWriter(to io.Writer) *Writer {
 	w := &Writer{to: to}
 	w.raw([]byte(fileBegin))
@@ -99,7 +98,7 @@ func (w *Writer) raw(b []byte) {
 	}
 }
 
-// Err returns the first error of writing.
+// Err returns the first write error.
 func (w *Writer) Err() error { return w.err }
 
 // Begin starts a section.
@@ -107,7 +106,7 @@ func (w *Writer) Begin(name string) {
 	w.sections = append(w.sections, Section{Name: name, offset: w.at})
 }
 
-// Append adds bytes to the section that began last.
+// Append adds bytes to the current section.
 func (w *Writer) Append(b []byte) {
 	s := &w.sections[len(w.sections)-1]
 	s.size += int64(len(b))
@@ -115,13 +114,14 @@ func (w *Writer) Append(b []byte) {
 	w.raw(b)
 }
 
-// Section writes a whole section.
+// Section writes a complete section.
 func (w *Writer) Section(name string, b []byte) {
 	w.Begin(name)
 	w.Append(b)
 }
 
-// Finish writes the directory and the end, and returns the first error. It replaces the sections of the heading.
+// Finish writes the directory and the end, and returns the first error. It sets the sections of the
+// heading.
 func (w *Writer) Finish(h Heading) error {
 	h.Sections = w.sections
 	directory := h.pack()
@@ -142,7 +142,7 @@ type Reader struct {
 
 var errNoCheckpoint = errors.New("it is no checkpoint, or not all of one")
 
-// Open reads and checks the directory of a file of so many bytes.
+// Open reads and verifies the directory of a file of the given size.
 func Open(from io.ReaderAt, size int64) (*Reader, error) {
 	if size < int64(len(fileBegin)+endBytes) {
 		return nil, errNoCheckpoint
@@ -201,7 +201,7 @@ func (r *Reader) find(name string) (Section, error) {
 	return Section{}, fmt.Errorf("it has no section %s", name)
 }
 
-// Section returns the bytes of a section after checking their checksum.
+// Section returns the bytes of a section after verifying their checksum.
 func (r *Reader) Section(name string) ([]byte, error) {
 	s, err := r.find(name)
 	if err != nil {
@@ -211,7 +211,7 @@ func (r *Reader) Section(name string) ([]byte, error) {
 	return b, r.into(s, b)
 }
 
-// into fills b, which is as long as the section.
+// into reads a section into b, which must have its size, and verifies the checksum.
 func (r *Reader) into(s Section, b []byte) error {
 	if err := readAt(r.from, b, s.offset); err != nil {
 		return err
@@ -222,7 +222,7 @@ func (r *Reader) into(s Section, b []byte) error {
 	return nil
 }
 
-// ReadRaw reads a section that Raw returned. T must not contain pointers.
+// ReadRaw reads a section that was written with Raw. T must not contain pointers.
 func ReadRaw[T any](r *Reader, name string) ([]T, error) {
 	s, err := r.find(name)
 	if err != nil {

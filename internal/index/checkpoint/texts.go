@@ -2,10 +2,10 @@ package checkpoint
 
 import "fmt"
 
-// PieceBytes is about how much is gathered before it is written.
+// PieceBytes is the approximate number of bytes to collect before a write.
 const PieceBytes = 256 << 10
 
-// Flush writes packed values once they have at least so many bytes.
+// Flush writes the packed values if they have at least the given number of bytes.
 func (w *Writer) Flush(p *Packer, least int) {
 	if len(p.buf) > 0 && len(p.buf) >= least {
 		w.Append(p.buf)
@@ -13,7 +13,8 @@ func (w *Writer) Flush(p *Packer, least int) {
 	}
 }
 
-// Words writes a section of words: how long they are, then all of them. The first word is empty and is left out.
+// Words writes a section of words: the lengths, then the words. The first word must be empty and is
+// omitted.
 func (w *Writer) Words(name string, list []string) {
 	w.Begin(name)
 	var p Packer
@@ -29,8 +30,8 @@ func (w *Writer) Words(name string, list []string) {
 	w.Flush(&p, 0)
 }
 
-// Texts writes a section of the same form from texts that stand one behind the other. ends has the end of each text;
-// the first end is that of the empty text, which is left out.
+// Texts writes a section in the format of Words from concatenated texts. ends contains the end of
+// each text. The first end is that of the empty text, which is omitted.
 func (w *Writer) Texts(name string, ends []uint64, all []byte) {
 	w.Begin(name)
 	var p Packer
@@ -43,8 +44,8 @@ func (w *Writer) Texts(name string, ends []uint64, all []byte) {
 	w.Append(all)
 }
 
-// Texts reads a section of words or texts, none of them empty. It returns where each ends, that of the empty text
-// first, and all of them. A section without texts has no ends.
+// Texts reads a section of Words or Texts. It returns the end of each text, starting with the empty
+// text, and the concatenated texts. Without texts, ends is nil.
 func (r *Reader) Texts(name string) (ends []uint64, all []byte, err error) {
 	b, err := r.Section(name)
 	if err != nil {
@@ -56,7 +57,7 @@ func (r *Reader) Texts(name string) (ends []uint64, all []byte, err error) {
 	return ends, all, nil
 }
 
-// unpackTexts reads the lengths of texts and the texts themselves.
+// unpackTexts decodes a section of Words or Texts.
 func unpackTexts(b []byte) (ends []uint64, all []byte, err error) {
 	u := &Unpacker{buf: b}
 	n := u.Count()

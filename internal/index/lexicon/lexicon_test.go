@@ -9,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// someText draws texts of few words, so that they share much, with what is not ASCII,
-// zeros and bytes that are no text at all among them.
+// someText draws texts that share words, including non-ASCII text, zero bytes and invalid UTF-8.
 func someText() *rapid.Generator[string] {
 	word := rapid.SampledFrom([]string{
 		"a", "aa", "ab", "user", "input", "command_1", "command_12", " ", " ", ". ", "'", "\x00", "\xff", "ß", "資料", "が", "ünï", "e\u0301", "İ", "ſ", "\n", "shell=false",
@@ -18,14 +17,15 @@ func someText() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(word, 1, 12).Draw(t, "words"), "") })
 }
 
-// somePartOf draws what one might search for: a part of one of the texts, or another text.
+// somePartOf draws a search text: a part of one of the texts, or another text.
 func somePartOf(t *rapid.T, texts []string) string {
 	from := rapid.SampledFrom(append(slices.Clone(texts), "b", "資", "\x00")).Draw(t, "of")
 	begin := rapid.IntRange(0, len(from)-1).Draw(t, "begin")
 	return from[begin:rapid.IntRange(begin+1, len(from)).Draw(t, "end")]
 }
 
-// What holds a text is found wherever the text is cut, and nothing else is.
+// TestMessagesAreFoundAsByLookingAtEach checks that a search finds exactly the messages that
+// contain the text, regardless of the boundaries between parts.
 func TestMessagesAreFoundAsByLookingAtEach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(someText(), 1, 30).Draw(t, "texts")
@@ -55,7 +55,7 @@ func TestMessagesAreFoundAsByLookingAtEach(t *testing.T) {
 	})
 }
 
-// Many texts are looked through by several processors, in parts.
+// TestManyTextsAreAllLookedThrough checks searches that run concurrently on ranges of texts.
 func TestManyTextsAreAllLookedThrough(t *testing.T) {
 	var m Messages
 	var l Texts
@@ -75,7 +75,8 @@ func TestManyTextsAreAllLookedThrough(t *testing.T) {
 	}
 }
 
-// What is said of a state's texts holds while others are written.
+// TestALexiconThatWasCopiedStaysAsItWas checks that a copy of Texts does not change when texts are
+// added.
 func TestALexiconThatWasCopiedStaysAsItWas(t *testing.T) {
 	var l Texts
 	for i := range 1000 {
@@ -95,7 +96,8 @@ func TestALexiconThatWasCopiedStaysAsItWas(t *testing.T) {
 	}
 }
 
-// A list of parts that is none does not end in a panic, or in a search without an end.
+// TestAListOfPartsMayBeAnything checks that invalid lists of parts cause neither panics nor endless
+// searches.
 func TestAListOfPartsMayBeAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var m Messages

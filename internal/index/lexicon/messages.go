@@ -7,24 +7,23 @@ import (
 	"unsafe"
 )
 
-// Messages number what findings say themselves, in lower case. Most of a message is
-// what its rule says everywhere, and a few words are its own. So a message is kept as
-// a list of parts, each of which is kept once: a tenth of the memory, and of what a
-// search has to look at.
+// Messages numbers the messages of findings in lower case. Messages of the same rule differ in few
+// words. So a message is stored as a list of parts, and each distinct part is stored once. This
+// reduces memory and search time to about a tenth.
 //
-// Where a message is cut depends on two bytes alone, so a text that is searched for
-// is cut at the same places wherever it stands.
+// The boundaries between parts depend only on two adjacent bytes. So a searched text is split at
+// the same positions wherever it occurs.
 type Messages struct {
 	parts Texts
-	lists Texts // the numbers of the parts of a message, as varints
+	lists Texts // part numbers of a message as varints
 
-	after []uint32 // by part: the one that followed it the last time
-	list  []byte   // of the message that is being numbered
+	after []uint32 // by part: the part that last followed it
+	list  []byte   // parts of the message being numbered
 }
 
-// cutBetween reports whether a part ends with a and the next one begins with b: at the
-// beginning of some words, by chance; where words have no ends that ASCII knows, at
-// some bytes. In messages as scanners write them a part has some 30 bytes.
+// cutBetween reports whether a part ends with a and the next one begins with b. It pseudorandomly
+// selects some beginnings of words in ASCII, and some positions after other bytes. In typical
+// messages of scanners, a part has about 30 bytes.
 func cutBetween(a, b byte) bool {
 	chance := (uint32(a)<<8 | uint32(b)) * 2654435769
 	switch {
@@ -46,7 +45,8 @@ func nextPart(s string) (part, rest string) {
 	return s, ""
 }
 
-// Number returns the number of a message, a new one if need be. The empty one is 0.
+// Number returns the number of a message and assigns one if necessary. The empty message has number
+// 0.
 func (m *Messages) Number(message string) uint32 {
 	m.list = m.list[:0]
 	for last := uint32(0); message != ""; {
@@ -57,9 +57,8 @@ func (m *Messages) Number(message string) uint32 {
 	return m.lists.Number(unsafe.String(unsafe.SliceData(m.list), len(m.list)))
 }
 
-// part returns the number and the size of the first part of what follows a part in a
-// message; 0 is before the first. Mostly it is the one that followed there the last
-// time, which takes a look at two bytes more than the part has.
+// part returns the number and size of the first part of message, which follows the part last; 0 is
+// the start. Usually this is the part that last followed there, which is quick to verify.
 func (m *Messages) part(last uint32, message string) (n uint32, size int) {
 	if int(last) < len(m.after) {
 		guess := m.parts.text(m.after[last])
@@ -78,7 +77,7 @@ func (m *Messages) part(last uint32, message string) (n uint32, size int) {
 	return n, len(part)
 }
 
-// text puts a message together.
+// text returns the message of a number.
 func (m *Messages) text(n uint32) string {
 	var out strings.Builder
 	for list := m.lists.text(n); list != ""; {
@@ -89,7 +88,8 @@ func (m *Messages) text(n uint32) string {
 	return out.String()
 }
 
-// readPart reads the first number of a list of parts; what is none is 0, and ends it.
+// readPart reads the first number of a list of parts. It returns 0 and an empty rest if there is
+// none.
 func readPart(list string) (n uint32, rest string) {
 	for i, shift := 0, 0; i < len(list) && shift < 35; i, shift = i+1, shift+7 {
 		n |= uint32(list[i]&0x7f) << shift
@@ -100,7 +100,7 @@ func readPart(list string) (n uint32, rest string) {
 	return 0, ""
 }
 
-// Containing returns the messages that hold a text.
+// Containing returns the messages that contain a text.
 func (m *Messages) Containing(text string) Set {
 	first, rest := nextPart(text)
 	if rest == "" {
@@ -125,8 +125,9 @@ func (m *Messages) Containing(text string) Set {
 	return m.having(&want)
 }
 
-// sequence is what parts a text goes over: it is in one of first; or it begins in one
-// that ends as it begins, and ends in one that begins as it ends.
+// sequence describes the parts in which a text occurs. If more is false, the text is within one
+// part of first. Otherwise it starts at the end of a part of first and spans the middle parts. It
+// ends at the beginning of a part of last.
 type sequence struct {
 	first  Set
 	more   bool
@@ -148,7 +149,7 @@ func (q *sequence) follows(list string) bool {
 	return q.last.Has(n)
 }
 
-// having returns the messages that have a sequence.
+// having returns the messages that contain a sequence.
 func (m *Messages) having(q *sequence) Set {
 	if q.first.Empty() {
 		return nil
@@ -158,8 +159,8 @@ func (m *Messages) having(q *sequence) Set {
 	return set
 }
 
-// mark adds those messages to a set that have a sequence. It reads the lists as one,
-// for to look where each ends would take longer than all the rest.
+// mark adds the messages that contain a sequence to a set. It scans all lists as one byte sequence,
+// because finding the end of each list would take longer than the rest.
 func (m *Messages) mark(set Set, q *sequence, n, to int) {
 	if n >= to {
 		return
@@ -184,16 +185,16 @@ func (m *Messages) mark(set Set, q *sequence, n, to int) {
 	}
 }
 
-// Tables returns the texts that messages consist of, and the lists of parts.
+// Tables returns the parts of messages and the lists of parts.
 func (m *Messages) Tables() (parts, lists *Texts) { return &m.parts, &m.lists }
 
-// Count returns how many numbers there are, that of the empty message among them.
+// Count returns the number of messages, including the empty message.
 func (m *Messages) Count() int { return m.lists.Count() }
 
-// Extra estimates how many bytes messages take beside their tables.
+// Extra estimates the size in bytes of data outside the tables.
 func (m *Messages) Extra() int64 { return int64(cap(m.after)) * 4 }
 
-// Fit reports whether all lists name parts that there are.
+// Fit reports whether all lists refer to existing parts.
 func (m *Messages) Fit() bool {
 	missing := m.lists.where(func(list string) bool {
 		for list != "" {

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// Set is a set of numbers of a dictionary. The nil one is empty.
+// Set is a set of dictionary numbers. The nil Set is empty.
 type Set []uint64
 
-// Empty reports whether nothing is in the set.
+// Empty reports whether the set is empty.
 func (n Set) Empty() bool {
 	return !slices.ContainsFunc(n, func(word uint64) bool { return word != 0 })
 }
@@ -25,12 +25,11 @@ func (n *Set) Add(v uint32) {
 	(*n)[v/64] |= 1 << (v % 64)
 }
 
-// fewParts is a number below which it is not worth while to share work.
+// fewParts is the size below which concurrency is not worthwhile.
 const fewParts = 1 << 15
 
-// InParts runs fn over the numbers from 0 to n, side by side on all processors where
-// they are many. Parts begin at multiples of 64, so that each has words of a bit set
-// of its own.
+// InParts calls fn for consecutive ranges of the numbers from 0 to n, concurrently if n is large.
+// Ranges start at multiples of 64, so that each has its own words of a Set.
 func InParts(n int, fn func(from, to int)) {
 	workers := runtime.GOMAXPROCS(0)
 	if n < fewParts || workers == 1 {

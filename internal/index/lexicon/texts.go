@@ -7,34 +7,33 @@ import (
 	"unsafe"
 )
 
-// Texts numbers texts from 1 on, as Words does, where there are as many as
-// findings. The empty text is 0: none. The texts stand one behind the other, so that
-// to look through all of them is to read memory from one end to the other, and one
-// takes some 20 bytes beside its own.
+// Texts numbers distinct texts, starting at 1, and is suited to as many texts as findings. The
+// empty text has number 0. Texts are concatenated, so a search reads memory sequentially. A text
+// needs about 20 bytes in addition to its own.
 //
-// What was written does not change, so whoever holds a copy of the struct may go on
-// reading what was there when it was copied.
+// Written data is immutable. So a copy of the struct remains readable while texts are added to the
+// original.
 type Texts struct {
 	bytes  []byte
-	ends   []uint64 // by number: where a text ends, and the next one begins; the first is the empty one
+	ends   []uint64 // by number: end of the text and start of the next one; the first is the empty text
 	shards [shardCount]shard
 }
 
-// shardCount is how many tables there are, each of which grows by itself: one of
-// millions would have readers wait while it grows.
+// shardCount is the number of hash tables. They grow independently, because growing a single table
+// of millions of entries would delay readers.
 const shardCount = 64
 
-// shard is a table of open addresses. A slot is a number, and above it a part of the
-// text's sum; 0 is a free one.
+// shard is a hash table with open addressing. A slot contains a number, with part of the text's
+// hash in the upper 32 bits. 0 is a free slot.
 type shard struct {
 	slots []uint64
 	used  int
 }
 
-// seed has texts that others chose fall on slots that they cannot foresee.
+// seed makes hashes unpredictable to authors of texts.
 var seed = maphash.MakeSeed()
 
-// Number returns the number of a text, a new one if need be.
+// Number returns the number of a text and assigns one if necessary.
 func (l *Texts) Number(s string) uint32 {
 	if s == "" {
 		return 0
@@ -54,13 +53,13 @@ func (l *Texts) Number(s string) uint32 {
 	return n
 }
 
-// find returns the number of a text that is known; 0 of another one.
+// find returns the number of a text, or 0 if it is unknown.
 func (l *Texts) find(s string) uint32 {
 	sum := maphash.String(seed, s)
 	return l.look(&l.shards[sum>>32%shardCount], sum, s)
 }
 
-// look returns the number of a text with a sum; 0 when there is none.
+// look returns the number of a text with the given hash, or 0 if there is none.
 func (l *Texts) look(t *shard, sum uint64, s string) uint32 {
 	if len(t.slots) == 0 {
 		return 0
@@ -76,7 +75,7 @@ func (l *Texts) look(t *shard, sum uint64, s string) uint32 {
 	}
 }
 
-// add takes a number in that is not there, and has a quarter of the slots stay free.
+// add inserts a new number and grows the table to leave at least a quarter of its slots free.
 func (t *shard) add(sum uint64, n uint32) {
 	if 4*(t.used+1) > 3*len(t.slots) {
 		old := t.slots
@@ -99,8 +98,7 @@ func (t *shard) place(slot uint64) {
 	t.slots[at&uint32(len(t.slots)-1)] = slot
 }
 
-// renumber finds the numbers of texts that were read, and reports whether no two are
-// the same.
+// renumber builds the hash tables, and reports whether all texts are distinct.
 func (l *Texts) renumber() bool {
 	for i := range l.shards {
 		l.shards[i].slots = make([]uint64, slotsFor(len(l.ends)/shardCount))
@@ -117,7 +115,7 @@ func (l *Texts) renumber() bool {
 	return true
 }
 
-// slotsFor is how many slots a table of so many numbers has.
+// slotsFor returns the number of slots for n numbers.
 func slotsFor(n int) int {
 	slots := 8
 	for 4*(n+1) > 3*slots {
@@ -126,16 +124,17 @@ func slotsFor(n int) int {
 	return slots
 }
 
-// Contents returns where the texts end, by number, and all of them one behind the other. Both are read only.
+// Contents returns the end of each text by number, and the concatenated texts. Both are read-only.
 func (l *Texts) Contents() (ends []uint64, texts []byte) { return l.ends, l.bytes }
 
-// Fill adds texts, given as Contents returns them, to an empty Texts, and reports whether all are different.
+// Fill initializes an empty Texts with values from Contents, and reports whether all texts are
+// distinct.
 func (l *Texts) Fill(ends []uint64, texts []byte) bool {
 	l.ends, l.bytes = ends, texts
 	return l.renumber()
 }
 
-// text returns the text of a number, which shares its bytes with others, or nothing.
+// text returns the text of a number, or "" if there is none. It shares the memory of the lexicon.
 func (l *Texts) text(n uint32) string {
 	if n == 0 || int(n) >= len(l.ends) {
 		return ""
@@ -144,10 +143,10 @@ func (l *Texts) text(n uint32) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// Count returns how many numbers there are, that of the empty text among them.
+// Count returns the number of texts, including the empty text.
 func (l *Texts) Count() int { return max(len(l.ends), 1) }
 
-// Size estimates how many bytes the texts take.
+// Size estimates the size of the texts in bytes.
 func (l *Texts) Size() int64 {
 	total := int64(cap(l.bytes)) + int64(cap(l.ends))*8
 	for i := range l.shards {
@@ -156,14 +155,14 @@ func (l *Texts) Size() int64 {
 	return total
 }
 
-// Containing returns the texts that hold a text; the empty one is none of them.
+// Containing returns the nonempty texts that contain a text.
 func (l *Texts) Containing(text string) Set {
 	set := make(Set, l.Count()/64+1)
 	InParts(l.Count(), func(from, to int) { l.mark(set, text, from, to) })
 	return set
 }
 
-// mark adds those numbers to a set whose texts hold a text.
+// mark adds the numbers of texts that contain text to a set.
 func (l *Texts) mark(set Set, text string, from, to int) {
 	n := max(from, 1)
 	if n >= to {
@@ -178,7 +177,7 @@ func (l *Texts) mark(set Set, text string, from, to int) {
 		}
 		at += uint64(found)
 		n = l.holder(n, at)
-		// Otherwise it crosses the end of the text, as any later occurrence that begins in this text does.
+		// Otherwise the occurrence crosses the end of this text, as do later ones that begin in it.
 		if at+uint64(len(text)) <= l.ends[n] {
 			set[n/64] |= 1 << (n % 64)
 		}
@@ -186,7 +185,7 @@ func (l *Texts) mark(set Set, text string, from, to int) {
 	}
 }
 
-// holder returns the number of the text that a byte is in, n or a later one.
+// holder returns the number of the text that contains the byte at an offset, which is n or more.
 func (l *Texts) holder(n int, at uint64) int {
 	low, high, last := n, n, len(l.ends)-1
 	for step := 1; high < last && l.ends[high] <= at; step *= 2 {
@@ -195,7 +194,7 @@ func (l *Texts) holder(n int, at uint64) int {
 	return low + sort.Search(high-low, func(i int) bool { return l.ends[low+i] > at })
 }
 
-// where returns the texts that pass a test; the empty one is none of them.
+// where returns the nonempty texts that pass a test.
 func (l *Texts) where(test func(text string) bool) Set {
 	set := make(Set, l.Count()/64+1)
 	InParts(l.Count(), func(from, to int) {

@@ -5,15 +5,15 @@ import (
 	"unsafe"
 )
 
-// Words numbers strings from 1 on. The empty string is 0: none.
+// Words numbers strings, starting at 1. The empty string has number 0.
 type Words struct {
 	numbers map[string]uint32
-	texts   []string // by number; the first is the empty one
+	texts   []string // by number; the first is empty
 	form    func(word string) string
-	forms   []string // by number; none without form
+	forms   []string // by number; unused without form
 }
 
-// Number returns the number of a word, a new one if need be.
+// Number returns the number of a word and assigns one if necessary.
 func (w *Words) Number(s string) uint32 {
 	if s == "" {
 		return 0
@@ -31,7 +31,7 @@ func (w *Words) Number(s string) uint32 {
 	return n
 }
 
-// Text returns the word of a number, or nothing.
+// Text returns the word of a number, or "" if there is none.
 func (w *Words) Text(n uint32) string {
 	if int(n) < len(w.texts) {
 		return w.texts[n]
@@ -39,12 +39,12 @@ func (w *Words) Text(n uint32) string {
 	return ""
 }
 
-// NewWords returns words that have a second form, which form returns.
+// NewWords returns a Words that also stores a second form of each word, computed by form.
 func NewWords(form func(word string) string) Words {
 	return Words{form: form, forms: []string{form("")}}
 }
 
-// Form returns the second form of the word of a number.
+// Form returns the second form of the word with a number.
 func (w *Words) Form(n uint32) string { return w.forms[n] }
 
 func (w *Words) write(s string) {
@@ -53,13 +53,14 @@ func (w *Words) write(s string) {
 	}
 }
 
-// Count returns the number of words, the empty word included; 0 before the first one.
+// Count returns the number of words, including the empty word, or 0 before the first one.
 func (w *Words) Count() int { return len(w.texts) }
 
-// List returns the words by number. The first one is the empty word. The caller must not change them.
+// List returns the words by number. The first one is the empty word. The caller must not modify the
+// result.
 func (w *Words) List() []string { return w.texts }
 
-// Find returns the numbers of those words that are known.
+// Find returns the numbers of known words.
 func (w *Words) Find(all []string) []uint32 {
 	var out []uint32
 	for _, s := range all {
@@ -70,7 +71,7 @@ func (w *Words) Find(all []string) []uint32 {
 	return out
 }
 
-// All returns every number.
+// All returns all numbers.
 func (w *Words) All() []uint32 {
 	out := make([]uint32, len(w.numbers))
 	for i := range out {
@@ -79,8 +80,9 @@ func (w *Words) All() []uint32 {
 	return out
 }
 
-// Fill adds words that stand one behind the other to empty Words, and reports whether all are different. The words
-// share the bytes. A word ends where ends says so by number; the first end is that of the empty word.
+// Fill initializes an empty Words with concatenated words, whose memory it shares. ends contains
+// the end of each word by number, starting with the empty word. Fill reports whether all words are
+// distinct.
 func (w *Words) Fill(ends []uint64, texts []byte) bool {
 	if len(ends) == 0 {
 		return true
@@ -95,7 +97,7 @@ func (w *Words) Fill(ends []uint64, texts []byte) bool {
 	return len(w.numbers) == len(ends)-1
 }
 
-// Containing returns the words that hold a text; the empty word is none of them.
+// Containing returns the nonempty words that contain a text.
 func (w *Words) Containing(text string) (out Set) {
 	for n, word := range w.texts {
 		if n > 0 && strings.Contains(word, text) {

@@ -1,9 +1,6 @@
-// Package starter has the rules that a fresh server starts with: few, of our own
-// writing, for what is wrong in most languages' code. Each says what is wrong,
-// why it matters and how to mend it, and has code in testdata that it finds and
-// code that it leaves alone.
-//
-// Its border: texts. Policies decide what becomes of them, as of any rules.
+// Package starter contains the rules of a new server: a small set for common problems in most
+// languages. Each message states the problem, its effect and the fix. The directory testdata
+// contains matching and nonmatching code for each rule.
 package starter
 
 import (
@@ -17,7 +14,7 @@ import (
 //go:embed rules/*.yaml
 var files embed.FS
 
-// Rules are all of them, in the order of their files.
+// Rules returns all rules in the order of their files.
 func Rules() (rules []policy.Rule, err error) {
 	names, err := fs.Glob(files, "rules/*.yaml")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/policy/starter"
 )
 
-// TestRulesTellAll checks that each rule has what people and filters look for.
+// TestRulesTellAll checks that each rule has the metadata for users and filters.
 func TestRulesTellAll(t *testing.T) {
 	rules, err := starter.Rules()
 	if err != nil {
@@ -62,8 +62,8 @@ func TestRulesTellAll(t *testing.T) {
 	}
 }
 
-// TestRulesFindWhatTheySay lets the real scanner run the rules over testdata,
-// and compares with what is written there.
+// TestRulesFindWhatTheySay runs the scanner with the rules on testdata and compares the results
+// with the annotations there.
 func TestRulesFindWhatTheySay(t *testing.T) {
 	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
 	if semgrep == "" {
