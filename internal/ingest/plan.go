@@ -127,7 +127,7 @@ type planner struct {
 	added      []*Sighting                       // of changes.Added
 	reopened   map[int64]bool                    // findings that returned
 	proposed   map[int64]*Sighting               // sightings of findings that only a proposal mutes
-	reports    bool                              // sightings are a scanner's, which may identify a finding in several forms
+	reports    bool                              // sightings of a scanner may identify a finding in several forms
 	err        error
 }
 

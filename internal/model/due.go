@@ -111,7 +111,9 @@ type ClockPauses string
 const MaxStops = 4000
 
 // stopBegins returns the text that starts a pause.
-func stopBegins(at time.Time) ClockPauses { return ClockPauses(strconv.FormatInt(at.UnixMicro(), 10) + "-") }
+func stopBegins(at time.Time) ClockPauses {
+	return ClockPauses(strconv.FormatInt(at.UnixMicro(), 10) + "-")
+}
 
 // StopsOf returns the pauses of a new lineage with a triage decision.
 func StopsOf(t Triage) ClockPauses {

@@ -132,7 +132,9 @@ func TestDecisionsStopTheClock(t *testing.T) {
 			}
 			before = d.version()
 		}
-		stop := func(hours int) model.ClockPauses { return model.ClockPauses(strconv.FormatInt(at(hours).UnixMicro(), 10)) }
+		stop := func(hours int) model.ClockPauses {
+			return model.ClockPauses(strconv.FormatInt(at(hours).UnixMicro(), 10))
+		}
 		untriaged, ignored := model.Triage{State: model.TriageUntriaged}, triage(model.TriageIgnored, 1)
 		fed("before any decision", "")
 		decide(untriaged, ignored, 1)

@@ -58,7 +58,8 @@ func StartGitea(t *testing.T) *Gitea {
 		gid, _ := strconv.Atoi(nobody.Gid)
 		g.as, name = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, "nobody"
 		check(t, os.Chown(g.home, uid, gid))
-		g.program = filepath.Join(g.home, "gitea")                                  // the original may be unreadable for that user
+		// The original may be unreadable for that user.
+		g.program = filepath.Join(g.home, "gitea")
 		if from := filepath.Join(built, "gitea"); os.Link(from, g.program) != nil { // on another disk
 			text, err := os.ReadFile(from)
 			check(t, err)
