@@ -4,6 +4,7 @@ package scannertest
 
 import (
 	"bufio"
+	"context"
 	_ "embed" // for the program that forks
 	"fmt"
 	"os"
@@ -45,7 +46,7 @@ var (
 	once    sync.Once
 	command string
 	failed  error
-	forks   *exec.Cmd // referenced so that its standard input stays open
+	forks   *exec.Cmd //nolint:unused // referenced, so that its standard input stays open
 )
 
 // start starts the forking process once. That process ends when this one ends, because its standard
@@ -64,7 +65,7 @@ func startForked(installed string) (string, error) {
 	if err := os.WriteFile(script, []byte(forked), 0o600); err != nil {
 		return "", err
 	}
-	cmd := exec.Command(filepath.Join(bin, "python"), script, dir)
+	cmd := exec.CommandContext(context.Background(), filepath.Join(bin, "python"), script, dir)
 	// Each run sets a separate environment.
 	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"}
 	cmd.Stderr = os.Stderr
