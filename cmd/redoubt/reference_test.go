@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/clienttest"
 )
 
-const referenceFile = "../../docs/reference/cli.md"
+const referenceFolder = "../../docs/reference/cli"
 
 // commandTree returns the command line as users see it.
 func commandTree(t *testing.T) *kong.Node {
@@ -26,31 +27,63 @@ func commandTree(t *testing.T) *kong.Node {
 	return parser.Model.Node
 }
 
-// TestReferenceIsCurrent compares docs/reference/cli.md with the commands; -update writes it.
+// TestReferenceIsCurrent compares the pages below docs/reference/cli with the commands; -update writes them.
 func TestReferenceIsCurrent(t *testing.T) {
-	var out strings.Builder
-	out.WriteString("# Command-line reference\n\n" +
-		"Generated from the program: `go test ./cmd/redoubt -run TestReferenceIsCurrent -update`.\n" +
-		"[The command line](../guides/command-line.md) explains how commands work.\n")
+	pages := referencePages(t)
+	if *clienttest.Update {
+		if err := os.RemoveAll(referenceFolder); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(referenceFolder, 0o755); err != nil { //nolint:gosec // pages of the documentation
+			t.Fatal(err)
+		}
+		for name, text := range pages {
+			if err := os.WriteFile(filepath.Join(referenceFolder, name), []byte(text), 0o644); err != nil { //nolint:gosec // as above
+				t.Fatal(err)
+			}
+		}
+		return
+	}
+	files, err := os.ReadDir(referenceFolder)
+	if err != nil || len(files) != len(pages) {
+		t.Errorf("%s has %d files, want %d (%v): run this test with -update", referenceFolder, len(files), len(pages), err)
+	}
+	for name, want := range pages {
+		text, err := os.ReadFile(filepath.Join(referenceFolder, name))
+		if err != nil || string(text) != want {
+			t.Errorf("%s is not current (%v): run this test with -update", name, err)
+		}
+		if lines := strings.Count(want, "\n"); lines > 200 {
+			t.Errorf("%s has %d lines, at most 200", name, lines)
+		}
+	}
+}
+
+// referencePages returns the texts of the pages by file name: an index, and a page per noun.
+func referencePages(t *testing.T) map[string]string {
+	t.Helper()
 	common, err := kong.New(&struct{ webapi.Flags }{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out.WriteString("\n## Common flags\n\nFlags of commands that work with a server or beside its database.\n")
-	writeFlags(&out, common.Model.Node, nil)
+	var index strings.Builder
+	index.WriteString("# Command-line reference\n\n" +
+		"These pages are generated: `go test ./cmd/redoubt -run TestReferenceIsCurrent -update`.\n" +
+		"[Command line](../../guides/command-line.md) explains how commands work.\n\n| command | |\n|---|---|\n")
+	pages := map[string]string{}
 	for _, node := range commandTree(t).Children {
-		writeReference(&out, node, common.Model.Flags)
-	}
-	if *clienttest.Update {
-		if err := os.WriteFile(referenceFile, []byte(out.String()), 0o644); err != nil { //nolint:gosec // a page of the documentation
-			t.Fatal(err)
+		if node.Hidden {
+			continue
 		}
-		return
+		var page strings.Builder
+		writeReference(&page, node, common.Model.Flags)
+		pages[node.Name+".md"] = strings.TrimPrefix(page.String(), "\n")
+		fmt.Fprintf(&index, "| [%s](%s.md) | %s |\n", node.Name, node.Name, cli.OneLine(node.Help))
 	}
-	text, err := os.ReadFile(referenceFile)
-	if err != nil || string(text) != out.String() {
-		t.Errorf("%s is not current (%v): run this test with -update", referenceFile, err)
-	}
+	index.WriteString("\n## Common flags\n\nFlags of commands that work with a server or with its database.\n")
+	writeFlags(&index, common.Model.Node, nil)
+	pages["README.md"] = index.String()
+	return pages
 }
 
 // writeReference writes the section of a noun with its verbs. Common flags have a separate section.
@@ -58,7 +91,7 @@ func writeReference(out *strings.Builder, node *kong.Node, common []*kong.Flag) 
 	if node.Hidden {
 		return
 	}
-	level := strings.Repeat("#", min(node.Depth()+2, 4))
+	level := strings.Repeat("#", min(node.Depth()+1, 4))
 	fmt.Fprintf(out, "\n%s %s\n\n%s\n", level, node.Path(), cli.OneLine(node.Help))
 	for _, child := range node.Children {
 		writeReference(out, child, common)
@@ -66,7 +99,7 @@ func writeReference(out *strings.Builder, node *kong.Node, common []*kong.Flag) 
 	if len(node.Children) > 0 {
 		return
 	}
-	fmt.Fprintf(out, "\n```\n%s\n```\n", cli.OneLine(node.Summary()))
+	fmt.Fprintf(out, "\n`%s`\n", cli.OneLine(node.Summary()))
 	named := func(list []*kong.Flag, f *kong.Flag) bool {
 		return slices.ContainsFunc(list, func(one *kong.Flag) bool { return one.Name == f.Name })
 	}
@@ -75,7 +108,7 @@ func writeReference(out *strings.Builder, node *kong.Node, common []*kong.Flag) 
 	}
 	writeFlags(out, node, func(f *kong.Flag) bool { return named(common, f) })
 	if common != nil {
-		out.WriteString("\nAnd the [common flags](#common-flags).\n")
+		out.WriteString("\nAlso the [common flags](README.md#common-flags).\n")
 	}
 }
 
