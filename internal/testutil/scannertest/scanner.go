@@ -46,7 +46,7 @@ var (
 	once    sync.Once
 	command string
 	failed  error
-	forks   *exec.Cmd //nolint:unused // referenced, so that its standard input stays open
+	started []*exec.Cmd // referenced, so that their standard input stays open
 )
 
 // start starts the forking process once. That process ends when this one ends, because its standard
@@ -79,7 +79,7 @@ func startForked(installed string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	forks = cmd
+	started = append(started, cmd)
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		return "", fmt.Errorf("the scanner did not start: %w", err)
 	}

@@ -3,12 +3,19 @@
 package faults
 
 import (
+	"os"
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-func TestMain(m *testing.M) { programtest.Main(m, nil) }
+// TestMain runs the programs with the garbage collection of users, since tests measure their memory.
+func TestMain(m *testing.M) {
+	if err := os.Setenv(programtest.Collector, "100"); err != nil {
+		panic(err)
+	}
+	programtest.Main(m, nil)
+}
 
 // TestSources makes go test repeat the tests after a change of the program.
 func TestSources(t *testing.T) { programtest.Sources(t) }
