@@ -54,8 +54,8 @@ func TestManySecretsInALongLineAreHidden(t *testing.T) {
 	}
 }
 
-// TestSecretsOfSeveralLinesAreHidden checks that each line is hidden by itself, as logs contain
-// them.
+// TestSecretsOfSeveralLinesAreHidden checks that each line of a secret is hidden, also without the
+// other lines.
 func TestSecretsOfSeveralLinesAreHidden(t *testing.T) {
 	tell := tellerOf(api.CloneCredential{Password: "b3Blbn", SSHKey: secretKey})
 	tell.lines(strings.NewReader("reading the key\n" + secretKey + fmt.Sprintf("%q\n", secretKey) + "  indented: " + strings.Split(secretKey, "\n")[2] + "!\n"))
