@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 // look is the part of a scan about muted or about other results.
 type look struct {
 	sees    string
+	file    string // the scanned file, with a letter a line
 	partly  bool
 	told    bool
 	part    string
@@ -42,9 +44,9 @@ type evalWorld struct {
 	told    map[byte]bool
 }
 
-// step draws edits of a branch and a scan of it. It draws no scan with as many results as before
-// for different code, unless messages differ: such a change cannot be detected
-// (docs/explanation/identity.md).
+// step draws edits of a branch and a scan of it. Unless messages differ, it draws no scan with as
+// many results as before for different code, muted or not, and none with results in the same lines:
+// such changes cannot be detected (docs/explanation/identity.md).
 func (w *evalWorld) step(t *rapid.T) (s evalScan, ok bool) {
 	s.ref = rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
 	r := w.refs[s.ref]
@@ -66,8 +68,12 @@ func (w *evalWorld) step(t *rapid.T) (s evalScan, ok bool) {
 			s.sees += string(letter)
 		}
 	}
-	for i, now := range s.looks() {
-		last := w.before(s)[i]
+	before, looks := w.before(s), s.looks()
+	if !w.named && sameLines(before, looks) {
+		return s, false
+	}
+	for i, now := range looks {
+		last := before[i]
 		if !w.named && last.counted && now.partly == last.partly && len(now.sees) == len(last.sees) && !sameLetters(now.sees, last.sees) {
 			return s, false
 		}
@@ -127,7 +133,7 @@ func (w *evalWorld) edit(t *rapid.T, r *evalRef) {
 // looks returns the parts of a scan: results that are not muted, and those that are.
 func (s evalScan) looks() (out [2]look) {
 	for i := range out {
-		out[i] = look{partly: s.look == "partly" || s.look == "failed", told: s.told, part: s.part, counted: i == 0 || s.look != "hides muted"}
+		out[i] = look{file: s.file, partly: s.look == "partly" || s.look == "failed", told: s.told, part: s.part, counted: i == 0 || s.look != "hides muted"}
 	}
 	for _, letter := range []byte(s.sees) {
 		one := &out[0]
@@ -137,6 +143,22 @@ func (s evalScan) looks() (out [2]look) {
 		one.sees += string(letter)
 	}
 	return out
+}
+
+// sameLines reports whether two scans have results for different code in the same lines.
+func sameLines(before, now [2]look) bool {
+	x, y := lettersByLine(before), lettersByLine(now)
+	return !maps.Equal(x, y) && slices.Equal(slices.Sorted(maps.Keys(x)), slices.Sorted(maps.Keys(y)))
+}
+
+func lettersByLine(looks [2]look) map[int]rune {
+	lines := map[int]rune{}
+	for _, one := range looks {
+		for _, letter := range one.sees {
+			lines[strings.IndexRune(one.file, letter)] = letter
+		}
+	}
+	return lines
 }
 
 func sameLetters(a, b string) bool {

@@ -125,6 +125,7 @@ func TestHostsGitea(t *testing.T) {
 func answersReachTheirThread(t *testing.T, g *hosttest.Gitea, ours, adas scm.Host, r model.Repository, c model.ChangeRequest) {
 	t.Helper()
 	ctx := t.Context()
+	time.Sleep(1100 * time.Millisecond) // Gitea's times have a resolution of a second: the reply is newer than the change request
 	if _, err := adas.AddComment(ctx, r, c, scm.Comment{Body: "/redoubt ignore", Path: "a.go", Line: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func answersReachTheirThread(t *testing.T, g *hosttest.Gitea, ours, adas scm.Hos
 			t.Errorf("our answer is %+v", n)
 		}
 	}
-	time.Sleep(3 * time.Second) // Gitea's times have a resolution of a second
+	time.Sleep(3 * time.Second) // so that the edit is later than the comment
 	g.Call(t, http.MethodPatch, "/repos/acme/payments/issues/comments/"+list[2].ID, map[string]string{"body": "/redoubt reopen"}, nil)
 	if now, err = ours.Comments(ctx, r, c.Number); err != nil {
 		t.Fatal(err)

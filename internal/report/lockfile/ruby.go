@@ -27,7 +27,11 @@ func readGemfileLock(l *lock) error {
 	section := ""
 	has := map[string]bool{} // sections
 	direct := map[string]bool{}
-	var found []model.Dependency
+	type gem struct { // smaller than a model.Dependency, of which the report may have too many
+		name, version string
+		line          int
+	}
+	var found []gem
 	for number, line := range l.numbered {
 		if line != "" && line[0] != ' ' {
 			if section = line; !gemSection.MatchString(line) {
@@ -38,9 +42,9 @@ func readGemfileLock(l *lock) error {
 		}
 		if m := gemSpec.FindStringSubmatch(line); m != nil && gemsOf[section] {
 			version, _, _ := strings.Cut(m[2], "-")
-			found = append(found, model.Dependency{Name: m[1], Version: version, Line: number})
+			found = append(found, gem{m[1], version, number})
 		} else if m := gemNeeds.FindStringSubmatch(line); m != nil && len(found) > 0 && gemsOf[section] {
-			l.AddEdge(found[len(found)-1].Name, strings.TrimSuffix(m[1], "!"))
+			l.AddEdge(found[len(found)-1].name, strings.TrimSuffix(m[1], "!"))
 		}
 		if m := gemWanted.FindStringSubmatch(line); m != nil && section == "DEPENDENCIES" {
 			direct[m[1]] = true
@@ -52,9 +56,11 @@ func readGemfileLock(l *lock) error {
 	case !has["DEPENDENCIES"]:
 		return read.CutOff("it has no section DEPENDENCIES, which comes after the gems")
 	}
-	for _, d := range found {
-		d.Transitivity = TransitivityOf(len(direct) > 0, direct[d.Name])
-		l.Node(d, d.Name)
+	for _, g := range found {
+		l.Node(model.Dependency{
+			Name: g.name, Version: g.version, Line: g.line,
+			Transitivity: TransitivityOf(len(direct) > 0, direct[g.name]),
+		}, g.name)
 	}
 	return nil
 }
