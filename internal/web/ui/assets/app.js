@@ -49,7 +49,7 @@
     const said = document.createElement("div"), again = document.createElement("button");
     said.className = "say bad";
     said.setAttribute("role", "alert");
-    said.textContent = "This finding could not be loaded: the server does not answer. ";
+    said.textContent = "This finding could not be loaded: no response from the server. ";
     again.type = "button";
     again.textContent = "Try again";
     again.addEventListener("click", () => show(row));
@@ -186,7 +186,7 @@
   };
   // Keys may be off, for who speaks to the browser or presses one by mistake.
   const noKeys = () => { try { return localStorage.getItem("keys") === "off"; } catch { return false; } };
-  const sayKeys = () => { for (const el of all("[data-keys-toggle]")) el.textContent = noKeys() ? "Turn keys on" : "Turn keys off"; };
+  const sayKeys = () => { for (const el of all("[data-keys-toggle]")) el.textContent = noKeys() ? "Enable shortcuts" : "Disable shortcuts"; };
 
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || one("dialog[open]")) return;
@@ -209,7 +209,7 @@
     const copy = e.target.closest("[data-copy]");
     if (copy) { // pages that came without TLS have no clipboard
       const written = navigator.clipboard?.writeText(one("pre", copy.parentElement).textContent) ?? Promise.reject();
-      written.then(() => { copy.textContent = "Copied"; }, () => { copy.textContent = "Select it and copy"; });
+      written.then(() => { copy.textContent = "Copied"; }, () => { copy.textContent = "Copy manually"; });
     }
     const link = e.target.closest("[data-row] [data-open]");
     if (link && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
@@ -274,7 +274,7 @@
     e.target.elements.back.value = back.pathname + back.search;
   });
 
-  // What refreshes by itself rests while nobody looks, and leaves alone what
+  // What refreshes by itself pauses while the user is inactive, and skips what
   // stayed the same.
   const patience = 30 * 60 * 1000;
   let seen = Date.now();

@@ -49,7 +49,7 @@
     } catch (why) {
       if (mine.signal.aborted) return;
       opens = false;
-      fail(typeof why === "string" ? why : "The server does not answer. Type on to try again.");
+      fail(typeof why === "string" ? why : "No response from the server. Continue typing to try again.");
     }
     asked = undefined;
     if (opens) chosen()?.click();
