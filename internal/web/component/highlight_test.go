@@ -36,7 +36,7 @@ func TestHighlight(t *testing.T) {
 	lines := []CodeLine{{Text: "for"}}
 	Highlight(t.Context(), "no-language", lines)
 	if lines[0].Spans != nil {
-		t.Errorf("a language is seen where there is none: %v", lines)
+		t.Errorf("text without a language is highlighted: %v", lines)
 	}
 }
 

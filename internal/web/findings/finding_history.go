@@ -90,7 +90,7 @@ var scanWords = map[model.FindingEventKind]string{
 	model.EventMoved: "Moved", model.EventMuted: "Suppressed in the code",
 	model.EventUnmuted:   "No longer suppressed in the code",
 	model.EventPrecedent: "Replaces a finding that was triaged",
-	model.EventCopied:    "Copied: later decisions no longer apply to both findings",
+	model.EventCopied:    "Copied from another finding: triaged separately since then",
 	model.EventMerged:    "Merged with another finding",
 }
 

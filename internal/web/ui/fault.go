@@ -50,7 +50,7 @@ func faultOf(err error) fault {
 	case errors.Is(err, model.ErrNotFound):
 		return fault{
 			Status: http.StatusNotFound, Title: "Page not found",
-			Text: "The page does not exist, was deleted, or belongs to a deployment without access for you.",
+			Text: "The page does not exist, was deleted, or belongs to a deployment that you cannot access.",
 		}
 	case errors.Is(err, ErrLink):
 		return fault{

@@ -45,7 +45,7 @@
       box.scrollTop = 0;
       const total = Number(box.querySelector("[data-total]").dataset.total);
       choose(options().find((one) => field.value.trim() || one.matches("a"))); // Enter alone changes nothing
-      tell(total === 1 ? "1 hit" : `${total} hits`);
+      tell(total === 1 ? "1 result" : `${total} results`);
     } catch (why) {
       if (mine.signal.aborted) return;
       opens = false;
