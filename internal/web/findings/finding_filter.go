@@ -62,7 +62,7 @@ func keptSearch(what string, t model.IssueType, query string, now time.Time) (s 
 				what, "%s is not allowed in a %s: use q for the name of a vulnerability or a package", key, what,
 			)
 		case key == viewWord:
-			return nil, false, model.Invalid(what, "a %s cannot contain a saved view: use the filters of the view", what)
+			return nil, false, model.Invalid(what, "a %s cannot contain a saved view: use its filters", what)
 		case slices.Contains(unselective, key), slices.Contains(selective, key), slices.ContainsFunc(facetsOf(t), known):
 		case slices.ContainsFunc(facets, known): // facet of another product
 			selects = false

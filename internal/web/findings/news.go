@@ -108,7 +108,9 @@ func newsWords(fresh, gone int) string {
 func wholeNumber(q url.Values, name string, bad *model.InvalidError) int64 {
 	n, err := strconv.ParseInt(q.Get(name), 10, 64)
 	if err != nil || n < 0 || n > 1<<53 {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "must be a whole number", Value: q.Get(name)})
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: name, Message: "must be a whole number", Value: q.Get(name),
+		})
 	}
 	return n
 }

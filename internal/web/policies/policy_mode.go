@@ -53,7 +53,12 @@ func showModes(req *ui.Request, status int, q url.Values, again bool) error {
 	if err != nil {
 		return err
 	}
-	return req.Show(status, ui.Page{Template: "policy_modes", Title: "Bulk edit of " + p.Name, Section: "policies", Data: p})
+	return req.Show(status, ui.Page{
+		Template: "policy_modes",
+		Title:    "Bulk edit of " + p.Name,
+		Section:  "policies",
+		Data:     p,
+	})
 }
 
 // chosenRules returns the rules of the policy with at least the severity and another mode.

@@ -174,7 +174,7 @@ func addRules(req *ui.Request) error {
 func (p *addRulesPage) serve(ctx context.Context, tx *store.Tx, id int64, files []policy.File) (int, error) {
 	mode, ok := model.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
-		return 0, model.Invalid("mode", "must be monitor, comment or block, or empty to keep the mode of existing rules")
+		return 0, model.Invalid("mode", "must be monitor, comment or block, or empty to keep current modes")
 	}
 	stored, err := tx.Policy(ctx, id)
 	if err != nil {

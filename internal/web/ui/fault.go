@@ -55,14 +55,14 @@ func faultOf(err error) fault {
 	case errors.Is(err, ErrLink):
 		return fault{
 			Status: http.StatusNotFound, Title: "Link expired",
-			Text: "A link is valid once, for a limited time, until a newer one replaces it. Request another link. On the " +
-				"server: redoubt user setup-link, or redoubt user reset --link NAME",
+			Text: "A link is valid once, for a limited time, until a newer one replaces it. Request another link. " +
+				"On the server: redoubt user setup-link, or redoubt user reset --link NAME",
 		}
 	case errors.Is(err, errCrossOrigin):
 		return fault{
 			Status: http.StatusForbidden, Title: "Request from another site rejected",
-			Text: "Nothing was changed. Open the page on this site and try again. Behind a proxy, --public-url of the server " +
-				"must match the address in your browser.",
+			Text: "Nothing was changed. Open the page on this site and try again. Behind a proxy, --public-url of " +
+				"the server must match the address in your browser.",
 		}
 	case errors.Is(err, model.ErrConflict):
 		return fault{
@@ -93,8 +93,8 @@ func faultOfViewer(err error) fault {
 	case errors.Is(err, errNoRole):
 		return fault{
 			Status: http.StatusForbidden, Title: "No role assigned",
-			Text: "You are signed in but have no role in a deployment. Contact an administrator. On the server: redoubt " +
-				"user role NAME viewer",
+			Text: "You are signed in but have no role in a deployment. Contact an administrator. On the server: " +
+				"redoubt user role NAME viewer",
 		}
 	case errors.Is(err, errChoose):
 		return fault{
@@ -109,8 +109,8 @@ func faultOfViewer(err error) fault {
 	case errors.Is(err, ErrForeign):
 		return fault{
 			Status: http.StatusForbidden, Title: "User of several deployments",
-			Text: "The user has a role in a deployment that you do not administer. You can change or remove the role here. " +
-				"To change the account, use redoubt user on the server.",
+			Text: "The user has a role in a deployment that you do not administer. You can change or remove the role " +
+				"here. To change the account, use redoubt user on the server.",
 		}
 	}
 	return fault{}

@@ -66,7 +66,9 @@ func Number(q url.Values, name string, bad *model.InvalidError) int {
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "must be a whole number", Value: text})
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: name, Message: "must be a whole number", Value: text,
+		})
 	}
 	return int(n)
 }

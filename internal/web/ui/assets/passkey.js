@@ -1,4 +1,4 @@
-// Passkeys: a form asks the browser for one, and sends what it says as any form does.
+// Passkeys: request a credential from the browser and submit it with the form.
 (() => {
   "use strict";
   const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));

@@ -1,4 +1,4 @@
-// Uploads with progress, and files that are dropped. Without it the form is sent as any.
+// Uploads with progress and drag and drop. Without scripts the form is submitted normally.
 (() => {
   "use strict";
   const form = document.querySelector("[data-upload]");
