@@ -155,7 +155,7 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	change.Set("excludes", "src/")
 	page = s.sent(settings+"/preview", change)
 	if got = foreseen(page); got["removed"] != "3" || !strings.HasPrefix(got["blocking"], "0 of 0, 1 now") {
-		t.Errorf("of paths left out the page says %q", got)
+		t.Errorf("of excluded paths the page says %q", got)
 	}
 
 	page = s.page("/policies/" + id + "/delete")

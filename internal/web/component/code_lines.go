@@ -38,26 +38,24 @@ func EvidenceOf(o store.Occurrence) (e model.Evidence, err error) {
 func whyNoCode(d model.Deployment, o store.Occurrence) ui.Message {
 	switch {
 	case o.State == model.Fixed:
-		return ui.Message{Code: "fixed", Text: "The code around a finding goes when it is fixed."}
+		return ui.Message{Code: "fixed", Text: "Source context is deleted once a finding is fixed."}
 	case o.State == model.StateRemoved:
-		return ui.Message{Code: "removed", Text: "The code around a finding goes when it leaves the scope."}
+		return ui.Message{Code: "removed", Text: "Source context is deleted once a finding is out of scope."}
 	case o.Historical:
-		return ui.Message{Code: "history", Text: "The checkout no longer has the code: the secret is in the history."}
+		return ui.Message{Code: "history", Text: "No source context: the secret exists only in the Git history."}
 	case o.Line == 0:
-		return ui.Message{Code: "no-line", Text: "No line is known, so there is no code to show."}
+		return ui.Message{Code: "no-line", Text: "No source context: the finding has no line number."}
 	case !d.KeepsCode:
 		return ui.Message{
 			Code: "not-kept",
-			Text: "This deployment keeps no code (redoubt deployment set " + d.Slug + " --code=on).",
+			Text: "This deployment stores no code. To change this: redoubt deployment set " + d.Slug + " --code=on.",
 		}
 	case o.IssueType == model.SCA:
-		return ui.Message{Code: "no-build", Text: "No build has sent the lines around it; redoubt ci does."}
+		return ui.Message{Code: "no-build", Text: "No source context uploaded. redoubt ci includes it."}
 	}
 	return ui.Message{
 		Code: "not-sent",
-		Text: "No code was sent with it: semgrep ci uploads none, and many reports hold none. redoubt ci sends the " +
-			"lines around " +
-			"each finding.",
+		Text: "No source context uploaded: semgrep ci and many reports do not include it. redoubt ci does.",
 	}
 }
 
@@ -97,11 +95,11 @@ func (c *FindingCode) around(ctx context.Context, tx *store.Tx, o store.Occurren
 			c.Lines = append(c.Lines, CodeLine{Number: number, Text: text, Hit: number >= s.Line && number <= s.EndLine})
 		}
 		if s.Path != o.Path || s.Line != o.Line {
-			c.Of = "As it was at " + s.Path + ":" + ui.Decimal(int64(s.Line))
+			c.Of = "Code at " + s.Path + ":" + ui.Decimal(int64(s.Line))
 			if s.Commit != "" {
 				c.Of += " in commit " + s.Commit[:min(len(s.Commit), 12)]
 			}
-			c.Of += ": the finding has moved since, and no build has sent the code again."
+			c.Of += ": the finding has moved since then; newer code was not uploaded."
 		}
 		return nil
 	case err != nil && !errors.Is(err, model.ErrNotFound):

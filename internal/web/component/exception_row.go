@@ -105,7 +105,7 @@ func TitleExceptions(req *ui.Request, view *index.View, rows []ExceptionRow) err
 		titles[f.ID] = f.Title()
 	}
 	for i := range rows {
-		rows[i].Title = cmp.Or(rows[i].Target, titles[rows[i].Finding], "A finding that is gone")
+		rows[i].Title = cmp.Or(rows[i].Target, titles[rows[i].Finding], "Deleted finding")
 	}
 	return err
 }

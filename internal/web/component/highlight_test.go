@@ -36,7 +36,7 @@ func TestHighlight(t *testing.T) {
 	lines := []CodeLine{{Text: "for"}}
 	Highlight(t.Context(), "no-language", lines)
 	if lines[0].Spans != nil {
-		t.Errorf("a language is seen where there is none: %v", lines)
+		t.Errorf("text without a language is highlighted: %v", lines)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestHighlightIsBounded(t *testing.T) {
 		lines := []CodeLine{{Text: "if x"}}
 		highlightBy(t.Context(), slow, lines)
 		if lines[0].Spans != nil {
-			t.Errorf("highlighted by nobody: %v", lines)
+			t.Errorf("highlighted without a highlighter: %v", lines)
 		}
 	}
 	close(slow.ended)

@@ -12,12 +12,12 @@ func PickedFindings(t model.IssueType, ids []string) (model.FindingFilter, error
 	for _, text := range ids {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return f, model.Invalid("id", "%.20q is no id of a finding", text)
+			return f, model.Invalid("id", "invalid finding ID %.20q", text)
 		}
 		f.IDs = append(f.IDs, id)
 	}
 	if len(f.IDs) == 0 {
-		return f, model.Invalid("id", "nothing is selected: pick rows, or take all that match")
+		return f, model.Invalid("id", "nothing is selected: select rows or all results")
 	}
 	return f, nil
 }

@@ -77,7 +77,7 @@ func (r ScanRow) Runs() bool { return r.Status == model.ScanRunning }
 
 // Steps returns the stages of a running scan and their progress.
 func (r ScanRow) Steps() []ScanStep {
-	words := []string{"Registered", "Results received", "Being applied"}
+	words := []string{"Registered", "Results received", "Applying"}
 	steps := make([]ScanStep, len(words))
 	for i, word := range words {
 		steps[i] = ScanStep{word, i < int(r.Stage), i == int(r.Stage)}

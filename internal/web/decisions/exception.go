@@ -33,7 +33,7 @@ type exceptionsPage struct {
 var exceptionTabs = []struct{ word, label string }{
 	{"requested", "Requested"},
 	{"active", "Active"},
-	{"mine", "Asked by me"},
+	{"mine", "My requests"},
 	{"all", "All"},
 }
 
@@ -48,13 +48,13 @@ func showExceptions(req *ui.Request, status int, form exceptionForm) error {
 	case q.Get("made") != "":
 		p.Done = &ui.Message{
 			Code: "exception-made",
-			Text: "The exception is active. It covers findings that are there and those that come.",
+			Text: "The exception is active. It applies to present and future findings.",
 		}
 	case q.Get("removed") != "":
 		p.Done = &ui.Message{
 			Code: "exception-removed",
-			Text: "The exception was removed. What it ignored is open again, unless a person or another exception " +
-				"decided about it.",
+			Text: "The exception was removed. Its findings are open again, unless a user triaged them or another " +
+				"exception applies.",
 		}
 	}
 	query := store.ExceptionQuery{Limit: exceptionsPerPage}
@@ -68,7 +68,7 @@ func showExceptions(req *ui.Request, status int, form exceptionForm) error {
 		query.CreatorID = req.Viewer.UserID
 	case "all":
 	default:
-		return model.Invalid("show", "is requested, active, mine or all")
+		return model.Invalid("show", "must be requested, active, mine or all")
 	}
 	for _, tab := range exceptionTabs {
 		p.Tabs = append(p.Tabs, component.Choice{

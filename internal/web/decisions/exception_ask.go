@@ -64,7 +64,7 @@ func showAskForm(req *ui.Request, status int, form component.ExceptionForm) erro
 	}
 	return req.Show(status, ui.Page{
 		Template: "exception_ask",
-		Title:    "Ask for an exception",
+		Title:    "Exception request",
 		Section:  "requests",
 		Data:     form,
 	})

@@ -35,10 +35,10 @@ func proposedApproval(until, now time.Time) exceptionDecision {
 
 // exceptionsDone contains the notices on the page of an exception, by the word in the address.
 var exceptionsDone = map[string]string{
-	"asked":    "You asked for an exception. Triagers find it in the queue, and this page shows their decision.",
-	"approved": "Approved. Its findings are ignored, and fail no build.",
-	"refused":  "Refused. The finding’s history says why.", "withdrawn": "Withdrawn.",
-	"undone": "Undone. It waits for a decision again, and its findings are as they were.",
+	"asked":    "Exception requested. A user with the triager role decides; this page shows the decision.",
+	"approved": "Approved. Its findings are ignored and do not fail builds.",
+	"refused":  "Refused. The history of the finding contains the reason.", "withdrawn": "Withdrawn.",
+	"undone": "Undone. The request is pending again, and its findings are restored.",
 }
 
 // decideException approves or refuses a request. Invalid input is shown with the form.
@@ -75,7 +75,7 @@ func decideException(req *ui.Request, values url.Values) error {
 			return err
 		})
 	}
-	return model.Invalid("do", "approve or refuse it")
+	return model.Invalid("do", "must be approve or refuse")
 }
 
 func withdrawException(req *ui.Request) error {
@@ -107,7 +107,7 @@ func change(
 // end returns the end of the approved exception.
 func (f exceptionDecision) end() (time.Time, error) {
 	if f.Forever == (f.Until != "") {
-		return time.Time{}, model.Invalid("until", "say a last day, or that it never expires, and not both")
+		return time.Time{}, model.Invalid("until", "choose an expiry date or \"Never expires\"")
 	}
 	return model.ExceptionEnd(f.Until)
 }

@@ -71,7 +71,7 @@ func decideDocument(req *ui.Request, values url.Values) error {
 			_, err = exceptions.RefuseVEX(ctx, tx, req.PathID, values.Get("refusal"), statements...)
 			next, left = next+"refused", "/exceptions?show=requested"
 		default:
-			err = model.Invalid("do", "approve or refuse it")
+			err = model.Invalid("do", "must be approve or refuse")
 		}
 		if err != nil {
 			return err

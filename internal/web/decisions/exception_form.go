@@ -41,7 +41,7 @@ func (f *exceptionForm) exception(req *ui.Request) model.Exception {
 	case f.Forever == (f.Until != ""):
 		f.Faults = append(f.Faults, model.FieldError{
 			Location: "until",
-			Message:  "say a last day, or that it never expires, and not both",
+			Message:  "choose an expiry date or \"Never expires\"",
 		})
 	case f.Until != "":
 		var err error

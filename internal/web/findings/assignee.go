@@ -54,13 +54,13 @@ func membersOf(ctx context.Context, tx *store.Tx, me string) (*people, error) {
 func (p *people) Title(name string) string {
 	switch title, ok := p.titles[name]; {
 	case name == "" || name == model.AssigneeNobody:
-		return "Nobody"
+		return "Unassigned"
 	case ok:
 		return title
 	case name == p.me:
 		return name
 	}
-	return name + " (no user here)"
+	return name + " (no longer a user)"
 }
 
 // label returns the name of a user in a facet.

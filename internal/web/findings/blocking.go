@@ -92,7 +92,7 @@ func showBlocking(req *ui.Request) error {
 	}
 	return req.Show(http.StatusOK, ui.Page{
 		Template: "blocking",
-		Title:    "What scan " + ui.Decimal(req.PathID) + " blocks on",
+		Title:    "Blocking findings of scan " + ui.Decimal(req.PathID),
 		Section:  "scans",
 		Data:     p,
 	})
@@ -207,7 +207,7 @@ func (k knownFindings) whyPasses(given policy.EffectivePolicy, then model.Blocke
 		return cmp.Compare(f.ID, id)
 	})
 	if !stored {
-		return ui.Message{Code: "gone", Text: "It is gone: its project or branch was deleted."}
+		return ui.Message{Code: "gone", Text: "Deleted together with its project or branch."}
 	}
 	f := &k.rows[at]
 	if t := k.lineages[f.LineageID].Triage; t.State == model.TriageIgnored {
@@ -221,16 +221,16 @@ func (k knownFindings) whyPasses(given policy.EffectivePolicy, then model.Blocke
 	case onPrimary:
 		return ui.Message{
 			Code: "known",
-			Text: "The primary branch has it by now, and the policy blocks only what is new there.",
+			Text: "Already on the primary branch. The policy blocks only new findings.",
 		}
 	case given.Excluded(f.IssueType, f.Path):
-		return ui.Message{Code: "excluded", Text: "Its path is excluded by now."}
+		return ui.Message{Code: "excluded", Text: "Its path is now excluded."}
 	case then.Condition == "" && given.RuleMode(f.RuleName).Mode != model.ModeBlock:
-		return ui.Message{Code: "mode", Text: "No policy that is for this branch has its rule in mode block any more."}
+		return ui.Message{Code: "mode", Text: "No policy for this branch has its rule in mode block."}
 	case f.State != model.Unresolved && f.Source == model.SourceAdvisories:
-		return ui.Message{Code: "advisories", Text: "The advisories no longer say so."}
+		return ui.Message{Code: "advisories", Text: "The advisories no longer report it."}
 	}
-	return ui.Message{Code: "condition", Text: "No condition of a policy holds for it any more."}
+	return ui.Message{Code: "condition", Text: "It no longer matches a condition of a policy."}
 }
 
 // fillBlocked reads the details of the findings.

@@ -10,7 +10,7 @@ import (
 // TestWhyAFindingPasses checks that only the scan's own findings count.
 func TestWhyAFindingPasses(t *testing.T) {
 	if got := (knownFindings{}).whyPasses(policy.EffectivePolicy{}, model.Blocked{FindingID: 7}, false); got.Code != "gone" {
-		t.Errorf("what is not stored any more: %q", got)
+		t.Errorf("a deleted finding: %q", got)
 	}
 	both := knownFindings{rows: []model.Finding{{ID: 1, Source: "semgrep"}, {ID: 2, Source: model.SourceAdvisories}}}
 	if own := both.of(model.Scan{Source: "semgrep"}); len(own) != 1 || own[0].ID != 1 {

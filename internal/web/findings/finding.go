@@ -59,7 +59,7 @@ func (d *findingDetail) Touches() string {
 	if len(d.Others) == 0 {
 		return ""
 	}
-	return "holds on " + ui.Plural(len(d.Others), "other branch")
+	return "also applies to " + ui.Plural(len(d.Others), "other branch")
 }
 
 // precedent counts the decisions about other findings of the rule.

@@ -79,7 +79,7 @@ func (s *search) readColumns(bad *model.InvalidError) {
 		if !slices.Contains(known, word) {
 			bad.Fields = append(bad.Fields, model.FieldError{
 				Location: "columns",
-				Message:  "are some of " + strings.Join(known, ", "),
+				Message:  "must be any of " + strings.Join(known, ", "),
 				Value:    word,
 			})
 		}

@@ -40,7 +40,7 @@ func commentParts(c model.FindingComment) (parts []textPart) {
 func commentMoments(req *ui.Request, c model.FindingComment) []moment {
 	m := moment{At: c.WrittenAt, Kind: "comment", What: "Comment", By: ui.ActorName(c.WrittenBy), Comment: c.ID}
 	if c.Withdrawn() {
-		m.What, m.Did = "Comment, withdrawn since", "withdrawn-since"
+		m.What, m.Did = "Comment (withdrawn)", "withdrawn-since"
 		return []moment{
 			m, {At: c.WithdrawnAt, Kind: "triage", What: "Comment withdrawn", Did: "withdrawn", By: ui.ActorName(c.WithdrawnBy)},
 		}
@@ -126,7 +126,7 @@ func myMentions(req *ui.Request, view *index.View) (rows []mention, err error) {
 		list, err := tx.CommentsMentioning(ctx, req.Viewer.UserID, mentionsOfMine)
 		var lineages []int64
 		for _, c := range list {
-			rows = append(rows, mention{FindingComment: c, Title: "A finding that is gone", Said: commentParts(c)})
+			rows = append(rows, mention{FindingComment: c, Title: "Deleted finding", Said: commentParts(c)})
 			lineages = append(lineages, c.LineageID)
 		}
 		if err == nil {

@@ -34,7 +34,7 @@ func exportFindings(t model.IssueType) func(*ui.Request) error {
 	return func(req *ui.Request) error {
 		f := export.Format(req.HTTP.URL.Query().Get("format"))
 		if !slices.Contains(export.Formats(), f) {
-			return model.Invalid("format", "is one of csv, jsonl, sarif, xlsx")
+			return model.Invalid("format", "must be csv, jsonl, sarif or xlsx")
 		}
 		s, err := searched(req, ui.ProductOf(t), req.HTTP.URL.Query())
 		if err == nil {
@@ -55,7 +55,7 @@ func exportFindings(t model.IssueType) func(*ui.Request) error {
 			return nil
 		}
 		if err := export.Write(req.HTTP.Context(), req.Writer, f, parts, export.Options{Version: req.Version}); err != nil {
-			req.Logger.WarnContext(req.HTTP.Context(), "an export broke off", "error", err)
+			req.Logger.WarnContext(req.HTTP.Context(), "export aborted", "error", err)
 			panic(http.ErrAbortHandler) // aborts the connection, so that the client detects the truncated file
 		}
 		return nil

@@ -71,7 +71,7 @@ var facets = []facet{
 		false, false,
 		enum(func(f *filter) *[]model.ValidationState { return &f.ValidationStates }, model.ParseValidationState),
 	},
-	{index.FacetSecretType, "Kind of secret", secrets, nil, false, false, texts(func(f *filter) *[]string {
+	{index.FacetSecretType, "Secret type", secrets, nil, false, false, texts(func(f *filter) *[]string {
 		return &f.SecretTypes
 	})},
 	{index.FacetIncludeHistory, "In history", secrets, []string{"false"}, true, true, history},
@@ -107,9 +107,9 @@ var facets = []facet{
 		return &f.Assignees
 	})},
 	{index.FacetDue, "Due", everything, dueOrder, false, false, due},
-	{index.FacetEnds, "Decision ends", everything, []string{"7", "30", "any"}, true, true, ends},
+	{index.FacetEnds, "Decision expires", everything, []string{"7", "30", "any"}, true, true, ends},
 	{
-		index.FacetVerdict, "Assistant says", code,
+		index.FacetVerdict, "Assistant verdict", code,
 		[]string{"true_positive", "false_positive"},
 		false, true, enum(func(f *filter) *[]model.Verdict { return &f.Verdicts }, model.ParseVerdict),
 	},

@@ -39,7 +39,7 @@ func Query(t model.IssueType, query string, now time.Time) (index.PageQuery, err
 		return index.PageQuery{}, err
 	case !selects:
 		return index.PageQuery{}, model.Invalid(
-			"query", "the query filters by what findings of the issue type %s do not have", t,
+			"query", "contains a filter that does not apply to the issue type %s", t,
 		)
 	}
 	return index.PageQuery{Filter: s.filter, Order: s.question().Order, Text: s.kept()}, nil
@@ -50,7 +50,7 @@ func keptSearch(what string, t model.IssueType, query string, now time.Time) (s 
 	q, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
 	if err != nil {
 		return nil, false, model.Invalid(
-			what, "the %s is what stands behind the ? of a findings page, as severities=high&branch=primary", what,
+			what, "invalid %s: use the part after ? of a findings page, such as severities=high&branch=primary", what,
 		)
 	}
 	selects = true
@@ -59,15 +59,15 @@ func keptSearch(what string, t model.IssueType, query string, now time.Time) (s 
 		switch {
 		case slices.Contains(lookedUp, key):
 			return nil, false, model.Invalid(
-				what, "%s cannot be kept in a %s: use q for the name of a vulnerability or a package", key, what,
+				what, "%s is not allowed in a %s: use q for the name of a vulnerability or a package", key, what,
 			)
 		case key == viewWord:
-			return nil, false, model.Invalid(what, "a %s names no saved view: take what the view filters by", what)
+			return nil, false, model.Invalid(what, "a %s cannot contain a saved view: use its filters", what)
 		case slices.Contains(unselective, key), slices.Contains(selective, key), slices.ContainsFunc(facetsOf(t), known):
 		case slices.ContainsFunc(facets, known): // facet of another product
 			selects = false
 		default:
-			return nil, false, model.Invalid(what, "%.40q is no word of a %s", key, what)
+			return nil, false, model.Invalid(what, "unknown parameter %.40q of a %s", key, what)
 		}
 	}
 	s, err = searchOf(ui.ProductOf(t), "", q, now)

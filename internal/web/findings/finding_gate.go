@@ -66,7 +66,7 @@ func sayingOf(again policy.Outcome, o store.Occurrence) *gateSaying {
 	is := func(s policy.Sighting) bool { return s.Finding.ID == o.ID }
 	at := slices.IndexFunc(again.Blocking, is)
 	if at >= 0 {
-		why := "Builds of " + ui.Branch(o.Ref) + " that have it fail: " + whyBlocked(again.Policy, &again.Blocking[at]) + "."
+		why := "Blocks builds of " + ui.Branch(o.Ref) + ": " + whyBlocked(again.Policy, &again.Blocking[at]) + "."
 		return &gateSaying{"blocks", "Blocks builds", why, again.Blocking[at].Condition != ""}
 	}
 	at = slices.IndexFunc(again.Judged, is)
@@ -79,9 +79,9 @@ func sayingOf(again policy.Outcome, o store.Occurrence) *gateSaying {
 	if len(fresh.Blocking) == 0 {
 		return nil
 	}
-	why := "Builds fail on it only where it is new, and the primary branch has it: " +
-		whyBlocked(again.Policy, &fresh.Blocking[0]) + "."
-	return &gateSaying{"blocks-new", "Blocks where new", why, fresh.Blocking[0].Condition != ""}
+	why := "Blocks new occurrences only (" + whyBlocked(again.Policy, &fresh.Blocking[0]) +
+		"). Already on the primary branch, so it does not block now."
+	return &gateSaying{"blocks-new", "Blocks if new", why, fresh.Blocking[0].Condition != ""}
 }
 
 // whyBlocked describes which policy blocks on a finding, and why.
@@ -91,7 +91,7 @@ func whyBlocked(effective policy.EffectivePolicy, s *policy.Sighting) string {
 	}
 	at := slices.IndexFunc(effective.Policies, func(p model.Policy) bool { return p.ID == s.PolicyID })
 	if at < 0 {
-		return "a policy has its rule in mode block"
+		return "rule in mode block"
 	}
-	return "policy " + effective.Policies[at].Name + " has its rule in mode block"
+	return "rule in mode block of policy " + effective.Policies[at].Name
 }

@@ -85,13 +85,13 @@ func past(ctx context.Context, req *ui.Request, tx *store.Tx, d *findingDetail, 
 }
 
 var scanWords = map[model.FindingEventKind]string{
-	model.EventFixed:    "Fixed: a scan looked and no longer saw it",
-	model.EventReturned: "Came back", model.EventRemoved: "Out of scope",
+	model.EventFixed:    "Fixed: no longer found by a scan",
+	model.EventReturned: "Reopened: found again", model.EventRemoved: "Out of scope",
 	model.EventMoved: "Moved", model.EventMuted: "Suppressed in the code",
 	model.EventUnmuted:   "No longer suppressed in the code",
-	model.EventPrecedent: "Here in place of a finding that was decided",
-	model.EventCopied:    "A copy: its decisions are about another finding alone from here on",
-	model.EventMerged:    "Took in another finding: they are one from here on",
+	model.EventPrecedent: "Replaces a finding that was triaged",
+	model.EventCopied:    "Copied from another finding: triaged separately since then",
+	model.EventMerged:    "Merged with another finding",
 }
 
 func scanMoment(e store.FindingHistory) moment {
@@ -119,7 +119,7 @@ func scanMoment(e store.FindingHistory) moment {
 			m.Other, m.Did, m.Note = detail.FindingID, detail.State, precedentNote(detail.State, detail.Reason, detail.At)
 		case e.Kind == model.EventCopied, e.Kind == model.EventMerged:
 			if m.Other = detail.FindingID; detail.Project != "" {
-				m.Note = "the same finding of the project " + detail.Project + ", which was merged into this one"
+				m.Note = "from project " + detail.Project + ", which was merged into this project"
 			}
 		case detail.Reason != "":
 			m.Note = detail.Reason
@@ -130,14 +130,14 @@ func scanMoment(e store.FindingHistory) moment {
 
 // precedentNote describes the decision about a finding that this one replaces.
 func precedentNote(state, reason string, at time.Time) string {
-	note := "that one was set to " + state
+	note := "the earlier finding was set to " + state
 	if reason != "" {
 		note += ", " + ui.ReasonWord(reason)
 	}
 	if !at.IsZero() {
 		note += " on " + at.UTC().Format(time.DateOnly)
 	}
-	return note + "; this one is not, unless somebody says so"
+	return note + "; that decision does not apply to this finding"
 }
 
 // askedMoments returns the entries of an exception request and its decision.
@@ -146,7 +146,7 @@ func askedMoments(e model.Exception) []moment {
 		At:        e.CreatedAt,
 		Kind:      "triage",
 		Did:       "asked",
-		What:      "Exception asked for",
+		What:      "Exception requested",
 		By:        ui.ActorName(e.CreatedBy),
 		Note:      e.Reason,
 		Exception: e.ID,
@@ -183,7 +183,7 @@ func triageMoment(e model.TriageEvent, p *people) moment {
 	case before.State == after.State && before.Reason == after.Reason && before.Until.Equal(after.Until) &&
 		before.By == after.By:
 	case after.State == model.TriageUntriaged:
-		said, m.Did = append(said, "Undone: untriaged again"), "undone"
+		said, m.Did = append(said, "Reverted to open"), "undone"
 	default:
 		what := "Set to " + after.State.String()
 		m.Did = after.State.String()

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestAHistoryTellsOfCopies checks that the entry of a copied finding links to the original.
-func TestAHistoryTellsOfCopies(t *testing.T) {
+// TestHistoryOfCopiedFindings checks that the entry of a copied finding links to the original.
+func TestHistoryOfCopiedFindings(t *testing.T) {
 	got := scanMoment(store.FindingHistory{FindingEvent: model.FindingEvent{Kind: model.EventCopied, ScanID: 3, Detail: `{"finding_id":7}`}})
 	want := moment{Kind: "copied", What: scanWords[model.EventCopied], ScanID: 3, Other: 7}
 	if want.What == "" || !reflect.DeepEqual(got, want) {

@@ -223,7 +223,7 @@ func (p *findingsPage) options() {
 		o.group = w
 	}, "", "Not grouped", "rule", "By rule", "project", "By project")
 	p.Branches = pick(p.branch, func(o *search, w string) { o.branch = w },
-		"", "Deduplicated (primary first)", "primary", "On primary branches only", "every", "On every branch")
+		"", "Deduplicated (primary first)", "primary", "Primary branches only", "every", "All branches")
 }
 
 // facetViews returns the facets with counts and labels, in display order.
@@ -272,7 +272,7 @@ func (s *search) widened(key string) string {
 	return s.with(func(o *search) { o.wide, o.page, o.finding = key, s.page, s.finding })
 }
 
-// meFirst moves the viewer and the value "nobody" (unassigned findings) to the start.
+// meFirst moves the viewer and the value "@nobody" (unassigned findings) to the start.
 func (s *search) meFirst(values []valueView) []valueView {
 	rank := func(v valueView) int {
 		switch {
@@ -299,7 +299,7 @@ func (s *search) label(f facet, value string) string {
 	case f.key == index.FacetAssignee:
 		return s.people.label(value)
 	case f.key == index.FacetEnds && value == "any":
-		return "On some day"
+		return "Any date"
 	case f.key == index.FacetEnds:
 		return "Within " + value + " days"
 	case f.key == index.FacetDue:
@@ -311,13 +311,13 @@ func (s *search) label(f facet, value string) string {
 	case f.key == index.FacetExploited && value == "true":
 		return "Known exploited"
 	case f.key == index.FacetExploited:
-		return "Not known"
+		return "Not known to be exploited"
 	case f.key == index.FacetUnrated && value == "true":
 		return "Not rated"
 	case f.key == index.FacetUnrated:
 		return "Rated"
 	case f.key == index.FacetIncludeHistory:
-		return "In the tree only"
+		return "Current files only"
 	case value == "true":
 		return "Yes"
 	case value == "false":

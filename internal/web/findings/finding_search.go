@@ -180,7 +180,7 @@ func (s *search) take(
 	for _, v := range f.set(filter, values) {
 		bad.Fields = append(bad.Fields, model.FieldError{
 			Location: key,
-			Message:  strconv.Quote(v) + " is none of its values: " + strings.Join(f.order, ", "),
+			Message:  "unknown value " + strconv.Quote(v) + ": use " + strings.Join(f.order, ", "),
 			Value:    v,
 		})
 	}
@@ -210,7 +210,7 @@ func (s *search) readSince(now time.Time, bad *model.InvalidError) {
 	if err != nil {
 		bad.Fields = append(bad.Fields, model.FieldError{
 			Location: "since",
-			Message:  "is a number of days, or a date as 2026-01-31",
+			Message:  "must be a number of days or a date (YYYY-MM-DD)",
 			Value:    s.since,
 		})
 	}
@@ -221,7 +221,7 @@ func (s *search) oneOf(v *string, bad *model.InvalidError, name string, words ..
 	if *v != "" && !slices.Contains(words, *v) {
 		bad.Fields = append(bad.Fields, model.FieldError{
 			Location: name,
-			Message:  "is one of " + strings.Join(words, ", "),
+			Message:  "must be one of " + strings.Join(words, ", "),
 			Value:    *v,
 		})
 	}

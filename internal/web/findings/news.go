@@ -71,11 +71,11 @@ func followedFilters(req *ui.Request, q url.Values) ([]model.FindingFilter, *sea
 	}
 	t, ok := model.ParseIssueType(q.Get("type"))
 	if !ok {
-		return nil, nil, model.Invalid("type", "is sast, sca or secrets")
+		return nil, nil, model.Invalid("type", "must be sast, sca or secrets")
 	}
 	query, err := url.ParseQuery(q.Get("query"))
 	if err != nil {
-		return nil, nil, model.Invalid("query", "is no query")
+		return nil, nil, model.Invalid("query", "is not a valid query")
 	}
 	s, err := searched(req, ui.ProductOf(t), query)
 	if err != nil {
@@ -96,19 +96,21 @@ func newsWords(fresh, gone int) string {
 		parts = append(parts, ui.Count(fresh)+" new")
 	}
 	if gone > 0 {
-		parts = append(parts, ui.Count(gone)+" no longer here")
+		parts = append(parts, ui.Count(gone)+" removed")
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return strings.Join(parts, ", ") + " since you opened this page"
+	return strings.Join(parts, ", ") + " since this page was loaded"
 }
 
 // wholeNumber parses a non-negative integer.
 func wholeNumber(q url.Values, name string, bad *model.InvalidError) int64 {
 	n, err := strconv.ParseInt(q.Get(name), 10, 64)
 	if err != nil || n < 0 || n > 1<<53 {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is a whole number", Value: q.Get(name)})
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: name, Message: "must be a whole number", Value: q.Get(name),
+		})
 	}
 	return n
 }

@@ -40,15 +40,15 @@ var more = []place{
 	{kind: globalsearch.Page, name: "Get started", address: ui.StartPath, least: model.RoleViewer},
 	{kind: globalsearch.Page, name: "Your account", address: "/account", least: model.RoleViewer},
 	{kind: globalsearch.Action, name: "New token", address: ui.TokensPath, least: model.RoleViewer},
-	{kind: globalsearch.Action, name: "Make an SBOM", address: "/sbom", least: model.RoleViewer},
-	{kind: globalsearch.Action, name: "Upload a report", address: ui.UploadPath, least: model.RoleTriager},
-	{kind: globalsearch.Action, name: "Add an exception", address: "/exceptions#add", least: model.RoleTriager},
+	{kind: globalsearch.Action, name: "Create SBOM", address: "/sbom", least: model.RoleViewer},
+	{kind: globalsearch.Action, name: "Upload report", address: ui.UploadPath, least: model.RoleTriager},
+	{kind: globalsearch.Action, name: "New exception", address: "/exceptions#add", least: model.RoleTriager},
 	{
 		kind: globalsearch.Action,
 		name: "New notification rule", address: ui.NotificationsPath + "/new", least: model.RoleAdmin,
 	},
-	{kind: globalsearch.Action, name: "Connect a code host", address: ui.ConnectionsPath, least: model.RoleAdmin},
-	{kind: globalsearch.Action, name: "Invite somebody", address: ui.UsersPath, least: model.RoleAdmin},
+	{kind: globalsearch.Action, name: "Connect code host", address: ui.ConnectionsPath, least: model.RoleAdmin},
+	{kind: globalsearch.Action, name: "Invite user", address: ui.UsersPath, least: model.RoleAdmin},
 }
 
 // listPlaces returns all pages and actions of the viewer. Actions on the current page are first.

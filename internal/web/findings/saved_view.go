@@ -89,7 +89,7 @@ func viewOf(req *ui.Request, p ui.Product, q url.Values) (openedView, url.Values
 	if errors.Is(err, model.ErrNotFound) || err == nil && id != 0 && opened.view.IssueType != p.Type {
 		return openedView{
 			lead:    true,
-			problem: "This saved view is gone, or is somebody’s own: here is what is open",
+			problem: "This saved view does not exist or is private. Open findings are shown instead",
 			fault:   model.ErrNotFound,
 		}, rest, nil
 	}
@@ -127,7 +127,7 @@ func followable(t model.IssueType, query string) (q url.Values, lost []string) {
 	q, _ = url.ParseQuery(query) // stored queries are valid; otherwise use the valid part
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if _, err := Query(t, url.Values{name: q[name]}.Encode(), epoch); err != nil {
-			lost = append(lost, fmt.Sprintf("%s=%.60s is not understood any more", name, strings.Join(q[name], ",")))
+			lost = append(lost, fmt.Sprintf("%s=%.60s is no longer supported", name, strings.Join(q[name], ",")))
 			delete(q, name)
 		}
 	}

@@ -129,7 +129,7 @@ func readAskedView(req *ui.Request) (a askedView, err error) {
 	}
 	t, ok := model.ParseIssueType(a.form.Get("type"))
 	if !ok {
-		return a, model.Invalid("type", "is sast, sca or secrets")
+		return a, model.Invalid("type", "must be sast, sca or secrets")
 	}
 	a.about = t
 	a.viewForm = viewForm{
@@ -161,15 +161,15 @@ func unchangedView(ctx context.Context, req *ui.Request, tx *store.Tx, v model.S
 	if !v.Shared() || by.Label() == "" || by == req.Viewer.Actor() {
 		who = "from another window"
 	}
-	return fmt.Errorf("this view was changed meanwhile, %s: it is called %s now. Look at what it has, then do it again "+
-		"to overwrite that: %w", who, v.Name, model.ErrConflict)
+	return fmt.Errorf("this view was changed in the meantime %s and is now named %s: review it, then save again "+
+		"to overwrite it: %w", who, v.Name, model.ErrConflict)
 }
 
 // refuseView shows the list again, with the rejected form and its error.
 func refuseView(req *ui.Request, a askedView, id int64, err error) error {
 	if a.form.Get("state") != "" && errors.Is(err, model.ErrNotFound) {
-		err, id = fmt.Errorf("this view was deleted meanwhile, or is somebody’s own now: here is what you have, to "+
-			"save it anew: %w", model.ErrConflict), 0
+		err, id = fmt.Errorf("this view was deleted or made private in the meantime: save your version as a new "+
+			"view: %w", model.ErrConflict), 0
 	}
 	said, ok := ui.InputError(err)
 	if !ok {

@@ -56,7 +56,7 @@ func changeTicket(req *ui.Request, form url.Values) error {
 		case "unlink":
 			_, err = ticket.Unlink(ctx, tx, findings)
 		default:
-			err = model.Invalid("do", "Choose what to do about the ticket.")
+			err = model.Invalid("do", "must be create, link or unlink")
 		}
 		return err
 	})

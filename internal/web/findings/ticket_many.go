@@ -55,7 +55,7 @@ func makeTickets(req *ui.Request, form url.Values) error {
 			asked = []ticket.Group{{IDs: linked.IDs, TicketID: linked.Ticket.ID}}
 			return err
 		}
-		return model.Invalid("do", "Choose what to do about tickets.")
+		return model.Invalid("do", "must be create or link")
 	})
 	status, why, refused := ui.Refusal(err)
 	if refused {
@@ -90,7 +90,7 @@ func askTickets(ctx context.Context, tx *store.Tx, s snapshot, group bool) (tick
 // linkAll links a selection to one ticket.
 func linkAll(ctx context.Context, tx *store.Tx, s snapshot, address string) (ticket.Linked, error) {
 	if len(s.IDs) > model.MaxTicketFindings {
-		return ticket.Linked{}, model.Invalid("ids", "%d findings are selected: a ticket is about %d at most",
+		return ticket.Linked{}, model.Invalid("ids", "%d findings are selected: a ticket covers at most %d",
 			len(s.IDs), model.MaxTicketFindings)
 	}
 	findings, err := listedOf(ctx, tx, s)
@@ -109,7 +109,7 @@ func listedOf(ctx context.Context, tx *store.Tx, s snapshot) ([]model.Finding, e
 		return f.State == model.StateRemoved || f.IssueType != s.IssueType
 	})
 	if err == nil && len(findings) == 0 {
-		err = model.Invalid("ids", "nothing that is selected is there any more: go back to the list and look again")
+		err = model.Invalid("ids", "the selected findings no longer exist: go back to the list and select again")
 	}
 	return findings, err
 }

@@ -42,7 +42,7 @@ func (p *preview) TicketLimit() int { return model.MaxTicketSelection }
 func (p *preview) ID() string { return "all" }
 
 // Touches describes the effect of the button.
-func (p *preview) Touches() string { return "changes " + ui.Plural(p.Selected, p.Product.Noun) }
+func (p *preview) Touches() string { return "applies to " + ui.Plural(p.Selected, p.Product.Noun) }
 
 // previewTriage shows the preview of a selection: individual rows, or all findings that match the
 // filter on any page.
@@ -53,15 +53,15 @@ func previewTriage(req *ui.Request, form url.Values) error {
 func showPreview(req *ui.Request, form url.Values) error {
 	t, ok := model.ParseIssueType(form.Get("type"))
 	if !ok {
-		return model.Invalid("type", "is sast, sca or secrets")
+		return model.Invalid("type", "must be sast, sca or secrets")
 	}
 	q, err := url.ParseQuery(form.Get("query"))
 	if err != nil {
-		return model.Invalid("query", "is no query")
+		return model.Invalid("query", "is not a valid query")
 	}
 	groups, grouped := form["group"], form.Get("grouped") != "" // the list is grouped
 	if grouped && len(groups) == 0 {
-		return model.Invalid("group", "nothing is selected: pick groups")
+		return model.Invalid("group", "nothing is selected: select groups")
 	}
 	if len(groups) > 0 {
 		q[groupFacet(q.Get("group"))] = groups
@@ -116,7 +116,7 @@ func capture(req *ui.Request, view *index.View, p *preview, filter model.Finding
 		return err
 	}
 	if len(targets) == 0 {
-		return model.Invalid("query", "matches nothing any more: go back to the list and look again")
+		return model.Invalid("query", "no longer matches any findings: go back to the list and try again")
 	}
 	var ids, once, lineages []int64
 	seen := map[int64]bool{}
@@ -219,20 +219,20 @@ func decisionOf(req *ui.Request, form url.Values) (triage.Request, error) {
 	if text != "" && text != "note" {
 		var ok bool
 		if r.State, ok = model.ParseTriageState(text); !ok {
-			return r, model.Invalid("state", "is ignored, reviewing, fixing or reopened")
+			return r, model.Invalid("state", "must be ignored, reviewing, fixing or reopened")
 		}
 	}
 	if reason != "" && r.State == model.TriageIgnored {
 		var ok bool
 		if r.Reason, ok = model.ParseTriageReason(reason); !ok {
-			return r, model.Invalid("reason", "is none of those that there are")
+			return r, model.Invalid("reason", "must be false_positive, acceptable_risk, no_time or no_triage_reason")
 		}
 	}
 	// the form hides the field for other states
 	if text := form.Get("until"); text != "" && r.State != 0 && r.State != model.TriageReopened {
 		var ok bool
 		if r.Until, ok = model.EndOfDay(text); !ok {
-			return r, model.Invalid("until", "is a day as 2027-01-31")
+			return r, model.Invalid("until", "invalid date: use YYYY-MM-DD")
 		}
 	}
 	switch name := form.Get("assignee"); name {
@@ -245,7 +245,7 @@ func decisionOf(req *ui.Request, form url.Values) (triage.Request, error) {
 		r.Assign = &name
 	}
 	if r.State == 0 && r.Note == "" && r.Assign == nil {
-		return r, model.Invalid("state", "nothing is asked for: choose a state, write a comment, or assign it to somebody")
+		return r, model.Invalid("state", "no change requested: choose a state, a comment or an assignee")
 	}
 	return r, nil
 }

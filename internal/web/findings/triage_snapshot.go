@@ -51,18 +51,18 @@ func snapshotFrom(form url.Values) (snapshot, error) {
 	var s snapshot
 	var ok bool
 	if s.IssueType, ok = model.ParseIssueType(form.Get("type")); !ok {
-		return s, model.Invalid("type", "is sast, sca or secrets")
+		return s, model.Invalid("type", "must be sast, sca or secrets")
 	}
 	var err error
 	if s.Version, err = strconv.ParseInt(form.Get("version"), 10, 64); err != nil || s.Version < 0 {
-		return s, model.Invalid("version", "is missing or damaged: go back to the list and select again")
+		return s, model.Invalid("version", "is missing or invalid: go back to the list and select again")
 	}
 	if len(form["id"]) > 0 {
 		picked, err := component.PickedFindings(s.IssueType, form["id"])
 		return snapshotOf(s.Version, s.IssueType, picked.IDs), err
 	}
 	packed, err := base64.RawURLEncoding.DecodeString(form.Get("ids"))
-	damaged := model.Invalid("ids", "are missing or damaged: go back to the list and select again")
+	damaged := model.Invalid("ids", "are missing or invalid: go back to the list and select again")
 	if err != nil || len(packed) == 0 {
 		return s, damaged
 	}

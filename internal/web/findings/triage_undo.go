@@ -95,9 +95,9 @@ func lastDecision(req *ui.Request, done, back string) (*decision, error) {
 		org:      req.To(""),
 	}
 	if o.first == o.last {
-		d.What = "Nothing was changed"
+		d.What = "No changes"
 		if o.left == 0 {
-			d.What += ": everything was so already"
+			d.What += ": the findings are already in this state"
 		}
 		return d, nil
 	}
@@ -108,7 +108,7 @@ func lastDecision(req *ui.Request, done, back string) (*decision, error) {
 	d.Count = len(events)
 	d.Did, d.What = whatWasDecided(events)
 	if by := events[0].By; by != req.Viewer.Actor() {
-		d.What += " by " + actorTitle(by) + " " + ui.Ago(req.Clock().Sub(events[0].At))
+		d.What += " (by " + actorTitle(by) + ", " + ui.Ago(req.Clock().Sub(events[0].At)) + ")"
 		return d, nil
 	}
 	d.Token = ui.Decimal(o.first) + "-" + ui.Decimal(o.last)
@@ -121,15 +121,22 @@ func whatWasDecided(events []model.TriageEvent) (did, what string) {
 	stays := last.Before.State == last.After.State
 	switch {
 	case stays && last.Before.Assignee != last.After.Assignee && last.After.Assignee == "":
-		return "unassigned", findings + " assigned to nobody"
+		return "unassigned", "Unassigned " + findings
 	case stays && last.Before.Assignee != last.After.Assignee:
-		return "assigned", findings + " assigned to " + last.After.Assignee
+		return "assigned", "Assigned " + findings + " to " + last.After.Assignee
 	case stays && last.Note != "":
-		return "note", "Comment added to " + findings
+		return "note", "Commented on " + findings
 	case last.After.State == model.TriageUntriaged:
-		return "undone", "Undone for " + findings
+		return "undone", "Restored " + findings
 	}
-	what = findings + " set to " + last.After.State.String()
+	switch last.After.State {
+	case model.TriageIgnored:
+		what = "Ignored " + findings
+	case model.TriageReopened:
+		what = "Reopened " + findings
+	default:
+		what = "Set " + findings + " to " + last.After.State.String()
+	}
 	if day := model.LastDay(last.After.Until); day != "" {
 		what += " until " + day + " (UTC)"
 	}
@@ -160,14 +167,14 @@ func undo(req *ui.Request, form url.Values) error {
 	after, err1 := strconv.ParseInt(first, 10, 64)
 	through, err2 := strconv.ParseInt(second, 10, 64)
 	if err1 != nil || err2 != nil {
-		return model.Invalid("decision", "is none that can be undone")
+		return model.Invalid("decision", "cannot be undone")
 	}
 	events, err := eventsOf(req, after, through)
 	if err != nil {
 		return err
 	}
 	if len(events) == 0 || events[0].By != req.Viewer.Actor() {
-		return model.Invalid("decision", "is none of yours, or none that can be undone")
+		return model.Invalid("decision", "cannot be undone, or was made by another user")
 	}
 	var o outcome
 	err = req.Update(func(ctx context.Context, tx *store.Tx) error {

@@ -112,8 +112,8 @@ func showPolicy(req *ui.Request) error {
 
 // conditionsSaid contains the notices about changed conditions, by the word in the address.
 var conditionsSaid = map[string]string{
-	"added":   "The condition holds from the next build on.",
-	"removed": "The condition is gone; the next build is judged without it.",
+	"added":   "Condition added. Applies from the next build.",
+	"removed": "Condition removed. Applies from the next build.",
 }
 
 // showPolicyWith shows a policy; fill sets rejected input.
@@ -126,11 +126,11 @@ func showPolicyWith(req *ui.Request, status int, fill func(*policyPage)) error {
 	p.Form.Mode = model.ModeBlock.String()
 	mode, ok := model.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
-		return model.Invalid("mode", "is monitor, comment or block")
+		return model.Invalid("mode", "must be monitor, comment or block")
 	}
 	after, err := strconv.ParseInt("0"+q.Get("after"), 10, 64)
 	if err != nil {
-		return model.Invalid("after", "is no place in the list: go back to its start")
+		return model.Invalid("after", "invalid page: go back to the first page")
 	}
 	p.Set, _ = strconv.Atoi(q.Get("set")) // an invalid number counts as 0
 	p.Added, _ = strconv.Atoi(q.Get("added"))
@@ -224,7 +224,7 @@ func openOfRules(req *ui.Request, p *policyPage, rules []model.PolicyRule) error
 func setRuleMode(req *ui.Request, form url.Values) error {
 	mode, ok := model.ParsePolicyMode(form.Get("mode"))
 	if !ok {
-		return model.Invalid("mode", "is monitor, comment or block")
+		return model.Invalid("mode", "must be monitor, comment or block")
 	}
 	name := form.Get("rule")
 	var set model.PolicyRule

@@ -46,12 +46,12 @@ func (f *conditionForm) condition() (c model.PolicyCondition, err error) {
 	c.Confidence, _ = model.ParseConfidence(f.Confidence)
 	if f.EPSS != "" {
 		if c.EPSS, err = strconv.ParseFloat(f.EPSS, 64); err != nil {
-			return c, model.Invalid("epss", "an EPSS score is a number from 0 to 1, as 0.25")
+			return c, model.Invalid("epss", "invalid EPSS score: use a number from 0 to 1, such as 0.25")
 		}
 	}
 	if f.Grace != "" {
 		if c.GraceDays, err = strconv.Atoi(f.Grace); err != nil {
-			return c, model.Invalid("grace", "the days of grace are a whole number")
+			return c, model.Invalid("grace", "invalid number of days: use a whole number")
 		}
 	}
 	return c, nil

@@ -58,7 +58,7 @@ func (f *dueForm) days() (d model.DueDays, err error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > model.MaxDueDays {
-			return d, model.Invalid(field.Name, "%s: the days are a whole number from 1 to %d, or nothing for no due date",
+			return d, model.Invalid(field.Name, "%s: use 1 to %d days, or leave empty for no due date",
 				field.Label, model.MaxDueDays)
 		}
 		*d.Class(field.Name) = n

@@ -53,7 +53,12 @@ func showModes(req *ui.Request, status int, q url.Values, again bool) error {
 	if err != nil {
 		return err
 	}
-	return req.Show(status, ui.Page{Template: "policy_modes", Title: "Modes of " + p.Name, Section: "policies", Data: p})
+	return req.Show(status, ui.Page{
+		Template: "policy_modes",
+		Title:    "Bulk edit of " + p.Name,
+		Section:  "policies",
+		Data:     p,
+	})
 }
 
 // chosenRules returns the rules of the policy with at least the severity and another mode.
@@ -62,11 +67,11 @@ func chosenRules(
 ) (rules []model.PolicyRule, err error) {
 	severity, ok := model.ParseSeverity(q.Get("severity"))
 	if !ok {
-		return nil, model.Invalid("severity", "is low, medium, high or critical")
+		return nil, model.Invalid("severity", "must be low, medium, high or critical")
 	}
 	mode, ok := model.ParsePolicyMode(q.Get("mode"))
 	if !ok {
-		return nil, model.Invalid("mode", "is monitor, comment or block")
+		return nil, model.Invalid("mode", "must be monitor, comment or block")
 	}
 	if p.Policy, err = tx.Policy(ctx, req.PathID); err != nil {
 		return nil, err

@@ -157,7 +157,7 @@ func addRules(req *ui.Request) error {
 	case errors.Is(err, model.ErrTooLarge):
 		status, p.Faults = http.StatusRequestEntityTooLarge, []model.FieldError{{
 			Location: "files",
-			Message:  "have more than 4 MiB together: hand them in one after the other, or by redoubt policies add-rules",
+			Message:  "exceed 4 MiB in total: upload them one by one, or use redoubt policies add-rules",
 		}}
 	case errors.As(err, &invalid):
 		p.Faults = invalid.Fields
@@ -174,7 +174,7 @@ func addRules(req *ui.Request) error {
 func (p *addRulesPage) serve(ctx context.Context, tx *store.Tx, id int64, files []policy.File) (int, error) {
 	mode, ok := model.ParsePolicyMode(p.Mode)
 	if p.Mode != "" && !ok {
-		return 0, model.Invalid("mode", "is monitor, comment or block, or nothing to keep that of rules that are there")
+		return 0, model.Invalid("mode", "must be monitor, comment or block, or empty to keep current modes")
 	}
 	stored, err := tx.Policy(ctx, id)
 	if err != nil {
@@ -201,7 +201,7 @@ func ruleForm(req *ui.Request) (p *addRulesPage, files []policy.File, err error)
 	p = &addRulesPage{}
 	parts, err := req.HTTP.MultipartReader()
 	if err != nil {
-		return p, nil, model.Invalid("form", "holds no files: choose some, or type rules in")
+		return p, nil, model.Invalid("form", "contains no files: select files or enter rules")
 	}
 	room := int64(maxRuleForm)
 	fields := url.Values{}
@@ -226,7 +226,7 @@ func ruleForm(req *ui.Request) (p *addRulesPage, files []policy.File, err error)
 		files = append(files, policy.File{Name: "typed", Text: []byte(p.Text)})
 	}
 	if len(files) == 0 {
-		return p, nil, model.Invalid("files", "choose a file of rules, or type rules in")
+		return p, nil, model.Invalid("files", "no rules: select a file or enter rules")
 	}
 	return p, files, ui.TextualValues("form", fields)
 }
@@ -234,11 +234,11 @@ func ruleForm(req *ui.Request) (p *addRulesPage, files []policy.File, err error)
 // readPart reads a part of a form up to the remaining size.
 func readPart(part *multipart.Part, failed error, room *int64) ([]byte, error) {
 	if failed != nil {
-		return nil, model.Invalid("form", "cannot be read: send it again")
+		return nil, model.Invalid("form", "cannot be parsed: send it again")
 	}
 	text, err := io.ReadAll(io.LimitReader(part, *room+1))
 	if err != nil {
-		return nil, model.Invalid("form", "cannot be read: send it again")
+		return nil, model.Invalid("form", "cannot be parsed: send it again")
 	}
 	if *room -= int64(len(text)); *room < 0 {
 		return nil, model.ErrTooLarge

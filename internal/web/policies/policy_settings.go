@@ -61,7 +61,7 @@ func (f *policyForm) over(p model.Policy) (model.Policy, error) {
 		p.Product, _ = model.ParseIssueType(f.Product)
 		p.Slug = model.SlugOf(p.Name)
 		if p.Name != "" && !model.ValidSlug(p.Slug) {
-			return p, model.Invalid("name", "needs a letter from a to z: the short name for the command line is made of it")
+			return p, model.Invalid("name", "must contain a letter from a to z, for the short name on the command line")
 		}
 	}
 	err := p.Check()
@@ -176,7 +176,7 @@ func (f *policyForm) taken(
 	case f.Take == "":
 		return nil, nil, nil
 	case !ok:
-		return nil, nil, model.Invalid("take", "is monitor, comment or block, or nothing for no rules")
+		return nil, nil, model.Invalid("take", "must be monitor, comment or block, or empty for no rules")
 	}
 	policies, err := tx.Policies(ctx)
 	if err != nil {
@@ -245,7 +245,7 @@ func createPolicy(req *ui.Request, sent url.Values) error {
 }
 
 // errSeenAnother means that a policy was changed after it was displayed.
-var errSeenAnother = errors.New("the policy was changed meanwhile")
+var errSeenAnother = errors.New("the policy was changed in the meantime")
 
 // savePolicySettings changes a policy, unless it was changed concurrently.
 func savePolicySettings(req *ui.Request, sent url.Values) error {
@@ -287,7 +287,7 @@ func savePolicyWith(
 	case errors.Is(err, model.ErrConflict):
 		return showPolicySettings(req, http.StatusConflict, sent, false, model.FieldError{
 			Location: "name",
-			Message:  "another policy has this name or one that is spelt much like it: choose another",
+			Message:  "another policy has this name or a similar one: choose another name",
 		})
 	}
 	return err
@@ -346,15 +346,15 @@ func deletePolicy(req *ui.Request) error {
 	}, (*store.Tx).DeletePolicy)
 	switch {
 	case errors.Is(err, errSeenAnother):
-		return askDeletePolicyWith(req, http.StatusConflict, "Somebody changed this policy since you saw it. Nothing was "+
-			"deleted: look at what would change now, then type the name again.")
+		return askDeletePolicyWith(req, http.StatusConflict, "Another user changed this policy in the meantime. "+
+			"Nothing was deleted: review the effect below, then type the name again.")
 	case errors.Is(err, model.ErrConflict):
 		return askDeletePolicyWith(req, http.StatusConflict, "")
 	case err != nil:
 		return err
 	case !meant:
 		return askDeletePolicyWith(req,
-			http.StatusBadRequest, "Nothing was deleted: type the policy’s name as it stands above.",
+			http.StatusBadRequest, "Nothing was deleted: type the policy name exactly as shown above.",
 		)
 	}
 	req.Redirect(req.To("/policies?deleted=1"))

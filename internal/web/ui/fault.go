@@ -13,13 +13,13 @@ import (
 // Errors of handlers. Each has its own error page.
 var (
 	ErrForbidden = errors.New("the viewer's role does not allow it")
-	ErrForeign   = errors.New("the user has roles where the viewer is no admin")
-	ErrLink      = errors.New("the one-time link is used up or too old")
+	ErrForeign   = errors.New("the user has roles in deployments that the viewer does not administer")
+	ErrLink      = errors.New("the one-time link is used or expired")
 
 	errNoRole       = errors.New("the user has no role in any deployment")
-	errChoose       = errors.New("the viewer has several deployments and has chosen none")
-	errSecondFactor = errors.New("the deployment asks for a second factor, and the user has none")
-	errCrossOrigin  = errors.New("sent by another site")
+	errChoose       = errors.New("the viewer has not chosen one of several deployments")
+	errSecondFactor = errors.New("the deployment requires a second factor, and the user has none")
+	errCrossOrigin  = errors.New("cross-origin request")
 )
 
 // fault is the content of an error page.
@@ -41,43 +41,43 @@ func faultOf(err error) fault {
 	}
 	switch {
 	case errors.As(err, &busy):
-		return fault{Status: http.StatusTooManyRequests, Title: "Too much at once", Text: busy.Text}
+		return fault{Status: http.StatusTooManyRequests, Title: "Too many requests", Text: busy.Text}
 	case errors.As(err, &invalid):
 		return fault{
-			Status: http.StatusBadRequest, Title: "This cannot be done as asked",
-			Text: "Something in the address or in the form is not as it must be:", Fields: AsFilledIn(invalid.Fields),
+			Status: http.StatusBadRequest, Title: "Invalid request",
+			Text: "The address or the form contains invalid values:", Fields: AsFilledIn(invalid.Fields),
 		}
 	case errors.Is(err, model.ErrNotFound):
 		return fault{
-			Status: http.StatusNotFound, Title: "There is nothing here",
-			Text: "The page does not exist, what it showed is gone, or it belongs to a deployment that you may not see.",
+			Status: http.StatusNotFound, Title: "Page not found",
+			Text: "The page does not exist, was deleted, or belongs to a deployment that you cannot access.",
 		}
 	case errors.Is(err, ErrLink):
 		return fault{
-			Status: http.StatusNotFound, Title: "This link does not work any more",
-			Text: "It works once, for a limited time, and a newer one replaces it. Ask for another; on the server: redoubt " +
-				"user setup-link, or redoubt user reset --link NAME",
+			Status: http.StatusNotFound, Title: "Link expired",
+			Text: "A link is valid once, for a limited time, until a newer one replaces it. Request another link. " +
+				"On the server: redoubt user setup-link, or redoubt user reset --link NAME",
 		}
 	case errors.Is(err, errCrossOrigin):
 		return fault{
-			Status: http.StatusForbidden, Title: "Refused, because another site sent this",
-			Text: "Nothing was changed. Open the page here and try again. Behind a proxy, the server's --public-url must be " +
-				"the address that you use.",
+			Status: http.StatusForbidden, Title: "Request from another site rejected",
+			Text: "Nothing was changed. Open the page on this site and try again. Behind a proxy, --public-url of " +
+				"the server must match the address in your browser.",
 		}
 	case errors.Is(err, model.ErrConflict):
 		return fault{
-			Status: http.StatusConflict, Title: "Something else was changed meanwhile",
-			Text: "Nothing was written. Load the page again and look at what it says now.",
+			Status: http.StatusConflict, Title: "Conflicting change",
+			Text: "Nothing was saved. Reload the page and review its current state.",
 		}
 	case errors.Is(err, model.ErrUnavailable):
 		return fault{
-			Status: http.StatusServiceUnavailable, Title: "Not available right now",
+			Status: http.StatusServiceUnavailable, Title: "Temporarily unavailable",
 			Text: model.OutageOf(err).Text(),
 		}
 	}
 	return fault{
-		Status: http.StatusInternalServerError, Title: "Something went wrong here",
-		Text: "It is not your fault, and nothing was changed. The server's log has the cause under the number below.",
+		Status: http.StatusInternalServerError, Title: "Internal error",
+		Text: "Nothing was changed. The server log contains the cause under the request ID below.",
 	}
 }
 
@@ -87,30 +87,30 @@ func faultOfViewer(err error) fault {
 	switch {
 	case errors.Is(err, ErrForbidden):
 		return fault{
-			Status: http.StatusForbidden, Title: "Your role does not allow this",
-			Text: "Ask an administrator of the deployment for a role that does.",
+			Status: http.StatusForbidden, Title: "Access denied",
+			Text: "Your role does not allow this. Contact an administrator of the deployment.",
 		}
 	case errors.Is(err, errNoRole):
 		return fault{
-			Status: http.StatusForbidden, Title: "You have no role yet",
-			Text: "You are signed in, but no deployment knows you. Ask an administrator for a role, or on the server: redoubt " +
-				"user role NAME viewer",
+			Status: http.StatusForbidden, Title: "No role assigned",
+			Text: "You are signed in but have no role in a deployment. Contact an administrator. On the server: " +
+				"redoubt user role NAME viewer",
 		}
 	case errors.Is(err, errChoose):
 		return fault{
 			Status: http.StatusConflict, Title: "Choose a deployment first",
-			Text: "You have a role in several deployments, and the address does not say which one you mean. Open /choose.",
+			Text: "You have roles in several deployments, and the address does not name one. Open /choose.",
 		}
 	case errors.Is(err, errSecondFactor):
 		return fault{
-			Status: http.StatusForbidden, Title: "A second factor is needed",
-			Text: "The deployment asks for a second factor, and you have none. Open /second-factor and set one up.",
+			Status: http.StatusForbidden, Title: "Second factor required",
+			Text: "The deployment requires a second factor. Open /second-factor to set one up.",
 		}
 	case errors.Is(err, ErrForeign):
 		return fault{
-			Status: http.StatusForbidden, Title: "This user belongs to others too",
-			Text: "The user has a role in a deployment where you are no admin. You may change or take away the role here; the " +
-				"account itself is changed on the server, with redoubt user.",
+			Status: http.StatusForbidden, Title: "User of several deployments",
+			Text: "The user has a role in a deployment that you do not administer. You can change or remove the role " +
+				"here. To change the account, use redoubt user on the server.",
 		}
 	}
 	return fault{}

@@ -66,7 +66,9 @@ func Number(q url.Values, name string, bad *model.InvalidError) int {
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		bad.Fields = append(bad.Fields, model.FieldError{Location: name, Message: "is a whole number", Value: text})
+		bad.Fields = append(bad.Fields, model.FieldError{
+			Location: name, Message: "must be a whole number", Value: text,
+		})
 	}
 	return int(n)
 }
@@ -111,7 +113,7 @@ const (
 // searchable rejects searches that exceed the limits.
 func searchable(text string) error {
 	if utf8.RuneCountInString(text) > maxSearch || len(strings.Fields(text)) > maxSearchWords {
-		return model.Invalid("q", "has at most %d words and %d characters: search for less", maxSearchWords, maxSearch)
+		return model.Invalid("q", "is too long: use at most %d words and %d characters", maxSearchWords, maxSearch)
 	}
 	return nil
 }
@@ -120,7 +122,7 @@ func searchable(text string) error {
 func TextualValues(place string, values url.Values) error {
 	for name, list := range values {
 		if !httpx.IsText(name) || slices.ContainsFunc(list, func(s string) bool { return !httpx.IsText(s) }) {
-			return model.Invalid(place, "holds what is no text: a zero byte, or bytes that are not UTF-8")
+			return model.Invalid(place, "contains a zero byte or invalid UTF-8")
 		}
 	}
 	return nil
@@ -153,7 +155,7 @@ func (req *Request) BaseURL() string {
 func (req *Request) Form() (url.Values, error) {
 	req.HTTP.Body = http.MaxBytesReader(req.Writer, req.HTTP.Body, 2<<20)
 	if err := req.HTTP.ParseForm(); err != nil {
-		return nil, fmt.Errorf("read the form: %w", model.Invalid("form", "cannot be read: send it again"))
+		return nil, fmt.Errorf("read the form: %w", model.Invalid("form", "cannot be parsed: send it again"))
 	}
 	return req.HTTP.PostForm, TextualValues("form", req.HTTP.PostForm)
 }

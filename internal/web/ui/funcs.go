@@ -135,7 +135,7 @@ func ActorName(actor any) string {
 func ReasonWord(wire string) string {
 	switch wire {
 	case model.NoTime.String():
-		return "Won’t fix now"
+		return "No time to fix"
 	case model.NoTriageReason.String():
 		return "Not specified"
 	}

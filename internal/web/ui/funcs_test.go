@@ -37,6 +37,6 @@ func TestSmallWords(t *testing.T) {
 		}
 	}
 	if _, ok := model.ParseRole("owner"); ok {
-		t.Error("a role that is none")
+		t.Error("an unknown role is accepted")
 	}
 }

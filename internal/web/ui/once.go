@@ -26,7 +26,7 @@ const minKey = 16
 // that shows them. It derives its own key from key.
 func newOnce(key []byte) (cipher.AEAD, error) {
 	if len(key) < minKey {
-		return nil, fmt.Errorf("the key has %d bytes and needs %d", len(key), minKey)
+		return nil, fmt.Errorf("key of %d bytes: at least %d required", len(key), minKey)
 	}
 	own, err := hkdf.Key(sha256.New, key, nil, "secrets shown once", 32)
 	if err != nil {
@@ -103,7 +103,7 @@ func (req *Request) unseal(value string, scope []byte) (string, error) {
 	const stamp = 8
 	now := uint64(req.Clock().Unix()) //nolint:gosec // a time after 1970
 	if len(text) < stamp || now >= binary.BigEndian.Uint64(text) {
-		return "", errors.New("too old")
+		return "", errors.New("expired")
 	}
 	return string(text[stamp:]), nil
 }

@@ -16,6 +16,6 @@ func TestAKeyOpensWhatItSealed(t *testing.T) {
 		t.Error("another key opens it")
 	}
 	if _, err := newOnce([]byte("short")); err == nil {
-		t.Error("a short key is taken")
+		t.Error("a short key is accepted")
 	}
 }

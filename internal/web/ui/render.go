@@ -44,7 +44,7 @@ func eachTemplate(
 		for _, name := range names {
 			key := strings.TrimSuffix(path.Base(name), ".html")
 			if all[key] != nil {
-				return nil, fmt.Errorf("template %s: in several packages", key)
+				return nil, fmt.Errorf("template %s is defined in several packages", key)
 			}
 			if all[key], err = parse(files, name); err != nil {
 				return nil, fmt.Errorf("read template %s: %w", key, err)
@@ -91,7 +91,7 @@ func (d layoutData) Here() string {
 func (req *Request) Show(status int, s Page) error {
 	t := req.templates[s.Template]
 	if t == nil {
-		return fmt.Errorf("there is no template %q", s.Template)
+		return fmt.Errorf("template %q does not exist", s.Template)
 	}
 	name := "layout"
 	if req.Viewer.Deployment.ID == 0 {
@@ -107,7 +107,7 @@ func (req *Request) Show(status int, s Page) error {
 	if name == "layout" || req.Viewer.Deployment.ID != 0 {
 		waiting, err := countWaiting(req)
 		if err != nil && req.HTTP.Context().Err() == nil { // the page is rendered without counts
-			req.Logger.Warn("what waits for a viewer is not counted", "error", err)
+			req.Logger.Warn("counting of pending items failed", "error", err)
 		}
 		f.Org = req.To("")
 		f.Nav = Navigation(f.Org, s.Section, req.Viewer, waiting)

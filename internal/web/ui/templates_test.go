@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// TestAPartOfTheBranchesIsSaidToBeOne checks that a page states when branches are missing because
+// TestPartialPreviewIsMarked checks that a page states when branches are missing because
 // there are too many or they are too large.
-func TestAPartOfTheBranchesIsSaidToBeOne(t *testing.T) {
+func TestPartialPreviewIsMarked(t *testing.T) {
 	all, err := (&Pages{assets: &assets{}}).parse(os.DirFS("../component"), os.DirFS("../policies"))
 	if err != nil {
 		t.Fatal(err)

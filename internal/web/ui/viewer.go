@@ -43,10 +43,10 @@ type Viewers interface {
 }
 
 // ErrNotSignedIn redirects the browser to the sign-in page and back.
-var ErrNotSignedIn = errors.New("nobody is signed in")
+var ErrNotSignedIn = errors.New("not signed in")
 
-// nobody is the Viewers without sign-in.
-type nobody struct{}
+// signedOut is the Viewers without sign-in.
+type signedOut struct{}
 
 // Viewer always returns ErrNotSignedIn.
-func (nobody) Viewer(*http.Request) (Viewer, error) { return Viewer{}, ErrNotSignedIn }
+func (signedOut) Viewer(*http.Request) (Viewer, error) { return Viewer{}, ErrNotSignedIn }

@@ -62,7 +62,7 @@ type Pages struct {
 // starts no goroutines: serve Handler.
 func New(c Config, table []Route, templates ...fs.FS) (*Pages, error) {
 	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil {
-		return nil, errors.New("make the pages: store, index, clock and logger are needed")
+		return nil, errors.New("create the pages: store, index, clock and logger are required")
 	}
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
 	switch {
@@ -70,16 +70,16 @@ func New(c Config, table []Route, templates ...fs.FS) (*Pages, error) {
 	case c.SignIn != nil:
 		c.Viewers = members{c.SignIn}
 	default:
-		c.Viewers = nobody{}
+		c.Viewers = signedOut{}
 	}
 	p := &Pages{Config: c, CodeLimiter: auth.NewLimiter(triesPerSecond, triesAtOnce, c.Clock)}
 	if c.SigningKeys == nil {
-		return nil, errors.New("make the pages: signing keys are needed")
+		return nil, errors.New("create the pages: signing keys are required")
 	}
 	var err error
 	for _, key := range c.SigningKeys.All() {
 		if _, err = newOnce(key); err != nil {
-			return nil, fmt.Errorf("make the pages: %w", err)
+			return nil, fmt.Errorf("create the pages: %w", err)
 		}
 	}
 	if p.assets, err = newAssets(); err != nil {

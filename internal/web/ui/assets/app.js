@@ -1,11 +1,11 @@
-// What the pages do beyond links and forms. Reading needs none of it.
+// Optional enhancements: pages also work without scripts.
 (() => {
   "use strict";
   const root = document.documentElement;
   const one = (selector, from = document) => from.querySelector(selector);
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
 
-  // Times stand in the reader's zone; the server wrote UTC.
+  // Convert times from UTC to the zone of the browser.
   const localTimes = (from) => {
     const words = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
     for (const el of all("time[datetime]", from)) {
@@ -16,19 +16,19 @@
     }
   };
 
-  // Light, dark, or as the system has it.
+  // Theme: light, dark, or the setting of the system.
   const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   const toggleTheme = () => {
     root.dataset.theme = dark() ? "light" : "dark";
-    try { localStorage.setItem("theme", root.dataset.theme); } catch { /* it holds for this page */ }
+    try { localStorage.setItem("theme", root.dataset.theme); } catch { /* not stored: applies to this page only */ }
   };
 
-  // A list with a panel: j and k walk through it, the address follows.
+  // List with a panel: j and k select a row and update the address.
   const rows = () => all("[data-row]");
   const current = () => one("[data-row].current");
   const placeKey = "row:" + location.pathname;
-  // For a moment after a finding is there nothing is decided about it: the key or click
-  // that decided about the one before may still be held, or come twice.
+  // Ignore decisions shortly after a finding is loaded: a key or click for the previous
+  // finding may repeat.
   let settling;
   const settle = () => {
     root.dataset.settling = "";
@@ -36,8 +36,8 @@
     settling = setTimeout(() => { delete root.dataset.settling; }, 400);
   };
   settle();
-  // What the panel shows and what is current are two things while the network is
-  // slow: nothing can be decided about in between, and a sign says that it loads.
+  // While the panel loads, it may not show the current row: decisions are disabled, and
+  // a loading indicator is shown.
   let loading;
   const fill = (panel, ...content) => {
     panel.replaceChildren(...content);
@@ -49,7 +49,7 @@
     const said = document.createElement("div"), again = document.createElement("button");
     said.className = "say bad";
     said.setAttribute("role", "alert");
-    said.textContent = "This finding could not be loaded: the server does not answer. ";
+    said.textContent = "This finding could not be loaded: no response from the server. ";
     again.type = "button";
     again.textContent = "Try again";
     again.addEventListener("click", () => show(row));
@@ -88,7 +88,7 @@
     const address = new URL(link.href);
     await load(one("#panel"), row, `${link.dataset.open}?back=${encodeURIComponent(address.pathname + address.search)}`);
   };
-  // Beyond the ends of a page the walk goes on with the next one.
+  // Moving past the end of a page opens the next page.
   const walkKey = "walk:" + location.pathname;
   const turn = (step) => {
     const link = one(step > 0 ? '.results [rel="next"]' : '.results [rel="prev"]');
@@ -102,7 +102,7 @@
     if (!list.length) return;
     let at = list.indexOf(current());
     if (at < 0) {
-      // What stood here was decided about and left the list: go on from its place.
+      // The previous row was triaged and removed: continue at its position.
       const place = Number(sessionStorage.getItem(placeKey) ?? -1);
       sessionStorage.removeItem(placeKey);
       at = place >= 0 ? (step > 0 ? place - 1 : place) : (step > 0 ? -1 : 0);
@@ -127,7 +127,7 @@
     const n = picked().length;
     for (const el of all("[data-picked]")) el.textContent = `${n} selected`;
   };
-  // What keys decide about: all that is selected, else what the panel shows.
+  // Target of decision keys: the selected rows, or else the finding in the panel.
   const place = () => {
     if (picked().length) return one("[data-rows] .picked");
     return busy() ? null : one(".finding .footer");
@@ -184,9 +184,9 @@
       one("summary", menu).focus();
     },
   };
-  // Keys may be off, for who speaks to the browser or presses one by mistake.
+  // Shortcuts can be disabled, such as for users of speech input.
   const noKeys = () => { try { return localStorage.getItem("keys") === "off"; } catch { return false; } };
-  const sayKeys = () => { for (const el of all("[data-keys-toggle]")) el.textContent = noKeys() ? "Turn keys on" : "Turn keys off"; };
+  const sayKeys = () => { for (const el of all("[data-keys-toggle]")) el.textContent = noKeys() ? "Enable shortcuts" : "Disable shortcuts"; };
 
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || one("dialog[open]")) return;
@@ -207,9 +207,9 @@
     if (e.target.closest("[data-filters]")) keys.F();
     e.target.closest("[data-done-close]")?.parentElement.remove();
     const copy = e.target.closest("[data-copy]");
-    if (copy) { // pages that came without TLS have no clipboard
+    if (copy) { // the clipboard requires TLS
       const written = navigator.clipboard?.writeText(one("pre", copy.parentElement).textContent) ?? Promise.reject();
-      written.then(() => { copy.textContent = "Copied"; }, () => { copy.textContent = "Select it and copy"; });
+      written.then(() => { copy.textContent = "Copied"; }, () => { copy.textContent = "Copy manually"; });
     }
     const link = e.target.closest("[data-row] [data-open]");
     if (link && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
@@ -218,13 +218,13 @@
     }
     for (const menu of all("details.menu[open]")) if (!menu.contains(e.target)) menu.open = false;
   });
-  // A long facet is narrowed to the values that hold what is typed.
+  // Filter the values of a long facet by the entered text.
   document.addEventListener("input", (e) => {
     if (!e.target.matches("[data-narrow]")) return;
     const text = e.target.value.trim().toLowerCase();
     for (const item of all("li:has(.take)", e.target.closest(".facet"))) item.hidden = !item.textContent.toLowerCase().includes(text);
   });
-  // The last day of an exception and "never expires" exclude each other.
+  // The expiry date of an exception and "Never expires" exclude each other.
   document.addEventListener("input", (e) => {
     const { until, forever } = e.target.form?.elements ?? {};
     if (!until || !forever) return;
@@ -236,8 +236,7 @@
     else if (e.target.name === "id" && one("[data-all]")) one("[data-all]").checked = false;
     if (e.target.closest("[data-rows]")) tell();
   });
-  // A second press on a button sends nothing twice. A page that comes back by the
-  // back button may send again.
+  // Prevent double submission. A page restored by the back button can submit again.
   document.addEventListener("submit", (e) => {
     if (e.defaultPrevented || e.target.method !== "post") return;
     const early = "settling" in root.dataset && e.target.matches("[data-decision], .take");
@@ -246,8 +245,8 @@
   });
   addEventListener("pageshow", () => { for (const form of all("[data-sent]")) form.removeAttribute("data-sent"); });
 
-  // A form in a long list leads back to its row, which stays where it was on the
-  // screen; without scripts it is in the middle.
+  // After a form in a long list, keep its row at the same position on the screen.
+  // Without scripts the row is centered.
   const stayKey = "stay:" + location.pathname;
   document.addEventListener("submit", (e) => {
     const row = e.target.closest("tr[id]");
@@ -261,8 +260,8 @@
   stay();
   addEventListener("load", () => { stay(); sessionStorage.removeItem(stayKey); });
 
-  // After a decision in the panel the next finding opens; after a comment or an
-  // assignment the same one is there again.
+  // Open the next finding after a decision in the panel, and the same finding after a
+  // comment or an assignment.
   document.addEventListener("submit", (e) => {
     const at = rows().indexOf(current());
     if (e.defaultPrevented || !e.target.matches("[data-decision], .take") || at < 0) return;
@@ -274,8 +273,7 @@
     e.target.elements.back.value = back.pathname + back.search;
   });
 
-  // What refreshes by itself rests while nobody looks, and leaves alone what
-  // stayed the same.
+  // Automatic updates pause while the user is inactive, and skip unchanged content.
   const patience = 30 * 60 * 1000;
   let seen = Date.now();
   for (const sign of ["pointermove", "pointerdown", "keydown", "wheel", "touchstart"]) {

@@ -1,4 +1,4 @@
-// Names of people behind an @ in a comment. Without it one types them.
+// Completion of user names after @ in a comment.
 (() => {
   "use strict";
   const most = 6;

@@ -1,5 +1,4 @@
-// The palette: everything by its name, from wherever one is. Without it the link leads to
-// the page that finds the same.
+// Search palette. Without scripts the link opens the search page.
 (() => {
   "use strict";
   const dialog = document.getElementById("palette");
@@ -16,8 +15,8 @@
     else field.removeAttribute("aria-activedescendant");
   };
 
-  // What is shown is about what was typed last: an older answer that comes late is dropped, and
-  // Enter waits for the answer.
+  // Results belong to the latest input: late responses to older input are discarded, and
+  // Enter waits for the response.
   let asked, later, opens = false;
   const waits = () => later || asked;
   const tell = (text) => { said.textContent = text; };
@@ -45,11 +44,11 @@
       box.scrollTop = 0;
       const total = Number(box.querySelector("[data-total]").dataset.total);
       choose(options().find((one) => field.value.trim() || one.matches("a"))); // Enter alone changes nothing
-      tell(total === 1 ? "1 hit" : `${total} hits`);
+      tell(total === 1 ? "1 result" : `${total} results`);
     } catch (why) {
       if (mine.signal.aborted) return;
       opens = false;
-      fail(typeof why === "string" ? why : "The server does not answer. Type on to try again.");
+      fail(typeof why === "string" ? why : "No response from the server. Continue typing to try again.");
     }
     asked = undefined;
     if (opens) chosen()?.click();
@@ -84,7 +83,7 @@
     clearTimeout(later);
     asked?.abort();
     asked = undefined;
-    opens = false; // it was meant for what stood there before
+    opens = false; // Enter was pressed for the previous input
     later = setTimeout(ask, 120);
   });
   field.addEventListener("keydown", (e) => {
@@ -94,20 +93,20 @@
     const at = list.indexOf(chosen());
     choose(at < 0 ? list.at(step > 0 ? 0 : -1) : list[(at + step + list.length) % list.length]);
   });
-  // Enter: without an answer the page is asked, which says why there is none.
+  // Without results, Enter submits the form: the search page shows the error.
   form.addEventListener("submit", (e) => {
     if (waits()) opens = true;
     else if (chosen()) chosen().click();
     else return;
     e.preventDefault();
   });
-  // Clicks on the ground behind it shut it, as Escape does.
+  // A click on the backdrop closes the palette.
   dialog.addEventListener("click", (e) => {
     if (e.target === dialog || e.target.closest("[data-palette-shut]")) shut();
     const option = e.target.closest('a[role="option"]');
     if (option && !e.ctrlKey && !e.metaKey && !e.shiftKey && (option.pathname.endsWith("/export") || option.pathname === location.pathname && option.search === location.search)) shut();
   });
-  addEventListener("pagehide", () => { if (dialog.open) shut(); }); // Back does not show it again
+  addEventListener("pagehide", () => { if (dialog.open) shut(); }); // not shown again after Back
   dialog.addEventListener("cancel", (e) => { e.preventDefault(); shut(); });
   box.addEventListener("pointermove", (e) => { const option = e.target.closest('[role="option"]'); if (option && option !== chosen()) choose(option); });
 })();

@@ -1,4 +1,4 @@
-// Passkeys: a form asks the browser for one, and sends what it says as any form does.
+// Passkeys: request a credential from the browser and submit it with the form.
 (() => {
   "use strict";
   const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
@@ -26,14 +26,14 @@
   };
 
   const faults = {
-    NotAllowedError: "No passkey was used: it took too long, was cancelled, or there is none that fits.",
-    InvalidStateError: "This device has a passkey for you already.",
-    SecurityError: "Passkeys work only at the server's public address. Open that, and try again.",
+    NotAllowedError: "No passkey was used: the request timed out or was canceled, or no passkey matches.",
+    InvalidStateError: "This device already has a passkey of your account.",
+    SecurityError: "Passkeys work only at the server's public address. Open it and try again.",
   };
   for (const form of document.querySelectorAll("form[data-passkey]")) {
     const button = form.querySelector("[data-ask]"), said = form.querySelector("[role=alert]");
     if (!window.PublicKeyCredential) {
-      said.textContent = "This browser has no passkeys.";
+      said.textContent = "This browser does not support passkeys.";
       said.hidden = false;
       continue;
     }

@@ -1,4 +1,4 @@
-// Runs before the page is drawn, so that a chosen theme does not flash.
+// Runs before rendering, so that the selected theme does not flicker.
 (() => {
   "use strict";
   let theme = null;

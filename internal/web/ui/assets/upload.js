@@ -1,4 +1,4 @@
-// Uploads with progress, and files that are dropped. Without it the form is sent as any.
+// Uploads with progress and drag and drop. Without scripts the form is submitted normally.
 (() => {
   "use strict";
   const form = document.querySelector("[data-upload]");
@@ -10,16 +10,16 @@
 
   const sizes = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
   const megabytes = (n) => `${sizes.format(n / 1048576)} MB`;
-  // A proxy in between answers by itself: with a page of its own, which is not shown.
+  // The error page of a proxy is not shown.
   const refusals = {
-    413: "This is more than the server, or a proxy before it, takes at once (413). Nothing was taken. Send fewer files, or hand it in with redoubt ci.",
-    403: "You may not upload here (403). Nothing was taken.",
-    429: "Too much at once (429). Nothing was taken. Wait a little, then try again.",
-    502: "The server is not there (502). Look at Scans whether it was taken, then try again.",
-    503: "The server is not available right now (503). Look at Scans whether it was taken, then try again.",
-    504: "The server did not answer in time (504). Look at Scans whether it was taken, then try again.",
+    413: "Upload too large for the server or a proxy (413). Nothing was imported. Upload fewer files, or use redoubt ci.",
+    403: "Upload not allowed (403). Nothing was imported.",
+    429: "Too many requests (429). Nothing was imported. Try again later.",
+    502: "The server is unreachable (502). Check Scans for the upload, then try again.",
+    503: "The server is temporarily unavailable (503). Check Scans for the upload, then try again.",
+    504: "The server timed out (504). Check Scans for the upload, then try again.",
   };
-  const refused = (status) => complain(refusals[status] || `The server answered ${status}. Look at Scans whether it was taken, then try again.`);
+  const refused = (status) => complain(refusals[status] || `The server returned ${status}. Check Scans for the upload, then try again.`);
   const complain = (text) => {
     const box = document.createElement("p");
     box.className = "say bad";
@@ -37,7 +37,7 @@
   drop.addEventListener("drop", (e) => {
     e.preventDefault();
     drop.classList.remove("over");
-    if (!e.dataTransfer.files.length) return complain("Those are no files. Drop files, not folders or text.");
+    if (!e.dataTransfer.files.length) return complain("No files found. Drop files, not folders or text.");
     files.files = e.dataTransfer.files;
   });
 
@@ -54,7 +54,7 @@
     request.upload.addEventListener("load", () => {
       bar.removeAttribute("value");
       stop.hidden = true;
-      said.textContent = "Sent. The server reads and stores it.";
+      said.textContent = "Sent. Processing on the server.";
     });
     request.addEventListener("load", () => {
       const elsewhere = request.getResponseHeader("HX-Redirect");
@@ -66,11 +66,11 @@
       const own = part.content.querySelector(".say, .fault");
       if (!own) { refused(request.status); return; }
       fault.replaceChildren(own);
-      for (const hint of fault.querySelectorAll(".hint")) hint.textContent = "What you typed and chose is kept.";
+      for (const hint of fault.querySelectorAll(".hint")) hint.textContent = "Your input is preserved.";
       fault.scrollIntoView({ block: "nearest" });
     });
-    request.addEventListener("abort", () => { rest(); complain("Stopped. Nothing was taken."); });
-    request.addEventListener("error", () => { rest(); complain("The connection broke, or this is more than the server takes at once. Look at Scans whether it was taken, then try again."); });
+    request.addEventListener("abort", () => { rest(); complain("Stopped. Nothing was imported."); });
+    request.addEventListener("error", () => { rest(); complain("The connection failed, or the upload is too large. Check Scans for the upload, then try again."); });
     stop.onclick = () => request.abort();
     const body = new FormData(form);
     if (files.files.length === 0) body.delete("file");
@@ -85,12 +85,12 @@
     progress.hidden = stop.hidden = false;
     bar.value = 0;
     said.textContent = "Sending";
-    // Who is signed out by now is told before anything large is sent.
+    // An expired session is detected before anything large is sent.
     fetch(form.action, { headers: { "HX-Request": "true", "HX-Current-URL": location.href } }).then((answer) => {
       const elsewhere = answer.headers.get("HX-Redirect");
       if (elsewhere) { location.href = elsewhere; return; }
       if (!answer.ok) { rest(); refused(answer.status); return; }
       send();
-    }, () => { rest(); complain(navigator.onLine ? "The server does not answer. Nothing was sent." : "You are offline. Nothing was sent. Try again once you are back."); });
+    }, () => { rest(); complain(navigator.onLine ? "No response from the server. Nothing was sent." : "You are offline. Nothing was sent. Try again when you are online."); });
   });
 })();
