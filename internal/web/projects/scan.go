@@ -124,14 +124,14 @@ func scanFilter(q url.Values) (f model.ScanFilter, after store.ScanCursor, err e
 	if text := q.Get("status"); text != "" {
 		status, ok := model.ParseScanStatus("SCAN_STATUS_" + strings.ToUpper(text))
 		if !ok {
-			return f, after, model.Invalid("status", "is running, completed, error or never_finished")
+			return f, after, model.Invalid("status", "invalid state: use running, completed, error or never_finished")
 		}
 		f.Statuses = []model.ScanStatus{status}
 	}
 	if text := q.Get("product"); text != "" {
 		product, ok := model.ParseIssueType(text)
 		if !ok {
-			return f, after, model.Invalid("product", "is sast, sca or secrets")
+			return f, after, model.Invalid("product", "invalid product: use sast, sca or secrets")
 		}
 		f.Products = []model.IssueType{product}
 	}
@@ -144,7 +144,7 @@ func scanFilter(q url.Values) (f model.ScanFilter, after store.ScanCursor, err e
 		at, err1 := strconv.ParseInt(micros, 10, 64)
 		n, err2 := strconv.ParseInt(id, 10, 64)
 		if err1 != nil || err2 != nil {
-			return f, after, model.Invalid("after", "is no place in the list: go back to its start")
+			return f, after, model.Invalid("after", "invalid position: start from the first page")
 		}
 		after = store.ScanCursor{StartedAt: time.UnixMicro(at).UTC(), ID: n}
 	}
