@@ -145,13 +145,13 @@ func (f tokenForm) token(now time.Time) (model.Token, error) {
 	t := model.Token{Name: f.Name, ProjectGlobs: strings.Fields(strings.ReplaceAll(f.Globs, ",", " ")), Dialect: f.Dialect}
 	switch {
 	case f.Name == "" || len([]rune(f.Name)) > maxTokenName:
-		return t, model.Invalid("name", "invalid name: use 1 to %d characters", maxTokenName)
+		return t, model.Invalid("name", "must have 1 to %d characters", maxTokenName)
 	case !f.WebAPI && !f.CI:
-		return t, model.Invalid("permissions", "no permission: choose Web API access or Upload scans")
+		return t, model.Invalid("permissions", "choose Web API access or Upload scans")
 	case f.ReadOnly && !f.WebAPI:
 		return t, model.Invalid("permissions", "read-only requires Web API access: choose both")
 	case t.Dialect != model.DialectContract && t.Dialect != model.DialectHosted:
-		return t, model.Invalid("dialect", "invalid response format: use one of the choices")
+		return t, model.Invalid("dialect", "must be one of the choices")
 	case len(t.ProjectGlobs) > maxGlobs:
 		return t, model.Invalid("projects", "%d patterns are too many: use at most %d", len(t.ProjectGlobs), maxGlobs)
 	}

@@ -310,7 +310,7 @@ func changeConnection(req *ui.Request, form url.Values) error {
 		policy, is := model.ParseReplyPolicy(form.Get("replies"))
 		people, err := model.ParseHostPeople(ui.Lines(form.Get("people")))
 		if !is {
-			err = model.Invalid("replies", "invalid value: use one of the choices")
+			err = model.Invalid("replies", "must be one of the choices")
 		}
 		if said, ok := ui.InputError(err); ok {
 			return showConnection(req, http.StatusBadRequest, said)

@@ -176,7 +176,7 @@ func dependencyFilter(ctx context.Context, tx *store.Tx, q url.Values) (model.De
 	if name := get("project"); name != "" {
 		project, err := tx.ProjectByName(ctx, name)
 		if err != nil {
-			return f, model.Invalid("project", "project %.80q not found", name)
+			return f, model.Invalid("project", "%.80q not found", name)
 		}
 		f.ProjectIDs = []int64{project.ID}
 	}

@@ -113,7 +113,7 @@ func startWays(base string, fresh bool, from, made string) []setupCommand {
 func createStartToken(req *ui.Request, form url.Values) error {
 	at := slices.IndexFunc(ways, func(w setupCommand) bool { return w.Key == form.Get("from") })
 	if at < 0 {
-		return model.Invalid("from", "invalid scan method: use one of the choices")
+		return model.Invalid("from", "must be one of the choices")
 	}
 	secret := auth.NewSecret(req.Viewer.Deployment.ID)
 	token := model.Token{

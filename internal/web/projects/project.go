@@ -206,12 +206,12 @@ func updateProject(req *ui.Request, form url.Values) error {
 	}
 	visibility, ok := model.ParseVisibility(form.Get("visibility"))
 	if !ok {
-		return model.Invalid("visibility", "invalid visibility: use public, private or unknown")
+		return model.Invalid("visibility", "must be public, private or unknown")
 	}
 	diff, full := form.Get("managed_diff") != "", form.Get("managed_full") != ""
 	every, ok := model.ParseRunEvery(form.Get("schedule"))
 	if !ok && form.Has("schedule") {
-		return model.Invalid("schedule", "invalid schedule: use weekly, daily, push or off")
+		return model.Invalid("schedule", "must be weekly, daily, push or off")
 	}
 	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
 		after, err := tx.UpdateProject(ctx, req.PathID, store.ProjectPatch{

@@ -145,13 +145,13 @@ func sbomRequest(format, project, ref string) (model.SBOMRequest, error) {
 	r := model.SBOMRequest{ComponentType: "application"}
 	parts := strings.Split(format, " ")
 	if len(parts) != 3 {
-		return r, model.Invalid("format", "unknown format: use one of the choices")
+		return r, model.Invalid("format", "must be one of the choices")
 	}
 	r.Format, r.Version, r.XML = model.SBOMFormat(parts[0]), parts[1], parts[2] == "xml"
 	if project != "" {
 		id, err := strconv.ParseInt(project, 10, 64)
 		if err != nil || id <= 0 {
-			return r, model.Invalid("project", "unknown project: use one of the choices")
+			return r, model.Invalid("project", "must be one of the choices")
 		}
 		r.ProjectID = id
 	}
