@@ -39,7 +39,7 @@ var done = map[string]string{
 	"scanner": "Approved. The scanner receives its token within seconds and continues. The token is " +
 		"listed once it is fetched.",
 	"program": "Access granted. Return to the application: it continues within seconds. Its token is " +
-		"list once it is fetched.",
+		"listed once it is fetched.",
 	"user-role":            "Role updated.",
 	"user-removed":         "User removed from this deployment. Their tokens here are revoked.",
 	"user-disabled":        "User disabled. Sessions have ended, and tokens are revoked.",
@@ -50,8 +50,8 @@ var done = map[string]string{
 	"second-factor-removed": "Second factor removed. Your other sessions have ended.",
 	"second-factor-reset": "Second factor removed. All sessions of the user have ended. A password or " +
 		"link is enough to sign in until another one is set up.",
-	"second-factor-required": "Two-factor authentication is now required. Users without a second factor must set one up on " +
-		"their next page. Tokens keep working.",
+	"second-factor-required": "Two-factor authentication is now required. Users without a second factor must set " +
+		"one up on their next page. Tokens keep working.",
 	"second-factor-free": "Two-factor authentication is now optional. Users with a second factor still need it.",
 	"user-enabled":       "User enabled. Revoked tokens remain revoked.",
 }

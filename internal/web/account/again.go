@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// methodAnew is the method of a session for which the provider has just authenticated the user
+// methodReauth is the method of a session for which the provider has just authenticated the user
 // again.
-const methodAnew = "oidc anew"
+const methodReauth = "oidc anew"
 
 // againView is the data of the reauthentication page.
 type againView struct {

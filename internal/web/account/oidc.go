@@ -110,7 +110,7 @@ func signInIdentity(req *ui.Request, who sso.Person, again bool) (string, error)
 		u, kept, err = req.Store.Provision(ctx, who.Identity, who.User, roles)
 	}
 	if errors.Is(err, model.ErrNotFound) {
-		return "", &sso.RefusedError{User: known.Name, As: who.User.Name, Reason: "Your user is disabled here. Contact an administrator."}
+		return "", &sso.RefusedError{User: known.Name, As: who.User.Name, Reason: "Your user is disabled. Contact an admin."}
 	}
 	if err != nil {
 		return "", err
@@ -125,7 +125,7 @@ func signInIdentity(req *ui.Request, who sso.Person, again bool) (string, error)
 	}
 	method := "oidc"
 	if asked(who, again, req.Clock()) {
-		method = methodAnew
+		method = methodReauth
 	}
 	return req.SignIn.Sessions.Begin(ctx, u.ID, method, req.SignIn.Origin(req.HTTP), model.CheckedPassword{})
 }
@@ -179,11 +179,11 @@ func providerFailed(req *ui.Request, next string, err error) error {
 		}
 	case errors.Is(err, model.ErrUnavailable):
 		req.Logger.WarnContext(req.HTTP.Context(), "single sign-on failed", "cause", err)
-		s.Fault, status = req.SignIn.Provider.Title+" does not respond. Try again in a moment. Administrators find the "+
+		s.Fault, status = req.SignIn.Provider.Title+" does not respond. Try again in a moment. An admin finds the "+
 			"cause in the server's log.", http.StatusServiceUnavailable
 	default:
 		req.Logger.ErrorContext(req.HTTP.Context(), "single sign-on failed", "cause", err)
-		s.Fault, status = req.SignIn.Provider.Title+" returned an invalid response. Try again. Administrators find the "+
+		s.Fault, status = req.SignIn.Provider.Title+" returned an invalid response. Try again. An admin finds the "+
 			"cause in the server's log.", http.StatusBadGateway
 	}
 	return showLogin(req, status, s)

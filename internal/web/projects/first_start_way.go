@@ -49,12 +49,12 @@ var ways = []setupCommand{
 		{Note: "Or upload another scanner’s report:", file: "report.sh"},
 	}},
 	{Key: "github", Label: "GitHub Actions", Blocks: []wayBlock{
-		{Note: "Store the token as a secret of the repository. The command prompts for the token:", file: "github-secret.sh"},
+		{Note: "Store the token as a secret of the repository. The command prompts for it:", file: "github-secret.sh"},
 		{Note: "Then commit this as .github/workflows/redoubt.yml:", file: "github.yaml"},
 	}},
 	{Key: "gitlab", Label: "GitLab CI", Blocks: []wayBlock{
-		{Note: "Store the token as a masked variable of the project or group. The command prompts " +
-			"for the token:", file: "gitlab-variable.sh"},
+		{Note: "Store the token as a masked variable of the project or group. The command prompts for " +
+			"it:", file: "gitlab-variable.sh"},
 		{Note: "Then add this to .gitlab-ci.yml:", file: "gitlab.yaml"},
 	}},
 	{Key: "other", Label: "Other CI", Blocks: []wayBlock{
