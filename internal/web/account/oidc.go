@@ -110,15 +110,17 @@ func signInIdentity(req *ui.Request, who sso.Person, again bool) (string, error)
 		u, kept, err = req.Store.Provision(ctx, who.Identity, who.User, roles)
 	}
 	if errors.Is(err, model.ErrNotFound) {
-		return "", &sso.RefusedError{User: known.Name, As: who.User.Name, Reason: "Your user is disabled. Contact an admin."}
+		return "", &sso.RefusedError{
+			User: known.Name, As: who.User.Name, Reason: "Your user is disabled here. Contact an administrator.",
+		}
 	}
 	if err != nil {
 		return "", err
 	}
 	req.SignIn.Sessions.Forget()
 	if len(kept) > 0 {
-		req.Logger.WarnContext(ctx, "the provider's groups would remove the last administrator: role kept", "user", u.Name,
-			"deployments", kept)
+		req.Logger.WarnContext(ctx, "the provider's groups would remove the last administrator: role kept",
+			"user", u.Name, "deployments", kept)
 	}
 	if len(roles) == 0 && len(kept) == 0 {
 		return "", noRole(req, who)
