@@ -75,7 +75,7 @@ func TestAProgramIsLetInByItsCode(t *testing.T) {
 			}
 			typed := strings.ToLower(strings.ReplaceAll(user, "-", " "))
 			page := w.fetch("/orgs/acme/device?code=" + url.QueryEscape(typed))
-			for _, want := range []string{user, "A program", "127.0.0.1", "where you come from, too", "change what you can change", "Did somebody send you the code", "acme"} {
+			for _, want := range []string{user, "A program", "127.0.0.1", "same as yours", `name="access" value="write"`, "that person gets access as you", "acme"} {
 				if !strings.Contains(page.text, want) {
 					t.Errorf("the page does not say %q: %s", want, page.text)
 				}
@@ -231,7 +231,7 @@ func TestWhoMayOnlyLookLetsAProgramAsk(t *testing.T) {
 	w.role = model.RoleViewer
 	client := w.registerDevice()
 	codes := w.begin(client, "read write")
-	if text := w.fetch("/orgs/acme/device?code=" + codes.get("user_code")).text; !strings.Contains(text, "read, comment, and ask for exceptions") || strings.Contains(text, "settings</label>") {
+	if text := w.fetch("/orgs/acme/device?code=" + codes.get("user_code")).text; !strings.Contains(text, "request exceptions") || strings.Contains(text, "settings</label>") {
 		t.Errorf("the page says %s", text)
 	}
 	w.answer("acme", codes.get("user_code"), url.Values{"access": {"write"}})

@@ -30,7 +30,7 @@ func TestALapsedTokenIsRevokedOnThePage(t *testing.T) {
 			w.clock.Advance(model.OAuthAccessFor + time.Minute)
 			page := w.fetch("/orgs/acme/settings/tokens")
 			form := revokeForm.FindString(page.text)
-			if w.works(s.get("access_token")) || form == "" || !strings.Contains(page.text, "renewed by its program until") || strings.Contains(page.text, "expired</span>") {
+			if w.works(s.get("access_token")) || form == "" || !strings.Contains(page.text, "renewable until") || strings.Contains(page.text, "expired</span>") {
 				t.Fatalf("a grant that works is not shown as such: %s", page.text)
 			}
 			if ended := w.post(form, url.Values{}); ended.status != http.StatusSeeOther {

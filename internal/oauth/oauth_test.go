@@ -54,7 +54,7 @@ func TestAClientIsLetIn(t *testing.T) {
 			w.checkDescribed(document.text)
 			client := w.register(here)
 			page := w.fetch("/orgs/acme/authorize?" + wish(client).Encode())
-			for _, want := range []string{"An editor", "127.0.0.1:7777", "acme", "change what you can change"} {
+			for _, want := range []string{"An editor", "127.0.0.1:7777", "acme", `name="access" value="write"`} {
 				if !strings.Contains(page.text, want) {
 					t.Errorf("the page does not say %q: %s", want, page.text)
 				}

@@ -97,7 +97,7 @@ func (p *person) makesToken() string {
 	p.does(chromedp.Click(`nav a[href$="/settings/tokens"]`))
 	p.waits(`document.querySelector("main") && !document.querySelector("pre.command") && document.readyState === "complete"`)
 	text := p.reads(`document.querySelector("main").innerText`)
-	if !regexp.MustCompile(`^rdt_\w+$`).MatchString(token) || strings.Contains(text, token) || !strings.Contains(text, "scans and imports") {
+	if !regexp.MustCompile(`^rdt_\w+$`).MatchString(token) || strings.Contains(text, token) || !strings.Contains(text, "upload scans") {
 		p.Fatalf("the token %q, and the page says:\n%s", token, text)
 	}
 	return token

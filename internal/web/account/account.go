@@ -31,29 +31,29 @@ type accountView struct {
 
 // done contains the notices about completed actions, by the word in the address.
 var done = map[string]string{
-	"password":        "Your password is changed. Everywhere else you are signed out.",
-	"password-tokens": "Your password is changed. Everywhere else you are signed out, and your tokens are revoked.",
-	"session":         "That session is over.",
+	"password":        "Password changed. Your other sessions have ended.",
+	"password-tokens": "Password changed. Your other sessions have ended, and your tokens are revoked.",
+	"session":         "Session ended.",
 	"mail":            "Saved.",
-	"token-revoked":   "The token is revoked; it is refused within a second.",
-	"scanner": "Approved. The scanner gets its token within seconds and goes on by itself. The token is " +
-		"in the list once it is fetched.",
-	"program": "The program is let in. Go back to it: it goes on within seconds. Its token is in the " +
-		"list once it is fetched.",
-	"user-role":            "The role is changed. It holds from the next page that the user opens.",
-	"user-removed":         "The user has no role here any more; tokens made here are revoked.",
-	"user-disabled":        "The user is disabled: sessions ended, tokens are revoked.",
-	"invitation-withdrawn": "The invitation is withdrawn; its link works no more.",
-	"passkey":              "The passkey is added.",
-	"passkey-removed": "The passkey is removed. Everywhere else you are signed out. Take it out of " +
-		"the device, too.",
-	"second-factor-removed": "The second factor is removed. Everywhere else you are signed out.",
-	"second-factor-reset": "The second factor is removed, and the user is signed out everywhere. A password or a " +
-		"link signs in again, until another one is set up.",
-	"second-factor-required": "A second factor is needed here from now on. Who has none is led to set one up at the " +
-		"next page; tokens go on.",
-	"second-factor-free": "A second factor is not needed here any more. Who has one goes on being asked for it.",
-	"user-enabled":       "The user may sign in again. Tokens that were revoked stay so.",
+	"token-revoked":   "Token revoked. It is rejected within a second.",
+	"scanner": "Approved. The scanner receives its token within seconds and continues. The token is " +
+		"listed once it is fetched.",
+	"program": "Access granted. Return to the application: it continues within seconds. Its token is " +
+		"listed once it is fetched.",
+	"user-role":            "Role updated.",
+	"user-removed":         "User removed from this deployment. Their tokens here are revoked.",
+	"user-disabled":        "User disabled. Sessions have ended, and tokens are revoked.",
+	"invitation-withdrawn": "Invitation withdrawn. Its link no longer works.",
+	"passkey":              "Passkey added.",
+	"passkey-removed": "Passkey removed. Your other sessions have ended. Also delete it from " +
+		"the device.",
+	"second-factor-removed": "Second factor removed. Your other sessions have ended.",
+	"second-factor-reset": "Second factor removed. All sessions of the user have ended. A password or " +
+		"link is enough to sign in until another one is set up.",
+	"second-factor-required": "Two-factor authentication is now required. Users without a second factor must set " +
+		"one up on their next page. Tokens keep working.",
+	"second-factor-free": "Two-factor authentication is now optional. Users with a second factor still need it.",
+	"user-enabled":       "User enabled. Revoked tokens remain revoked.",
 }
 
 func account(req *ui.Request) error { return showAccount(req, http.StatusOK, "") }
@@ -114,12 +114,12 @@ func changePassword(req *ui.Request, form url.Values) error {
 	}
 	sessions, from := req.SignIn.Sessions, req.SignIn.Origin(req.HTTP)
 	var busy *auth.BusyError
-	err = sessions.CheckPassword(req.HTTP.Context(), me.User, form.Get("current"), from, "to change it")
+	err = sessions.CheckPassword(req.HTTP.Context(), me.User, form.Get("current"), from, "password not changed")
 	switch {
 	case errors.As(err, &busy):
 		return showAccount(req, http.StatusTooManyRequests, tooMany(req, busy))
 	case errors.Is(err, auth.ErrSignIn):
-		return showAccount(req, http.StatusBadRequest, "That is not your current password.")
+		return showAccount(req, http.StatusBadRequest, "The current password is wrong.")
 	case err != nil:
 		return err
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// methodAnew is the method of a session for which the provider has just authenticated the user
+// methodReauth is the method of a session for which the provider has just authenticated the user
 // again.
-const methodAnew = "oidc anew"
+const methodReauth = "oidc anew"
 
 // againView is the data of the reauthentication page.
 type againView struct {
@@ -38,7 +38,7 @@ func showReauth(req *ui.Request, status int, s againView, me auth.SessionInfo) e
 	if me.User.PasswordHash == "" && !s.CodeOnly && req.SignIn.Provider != nil {
 		s.Provider = req.SignIn.Provider.Title
 	}
-	return req.Show(status, ui.Page{Template: "again", Title: "Show that it is you", Data: s})
+	return req.Show(status, ui.Page{Template: "again", Title: "Confirm your identity", Data: s})
 }
 
 // codeOnly reports whether the user can only authenticate with a second factor. Such users signed
@@ -69,7 +69,7 @@ func proveByPassword(req *ui.Request) error {
 		s.Fault = tooMany(req, busy)
 		return showReauth(req, http.StatusTooManyRequests, s, me)
 	case errors.Is(err, auth.ErrSignIn):
-		s.Fault = "That is not your password."
+		s.Fault = "Wrong password."
 		return showReauth(req, http.StatusUnauthorized, s, me)
 	}
 	return begun(req, secret, err, s.Next)

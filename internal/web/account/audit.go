@@ -48,7 +48,7 @@ func audit(req *ui.Request) error {
 	if text := q.Get("before"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n <= 0 {
-			return model.Invalid("before", "%.20q is no number of an event", text)
+			return model.Invalid("before", "invalid event number %.20q", text)
 		}
 		f.Before = n
 	}

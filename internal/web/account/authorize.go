@@ -65,7 +65,7 @@ func tellFault(req *ui.Request, r oauth.Request, fault *oauth.Error) error {
 	v := authorizeView{Request: r, Host: u.Host, Fault: fault.Text, Back: clientAddress(req, r, answer)}
 	return req.Show(http.StatusBadRequest, ui.Page{
 		Template: "authorize",
-		Title:    "A program asks in a way that will not do",
+		Title:    "Invalid access request",
 		Section:  "tokens",
 		Data:     v,
 	})
@@ -116,7 +116,7 @@ func askToAuthorize(req *ui.Request) error {
 	req.Writer.Header().Set("Content-Security-Policy", strings.Replace(ui.ContentPolicy, "form-action 'self'", "form-action 'self' "+u.Scheme+"://"+u.Host, 1))
 	return req.Show(http.StatusOK, ui.Page{
 		Template: "authorize",
-		Title:    "A program asks to be let in",
+		Title:    "An application requests access",
 		Section:  "tokens",
 		Data:     v,
 	})
@@ -131,7 +131,7 @@ func authorize(req *ui.Request, form url.Values) error {
 	if form.Get("answer") != "allow" {
 		sendBack(req, r, url.Values{
 			"error":             {"access_denied"},
-			"error_description": {"The person did not let the client in."},
+			"error_description": {"The user denied access."},
 		})
 		return nil
 	}
@@ -159,4 +159,4 @@ func authorize(req *ui.Request, form url.Values) error {
 }
 
 // clientName returns the name of a client in lists.
-func clientName(name string) string { return cmp.Or(name, "a client without a name") }
+func clientName(name string) string { return cmp.Or(name, "unnamed client") }

@@ -118,7 +118,7 @@ func enterCode(req *ui.Request, form url.Values) error {
 		dropHalf(req)
 		return showLogin(req, http.StatusUnauthorized, loginView{
 			Next:  next,
-			Fault: "That sign-in is over: it took too long, or too many codes were tried. Begin again.",
+			Fault: "The sign-in has expired or had too many wrong codes. Start over.",
 		})
 	}
 	if said, status := codeFault(req, err, fault); said != "" {
@@ -131,8 +131,8 @@ func enterCode(req *ui.Request, form url.Values) error {
 }
 
 // codeFaultText is the message about an invalid code.
-const codeFaultText = "That code does not fit. Each works once: wait for the next one, and see that the clock of the " +
-	"device is right."
+const codeFaultText = "Wrong code. Each code works once: wait for the next one, and check that the clock of the " +
+	"device is correct."
 
 // codeFault returns the message and status for a failed second factor, or 0 for other errors. wrong
 // is the message about an invalid factor.
@@ -147,7 +147,7 @@ func codeFault(req *ui.Request, err error, wrong string) (said string, status in
 		return "", 0
 	}
 	if err.Error() != auth.ErrCode.Error() {
-		req.Logger.WarnContext(req.HTTP.Context(), "a failed sign-in was not noted", "cause", err)
+		req.Logger.WarnContext(req.HTTP.Context(), "failed sign-in not recorded", "cause", err)
 	}
 	return wrong, http.StatusUnauthorized
 }
@@ -159,10 +159,10 @@ func unreadable(req *ui.Request, err error) string {
 	if !ok {
 		return ""
 	}
-	req.Logger.ErrorContext(req.HTTP.Context(), "a second factor cannot be checked", "cause", lost)
-	return "This server cannot read what it keeps of your " + lost.Factor +
-		": the key that it was kept under is gone. It is no fault of yours. " +
-		"Use a recovery code or another second factor. Whoever runs the server can put the key file back, or remove your " +
+	req.Logger.ErrorContext(req.HTTP.Context(), "second factor cannot be verified", "cause", lost)
+	return "The server cannot decrypt your " + lost.Factor +
+		": its key is missing. " +
+		"Use a recovery code or another second factor. An administrator can restore the key file, or remove your " +
 		"second factor."
 }
 

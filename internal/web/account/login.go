@@ -74,9 +74,9 @@ func enter(req *ui.Request, form url.Values) error {
 		return showLogin(req, http.StatusTooManyRequests, s)
 	case errors.Is(err, auth.ErrSignIn):
 		if err.Error() != auth.ErrSignIn.Error() {
-			req.Logger.WarnContext(req.HTTP.Context(), "a failed sign-in was not noted", "cause", err)
+			req.Logger.WarnContext(req.HTTP.Context(), "failed sign-in not recorded", "cause", err)
 		}
-		s.Fault = "Name and password do not fit. An admin can make you a link to set a new password."
+		s.Fault = "Wrong username or password. An administrator can create a link to set a new password."
 		return showLogin(req, http.StatusUnauthorized, s)
 	}
 	return begun(req, secret, err, s.Next)
@@ -86,8 +86,8 @@ func enter(req *ui.Request, form url.Values) error {
 func tooMany(req *ui.Request, busy *auth.BusyError) string {
 	seconds := int(math.Ceil(busy.Wait.Seconds()))
 	req.Writer.Header().Set("Retry-After", strconv.Itoa(seconds))
-	req.Logger.WarnContext(req.HTTP.Context(), "too many tries to sign in", "address", req.SignIn.Origin(req.HTTP).Address)
-	return fmt.Sprintf("There were too many tries. Wait %s, then try again.", ui.Plural(seconds, "second"))
+	req.Logger.WarnContext(req.HTTP.Context(), "too many sign-in attempts", "address", req.SignIn.Origin(req.HTTP).Address)
+	return fmt.Sprintf("Too many attempts. Wait %s, then try again.", ui.Plural(seconds, "second"))
 }
 
 // logout ends the session.
@@ -198,7 +198,7 @@ func showSetup(req *ui.Request, status int, s setupView) error {
 	s.Least = auth.MinPassword
 	title := "Set your password"
 	if s.Setup {
-		title = "Make the first admin"
+		title = "Create the first admin"
 	}
 	return req.Show(status, ui.Page{Template: "setup", Title: title, Data: s})
 }
@@ -268,7 +268,7 @@ func newPassword(req *ui.Request, password, again string, u model.User, about ..
 		return "", err
 	}
 	if password != again {
-		return "", model.Invalid("again", "the two passwords differ")
+		return "", model.Invalid("again", "the passwords do not match")
 	}
 	if err := auth.CheckPassword(password, u.Name, append(about, u.DisplayName)...); err != nil {
 		return "", err

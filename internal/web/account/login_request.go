@@ -55,7 +55,7 @@ func waiting(req *ui.Request, form url.Values) (l model.LoginRequest, done bool,
 	if errors.Is(err, model.ErrNotFound) {
 		if g := req.CodeLimiter.Allow(req.Viewer.User); !g.OK {
 			return l, true, &model.BusyError{
-				Text: "You tried too many codes that nobody waits under. Wait a minute.",
+				Text: "Too many invalid codes. Wait a minute.",
 				Wait: g.Wait,
 			}
 		}
@@ -84,9 +84,9 @@ func showApproval(req *ui.Request, status int, v approveView) error {
 	v.Host = strings.TrimPrefix(strings.TrimPrefix(req.BaseURL(), "https://"), "http://")
 	v.Near = model.Network(v.Request.Address) == model.Network(httpx.OriginOf(req.HTTP).Address)
 	v.Choose = ui.ChoosePath + "?next=" + url.QueryEscape("/orgs/-"+approvePage(v.Request))
-	title := "A scanner asks for a token"
+	title := "A scanner requests a token"
 	if v.Request.Code == "" || v.Request.ByProgram() {
-		title = "A program asks to be let in"
+		title = "An application requests access"
 	}
 	return req.Show(status, ui.Page{Template: "approve", Title: title, Section: "tokens", Data: v})
 }

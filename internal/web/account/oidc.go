@@ -110,22 +110,24 @@ func signInIdentity(req *ui.Request, who sso.Person, again bool) (string, error)
 		u, kept, err = req.Store.Provision(ctx, who.Identity, who.User, roles)
 	}
 	if errors.Is(err, model.ErrNotFound) {
-		return "", &sso.RefusedError{User: known.Name, As: who.User.Name, Reason: "Your user is disabled here. Ask an admin."}
+		return "", &sso.RefusedError{
+			User: known.Name, As: who.User.Name, Reason: "Your user is disabled here. Contact an administrator.",
+		}
 	}
 	if err != nil {
 		return "", err
 	}
 	req.SignIn.Sessions.Forget()
 	if len(kept) > 0 {
-		req.Logger.WarnContext(ctx, "the provider's groups would take away the last admin, who stays", "user", u.Name,
-			"deployments", kept)
+		req.Logger.WarnContext(ctx, "the provider's groups would remove the last administrator: role kept",
+			"user", u.Name, "deployments", kept)
 	}
 	if len(roles) == 0 && len(kept) == 0 {
 		return "", noRole(req, who)
 	}
 	method := "oidc"
 	if asked(who, again, req.Clock()) {
-		method = methodAnew
+		method = methodReauth
 	}
 	return req.SignIn.Sessions.Begin(ctx, u.ID, method, req.SignIn.Origin(req.HTTP), model.CheckedPassword{})
 }
@@ -149,7 +151,7 @@ func noRole(req *ui.Request, who sso.Person) error {
 	}
 	return &sso.RefusedError{
 		As:     who.User.Name,
-		Reason: "None of your groups has a role here. " + req.SignIn.Provider.Title + " says they are: " + said + ".",
+		Reason: "None of your groups has a role here. Groups from " + req.SignIn.Provider.Title + ": " + said + ".",
 	}
 }
 
@@ -179,11 +181,11 @@ func providerFailed(req *ui.Request, next string, err error) error {
 		}
 	case errors.Is(err, model.ErrUnavailable):
 		req.Logger.WarnContext(req.HTTP.Context(), "single sign-on failed", "cause", err)
-		s.Fault, status = req.SignIn.Provider.Title+" does not answer right now. Try again in a moment; an admin finds the "+
+		s.Fault, status = req.SignIn.Provider.Title+" does not respond. Try again in a moment. An admin finds the "+
 			"cause in the server's log.", http.StatusServiceUnavailable
 	default:
 		req.Logger.ErrorContext(req.HTTP.Context(), "single sign-on failed", "cause", err)
-		s.Fault, status = req.SignIn.Provider.Title+" answered in a way that does not hold. Try again; an admin finds the "+
+		s.Fault, status = req.SignIn.Provider.Title+" returned an invalid response. Try again. An admin finds the "+
 			"cause in the server's log.", http.StatusBadGateway
 	}
 	return showLogin(req, status, s)

@@ -18,7 +18,7 @@ const (
 )
 
 // passkeyFault is the message about an invalid passkey.
-const passkeyFault = "That passkey does not fit, or the page waited too long for it. Try once more."
+const passkeyFault = "The passkey is not valid, or the request expired. Try again."
 
 // enterByPasskey signs in with only a passkey.
 func enterByPasskey(req *ui.Request, form url.Values) error {

@@ -140,7 +140,7 @@ func setUpApp(req *ui.Request) error {
 		return err
 	}
 	if me.Session.ByProvider() {
-		return model.Invalid("code", "who comes by an identity provider shows a second factor there")
+		return model.Invalid("code", "not available for users of an identity provider")
 	}
 	s := appView{Name: me.User.Name, Next: ui.SafeNext(form.Get("next"))}
 	var secret string
@@ -150,7 +150,7 @@ func setUpApp(req *ui.Request) error {
 			req.SignIn.Origin(req.HTTP))
 	}
 	if errors.Is(err, auth.ErrCode) {
-		s.Fault = "That code does not fit. See that the clock of the device is right, and type the code that is shown now."
+		s.Fault = "Wrong code. Check that the clock of the device is correct, and enter the current code."
 		return showApp(req, http.StatusBadRequest, s)
 	}
 	if said, ok := ui.InputError(err); ok {
@@ -224,7 +224,7 @@ func removeSecondFactor(req *ui.Request) error {
 	secret, err := req.SignIn.Factors.Remove(req.HTTP.Context(), me, form.Get("password"), form.Get("code"),
 		req.SignIn.Origin(req.HTTP))
 	if errors.Is(err, auth.ErrSignIn) {
-		return showSecondFactor(req, http.StatusUnauthorized, "That is not your password.")
+		return showSecondFactor(req, http.StatusUnauthorized, "Wrong password.")
 	}
 	if said, status := codeFault(req, err, codeFaultText); said != "" {
 		return showSecondFactor(req, status, said)
@@ -262,7 +262,7 @@ func resetSecondFactor(req *ui.Request) error {
 	}
 	if m.Name == req.Viewer.User { // a stolen session must not bypass password and code
 		return changed(req,
-			"", model.Invalid("second factor", "your own is removed at /second-factor, by your password and a code"),
+			"", model.Invalid("second factor", "remove your own at /second-factor, with your password and a code"),
 		)
 	}
 	within, err := administers(req)

@@ -113,7 +113,7 @@ func tokenState(t model.Token, now time.Time) string {
 func createToken(req *ui.Request, form url.Values) error {
 	days, err := strconv.Atoi(form.Get("days"))
 	if err != nil || !slices.Contains(lasts, days) {
-		return model.Invalid("days", "%.20q is none of the choices", form.Get("days"))
+		return model.Invalid("days", "invalid value %.20q: use one of the choices", form.Get("days"))
 	}
 	s := tokensView{Form: tokenForm{
 		Name: strings.TrimSpace(model.Line(form.Get("name"))), WebAPI: form.Has("web_api"),
@@ -145,15 +145,15 @@ func (f tokenForm) token(now time.Time) (model.Token, error) {
 	t := model.Token{Name: f.Name, ProjectGlobs: strings.Fields(strings.ReplaceAll(f.Globs, ",", " ")), Dialect: f.Dialect}
 	switch {
 	case f.Name == "" || len([]rune(f.Name)) > maxTokenName:
-		return t, model.Invalid("name", "say what the token is for, in %d characters at most", maxTokenName)
+		return t, model.Invalid("name", "must have 1 to %d characters", maxTokenName)
 	case !f.WebAPI && !f.CI:
-		return t, model.Invalid("permissions", "choose at least one permission: Web API access, or scans and imports")
+		return t, model.Invalid("permissions", "choose Web API access or Upload scans")
 	case f.ReadOnly && !f.WebAPI:
-		return t, model.Invalid("permissions", "read-only narrows the Web API access: choose that too")
+		return t, model.Invalid("permissions", "read-only requires Web API access: choose both")
 	case t.Dialect != model.DialectContract && t.Dialect != model.DialectHosted:
-		return t, model.Invalid("dialect", "choose one of the dialects")
+		return t, model.Invalid("dialect", "must be one of the choices")
 	case len(t.ProjectGlobs) > maxGlobs:
-		return t, model.Invalid("projects", "%d patterns are too many; %d are allowed", len(t.ProjectGlobs), maxGlobs)
+		return t, model.Invalid("projects", "%d patterns are too many: use at most %d", len(t.ProjectGlobs), maxGlobs)
 	}
 	for scope, asked := range map[model.Scope]bool{
 		model.ScopeWebAPI:   f.WebAPI,

@@ -149,7 +149,7 @@ func ours(req *ui.Request, m model.Member) error {
 func createUser(req *ui.Request, form url.Values) error {
 	role, ok := model.ParseRole(form.Get("role"))
 	if !ok {
-		return model.Invalid("role", "%.20q is no role", form.Get("role"))
+		return model.Invalid("role", "invalid value %.20q: use one of the choices", form.Get("role"))
 	}
 	s := usersView{Form: model.Member{User: model.User{
 		Name: model.NormalUserName(form.Get("name")), DisplayName: strings.TrimSpace(form.Get("display_name")),
@@ -237,7 +237,7 @@ func setUserRole(req *ui.Request, form url.Values) error {
 	} else if chosen, ok := model.ParseRole(form.Get("role")); ok {
 		role = chosen
 	} else {
-		return model.Invalid("role", "%.20q is no role", form.Get("role"))
+		return model.Invalid("role", "invalid value %.20q: use one of the choices", form.Get("role"))
 	}
 	return changed(req, word, req.Update(func(ctx context.Context, tx *store.Tx) error {
 		return tx.SetRole(ctx, m.ID, role)

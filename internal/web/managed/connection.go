@@ -45,7 +45,7 @@ func (connectionForm) Label(kind model.HostKind) string { return hostLabels[kind
 
 var hostLabels = map[model.HostKind]string{
 	model.HostGitea: "Gitea or Forgejo", model.HostGitHub: "GitHub", model.HostGitLab: "GitLab",
-	model.HostGit: "Any git remote", model.HostJira: "Jira, for tickets alone",
+	model.HostGit: "Any git remote", model.HostJira: "Jira (tickets only)",
 }
 
 func connections(req *ui.Request) error {
@@ -205,8 +205,8 @@ func (connectionView) ReplyPolicies() []model.ReplyPolicy { return model.ReplyPo
 func (connectionView) ReplyLabel(p model.ReplyPolicy) string { return replyLabels[p] }
 
 var replyLabels = map[model.ReplyPolicy]string{
-	model.RepliesLinked:        "linked people who may write there",
-	model.RepliesCollaborators: "all who may write there", model.RepliesOff: "nobody",
+	model.RepliesLinked:        "linked users with write access",
+	model.RepliesCollaborators: "all users with write access", model.RepliesOff: "off",
 }
 
 // KindLabel returns the display name of the host's kind.
@@ -310,7 +310,7 @@ func changeConnection(req *ui.Request, form url.Values) error {
 		policy, is := model.ParseReplyPolicy(form.Get("replies"))
 		people, err := model.ParseHostPeople(ui.Lines(form.Get("people")))
 		if !is {
-			err = model.Invalid("replies", "choose whose replies decide")
+			err = model.Invalid("replies", "must be one of the choices")
 		}
 		if said, ok := ui.InputError(err); ok {
 			return showConnection(req, http.StatusBadRequest, said)
@@ -339,7 +339,7 @@ func changeConnection(req *ui.Request, form url.Values) error {
 func chooseRepositories(req *ui.Request, form url.Values) error {
 	globs := form["name"]
 	if len(globs) == 0 {
-		return showConnection(req, http.StatusBadRequest, "tick the repositories first")
+		return showConnection(req, http.StatusBadRequest, "no repository selected: select at least one")
 	}
 	did, choose := "followed", func(ctx context.Context, tx *store.Tx, id int64) error {
 		_, err := tx.FollowRepositories(ctx, id, globs)
@@ -393,19 +393,19 @@ func removeConnection(req *ui.Request) error {
 
 // doneManaged contains the notices about completed actions, by the word in the address.
 var doneManaged = map[string]string{
-	"connected":        "The host answered, and is connected. Choose below which repositories become projects.",
-	"tested":           "The host was asked just now; what it said is below.",
+	"connected":        "Connected. Select below which repositories become projects.",
+	"tested":           "Connection tested. The result is below.",
 	"connection-saved": "Saved.",
-	"followed": "What was chosen is followed. Switch managed scans on in the project, or choose “Scan " +
+	"followed": "Repositories followed. Enable managed scans in the project, or choose “Scan " +
 		"now” there.",
-	"left":                 "What was chosen is followed no more. Its projects stay.",
-	"hooked":               "The host tells this server of pushes and change requests from now on.",
-	"disconnected":         "The connection is forgotten; its projects stay.",
-	"runner-revoked":       "The runner is revoked: its token is refused within a second.",
-	"notification-made":    "The rule is made. Send a test to see whether it arrives.",
+	"left":                 "Repositories unfollowed. Their projects are kept.",
+	"hooked":               "Webhooks created. The host now notifies this server of pushes and change requests.",
+	"disconnected":         "Connection deleted. Its projects are kept.",
+	"runner-revoked":       "Runner revoked. Its token is rejected within a second.",
+	"notification-made":    "Rule created. Send a test to check that messages arrive.",
 	"notification-saved":   "Saved.",
-	"notification-paused":  "The rule is paused: nothing is queued for it, and what waits fails.",
-	"notification-resumed": "The rule works again, from now on.",
-	"notification-resent":  "Queued once more.",
-	"notification-deleted": "The rule is deleted, with its log.",
+	"notification-paused":  "Rule paused. New messages are not queued, and queued messages fail.",
+	"notification-resumed": "Rule resumed.",
+	"notification-resent":  "Message queued again.",
+	"notification-deleted": "Rule and log deleted.",
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-func TestCredentialOfAForm(t *testing.T) {
+func TestCredentialOf(t *testing.T) {
 	for _, c := range []struct {
 		kind                   model.HostKind
 		username, secret, keys string

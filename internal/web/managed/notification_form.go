@@ -17,10 +17,11 @@ var (
 		model.EventNewFinding: "New findings", model.EventBuildBlocked: "A build is blocked",
 		model.EventAdvisory:   "An advisory affects dependencies in use",
 		model.EventScanFailed: "A scan fails", model.EventScanMissing: "A project is not scanned for days",
-		model.EventDecisionEnded: "A decision ends and its findings reopen",
-		model.EventAssigned:      "Findings are assigned",
-		model.EventComment:       "Somebody comments on a finding", model.EventExceptionAsked: "An exception is asked for",
-		model.EventExceptionDecided: "What became of an exception that was asked for",
+		model.EventDecisionEnded:    "A decision ends and its findings reopen",
+		model.EventAssigned:         "Findings are assigned",
+		model.EventComment:          "A comment is added to a finding",
+		model.EventExceptionAsked:   "An exception is requested",
+		model.EventExceptionDecided: "An exception request is decided",
 		model.EventOverdue:          "Findings become overdue",
 	}
 	channelLabels = map[model.NotificationChannel]string{
@@ -29,8 +30,8 @@ var (
 		model.ChannelDiscord: "Discord", model.ChannelEmail: "E-mail",
 	}
 	digestLabels = map[model.NotificationDigest]string{
-		model.DigestNone: "one for each event, at once", model.DigestDay: "one a day, 07:00 UTC",
-		model.DigestWeek: "one a week, Mondays 07:00 UTC",
+		model.DigestNone: "immediately, one per event", model.DigestDay: "daily, 07:00 UTC",
+		model.DigestWeek: "weekly, Mondays 07:00 UTC",
 	}
 )
 
@@ -105,24 +106,24 @@ func (f *notificationForm) apply(r *model.NotificationRule) (address string, err
 	for _, name := range f.EventNames {
 		e, is := model.ParseNotificationEvent(name)
 		if !is {
-			return "", model.Invalid("events", "%.20q is none of the choices", name)
+			return "", model.Invalid("events", "invalid value %.20q: use one of the choices", name)
 		}
 		r.Events = r.Events.With(e)
 	}
 	for _, name := range f.IssueTypes {
 		t, is := model.ParseIssueType(name)
 		if !is {
-			return "", model.Invalid("issue_types", "%.20q is none of the choices", name)
+			return "", model.Invalid("issue_types", "invalid value %.20q: use one of the choices", name)
 		}
 		r.Products = r.Products.With(t)
 	}
 	var is bool
 	if r.MinSeverity, is = model.ParseSeverity(f.MinSeverity); !is && f.MinSeverity != "" {
-		return "", model.Invalid("min_severity", "%.20q is none of the choices", f.MinSeverity)
+		return "", model.Invalid("min_severity", "invalid value %.20q: use one of the choices", f.MinSeverity)
 	}
 	if r.Events.Has(model.EventScanMissing) {
 		if r.MissingDays, err = strconv.Atoi(f.MissingDays); err != nil {
-			return "", model.Invalid("missing_days", "is a whole number")
+			return "", model.Invalid("missing_days", "must be a whole number")
 		}
 	}
 	if r.ID == 0 {
@@ -300,9 +301,9 @@ func (r deliveryRow) Outcome() string {
 	case r.Problem != "":
 		return r.Problem
 	case r.State == model.NotificationDelivered && r.Status != 0:
-		return fmt.Sprintf("The receiver took it (%d).", r.Status)
+		return fmt.Sprintf("Delivered (%d).", r.Status)
 	case r.State == model.NotificationDelivered:
-		return "The mail was sent."
+		return "Mail sent."
 	}
 	return ""
 }

@@ -2,8 +2,8 @@ package managed
 
 import "testing"
 
-// TestNotificationChoicesHaveWords checks that each option has a label.
-func TestNotificationChoicesHaveWords(t *testing.T) {
+// TestNotificationChoicesHaveLabels checks that each option has a label.
+func TestNotificationChoicesHaveLabels(t *testing.T) {
 	var f notificationForm
 	for name, offers := range map[string][]offer{"events": f.Events(), "channels": f.Channels(), "digests": f.Digests(), "products": f.Products(), "severities": f.Severities()} {
 		if len(offers) < 3 {

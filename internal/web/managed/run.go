@@ -30,7 +30,7 @@ var runWords = map[model.RunState][2]string{
 	model.RunScanning:  {"Scanning", "accent"},
 	model.RunUploading: {"Uploading", "accent"}, model.RunDone: {"Done", "good"},
 	model.RunFailed: {"Failed", "bad"}, model.RunCancelled: {"Stopped", "plain"},
-	model.RunSuperseded: {"Superseded", "plain"}, model.RunTimedOut: {"Took too long", "bad"},
+	model.RunSuperseded: {"Superseded", "plain"}, model.RunTimedOut: {"Timed out", "bad"},
 }
 
 // Word and Tone return the display name and color class of the state.
@@ -92,7 +92,7 @@ func listRuns(req *ui.Request) error {
 	if text := q.Get("before"); text != "" {
 		var err error
 		if query.Before, err = strconv.ParseInt(text, 10, 64); err != nil || query.Before <= 0 {
-			return model.Invalid("before", "is no place in the list: go back to its start")
+			return model.Invalid("before", "invalid position: start from the first page")
 		}
 	}
 	err := req.View(func(ctx context.Context, tx *store.Tx) error {

@@ -119,7 +119,7 @@ func advisorySearch(q url.Values) (s advisory.Search, page int, err error) {
 		if s.Severity, ok = model.ParseSeverity(text); !ok {
 			bad.Fields = append(bad.Fields, model.FieldError{
 				Location: "severity",
-				Message:  "is low, medium, high, critical or " + notRated,
+				Message:  "must be low, medium, high, critical or " + notRated,
 				Value:    text,
 			})
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 )
 
-func TestChartFitsItsRoom(t *testing.T) {
+func TestChartFitsItsArea(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 1234567} {
 		c := newChart([]index.TrendPoint{{At: time.Unix(0, 0), Open: n}, {At: time.Unix(1e6, 0), New: n, Fixed: n / 2}})
 		for _, b := range c.Bars {

@@ -57,7 +57,7 @@ func listDependencies(req *ui.Request) error {
 	if text := q.Get("after"); text != "" {
 		var err error
 		if after, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return model.Invalid("after", "is no place in the list: go back to its start")
+			return model.Invalid("after", "invalid position: start from the first page")
 		}
 	}
 	status := http.StatusOK
@@ -176,7 +176,7 @@ func dependencyFilter(ctx context.Context, tx *store.Tx, q url.Values) (model.De
 	if name := get("project"); name != "" {
 		project, err := tx.ProjectByName(ctx, name)
 		if err != nil {
-			return f, model.Invalid("project", "there is no project called %.80q", name)
+			return f, model.Invalid("project", "%.80q not found", name)
 		}
 		f.ProjectIDs = []int64{project.ID}
 	}

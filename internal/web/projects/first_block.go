@@ -99,7 +99,7 @@ func askFirstBlock(req *ui.Request) error {
 func firstSeverity(text string) (model.Severity, error) {
 	severity, ok := model.ParseSeverity(text)
 	if !ok {
-		return 0, model.Invalid("severity", "is low, medium, high or critical")
+		return 0, model.Invalid("severity", "must be low, medium, high or critical")
 	}
 	return severity, nil
 }

@@ -58,22 +58,22 @@ func (s *startState) Open(v ui.Viewer) bool {
 
 // Steps returns the steps that the viewer can do.
 func (s *startState) Steps(org string, v ui.Viewer) []startStep {
-	scan := startStep{Code: "not-scanned", Title: "Scan something", Done: s.Scanned(), Said: "Waiting for the first scan"}
+	scan := startStep{Code: "not-scanned", Title: "First scan", Done: s.Scanned(), Said: "Waiting for the first scan"}
 	switch {
 	case s.Scanned():
 		scan.Code, scan.Said, scan.Link = "scanned", s.Project+" was scanned", org+"/scans/"+ui.Decimal(s.Scan.ID)
 	case s.Failed.ID != 0:
 		scan.Code, scan.Said, scan.Link = "failed", "The scan of "+s.Project+
-			" failed. Waiting for one that does not", org+"/scans/"+ui.Decimal(s.Failed.ID)
+			" failed. Waiting for a successful scan", org+"/scans/"+ui.Decimal(s.Failed.ID)
 	}
 	if !v.May(model.RoleAdmin) {
 		return []startStep{scan}
 	}
 	blocks := startStep{
 		Code:  "undecided",
-		Title: "Decide what blocks",
+		Title: "Blocking rules",
 		Done:  s.Decided(),
-		Said:  "Nothing fails a build yet",
+		Said:  "Builds do not fail yet",
 	}
 	switch {
 	case s.Blocking > 0:
@@ -88,10 +88,10 @@ func (s *startState) Steps(org string, v ui.Viewer) []startStep {
 		people.Code, people.Count = "people", s.People
 		people.Said, people.Link = ui.Count(s.People)+" people", org+ui.UsersPath
 	case s.Provider:
-		people.Code, people.Said = "provider", "People sign in by your identity provider"
+		people.Code, people.Said = "provider", "Users sign in through your identity provider"
 	case s.Invited > 0:
 		people.Code, people.Count = "invited", s.Invited
-		people.Said, people.Link = ui.Count(s.Invited)+" invited, nobody has come yet", org+ui.UsersPath
+		people.Said, people.Link = ui.Count(s.Invited)+" invited, none has joined yet", org+ui.UsersPath
 	}
 	return []startStep{scan, blocks, people}
 }
@@ -266,6 +266,6 @@ func chooseStart(req *ui.Request, choose func(*model.FirstStart)) error {
 
 // doneStart contains the notices about completed actions, by the word in the address.
 var doneStart = map[string]string{
-	"blocks-severity": "The conditions are set. They apply from the next build on.",
-	"blocks-nothing":  "Nothing fails a build for now. Policies say it when that shall change.",
+	"blocks-severity": "Conditions added. They apply from the next build.",
+	"blocks-nothing":  "Builds do not fail for now. To change this, edit the policies.",
 }

@@ -43,18 +43,18 @@ type wayBlock struct {
 // ways are the tabs that use a token, in display order. Two further tabs link to other pages.
 var ways = []setupCommand{
 	{Key: "terminal", Label: "This computer", Blocks: []wayBlock{
-		{Note: "In a git checkout. It hands in lockfiles, and runs semgrep where that is installed. It asks " +
+		{Note: "In a git checkout. It uploads lockfiles, and runs semgrep if installed. It prompts " +
 			"for the token:", file: "redoubt.sh"},
-		{Note: "Or with the scanner alone, without Redoubt’s program:", file: "semgrep.sh"},
-		{Note: "Or hand in what any other scanner wrote:", file: "report.sh"},
+		{Note: "Or with the scanner alone, without the redoubt program:", file: "semgrep.sh"},
+		{Note: "Or upload another scanner’s report:", file: "report.sh"},
 	}},
 	{Key: "github", Label: "GitHub Actions", Blocks: []wayBlock{
-		{Note: "Keep the token as a secret of the repository. It asks for the token:", file: "github-secret.sh"},
+		{Note: "Store the token as a secret of the repository. The command prompts for it:", file: "github-secret.sh"},
 		{Note: "Then commit this as .github/workflows/redoubt.yml:", file: "github.yaml"},
 	}},
 	{Key: "gitlab", Label: "GitLab CI", Blocks: []wayBlock{
-		{Note: "Keep the token as a masked variable of the project or group. It asks " +
-			"for the token:", file: "gitlab-variable.sh"},
+		{Note: "Store the token as a masked variable of the project or group. The command prompts for " +
+			"it:", file: "gitlab-variable.sh"},
 		{Note: "Then add this to .gitlab-ci.yml:", file: "gitlab.yaml"},
 	}},
 	{Key: "other", Label: "Other CI", Blocks: []wayBlock{
@@ -113,7 +113,7 @@ func startWays(base string, fresh bool, from, made string) []setupCommand {
 func createStartToken(req *ui.Request, form url.Values) error {
 	at := slices.IndexFunc(ways, func(w setupCommand) bool { return w.Key == form.Get("from") })
 	if at < 0 {
-		return model.Invalid("from", "is none of the ways to scan")
+		return model.Invalid("from", "must be one of the choices")
 	}
 	secret := auth.NewSecret(req.Viewer.Deployment.ID)
 	token := model.Token{

@@ -12,9 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestWaysAreThoseOfTheDocs checks that the snippets are those of docs/guides/connect-your-ci.md,
+// TestSetupCommandsMatchDocs checks that the snippets are those of docs/guides/connect-your-ci.md,
 // which other tests run.
-func TestWaysAreThoseOfTheDocs(t *testing.T) {
+func TestSetupCommandsMatchDocs(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/guides/connect-your-ci.md")
 	if err != nil {
 		t.Fatal(err)
@@ -33,9 +33,9 @@ func TestWaysAreThoseOfTheDocs(t *testing.T) {
 	}
 }
 
-// TestWaysAreWhole checks that each method contains the server's address and the required flags,
+// TestSetupCommandsAreComplete checks that each method contains the server's address and the required flags,
 // and no token.
-func TestWaysAreWhole(t *testing.T) {
+func TestSetupCommandsAreComplete(t *testing.T) {
 	scans := regexp.MustCompile(`semgrep"? ci\b`)
 	for _, w := range startWays("https://ours.example:8443", true, "", "") {
 		all := ""
@@ -55,9 +55,9 @@ func TestWaysAreWhole(t *testing.T) {
 	}
 }
 
-// TestWaysQuoteTheAddress checks the quoting of addresses, which may come from a request. A shell
+// TestSetupCommandsQuoteAddress checks the quoting of addresses, which may come from a request. A shell
 // reads the address as one word and a document as one string.
-func TestWaysQuoteTheAddress(t *testing.T) {
+func TestSetupCommandsQuoteAddress(t *testing.T) {
 	for _, address := range []string{"http://a.example", `http://a';touch${IFS}x;'b`, "http://a$(touch x)b", "http://a`touch x`", `http://a"b c\d`, "http://a#b: c"} {
 		for _, w := range startWays(address, false, "", "") {
 			for _, b := range w.Blocks {

@@ -39,7 +39,7 @@ func readOverviewScope(req *ui.Request) (s overviewScope, err error) {
 		return s, err
 	}
 	if _, ok := model.ParseIssueType(s.Product); !ok && s.Product != "" {
-		return s, model.Invalid("product", "is sast, sca or secrets, or nothing for all")
+		return s, model.Invalid("product", "must be sast, sca, secrets or empty")
 	}
 	return s, nil
 }
@@ -52,7 +52,7 @@ func weeksOf(q url.Values) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || !slices.Contains(periods, n) {
-		return 0, model.Invalid("weeks", "is 4, 13, 26 or 52")
+		return 0, model.Invalid("weeks", "must be 4, 13, 26 or 52")
 	}
 	return n, nil
 }

@@ -51,7 +51,7 @@ func listProjects(req *ui.Request) error {
 		return bad
 	}
 	if q.Get("deleted") != "" {
-		p.Done = &ui.Message{Code: "project-deleted", Text: "The project was deleted, with all that was stored of it."}
+		p.Done = &ui.Message{Code: "project-deleted", Text: "Project and all its data deleted."}
 	}
 	rows, err := projectRows(req)
 	if err != nil {
@@ -206,12 +206,12 @@ func updateProject(req *ui.Request, form url.Values) error {
 	}
 	visibility, ok := model.ParseVisibility(form.Get("visibility"))
 	if !ok {
-		return model.Invalid("visibility", "is public, private or unknown")
+		return model.Invalid("visibility", "must be public, private or unknown")
 	}
 	diff, full := form.Get("managed_diff") != "", form.Get("managed_full") != ""
 	every, ok := model.ParseRunEvery(form.Get("schedule"))
 	if !ok && form.Has("schedule") {
-		return model.Invalid("schedule", "is weekly, daily, push or off")
+		return model.Invalid("schedule", "must be weekly, daily, push or off")
 	}
 	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
 		after, err := tx.UpdateProject(ctx, req.PathID, store.ProjectPatch{

@@ -47,7 +47,7 @@ func deleteProject(req *ui.Request) error {
 		return err
 	case !meant:
 		return askDeleteProjectWith(req,
-			http.StatusBadRequest, "Nothing was deleted: type the project’s name as it stands above.",
+			http.StatusBadRequest, "Nothing was deleted: enter the project name as shown above.",
 		)
 	}
 	req.Redirect(req.To("/projects?deleted=1"))

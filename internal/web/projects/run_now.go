@@ -20,7 +20,7 @@ func scanNow(req *ui.Request) error {
 		}
 		if run, err = tx.FullRun(ctx, p, model.RunByHand); errors.Is(err, model.ErrNotFound) {
 			return model.Invalid("project",
-				"no connection to a code host has this repository: an administrator adds one under Settings, Connections")
+				"no connection includes this repository: an administrator can add one in Settings, Connections")
 		}
 		if err == nil {
 			run, err = tx.QueueRun(ctx, run)

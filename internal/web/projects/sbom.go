@@ -101,7 +101,7 @@ func newSBOMRow(req *ui.Request, j model.Job, projects []model.Project) sbomRow 
 			row.Format += " XML"
 		}
 		if r.ProjectID != 0 {
-			row.Of = "A project that is gone"
+			row.Of = "Deleted project"
 		}
 		for _, p := range projects {
 			if p.ID == r.ProjectID {
@@ -145,13 +145,13 @@ func sbomRequest(format, project, ref string) (model.SBOMRequest, error) {
 	r := model.SBOMRequest{ComponentType: "application"}
 	parts := strings.Split(format, " ")
 	if len(parts) != 3 {
-		return r, model.Invalid("format", "is none of those that there are")
+		return r, model.Invalid("format", "must be one of the choices")
 	}
 	r.Format, r.Version, r.XML = model.SBOMFormat(parts[0]), parts[1], parts[2] == "xml"
 	if project != "" {
 		id, err := strconv.ParseInt(project, 10, 64)
 		if err != nil || id <= 0 {
-			return r, model.Invalid("project", "is none of those that there are")
+			return r, model.Invalid("project", "must be one of the choices")
 		}
 		r.ProjectID = id
 	}

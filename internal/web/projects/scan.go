@@ -23,15 +23,15 @@ const (
 
 // scansPage is a list of scans.
 type scansPage struct {
-	Rows    []component.ScanRow
-	Next    string // address; empty on the last page
-	First   string // address; empty on the first page
-	Query   url.Values
-	Running bool // some scans are running, so the page polls
-	Newest  bool // the first page, where new scans appear
-	Self    string
-	Project string // searched in project names; empty for all
-	Nobody  bool   // no project matches
+	Rows      []component.ScanRow
+	Next      string // address; empty on the last page
+	First     string // address; empty on the first page
+	Query     url.Values
+	Running   bool // some scans are running, so the page polls
+	Newest    bool // the first page, where new scans appear
+	Self      string
+	Project   string // searched in project names; empty for all
+	NoProject bool   // no project matches
 }
 
 // listScans lists scans, latest first.
@@ -48,7 +48,7 @@ func listScans(req *ui.Request) error {
 			if filter.AnyOf, err = projectsCalled(ctx, tx, p.Project); err != nil {
 				return err
 			}
-			if p.Nobody = len(filter.AnyOf) == 0; p.Nobody {
+			if p.NoProject = len(filter.AnyOf) == 0; p.NoProject {
 				return nil
 			}
 		}
@@ -124,14 +124,14 @@ func scanFilter(q url.Values) (f model.ScanFilter, after store.ScanCursor, err e
 	if text := q.Get("status"); text != "" {
 		status, ok := model.ParseScanStatus("SCAN_STATUS_" + strings.ToUpper(text))
 		if !ok {
-			return f, after, model.Invalid("status", "is running, completed, error or never_finished")
+			return f, after, model.Invalid("status", "must be running, completed, error or never_finished")
 		}
 		f.Statuses = []model.ScanStatus{status}
 	}
 	if text := q.Get("product"); text != "" {
 		product, ok := model.ParseIssueType(text)
 		if !ok {
-			return f, after, model.Invalid("product", "is sast, sca or secrets")
+			return f, after, model.Invalid("product", "must be sast, sca or secrets")
 		}
 		f.Products = []model.IssueType{product}
 	}
@@ -144,7 +144,7 @@ func scanFilter(q url.Values) (f model.ScanFilter, after store.ScanCursor, err e
 		at, err1 := strconv.ParseInt(micros, 10, 64)
 		n, err2 := strconv.ParseInt(id, 10, 64)
 		if err1 != nil || err2 != nil {
-			return f, after, model.Invalid("after", "is no place in the list: go back to its start")
+			return f, after, model.Invalid("after", "invalid position: start from the first page")
 		}
 		after = store.ScanCursor{StartedAt: time.UnixMicro(at).UTC(), ID: n}
 	}

@@ -58,7 +58,7 @@ var changeWords = []struct {
 	word string
 }{
 	{store.EventNew, "New"},
-	{model.EventReturned, "Came back"},
+	{model.EventReturned, "Reopened"},
 	{model.EventFixed, "Fixed"},
 	{model.EventMoved, "Moved"},
 	{model.EventRemoved, "Out of scope"},
@@ -84,7 +84,7 @@ func showScan(req *ui.Request) error {
 	if p.Show != "" && p.Show != reportedKey && changeWord(model.FindingEventKind(p.Show)) == "" {
 		bad.Fields = append(bad.Fields, model.FieldError{
 			Location: "show",
-			Message:  "is nothing that a scan does",
+			Message:  "invalid kind of change",
 			Value:    p.Show,
 		})
 	}
@@ -195,11 +195,11 @@ func (p *scanPage) count(counts map[model.FindingEventKind]int, base string) {
 
 // opened sets the heading of the rows and returns their number.
 func (p *scanPage) opened() (total int) {
-	p.Title = "What it changed"
+	p.Title = "Changes"
 	for _, c := range p.Counts {
 		switch {
 		case p.Show == c.Key && c.Key == reportedKey:
-			p.Title = "What it reported"
+			p.Title = "Reported findings"
 			return len(p.Account.Reported)
 		case p.Show == c.Key:
 			p.Title = c.Word
@@ -246,17 +246,17 @@ type gapGroup struct {
 var gapKinds = []struct{ kind, title, why string }{
 	{
 		model.GapLockfile,
-		"Lockfiles that it could not read", "About these it says nothing: what another scan knows of them stays.",
+		"Unreadable lockfiles", "Findings in them are unchanged.",
 	},
-	{model.GapTimeout, "Gave up after some time", "A rule took too long there. What it found before stays as it was."},
-	{model.GapFailed, "Could not be parsed", "Findings on lines that the scanner could not parse stay as they were."},
-	{model.GapParse, "Languages that could not be parsed in full", "The scanner does not say where. What it did not see " +
-		"there counts as fixed, and fails no build when it is back in its place."},
-	{model.GapRule, "Rules that did not run", "Their findings stay as they were."},
-	{model.GapItem, "Items of the report that could not be taken", ""},
+	{model.GapTimeout, "Timeouts", "A rule took too long there. Its earlier findings are unchanged."},
+	{model.GapFailed, "Unparsed files", "Findings on lines that the scanner could not parse are unchanged."},
+	{model.GapParse, "Partly parsed languages", "The scanner does not report the files. Findings that it missed " +
+		"are marked fixed. They do not fail builds when they return at the same place."},
+	{model.GapRule, "Rules that did not run", "Their findings are unchanged."},
+	{model.GapItem, "Rejected items of the report", ""},
 	{
 		model.GapPath,
-		"Files that it skipped", "Ignored, too big, not text, or unchanged in a diff. What was known there stays as it was.",
+		"Skipped files", "Ignored, too large, not text, or unchanged in a diff. Their findings are unchanged.",
 	},
 }
 
@@ -294,7 +294,7 @@ func movedFrom(detail string) string {
 		return ""
 	}
 	if d.From == d.To {
-		return "its rule changed its text"
+		return "rule message changed"
 	}
 	return "from " + d.From
 }

@@ -154,9 +154,9 @@ type uploadedList struct {
 
 // outcomesSaid contains the reasons why an import changed nothing.
 var outcomesSaid = map[string]string{
-	"repeat":     "Exactly this was uploaded before: it is recorded as a scan, and no finding changed.",
-	"late":       "A scan that started later counts already: this one is recorded, and changes no finding.",
-	"superseded": "The branch had this commit before and others since: this one is recorded, and changes no finding.",
+	"repeat":     "Identical upload: recorded as a scan, no findings changed.",
+	"late":       "A scan that started later was processed first: this one is recorded, no findings changed.",
+	"superseded": "The branch has newer commits: this scan is recorded, no findings changed.",
 }
 
 // uploaded shows the result of an upload.
