@@ -45,7 +45,7 @@ func (k *Service) Poll(ctx context.Context, deploymentID int64, c model.Connecti
 			break // further requests would only be more failed logins
 		}
 		if ofThisRepository(err) {
-			k.Logger.InfoContext(ctx, "a repository cannot be asked for pushes and change requests",
+			k.Logger.InfoContext(ctx, "polling a repository failed",
 				"repository", r.FullName, "cause", err)
 			if !refused(err) {
 				first = cmp.Or(first, err)
@@ -92,7 +92,8 @@ func (k *Service) poll(
 			numbers[i] = c.Number
 			fresh, err := k.recordChangeRequest(ctx, tx, r, c)
 			if err == nil && fresh {
-				err = tx.NoteMissed(ctx, r, c.HeadCommit, fmt.Sprintf("change request %d at %.12s", c.Number, c.HeadCommit))
+				err = tx.NoteMissed(ctx, r, c.HeadCommit, fmt.Sprintf("change request %d at "+
+					"%.12s", c.Number, c.HeadCommit))
 			}
 			if err != nil {
 				return err

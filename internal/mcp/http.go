@@ -115,8 +115,8 @@ func isBatch(r *http.Request) bool {
 }
 
 // errForeign is the error for requests of pages of other sites.
-var errForeign = &httpx.ForbiddenError{Text: "The Origin header names another site than this server. For assistants " +
-	"in browsers, set --public-url to the address that they use."}
+var errForeign = &httpx.ForbiddenError{Text: "The Origin header contains another site than this server. For " +
+	"assistants in browsers, set --public-url to the address that they use."}
 
 // foreign reports whether a page of another site sent the request from a browser. Programs send no
 // Origin header. If no public address is configured, the host name is no proof, because its owner
