@@ -47,8 +47,7 @@ func newAttempts(clock func() time.Time) *attempts {
 			Name: "redoubt_scanner_failures_total", Help: "Failed steps of scanner runs, by kind.",
 		}, []string{"step"}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "redoubt_scanner_failures_dropped_total", Help: "Failed steps that were not stored because of the " +
-				"rate limit.",
+			Name: "redoubt_scanner_failures_dropped_total", Help: "Failed steps that were not stored because of the rate limit.",
 		}),
 	}
 }

@@ -51,8 +51,7 @@ func (a *Agent) queue(
 		case err != nil, known.Answer != nil, known.Done != nil:
 			return err
 		case known.Report == nil:
-			return fmt.Errorf("the results of scan %d have not arrived, so it cannot be completed: run the scan "+
-				"again: %w",
+			return fmt.Errorf("the results of scan %d have not arrived, so it cannot be completed: run the scan again: %w",
 				id, model.ErrConflict)
 		}
 		input, err := json.Marshal(scanJob{known.UniqueID, caller.Actor()})

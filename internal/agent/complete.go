@@ -79,8 +79,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		return write(w, "application/json", text)
 	case done.FinalAttempt:
 		// There will be no further request, and success would be a guess.
-		return fmt.Errorf("scan %d is still being stored, so this build cannot be evaluated: run the scan again "+
-			"later: %w",
+		return fmt.Errorf("scan %d is still being stored, so this build cannot be evaluated: run the scan again later: %w",
 			id, model.ErrConflict)
 	}
 	return answer(w, completeResponse{})
@@ -197,8 +196,7 @@ func (c *completion) notRun() (gaps []model.ScanGap) {
 	}
 	for i := range c.given.Rules {
 		if name := c.given.Rules[i].Rule.Name; !ran[name] {
-			gaps = append(gaps, model.ScanGap{Kind: model.GapRule, What: name, Why: "in a policy of the project, but " +
-				"not run"})
+			gaps = append(gaps, model.ScanGap{Kind: model.GapRule, What: name, Why: "in a policy of the project, but not run"})
 		}
 	}
 	return gaps

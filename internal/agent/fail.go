@@ -84,8 +84,7 @@ func (a *Agent) causeOf(ctx context.Context, tx *store.Tx, id int64, exitCode in
 	}
 	a.Logger.WarnContext(ctx, "a scanner could not parse a served rule; scans fail until the rule is fixed or removed",
 		"scan", id, "deployment", tx.Deployment().ID, "suspects", suspects)
-	return cause + ": it could not parse a rule; not checked by semgrep --validate: " + strings.Join(suspects, ", "+
-		""), nil
+	return cause + ": it could not parse a rule; not checked by semgrep --validate: " + strings.Join(suspects, ", "), nil
 }
 
 func end(ctx context.Context, tx *store.Tx, scan model.Scan, exitCode int, cause string) error {

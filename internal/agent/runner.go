@@ -187,8 +187,7 @@ func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run model.Run) (out l
 	case errors.Is(err, model.ErrUnavailable):
 		return out, "", err
 	case err != nil:
-		a.Logger.Warn("the repository of a run could not be "+
-			"determined", "run", run.ID, "project", project.ID, "error", err)
+		a.Logger.Warn("the repository of a run could not be determined", "run", run.ID, "project", project.ID, "error", err)
 		return out, "the connection's credential could not be decrypted: check the connection", nil
 	}
 	secret := auth.NewSecret(tx.Deployment().ID)

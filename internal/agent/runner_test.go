@@ -352,7 +352,7 @@ func TestAHostMakesAPasswordForARun(t *testing.T) {
 		if got, _ := w.storedRun(queued.ID); got.State != model.RunQueued || !strings.Contains(got.Reason, "the app is suspended") {
 			t.Errorf("the run is %+v", got)
 		}
-		if !strings.Contains(w.log.String(), "the host makes no credential") {
+		if !strings.Contains(w.log.String(), "the host issued no credential") {
 			t.Errorf("the server's log: %s", w.log.String())
 		}
 		fails = nil

@@ -11,8 +11,7 @@ import (
 // Texts of errors for unsupported requests. Users of scanners read them, so they contain the
 // alternative.
 const (
-	noEngine = "This server has no engine to download: run the scanner with --oss-only, which uses the open-source " +
-		"engine."
+	noEngine = "This server has no engine to download: run the scanner with --oss-only, which uses the open-source engine."
 	noUpload = "The scanner cannot publish rules here: an administrator of the server adds them with redoubt " +
 		"policies add-rules FILE."
 )

@@ -336,7 +336,7 @@ func TestAPasskeyWithoutACounter(t *testing.T) {
 func TestAddressesOfPasskeys(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://redoubt.example": "", "https://redoubt.example:8443/": "", "http://localhost:8080": "",
-		"http://redoubt.example": "needs https", "https://192.0.2.1": "needs a name", "redoubt": "no address", "": "no address", "https://a b": "no address",
+		"http://redoubt.example": "https address", "https://192.0.2.1": "host name", "redoubt": "invalid address", "": "invalid address", "https://a b": "invalid address",
 	} {
 		_, err := NewPasskeys(address, nil, nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -26,7 +26,7 @@ func CheckPassword(password, name string, about ...string) error {
 	case n > MaxPassword:
 		return model.Invalid("password", "it has %d characters: use at most %d", n, MaxPassword)
 	case same == name, name != "" && strings.Trim(strings.ReplaceAll(same, name, ""), " 0123456789.!-_") == "":
-		return model.Invalid("password", "it is too similar to the username: choose another")
+		return model.Invalid("password", "it is little more than the username or digits: choose another")
 	case len(strings.Trim(same, same[:1])) == 0:
 		return model.Invalid("password", "it repeats one character: choose another")
 	case guessBits(password, append(about, name, "redoubt")) < minGuess:

@@ -199,8 +199,8 @@ func (o *Runners) closeRunner(id int64) {
 	}
 	defer r.busy.Unlock()
 	if err := r.runner.Close(); err != nil {
-		o.App.Log.Warn("the folder of the built-in runner could not be "+
-			"unlocked", "deployment", r.deployment.Slug, "error", err)
+		o.App.Log.Warn("the folder of the built-in runner could not be unlocked",
+			"deployment", r.deployment.Slug, "error", err)
 	}
 	delete(o.of, id)
 }
@@ -236,8 +236,7 @@ func (o *Runners) forget(deployments []model.Deployment) {
 	}
 	if err != nil {
 		o.App.Log.Warn(
-			"repositories of a deleted deployment could not be removed from the built-in runner; "+
-				"retrying", "error", err,
+			"repositories of a deleted deployment could not be removed from the built-in runner; retrying", "error", err,
 		)
 	}
 }

@@ -54,8 +54,7 @@ func (k *Service) askBranch(
 			return err
 		}
 		if !told && of == branch && before != "" {
-			if err := tx.NoteMissed(ctx, r, commit, fmt.Sprintf("the push of %.12s to "+
-				"%s", commit, branch)); err != nil {
+			if err := tx.NoteMissed(ctx, r, commit, fmt.Sprintf("the push of %.12s to %s", commit, branch)); err != nil {
 				return err
 			}
 		}

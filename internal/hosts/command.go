@@ -121,8 +121,7 @@ func parseCommand(line string) (c command, err error) {
 	case verbAsk:
 		words, err = c.takeEnd(words)
 		if c.note = strings.Join(words, " "); err == nil && c.note == "" {
-			err = errors.New("missing justification: write `/redoubt exception until 2027-01-31: only our tests call " +
-				"it`")
+			err = errors.New("missing justification: write `/redoubt exception until 2027-01-31: only our tests call it`")
 		}
 	case verbReopen, verbReview, verbFix:
 		c.note = strings.Join(words, " ")

@@ -100,8 +100,7 @@ type timed struct {
 // Read implements io.Reader.
 func (t timed) Read(p []byte) (int, error) {
 	if t.clock().After(t.until) {
-		return 0, model.Invalid("body", "a webhook larger than %d KiB must arrive within "+
-			"%v", smallWebhook>>10, largeFor)
+		return 0, model.Invalid("body", "a webhook larger than %d KiB must arrive within %v", smallWebhook>>10, largeFor)
 	}
 	return t.Reader.Read(p)
 }

@@ -66,7 +66,7 @@ func TestACopyLeavesHooksAlone(t *testing.T) {
 	there = slices.Clone(w.host.hooked)
 	looks(w)
 	same(t, "after the original looked", w.host.hooked, there)
-	same(t, "which tells", w.repository(c).HookProblem(w.now), "its webhook at the host is not there any more")
+	same(t, "which tells", w.repository(c).HookProblem(w.now), "its webhook at the host no longer exists")
 }
 
 // TestACopyThatForgetsAConnectionLeavesItsHooks checks that deleting a connection in a copy removes

@@ -107,8 +107,8 @@ func (k *Service) unhook(ctx context.Context, deploymentID int64, c model.Connec
 		}
 	}
 	if err == nil && stay > 0 {
-		err = fmt.Errorf("%d webhooks point to another or an unknown address: remove them at the host if they are "+
-			"not needed", stay)
+		err = fmt.Errorf("%d webhooks point to another or an unknown address: remove them at the host if they are not needed",
+			stay)
 	}
 	return err
 }

@@ -20,8 +20,7 @@ func (k *Service) link(
 		return all, nil
 	}
 	if len(fresh) > model.MaxNewHostPeople {
-		return nil, model.Invalid("people", "at most %d new people can be linked at a time: the host looks up each "+
-			"of them",
+		return nil, model.Invalid("people", "at most %d new people can be linked at a time: the host looks up each of them",
 			model.MaxNewHostPeople)
 	}
 	h, err := open()

@@ -92,8 +92,7 @@ func (k *Service) poll(
 			numbers[i] = c.Number
 			fresh, err := k.recordChangeRequest(ctx, tx, r, c)
 			if err == nil && fresh {
-				err = tx.NoteMissed(ctx, r, c.HeadCommit, fmt.Sprintf("change request %d at "+
-					"%.12s", c.Number, c.HeadCommit))
+				err = tx.NoteMissed(ctx, r, c.HeadCommit, fmt.Sprintf("change request %d at %.12s", c.Number, c.HeadCommit))
 			}
 			if err != nil {
 				return err

@@ -66,7 +66,7 @@ func TestPushesAreScannedOnceInWhateverOrderTheyAreTold(t *testing.T) {
 			step.do()
 			same(t, step.what, took(&w.pushed), step.want)
 		}
-		same(t, "what the late one came to", w.outcomes(c)[1], "push: nothing new: trunk is at 222222222222")
+		same(t, "what the late one came to", w.outcomes(c)[1], "push: no change: trunk is at 222222222222")
 	})
 }
 
@@ -166,12 +166,12 @@ func TestNoJobIsMadeOfWhatIsNothingToUs(t *testing.T) {
 	_, err = w.keeper.ChangeReplies(t.Context(), w.d.ID, storetest.Actor, c.ID, func(of *model.ReplyPolicy, _ model.HostPeople) { *of = model.RepliesOff })
 	w.must(err)
 	for _, told := range []struct{ event, body, outcome string }{
-		{"star", `{"repository":{"id":1}}`, "nothing to do"},
-		{"push", pushTo(1, "other", first), "nothing to do: pushes to other are not scanned"},
-		{"push", pushTo(1, "trunk", "0000000000000000000000000000000000000000"), "nothing to do: the branch is gone"},
-		{"push", pushTo(3, "trunk", first), "the repository is no project"},
-		{"pull_request", `{"number":3,"repository":{"id":77}}`, "the repository is no project"},
-		{"issue_comment", `{"issue":{"number":3,"pull_request":{}},"comment":{"body":"/redoubt help"},"repository":{"id":1}}`, "nothing to do: replies decide nothing at this connection"},
+		{"star", `{"repository":{"id":1}}`, "no action required"},
+		{"push", pushTo(1, "other", first), "ignored: pushes to other are not scanned"},
+		{"push", pushTo(1, "trunk", "0000000000000000000000000000000000000000"), "ignored: the branch was deleted"},
+		{"push", pushTo(3, "trunk", first), "the repository is not a project"},
+		{"pull_request", `{"number":3,"repository":{"id":77}}`, "the repository is not a project"},
+		{"issue_comment", `{"issue":{"number":3,"pull_request":{}},"comment":{"body":"/redoubt help"},"repository":{"id":1}}`, "ignored: the connection accepts no commands"},
 	} {
 		w.must(w.hand(w.d.ID, c.ID, secret, told.event, told.body))
 		same(t, "what came of it before any job", w.outcomes(c)[0], told.event+": "+told.outcome)

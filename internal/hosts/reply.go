@@ -316,8 +316,7 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 	if !there {
 		err := w.host.Reply(ctx, w.repository, w.at, n, strings.TrimSpace(r.Outcome)+"\n"+mark)
 		if refused(err) {
-			w.keeper.Logger.WarnContext(ctx, "the host rejected an answer to a "+
-				"command", "connection", w.connection.Name,
+			w.keeper.Logger.WarnContext(ctx, "the host rejected an answer to a command", "connection", w.connection.Name,
 				"repository", w.repository.FullName, "change_request", w.at.Number, "cause", err)
 			return nil
 		}
@@ -359,8 +358,7 @@ func (k *Service) pollReplies(
 		if wrong != nil {
 			k.Logger.WarnContext(ctx, "reading the comments of a change request failed", "connection", c.Name,
 				"repository", r.FullName, "change_request", at.Number, "cause", wrong)
-			replies = cmp.Or(replies, fmt.Errorf("the comments of change request %d of %s: "+
-				"%w", at.Number, r.FullName, wrong))
+			replies = cmp.Or(replies, fmt.Errorf("the comments of change request %d of %s: %w", at.Number, r.FullName, wrong))
 		}
 		again := wrong != nil && !errors.Is(wrong, model.ErrTooLarge) // a retry cannot reduce their number
 		if again || k.Clock().Sub(at.UpdatedAt) < settledAfter {      // another comment may have the same time

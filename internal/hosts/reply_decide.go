@@ -59,8 +59,7 @@ func (w *replying) person(
 	via := fmt.Sprintf("%s at %s#%d", model.Line(n.Author), w.repository.FullName, w.at.Number)
 	found, linked := c.People.PersonOf(n.Author, n.AuthorID)
 	if linked && found.ID == "" { // the login may belong to another person now
-		return p, fmt.Errorf("%w. An administrator must link it again in Settings → Connections → %s: remove the "+
-			"link, "+
+		return p, fmt.Errorf("%w. An administrator must link it again in Settings → Connections → %s: remove the link, "+
 			"save, and add it", errLinkedLongAgo, plain(c.Name, 100)), nil
 	}
 	if !linked {
@@ -168,8 +167,7 @@ func (w *replying) ask(
 	if day := model.LastDay(r.Until); day != "" {
 		until = "until " + day
 	}
-	return fmt.Sprintf(answerAsked+"an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: "+
-		"[exception "+
+	return fmt.Sprintf(answerAsked+"an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: [exception "+
 		"%d](%s) is pending.\n%s",
 		f.ID, w.page(tx, "findings", f.ID), until, plain(n.Author, 200), r.ID, w.page(tx, "exceptions", r.ID),
 		moreCommands(n)), nil
@@ -256,8 +254,7 @@ func (w *replying) finding(
 	if asked.finding == 0 {
 		switch len(lineages) {
 		case 0:
-			return f, fmt.Errorf("%w: write `/redoubt %s #12`, or reply to the finding's "+
-				"comment", errSayWhich, asked.verb), nil
+			return f, fmt.Errorf("%w: write `/redoubt %s #12`, or reply to the finding's comment", errSayWhich, asked.verb), nil
 		case 1:
 			f, err = tx.FindingOfLineage(ctx, w.repository.ProjectID, lineages[0])
 		default:

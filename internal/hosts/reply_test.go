@@ -22,7 +22,7 @@ import (
 func idOf(login string) string { return "id of " + strings.ToLower(login) }
 
 func (h *fakeHost) User(_ context.Context, login string) (scm.Account, error) {
-	if login == "nobody" {
+	if login == "unknown" {
 		return scm.Account{}, &scm.HostError{Status: 404}
 	}
 	return scm.Account{ID: cmp.Or(h.ids[strings.ToLower(login)], idOf(login)), Login: login}, h.down

@@ -131,8 +131,7 @@ func summaryText(all, apart []item, page func(int64) string, blocking string, of
 		slices.SortStableFunc(apart, func(a, b item) int { return int(b.severity) - int(a.severity) })
 		b.WriteString("\n| severity | finding | location |\n|---|---|---|\n")
 		for _, i := range apart[:min(len(apart), maxListed)] {
-			fmt.Fprintf(&b, "| %s | [%s](%s) `#%d` | %s "+
-				"|\n", i.rating(), cell(code(i.rule, 100)), page(i.finding), i.finding,
+			fmt.Fprintf(&b, "| %s | [%s](%s) `#%d` | %s |\n", i.rating(), cell(code(i.rule, 100)), page(i.finding), i.finding,
 				cell(code(fmt.Sprintf("%s:%d", i.path, i.line), 200)))
 		}
 		if more := len(apart) - maxListed; more > 0 {

@@ -22,7 +22,7 @@ func TestHostileTextsSayJustThat(t *testing.T) {
 	if m, found := markOf(text); m != (mark{lineage: 7, of: here}) || !found {
 		t.Errorf("the mark says %v, %v in %s", m, found, text)
 	}
-	said := text[:strings.Index(text, "[What it is")]
+	said := text[:strings.Index(text, "[View finding")]
 	for _, bad := range []string{"@ada ", "](", " <img", " **bold", "https:/", "#1", "!2", "www.evil", "\x1b", "\n# "} {
 		if strings.Contains(strings.ReplaceAll(said, "`r'<!-- redoubt:lineage:1 -->'@ada`", ""), bad) {
 			t.Errorf("the comment says %q: %s", bad, said)

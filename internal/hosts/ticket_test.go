@@ -257,9 +257,9 @@ func TestTicketsAskWhoReadsThem(t *testing.T) {
 		}{
 			"still private":        {func(*model.Repository) {}, false, ""},
 			"public, and allowed":  {func(r *model.Repository) { r.Private = false }, true, ""},
-			"public by now":        {func(r *model.Repository) { r.Private = false }, false, "Everybody can read"},
+			"public by now":        {func(r *model.Repository) { r.Private = false }, false, "are public"},
 			"another has its name": {func(r *model.Repository) { r.FullName = "acme/renamed" }, false, "is called acme/renamed by now"},
-			"gone":                 {func(r *model.Repository) { r.HostID = "77" }, false, "no such thing"},
+			"gone":                 {func(r *model.Repository) { r.HostID = "77" }, false, "not found at the host"},
 		} {
 			w.host.repositories[0], w.host.issues.drafts = private, nil
 			id, j := w.askTicket(w.find("rule.a", 3))

@@ -83,8 +83,7 @@ func pending(f store.CommitFacts, now time.Time) verdict {
 		}
 		if wait := newest.Add(awaitFor).Sub(now); missing && wait > 0 {
 			return verdict{
-				scm.StatusPending, fmt.Sprintf("waiting for the scan by "+
-					"%.40s", before.Source), "/scans", wait + time.Second,
+				scm.StatusPending, fmt.Sprintf("waiting for the scan by %.40s", before.Source), "/scans", wait + time.Second,
 			}
 		}
 	}
@@ -104,8 +103,7 @@ func awaited(f store.CommitFacts, now time.Time) verdict {
 	for _, a := range f.Awaited {
 		if wait := later(newest, a.Since).Add(awaitFor).Sub(now); wait > 0 {
 			return verdict{
-				scm.StatusPending, fmt.Sprintf("waiting for the scan of change request %d by "+
-					"%.40s", a.Change, a.Source),
+				scm.StatusPending, fmt.Sprintf("waiting for the scan of change request %d by %.40s", a.Change, a.Source),
 				"/scans", wait + time.Second,
 			}
 		}
@@ -162,8 +160,7 @@ func broken(f store.CommitFacts, now time.Time) verdict {
 		switch s.StatusAt(now) {
 		case model.ScanError:
 			return verdict{
-				scm.StatusError, "scan failed: " + cmp.Or(s.Error, fmt.Sprintf("exit code "+
-					"%d", s.ExitCode)), pageOfScan(s.ID), 0,
+				scm.StatusError, "scan failed: " + cmp.Or(s.Error, fmt.Sprintf("exit code %d", s.ExitCode)), pageOfScan(s.ID), 0,
 			}
 		case model.ScanNeverFinished:
 			return verdict{scm.StatusError, "scan never finished", pageOfScan(s.ID), 0}

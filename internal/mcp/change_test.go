@@ -53,7 +53,7 @@ func TestAConfirmationIsForOnce(t *testing.T) {
 	if w.data(w.connect(w.token), "confirm_change", confirm, &done); done.NumTriaged != 3 || w.open() != 1 {
 		t.Fatalf("%+v, %d open", done, w.open())
 	}
-	if text, refused := w.call(s, "confirm_change", confirm); !refused || !strings.Contains(text, "done already") {
+	if text, refused := w.call(s, "confirm_change", confirm); !refused || !strings.Contains(text, "already applied") {
 		t.Errorf("a second time: %s", text)
 	}
 	if text, refused := w.call(s, "confirm_change", map[string]any{"confirmation_id": "AAAAAAAAAAAAAAAAAAAAAAAAAA"}); !refused {

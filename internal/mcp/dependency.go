@@ -13,13 +13,11 @@ import (
 func (a *assistant) dependencyTools(s *sdk.Server) {
 	reader(s, tool{
 		"search_dependencies", "Search dependencies",
-		"Lists the dependencies of primary branches by name, version range, ecosystem, license or project; 25 per " +
-			"page.",
+		"Lists the dependencies of primary branches by name, version range, ecosystem, license or project; 25 per page.",
 	}, a.searchDependencies)
 	reader(s, tool{
 		"get_advisory", "Read an advisory",
-		"Returns a vulnerability by any of its ids (CVE, GHSA …): affected versions, fixes, scores and known " +
-			"exploitation.",
+		"Returns a vulnerability by any of its ids (CVE, GHSA …): affected versions, fixes, scores and known exploitation.",
 	}, a.getAdvisory)
 	reader(s, tool{
 		"get_advisory_impact", "Find affected projects",
@@ -57,8 +55,7 @@ func (a *assistant) searchDependencies(ctx context.Context, in dependenciesInput
 	}
 	switch ranged := in.FromVersion != "" || in.ToVersion != ""; {
 	case ranged && in.Name == "":
-		return nil, fmt.Errorf("from_version and to_version require name: versions of different packages cannot be " +
-			"compared")
+		return nil, fmt.Errorf("from_version and to_version require name: versions of different packages cannot be compared")
 	case in.Name != "":
 		f.PackageFilters = []api.PackageFilter{
 			{Name: in.Name, ExactNameMatch: in.Exact, VersionLowerBound: in.FromVersion, VersionUpperBound: in.ToVersion},

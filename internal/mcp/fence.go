@@ -64,8 +64,7 @@ func bounded(data any) (string, error) {
 			return string(text), err
 		}
 	}
-	return "", fmt.Errorf("the answer is larger than %d bytes even with shortened texts: request less at "+
-		"once", maxAnswer)
+	return "", fmt.Errorf("the answer is larger than %d bytes even with shortened texts: request less at once", maxAnswer)
 }
 
 // cut shortens texts, in bytes, and lists, and escapes invisible characters.

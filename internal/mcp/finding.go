@@ -48,8 +48,8 @@ func (f findingsFilter) query() (api.FindingsQuery, error) {
 	since, err := time.Parse(time.RFC3339, f.Since)
 	if err != nil {
 		if since, err = time.Parse(time.DateOnly, f.Since); err != nil {
-			return q, fmt.Errorf("invalid since %q: use a date, such as 2027-01-31, or a time, such as "+
-				"2027-01-31T12:00:00Z", f.Since)
+			return q, fmt.Errorf("invalid since %q: use a date, such as 2027-01-31, or a time, such as 2027-01-31T12:00:00Z",
+				f.Since)
 		}
 	}
 	q.Since = float64(since.Unix())
@@ -226,8 +226,7 @@ func (a *assistant) getFinding(ctx context.Context, in findingInput) (*sdk.CallT
 	if err != nil {
 		return nil, err
 	}
-	return answer(fmt.Sprintf("Finding %d, its code and flow, its history, and the precedent of its "+
-		"rule.", in.ID), whole)
+	return answer(fmt.Sprintf("Finding %d, its code and flow, its history, and the precedent of its rule.", in.ID), whole)
 }
 
 type countInput struct {

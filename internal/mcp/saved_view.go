@@ -50,6 +50,5 @@ func (a *assistant) listSavedViews(ctx context.Context, _ struct{}) (*sdk.CallTo
 	if err != nil {
 		return nil, err
 	}
-	return answer(fmt.Sprintf("%d saved views; problem describes invalid parts of a "+
-		"view.", len(list.Views)), list.Views)
+	return answer(fmt.Sprintf("%d saved views; problem describes invalid parts of a view.", len(list.Views)), list.Views)
 }

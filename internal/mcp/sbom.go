@@ -24,8 +24,7 @@ func (a *assistant) sbomTools(s *sdk.Server) {
 	}, a.createSBOM)
 	reader(s, tool{
 		"get_sbom", "Read an SBOM",
-		"Returns the progress of an SBOM. Once complete, it returns an address valid for an hour and a part of the " +
-			"text.",
+		"Returns the progress of an SBOM. Once complete, it returns an address valid for an hour and a part of the text.",
 	}, a.getSBOM)
 }
 

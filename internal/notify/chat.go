@@ -119,8 +119,7 @@ func (s sending) slack() any {
 	lines = append(lines, "<"+slackEscape.Replace(s.url(m.Path))+"|Open in Redoubt>")
 	for _, f := range m.Findings {
 		lines = append(
-			lines, fmt.Sprintf("• %s "+
-				"<%s|#%d>", slackEscape.Replace(chatLine(f)), slackEscape.Replace(s.finding(f.ID)), f.ID),
+			lines, fmt.Sprintf("• %s <%s|#%d>", slackEscape.Replace(chatLine(f)), slackEscape.Replace(s.finding(f.ID)), f.ID),
 		)
 	}
 	for _, p := range m.Projects {
@@ -156,8 +155,7 @@ func (s sending) teams() any {
 			"selectAction": map[string]any{"type": "Action.OpenUrl", "url": s.finding(f.ID)},
 		}
 		body = append(
-			body, block(link, run(f.Severity+" "+cut(f.Rule, 200)+" in "+cut(f.Project, 200)+", "+
-				""+cut(f.Place, 200), "Default")),
+			body, block(link, run(f.Severity+" "+cut(f.Rule, 200)+" in "+cut(f.Project, 200)+", "+cut(f.Place, 200), "Default")),
 		)
 	}
 	for _, p := range m.Projects {

@@ -184,7 +184,7 @@ func TestHowReceiversEndAttempts(t *testing.T) {
 			http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusTemporaryRedirect)
 		}, 4, time.Hour, false, "307"},
 		{"down", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, 6, 26 * time.Hour, false, "502"},
-		{"cut off", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 6, 26 * time.Hour, false, "not reached"},
+		{"cut off", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 6, 26 * time.Hour, false, "not be reached"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, "sqlite")

@@ -56,7 +56,7 @@ func TestWhoAskedIsTold(t *testing.T) {
 					_, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "fine")
 					return err
 				})
-			}, []string{"The exception that you asked for was approved, for 2 findings in acme/api", "fine", "/exceptions/", "/orgs/acme/account"}},
+			}, []string{"The exception you requested was approved, for 2 findings in acme/api", "fine", "/exceptions/", "/orgs/acme/account"}},
 			{"approved and undone", func(w *world, r model.Exception) {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
 					_, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "fine")
@@ -73,7 +73,7 @@ func TestWhoAskedIsTold(t *testing.T) {
 					_, err := exceptions.Withdraw(ctx, tx, r.ID, r.CreatorID)
 					return err
 				})
-			}, []string{"was approved by mistake and waits again, for 2 findings in acme/api"}},
+			}, []string{"was reset to pending after an approval by mistake, for 2 findings in acme/api"}},
 			{"refused", refuse, []string{"was refused, for 2 findings in acme/api", "upgrade instead"}},
 			{"withdrawn", func(w *world, r model.Exception) {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -221,7 +221,7 @@ func TestWhatWasRemovedIsTold(t *testing.T) {
 			}
 			return err
 		})
-		if list != 4 || len(got) != 1 || !got["The exception that alice asked for was ended, for 2 findings in acme/api"] {
+		if list != 4 || len(got) != 1 || !got["The exception requested by alice was ended, for 2 findings in acme/api"] {
 			t.Errorf("%d rules told %v", list, got)
 		}
 	})

@@ -42,8 +42,7 @@ func viewed(ctx context.Context, tx *store.Tx, r model.NotificationRule) (model.
 	case err != nil:
 		return r, err
 	case r.Products != 0 && !r.Products.Has(v.IssueType):
-		return r, model.Invalid("filter", "the saved view %d is for %s, which the rule does not "+
-			"include", id, v.IssueType)
+		return r, model.Invalid("filter", "the saved view %d is for %s, which the rule does not include", id, v.IssueType)
 	}
 	r.Filter, r.Products = v.Query, model.Products(0).With(v.IssueType)
 	return r, nil

@@ -57,8 +57,7 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	if !kept {
 		return &httpx.BusyError{
 			Wait: time.Minute,
-			Text: "Too many authorizations are pending. Retry in a few minutes, or use a token created on the tokens " +
-				"page.",
+			Text: "Too many authorizations are pending. Retry in a few minutes, or use a token created on the tokens page.",
 		}
 	}
 	page := origin.Base + DevicePath

@@ -104,9 +104,9 @@ func TestGitGoesWhereTheCheckAllows(t *testing.T) {
 		want    string
 		asked   string
 	}{
-		{"an address that is allowed", "127.0.0.1", nil, "permanent", "not there", "git.example.invalid:" + port},
-		{"one that is not", "", errors.New("it is an address that this runner asks nobody at"), "permanent", "asks nobody", ""},
-		{"a name that is not known", "", model.ErrUnavailable, "transient", "not known", ""},
+		{"an address that is allowed", "127.0.0.1", nil, "permanent", "does not exist", "git.example.invalid:" + port},
+		{"one that is not", "", errors.New("connections to it are not allowed"), "permanent", "not allowed", ""},
+		{"a name that is not known", "", model.ErrUnavailable, "transient", "cannot be resolved", ""},
 	} {
 		asked = ""
 		b := newBench(t, func(o *Config) {

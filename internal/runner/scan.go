@@ -67,8 +67,7 @@ func (s *scan) scan(ctx context.Context) (scanID string, err error) {
 	switch {
 	case err != nil:
 		return "", &failure{
-			"scanner", fmt.Sprintf("the scan ended with exit code %d and wrote no result: see the end of the "+
-				"log", exit),
+			"scanner", fmt.Sprintf("the scan ended with exit code %d and wrote no result: see the end of the log", exit),
 		}
 	case exit != ciPassed && exit != ciBlocked:
 		return r.newest(), &failure{

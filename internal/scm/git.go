@@ -64,8 +64,7 @@ func (h *gitHost) Repository(ctx context.Context, _ string) (model.Repository, e
 	}
 	r, fine := cleaned("", model.Repository{HostID: h.remote, FullName: name, DefaultBranch: head, Private: true})
 	if !fine {
-		return r, model.Invalid("base_url", "invalid project name %.80q: the address must end like "+
-			"acme/payments.git", name)
+		return r, model.Invalid("base_url", "invalid project name %.80q: the address must end like acme/payments.git", name)
 	}
 	r.CloneURL = h.remote
 	return r, nil

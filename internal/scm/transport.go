@@ -25,8 +25,7 @@ type HostError struct {
 // Error implements error.
 func (e *HostError) Error() string {
 	text := map[int]string{
-		http.StatusUnauthorized: "the host rejected the credential: it was revoked, has expired or belongs to " +
-			"another host",
+		http.StatusUnauthorized: "the host rejected the credential: it was revoked, has expired or belongs to another host",
 		http.StatusForbidden: "the account has no permission for this at the host",
 		http.StatusNotFound:  "not found at the host, or not visible to the account",
 	}[e.Status]

@@ -221,8 +221,7 @@ func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c 
 // jira validates that the caller may name the Jira project of a ticket.
 func (r Request) jira(ctx context.Context, p *places, c model.Connection, project string) error {
 	if !model.IsJiraProject(project) {
-		return model.Invalid("project", "Name the Jira project, such as SEC, or set one with redoubt connections "+
-			"tickets.")
+		return model.Invalid("project", "Name the Jira project, such as SEC, or set one with redoubt connections tickets.")
 	}
 	if r.Project == "" {
 		return nil
@@ -230,8 +229,7 @@ func (r Request) jira(ctx context.Context, p *places, c model.Connection, projec
 	may, err := p.mayName(ctx, c, project)
 	if err == nil && !may {
 		err = model.Invalid("project",
-			"This token is bound to projects and can use only the configured Jira project, which is not "+
-				"%.100s.", project)
+			"This token is bound to projects and can use only the configured Jira project, which is not %.100s.", project)
 	}
 	return err
 }

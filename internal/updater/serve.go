@@ -31,13 +31,12 @@ func (s *Jobs) MatchAdvisories(ctx context.Context, _ model.Job) (result []byte,
 	busy := false
 	err = MatchDeployments(ctx, s.Store, s.Library, nil, func(d model.Deployment, swept advisory.SweepResult) {
 		if busy = busy || swept.Busy; swept.Refs > 0 {
-			s.Log.Info("findings updated with the "+
-				"advisories", "deployment", d.Slug, "refs", swept.Refs, "findings", swept.Changed)
+			s.Log.Info("findings updated with the advisories",
+				"deployment", d.Slug, "refs", swept.Refs, "findings", swept.Changed)
 		}
 	})
 	if err == nil && busy {
-		err = queue.WaitError{Wait: 5 * time.Second, Reason: "another process is matching a deployment with the " +
-			"advisories"}
+		err = queue.WaitError{Wait: 5 * time.Second, Reason: "another process is matching a deployment with the advisories"}
 	}
 	return nil, "", err
 }

@@ -18,8 +18,8 @@ import (
 func splitPackage(s string) (ecosystem, name string, err error) {
 	ecosystem, name, ok := strings.Cut(s, "/")
 	if !ok || ecosystem == "" || name == "" {
-		return "", "", fmt.Errorf("invalid package %q: use ECOSYSTEM/NAME, such as npm/lodash or "+
-			"maven/org.slf4j:slf4j-api", s)
+		return "", "", fmt.Errorf("invalid package %q: use ECOSYSTEM/NAME, such as npm/lodash or maven/org.slf4j:slf4j-api",
+			s)
 	}
 	return ecosystem, name, nil
 }
@@ -178,8 +178,7 @@ func bounds(text string) (lower, upper string, err error) {
 		}
 	}
 	if upper != "" && strings.Trim(upper[:1], "0123456789v") == "" {
-		return "", "", fmt.Errorf("invalid version range %q: use '<2.17', '=2.17', '>=2.0' or "+
-			"'>=2.0,<2.17'", text)
+		return "", "", fmt.Errorf("invalid version range %q: use '<2.17', '=2.17', '>=2.0' or '>=2.0,<2.17'", text)
 	}
 	return lower, upper, nil
 }

@@ -82,8 +82,7 @@ func printSource(w io.Writer, s model.AdvisorySource, done advisory.LoadResult, 
 		fmt.Fprintf(w, "%s: unchanged\n", s.Shown())
 		return
 	}
-	fmt.Fprintf(w, "%s: %d records, %d new or changed, %d "+
-		"refused\n", s.Shown(), done.Records, done.Changed, done.Refused)
+	fmt.Fprintf(w, "%s: %d records, %d new or changed, %d refused\n", s.Shown(), done.Records, done.Changed, done.Refused)
 	for _, r := range done.Refusals {
 		fmt.Fprintf(w, "  refused %s: %s\n", r.Item, r.Reason)
 	}

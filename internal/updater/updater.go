@@ -119,8 +119,7 @@ func (c advisoriesStatusCmd) Run(a *command.App) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Out, "%d advisories (%d withdrawn) about %d packages, version %d, changed %s; %d EPSS scores; "+
-			"%d "+
+		fmt.Fprintf(a.Out, "%d advisories (%d withdrawn) about %d packages, version %d, changed %s; %d EPSS scores; %d "+
 			"known to be exploited\n\n",
 			s.Records, s.Withdrawn, s.Packages, s.Version, command.Day(s.ChangedAt), s.Scores, s.Exploited)
 		rows := make([][]string, len(s.Sources))

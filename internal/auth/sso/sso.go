@@ -86,8 +86,8 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	}
 	found, err := oidc.NewProvider(ctx, p.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the provider %s did not return its configuration: "+
-			"%w", model.ErrUnavailable, p.Issuer, err)
+		return nil, fmt.Errorf("%w: the provider %s did not return its configuration: %w",
+			model.ErrUnavailable, p.Issuer, err)
 	}
 	p.found = found
 	return found, nil
@@ -130,8 +130,7 @@ func (p *Provider) Finish(ctx context.Context, back string, f Flow, b Back) (Per
 		return Person{}, refuse("", "This sign-in expired, or started in another browser. Try again.")
 	}
 	if b.Fault != "" || b.Code == "" {
-		return Person{}, refuse("", "%s did not sign you in: %.200s", p.Title, strings.TrimSpace(b.Fault+" "+
-			""+b.Description))
+		return Person{}, refuse("", "%s did not sign you in: %.200s", p.Title, strings.TrimSpace(b.Fault+" "+b.Description))
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -171,8 +170,8 @@ func (p *Provider) person(
 	if found.UserInfoEndpoint() != "" {
 		info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(token))
 		if err != nil {
-			return Person{}, fmt.Errorf("%w: the provider %s returned no user information: "+
-				"%w", model.ErrUnavailable, p.Issuer, err)
+			return Person{}, fmt.Errorf("%w: the provider %s returned no user information: %w",
+				model.ErrUnavailable, p.Issuer, err)
 		}
 		if info.Subject != signed.Subject {
 			return Person{}, refuse("", "The user information of %s belongs to another user. Try again.", p.Title)
@@ -206,8 +205,7 @@ func (p *Provider) admit(id model.UserIdentity, c claims) (Person, error) {
 	_, domain, _ := strings.Cut(email, "@")
 	if !c.truth("email_verified") ||
 		!slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
-		return who, refuse(who.User.Name, "Only users with a verified address at %s can sign in. %s sent the address "+
-			"%q.",
+		return who, refuse(who.User.Name, "Only users with a verified address at %s can sign in. %s sent the address %q.",
 			strings.Join(p.Domains, ", "), p.Title, email)
 	}
 	return who, nil
