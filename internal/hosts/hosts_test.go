@@ -47,7 +47,7 @@ func TestConnectionsFollowTheirHost(t *testing.T) {
 		if err != nil || len(taken) != 1 || taken[0].Name != "other/x" {
 			t.Errorf("taken %v, %v", taken, err)
 		}
-		if _, err := w.keeper.Take(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"nobody/*"}); !errors.Is(err, model.ErrNotFound) {
+		if _, err := w.keeper.Take(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"unknown/*"}); !errors.Is(err, model.ErrNotFound) {
 			t.Errorf("what is not there: %v", err)
 		}
 		archived := told("5", "acme/old")

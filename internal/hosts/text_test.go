@@ -11,7 +11,7 @@ var here = origin{"1b9ff0c2d4a55e77", 3, 4}
 
 func page(int64) string { return "https://redoubt.example/x" }
 
-// TestHostileTextsSayJustThat checks that untrusted text mentions nobody, contains no links and is
+// TestHostileTextsSayJustThat checks that untrusted text mentions no user, contains no links and is
 // not parsed as a mark.
 func TestHostileTextsSayJustThat(t *testing.T) {
 	hostile := item{
@@ -42,7 +42,7 @@ func TestHostileTextsSayJustThat(t *testing.T) {
 	}
 }
 
-func TestCommentsSayWhatNobodyRates(t *testing.T) {
+func TestCommentsOfUnratedFindings(t *testing.T) {
 	for unrated, want := range map[bool]string{true: "not rated", false: "medium"} {
 		name, message := "CVE-2024-1", "left is affected"
 		body, err := model.Body{RuleMessage: &message, SCABody: &model.SCABody{Unrated: unrated, VulnerabilityIdentifier: &name}}.Members()

@@ -57,10 +57,10 @@ func TestWhoIsMentionedIsTold(t *testing.T) {
 			}
 		}
 		for text, want := range map[string][]string{
-			"nobody":                                 nil,
+			"nothing":                                nil,
 			"@ben@example.com @ben@example.com, see": {"ben@example.com"},
 			"@ana@example.com reminds herself":       nil,
-			"@off@example.com @left@example.com @disabled@example.com @nobody@example.com @noise": nil,
+			"@off@example.com @left@example.com @disabled@example.com @unknown@example.com @noise": nil,
 		} {
 			w.comments(ana, finding, text)
 			w.settle()

@@ -218,7 +218,7 @@ func TestDigestThatFailedOnceIsTriedAgain(t *testing.T) {
 			p.refuse(nil)
 			w.clock.Advance(time.Minute)
 			if w.settle(); len(p.take()) != 1 {
-				t.Errorf("nobody is told; the log has %+v", w.log(r.ID))
+				t.Errorf("nothing is sent; the log has %+v", w.log(r.ID))
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func TestRefusedMailEnds(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
 	p.refuses = &smtp.SMTPError{Code: 550, Message: "no such user"}
-	r, _ := w.ask(byMail(model.DigestNone, "nobody@example.com"))
+	r, _ := w.ask(byMail(model.DigestNone, "unknown@example.com"))
 	w.found(added{n: 1, severity: model.SeverityHigh})
 	w.settle()
 	for range 60 {
@@ -384,7 +384,7 @@ func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.settle(); len(w.receiver.take()) != 1 {
-			t.Error("nobody is told")
+			t.Error("nothing is sent")
 		}
 	})
 }

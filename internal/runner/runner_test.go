@@ -147,7 +147,7 @@ func TestFailuresAreTold(t *testing.T) {
 		"git":            {func(r *api.LeasedRun) { r.CloneURL = "git://127.0.0.1/x" }, "unsupported address", "permanent"},
 		"a path":         {func(r *api.LeasedRun) { r.CloneURL = b.remote }, "unsupported address", "permanent"},
 		"an option":      {func(r *api.LeasedRun) { r.CloneURL = "ssh://-oProxyCommand=touch/x" }, "has no host", "permanent"},
-		"no response":     {func(r *api.LeasedRun) { r.CloneURL = "http://127.0.0.1:1/x.git" }, "does not respond", "transient"},
+		"no response":    {func(r *api.LeasedRun) { r.CloneURL = "http://127.0.0.1:1/x.git" }, "does not respond", "transient"},
 		"unrelated base": {func(r *api.LeasedRun) { r.Kind, r.Base, r.Commit = "diff", "refs/heads/alone", main }, "no commit in common", "permanent"},
 		"a scanner":      {func(r *api.LeasedRun) { r.Ref = "refs/heads/fail" }, "exit code 7", "scanner"},
 	} {

@@ -26,8 +26,8 @@ type HostError struct {
 func (e *HostError) Error() string {
 	text := map[int]string{
 		http.StatusUnauthorized: "the host rejected the credential: it was revoked, has expired or belongs to another host",
-		http.StatusForbidden: "the account has no permission for this at the host",
-		http.StatusNotFound:  "not found at the host, or not visible to the account",
+		http.StatusForbidden:    "the account has no permission for this at the host",
+		http.StatusNotFound:     "not found at the host, or not visible to the account",
 	}[e.Status]
 	if text == "" {
 		text = fmt.Sprintf("the host returned status %d", e.Status)
