@@ -290,9 +290,9 @@ func TestTheTokenOfARunIsOfItsRun(t *testing.T) {
 	})
 }
 
-// TestARunTellsOfItsOwnScanAlone checks that a run cannot refer to another scan. The file with the
+// TestRunReportsOnlyItsOwnScan checks that a run cannot refer to another scan. The file with the
 // scan id is written where untrusted code runs.
-func TestARunTellsOfItsOwnScanAlone(t *testing.T) {
+func TestRunReportsOnlyItsOwnScan(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
 		var first int64

@@ -23,7 +23,7 @@ import (
 type RunnerCmd struct {
 	config.Outbound
 	URL       string        `help:"Address of the Redoubt server." env:"REDOUBT_URL" required:"" placeholder:"URL"`
-	Token     config.Secret `help:"Token with the scope runner; preferably an environment variable." env:"REDOUBT_TOKEN" required:"" placeholder:"TOKEN"`
+	Token     config.Secret `help:"Token with the scope runner; prefer the environment variable." env:"REDOUBT_TOKEN" required:"" placeholder:"TOKEN"`
 	Name      string        `help:"Name of this runner; by default the machine's name." env:"REDOUBT_RUNNER_NAME" placeholder:"NAME"`
 	Label     []string      `help:"Label of this runner, shown to users; repeatable." env:"REDOUBT_RUNNER_LABEL" placeholder:"TEXT"`
 	Dir       string        `help:"Folder for its cache of repositories and for checkouts." default:"redoubt-runner" env:"REDOUBT_RUNNER_DIR" placeholder:"DIR" type:"path"`

@@ -81,9 +81,9 @@ func TestHooksAreLookedAt(t *testing.T) {
 	}
 }
 
-// TestAHookThatTellsAPartIsNotReliedOn checks that a repository whose webhook lacks events is
+// TestIncompleteHookIsNotReliedOn checks that a repository whose webhook lacks events is
 // polled as often as one without a webhook.
-func TestAHookThatTellsAPartIsNotReliedOn(t *testing.T) {
+func TestIncompleteHookIsNotReliedOn(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			w, c, clock, _ := hears(t, engine)

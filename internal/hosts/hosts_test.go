@@ -186,9 +186,9 @@ func TestTellingAChangeRequest(t *testing.T) {
 	})
 }
 
-// TestANewerHeadIsNotToldOf checks that a scan sets no status on a newer commit that was pushed
+// TestNewerHeadGetsNoOldStatus checks that a scan sets no status on a newer commit that was pushed
 // since, on any kind of ref.
-func TestANewerHeadIsNotToldOf(t *testing.T) {
+func TestNewerHeadGetsNoOldStatus(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -230,7 +230,7 @@ func TestHostsThatResolveAreLeftTheText(t *testing.T) {
 	})
 }
 
-func TestAFloodOfFindingsIsToldInTheSummary(t *testing.T) {
+func TestManyFindingsAreListedInTheSummary(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -272,7 +272,7 @@ func TestTellingMeetsWhatHostsDo(t *testing.T) {
 	})
 }
 
-func TestOnlyProjectsOfHostsHaveThemTold(t *testing.T) {
+func TestOnlyProjectsOfHostsAreReported(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.update(func(ctx context.Context, tx *store.Tx) error {

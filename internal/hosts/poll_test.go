@@ -37,9 +37,9 @@ func pushTo(id int, branch, commit string) string {
 	return fmt.Sprintf(`{"ref":"refs/heads/%s","after":"%s","repository":{"id":%d}}`, branch, commit, id)
 }
 
-// TestPushesAreScannedOnceInWhateverOrderTheyAreTold checks that a late webhook does not replace a
+// TestPushesAreScannedOnceInAnyOrder checks that a late webhook does not replace a
 // newer commit. A push that is both polled and delivered is scanned once.
-func TestPushesAreScannedOnceInWhateverOrderTheyAreTold(t *testing.T) {
+func TestPushesAreScannedOnceInAnyOrder(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.scanOnPush()
@@ -70,9 +70,9 @@ func TestPushesAreScannedOnceInWhateverOrderTheyAreTold(t *testing.T) {
 	})
 }
 
-// TestWhatIsPolledAndToldAtOnceIsScannedOnce processes a webhook during a poll of its repository,
+// TestPushPolledAndReceivedAtOnceIsScannedOnce processes a webhook during a poll of its repository,
 // between the response of the host and the write. It covers a push and a change request.
-func TestWhatIsPolledAndToldAtOnceIsScannedOnce(t *testing.T) {
+func TestPushPolledAndReceivedAtOnceIsScannedOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.scanOnPush()
@@ -119,8 +119,8 @@ func (h toldMeanwhile) Comments(ctx context.Context, r model.Repository, number 
 	return list, err
 }
 
-// TestAReplyThatIsPolledAndToldAtOnceIsAnsweredOnce checks that such a reply decides once, too.
-func TestAReplyThatIsPolledAndToldAtOnceIsAnsweredOnce(t *testing.T) {
+// TestReplyPolledAndReceivedAtOnceIsAnsweredOnce checks that such a reply decides once, too.
+func TestReplyPolledAndReceivedAtOnceIsAnsweredOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
 		w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(len(w.host.comments) + 1), Author: "octocat", Body: "/redoubt ignore no_time: later", Path: "a.go", Line: 4, Thread: w.host.comments[0].Thread})

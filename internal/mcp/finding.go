@@ -32,7 +32,7 @@ type findingsFilter struct {
 	Assignees  []string `json:"assignees,omitempty" jsonschema:"names of users; @nobody for unassigned findings"`
 	Due        []string `json:"due,omitempty" jsonschema:"overdue, 7d or 30d (due within as many days), later, or none (no due date)"`
 	Ref        string   `json:"ref,omitempty" jsonschema:"a branch; when absent, each finding is listed once, preferably from the primary branch"`
-	Since      string   `json:"since,omitempty" jsonschema:"only findings first seen since this date (2027-01-31) or time (RFC 3339)"`
+	Since      string   `json:"since,omitempty" jsonschema:"only findings that appeared since this date (2027-01-31) or time (RFC 3339)"`
 }
 
 // query converts the filter to a query of the Web API.

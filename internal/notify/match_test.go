@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestWhichRulesAreTold is a table of events and rules.
-func TestWhichRulesAreTold(t *testing.T) {
+// TestRulesThatMatchEvents is a table of events and rules.
+func TestRulesThatMatchEvents(t *testing.T) {
 	high := added{n: 2, severity: model.SeverityHigh}
 	only := func(e model.NotificationEvent) model.NotificationEvents {
 		return model.NotificationEvents(0).With(e)

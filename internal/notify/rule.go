@@ -93,7 +93,7 @@ func (n *Notifier) check(ctx context.Context, tx *store.Tx, r *model.Notificatio
 	}
 	switch {
 	case r.Channel == model.ChannelEmail && address != "":
-		return model.Invalid("url", "not used for e-mail: set the recipients in to")
+		return model.Invalid("url", "not used for e-mail: set the recipients in the field to")
 	case r.Channel == model.ChannelEmail && !n.Mail.Works():
 		return model.Invalid("channel", "this server sends no e-mail: an administrator of the server must set "+
 			"--smtp-host and --smtp-from")

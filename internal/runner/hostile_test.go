@@ -244,8 +244,8 @@ func dirNames(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestASecondFetchTellsWhatWentWrong distinguishes a missing commit from a busy host.
-func TestASecondFetchTellsWhatWentWrong(t *testing.T) {
+// TestSecondFetchReportsTheError distinguishes a missing commit from a busy host.
+func TestSecondFetchReportsTheError(t *testing.T) {
 	for said, want := range map[string]string{
 		"fatal: remote error: upload-pack: not our ref 1111":                  "permanent",
 		"fatal: error: Server does not allow request for unadvertised object": "permanent",

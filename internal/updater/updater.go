@@ -19,7 +19,7 @@ import (
 
 // Command loads and shows advisories.
 type Command struct {
-	Update advisoriesUpdateCmd `cmd:"" help:"Load advisories and scores, and match all dependencies."`
+	Update advisoriesUpdateCmd `cmd:"" help:"Load advisories, EPSS and KEV data, and match all dependencies."`
 	List   advisoriesListCmd   `cmd:"" help:"List advisories."`
 	Show   advisoriesShowCmd   `cmd:"" help:"Show a vulnerability, its affected packages and fixes."`
 	Status advisoriesStatusCmd `cmd:"" help:"Show the sources of advisories and their age."`

@@ -68,7 +68,7 @@ func (k Keys) Register(name string, redirects []string, device bool, now time.Ti
 	body := base64.RawURLEncoding.EncodeToString(text)
 	c.ID = body + "." + sign(k()[0], "client", body)
 	if len(c.ID) > maxID {
-		return Client{}, &RedirectError{"", "has too many characters in all entries"}
+		return Client{}, &RedirectError{"", "is too long in total"}
 	}
 	return c, nil
 }
