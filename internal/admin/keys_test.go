@@ -166,7 +166,7 @@ func TestOtherKeysAreRefused(t *testing.T) {
 		if err := keyring.New(time.Now()).Replace(c.KeyPath()); err != nil {
 			t.Fatal(err)
 		}
-		refused("another file", "belongs to another database")
+		refused("another file", "is not the one of this database")
 		if err := os.Remove(c.KeyPath()); err != nil {
 			t.Fatal(err)
 		}
