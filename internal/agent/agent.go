@@ -71,7 +71,7 @@ func (a *Agent) Routes() []httpx.Mounted {
 	const (
 		get, post       = http.MethodGet, http.MethodPost
 		anyone, ci      = httpx.Anyone, httpx.Upload
-		nobody          = model.RoleNone
+		noRole          = model.RoleNone
 		viewer, triager = model.RoleViewer, model.RoleTriager
 		reads, writes   = httpx.Reads, httpx.Writes
 
@@ -85,18 +85,18 @@ func (a *Agent) Routes() []httpx.Mounted {
 		{Route: httpx.Row(post, "/api/agent/scans/{scanId}/complete", ci, triager, writes, byProject), Handle: a.complete},
 		{Route: httpx.Row(post, "/api/agent/scans/{scanId}/error", ci, triager, writes, byProject), Handle: a.fail},
 		{Route: httpx.Row(get, "/api/agent/scans/outcome", ci, viewer, reads, byName), Handle: a.outcome},
-		{Route: httpx.Row(post, "/failure", anyone, nobody, reads, unbound), Handle: a.failure},
+		{Route: httpx.Row(post, "/failure", anyone, noRole, reads, unbound), Handle: a.failure},
 		{Route: httpx.Row(get, "/api/agent/deployments/current", ci, viewer, reads, unbound), Handle: a.deployment},
 		{Route: httpx.Row(get, "/api/agent/identity", ci, viewer, reads, unbound), Handle: a.identity},
 		{Route: httpx.Row(get, "/api/auth/users/current", ci, viewer, reads, unbound), Handle: a.currentUser},
-		{Route: httpx.Row(post, "/api/agent/tokens/requests", anyone, nobody, reads, unbound), Handle: a.login},
-		{Route: httpx.Row(get, "/login", anyone, nobody, reads, unbound), When: isLogin, Handle: a.loginPage},
+		{Route: httpx.Row(post, "/api/agent/tokens/requests", anyone, noRole, reads, unbound), Handle: a.login},
+		{Route: httpx.Row(get, "/login", anyone, noRole, reads, unbound), When: isLogin, Handle: a.loginPage},
 		{Route: httpx.Row(get, "/api/agent/deployments/scans/config", ci, viewer, reads, byName), Handle: a.editor},
 		{Route: httpx.Row(get, "/api/agent/deployments/deepbinary/{platform}", ci, viewer, reads, unbound), Handle: a.engine},
 		{Route: httpx.Row(post, "/api/registry/rules", ci, viewer, reads, unbound), Handle: a.publish},
 		{Route: httpx.Row(post, "/api/cli/tr_cache/lookup", ci, viewer, reads, unbound), Handle: a.reachabilityCache},
 		{Route: httpx.Row(post, "/api/cli/tr_cache", ci, viewer, reads, unbound), Handle: a.keepReachability},
-		{Route: httpx.Row(get, "/c/p/semgrep-rule-lints", anyone, nobody, reads, unbound), Handle: a.lints},
+		{Route: httpx.Row(get, "/c/p/semgrep-rule-lints", anyone, noRole, reads, unbound), Handle: a.lints},
 	}, a.ruleRoutes()...)
 	routes = append(routes, a.runnerRoutes()...)
 	for i := range routes {
@@ -118,7 +118,7 @@ func decode(r *http.Request, v any) error {
 	case err == nil, errors.As(err, &oversize), errors.Is(err, model.ErrTooLarge), errors.Is(err, model.ErrUnavailable):
 		return err
 	case errors.As(err, &wrong):
-		return model.Invalid("body."+wrong.Field, "is a %s, which does not fit", wrong.Value)
+		return model.Invalid("body."+wrong.Field, "has the wrong type: %s", wrong.Value)
 	}
 	return model.Invalid("body", "malformed JSON: %v", err)
 }

@@ -44,10 +44,10 @@ func newAttempts(clock func() time.Time) *attempts {
 		known: auth.NewLimiter(knownPerSecond, knownAtOnce, clock), one: auth.NewLimiter(onePerSecond, oneAtOnce, clock),
 		all: auth.NewLimiter(allPerSecond, allAtOnce, clock), queue: make(chan model.FailedAttempt, attemptsWaiting),
 		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "redoubt_scanner_failures_total", Help: "Steps that failed in runs of scanners, by how.",
+			Name: "redoubt_scanner_failures_total", Help: "Failed steps of scanner runs, by kind.",
 		}, []string{"step"}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "redoubt_scanner_failures_dropped_total", Help: "Failed steps that came too fast to be kept.",
+			Name: "redoubt_scanner_failures_dropped_total", Help: "Failed steps that were not stored because of the rate limit.",
 		}),
 	}
 }
@@ -78,7 +78,7 @@ func (a *Agent) Background(ctx context.Context) {
 
 func (a *Agent) keep(ctx context.Context, attempt model.FailedAttempt) {
 	if err := a.Store.AddFailedAttempt(context.WithoutCancel(ctx), attempt); err != nil {
-		a.Logger.WarnContext(ctx, "a failed attempt was not kept", "name", attempt.Name, "error", err)
+		a.Logger.WarnContext(ctx, "a failed attempt was not stored", "name", attempt.Name, "error", err)
 	}
 }
 
@@ -147,16 +147,16 @@ func (a *Agent) attemptOf(r *http.Request, step model.FailedStep) model.FailedAt
 func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int64, tokenID, why string) {
 	secret := httpx.Credential(r)
 	if secret == "" {
-		return 0, "", "no token was sent; set SEMGREP_APP_TOKEN"
+		return 0, "", "no token was sent: set SEMGREP_APP_TOKEN"
 	}
 	id, hash, err := auth.ParseSecret(secret)
 	if err != nil {
-		return 0, "", "the token is none of this server's: mistyped, cut off, or from elsewhere"
+		return 0, "", "not a token of this server: mistyped, truncated or from another server"
 	}
 	t, err := a.Store.TokenByHash(ctx, id, hash)
 	switch now := a.Clock(); {
 	case errors.Is(err, model.ErrNotFound):
-		return 0, "", "the token is not known here: its deployment may be on another server, or gone"
+		return 0, "", "unknown token: its deployment may be on another server, or deleted"
 	case err != nil:
 		return 0, "", "the token could not be looked up"
 	case !t.RevokedAt.IsZero():
@@ -164,7 +164,7 @@ func (a *Agent) presented(ctx context.Context, r *http.Request) (deployment int6
 	case !t.Active(now):
 		why = "the token expired on " + t.ExpiresAt.Format(time.DateOnly)
 	default:
-		why = "the token is valid, but only rules take it as a password: it must be sent as a bearer's"
+		why = "the token is valid, but only rule downloads accept it as a password: send it as a bearer token"
 	}
 	return t.DeploymentID, t.PublicID, why
 }

@@ -101,7 +101,7 @@ func TestRefusedRunsAreKept(t *testing.T) {
 				w.Errorf("%s names the token %q", a.Name, a.TokenID)
 			}
 			if word := strings.TrimPrefix(a.Name, "run-"); word != "reader" && word != "none" && !strings.Contains(a.Cause, map[string]string{
-				"mistyped": "none of this server's", "unknown": "not known here", "revoked": "was revoked on 20", "expired": "expired on 20",
+				"mistyped": "not a token of this server", "unknown": "unknown token", "revoked": "was revoked on 20", "expired": "expired on 20",
 			}[word]) {
 				w.Errorf("%s: %s", a.Name, a.Cause)
 			}

@@ -102,7 +102,7 @@ func (a *Agent) appliedAnswer(ctx context.Context, deployment int64, uniqueID st
 		}
 		j, err := tx.Job(ctx, jobToken(uniqueID))
 		if err == nil && j.State == model.JobFailed {
-			err = fmt.Errorf("the results could not be stored: %s; mend that, then run the scan again: %w",
+			err = fmt.Errorf("the results could not be stored: %s; fix that, then run the scan again: %w",
 				j.Error, model.ErrConflict)
 		}
 		return err
@@ -144,10 +144,10 @@ func permanentReason(err error, attempt int) string {
 	case errors.As(err, &invalid):
 		return invalid.Error()
 	case errors.Is(err, model.ErrNotFound):
-		return "the scan, its project or its deployment was deleted meanwhile"
+		return "the scan, its project or its deployment was deleted in the meantime"
 	case queue.Outage(err): // the next attempt has the same number
 	case attempt >= Attempts:
-		return fmt.Sprintf("it failed %d times, and the server's log has the cause", attempt)
+		return fmt.Sprintf("it failed %d times: the server's log contains the cause", attempt)
 	}
 	return ""
 }

@@ -292,7 +292,7 @@ func add(ctx context.Context, tx *store.Tx, id string, b begun, dry bool) (model
 		return known, err
 	}
 	if len(known.Begun) > maxBegun {
-		return known, fmt.Errorf("what begins the scan is %w: send at most %d bytes", model.ErrTooLarge, maxBegun)
+		return known, fmt.Errorf("the scan request is %w: send at most %d bytes", model.ErrTooLarge, maxBegun)
 	}
 	if !dry {
 		project, err := tx.ProjectForScan(ctx, b.Globs, b.Project)

@@ -23,7 +23,7 @@ import (
 )
 
 // whatToDo precedes the link in the reason of a failed build.
-const whatToDo = " What blocks, and what to do: "
+const whatToDo = " View blocking findings: "
 
 // completeResponse contains the result of the gate. The ids of secrets are never stored, so for
 // secrets only the override and its reason fail the build.
@@ -68,7 +68,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 	case text != nil:
 		var out completeResponse
 		if err := json.Unmarshal(text, &out); err != nil {
-			return fmt.Errorf("the answer to scan %d that was kept: %w", id, err)
+			return fmt.Errorf("read the stored answer to scan %d: %w", id, err)
 		}
 		if out.Reason != "" {
 			out.Reason += whatToDo + api.BlockingPage(httpx.OriginOf(r).Base, caller.Deployment.Slug, id)
@@ -79,7 +79,7 @@ func (a *Agent) complete(w http.ResponseWriter, r *http.Request, caller auth.Cal
 		return write(w, "application/json", text)
 	case done.FinalAttempt:
 		// There will be no further request, and success would be a guess.
-		return fmt.Errorf("scan %d is still being stored, so this build cannot be judged: run the scan again later: %w",
+		return fmt.Errorf("scan %d is still being stored, so this build cannot be evaluated: run the scan again later: %w",
 			id, model.ErrConflict)
 	}
 	return answer(w, completeResponse{})
@@ -105,10 +105,10 @@ type completion struct {
 // rules of a tool.
 func (c *completion) unpack(known model.AgentScan, secretKey []byte, secret func(tool, rule string) bool) error {
 	if err := json.Unmarshal(known.Begun, &c.begun); err != nil {
-		return fmt.Errorf("the start of the scan that was kept: %w", err)
+		return fmt.Errorf("read the stored start of the scan: %w", err)
 	}
 	if err := json.Unmarshal(known.Done, &c.done); err != nil {
-		return fmt.Errorf("the completion that was kept: %w", err)
+		return fmt.Errorf("read the stored completion: %w", err)
 	}
 	reading, err := unpack(known.Report, secretKey)
 	if err == nil {
@@ -196,7 +196,7 @@ func (c *completion) notRun() (gaps []model.ScanGap) {
 	}
 	for i := range c.given.Rules {
 		if name := c.given.Rules[i].Rule.Name; !ran[name] {
-			gaps = append(gaps, model.ScanGap{Kind: model.GapRule, What: name, Why: "in a policy of the project, and not run"})
+			gaps = append(gaps, model.ScanGap{Kind: model.GapRule, What: name, Why: "in a policy of the project, but not run"})
 		}
 	}
 	return gaps

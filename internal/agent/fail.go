@@ -82,8 +82,7 @@ func (a *Agent) causeOf(ctx context.Context, tx *store.Tx, id int64, exitCode in
 			suspects = append(suspects, s.Rule.Name)
 		}
 	}
-	a.Logger.WarnContext(ctx, "a scanner could not parse a rule that it was served; every scan fails until the rule is "+
-		"mended or removed",
+	a.Logger.WarnContext(ctx, "a scanner could not parse a served rule; scans fail until the rule is fixed or removed",
 		"scan", id, "deployment", tx.Deployment().ID, "suspects", suspects)
 	return cause + ": it could not parse a rule; not checked by semgrep --validate: " + strings.Join(suspects, ", "), nil
 }
@@ -114,12 +113,12 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 	cause := strings.ReplaceAll(request.Error, orNever(httpx.Credential(r)), redact.Mark)
 	attempt.ExitCode, attempt.Cause = request.ExitCode, printable(cause)
 	known := caller.CanUpload() && caller.CanWrite()
-	a.Logger.WarnContext(r.Context(), "a scanner failed and hides it from its build",
+	a.Logger.WarnContext(r.Context(), "a scanner failed without failing its build",
 		"unique_id", brief(attempt.Name, maxAgent), "exit_code", request.ExitCode, "known_caller", known)
 	if known {
 		attempt.DeploymentID, attempt.TokenID = caller.Deployment.ID, caller.Token.PublicID
 		if err := a.tellScan(r.Context(), caller, &attempt); err != nil {
-			a.Logger.WarnContext(r.Context(), "the cause of a failed scan was not kept",
+			a.Logger.WarnContext(r.Context(), "the cause of a failed scan was not stored",
 				"unique_id", brief(attempt.Name, maxAgent), "error", err)
 		}
 	}

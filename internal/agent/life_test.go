@@ -117,7 +117,7 @@ func (h *wireHistory) step() {
 // tree returns a branch after some edits.
 func (h *wireHistory) tree() (string, *wireTree) {
 	ref := rapid.SampledFrom([]string{"main", "main", "dev", "refs/pull/7/merge"}).Draw(h.t, "ref")
-	if ref != "main" && rapid.IntRange(0, 5).Draw(h.t, "anew") == 0 {
+	if ref != "main" && rapid.IntRange(0, 5).Draw(h.t, "again") == 0 {
 		h.trees[ref] = &wireTree{items: slices.Clone(h.trees["main"].items), pattern: h.trees["main"].pattern}
 	}
 	h.trees[ref].edit(h.t)
@@ -192,7 +192,7 @@ func (h *wireHistory) gate(s *wireScan, before map[int64]model.Finding, based, b
 		blocks = account.Gate.Blocking
 	}
 	if blocked != (len(blocks) > 0) {
-		h.t.Fatalf("the scanner is told %v, the gate says %+v", blocked, blocks)
+		h.t.Fatalf("the scanner receives %v, the gate returns %+v", blocked, blocks)
 	}
 	at := map[string]bool{}
 	for _, b := range blocks {

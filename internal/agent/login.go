@@ -43,7 +43,7 @@ type loginResponse struct {
 // are limited.
 func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
 	if g := a.logins.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
-		return httpx.Busy(g, "This address asks for tokens too often.")
+		return httpx.Busy(g, "Too many token requests from this address.")
 	}
 	var request loginRequest
 	if err := decode(r, &request); err != nil {
@@ -51,7 +51,7 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 	}
 	if !loginKey.MatchString(request.Key) {
 		return model.Invalid(
-			"token_request_key", "must have 32 to 128 letters, digits and hyphens that nobody can guess, as a UUID has",
+			"token_request_key", "must have 32 to 128 random letters, digits and hyphens, such as a UUID",
 		)
 	}
 	sum := sha256.Sum256([]byte(request.Key))
@@ -63,8 +63,8 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 			Address: httpx.OriginOf(r).Address, Agent: userAgent(r),
 		})
 		if err == nil && !kept {
-			return &httpx.BusyError{Wait: time.Minute, Text: "Too many requests for a token wait to be approved. Try again in " +
-				"some minutes, or ask for a token that is made by hand."}
+			return &httpx.BusyError{Wait: time.Minute, Text: "Too many token requests are pending. Retry in a few " +
+				"minutes, or use a token created on the tokens page."}
 		}
 		return errors.Join(err, model.ErrNotFound)
 	case err == nil && !waiting.Approved():
@@ -92,8 +92,8 @@ func (a *Agent) hand(ctx context.Context, waiting model.LoginRequest) (made logi
 		made = loginResponse{secret.Text, taken.Token.Name}
 		_, err = tx.CreateToken(ctx, taken.Token, secret.Hash)
 		if _, full := errors.AsType[*model.InvalidError](err); full {
-			err = fmt.Errorf("your request was approved, but who approved it has as many tokens as one person may have: they "+
-				"revoke one, under Settings, Tokens, within %s of your request; then ask again: %w",
+			err = fmt.Errorf("the request was approved, but the approver has the maximum number of tokens: revoke "+
+				"one in Settings, Tokens, within %s of the request, then retry: %w",
 				model.LoginFor, model.ErrConflict)
 		}
 		return err
@@ -112,17 +112,17 @@ var loginTemplate = template.Must(template.New("login").Parse(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>A scanner asks for a token</title>
+<title>Scanner token request</title>
 <style>` + loginStyle + `</style>
-<h1>A scanner asks for a token</h1>
-<p>Its code is <code>{{.Code}}</code>. <a href="/orgs/-/approve/{{.Code}}">Sign in to let it have one</a>. ` +
-	`Or whoever runs this server does so with</p>
+<h1>Scanner token request</h1>
+<p>Its code is <code>{{.Code}}</code>. <a href="/orgs/-/approve/{{.Code}}">Sign in to approve it</a>, ` +
+	`or run on the server:</p>
 <p><code>redoubt token approve {{.Code}}</code></p>
-<p>or, where there are several deployments, <code>redoubt token approve {{.Code}} --deployment SLUG</code>.</p>
-<p>Approve only a scanner that you, or somebody you know, has started just now: ` +
-	`the token can hand in scans of any project.
-The request is forgotten after {{.Minutes}} minutes; the scanner itself waits for three. ` +
-	`It goes on as soon as it has its token.</p>
+<p>With several deployments: <code>redoubt token approve {{.Code}} --deployment SLUG</code>.</p>
+<p>Approve only a scanner that you or a colleague just started: ` +
+	`the token can upload scans of any project.
+The request expires after {{.Minutes}} minutes; the scanner waits for three. ` +
+	`It continues when it has its token.</p>
 </html>
 `))
 
@@ -138,7 +138,7 @@ var loginPolicy = func() string {
 func (a *Agent) loginPage(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
 	key := r.URL.Query().Get("cli-token")
 	if !loginKey.MatchString(key) {
-		return model.Invalid("cli-token", "is not what semgrep login sends; start semgrep login again")
+		return model.Invalid("cli-token", "invalid value: run semgrep login again")
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", loginPolicy)

@@ -44,7 +44,7 @@ func (a *Agent) readable(serve handler) handler {
 			return serve(w, r, caller)
 		}
 		if g := a.readers.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
-			return httpx.Busy(g, "This address reads rules too often without a token.")
+			return httpx.Busy(g, "Too many rule downloads from this address without a token.")
 		}
 		d, err := a.openDeployment(r.Context(), named)
 		switch {

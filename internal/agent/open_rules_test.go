@@ -59,8 +59,8 @@ func TestRulesNeedATokenUnlessTheyAreOpen(t *testing.T) {
 		check("without one", all, 401, with(""))
 		check("with a wrong one", all, 401, with("nonsense"))
 		check("with a wrong password", all, 401, password("nonsense"))
-		check("of another deployment, with a token", []string{"/c/p/" + storetest.Noise + "/code", "/c/p/nobody/code"}, 404, with(w.token))
-		check("of another deployment, without one", []string{"/c/p/" + storetest.Noise + "/code", "/c/p/nobody/code"}, 401, with(""))
+		check("of another deployment, with a token", []string{"/c/p/" + storetest.Noise + "/code", "/c/p/unknown/code"}, 404, with(w.token))
+		check("of another deployment, without one", []string{"/c/p/" + storetest.Noise + "/code", "/c/p/unknown/code"}, 401, with(""))
 		if got := w.basic("/api/agent/identity", w.token); got != 401 {
 			w.Errorf("a password opens more than rules: %d", got)
 		}

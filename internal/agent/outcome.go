@@ -28,7 +28,7 @@ func (a *Agent) outcome(w http.ResponseWriter, r *http.Request, caller auth.Call
 	names := redact.Finder{Key: a.SecretKey}
 	name, branch := names.Name(q.Get("project")), model.FullRef(names.Name(q.Get("ref")))
 	if name == "" {
-		return model.Invalid("query.project", "is needed: the project that was scanned")
+		return model.Invalid("query.project", "is required: the scanned project")
 	}
 	var out outcomeResponse
 	err := a.Store.View(r.Context(), caller.Deployment.ID, func(ctx context.Context, tx *store.Tx) error {

@@ -87,10 +87,10 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		out.Errors = append(out.Errors, message{older})
 	}
 	for _, item := range refused.Refused[:min(len(refused.Refused), maxWarnings)] {
-		out.Errors = append(out.Errors, message{fmt.Sprintf("%s was not taken: %s", item.Item, item.Reason)})
+		out.Errors = append(out.Errors, message{fmt.Sprintf("%s was not imported: %s", item.Item, item.Reason)})
 	}
 	if more := refused.CountRefused() - maxWarnings; more > 0 {
-		out.Errors = append(out.Errors, message{fmt.Sprintf("%d more items were not taken", more)})
+		out.Errors = append(out.Errors, message{fmt.Sprintf("%d more items were not imported", more)})
 	}
 	return answer(w, out)
 }
@@ -143,7 +143,7 @@ func pack(rep *model.Report, declared []string) ([]byte, error) {
 func unpack(text, key []byte) (*report.Reading, error) {
 	var p packed
 	if err := json.Unmarshal(text, &p); err != nil {
-		return nil, fmt.Errorf("the report that was kept: %w", err)
+		return nil, fmt.Errorf("read the stored report: %w", err)
 	}
 	for i := range p.Report.Results {
 		p.Report.Results[i].Rule = p.Report.Rules[p.RuleOf[i]]

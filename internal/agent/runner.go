@@ -95,7 +95,7 @@ func (a *Agent) withPassword(ctx context.Context, caller auth.Caller, l leasing)
 	if ctx.Err() != nil { // its lease expires
 		return nil, ctx.Err()
 	}
-	a.Logger.Warn("the host makes no credential for a run", "run", l.run.ID, "error", err)
+	a.Logger.Warn("the host issued no credential for a run", "run", l.run.ID, "error", err)
 	id, wrong := strconv.ParseInt(l.run.ID, 10, 64)
 	if wrong != nil {
 		return nil, wrong
@@ -104,7 +104,7 @@ func (a *Agent) withPassword(ctx context.Context, caller auth.Caller, l leasing)
 		o := model.RunOutcome{
 			State:   model.RunFailed,
 			Failure: model.RunTransient,
-			Reason:  "the host makes no credential for the run: " + err.Error(),
+			Reason:  "the host issued no credential for the run: " + err.Error(),
 		}
 		_, err := tx.FinishRun(ctx, id, l.run.Claim, o)
 		return err
@@ -178,7 +178,7 @@ func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run model.Run) (out l
 		return out, "", err
 	}
 	if strings.Contains(project.Name, "*") {
-		return out, "the project's name holds a *, so that no token can be bound to it alone", nil
+		return out, "the project's name contains *, so no token can be bound to it alone", nil
 	}
 	source, err := a.source(ctx, tx, project)
 	switch {
@@ -187,8 +187,8 @@ func (a *Agent) prepare(ctx context.Context, tx *store.Tx, run model.Run) (out l
 	case errors.Is(err, model.ErrUnavailable):
 		return out, "", err
 	case err != nil:
-		a.Logger.Warn("the repository of a run cannot be told", "run", run.ID, "project", project.ID, "error", err)
-		return out, "the connection's credential could not be opened: check the connection", nil
+		a.Logger.Warn("the repository of a run could not be determined", "run", run.ID, "project", project.ID, "error", err)
+		return out, "the connection's credential could not be decrypted: check the connection", nil
 	}
 	secret := auth.NewSecret(tx.Deployment().ID)
 	token, err := tx.CreateToken(ctx, model.Token{

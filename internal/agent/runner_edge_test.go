@@ -79,9 +79,9 @@ func TestWhatARunnerIsGivenToFetchWith(t *testing.T) {
 		"a key":               {source: model.CloneSource{SSHKey: "k"}, credential: "  k"},
 		"a password made":     {source: model.CloneSource{Username: "u", Make: made}, credential: "u made "},
 		"no connection":       {err: model.ErrNotFound, refused: "no connection"},
-		"a credential broken": {err: errors.New("sealed with another key"), refused: "could not be opened"},
+		"a credential broken": {err: errors.New("sealed with another key"), refused: "could not be decrypted"},
 		"an outage":           {err: fmt.Errorf("the key file: %w", model.ErrUnavailable), queued: true},
-		"a glob as a name":    {project: "acme/*", refused: "holds a *"},
+		"a glob as a name":    {project: "acme/*", refused: "contains *"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			w := newWorld(t, "sqlite")
@@ -112,7 +112,7 @@ func TestWhatARunnerIsGivenToFetchWith(t *testing.T) {
 					t.Errorf("the credential is %q, want %q", credential, c.credential)
 				}
 			}
-			if told := strings.Contains(w.log.String(), "cannot be told"); told != (c.refused == "could not be opened") {
+			if told := strings.Contains(w.log.String(), "could not be determined"); told != (c.refused == "could not be decrypted") {
 				t.Errorf("the server's log: %s", w.log.String())
 			}
 		})
@@ -169,9 +169,9 @@ func TestWhatEndsARun(t *testing.T) {
 	}
 }
 
-// TestNoPasswordForARunThatNobodyTook checks that no password is created if the lease is not
+// TestNoPasswordForAnUnleasedRun checks that no password is created if the lease is not
 // stored. The run must remain for the next runner.
-func TestNoPasswordForARunThatNobodyTook(t *testing.T) {
+func TestNoPasswordForAnUnleasedRun(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	ctx, gone := context.WithCancel(t.Context())
 	made := false

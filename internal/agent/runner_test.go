@@ -290,9 +290,9 @@ func TestTheTokenOfARunIsOfItsRun(t *testing.T) {
 	})
 }
 
-// TestARunTellsOfItsOwnScanAlone checks that a run cannot refer to another scan. The file with the
+// TestRunReportsOnlyItsOwnScan checks that a run cannot refer to another scan. The file with the
 // scan id is written where untrusted code runs.
-func TestARunTellsOfItsOwnScanAlone(t *testing.T) {
+func TestRunReportsOnlyItsOwnScan(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
 		var first int64
@@ -352,7 +352,7 @@ func TestAHostMakesAPasswordForARun(t *testing.T) {
 		if got, _ := w.storedRun(queued.ID); got.State != model.RunQueued || !strings.Contains(got.Reason, "the app is suspended") {
 			t.Errorf("the run is %+v", got)
 		}
-		if !strings.Contains(w.log.String(), "the host makes no credential") {
+		if !strings.Contains(w.log.String(), "the host issued no credential") {
 			t.Errorf("the server's log: %s", w.log.String())
 		}
 		fails = nil

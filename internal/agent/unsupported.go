@@ -11,10 +11,9 @@ import (
 // Texts of errors for unsupported requests. Users of scanners read them, so they contain the
 // alternative.
 const (
-	noEngine = "This server has no engine of its own to download: run the scanner with --oss-only, which uses " +
-		"the open one."
-	noUpload = "Rules are not published here by the scanner: whoever runs this server adds them with redoubt policies " +
-		"add-rules FILE."
+	noEngine = "This server has no engine to download: run the scanner with --oss-only, which uses the open-source engine."
+	noUpload = "The scanner cannot publish rules here: an administrator of the server adds them with redoubt " +
+		"policies add-rules FILE."
 )
 
 // engineRefused is the exit code of a scanner that gets no engine.

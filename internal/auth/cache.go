@@ -97,5 +97,5 @@ func (l *lastUses[K, Use]) flush(write func([]Use) error) error {
 	defer l.mu.Unlock()
 	maps.Copy(noted, l.noted)
 	l.noted = noted
-	return fmt.Errorf("note when credentials were used: %w", err)
+	return fmt.Errorf("record the use of credentials: %w", err)
 }

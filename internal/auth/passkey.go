@@ -64,14 +64,14 @@ type Ceremony struct {
 func NewPasskeys(address string, factors *SecondFactors, store PasskeyStore) (*Passkeys, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
-		return nil, fmt.Errorf("%q is no address of a server", address)
+		return nil, fmt.Errorf("invalid address of a server %q", address)
 	}
 	host := u.Hostname()
 	if _, err := netip.ParseAddr(host); err == nil {
-		return nil, fmt.Errorf("browsers have no passkeys for %s: the address needs a name", host)
+		return nil, fmt.Errorf("browsers do not support passkeys for %s: use an address with a host name", host)
 	}
 	if u.Scheme != "https" && host != "localhost" {
-		return nil, fmt.Errorf("browsers have no passkeys for %s: the address needs https", address)
+		return nil, fmt.Errorf("browsers do not support passkeys for %s: use an https address", address)
 	}
 	origin := u.Scheme + "://" + u.Host
 	lib, err := webauthn.New(&webauthn.Config{RPID: host, RPDisplayName: "Redoubt", RPOrigins: []string{origin}})
@@ -200,7 +200,7 @@ func (p *Passkeys) Register(ctx context.Context, who SessionInfo) (Ceremony, err
 		RequireResidentKey: &required, UserVerification: protocol.VerificationRequired,
 	}), webauthn.WithExclusions(webauthn.Credentials(h.credentials).CredentialDescriptors()))
 	if err != nil {
-		return Ceremony{}, fmt.Errorf("ask for a passkey: %w", err)
+		return Ceremony{}, fmt.Errorf("request a passkey: %w", err)
 	}
 	return p.ceremony(options.Response, asked, toRegister(who))
 }
@@ -255,7 +255,7 @@ func (p *Passkeys) Add(
 func (p *Passkeys) Ask() (Ceremony, error) {
 	options, asked, err := p.lib.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
-		return Ceremony{}, fmt.Errorf("ask for a passkey: %w", err)
+		return Ceremony{}, fmt.Errorf("request a passkey: %w", err)
 	}
 	return p.ceremony(options.Response, asked, toSignIn)
 }
@@ -269,7 +269,7 @@ func (p *Passkeys) AskSecond(ctx context.Context, half string, u model.User) (Ce
 	}
 	options, asked, err := p.lib.BeginLogin(h, webauthn.WithUserVerification(protocol.VerificationPreferred))
 	if err != nil {
-		return Ceremony{}, fmt.Errorf("ask for a passkey: %w", err)
+		return Ceremony{}, fmt.Errorf("request a passkey: %w", err)
 	}
 	c, err := p.ceremony(options.Response, asked, toFinish(half))
 	c.Unreadable = h.unreadable
@@ -320,7 +320,7 @@ func (p *Passkeys) SignIn(ctx context.Context, sealed, answer string, from Origi
 		case !errors.Is(err, model.ErrConflict):
 			return "", err
 		}
-		reason = "what the passkey signed was shown before, or it was removed"
+		reason = "the passkey's signature was used before, or the passkey was removed"
 	}
 	return "", p.factors.failed(ctx, u, "passkey", reason, from)
 }
@@ -367,7 +367,7 @@ func (p *Passkeys) use(
 		return use, "wrong passkey", nil
 	}
 	if c.Authenticator.CloneWarning {
-		return use, "the counter of the passkey went back: it may have been copied", nil
+		return use, "the counter of the passkey decreased: it may have been copied", nil
 	}
 	use = model.PasskeyUse{Challenge: hash(asked.Challenge), Until: p.factors.sessions.clock().Add(ceremonyFor)}
 	for _, k := range h.kept {

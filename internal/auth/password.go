@@ -103,7 +103,7 @@ func encode(c cost, salt, key []byte) string {
 }
 
 // errHash does not contain the hash.
-var errHash = errors.New("the stored password hash is none of argon2id; set the password anew with redoubt user reset")
+var errHash = errors.New("the stored password hash is not argon2id: reset the password with redoubt user reset")
 
 func decode(hash string) (c cost, salt, key []byte, err error) {
 	parts := strings.Split(hash, "$")

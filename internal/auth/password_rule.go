@@ -22,16 +22,16 @@ func CheckPassword(password, name string, about ...string) error {
 	same := strings.Trim(strings.ToLower(password), " ")
 	switch {
 	case n < MinPassword:
-		return model.Invalid("password", "it has %d characters; at least %d are needed", n, MinPassword)
+		return model.Invalid("password", "it has %d characters: use at least %d", n, MinPassword)
 	case n > MaxPassword:
-		return model.Invalid("password", "it has %d characters; at most %d are allowed", n, MaxPassword)
+		return model.Invalid("password", "it has %d characters: use at most %d", n, MaxPassword)
 	case same == name, name != "" && strings.Trim(strings.ReplaceAll(same, name, ""), " 0123456789.!-_") == "":
-		return model.Invalid("password", "it is the name, or little more: choose another")
+		return model.Invalid("password", "it is little more than the username or digits: choose another")
 	case len(strings.Trim(same, same[:1])) == 0:
-		return model.Invalid("password", "it is one character over and over: choose another")
+		return model.Invalid("password", "it repeats one character: choose another")
 	case guessBits(password, append(about, name, "redoubt")) < minGuess:
-		return model.Invalid("password", "it is among the first that are guessed: common passwords, names and years, or "+
-			"put together of them. Take a few words that have nothing to do with each other")
+		return model.Invalid("password", "it is easy to guess: avoid common passwords, names and years. Use several "+
+			"unrelated words")
 	}
 	return nil
 }

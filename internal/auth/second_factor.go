@@ -13,7 +13,7 @@ import (
 )
 
 // ErrCode means that a code is wrong or was already used. Both are indistinguishable to the caller.
-var ErrCode = errors.New("the code does not fit")
+var ErrCode = errors.New("invalid code")
 
 // HalfError means that the first factor is correct and the second factor is missing. It is an
 // error, so that callers that ignore it grant no access.
@@ -35,8 +35,8 @@ type UnreadableError struct {
 
 // Error returns the reason and the action for administrators of the server.
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("what is kept of the %s of %s cannot be read with the keys of this server: put the key file from "+
-		"the backup in its place; recovery codes work, and so does redoubt user reset-2fa %s: %v",
+	return fmt.Sprintf("the stored %s of %s cannot be decrypted with the keys of this server: restore the key file "+
+		"from the backup, use a recovery code, or run redoubt user reset-2fa %s: %v",
 		e.Factor, e.User, e.User, e.Cause)
 }
 
@@ -202,7 +202,7 @@ func (f *SecondFactors) take(
 	case errors.Is(err, model.ErrNotFound):
 		return "", ErrUnauthenticated
 	case errors.Is(err, model.ErrConflict):
-		return "", f.failed(ctx, u, method, "wrong "+p.String()+", or one that was used before", from)
+		return "", f.failed(ctx, u, method, "wrong "+p.String()+", or one used before", from)
 	}
 	return "", err
 }
@@ -250,7 +250,7 @@ func (f *SecondFactors) Start(who SessionInfo, issuer string) (Enrolment, error)
 // Resume reads an Enrolment from Start for the same user and session. It returns a
 // *model.InvalidError for others, and for expired ones.
 func (f *SecondFactors) Resume(who SessionInfo, issuer, text string) (Enrolment, error) {
-	stale := model.Invalid("code", "the secret is of another session: start again")
+	stale := model.Invalid("code", "the secret belongs to another session: start again")
 	sealed, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		return Enrolment{}, stale

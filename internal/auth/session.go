@@ -11,7 +11,7 @@ import (
 )
 
 // ErrSignIn is the common error for unknown names, wrong passwords and disabled users.
-var ErrSignIn = errors.New("name and password do not fit")
+var ErrSignIn = errors.New("wrong username or password")
 
 // BusyError means that there were too many sign-in attempts.
 type BusyError struct {
@@ -20,7 +20,7 @@ type BusyError struct {
 
 // Error returns the time to wait.
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("too many tries to sign in; wait %s", e.Wait.Round(time.Second))
+	return fmt.Sprintf("too many sign-in attempts: wait %s", e.Wait.Round(time.Second))
 }
 
 // SessionStore provides the storage of sign-in.

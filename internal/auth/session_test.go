@@ -100,7 +100,7 @@ func TestEveryFailureLooksTheSame(t *testing.T) {
 	if err := d.store.DisableUser(t.Context(), off.ID, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range [][2]string{{"ada", "wrong"}, {"nobody", password}, {"off", password}, {"", ""}, {storetest.NoisyUser, password}} {
+	for _, c := range [][2]string{{"ada", "wrong"}, {"unknown", password}, {"off", password}, {"", ""}, {storetest.NoisyUser, password}} {
 		_, err := d.SignIn(t.Context(), c[0], c[1], home)
 		if !errors.Is(err, ErrSignIn) || err.Error() != ErrSignIn.Error() {
 			t.Errorf("%v: %v", c, err)
@@ -108,7 +108,7 @@ func TestEveryFailureLooksTheSame(t *testing.T) {
 	}
 	server, err := d.store.ServerEvents(t.Context(), 0, 10)
 	if err != nil || len(server) != 2 {
-		t.Errorf("tries of nobody are noted as %v, %v", server, err)
+		t.Errorf("attempts of unknown users are recorded as %v, %v", server, err)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestTriesAreLimitedWithoutLockingOut(t *testing.T) {
 		}
 	}
 	if busy == nil || busy.Wait < time.Second {
-		t.Fatalf("nobody was refused: %v", busy)
+		t.Fatalf("no sign-in was refused: %v", busy)
 	}
 	d.signIn("ada") // from another address, while the attacker is limited
 	if _, err := d.SignIn(t.Context(), "ada", password, stranger); !errors.As(err, &busy) {
@@ -209,9 +209,9 @@ func TestSignOutHoldsAtOnce(t *testing.T) {
 	}
 }
 
-// TestNamesThatNobodyHasAreNotRemembered checks that invalid names are not stored as keys of the
+// TestUnknownNamesAreNotStored checks that invalid names are not stored as keys of the
 // limiter. They may be megabytes long, or a password.
-func TestNamesThatNobodyHasAreNotRemembered(t *testing.T) {
+func TestUnknownNamesAreNotStored(t *testing.T) {
 	d := newDoor(t)
 	for _, name := range []string{strings.Repeat("x", 1<<20), password, "\x00", "a\xffb"} {
 		if _, err := d.SignIn(t.Context(), name, password, home); !errors.Is(err, ErrSignIn) {

@@ -49,7 +49,7 @@ func newEnrolment(issuer, name string, secret []byte) (Enrolment, error) {
 	}
 	key, err := totp.Generate(opts)
 	if err != nil {
-		return Enrolment{}, fmt.Errorf("make the secret of an authenticator app: %w", err)
+		return Enrolment{}, fmt.Errorf("create the secret of an authenticator app: %w", err)
 	}
 	return Enrolment{Secret: key.Secret(), Address: key.URL()}, nil
 }
@@ -110,7 +110,7 @@ func stamp(until time.Time, text []byte) []byte {
 func readStamped(text []byte, now time.Time) ([]byte, error) {
 	const size = 8
 	if len(text) < size || uint64(now.Unix()) >= binary.BigEndian.Uint64(text) { //nolint:gosec // a time after 1970
-		return nil, model.Invalid("code", "the secret waited for it too long: start again")
+		return nil, model.Invalid("code", "the secret has expired: start again")
 	}
 	return text[size:], nil
 }

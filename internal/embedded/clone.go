@@ -27,7 +27,8 @@ func CloneSource(
 			return out, err
 		}
 		if !connection.Serves(repository.CloneURL) { // never send the credential to another host
-			return out, fmt.Errorf("%s is not below the address of the connection %s, whose credential is for no other host",
+			return out, fmt.Errorf("%s is not below the address of the connection %s, and its credential is sent to "+
+				"no other host",
 				repository.CloneURL, connection.Name)
 		}
 		out.URL, out.WebURL = repository.CloneURL, repository.WebURL

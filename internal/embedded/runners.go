@@ -83,7 +83,7 @@ func (o *Runners) Background(ctx, work context.Context) {
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		if err := server.Serve(o.pipe); err != nil && work.Err() == nil {
-			o.App.Log.Error("the built-in runner has no way to the server", "error", err)
+			o.App.Log.Error("the connection of the built-in runner failed", "error", err)
 		}
 	})
 	for ctx.Err() == nil {
@@ -121,7 +121,7 @@ func (o *Runners) Update(ctx context.Context) int {
 		if err != nil {
 			continue // already logged, and retried later
 		}
-		o.LogFailure(ctx, d, "noting that the built-in runner is there", r.seen(ctx))
+		o.LogFailure(ctx, d, "recording the contact of the built-in runner", r.seen(ctx))
 	}
 	return len(deployments)
 }
@@ -142,7 +142,7 @@ func (o *Runners) runner(ctx context.Context, d model.Deployment) (*ownRunner, e
 	if err != nil {
 		if why, _ := o.told.Load(d.ID); err.Error() != why && ctx.Err() == nil {
 			o.told.Store(d.ID, err.Error())
-			o.App.Log.Error("the built-in runner cannot begin; it is tried again", "deployment", d.Slug, "error", err)
+			o.App.Log.Error("the built-in runner cannot start; retrying", "deployment", d.Slug, "error", err)
 		}
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (o *Runners) Work(ctx context.Context, j model.Job) (result []byte, media s
 	}
 	r, err := o.runner(ctx, d)
 	if err != nil {
-		return nil, "", queue.WaitError{Wait: time.Second, Reason: "the built-in runner cannot begin: " + err.Error()}
+		return nil, "", queue.WaitError{Wait: time.Second, Reason: "the built-in runner cannot start: " + err.Error()}
 	}
 	worked, err := r.runOne(ctx)
 	if err = errors.Join(err, ctx.Err()); err != nil {
@@ -199,7 +199,8 @@ func (o *Runners) closeRunner(id int64) {
 	}
 	defer r.busy.Unlock()
 	if err := r.runner.Close(); err != nil {
-		o.App.Log.Warn("the folder of the built-in runner stays locked", "deployment", r.deployment.Slug, "error", err)
+		o.App.Log.Warn("the folder of the built-in runner could not be unlocked",
+			"deployment", r.deployment.Slug, "error", err)
 	}
 	delete(o.of, id)
 }
@@ -235,7 +236,7 @@ func (o *Runners) forget(deployments []model.Deployment) {
 	}
 	if err != nil {
 		o.App.Log.Warn(
-			"repositories of a deployment that is gone stay with the built-in runner; it is tried again", "error", err,
+			"repositories of a deleted deployment could not be removed from the built-in runner; retrying", "error", err,
 		)
 	}
 }
@@ -279,15 +280,15 @@ func (c Config) ownRunner(
 	r.Local = c.Config.Local
 	r.Isolation = cmp.Or(runner.Isolation(c.Config.Isolation), runner.IsolateAlways)
 	if out.runner, err = runner.New(ctx, r); err != nil {
-		return nil, fmt.Errorf("%w (redoubt serve --isolation says how scanners are kept in)", err)
+		return nil, fmt.Errorf("%w (redoubt serve --isolation sets the isolation of scanners)", err)
 	}
 	id, err := ownID(filepath.Join(r.Dir, command.RunnerIDFile))
 	if err != nil {
 		return nil, errors.Join(err, out.runner.Close())
 	}
 	if !out.runner.Isolates() {
-		c.App.Log.Warn("the built-in runner scans without a sandbox: a scanner that hostile code takes over reads what the "+
-			"server reads, its key file and database among it", "deployment", d.Slug, "isolation", out.runner.IsolatedBy())
+		c.App.Log.Warn("the built-in runner scans without a sandbox: hostile code could read the server's files, "+
+			"including its key file and database", "deployment", d.Slug, "isolation", out.runner.IsolatedBy())
 	}
 	out.name = ownRunnerName + " " + id
 	return out, nil

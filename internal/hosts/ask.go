@@ -197,7 +197,7 @@ func (k *Service) PrepareRemove(ctx context.Context, deploymentID, id int64) (st
 	}
 	if h, err := k.host(deploymentID, c); err == nil {
 		if err := k.unhook(ctx, deploymentID, c, h); err != nil {
-			k.Logger.WarnContext(ctx, "webhooks stay at the host", "connection", c.Name, "cause", err)
+			k.Logger.WarnContext(ctx, "webhooks were not removed from the host", "connection", c.Name, "cause", err)
 		}
 	}
 	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {

@@ -71,8 +71,8 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 		if got := fmt.Sprint(now.Follow); got != "[acme/*]" || err != nil {
 			t.Errorf("follows %s, %v", got, err)
 		}
-		if _, err := leave("nobody/*"); !errors.Is(err, model.ErrNotFound) {
-			t.Errorf("what nobody has: %v", err)
+		if _, err := leave("unknown/*"); !errors.Is(err, model.ErrNotFound) {
+			t.Errorf("an unknown name: %v", err)
 		}
 	})
 }

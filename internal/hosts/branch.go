@@ -31,11 +31,11 @@ func (k *Service) askBranch(
 		return err
 	})
 	if err != nil || branch == "" {
-		return "nothing to do", err
+		return "no action required", err
 	}
 	commit, err := h.Branch(ctx, r, branch)
 	if errors.Is(err, model.ErrNotFound) {
-		return "there is no branch " + branch, nil
+		return "branch " + branch + " does not exist", nil
 	}
 	if err != nil {
 		return "", err
@@ -61,7 +61,7 @@ func (k *Service) askBranch(
 		return k.Pushed(ctx, tx, r, branch, commit)
 	})
 	if fresh {
-		return "a push to " + branch, err
+		return "push to " + branch, err
 	}
-	return fmt.Sprintf("nothing new: %s is at %.12s", branch, commit), err
+	return fmt.Sprintf("no change: %s is at %.12s", branch, commit), err
 }

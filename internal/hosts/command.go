@@ -53,12 +53,12 @@ func (c command) least() model.Role {
 }
 
 // usage is the reply to help and to invalid commands.
-const usage = "Begin a comment with one of these; in the conversation, not below a comment of mine, name the finding " +
-	"behind the verb, as `/redoubt reopen #12`.\n\n" +
+const usage = "Start a comment with one of these commands. Outside a finding's thread, add the finding after the " +
+	"verb, as in `/redoubt reopen #12`.\n\n" +
 	"- `/redoubt ignore false_positive: why` (or `acceptable_risk`, `no_time`)\n" +
 	"- `/redoubt reopen`, `/redoubt reviewing`, `/redoubt fixing`\n" +
-	"- `/redoubt assign @me`, `@somebody` or `@nobody`\n" +
-	"- `/redoubt exception until 2027-01-31: why` asks for an exception, where somebody else has to decide\n"
+	"- `/redoubt assign @me`, `@login` or `@nobody`\n" +
+	"- `/redoubt exception until 2027-01-31: why` requests an exception, pending approval\n"
 
 // asksFor returns the command line of a comment: its first line outside of quotes. A line directly
 // after a quoted one belongs to the quote, as in Markdown. ok is false if that line is no command.
@@ -112,7 +112,7 @@ func parseCommand(line string) (c command, err error) {
 	case verbHelp:
 	case verbAssign:
 		if len(words) != 1 || strings.Trim(words[0], "@") == "" {
-			return c, errors.New("say whom it is assigned to, as `/redoubt assign @me`")
+			return c, errors.New("missing assignee: write `/redoubt assign @me`")
 		}
 		c.assignee = strings.ToLower(strings.TrimPrefix(words[0], "@"))
 	case verbIgnore:
@@ -121,12 +121,12 @@ func parseCommand(line string) (c command, err error) {
 	case verbAsk:
 		words, err = c.takeEnd(words)
 		if c.note = strings.Join(words, " "); err == nil && c.note == "" {
-			err = errors.New("say why, as `/redoubt exception until 2027-01-31: only our tests call it`")
+			err = errors.New("missing justification: write `/redoubt exception until 2027-01-31: only our tests call it`")
 		}
 	case verbReopen, verbReview, verbFix:
 		c.note = strings.Join(words, " ")
 	default:
-		return c, fmt.Errorf("nobody knows the verb %s", code(string(c.verb), 40))
+		return c, fmt.Errorf("unknown command %s", code(string(c.verb), 40))
 	}
 	return c, err
 }
@@ -137,12 +137,12 @@ func (c *command) takeEnd(words []string) ([]string, error) {
 		return words, nil
 	}
 	if len(words) < 2 {
-		return words, errors.New("say until which day, as `/redoubt exception until 2027-01-31: why`")
+		return words, errors.New("missing expiry date: write `/redoubt exception until 2027-01-31: why`")
 	}
 	day := strings.TrimSuffix(words[1], ":")
 	until, ok := model.EndOfDay(day)
 	if !ok {
-		return words, fmt.Errorf("%s is no day: write it as `2027-01-31`", code(day, 40))
+		return words, fmt.Errorf("invalid date %s: use `YYYY-MM-DD`", code(day, 40))
 	}
 	c.until = until
 	return words[2:], nil
@@ -160,7 +160,7 @@ func (c *command) takeReason(words []string) ([]string, error) {
 		c.reason = reason
 		return words[1:], nil
 	case ends:
-		return words, fmt.Errorf("%s is no reason: it is one of `false_positive`, `acceptable_risk` and `no_time`",
+		return words, fmt.Errorf("invalid reason %s: use `false_positive`, `acceptable_risk` or `no_time`",
 			code(name, 40))
 	}
 	return words, nil

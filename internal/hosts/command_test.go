@@ -44,7 +44,7 @@ func TestCommands(t *testing.T) {
 		"/redoubt ignore":                                 {verb: verbIgnore},
 		"/redoubt ignore false_positive: is a test":       {verb: verbIgnore, reason: model.FalsePositive, note: "is a test"},
 		"/redoubt IGNORE #12 No-Time later":               {verb: verbIgnore, finding: 12, reason: model.NoTime, note: "later"},
-		"/redoubt ignore nobody calls it":                 {verb: verbIgnore, note: "nobody calls it"},
+		"/redoubt ignore never called":                    {verb: verbIgnore, note: "never called"},
 		"/redoubt reopen 12":                              {verb: verbReopen, finding: 12},
 		"/redoubt fixing with\x1b[31m #3":                 {verb: verbFix, note: "with[31m #3"},
 		"/redoubt reviewing":                              {verb: verbReview},

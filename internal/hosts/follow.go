@@ -67,7 +67,7 @@ func (k *Service) follow(ctx context.Context, d model.Deployment, c model.Connec
 		defer cancel()
 		err := ask(ctx)
 		if err != nil {
-			k.Logger.WarnContext(ctx, "a code host cannot be followed", "deployment", d.Slug, "connection", c.Name,
+			k.Logger.WarnContext(ctx, "polling a code host failed", "deployment", d.Slug, "connection", c.Name,
 				"asked_for", what, "cause", err)
 		}
 		return err == nil

@@ -40,7 +40,7 @@ func (k *Service) Routes() []httpx.Mounted {
 			httpx.Writes, httpx.Unbound),
 		Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
 			if g := limiter.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
-				return httpx.Busy(g, "This address asks too often.")
+				return httpx.Busy(g, "Too many requests from this address.")
 			}
 			return k.handleWebhook(w, r)
 		},
@@ -50,30 +50,30 @@ func (k *Service) Routes() []httpx.Mounted {
 // handleWebhook verifies the signature, stores the delivery and enqueues a job. An unknown
 // connection and an invalid signature return the same error.
 func (k *Service) handleWebhook(w http.ResponseWriter, r *http.Request) error {
-	nobody := fmt.Errorf("there is no connection of that id, or the signature does not fit: %w", model.ErrNotFound)
+	unknown := fmt.Errorf("unknown connection or invalid webhook signature: %w", model.ErrNotFound)
 	deployment, err := strconv.ParseInt(r.PathValue("deploymentId"), 10, 64)
 	if err != nil {
-		return nobody
+		return unknown
 	}
 	id, err := strconv.ParseInt(r.PathValue("connectionId"), 10, 64)
 	if err != nil {
-		return nobody
+		return unknown
 	}
 	c, err := k.connection(r.Context(), deployment, id)
 	if errors.Is(err, model.ErrNotFound) {
-		return nobody
+		return unknown
 	}
 	if err != nil {
 		return err
 	}
 	secret, err := k.Vault.OpenWebhook(deployment, c)
 	if err != nil {
-		return nobody
+		return unknown
 	}
 	e, body, err := k.read(r, c, secret)
 	if errors.Is(err, scm.ErrSignature) {
-		k.Logger.InfoContext(r.Context(), "a webhook was refused", "deployment", deployment, "connection", id, "cause", err)
-		return nobody
+		k.Logger.InfoContext(r.Context(), "webhook rejected", "deployment", deployment, "connection", id, "cause", err)
+		return unknown
 	}
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (k *Service) take(ctx context.Context, deploymentID int64, c model.Connecti
 		if err := json.Unmarshal(before, &instead); err != nil {
 			return err
 		}
-		return tx.FinishDelivery(ctx, instead.Delivery, "a newer one came before it was worked off")
+		return tx.FinishDelivery(ctx, instead.Delivery, "superseded by a newer webhook")
 	})
 }
 
@@ -120,29 +120,29 @@ func (k *Service) take(ctx context.Context, deploymentID int64, c model.Connecti
 func (k *Service) nothingIn(ctx context.Context, tx *store.Tx, c model.Connection, e scm.Event) (string, error) {
 	switch e.Kind {
 	case scm.EventOther:
-		return "nothing to do", nil
+		return "no action required", nil
 	case scm.EventRepository:
 		return "", nil
 	case scm.EventComment:
 		if c.Replies == model.RepliesOff {
-			return "nothing to do: replies decide nothing at this connection", nil
+			return "ignored: the connection accepts no commands", nil
 		}
 	case scm.EventPush:
 		if e.Commit == "" {
-			return "nothing to do: the branch is gone", nil
+			return "ignored: the branch was deleted", nil
 		}
 	case scm.EventChange:
 	}
 	r, err := tx.RepositoryByHostID(ctx, c.ID, e.Repository)
 	switch {
 	case errors.Is(err, model.ErrNotFound) || err == nil && r.ProjectID == 0:
-		return "the repository is no project", nil
+		return "the repository is not a project", nil
 	case err != nil || e.Kind != scm.EventPush:
 		return "", err
 	}
 	branch, err := k.watched(ctx, tx, r)
 	if err == nil && branch != e.Branch {
-		return "nothing to do: pushes to " + e.Branch + " are not scanned", nil
+		return "ignored: pushes to " + e.Branch + " are not scanned", nil
 	}
 	return "", err
 }
@@ -157,7 +157,7 @@ func subjectOf(e scm.Event) string {
 func (k *Service) ProcessWebhook(ctx context.Context, j model.Job, in webhookJob) error {
 	c, err := k.connection(ctx, j.DeploymentID, in.Connection)
 	if errors.Is(err, model.ErrNotFound) {
-		return queue.PermanentError{Reason: "the connection is gone"}
+		return queue.PermanentError{Reason: "the connection was deleted"}
 	}
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (k *Service) ProcessWebhook(ctx context.Context, j model.Job, in webhookJob
 func (k *Service) act(ctx context.Context, deploymentID int64, c model.Connection, in webhookJob) (string, error) {
 	if in.Event.Kind == scm.EventRepository {
 		_, err := k.Check(ctx, deploymentID, following, in.Connection)
-		return "repositories were listed again", err
+		return "repository list updated", err
 	}
 	var r model.Repository
 	err := k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -189,7 +189,7 @@ func (k *Service) act(ctx context.Context, deploymentID int64, c model.Connectio
 	})
 	switch {
 	case errors.Is(err, model.ErrNotFound) || err == nil && r.ProjectID == 0:
-		return "the repository is no project", nil
+		return "the repository is not a project", nil
 	case err != nil:
 		return "", err
 	}

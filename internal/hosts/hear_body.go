@@ -67,7 +67,7 @@ func (k *Service) read(r *http.Request, c model.Connection, secret string) (e sc
 
 // body reads the body of a webhook before its signature is verified.
 func (k *Service) body(r *http.Request, connection int64) ([]byte, error) {
-	long := model.Invalid("body", "a webhook has %d MiB at most", maxWebhook>>20)
+	long := model.Invalid("body", "the webhook is larger than %d MiB", maxWebhook>>20)
 	if r.ContentLength > maxWebhook {
 		return nil, long
 	}
@@ -76,7 +76,7 @@ func (k *Service) body(r *http.Request, connection int64) ([]byte, error) {
 		return body, err
 	}
 	if !k.seats.take(connection) {
-		return nil, &model.BusyError{Text: "Another large webhook is being read. Send this one again later.", Wait: largeFor}
+		return nil, &model.BusyError{Text: "Another large webhook is being read. Retry later.", Wait: largeFor}
 	}
 	defer k.seats.leave(connection)
 	all := bytes.NewBuffer(body)
@@ -100,7 +100,7 @@ type timed struct {
 // Read implements io.Reader.
 func (t timed) Read(p []byte) (int, error) {
 	if t.clock().After(t.until) {
-		return 0, model.Invalid("body", "a webhook of more than %d KiB comes within %v", smallWebhook>>10, largeFor)
+		return 0, model.Invalid("body", "a webhook larger than %d KiB must arrive within %v", smallWebhook>>10, largeFor)
 	}
 	return t.Reader.Read(p)
 }

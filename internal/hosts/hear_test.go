@@ -90,7 +90,7 @@ func TestWebhooksAreTakenOnceAndWorkedOff(t *testing.T) {
 		}
 		same(t, "what is to be scanned", append(w.proposed, w.pushed...), []string{"acme/payments#3 1111", "acme/payments trunk 1111"})
 		same(t, "what came of it", w.outcomes(c), []string{
-			"star: nothing to do", "push: the repository is no project", "push: the repository is no project", "push: a push to trunk",
+			"star: no action required", "push: the repository is not a project", "push: the repository is not a project", "push: push to trunk",
 			"pull_request: not found", "pull_request: change request 3 is open",
 		})
 		w.host.repositories = append(w.host.repositories, told("9", "acme/new"))
@@ -181,9 +181,9 @@ func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
 		same(t, "what is scanned", append(w.proposed, w.pushed...), []string{"acme/payments#3 1111", "acme/payments#4 2222", "acme/payments trunk 9999"})
 		list := w.outcomes(c)
 		same(t, "the newest outcomes", list[:7], []string{
-			"star: nothing to do", "pull_request: change request 3 is open",
-			"pull_request: a newer one came before it was worked off", "pull_request: a newer one came before it was worked off",
-			"pull_request: a newer one came before it was worked off", "pull_request: a newer one came before it was worked off", "push: a push to trunk",
+			"star: no action required", "pull_request: change request 3 is open",
+			"pull_request: superseded by a newer webhook", "pull_request: superseded by a newer webhook",
+			"pull_request: superseded by a newer webhook", "pull_request: superseded by a newer webhook", "push: push to trunk",
 		})
 	})
 }

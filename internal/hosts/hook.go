@@ -12,9 +12,8 @@ import (
 )
 
 // errNoHookURL is returned by servers without a public address.
-var errNoHookURL = fmt.Errorf("the server was not told the address at which code hosts reach it, so none was asked "+
-	"to tell it anything: "+
-	"start it with --public-url (REDOUBT_PUBLIC_URL): %w", model.ErrConflict)
+var errNoHookURL = fmt.Errorf("the server has no public address for webhooks: start it with --public-url "+
+	"(REDOUBT_PUBLIC_URL): %w", model.ErrConflict)
 
 // HooksAt returns the address at which code hosts reach the server, or "" if none is configured.
 func (k *Service) HooksAt() string { return k.HookURL }

@@ -61,12 +61,12 @@ func TestACopyLeavesHooksAlone(t *testing.T) {
 	same(t, "and of itself nothing", w.elsewhere(c.ID), "")
 
 	restored.hook(c, theirs)
-	same(t, "once somebody wants it", w.host.hooked, []scm.Hook{{ID: restored.repository(c).HookID, Address: theirs + path}})
+	same(t, "once a user requests it", w.host.hooked, []scm.Hook{{ID: restored.repository(c).HookID, Address: theirs + path}})
 	same(t, "it tells the copy", restored.elsewhere(c.ID), "")
 	there = slices.Clone(w.host.hooked)
 	looks(w)
 	same(t, "after the original looked", w.host.hooked, there)
-	same(t, "which tells", w.repository(c).HookProblem(w.now), "its webhook at the host is not there any more")
+	same(t, "which tells", w.repository(c).HookProblem(w.now), "its webhook at the host no longer exists")
 }
 
 // TestACopyThatForgetsAConnectionLeavesItsHooks checks that deleting a connection in a copy removes

@@ -39,7 +39,7 @@ func (k *Service) verifyHooks(ctx context.Context, deploymentID int64, c model.C
 			break
 		}
 		if err != nil {
-			k.Logger.InfoContext(ctx, "a webhook cannot be looked at", "repository", r.FullName, "cause", err)
+			k.Logger.InfoContext(ctx, "webhook check failed", "repository", r.FullName, "cause", err)
 		}
 	}
 	return ctx.Err()
@@ -66,15 +66,15 @@ func (k *Service) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host
 func hookLacks(there []scm.Hook, r model.Repository) string {
 	i := slices.IndexFunc(there, func(one scm.Hook) bool { return one.ID == r.HookID })
 	if i < 0 {
-		return "is not there any more"
+		return "no longer exists"
 	}
 	switch one := there[i]; {
 	case one.Off:
-		return "is switched off"
+		return "is disabled"
 	case r.HookAddress != "" && one.Address != r.HookAddress:
-		return "tells another address, " + model.Line(one.Address)
+		return "points to another address, " + model.Line(one.Address)
 	case one.Lacks != "":
-		return "does not tell of " + one.Lacks
+		return "does not send " + one.Lacks
 	}
 	return ""
 }

@@ -22,16 +22,16 @@ func TestHooksAreLookedAt(t *testing.T) {
 		problem string
 	}{
 		{"as it was made", scm.Hook{ID: "41", Address: ours}, ours, "", ""},
-		{"events of it were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "issue_comment"}, ours, "", "its webhook at the host does not tell of issue_comment"},
-		{"the host makes it without them", scm.Hook{ID: "41", Address: ours, Lacks: "issue_comment"}, ours, "issue_comment", "its webhook at the host does not tell of issue_comment"},
+		{"events of it were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "issue_comment"}, ours, "", "its webhook at the host does not send issue_comment"},
+		{"the host makes it without them", scm.Hook{ID: "41", Address: ours, Lacks: "issue_comment"}, ours, "issue_comment", "its webhook at the host does not send issue_comment"},
 		{"it tells another server, or where this was before", scm.Hook{ID: "41", Address: ours}, moved, "", ""},
-		{"and events of it were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, moved, "", "its webhook at the host does not tell of push"},
-		{"somebody has it tell another address", scm.Hook{ID: "41", Address: moved}, ours, "", "its webhook at the host tells another address, " + moved + "{path}"},
-		{"which is this server's by now", scm.Hook{ID: "41", Address: moved}, moved, "", "its webhook at the host tells another address, " + moved + "{path}"},
+		{"and events of it were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, moved, "", "its webhook at the host does not send push"},
+		{"its address was changed at the host", scm.Hook{ID: "41", Address: moved}, ours, "", "its webhook at the host points to another address, " + moved + "{path}"},
+		{"which is this server's by now", scm.Hook{ID: "41", Address: moved}, moved, "", "its webhook at the host points to another address, " + moved + "{path}"},
 		{"the server knows no address of its own", scm.Hook{ID: "41", Address: ours}, "", "", ""},
-		{"and events were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, "", "", "its webhook at the host does not tell of push"},
-		{"somebody switched it off", scm.Hook{ID: "41", Address: ours, Off: true}, ours, "", "its webhook at the host is switched off"},
-		{"somebody removed it", scm.Hook{}, ours, "", "its webhook at the host is not there any more"},
+		{"and events were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, "", "", "its webhook at the host does not send push"},
+		{"it was disabled at the host", scm.Hook{ID: "41", Address: ours, Off: true}, ours, "", "its webhook at the host is disabled"},
+		{"it was removed at the host", scm.Hook{}, ours, "", "its webhook at the host no longer exists"},
 	} {
 		t.Run(step.what, func(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -55,7 +55,7 @@ func TestHooksAreLookedAt(t *testing.T) {
 				same(t, "what the host was asked to do", len(w.host.hooks), 0)
 				same(t, "those of others", w.host.hooked[0], theirs)
 				r := w.repository(c)
-				same(t, "what is told of it", r.HookProblem(w.now), step.problem)
+				same(t, "its problem", r.HookProblem(w.now), step.problem)
 				w.view(func(ctx context.Context, tx *store.Tx) error {
 					counts, err := tx.CountRepositories(ctx)
 					n := counts[c.ID]
@@ -81,9 +81,9 @@ func TestHooksAreLookedAt(t *testing.T) {
 	}
 }
 
-// TestAHookThatTellsAPartIsNotReliedOn checks that a repository whose webhook lacks events is
+// TestIncompleteHookIsNotReliedOn checks that a repository whose webhook lacks events is
 // polled as often as one without a webhook.
-func TestAHookThatTellsAPartIsNotReliedOn(t *testing.T) {
+func TestIncompleteHookIsNotReliedOn(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			w, c, clock, _ := hears(t, engine)
@@ -108,7 +108,7 @@ func TestALookThatIsRefusedLosesNothing(t *testing.T) {
 		for _, r := range list {
 			if r.FullName == "acme/web" && err == nil { // whose webhooks the host does not list
 				if err = tx.SetRepositoryHook(ctx, r.ID, "9", "https://redoubt.example"); err == nil {
-					err = tx.RecordHookCheck(ctx, r.ID, "9", "is switched off")
+					err = tx.RecordHookCheck(ctx, r.ID, "9", "is disabled")
 				}
 			}
 		}
@@ -124,7 +124,7 @@ func TestALookThatIsRefusedLosesNothing(t *testing.T) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Repositories(ctx, c.ID)
 		for _, r := range list {
-			if want := map[string]string{"acme/web": "is switched off"}[r.FullName]; r.HookLacks != want {
+			if want := map[string]string{"acme/web": "is disabled"}[r.FullName]; r.HookLacks != want {
 				t.Errorf("%s lacks %q", r.FullName, r.HookLacks)
 			}
 		}

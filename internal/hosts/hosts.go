@@ -107,8 +107,8 @@ func (k *Service) unhook(ctx context.Context, deploymentID int64, c model.Connec
 		}
 	}
 	if err == nil && stay > 0 {
-		err = fmt.Errorf("%d of them tell another address than this server's, or none is known; remove them there if "+
-			"nobody needs them", stay)
+		err = fmt.Errorf("%d webhooks point to another or an unknown address: remove them at the host if they are not needed",
+			stay)
 	}
 	return err
 }

@@ -47,7 +47,7 @@ func TestConnectionsFollowTheirHost(t *testing.T) {
 		if err != nil || len(taken) != 1 || taken[0].Name != "other/x" {
 			t.Errorf("taken %v, %v", taken, err)
 		}
-		if _, err := w.keeper.Take(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"nobody/*"}); !errors.Is(err, model.ErrNotFound) {
+		if _, err := w.keeper.Take(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"unknown/*"}); !errors.Is(err, model.ErrNotFound) {
 			t.Errorf("what is not there: %v", err)
 		}
 		archived := told("5", "acme/old")
@@ -186,9 +186,9 @@ func TestTellingAChangeRequest(t *testing.T) {
 	})
 }
 
-// TestANewerHeadIsNotToldOf checks that a scan sets no status on a newer commit that was pushed
+// TestNewerHeadGetsNoOldStatus checks that a scan sets no status on a newer commit that was pushed
 // since, on any kind of ref.
-func TestANewerHeadIsNotToldOf(t *testing.T) {
+func TestNewerHeadGetsNoOldStatus(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -230,7 +230,7 @@ func TestHostsThatResolveAreLeftTheText(t *testing.T) {
 	})
 }
 
-func TestAFloodOfFindingsIsToldInTheSummary(t *testing.T) {
+func TestManyFindingsAreListedInTheSummary(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -272,7 +272,7 @@ func TestTellingMeetsWhatHostsDo(t *testing.T) {
 	})
 }
 
-func TestOnlyProjectsOfHostsHaveThemTold(t *testing.T) {
+func TestOnlyProjectsOfHostsAreReported(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.update(func(ctx context.Context, tx *store.Tx) error {

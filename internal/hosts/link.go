@@ -20,7 +20,7 @@ func (k *Service) link(
 		return all, nil
 	}
 	if len(fresh) > model.MaxNewHostPeople {
-		return nil, model.Invalid("people", "%d people can be linked at a time: the host is asked who each is",
+		return nil, model.Invalid("people", "at most %d new people can be linked at a time: the host looks up each of them",
 			model.MaxNewHostPeople)
 	}
 	h, err := open()
@@ -30,10 +30,10 @@ func (k *Service) link(
 	for _, login := range fresh {
 		of, err := h.User(ctx, login)
 		if errors.Is(err, model.ErrNotFound) || err == nil && (of.ID == "" || !strings.EqualFold(of.Login, login)) {
-			return nil, model.Invalid("people", "nobody at the host is called %.100q", login)
+			return nil, model.Invalid("people", "the host has no user %.100q", login)
 		}
 		if err != nil && ctx.Err() == nil {
-			err = model.Invalid("people", "the host does not say who %.100q is: %s", login, err)
+			err = model.Invalid("people", "the host did not return the user %.100q: %s", login, err)
 		}
 		if err != nil {
 			return nil, err

@@ -90,12 +90,12 @@ func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
 	same(t, "saved again", linked(), "map[octocat:{ada id of octocat}]")
 	w.must(change("octocat=vic"))
 	same(t, "another user", linked(), "map[octocat:{vic id of mallory}]")
-	if err := change("octocat=vic", "nobody=ada"); err == nil || !strings.Contains(err.Error(), "nobody") {
-		t.Errorf("nobody is linked: %v", err)
+	if err := change("octocat=vic", "unknown=ada"); err == nil || !strings.Contains(err.Error(), "unknown") {
+		t.Errorf("an unknown login is linked: %v", err)
 	}
 	w.host.down = model.ErrUnavailable
 	if err := change("octocat=vic", "bob=ada"); err == nil || !strings.Contains(err.Error(), "bob") {
-		t.Errorf("somebody is linked whom the host was not asked for: %v", err)
+		t.Errorf("a login is linked without a lookup at the host: %v", err)
 	}
 	many := make([]string, model.MaxNewHostPeople+1)
 	for i := range many {

@@ -45,7 +45,7 @@ func (k *Service) Poll(ctx context.Context, deploymentID int64, c model.Connecti
 			break // further requests would only be more failed logins
 		}
 		if ofThisRepository(err) {
-			k.Logger.InfoContext(ctx, "a repository cannot be asked for pushes and change requests",
+			k.Logger.InfoContext(ctx, "polling a repository failed",
 				"repository", r.FullName, "cause", err)
 			if !refused(err) {
 				first = cmp.Or(first, err)

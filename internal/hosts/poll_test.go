@@ -37,9 +37,9 @@ func pushTo(id int, branch, commit string) string {
 	return fmt.Sprintf(`{"ref":"refs/heads/%s","after":"%s","repository":{"id":%d}}`, branch, commit, id)
 }
 
-// TestPushesAreScannedOnceInWhateverOrderTheyAreTold checks that a late webhook does not replace a
+// TestPushesAreScannedOnceInAnyOrder checks that a late webhook does not replace a
 // newer commit. A push that is both polled and delivered is scanned once.
-func TestPushesAreScannedOnceInWhateverOrderTheyAreTold(t *testing.T) {
+func TestPushesAreScannedOnceInAnyOrder(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.scanOnPush()
@@ -66,13 +66,13 @@ func TestPushesAreScannedOnceInWhateverOrderTheyAreTold(t *testing.T) {
 			step.do()
 			same(t, step.what, took(&w.pushed), step.want)
 		}
-		same(t, "what the late one came to", w.outcomes(c)[1], "push: nothing new: trunk is at 222222222222")
+		same(t, "what the late one came to", w.outcomes(c)[1], "push: no change: trunk is at 222222222222")
 	})
 }
 
-// TestWhatIsPolledAndToldAtOnceIsScannedOnce processes a webhook during a poll of its repository,
+// TestPushPolledAndReceivedAtOnceIsScannedOnce processes a webhook during a poll of its repository,
 // between the response of the host and the write. It covers a push and a change request.
-func TestWhatIsPolledAndToldAtOnceIsScannedOnce(t *testing.T) {
+func TestPushPolledAndReceivedAtOnceIsScannedOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.scanOnPush()
@@ -119,8 +119,8 @@ func (h toldMeanwhile) Comments(ctx context.Context, r model.Repository, number 
 	return list, err
 }
 
-// TestAReplyThatIsPolledAndToldAtOnceIsAnsweredOnce checks that such a reply decides once, too.
-func TestAReplyThatIsPolledAndToldAtOnceIsAnsweredOnce(t *testing.T) {
+// TestReplyPolledAndReceivedAtOnceIsAnsweredOnce checks that such a reply decides once, too.
+func TestReplyPolledAndReceivedAtOnceIsAnsweredOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
 		w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(len(w.host.comments) + 1), Author: "octocat", Body: "/redoubt ignore no_time: later", Path: "a.go", Line: 4, Thread: w.host.comments[0].Thread})
@@ -166,12 +166,12 @@ func TestNoJobIsMadeOfWhatIsNothingToUs(t *testing.T) {
 	_, err = w.keeper.ChangeReplies(t.Context(), w.d.ID, storetest.Actor, c.ID, func(of *model.ReplyPolicy, _ model.HostPeople) { *of = model.RepliesOff })
 	w.must(err)
 	for _, told := range []struct{ event, body, outcome string }{
-		{"star", `{"repository":{"id":1}}`, "nothing to do"},
-		{"push", pushTo(1, "other", first), "nothing to do: pushes to other are not scanned"},
-		{"push", pushTo(1, "trunk", "0000000000000000000000000000000000000000"), "nothing to do: the branch is gone"},
-		{"push", pushTo(3, "trunk", first), "the repository is no project"},
-		{"pull_request", `{"number":3,"repository":{"id":77}}`, "the repository is no project"},
-		{"issue_comment", `{"issue":{"number":3,"pull_request":{}},"comment":{"body":"/redoubt help"},"repository":{"id":1}}`, "nothing to do: replies decide nothing at this connection"},
+		{"star", `{"repository":{"id":1}}`, "no action required"},
+		{"push", pushTo(1, "other", first), "ignored: pushes to other are not scanned"},
+		{"push", pushTo(1, "trunk", "0000000000000000000000000000000000000000"), "ignored: the branch was deleted"},
+		{"push", pushTo(3, "trunk", first), "the repository is not a project"},
+		{"pull_request", `{"number":3,"repository":{"id":77}}`, "the repository is not a project"},
+		{"issue_comment", `{"issue":{"number":3,"pull_request":{}},"comment":{"body":"/redoubt help"},"repository":{"id":1}}`, "ignored: the connection accepts no commands"},
 	} {
 		w.must(w.hand(w.d.ID, c.ID, secret, told.event, told.body))
 		same(t, "what came of it before any job", w.outcomes(c)[0], told.event+": "+told.outcome)

@@ -227,24 +227,23 @@ func (w *replying) turnAway(ctx context.Context, n scm.Comment) error {
 
 // Reasons for refusing a command, as sent in the answer.
 var (
-	errStranger = errors.New("only who may write to the repository decides here")
-	errEdited   = errors.New("the comment was changed after it was written, and others than its author may have " +
-		"done that: write the command again, in a new comment")
-	errTooManyReplies = fmt.Errorf("%d commands were written here, and no more are taken. Decide in Redoubt from now on",
+	errStranger       = errors.New("only users with write access to the repository can use commands here")
+	errEdited         = errors.New("the comment was edited, possibly by another user: write the command in a new comment")
+	errTooManyReplies = fmt.Errorf("the limit of %d commands per change request is reached: use Redoubt instead",
 		maxReplies)
-	errLinkedLongAgo = errors.New("your account was linked before it was kept who has it")
-	errNotLinked     = errors.New("your account is linked to no user of Redoubt")
-	errMayNotDecide  = errors.New("the user of Redoubt that your account is linked to may not decide about findings")
+	errLinkedLongAgo = errors.New("your account was linked before account ids were stored")
+	errNotLinked     = errors.New("your account is not linked to a Redoubt user")
+	errMayNotDecide  = errors.New("the Redoubt user linked to your account has no permission for this")
 	errDecidedSince  = errors.New(
-		"somebody decided about the finding after this was written: look there, and write the command again",
+		"the finding was triaged after this comment was written: review it, then write the command again",
 	)
-	errOtherFinding = errors.New("the comment that you answer is about another finding")
-	errNotOfRequest = errors.New("is none of this change request")
-	errSayWhich     = errors.New("say which finding")
+	errOtherFinding = errors.New("this thread is about another finding")
+	errNotOfRequest = errors.New("is not part of this change request")
+	errSayWhich     = errors.New("missing finding")
 )
 
 // errNotThen aborts a transaction in which the person differs from the one read before.
-var errNotThen = errors.New("who may decide there has changed")
+var errNotThen = errors.New("the permissions of the author have changed")
 
 // take decides about a command and stores the answer in the same transaction. The person is read
 // before the transaction, for the audit log, and again within it.
@@ -317,7 +316,7 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 	if !there {
 		err := w.host.Reply(ctx, w.repository, w.at, n, strings.TrimSpace(r.Outcome)+"\n"+mark)
 		if refused(err) {
-			w.keeper.Logger.WarnContext(ctx, "the host takes no answer to a reply", "connection", w.connection.Name,
+			w.keeper.Logger.WarnContext(ctx, "the host rejected an answer to a command", "connection", w.connection.Name,
 				"repository", w.repository.FullName, "change_request", w.at.Number, "cause", err)
 			return nil
 		}
@@ -357,7 +356,7 @@ func (k *Service) pollReplies(
 			continue
 		}
 		if wrong != nil {
-			k.Logger.WarnContext(ctx, "replies at a change request cannot be read", "connection", c.Name,
+			k.Logger.WarnContext(ctx, "reading the comments of a change request failed", "connection", c.Name,
 				"repository", r.FullName, "change_request", at.Number, "cause", wrong)
 			replies = cmp.Or(replies, fmt.Errorf("the comments of change request %d of %s: %w", at.Number, r.FullName, wrong))
 		}

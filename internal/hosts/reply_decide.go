@@ -33,8 +33,8 @@ func (w *replying) mayWrite(ctx context.Context, n scm.Comment) (bool, error) {
 	switch {
 	case errors.Is(err, model.ErrNotFound):
 	case refused(err):
-		return false, fmt.Errorf("the account of the connection may not ask who may write to %s, let it administer the "+
-			"repository: %w", w.repository.FullName, err)
+		return false, fmt.Errorf("the account of the connection cannot read the permissions of %s: make it an "+
+			"administrator of the repository: %w", w.repository.FullName, err)
 	case err != nil:
 		return false, err
 	default:
@@ -59,12 +59,12 @@ func (w *replying) person(
 	via := fmt.Sprintf("%s at %s#%d", model.Line(n.Author), w.repository.FullName, w.at.Number)
 	found, linked := c.People.PersonOf(n.Author, n.AuthorID)
 	if linked && found.ID == "" { // the login may belong to another person now
-		return p, fmt.Errorf("%w. An administrator links it again at Settings → Connections → %s: remove the link, "+
+		return p, fmt.Errorf("%w. An administrator must link it again in Settings → Connections → %s: remove the link, "+
 			"save, and add it", errLinkedLongAgo, plain(c.Name, 100)), nil
 	}
 	if !linked {
 		if c.Replies != model.RepliesCollaborators {
-			return p, fmt.Errorf("%w. An administrator links it at Settings → Connections → %s",
+			return p, fmt.Errorf("%w. An administrator can link it in Settings → Connections → %s",
 				errNotLinked, plain(c.Name, 100)), nil
 		}
 		return person{actor: model.Actor{
@@ -121,7 +121,7 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 		return "", err
 	}
 	if len(done.IDs) == 0 {
-		return refusalText(fmt.Errorf("finding `#%d` is gone", f.ID)), nil
+		return refusalText(fmt.Errorf("finding `#%d` no longer exists", f.ID)), nil
 	}
 	w.latest[f.LineageID] = tx.Now()
 	reason, assignee := "", ""
@@ -163,12 +163,12 @@ func (w *replying) ask(
 	}
 	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: model.Line(n.Author)}, f.ID,
 		string(asked.verb), "", "")
-	until := "without an end"
+	until := "without expiry"
 	if day := model.LastDay(r.Until); day != "" {
 		until = "until " + day
 	}
 	return fmt.Sprintf(answerAsked+"an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: [exception "+
-		"%d](%s) waits to be decided there.\n%s",
+		"%d](%s) is pending.\n%s",
 		f.ID, w.page(tx, "findings", f.ID), until, plain(n.Author, 200), r.ID, w.page(tx, "exceptions", r.ID),
 		moreCommands(n)), nil
 }
@@ -186,9 +186,9 @@ func (w *replying) late(ctx context.Context, tx *store.Tx, f model.Finding, n sc
 // Beginnings of answers to commands.
 const (
 	answerDone    = "Done: "
-	answerAsked   = "Asked: "
+	answerAsked   = "Requested: "
 	answerNotDone = "Not done: "
-	onlyTheFirst  = "\nOf a comment only the first command is taken: write each in one of its own.\n"
+	onlyTheFirst  = "\nOnly the first command of a comment is run: write one command per comment.\n"
 )
 
 func refusalText(no error) string {
@@ -204,7 +204,7 @@ func doneText(f model.Finding, page string, asked command, r triage.Request, n s
 	what := r.State.String()
 	switch {
 	case r.Assign != nil && *r.Assign == "":
-		what = "assigned to nobody"
+		what = "unassigned"
 	case asked.assignee == assignMe:
 		what = "assigned to " + plain(n.Author, 100)
 	case r.Assign != nil:
@@ -231,13 +231,13 @@ func (w *replying) assignee(name string, p person) (user *string, no error) {
 		return new(""), nil
 	case assignMe:
 		if p.user == "" {
-			return nil, fmt.Errorf("%w, and only those have findings", errNotLinked)
+			return nil, fmt.Errorf("%w, so no findings can be assigned to it", errNotLinked)
 		}
 		return &p.user, nil
 	}
 	linked, is := w.connection.People.UserOf(name)
 	if !is {
-		return nil, fmt.Errorf("%s is linked to no user of Redoubt", code(name, 100))
+		return nil, fmt.Errorf("%s is not linked to a Redoubt user", code(name, 100))
 	}
 	return &linked, nil
 }
@@ -254,16 +254,16 @@ func (w *replying) finding(
 	if asked.finding == 0 {
 		switch len(lineages) {
 		case 0:
-			return f, fmt.Errorf("%w, as `/redoubt %s #12`, or answer the comment about it", errSayWhich, asked.verb), nil
+			return f, fmt.Errorf("%w: write `/redoubt %s #12`, or reply to the finding's comment", errSayWhich, asked.verb), nil
 		case 1:
 			f, err = tx.FindingOfLineage(ctx, w.repository.ProjectID, lineages[0])
 		default:
 			return f, errors.New(
-				"there are several findings on the line: say which, as `/redoubt " + string(asked.verb) + " #12`",
+				"the line has several findings: name one, as in `/redoubt " + string(asked.verb) + " #12`",
 			), nil
 		}
 		if errors.Is(err, model.ErrNotFound) {
-			return f, errors.New("the finding is gone"), nil
+			return f, errors.New("the finding no longer exists"), nil
 		}
 		return f, nil, err
 	}

@@ -47,7 +47,7 @@ func (k *Service) Tell(ctx context.Context, j model.Job, about store.Telling) er
 	})
 	switch {
 	case errors.Is(err, model.ErrNotFound):
-		return queue.PermanentError{Reason: "the project is no repository of a connection any more"}
+		return queue.PermanentError{Reason: "the project no longer belongs to a connection"}
 	case err != nil || m.verdict.state == 0:
 		return err
 	}
@@ -55,7 +55,7 @@ func (k *Service) Tell(ctx context.Context, j model.Job, about store.Telling) er
 	defer cancel()
 	err = k.say(saying, m)
 	if err == nil && m.verdict.again > 0 { // the awaited scan may never arrive
-		return queue.WaitError{Wait: m.verdict.again, Reason: "a scan of the commit did not end"}
+		return queue.WaitError{Wait: m.verdict.again, Reason: "a scan of the commit has not finished"}
 	}
 	return k.askedFor(j, err)
 }
@@ -174,7 +174,7 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, scan model.Scan, g
 			return err
 		}
 		if err := i.read(bodies[id].Body); err != nil {
-			return fmt.Errorf("the body of finding %d: %w", id, err)
+			return fmt.Errorf("read the body of finding %d: %w", id, err)
 		}
 		m.items = append(m.items, i)
 	}
@@ -199,7 +199,7 @@ func (k *Service) say(ctx context.Context, m message) error {
 				return err
 			}
 			if fresh && v.state == scm.StatusSuccess {
-				return queue.WaitError{Wait: heldWait, Reason: "a change request was new all the time"}
+				return queue.WaitError{Wait: heldWait, Reason: "new change requests were still being recorded"}
 			}
 		}
 	}
@@ -275,7 +275,7 @@ func (k *Service) alone(
 		return err
 	}
 	if !mine {
-		return queue.WaitError{Wait: heldWait, Reason: "another server was writing at the change request"}
+		return queue.WaitError{Wait: heldWait, Reason: "another server is updating the change request"}
 	}
 	defer func() {
 		freed := k.Store.Update(context.WithoutCancel(ctx), deploymentID, following,

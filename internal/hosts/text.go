@@ -81,16 +81,16 @@ func (i item) verdict() string {
 	if i.blocks {
 		return "blocks this change"
 	}
-	return "for your attention"
+	return "does not block"
 }
 
 // lineText returns the comment on the line of a finding.
 func lineText(i item, page func(int64) string, replies bool, of origin) string {
 	hint := ""
 	if replies {
-		hint = " · Answer `/redoubt help` to decide about it here."
+		hint = " · Reply `/redoubt help` to list the commands."
 	}
-	return fmt.Sprintf("**%s** · %s · %s\n\n%s\n\n[What it is, and what to do](%s)%s\n%s",
+	return fmt.Sprintf("**%s** · %s · %s\n\n%s\n\n[View finding](%s)%s\n%s",
 		code(i.rule, 200), i.rating(), i.verdict(), plain(i.message, 1500), page(i.finding), hint,
 		mark{lineage: i.lineage, of: of})
 }
@@ -98,8 +98,8 @@ func lineText(i item, page func(int64) string, replies bool, of origin) string {
 // settledText returns the text of a resolved comment, for hosts that cannot resolve threads.
 func settledText(body string, lineage int64, of origin) string {
 	body = withoutMark(body)
-	return fmt.Sprintf("**Settled:** it is fixed or ignored by now.\n\n<details><summary>What it "+
-		"was</summary>\n\n%s\n\n</details>\n%s", body, mark{lineage: lineage, settled: true, of: of})
+	return fmt.Sprintf("**Resolved:** the finding is fixed or ignored.\n\n<details><summary>Original "+
+		"comment</summary>\n\n%s\n\n</details>\n%s", body, mark{lineage: lineage, settled: true, of: of})
 }
 
 // maxListed is the maximum number of findings in a summary.
@@ -119,17 +119,17 @@ func summaryText(all, apart []item, page func(int64) string, blocking string, of
 	var b strings.Builder
 	switch stop, note := count(true), count(false); {
 	case stop > 0:
-		fmt.Fprintf(&b, "### Redoubt: %s\n\nA policy blocks this change. [What blocks, and what to do](%s)\n",
+		fmt.Fprintf(&b, "### Redoubt: %s\n\nA policy blocks this change. [View blocking findings](%s)\n",
 			counted(stop, note), blocking)
 	case note > 0:
-		fmt.Fprintf(&b, "### Redoubt: %s\n\nNothing blocks this change.\n", counted(stop, note))
+		fmt.Fprintf(&b, "### Redoubt: %s\n\nNo findings block this change.\n", counted(stop, note))
 	default:
-		b.WriteString("### Redoubt: no findings\n\nWhat was found before is fixed or ignored.\n")
+		b.WriteString("### Redoubt: no findings\n\nEarlier findings are fixed or ignored.\n")
 	}
 	if len(apart) > 0 {
 		apart = slices.Clone(apart)
 		slices.SortStableFunc(apart, func(a, b item) int { return int(b.severity) - int(a.severity) })
-		b.WriteString("\n| severity | finding | where |\n|---|---|---|\n")
+		b.WriteString("\n| severity | finding | location |\n|---|---|---|\n")
 		for _, i := range apart[:min(len(apart), maxListed)] {
 			fmt.Fprintf(&b, "| %s | [%s](%s) `#%d` | %s |\n", i.rating(), cell(code(i.rule, 100)), page(i.finding), i.finding,
 				cell(code(fmt.Sprintf("%s:%d", i.path, i.line), 200)))

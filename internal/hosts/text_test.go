@@ -11,7 +11,7 @@ var here = origin{"1b9ff0c2d4a55e77", 3, 4}
 
 func page(int64) string { return "https://redoubt.example/x" }
 
-// TestHostileTextsSayJustThat checks that untrusted text mentions nobody, contains no links and is
+// TestHostileTextsSayJustThat checks that untrusted text mentions no user, contains no links and is
 // not parsed as a mark.
 func TestHostileTextsSayJustThat(t *testing.T) {
 	hostile := item{
@@ -22,7 +22,7 @@ func TestHostileTextsSayJustThat(t *testing.T) {
 	if m, found := markOf(text); m != (mark{lineage: 7, of: here}) || !found {
 		t.Errorf("the mark says %v, %v in %s", m, found, text)
 	}
-	said := text[:strings.Index(text, "[What it is")]
+	said := text[:strings.Index(text, "[View finding")]
 	for _, bad := range []string{"@ada ", "](", " <img", " **bold", "https:/", "#1", "!2", "www.evil", "\x1b", "\n# "} {
 		if strings.Contains(strings.ReplaceAll(said, "`r'<!-- redoubt:lineage:1 -->'@ada`", ""), bad) {
 			t.Errorf("the comment says %q: %s", bad, said)
@@ -42,7 +42,7 @@ func TestHostileTextsSayJustThat(t *testing.T) {
 	}
 }
 
-func TestCommentsSayWhatNobodyRates(t *testing.T) {
+func TestCommentsOfUnratedFindings(t *testing.T) {
 	for unrated, want := range map[bool]string{true: "not rated", false: "medium"} {
 		name, message := "CVE-2024-1", "left is affected"
 		body, err := model.Body{RuleMessage: &message, SCABody: &model.SCABody{Unrated: unrated, VulnerabilityIdentifier: &name}}.Members()

@@ -51,7 +51,7 @@ func (k *Service) CreateTicket(ctx context.Context, j model.Job, what store.Tick
 	case errors.Is(err, errNotWanted):
 		return nil
 	case errors.Is(err, model.ErrNotFound):
-		return k.failTicket(ctx, j.DeploymentID, what.TicketID, "The connection or the findings are gone.")
+		return k.failTicket(ctx, j.DeploymentID, what.TicketID, "The connection or the findings were deleted.")
 	case err != nil:
 		return err
 	}
@@ -79,11 +79,11 @@ func (k *Service) CreateTicket(ctx context.Context, j model.Job, what store.Tick
 // sentence formats an error for display.
 func sentence(err error) string {
 	s := []rune(model.Line(err.Error()))
-	return "The tracker did not take it: " + string(s[:min(len(s), 400)])
+	return "Creating the ticket failed: " + string(s[:min(len(s), 400)])
 }
 
 // errNotWanted means that a ticket no longer has to be created.
-var errNotWanted = errors.New("the ticket is created already, or was unlinked")
+var errNotWanted = errors.New("the ticket was already created or was unlinked")
 
 func (o *order) read(ctx context.Context, tx *store.Tx, id int64) (err error) {
 	o.deployment = tx.Deployment()
@@ -162,7 +162,7 @@ func (k *Service) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 	i := slices.IndexFunc(known, func(r model.Repository) bool { return strings.EqualFold(r.FullName, o.ticket.Project) })
 	if i < 0 {
 		return queue.PermanentError{
-			Reason: fmt.Sprintf("%s does not see %.200s any more.", o.connection.Name, o.ticket.Project),
+			Reason: fmt.Sprintf("%s no longer has access to %.200s.", o.connection.Name, o.ticket.Project),
 		}
 	}
 	now, err := t.Repository(ctx, known[i].HostID)
@@ -177,7 +177,7 @@ func (k *Service) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 	case err != nil:
 		return err
 	case !strings.EqualFold(now.FullName, o.ticket.Project):
-		return queue.PermanentError{Reason: fmt.Sprintf("%.200s is called %.200s by now.", o.ticket.Project, now.FullName)}
+		return queue.PermanentError{Reason: fmt.Sprintf("%.200s was renamed to %.200s.", o.ticket.Project, now.FullName)}
 	case ticket.TellsEverybody(o.connection, now, o.setting):
 		return queue.PermanentError{Reason: ticket.PublicReason(o.ticket.Project)}
 	}
@@ -192,7 +192,7 @@ func (k *Service) tracker(deploymentID int64, c model.Connection) (scm.Tracker, 
 	}
 	t, is := h.(scm.Tracker)
 	if !is {
-		return nil, fmt.Errorf("%s keeps no issues: %w", c.Name, scm.ErrUnsupported)
+		return nil, fmt.Errorf("%s has no issue tracker: %w", c.Name, scm.ErrUnsupported)
 	}
 	return t, nil
 }

@@ -66,7 +66,7 @@ func noteState(ctx context.Context, tx *store.Tx, id, connectionID int64, now sc
 	if asked == nil {
 		tell(&t, now, tx.Now())
 	} else {
-		t.Problem, t.CheckedAt = "Its state cannot be read: "+model.Line(asked.Error()), tx.Now()
+		t.Problem, t.CheckedAt = "Reading its state failed: "+model.Line(asked.Error()), tx.Now()
 	}
 	if t.State == before.State && t.Problem == before.Problem {
 		return tx.NoteTicketChecked(ctx, id)

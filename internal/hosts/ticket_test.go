@@ -96,7 +96,7 @@ func (w *world) askTicket(f ...model.Finding) (id int64, j model.Job) {
 	})
 	claimed, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.TicketJob)
 	if err != nil || claimed == nil {
-		w.t.Fatalf("nobody creates it: %v", err)
+		w.t.Fatalf("it is not created: %v", err)
 	}
 	return id, *claimed
 }
@@ -197,7 +197,7 @@ func TestTicketsThatCannotBeCreated(t *testing.T) {
 	})
 }
 
-func TestATicketThatNobodyWantsAnyMore(t *testing.T) {
+func TestUnwantedTicketIsNotCreated(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.connect()
 	id, j := w.askTicket(w.find("rule.a", 3))
@@ -257,9 +257,9 @@ func TestTicketsAskWhoReadsThem(t *testing.T) {
 		}{
 			"still private":        {func(*model.Repository) {}, false, ""},
 			"public, and allowed":  {func(r *model.Repository) { r.Private = false }, true, ""},
-			"public by now":        {func(r *model.Repository) { r.Private = false }, false, "Everybody can read"},
+			"public by now":        {func(r *model.Repository) { r.Private = false }, false, "are public"},
 			"another has its name": {func(r *model.Repository) { r.FullName = "acme/renamed" }, false, "is called acme/renamed by now"},
-			"gone":                 {func(r *model.Repository) { r.HostID = "77" }, false, "no such thing"},
+			"gone":                 {func(r *model.Repository) { r.HostID = "77" }, false, "not found at the host"},
 		} {
 			w.host.repositories[0], w.host.issues.drafts = private, nil
 			id, j := w.askTicket(w.find("rule.a", 3))

@@ -58,9 +58,9 @@ func pageOfScan(id int64) string { return "/scans/" + strconv.FormatInt(id, 10) 
 func pending(f store.CommitFacts, now time.Time) verdict {
 	for _, r := range f.Runs {
 		if !r.State.Ended() {
-			text := "a scan is under way"
+			text := "scan in progress"
 			if !r.State.Begun() {
-				text = "a scan waits for a runner"
+				text = "waiting for a runner"
 			}
 			return verdict{scm.StatusPending, text, "/scans", 0}
 		}
@@ -68,7 +68,7 @@ func pending(f store.CommitFacts, now time.Time) verdict {
 	for _, s := range f.Scans {
 		if s.StatusAt(now) == model.ScanRunning {
 			return verdict{
-				scm.StatusPending, "a scan is under way", pageOfScan(s.ID),
+				scm.StatusPending, "scan in progress", pageOfScan(s.ID),
 				s.StartedAt.Add(model.ScanTimeout).Sub(now) + time.Second,
 			}
 		}
@@ -160,10 +160,10 @@ func broken(f store.CommitFacts, now time.Time) verdict {
 		switch s.StatusAt(now) {
 		case model.ScanError:
 			return verdict{
-				scm.StatusError, "a scan failed: " + cmp.Or(s.Error, fmt.Sprintf("exit code %d", s.ExitCode)), pageOfScan(s.ID), 0,
+				scm.StatusError, "scan failed: " + cmp.Or(s.Error, fmt.Sprintf("exit code %d", s.ExitCode)), pageOfScan(s.ID), 0,
 			}
 		case model.ScanNeverFinished:
-			return verdict{scm.StatusError, "a scan never finished", pageOfScan(s.ID), 0}
+			return verdict{scm.StatusError, "scan never finished", pageOfScan(s.ID), 0}
 		case model.ScanRunning, model.ScanCompleted:
 		}
 	}

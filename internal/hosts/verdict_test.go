@@ -248,9 +248,9 @@ func TestOneWritesAtAChangeRequest(t *testing.T) {
 	})
 }
 
-// TestOneTellsOfACommit checks that one job at a time reports about a commit: otherwise, an
+// TestOneJobReportsACommit checks that one job at a time reports about a commit: otherwise, an
 // outdated report could be sent last.
-func TestOneTellsOfACommit(t *testing.T) {
+func TestOneJobReportsACommit(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()

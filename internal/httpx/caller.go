@@ -53,7 +53,7 @@ func (e *ForbiddenError) Error() string { return e.Text }
 
 // Busy returns the error for a grant that a limiter denied.
 func Busy(g auth.Grant, text string) *BusyError {
-	return &BusyError{Text: text + " Wait as Retry-After says.", Wait: max(g.Wait, time.Second)}
+	return &BusyError{Text: text + " Wait for the time in Retry-After.", Wait: max(g.Wait, time.Second)}
 }
 
 // RetryAfter sets the Retry-After header, in whole seconds.
@@ -89,7 +89,7 @@ func (c *Callers) Find(h http.Header, r *http.Request, token string) (auth.Calle
 	}
 	if errors.Is(err, auth.ErrUnauthenticated) && token != "" {
 		if g := c.failed.Allow(model.Network(OriginOf(r).Address)); !g.OK {
-			const text = "Too many requests from this address bring a token that is not valid. Check the token."
+			const text = "Too many requests from this address with an invalid token. Check the token."
 			err = errors.Join(Busy(g, text), err)
 		}
 	}
@@ -101,7 +101,7 @@ func (c *Callers) Find(h http.Header, r *http.Request, token string) (auth.Calle
 	h.Set("RateLimit-Remaining", strconv.Itoa(g.Remaining))
 	h.Set("RateLimit-Reset", strconv.Itoa(int(math.Ceil(g.Reset.Seconds()))))
 	if !g.OK {
-		return caller, Busy(g, "This token sends too many requests.")
+		return caller, Busy(g, "Too many requests with this token.")
 	}
 	return caller, nil
 }

@@ -35,7 +35,7 @@ func (t InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer func() {
 			err := io.EOF
 			if v := recover(); v != nil {
-				err = fmt.Errorf("the answer broke off: %v", v)
+				err = fmt.Errorf("the response was interrupted: %v", v)
 			}
 			w.WriteHeader(http.StatusOK)
 			writer.CloseWithError(err)

@@ -36,7 +36,7 @@ func (r *Reservation) Add(bytes int) error {
 	all := r.of.used.Add(int64(bytes))
 	switch {
 	case r.held-r.built > r.of.Each:
-		return fmt.Errorf("the upload is %w (limit %d bytes, all files together, after inflating)",
+		return fmt.Errorf("the upload is %w (limit %d bytes, all files together, after decompression)",
 			model.ErrTooLarge, r.of.Each)
 	case all > r.of.All:
 		return r.full()
@@ -77,10 +77,10 @@ func (r *Reservation) Free(bytes int) {
 // the limit, so that waiting would not help, and otherwise model.ErrUnavailable.
 func (r *Reservation) full() error {
 	if r.held > r.of.All {
-		return fmt.Errorf("what the upload holds is %w: more than the %d bytes of memory that all uploads have",
+		return fmt.Errorf("the content of the upload is %w: the memory of all uploads is limited to %d bytes",
 			model.ErrTooLarge, r.of.All)
 	}
-	return fmt.Errorf("%w: the reports of other uploads take all the room that there is", model.ErrUnavailable)
+	return fmt.Errorf("%w: other uploads use all available memory", model.ErrUnavailable)
 }
 
 // longUpload is the number of bytes, read and built, from which storing an upload takes seconds.

@@ -77,19 +77,19 @@ func (r Route) Faults() (faults []string) {
 	token := r.Scope == WebAPI || r.Scope == Upload || r.Scope == Runner
 	fault(!slices.Contains(methods, r.Method), "no method")
 	fault(!strings.HasPrefix(r.Pattern, "/"), "no pattern")
-	fault(!token && r.Scope != Person && r.Scope != Anyone, "does not say who may use it")
-	fault(r.Scope != Anyone && !slices.Contains(model.Roles(), r.Role), "does not say the least role")
-	fault(r.Scope == Anyone && r.Role != model.RoleNone, "asks for a role, and is for anyone")
-	fault(token && r.Writes && r.Role < model.RoleTriager && !r.Asks, "is a write, and open to those who may only look")
-	fault(r.Asks && !r.Writes, "asks, and writes nothing")
+	fault(!token && r.Scope != Person && r.Scope != Anyone, "has no scope")
+	fault(r.Scope != Anyone && !slices.Contains(model.Roles(), r.Role), "has no minimum role")
+	fault(r.Scope == Anyone && r.Role != model.RoleNone, "requires a role, and is for anyone")
+	fault(token && r.Writes && r.Role < model.RoleTriager && !r.Asks, "is a write, and open to viewers")
+	fault(r.Asks && !r.Writes, "requests something, and writes nothing")
 	fault(token && r.Method != http.MethodGet && r.Method != http.MethodPost && !r.Writes,
-		"changes something by its method, and is said to read")
+		"has a method that writes, and is marked as a read")
 	fault(!slices.Contains([]Bound{ByName, ByProject, Filtered, Refused, Unbound}, r.Bound),
-		"does not say how a bound token is held to its projects")
+		"has no rule for tokens bound to projects")
 	shown := r.Scope == Anyone && r.Bound == Filtered // for a token that is sent although none is needed
-	fault(!token && r.Bound != Unbound && !shown, "holds a token to its projects, and asks for none")
+	fault(!token && r.Bound != Unbound && !shown, "has a rule for bound tokens, and requires no token")
 	fault(token && strings.Contains(r.Pattern, "{projectName}") && r.Bound != ByName,
-		"names a project, and does not hold a bound token to the name")
+		"names a project, and does not check it for bound tokens")
 	return faults
 }
 

@@ -47,15 +47,15 @@ func TestRowsWithoutTheirFacts(t *testing.T) {
 	}{
 		{"no method", httpx.Row("TRACE", "/x", httpx.Person, viewer, httpx.Reads, httpx.Unbound)},
 		{"no pattern", httpx.Row("GET", "", httpx.WebAPI, viewer, httpx.Reads, httpx.Filtered)},
-		{"does not say who may use it", httpx.Row("GET", "/x", "", viewer, httpx.Reads, httpx.Unbound)},
-		{"does not say the least role", httpx.Row("GET", "/x", httpx.WebAPI, model.RoleNone, httpx.Reads, httpx.Filtered)},
-		{"asks for a role, and is for anyone", httpx.Row("GET", "/x", httpx.Anyone, viewer, httpx.Reads, httpx.Unbound)},
-		{"does not say how a bound token is held to its projects", httpx.Row("GET", "/x", httpx.WebAPI, viewer, httpx.Reads, "")},
-		{"is a write, and open to those who may only look", httpx.Row("POST", "/x", httpx.WebAPI, viewer, httpx.Writes, httpx.ByName)},
-		{"asks, and writes nothing", httpx.Row("GET", "/x", httpx.WebAPI, viewer, httpx.Reads, httpx.ByName).Asking()},
-		{"changes something by its method, and is said to read", httpx.Row("DELETE", "/x", httpx.WebAPI, triager, httpx.Reads, httpx.ByName)},
-		{"names a project, and does not hold a bound token to the name", httpx.Row("GET", "/x/{projectName}", httpx.WebAPI, viewer, httpx.Reads, httpx.Unbound)},
-		{"holds a token to its projects, and asks for none", httpx.Row("GET", "/x", httpx.Anyone, model.RoleNone, httpx.Reads, httpx.ByName)},
+		{"has no scope", httpx.Row("GET", "/x", "", viewer, httpx.Reads, httpx.Unbound)},
+		{"has no minimum role", httpx.Row("GET", "/x", httpx.WebAPI, model.RoleNone, httpx.Reads, httpx.Filtered)},
+		{"requires a role, and is for anyone", httpx.Row("GET", "/x", httpx.Anyone, viewer, httpx.Reads, httpx.Unbound)},
+		{"has no rule for tokens bound to projects", httpx.Row("GET", "/x", httpx.WebAPI, viewer, httpx.Reads, "")},
+		{"is a write, and open to viewers", httpx.Row("POST", "/x", httpx.WebAPI, viewer, httpx.Writes, httpx.ByName)},
+		{"requests something, and writes nothing", httpx.Row("GET", "/x", httpx.WebAPI, viewer, httpx.Reads, httpx.ByName).Asking()},
+		{"has a method that writes, and is marked as a read", httpx.Row("DELETE", "/x", httpx.WebAPI, triager, httpx.Reads, httpx.ByName)},
+		{"names a project, and does not check it for bound tokens", httpx.Row("GET", "/x/{projectName}", httpx.WebAPI, viewer, httpx.Reads, httpx.Unbound)},
+		{"has a rule for bound tokens, and requires no token", httpx.Row("GET", "/x", httpx.Anyone, model.RoleNone, httpx.Reads, httpx.ByName)},
 	} {
 		if faults := c.row.Faults(); len(faults) != 1 || !strings.HasSuffix(faults[0], ": "+c.fault) {
 			t.Errorf("a row that %s has the faults %q", c.fault, faults)

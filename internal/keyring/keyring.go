@@ -155,12 +155,12 @@ func Read(path string) (r Ring, err error) {
 		return r, err
 	}
 	if !info.Mode().IsRegular() {
-		return r, fmt.Errorf("the key file %s is a folder or another kind of file: name the file that holds the keys", path)
+		return r, fmt.Errorf("the key file %s is not a regular file: use the file that contains the keys", path)
 	}
 	// Windows has no such bits and always shows them set.
 	if info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" {
-		return r, fmt.Errorf("the key file %s is open to everybody on this machine: chmod 600 it; if others may have read "+
-			"it, see redoubt key --help", path)
+		return r, fmt.Errorf("the key file %s is accessible to all users of this machine: run chmod 600; if others "+
+			"may have read it, see redoubt key --help", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -168,15 +168,15 @@ func Read(path string) (r Ring, err error) {
 	}
 	var f file
 	if json.Unmarshal(text, &f) != nil || len(f.Secret) < minKey || len(f.Signing) == 0 || len(f.Signing[0].Key) < minKey {
-		return r, fmt.Errorf("the key file %s is damaged, or is none: put the one from the backup in its place", path)
+		return r, fmt.Errorf("the key file %s is damaged, or not a key file: restore it from the backup", path)
 	}
 	if f.Format != format {
-		return r, fmt.Errorf("the key file %s has the format %d, which this version does not know: use a newer one, or put "+
-			"the one from the backup in its place", path, f.Format)
+		return r, fmt.Errorf("the key file %s has the unsupported format %d: use a newer version, or restore the "+
+			"file from the backup", path, f.Format)
 	}
 	if f.Sum != "" && f.Sum != f.sum() {
 		return r, fmt.Errorf(
-			"the key file %s is damaged, as its sum is not that of its keys: put the one from the backup in its place", path,
+			"the key file %s is damaged (checksum mismatch): restore it from the backup", path,
 		)
 	}
 	return f.Ring, nil
@@ -212,7 +212,7 @@ func (r Ring) Replace(path string) error {
 	}
 	return r.put(path, func(part string) error {
 		if err := own(part, before); err != nil {
-			return fmt.Errorf("give the new file the owner of the one before: %w", err)
+			return fmt.Errorf("set the owner of the new key file: %w", err)
 		}
 		if err := os.Chmod(part, before.Mode().Perm()); err != nil {
 			return err

@@ -65,9 +65,9 @@ func (w *Watched) look() {
 	next, err := Read(w.path)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("the keys stay as they were: %w", err)
+		err = fmt.Errorf("the keys were not reloaded: %w", err)
 	case !next.Fits(w.ring.Check()):
-		err = errors.New("the keys stay as they were: the key file is not the one of this database any more")
+		err = errors.New("the keys were not reloaded: the key file belongs to another database")
 	case sameSigning(next, w.ring):
 		return
 	default:

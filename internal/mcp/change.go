@@ -22,8 +22,8 @@ const (
 )
 
 // errNoChange is the error for every invalid confirmation, so that guessing reveals nothing.
-var errNoChange = errors.New("there is no such change to confirm: it was done already, it is older than 10 minutes, " +
-	"it belongs to another token, or the server was started since. Plan it again")
+var errNoChange = errors.New("no such change to confirm: it was already applied, is older than 10 minutes, belongs " +
+	"to another token, or the server was restarted. Plan it again")
 
 // Changes contains the changes that assistants planned and that were not confirmed yet. It is in
 // the memory of one process; other processes reject the confirmations. It is safe for concurrent
@@ -80,7 +80,7 @@ func keep[T any](
 func (c *Changes) plan(p change) (id string, err error) {
 	if p.size() > maxBytesOfCaller {
 		return "", errors.New(
-			"the change is too long to wait for its confirmation: name fewer findings at once, or select them by a filter",
+			"the change is too large to store: name fewer findings at once, or select them by a filter",
 		)
 	}
 	c.mu.Lock()
@@ -95,7 +95,7 @@ func (c *Changes) plan(p change) (id string, err error) {
 		}
 	}
 	if tenant > maxBytesOfTenant || all > maxBytesOfProcess {
-		return "", errors.New("too many changes wait to be confirmed here: confirm some, or try again in some minutes")
+		return "", errors.New("too many changes are waiting for confirmation: confirm some, or retry in a few minutes")
 	}
 	id = rand.Text()
 	c.planned[id] = p

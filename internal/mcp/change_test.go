@@ -53,7 +53,7 @@ func TestAConfirmationIsForOnce(t *testing.T) {
 	if w.data(w.connect(w.token), "confirm_change", confirm, &done); done.NumTriaged != 3 || w.open() != 1 {
 		t.Fatalf("%+v, %d open", done, w.open())
 	}
-	if text, refused := w.call(s, "confirm_change", confirm); !refused || !strings.Contains(text, "done already") {
+	if text, refused := w.call(s, "confirm_change", confirm); !refused || !strings.Contains(text, "already applied") {
 		t.Errorf("a second time: %s", text)
 	}
 	if text, refused := w.call(s, "confirm_change", map[string]any{"confirmation_id": "AAAAAAAAAAAAAAAAAAAAAAAAAA"}); !refused {
@@ -66,7 +66,7 @@ func TestAConfirmationIsForOnce(t *testing.T) {
 func TestAConfirmationOfWhatChangedIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"a finding came": func(w *world) { w.upload(w.token, "acme/app", "eval is dangerous", 1, 2, 3, 4) },
-		"somebody decided": func(w *world) {
+		"another decision": func(w *world) {
 			if _, err := w.client(w.token).TriageFindings(w.Context(), "acme", api.TriageRequest{IssueType: "sast", NewTriageState: "reviewing", TriageFilter: api.TriageFilter{Repos: []string{"acme/app"}}, Limit: 1}); err != nil {
 				w.Fatal(err)
 			}

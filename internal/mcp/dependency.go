@@ -13,31 +13,30 @@ import (
 func (a *assistant) dependencyTools(s *sdk.Server) {
 	reader(s, tool{
 		"search_dependencies", "Search dependencies",
-		"What the primary branches depend on, by name, range of versions, ecosystem, licence or project; 25 in an answer.",
+		"Lists the dependencies of primary branches by name, version range, ecosystem, license or project; 25 per page.",
 	}, a.searchDependencies)
 	reader(s, tool{
 		"get_advisory", "Read an advisory",
-		"What is known of a vulnerability, by any of its ids (CVE, GHSA …): affected versions, fixes, scores, whether it " +
-			"is known to be exploited.",
+		"Returns a vulnerability by any of its ids (CVE, GHSA …): affected versions, fixes, scores and known exploitation.",
 	}, a.getAdvisory)
 	reader(s, tool{
-		"get_advisory_impact", "Who has a vulnerability",
-		"The projects, branches and lockfiles that have a vulnerability, with the version to upgrade to; 25 in an answer.",
+		"get_advisory_impact", "Find affected projects",
+		"Lists the projects, branches and lockfiles with a vulnerability, and the version to upgrade to; 25 per page.",
 	}, a.getImpact)
 }
 
 type dependenciesInput struct {
 	Name         string   `json:"name,omitempty" jsonschema:"name of the package"`
-	Exact        bool     `json:"exact,omitempty" jsonschema:"whether that is the whole name rather than a part of it"`
-	FromVersion  string   `json:"from_version,omitempty" jsonschema:"lowest version, included; with an operator, as >4.0.0, as it says. Needs a name"`
-	ToVersion    string   `json:"to_version,omitempty" jsonschema:"highest version, included; with an operator, as <5.0.0, as it says. Needs a name"`
+	Exact        bool     `json:"exact,omitempty" jsonschema:"whether name is the whole name, not a part of it"`
+	FromVersion  string   `json:"from_version,omitempty" jsonschema:"lowest version, inclusive unless it has an operator, such as >4.0.0; requires name"`
+	ToVersion    string   `json:"to_version,omitempty" jsonschema:"highest version, inclusive unless it has an operator, such as <5.0.0; requires name"`
 	Version      string   `json:"version,omitempty" jsonschema:"exact version"`
 	Ecosystem    []string `json:"ecosystem,omitempty" jsonschema:"ecosystems, such as npm"`
-	License      []string `json:"license,omitempty" jsonschema:"licences, such as MIT"`
+	License      []string `json:"license,omitempty" jsonschema:"licenses, such as MIT"`
 	Transitivity []string `json:"transitivity,omitempty" jsonschema:"direct, transitive or unknown"`
 	Projects     []string `json:"projects,omitempty" jsonschema:"names of projects, such as acme/payments; at most 25"`
-	ProjectIDs   []int64  `json:"project_ids,omitempty" jsonschema:"ids of projects, as list_projects tells them"`
-	Cursor       string   `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
+	ProjectIDs   []int64  `json:"project_ids,omitempty" jsonschema:"ids of projects, from list_projects"`
+	Cursor       string   `json:"cursor,omitempty" jsonschema:"cursor returned with the previous page"`
 }
 
 func (a *assistant) searchDependencies(ctx context.Context, in dependenciesInput) (*sdk.CallToolResult, error) {
@@ -56,7 +55,7 @@ func (a *assistant) searchDependencies(ctx context.Context, in dependenciesInput
 	}
 	switch ranged := in.FromVersion != "" || in.ToVersion != ""; {
 	case ranged && in.Name == "":
-		return nil, fmt.Errorf("from_version and to_version need a name: versions of different packages do not compare")
+		return nil, fmt.Errorf("from_version and to_version require name: versions of different packages cannot be compared")
 	case in.Name != "":
 		f.PackageFilters = []api.PackageFilter{
 			{Name: in.Name, ExactNameMatch: in.Exact, VersionLowerBound: in.FromVersion, VersionUpperBound: in.ToVersion},
@@ -74,7 +73,7 @@ func (a *assistant) searchDependencies(ctx context.Context, in dependenciesInput
 }
 
 type advisoryInput struct {
-	ID string `json:"id" jsonschema:"any id of the vulnerability, as CVE-2021-44228"`
+	ID string `json:"id" jsonschema:"any id of the vulnerability, such as CVE-2021-44228"`
 }
 
 func (a *assistant) getAdvisory(ctx context.Context, in advisoryInput) (*sdk.CallToolResult, error) {
@@ -82,13 +81,13 @@ func (a *assistant) getAdvisory(ctx context.Context, in advisoryInput) (*sdk.Cal
 	if err != nil {
 		return nil, err
 	}
-	return answer("What the advisories say.", advisory.Advisory)
+	return answer("The advisory.", advisory.Advisory)
 }
 
 type impactInput struct {
 	ID     string `json:"id" jsonschema:"any id of the vulnerability"`
-	All    bool   `json:"all,omitempty" jsonschema:"fixed and removed findings too"`
-	Cursor string `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
+	All    bool   `json:"all,omitempty" jsonschema:"include fixed and removed findings"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"cursor returned with the previous page"`
 }
 
 func (a *assistant) getImpact(ctx context.Context, in impactInput) (*sdk.CallToolResult, error) {
@@ -100,5 +99,5 @@ func (a *assistant) getImpact(ctx context.Context, in impactInput) (*sdk.CallToo
 	if err != nil {
 		return nil, err
 	}
-	return answer(fmt.Sprintf("%d findings of it.%s", len(list.Impact), next(list.Cursor)), list.Impact)
+	return answer(fmt.Sprintf("%d affected findings.%s", len(list.Impact), next(list.Cursor)), list.Impact)
 }

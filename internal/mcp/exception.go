@@ -12,20 +12,20 @@ import (
 func (a *assistant) exceptionTools(s *sdk.Server) {
 	writer(s, tool{
 		"plan_exception", "Plan an exception",
-		"Tells what accepting a rule or a vulnerability in some projects would change, and changes nothing. Answers a " +
+		"Previews an exception for a rule or a vulnerability in some projects without changing anything. Returns a " +
 			"confirmation id for confirm_change.",
 	}, false, a.planException)
 	writer(s, tool{
 		"plan_end_of_exception", "Plan the end of an exception",
-		"Tells which exception would end, and changes nothing. What it ignores is reopened. Answers a confirmation id for " +
-			"confirm_change.",
+		"Previews the end of an exception, which reopens its findings, without changing anything. Returns a " +
+			"confirmation id for confirm_change.",
 	}, false, a.planEnd)
 }
 
 type exceptionsInput struct {
 	State  string `json:"state,omitempty" jsonschema:"requested, active, refused, withdrawn or ended; all when absent"`
 	Kind   string `json:"kind,omitempty" jsonschema:"target (a rule or a vulnerability), findings, or document (VEX); all when absent"`
-	Cursor string `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"cursor returned with the previous page"`
 }
 
 func (a *assistant) listExceptions(ctx context.Context, in exceptionsInput) (*sdk.CallToolResult, error) {
@@ -43,12 +43,12 @@ func (a *assistant) listExceptions(ctx context.Context, in exceptionsInput) (*sd
 
 type exceptionInput struct {
 	Target   string   `json:"target" jsonschema:"a rule by its name, or a vulnerability by any of its ids"`
-	Reason   string   `json:"reason" jsonschema:"why it is accepted, for people"`
-	Projects []string `json:"projects,omitempty" jsonschema:"globs of project names; every project when absent"`
-	Paths    []string `json:"paths,omitempty" jsonschema:"globs of paths as in .gitignore; every path when absent"`
+	Reason   string   `json:"reason" jsonschema:"justification of the exception"`
+	Projects []string `json:"projects,omitempty" jsonschema:"globs of project names; all projects when absent"`
+	Paths    []string `json:"paths,omitempty" jsonschema:"globs of paths as in .gitignore; all paths when absent"`
 	Kind     string   `json:"triage_reason,omitempty" jsonschema:"acceptable_risk, false_positive, no_time or no_triage_reason; acceptable_risk when absent"`
-	Until    string   `json:"until,omitempty" jsonschema:"last day of it, as 2027-01-31; it or forever is needed"`
-	Forever  bool     `json:"forever,omitempty" jsonschema:"without an end"`
+	Until    string   `json:"until,omitempty" jsonschema:"last day, such as 2027-01-31; required unless forever is set"`
+	Forever  bool     `json:"forever,omitempty" jsonschema:"whether it never expires"`
 }
 
 func (a *assistant) planException(ctx context.Context, in exceptionInput) (*sdk.CallToolResult, error) {

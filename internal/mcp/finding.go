@@ -29,10 +29,10 @@ type findingsFilter struct {
 	Rules      []string `json:"rules,omitempty" jsonschema:"names of rules; sast only"`
 	Categories []string `json:"categories,omitempty" jsonschema:"categories of rules, such as security; sast only"`
 	Exposures  []string `json:"exposures,omitempty" jsonschema:"reachable, always_reachable, conditionally_reachable, unreachable or unknown; sca only"`
-	Assignees  []string `json:"assignees,omitempty" jsonschema:"names of users; @nobody for findings that nobody has"`
-	Due        []string `json:"due,omitempty" jsonschema:"overdue, 7d or 30d for due within so many days, later, or none for no due date"`
-	Ref        string   `json:"ref,omitempty" jsonschema:"a branch; when absent each finding is listed once, as on the primary branch where it is there"`
-	Since      string   `json:"since,omitempty" jsonschema:"only findings that came since this day (2027-01-31) or time (RFC 3339)"`
+	Assignees  []string `json:"assignees,omitempty" jsonschema:"names of users; @nobody for unassigned findings"`
+	Due        []string `json:"due,omitempty" jsonschema:"overdue, 7d or 30d (due within as many days), later, or none (no due date)"`
+	Ref        string   `json:"ref,omitempty" jsonschema:"a branch; when absent, each finding is listed once, preferably from the primary branch"`
+	Since      string   `json:"since,omitempty" jsonschema:"only findings that appeared since this date (2027-01-31) or time (RFC 3339)"`
 }
 
 // query converts the filter to a query of the Web API.
@@ -48,7 +48,8 @@ func (f findingsFilter) query() (api.FindingsQuery, error) {
 	since, err := time.Parse(time.RFC3339, f.Since)
 	if err != nil {
 		if since, err = time.Parse(time.DateOnly, f.Since); err != nil {
-			return q, fmt.Errorf("since is %q: expected a day, as 2027-01-31, or a time, as 2027-01-31T12:00:00Z", f.Since)
+			return q, fmt.Errorf("invalid since %q: use a date, such as 2027-01-31, or a time, such as 2027-01-31T12:00:00Z",
+				f.Since)
 		}
 	}
 	q.Since = float64(since.Unix())
@@ -124,35 +125,35 @@ func linesOf(r *api.ListFindingsResponse) (out []findingLine) {
 func (a *assistant) findingTools(s *sdk.Server) {
 	reader(s, tool{
 		"search_findings", "Search findings",
-		"Findings of code or of vulnerable dependencies, 25 on a page, newest first unless sort has another order. Members " +
-			"of the filter narrow it, values of one member widen it. A saved view goes in place of a filter.",
+		"Lists findings of code or of vulnerable dependencies, 25 per page, newest first unless sort is set. A " +
+			"finding must match all filters, and any value of each. A saved view replaces the filters.",
 	}, a.searchFindings)
 	reader(s, tool{
 		"get_finding", "Read a finding",
-		"One finding of any type by its id, with its code, the flow of data, how the package gets in, what happened to it " +
-			"and who decided what, and what was decided about other findings of the rule. Read it before judging it.",
+		"Returns a finding of any type by its id, with its code, data flow, dependency paths, history, triage " +
+			"decisions, and the decisions about other findings of the rule. Read it before judging the finding.",
 	}, a.getFinding)
 	reader(s, tool{
 		"count_findings", "Count findings",
-		"How many findings a filter selects, by status, severity, repository, rule or another group.",
+		"Counts the findings of a filter, grouped by status, severity, repository, rule or another field.",
 	}, a.countFindings)
 	reader(s, tool{
 		"list_secrets", "List secrets",
-		"Credentials that were found in repositories: kind, place and whether they work. The credential itself " +
-			"is never kept.",
+		"Lists the credentials found in repositories: kind, location and whether they are valid. The credentials " +
+			"themselves are not stored.",
 	}, a.listSecrets)
-	reader(s, tool{"list_saved_views", "List saved views", "Lists of findings that people keep under a name, with their " +
-		"id and issue type, for view of search_findings and count_findings."}, a.listSavedViews)
-	reader(s, tool{"list_exceptions", "List exceptions", "Exceptions that wait for a decision, that are active, and " +
-		"past ones, VEX documents too: what is accepted, where, why and until when; 25 in an answer, the newest first."},
+	reader(s, tool{"list_saved_views", "List saved views", "Lists saved views with their id and issue type, for the " +
+		"view parameter of search_findings and count_findings."}, a.listSavedViews)
+	reader(s, tool{"list_exceptions", "List exceptions", "Lists pending, active and past exceptions, including VEX " +
+		"documents, with target, scope, justification and expiry; 25 per page, newest first."},
 		a.listExceptions)
 }
 
 type searchInput struct {
 	findingsFilter
 	ofView
-	Sort string `json:"sort,omitempty" jsonschema:"newest, oldest, severity (the most severe first) or due (the nearest first); sca only: epss, kev or reachability; newest, or as the view has it, when absent"`
-	Page int64  `json:"page,omitempty" jsonschema:"page of 25, from 0"`
+	Sort string `json:"sort,omitempty" jsonschema:"newest, oldest, severity (the most severe first) or due (the nearest first); sca only: epss, kev or reachability; newest, or the order of the view, when absent"`
+	Page int64  `json:"page,omitempty" jsonschema:"page of 25 findings, starting at 0"`
 }
 
 func (a *assistant) searchFindings(ctx context.Context, in searchInput) (*sdk.CallToolResult, error) {
@@ -161,7 +162,7 @@ func (a *assistant) searchFindings(ctx context.Context, in searchInput) (*sdk.Ca
 		return nil, err
 	}
 	if in.Page < 0 {
-		return nil, fmt.Errorf("page is %d: pages count from 0", in.Page)
+		return nil, fmt.Errorf("invalid page %d: pages start at 0", in.Page)
 	}
 	q.Page, q.PageSize = in.Page*pageSize/apiPageSize, apiPageSize
 	if q.Sort = in.Sort; q.Sort == "severity" {
@@ -181,13 +182,13 @@ func (a *assistant) searchFindings(ctx context.Context, in searchInput) (*sdk.Ca
 	order := "newest first"
 	switch {
 	case in.Sort != "":
-		order = "in the order " + in.Sort
+		order = "sorted by " + in.Sort
 	case in.View != 0:
-		order = "as the view has them"
+		order = "in the order of the view"
 	}
 	said := fmt.Sprintf("%d findings on page %d, %s.%s", len(page), in.Page, order, lost)
 	if len(page) == pageSize {
-		said += fmt.Sprintf(" There may be more: ask for page %d.", in.Page+1)
+		said += fmt.Sprintf(" There may be more: request page %d.", in.Page+1)
 	}
 	return answer(said, page)
 }
@@ -231,7 +232,7 @@ func (a *assistant) getFinding(ctx context.Context, in findingInput) (*sdk.CallT
 type countInput struct {
 	findingsFilter
 	ofView
-	GroupBy string `json:"group_by,omitempty" jsonschema:"status, severity, repository, rule, category, confidence, assignee, due, dependency, exposure, triage_reason, policy_mode or another that a refusal names; severity when absent"`
+	GroupBy string `json:"group_by,omitempty" jsonschema:"status, severity, repository, rule, category, confidence, assignee, due, dependency, exposure, triage_reason, policy_mode or another value listed in the error; severity when absent"`
 }
 
 // maxGroups limits the values of one count.
@@ -265,7 +266,7 @@ type secretsInput struct {
 	Projects   []string `json:"projects,omitempty" jsonschema:"names of projects"`
 	Status     []string `json:"status,omitempty" jsonschema:"open, ignored or fixed"`
 	Severities []string `json:"severities,omitempty" jsonschema:"low, medium, high or critical" also:"severity"`
-	Cursor     string   `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
+	Cursor     string   `json:"cursor,omitempty" jsonschema:"cursor returned with the previous page"`
 }
 
 func (a *assistant) listSecrets(ctx context.Context, in secretsInput) (*sdk.CallToolResult, error) {
@@ -293,5 +294,5 @@ func next(cursor string) string {
 	if cursor == "" {
 		return " There are no more."
 	}
-	return " There are more: ask again with the cursor " + fmt.Sprintf("%q", cursor) + "."
+	return " There are more: repeat the call with the cursor " + fmt.Sprintf("%q", cursor) + "."
 }

@@ -91,8 +91,8 @@ func (h *HTTP) handle(w http.ResponseWriter, r *http.Request, caller auth.Caller
 // batchRefused is the response to a batch of calls. Protocol versions since 2025-06-18 have no
 // batches, and a batch would count as one request for rate limits. It is an invalid request in
 // JSON-RPC, without an id.
-const batchRefused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"this server takes no batches: ` +
-	`send each message in a request of its own"}}` + "\n"
+const batchRefused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported: ` +
+	`send each message in a separate request"}}` + "\n"
 
 // isBatch reports whether the body is a JSON array. The body can still be read as a whole.
 func isBatch(r *http.Request) bool {
@@ -115,8 +115,8 @@ func isBatch(r *http.Request) bool {
 }
 
 // errForeign is the error for requests of pages of other sites.
-var errForeign = &httpx.ForbiddenError{Text: "The Origin header names another site than this server. For assistants " +
-	"in browsers, set --public-url to the address that they use."}
+var errForeign = &httpx.ForbiddenError{Text: "The Origin header contains another site than this server. For " +
+	"assistants in browsers, set --public-url to the address that they use."}
 
 // foreign reports whether a page of another site sent the request from a browser. Programs send no
 // Origin header. If no public address is configured, the host name is no proof, because its owner

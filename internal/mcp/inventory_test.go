@@ -121,7 +121,7 @@ func TestImpactOfAnAdvisory(t *testing.T) {
 			}
 			var impact []api.Impact
 			said := w.data(s, "get_advisory_impact", map[string]any{"id": id}, &impact)
-			if len(impact) != 1 || !strings.Contains(said, "1 findings of it. There are no more.") {
+			if len(impact) != 1 || !strings.Contains(said, "1 affected findings. There are no more.") {
 				t.Fatalf("%s: %s %+v", id, said, impact)
 			}
 			i := impact[0]
@@ -206,7 +206,7 @@ func TestBillsOfMaterials(t *testing.T) {
 				t.Errorf("%s reads it: %s", name, text)
 			}
 		}
-		if text, refused := w.call(s, "get_sbom", map[string]any{"task_token": task.TaskToken, "offset": -1}); !refused && !strings.Contains(text, "not whole yet") {
+		if text, refused := w.call(s, "get_sbom", map[string]any{"task_token": task.TaskToken, "offset": -1}); !refused && !strings.Contains(text, "not complete yet") {
 			t.Errorf("an offset below 0: %s", text)
 		}
 	})

@@ -151,7 +151,7 @@ func TestForeignTokensSeeNothing(t *testing.T) {
 		t.Errorf("the bound token reads another's: %s", text)
 	}
 	var plan any
-	if said := w.data(bound, "plan_triage", map[string]any{"issue_type": "sast", "ids": []int64{ids[0].ID}, "state": "ignored"}, &plan); !strings.Contains(said, "nothing is planned") {
+	if said := w.data(bound, "plan_triage", map[string]any{"issue_type": "sast", "ids": []int64{ids[0].ID}, "state": "ignored"}, &plan); !strings.Contains(said, "nothing to plan") {
 		t.Errorf("the bound token plans about another's: %s", said)
 	}
 	for _, s := range []*sdk.ClientSession{w.connect(w.token), bound} {

@@ -14,22 +14,22 @@ import (
 func (a *assistant) projectTools(s *sdk.Server) {
 	reader(s, tool{
 		"list_projects", "List projects",
-		"Projects by name, 25 on a page, with their branches, tags and when they were last scanned.",
+		"Lists projects by name, 25 per page, with their branches, tags and last scan.",
 	}, a.listProjects)
 	reader(s, tool{
 		"search_scans", "Search scans",
-		"Scans, newest first, 25 on a page: what was scanned, how it ended and how much it found.",
+		"Lists scans, newest first, 25 per page, with project, branch, status and number of findings.",
 	}, a.searchScans)
-	reader(s, tool{"get_scan", "Read a scan", "One scan by its id."}, a.getScan)
+	reader(s, tool{"get_scan", "Read a scan", "Returns a scan by its id."}, a.getScan)
 }
 
 type projectsInput struct {
-	Page int64 `json:"page,omitempty" jsonschema:"page of 25, from 0"`
+	Page int64 `json:"page,omitempty" jsonschema:"page of 25 projects, starting at 0"`
 }
 
 func (a *assistant) listProjects(ctx context.Context, in projectsInput) (*sdk.CallToolResult, error) {
 	if in.Page < 0 {
-		return nil, fmt.Errorf("page is %d: pages count from 0", in.Page)
+		return nil, fmt.Errorf("invalid page %d: pages start at 0", in.Page)
 	}
 	list, err := a.Client.ListProjects(ctx, a.Deployment, api.ProjectsQuery{Page: in.Page, PageSize: pageSize})
 	if err != nil {
@@ -37,7 +37,7 @@ func (a *assistant) listProjects(ctx context.Context, in projectsInput) (*sdk.Ca
 	}
 	said := fmt.Sprintf("%d projects on page %d.", len(list.Projects), in.Page)
 	if len(list.Projects) == pageSize {
-		said += fmt.Sprintf(" There may be more: ask for page %d.", in.Page+1)
+		said += fmt.Sprintf(" There may be more: request page %d.", in.Page+1)
 	}
 	return answer(said, list.Projects)
 }
@@ -45,7 +45,7 @@ func (a *assistant) listProjects(ctx context.Context, in projectsInput) (*sdk.Ca
 // ofProject identifies one project.
 type ofProject struct {
 	Project   string `json:"project,omitempty" jsonschema:"name of one project, such as acme/payments; all projects when absent" also:"projects"`
-	ProjectID int64  `json:"project_id,omitempty" jsonschema:"id of the project in place of its name"`
+	ProjectID int64  `json:"project_id,omitempty" jsonschema:"id of the project, instead of its name"`
 }
 
 // projectID returns the id of the project, or 0 if none is given.
@@ -54,7 +54,7 @@ func (a *assistant) projectID(ctx context.Context, of ofProject) (int64, error) 
 	case of.Project == "":
 		return of.ProjectID, nil
 	case of.ProjectID != 0:
-		return 0, errors.New("project and project_id are both there: name the project by one of them")
+		return 0, errors.New("project and project_id are both set: use one of them")
 	}
 	ids, err := a.projectIDs(ctx, []string{of.Project})
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *assistant) projectID(ctx context.Context, of ofProject) (int64, error) 
 // projectIDs returns the ids of projects by name.
 func (a *assistant) projectIDs(ctx context.Context, names []string) (ids []int64, err error) {
 	if len(names) > pageSize {
-		return nil, fmt.Errorf("projects has %d names: name at most %d", len(names), pageSize)
+		return nil, fmt.Errorf("projects has %d names: use at most %d", len(names), pageSize)
 	}
 	for _, name := range names {
 		if err := model.CheckProjectName(name); err != nil {
@@ -84,9 +84,9 @@ func (a *assistant) projectIDs(ctx context.Context, names []string) (ids []int64
 type scansInput struct {
 	ofProject
 	Branch   string   `json:"branch,omitempty" jsonschema:"branch, full or short"`
-	Since    string   `json:"since,omitempty" jsonschema:"only scans after this day or time"`
+	Since    string   `json:"since,omitempty" jsonschema:"only scans after this date or time"`
 	Statuses []string `json:"statuses,omitempty" jsonschema:"SCAN_STATUS_RUNNING, SCAN_STATUS_COMPLETED, SCAN_STATUS_ERROR or SCAN_STATUS_NEVER_FINISHED"`
-	Cursor   string   `json:"cursor,omitempty" jsonschema:"cursor of the page before"`
+	Cursor   string   `json:"cursor,omitempty" jsonschema:"cursor returned with the previous page"`
 }
 
 func (a *assistant) searchScans(ctx context.Context, in scansInput) (*sdk.CallToolResult, error) {

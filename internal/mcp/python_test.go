@@ -56,7 +56,7 @@ async def main():
                 state = data(answer)
                 assert state["status"] != "SBOM_EXPORT_STATUS_FAILED", state
                 bill += state.get("text", "")
-                whole = state["downloadUrl"] != "" and "for more ask" not in answer.content[0].text
+                whole = state["downloadUrl"] != "" and "For more, use offset" not in answer.content[0].text
             listing = None
             try:
                 await asyncio.wait_for(s.subscribe_resource("redoubt://me"), 10)

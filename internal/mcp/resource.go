@@ -16,8 +16,8 @@ const textMedia = "text/plain"
 
 func (a *assistant) resources(s *sdk.Server) {
 	s.AddResource(&sdk.Resource{
-		URI: "redoubt://me", Name: "me", Title: "Who I am here", MIMEType: textMedia,
-		Description: "The token, what it may do, and the deployment that it belongs to.",
+		URI: "redoubt://me", Name: "me", Title: "Current token", MIMEType: textMedia,
+		Description: "The token, its permissions and its deployment.",
 	}, a.resource(func(ctx context.Context, _ string) (any, error) { return a.Client.Me(ctx) }))
 	s.AddResourceTemplate(&sdk.ResourceTemplate{
 		URITemplate: "redoubt://findings/{id}", Name: "finding", Title: "A finding", MIMEType: textMedia,
@@ -31,13 +31,13 @@ func (a *assistant) resources(s *sdk.Server) {
 	}))
 	s.AddResourceTemplate(&sdk.ResourceTemplate{
 		URITemplate: "redoubt://projects/{+name}", Name: "project", Title: "A project", MIMEType: textMedia,
-		Description: "A project by its name, as redoubt://projects/acme/payments.",
+		Description: "A project by its name, such as redoubt://projects/acme/payments.",
 	}, a.resource(func(ctx context.Context, name string) (any, error) {
 		return a.Client.GetProject(ctx, a.Deployment, name)
 	}))
 	s.AddResourceTemplate(&sdk.ResourceTemplate{
 		URITemplate: "redoubt://advisories/{id}", Name: "advisory", Title: "An advisory", MIMEType: textMedia,
-		Description: "What is known of a vulnerability, by any of its ids.",
+		Description: "A vulnerability, by any of its ids.",
 	}, a.resource(func(ctx context.Context, name string) (any, error) {
 		return a.Client.GetAdvisory(ctx, a.Deployment, name)
 	}))
@@ -60,7 +60,7 @@ func (a *assistant) resource(read func(ctx context.Context, name string) (any, e
 		if err != nil {
 			return nil, err
 		}
-		text, err := fenced("What Redoubt knows.", data)
+		text, err := fenced("Data from Redoubt.", data)
 		return &sdk.ReadResourceResult{
 			Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: textMedia, Text: text}},
 		}, err

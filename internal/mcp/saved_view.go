@@ -12,13 +12,12 @@ import (
 
 // ofView identifies a saved view that replaces a filter.
 type ofView struct {
-	View int64 `json:"view,omitempty" jsonschema:"id of a saved view, whose filters and order are taken: no other filter goes beside it, and issue_type is that of the view"`
+	View int64 `json:"view,omitempty" jsonschema:"id of a saved view, which sets filters and order: no other filter is allowed, and issue_type must match the view"`
 }
 
 // lostInView is the warning for a view that refers to deleted objects. Their names are user input,
 // so they are only sent as data.
-const lostInView = " Careful: the view names what is not there any more, which selects nothing; " +
-	"list_saved_views says what."
+const lostInView = " Warning: the view refers to deleted objects, which match nothing; see list_saved_views."
 
 // query returns the query of the view, or of the filter if there is no view.
 func (v ofView) query(f findingsFilter) (api.FindingsQuery, error) {
@@ -26,10 +25,10 @@ func (v ofView) query(f findingsFilter) (api.FindingsQuery, error) {
 		return f.query()
 	}
 	if v.View < 0 {
-		return api.FindingsQuery{}, fmt.Errorf("view is %d: views have ids above 0", v.View)
+		return api.FindingsQuery{}, fmt.Errorf("invalid view %d: ids of views start at 1", v.View)
 	}
 	if !reflect.DeepEqual(f, findingsFilter{IssueType: f.IssueType}) {
-		return api.FindingsQuery{}, fmt.Errorf("view %d goes with no other filter: it has its own", v.View)
+		return api.FindingsQuery{}, fmt.Errorf("view %d cannot be combined with other filters", v.View)
 	}
 	return api.FindingsQuery{View: v.View, IssueType: f.IssueType}, nil
 }
@@ -51,5 +50,5 @@ func (a *assistant) listSavedViews(ctx context.Context, _ struct{}) (*sdk.CallTo
 	if err != nil {
 		return nil, err
 	}
-	return answer(fmt.Sprintf("%d saved views; problem is what of one cannot be followed.", len(list.Views)), list.Views)
+	return answer(fmt.Sprintf("%d saved views; problem describes invalid parts of a view.", len(list.Views)), list.Views)
 }

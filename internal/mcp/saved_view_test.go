@@ -33,16 +33,16 @@ func TestSavedViews(t *testing.T) {
 			t.Errorf("view %d lists %d and counts %q", view, len(lines), counted)
 		}
 		for _, said := range []string{found, counted} {
-			if strings.Contains(said, "not there any more") != (view == lost) || strings.Contains(said, "acme/gone") {
+			if strings.Contains(said, "deleted objects") != (view == lost) || strings.Contains(said, "acme/gone") {
 				t.Errorf("view %d: %s", view, said)
 			}
 		}
 	}
 	for said, arguments := range map[string]map[string]any{
-		"goes with no other filter": {"issue_type": "sast", "view": app, "severities": []string{"high"}},
-		"issue type sast":           {"issue_type": "sca", "view": app},
-		"above 0":                   {"issue_type": "sast", "view": -1},
-		"no saved view":             {"issue_type": "sast", "view": 4_000_000},
+		"cannot be combined with other filters": {"issue_type": "sast", "view": app, "severities": []string{"high"}},
+		"issue type sast":                       {"issue_type": "sca", "view": app},
+		"start at 1":                            {"issue_type": "sast", "view": -1},
+		"no saved view":                         {"issue_type": "sast", "view": 4_000_000},
 	} {
 		for _, tool := range []string{"search_findings", "count_findings"} {
 			if text, refused := w.call(s, tool, arguments); !refused || !strings.Contains(text, said) {

@@ -19,12 +19,12 @@ const maxDocument = 4000
 
 func (a *assistant) sbomTools(s *sdk.Server) {
 	reader(s, tool{
-		"create_sbom", "Write an SBOM",
-		"Starts writing a bill of materials of a project, or of everything. Answers a task token, which get_sbom takes.",
+		"create_sbom", "Create an SBOM",
+		"Starts the creation of an SBOM of one project, or of all projects. Returns a task token for get_sbom.",
 	}, a.createSBOM)
 	reader(s, tool{
 		"get_sbom", "Read an SBOM",
-		"How far a bill of materials is; once it is whole, its address, which works for an hour, and a piece of its text.",
+		"Returns the progress of an SBOM. Once complete, it returns an address valid for an hour and a part of the text.",
 	}, a.getSBOM)
 }
 
@@ -35,14 +35,14 @@ var sbomFormats = map[string]*api.FormatVersion{
 
 type createSBOMInput struct {
 	ofProject
-	Ref    string `json:"ref,omitempty" jsonschema:"branch; the primary one when absent"`
+	Ref    string `json:"ref,omitempty" jsonschema:"branch; the primary branch when absent"`
 	Format string `json:"format,omitempty" jsonschema:"cyclonedx, spdx or openvex; cyclonedx when absent"`
 }
 
 func (a *assistant) createSBOM(ctx context.Context, in createSBOMInput) (*sdk.CallToolResult, error) {
 	format, ok := sbomFormats[strings.ToLower(in.Format)]
 	if !ok {
-		return nil, fmt.Errorf("format is %q: expected cyclonedx, spdx or openvex", in.Format)
+		return nil, fmt.Errorf("invalid format %q: use cyclonedx, spdx or openvex", in.Format)
 	}
 	r := api.CreateSBOMExportRequest{Ref: in.Ref, FormatVersion: format}
 	switch id, err := a.projectID(ctx, in.ofProject); {
@@ -55,12 +55,12 @@ func (a *assistant) createSBOM(ctx context.Context, in createSBOMInput) (*sdk.Ca
 	if err != nil {
 		return nil, err
 	}
-	return answer("The bill of materials is being written. Ask get_sbom with the task token.", task)
+	return answer("The SBOM is being created. Call get_sbom with the task token.", task)
 }
 
 type getSBOMInput struct {
-	TaskToken string `json:"task_token" jsonschema:"what create_sbom answered"`
-	Offset    int64  `json:"offset,omitempty" jsonschema:"byte of the document that the text begins at; 0 when absent"`
+	TaskToken string `json:"task_token" jsonschema:"task token returned by create_sbom"`
+	Offset    int64  `json:"offset,omitempty" jsonschema:"byte offset at which the text starts; 0 when absent"`
 }
 
 func (a *assistant) getSBOM(ctx context.Context, in getSBOMInput) (*sdk.CallToolResult, error) {
@@ -73,20 +73,20 @@ func (a *assistant) getSBOM(ctx context.Context, in getSBOMInput) (*sdk.CallTool
 		Text string `json:"text,omitempty"`
 	}{SBOMExportStatusResponse: state}
 	if state.DownloadURL == "" {
-		return answer("The bill of materials is not whole yet, or failed.", out)
+		return answer("The SBOM is not complete yet, or failed.", out)
 	}
 	if in.Offset < 0 {
-		return nil, fmt.Errorf("offset is %d: bytes count from 0", in.Offset)
+		return nil, fmt.Errorf("invalid offset %d: offsets start at 0", in.Offset)
 	}
 	text, more, err := a.document(ctx, state.DownloadURL, in.Offset)
 	if err != nil {
 		return nil, err
 	}
 	out.Text = text
-	said := fmt.Sprintf("The bill of materials is whole. Its text from byte %d is in the data, to its end.", in.Offset)
+	said := fmt.Sprintf("The SBOM is complete. The data contains its text from byte %d to the end.", in.Offset)
 	if more {
-		said = fmt.Sprintf("The bill of materials is whole. %d bytes of its text from byte %d are in the data; for more "+
-			"ask with offset %d, or read downloadUrl.", len(text), in.Offset, in.Offset+int64(len(text)))
+		said = fmt.Sprintf("The SBOM is complete. The data contains %d bytes of its text from byte %d. For more, use "+
+			"offset %d or read downloadUrl.", len(text), in.Offset, in.Offset+int64(len(text)))
 	}
 	return answer(said, out)
 }
@@ -96,7 +96,7 @@ func (a *assistant) getSBOM(ctx context.Context, in getSBOMInput) (*sdk.CallTool
 func (a *assistant) document(ctx context.Context, address string, offset int64) (text string, more bool, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", false, fmt.Errorf("the address of the document cannot be read: %w", err)
+		return "", false, fmt.Errorf("invalid address of the document: %w", err)
 	}
 	req, err := http.NewRequestWithContext(
 		ctx, http.MethodGet, strings.TrimSuffix(a.Client.BaseURL, "/")+u.RequestURI(), nil,
@@ -114,7 +114,7 @@ func (a *assistant) document(ctx context.Context, address string, offset int64) 
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return "", false, fmt.Errorf("the document is not there: the server answered %s", resp.Status)
+		return "", false, fmt.Errorf("the document was not found: the server returned %s", resp.Status)
 	}
 	_, err = io.CopyN(io.Discard, resp.Body, offset)
 	if err != nil && err != io.EOF { //nolint:errorlint // CopyN answers io.EOF itself

@@ -104,7 +104,7 @@ func (s *sieve) take(line []byte, whole bool) error {
 
 func (s *sieve) pass(message []byte) error {
 	if _, err := jsonrpc.DecodeMessage(message); err != nil {
-		return s.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: this is no JSON-RPC message")
+		return s.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: not a JSON-RPC message")
 	}
 	_, err := s.messages.Write(append(bytes.Clone(message), '\n'))
 	return err

@@ -17,32 +17,32 @@ const firstShown = 10
 func (a *assistant) triageTools(s *sdk.Server) {
 	writer(s, tool{
 		"plan_triage", "Plan a triage",
-		"Tells what a decision about findings would change, and changes nothing: how many, the first of them, and a " +
-			"confirmation id for confirm_change. " +
-			"Name the findings by ids or by a filter, and a state, a note or an assignee.",
+		"Previews a triage decision without changing anything. Returns the number of findings, the first of them, " +
+			"and a confirmation id for confirm_change. Select findings by ids or by a filter, and set a state, a note or " +
+			"an assignee.",
 	}, false, a.planTriage)
 	writer(s, tool{
 		"confirm_change", "Confirm a planned change",
-		"Does exactly what a plan_… tool told, once, or nothing where something of it has changed since. Only after the " +
-			"person you work for agreed.",
+		"Applies exactly the change that a plan_… tool previewed, once, or nothing if the findings have changed " +
+			"since. Call it only after the user has agreed.",
 	}, true, a.confirm)
 }
 
 type triageInput struct {
 	IssueType  string   `json:"issue_type" jsonschema:"sast, sca or secrets"`
-	IDs        []int64  `json:"ids,omitempty" jsonschema:"ids of the findings; with a filter too, those that match both"`
+	IDs        []int64  `json:"ids,omitempty" jsonschema:"ids of the findings; combined with a filter, findings must match both"`
 	Projects   []string `json:"projects,omitempty" jsonschema:"findings of these projects"`
 	Rules      []string `json:"rules,omitempty" jsonschema:"findings of these rules"`
 	Severities []string `json:"severities,omitempty" jsonschema:"findings of these severities"`
 	Status     []string `json:"status,omitempty" jsonschema:"findings with these statuses"`
 	Packages   []string `json:"packages,omitempty" jsonschema:"findings in these packages; sca only"`
-	Limit      int64    `json:"limit,omitempty" jsonschema:"most findings to select, newest first; 3000 when absent"`
+	Limit      int64    `json:"limit,omitempty" jsonschema:"maximum number of findings, newest first; 3000 when absent"`
 
 	State    string  `json:"state,omitempty" jsonschema:"ignored, reviewing, fixing or reopened"`
 	Reason   string  `json:"reason,omitempty" jsonschema:"acceptable_risk, false_positive, no_time or no_triage_reason; only with ignored"`
-	Note     string  `json:"note,omitempty" jsonschema:"why, for people"`
-	Until    string  `json:"until,omitempty" jsonschema:"last day of the decision, as 2027-01-31; then the findings are reopened"`
-	Assignee *string `json:"assignee,omitempty" jsonschema:"name of the user whose the findings are to be; empty for nobody"`
+	Note     string  `json:"note,omitempty" jsonschema:"justification, shown to users"`
+	Until    string  `json:"until,omitempty" jsonschema:"last day of the decision, such as 2027-01-31; the findings are reopened afterwards"`
+	Assignee *string `json:"assignee,omitempty" jsonschema:"name of the new assignee; empty to unassign"`
 }
 
 func (in triageInput) request() api.TriageRequest {
@@ -70,7 +70,7 @@ func (in triageInput) emptyList() error {
 		if present && items == 0 {
 			bad.Fields = append(bad.Fields, model.FieldError{
 				Location: name,
-				Message:  "is empty: list at least one item, or leave it out",
+				Message:  "is empty: list at least one item, or omit it",
 			})
 		}
 	}
@@ -96,7 +96,7 @@ type planned struct {
 
 // errOldServer is the error of a server that does not support plans.
 var errOldServer = errors.New(
-	"the server is older than this program and cannot hold a change to what was shown: update it",
+	"the server is older than this program and cannot confirm previewed changes: update it",
 )
 
 func (a *assistant) planTriage(ctx context.Context, in triageInput) (*sdk.CallToolResult, error) {
@@ -110,7 +110,7 @@ func (a *assistant) planTriage(ctx context.Context, in triageInput) (*sdk.CallTo
 		return nil, err
 	}
 	if dry.NumTriaged == 0 {
-		return answer("No findings match: nothing is planned.", in)
+		return answer("No findings match: there is nothing to plan.", in)
 	}
 	r.DryRun, r.Selection = false, dry.Selection
 	if r.Selection == "" {
@@ -133,10 +133,9 @@ func (a *assistant) sendTriage(ctx context.Context, r api.TriageRequest, key str
 
 // tellPlan returns the result of a plan, with the effect of its confirmation.
 func (a *assistant) tellPlan(p planned) (*sdk.CallToolResult, error) {
-	said := fmt.Sprintf("Nothing is changed yet. %d findings would change, on every branch that has them. Show this to "+
-		"the person you work for; "+
-		"if they agree, call confirm_change with confirmation_id %s within 10 minutes. It does exactly this, or nothing if "+
-		"something of it has changed by then.", p.Count, p.Confirm)
+	said := fmt.Sprintf("Nothing has changed yet. %d findings would change, on all their branches. Show this to the "+
+		"user. If the user agrees, call confirm_change with confirmation_id %s within 10 minutes. It applies exactly "+
+		"this change, or nothing if the findings have changed by then.", p.Count, p.Confirm)
 	return answer(said, p)
 }
 
@@ -158,7 +157,7 @@ func (a *assistant) firstOf(ctx context.Context, ids []int64) (out []findingLine
 }
 
 type confirmInput struct {
-	ID string `json:"confirmation_id" jsonschema:"what a plan_… tool answered"`
+	ID string `json:"confirmation_id" jsonschema:"confirmation id returned by a plan_… tool"`
 }
 
 func (a *assistant) confirm(ctx context.Context, in confirmInput) (*sdk.CallToolResult, error) {

@@ -6,13 +6,13 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestUnratedIsToldToAssistants checks that an unrated vulnerability is not reported as medium.
-func TestUnratedIsToldToAssistants(t *testing.T) {
+// TestAssistantsSeeUnratedVulnerabilities checks that an unrated vulnerability is not reported as medium.
+func TestAssistantsSeeUnratedVulnerabilities(t *testing.T) {
 	var f api.SupplyChainFinding
 	for unrated, want := range map[bool]string{false: "medium", true: "not rated, counts as medium"} {
 		f.Severity, f.Unrated = "medium", unrated
 		if got := supplyLine(f).Severity; got != want {
-			t.Errorf("unrated %v is told as %q", unrated, got)
+			t.Errorf("unrated %v is returned as %q", unrated, got)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (s sending) chat(c model.NotificationChannel) (http.Header, []byte, error) 
 	case model.ChannelMattermost:
 		body = map[string]any{"text": s.markdown()}
 	default:
-		return nil, nil, fmt.Errorf("the channel %s is no chat", c)
+		return nil, nil, fmt.Errorf("the channel %s is not a chat", c)
 	}
 	text, err := json.Marshal(body)
 	return http.Header{"Content-Type": {"application/json; charset=utf-8"}}, text, err

@@ -39,9 +39,9 @@ func (w *world) user(u model.User, role model.Role) (made model.User) {
 	return made
 }
 
-// TestWhoIsMentionedIsTold checks that mentioned users get one mail for each comment, and other
+// TestMentionedUsersAreNotified checks that mentioned users get one mail for each comment, and other
 // users get none.
-func TestWhoIsMentionedIsTold(t *testing.T) {
+func TestMentionedUsersAreNotified(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
 		finding := w.found(added{n: 1, severity: model.SeverityHigh})[0]
@@ -57,10 +57,10 @@ func TestWhoIsMentionedIsTold(t *testing.T) {
 			}
 		}
 		for text, want := range map[string][]string{
-			"nobody":                                 nil,
+			"nothing":                                nil,
 			"@ben@example.com @ben@example.com, see": {"ben@example.com"},
 			"@ana@example.com reminds herself":       nil,
-			"@off@example.com @left@example.com @disabled@example.com @nobody@example.com @noise": nil,
+			"@off@example.com @left@example.com @disabled@example.com @unknown@example.com @noise": nil,
 		} {
 			w.comments(ana, finding, text)
 			w.settle()
@@ -181,9 +181,9 @@ func TestAWithdrawnCommentGoesNowhere(t *testing.T) {
 	})
 }
 
-// TestACommentThatWasToldIsNotToldAgain checks that a sent comment is not sent again once it was
+// TestSentCommentIsNotSentAgain checks that a sent comment is not sent again once it was
 // withdrawn or its project was removed.
-func TestACommentThatWasToldIsNotToldAgain(t *testing.T) {
+func TestSentCommentIsNotSentAgain(t *testing.T) {
 	for name, take := range map[string]func(w *world, c model.FindingComment){
 		"withdrawn": func(w *world, c model.FindingComment) { w.withdraws(c) },
 		"removed":   func(w *world, _ model.FindingComment) { removeProject(w, model.Exception{}) },

@@ -187,20 +187,20 @@ func (n *Notifier) judge(of model.Notification, a answer, err error) outcome {
 	out := outcome{Delivered: store.Delivered{Status: a.status, Answer: a.text}}
 	switch {
 	case err != nil:
-		out.Problem = "The receiver was not reached: " + cut(reason(err), answerKept)
+		out.Problem = "The receiver could not be reached: " + cut(reason(err), answerKept)
 	case a.status >= 200 && a.status < 300:
 		out.State = model.NotificationDelivered
 		return out
 	case a.status == http.StatusGone:
-		out.State, out.gone, out.Problem = model.NotificationFailed, true, "The receiver is gone for good (410): the "+
-			"rule is paused."
+		out.State, out.gone, out.Problem = model.NotificationFailed, true, "The receiver was removed (410): the rule "+
+			"is paused."
 		return out
 	case a.status >= 300 && a.status < 400:
 		out.Problem = fmt.Sprintf(
-			"The receiver answered %d: it moved, and nobody is followed elsewhere. Give the rule the new address.", a.status,
+			"The receiver returned %d: redirects are not followed. Set the new address in the rule.", a.status,
 		)
 	default:
-		out.Problem = fmt.Sprintf("The receiver answered %d.", a.status)
+		out.Problem = fmt.Sprintf("The receiver returned %d.", a.status)
 	}
 	if refuses(a.status, err) && of.Attempts+1 >= refusedMost ||
 		n.Clock().Sub(of.Receiver.Digest.Next(of.CreatedAt)) >= triedFor {
@@ -230,7 +230,7 @@ func reason(err error) string {
 		err = of.Err
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return "no answer within " + sendFor.String()
+		return "no response within " + sendFor.String()
 	}
 	return err.Error()
 }

@@ -33,7 +33,7 @@ func verify(t *testing.T, secret string, got received) bool {
 	return slices.Contains(strings.Fields(got.header.Get("webhook-signature")), want)
 }
 
-func TestNewFindingsAreToldBySignedWebhook(t *testing.T) {
+func TestNewFindingsAreSentBySignedWebhook(t *testing.T) {
 	each(t, func(w *world) {
 		r, secret := w.ask(func(r *model.NotificationRule) { r.MinSeverity = model.SeverityHigh })
 		w.found(added{n: 2, severity: model.SeverityMedium})
@@ -62,12 +62,12 @@ func TestNewFindingsAreToldBySignedWebhook(t *testing.T) {
 			t.Errorf("the log has %+v", log)
 		}
 		if w.settle(); len(w.receiver.take()) != 0 {
-			t.Error("they are told again")
+			t.Error("they are sent again")
 		}
 	})
 }
 
-func TestNothingIsToldOfWhatDidNotCommit(t *testing.T) {
+func TestRolledBackEventsAreNotSent(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(nil)
 		broke := errors.New("broke")
@@ -81,12 +81,12 @@ func TestNothingIsToldOfWhatDidNotCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.settle(); len(w.receiver.take()) != 0 {
-			t.Error("people are told of what was rolled back")
+			t.Error("rolled back events are sent")
 		}
 	})
 }
 
-func TestWhatWasMatchedTwiceIsToldOnce(t *testing.T) {
+func TestEventsMatchedTwiceAreSentOnce(t *testing.T) {
 	each(t, func(w *world) {
 		r, _ := w.ask(nil)
 		w.found(added{n: 1, severity: model.SeverityHigh})
@@ -119,12 +119,12 @@ func TestWhoDiesWhileTellingIsFollowedByAnother(t *testing.T) {
 		}
 		w.clock.Advance(5 * time.Minute)
 		if w.settle(); len(w.receiver.take()) != 2 {
-			t.Error("nobody tells what was being told")
+			t.Error("the interrupted message is not sent")
 		}
 	})
 }
 
-func TestWhoIsDownIsToldInOrderOnceBack(t *testing.T) {
+func TestRecoveredReceiverGetsMessagesInOrder(t *testing.T) {
 	each(t, func(w *world) {
 		r, _ := w.ask(nil)
 		w.receiver.takes(http.StatusServiceUnavailable)
@@ -150,7 +150,7 @@ func TestWhoIsDownIsToldInOrderOnceBack(t *testing.T) {
 		w.settle()
 		events := w.receiver.events(w.T)
 		if len(events) != 2 || events[0].Data.Count != 1 || events[1].Data.Count != 2 || events[0].Sequence >= events[1].Sequence {
-			t.Errorf("it is told %+v", events)
+			t.Errorf("it receives %+v", events)
 		}
 		if w.problem(r.ID) != "" {
 			t.Error("the rule still says that its receiver is down")
@@ -184,7 +184,7 @@ func TestHowReceiversEndAttempts(t *testing.T) {
 			http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusTemporaryRedirect)
 		}, 4, time.Hour, false, "307"},
 		{"down", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, 6, 26 * time.Hour, false, "502"},
-		{"cut off", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 6, 26 * time.Hour, false, "not reached"},
+		{"cut off", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 6, 26 * time.Hour, false, "not be reached"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, "sqlite")
@@ -209,7 +209,7 @@ func TestHowReceiversEndAttempts(t *testing.T) {
 			}
 			for _, got := range w.receiver.take() {
 				if got.path != "/hook" {
-					t.Errorf("somebody was followed to %s", got.path)
+					t.Errorf("a redirect was followed to %s", got.path)
 				}
 			}
 			w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -260,7 +260,7 @@ func TestAnswersDoNotTellTheAddress(t *testing.T) {
 	}
 }
 
-func TestInternalAddressesAreNotTold(t *testing.T) {
+func TestInternalAddressesAreNotNotified(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.reach = scm.Reach{NoPrivate: true, Flag: "--notify-to"}
 	w.start()

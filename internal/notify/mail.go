@@ -59,7 +59,8 @@ func (mailRefusedError) Forbidden() bool { return true }
 // mail sends messages to a person as one mail.
 func (d *delivery) mail(ctx context.Context, list []model.Notification) error {
 	if !d.Mail.Works() {
-		return mailRefusedError{errors.New("this server sends no mail: whoever runs it sets --smtp-host and --smtp-from")}
+		return mailRefusedError{errors.New("this server sends no e-mail: an administrator of the server must set " +
+			"--smtp-host and --smtp-from")}
 	}
 	letter, err := d.letter(list)
 	if err != nil {
@@ -107,10 +108,10 @@ func (d *delivery) letter(list []model.Notification) (*mail.Msg, error) {
 		b.WriteString(s.text())
 	}
 	if list[0].Message.Person != 0 {
-		fmt.Fprintf(&b, "\nYou get this mail because it is about you, at %s. Your account says where such mail goes, or "+
-			"that you want none: %s/account\n", d.base, d.base)
+		fmt.Fprintf(&b, "\nYou received this e-mail because it concerns you at %s. Change the address or turn such "+
+			"e-mails off: %s/account\n", d.base, d.base)
 	} else {
-		fmt.Fprintf(&b, "\nAn administrator of %s made the notification rule %s, which has you told.\n",
+		fmt.Fprintf(&b, "\nAn administrator of %s added you to the notification rule %s.\n",
 			d.base, unlinked(list[0].Message.Rule))
 	}
 	letter.Subject("[Redoubt] " + subject)

@@ -218,7 +218,7 @@ func TestDigestThatFailedOnceIsTriedAgain(t *testing.T) {
 			p.refuse(nil)
 			w.clock.Advance(time.Minute)
 			if w.settle(); len(p.take()) != 1 {
-				t.Errorf("nobody is told; the log has %+v", w.log(r.ID))
+				t.Errorf("nothing is sent; the log has %+v", w.log(r.ID))
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func TestRefusedMailEnds(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
 	p.refuses = &smtp.SMTPError{Code: 550, Message: "no such user"}
-	r, _ := w.ask(byMail(model.DigestNone, "nobody@example.com"))
+	r, _ := w.ask(byMail(model.DigestNone, "unknown@example.com"))
 	w.found(added{n: 1, severity: model.SeverityHigh})
 	w.settle()
 	for range 60 {
@@ -276,9 +276,9 @@ func TestDigestsAreDue(t *testing.T) {
 	}
 }
 
-// TestMissingScansAreToldOnce checks that missing scans of matching projects are reported once,
+// TestMissingScansAreReportedOnce checks that missing scans of matching projects are reported once,
 // when the period has passed.
-func TestMissingScansAreToldOnce(t *testing.T) {
+func TestMissingScansAreReportedOnce(t *testing.T) {
 	each(t, func(w *world) {
 		missing := func(name, filter string) func(r *model.NotificationRule) {
 			return func(r *model.NotificationRule) {
@@ -306,8 +306,8 @@ func TestMissingScansAreToldOnce(t *testing.T) {
 	})
 }
 
-// TestMissingScansAreToldByOldNames checks that filters match projects by their former names.
-func TestMissingScansAreToldByOldNames(t *testing.T) {
+// TestMissingScansMatchOldNames checks that filters match projects by their former names.
+func TestMissingScansMatchOldNames(t *testing.T) {
 	each(t, func(w *world) {
 		told := map[int64]string{} // expected project, by rule
 		for filter, want := range map[string]string{"repos=acme/api": "acme/now", "-repos=acme/api": "acme/taken", "repos=acme/taken": "acme/taken", "-repos=acme/taken": "acme/now"} {
@@ -341,8 +341,8 @@ func TestMissingScansAreToldByOldNames(t *testing.T) {
 	})
 }
 
-// TestMissingScansAreToldOnceBySeveralServers checks concurrent sweeps.
-func TestMissingScansAreToldOnceBySeveralServers(t *testing.T) {
+// TestMissingScansAreReportedOnceBySeveralServers checks concurrent sweeps.
+func TestMissingScansAreReportedOnceBySeveralServers(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(func(r *model.NotificationRule) {
 			r.Events, r.MissingDays = model.NotificationEvents(0).With(model.EventScanMissing), 3
@@ -363,8 +363,8 @@ func TestMissingScansAreToldOnceBySeveralServers(t *testing.T) {
 	})
 }
 
-// TestWhatWaitsWithoutAJobIsTold checks that a lost job loses no message.
-func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
+// TestMessagesWithoutAJobAreSent checks that a lost job loses no message.
+func TestMessagesWithoutAJobAreSent(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(nil)
 		w.found(added{n: 1, severity: model.SeverityHigh})
@@ -384,7 +384,7 @@ func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.settle(); len(w.receiver.take()) != 1 {
-			t.Error("nobody is told")
+			t.Error("nothing is sent")
 		}
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestWhichRulesAreTold is a table of events and rules.
-func TestWhichRulesAreTold(t *testing.T) {
+// TestRulesThatMatchEvents is a table of events and rules.
+func TestRulesThatMatchEvents(t *testing.T) {
 	high := added{n: 2, severity: model.SeverityHigh}
 	only := func(e model.NotificationEvent) model.NotificationEvents {
 		return model.NotificationEvents(0).With(e)
@@ -73,9 +73,9 @@ func TestWhichRulesAreTold(t *testing.T) {
 		{"advisories", model.NotificationRule{Events: only(model.EventAdvisory)}, func(w *world) {
 			w.found(added{n: 1, severity: model.SeverityHigh, kind: model.SCA, scan: 7})
 			w.found(added{n: 1, severity: model.SeverityHigh, kind: model.SCA, scan: 7, unscanned: true})
-		}, []string{"New advisories affect what is in use: 1 finding (1 high) in acme/api"}},
+		}, []string{"New advisories affect dependencies in use: 1 finding (1 high) in acme/api"}},
 		{"assigned", model.NotificationRule{Events: only(model.EventAssigned)}, func(w *world) { assign(w, w.found(high), "alice", time.Time{}) }, []string{"2 findings assigned to alice in acme/api"}},
-		{"asked for", model.NotificationRule{Events: only(model.EventExceptionAsked)}, func(w *world) { wish(w, w.found(high)) }, []string{"alice asked for an exception for 2 findings in acme/api"}},
+		{"asked for", model.NotificationRule{Events: only(model.EventExceptionAsked)}, func(w *world) { wish(w, w.found(high)) }, []string{"alice requested an exception for 2 findings in acme/api"}},
 		{"asked for elsewhere", model.NotificationRule{Events: only(model.EventExceptionAsked), Filter: "repos=acme/other"}, func(w *world) { wish(w, w.found(high)) }, nil},
 		{"approved", model.NotificationRule{Events: only(model.EventExceptionDecided)}, func(w *world) {
 			r := wish(w, w.found(high))
@@ -83,14 +83,14 @@ func TestWhichRulesAreTold(t *testing.T) {
 				_, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "")
 				return err
 			})
-		}, []string{"The exception that alice asked for was approved, for 2 findings in acme/api"}},
+		}, []string{"The exception requested by alice was approved, for 2 findings in acme/api"}},
 		{"refused", model.NotificationRule{Events: only(model.EventExceptionDecided)}, func(w *world) {
 			r := wish(w, w.found(high))
 			w.update(func(ctx context.Context, tx *store.Tx) error {
 				_, err := exceptions.Refuse(ctx, tx, r.ID, "no")
 				return err
 			})
-		}, []string{"The exception that alice asked for was refused, for 2 findings in acme/api"}},
+		}, []string{"The exception requested by alice was refused, for 2 findings in acme/api"}},
 		{"withdrawn", model.NotificationRule{Events: only(model.EventExceptionDecided)}, func(w *world) {
 			r := wish(w, w.found(high))
 			w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -105,7 +105,7 @@ func TestWhichRulesAreTold(t *testing.T) {
 				_, err := tx.ExpireDecisions(ctx)
 				return err
 			})
-		}, []string{"2 decisions ended, and the findings are open again in acme/api"}},
+		}, []string{"2 decisions ended; the findings are open again in acme/api"}},
 		{"failed", model.NotificationRule{Events: only(model.EventScanFailed), Filter: "project_tags=other"}, func(w *world) { w.scan(model.ScanError, nil) }, nil},
 		{"failed in a project", model.NotificationRule{Events: only(model.EventScanFailed), Filter: "repos=ACME/api"}, func(w *world) { w.scan(model.ScanError, nil) }, []string{"A scan failed in acme/api"}},
 		{"failed before it was known", model.NotificationRule{Events: only(model.EventScanFailed)}, func(w *world) {

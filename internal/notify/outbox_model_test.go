@@ -43,10 +43,10 @@ type modelRule struct {
 	newest  int // number of the newest key received by a webhook
 }
 
-// TestOutboxTellsWhatItMust verifies decision 0035 for any order of commits, deliveries, crashes,
+// TestOutboxSendsRequiredMessages verifies decision 0035 for any order of commits, deliveries, crashes,
 // refusals, pauses and removals. Each message of a remaining rule arrives at least once with its
 // id. No message starts to arrive after it became unwanted.
-func TestOutboxTellsWhatItMust(t *testing.T) {
+func TestOutboxSendsRequiredMessages(t *testing.T) {
 	each(t, func(w *world) {
 		post := w.post()
 		deployments := 0

@@ -34,9 +34,9 @@ func (w *world) sweep(n int) {
 	w.settle()
 }
 
-// TestOverdueIsToldOnceADate follows a due date that passes, is moved by a policy and by a
+// TestOverdueIsReportedOncePerDate follows a due date that passes, is moved by a policy and by a
 // decision, and passes again.
-func TestOverdueIsToldOnceADate(t *testing.T) {
+func TestOverdueIsReportedOncePerDate(t *testing.T) {
 	each(t, func(w *world) {
 		overdue := model.NotificationEvents(0).With(model.EventOverdue)
 		w.ask(func(r *model.NotificationRule) { r.Events = overdue })
@@ -77,7 +77,7 @@ func TestOverdueIsToldOnceADate(t *testing.T) {
 			{"moved back", func() { w.due(5) }, both},
 			{"ignored", func() { decide(model.TriageIgnored); w.clock.Advance(3 * day) }, ""},
 			{"open once more", func() { decide(model.TriageReopened) }, second},
-			{"as nobody asks", func() {
+			{"without a rule for it", func() {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
 					list, err := tx.NotificationRules(ctx)
 					for _, r := range list {

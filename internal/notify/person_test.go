@@ -42,8 +42,8 @@ func removeProject(w *world, _ model.Exception) {
 	w.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, w.project.ID) })
 }
 
-// TestWhoAskedIsTold checks that the requester is notified of the decision once, without a rule.
-func TestWhoAskedIsTold(t *testing.T) {
+// TestRequesterIsNotified checks that the requester is notified of the decision once, without a rule.
+func TestRequesterIsNotified(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
 		for i, c := range []struct {
@@ -56,7 +56,7 @@ func TestWhoAskedIsTold(t *testing.T) {
 					_, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "fine")
 					return err
 				})
-			}, []string{"The exception that you asked for was approved, for 2 findings in acme/api", "fine", "/exceptions/", "/orgs/acme/account"}},
+			}, []string{"The exception you requested was approved, for 2 findings in acme/api", "fine", "/exceptions/", "/orgs/acme/account"}},
 			{"approved and undone", func(w *world, r model.Exception) {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
 					_, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "fine")
@@ -73,7 +73,7 @@ func TestWhoAskedIsTold(t *testing.T) {
 					_, err := exceptions.Withdraw(ctx, tx, r.ID, r.CreatorID)
 					return err
 				})
-			}, []string{"was approved by mistake and waits again, for 2 findings in acme/api"}},
+			}, []string{"was reset to pending after an approval by mistake, for 2 findings in acme/api"}},
 			{"refused", refuse, []string{"was refused, for 2 findings in acme/api", "upgrade instead"}},
 			{"withdrawn", func(w *world, r model.Exception) {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -173,8 +173,8 @@ func TestWhoGetsMailOfTheirOwn(t *testing.T) {
 	})
 }
 
-// TestWhoDecidesTheirOwnIsNotTold checks that requesters get no mail about their own decisions.
-func TestWhoDecidesTheirOwnIsNotTold(t *testing.T) {
+// TestOwnDecisionsAreNotNotified checks that requesters get no mail about their own decisions.
+func TestOwnDecisionsAreNotNotified(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
 	u, r := w.asks(model.User{Name: "ann@example.com"})
@@ -189,9 +189,9 @@ func TestWhoDecidesTheirOwnIsNotTold(t *testing.T) {
 	}
 }
 
-// TestWhatWasRemovedIsTold checks that rules match a deleted request by its project only,
+// TestRemovalsAreNotified checks that rules match a deleted request by its project only,
 // regardless of their other filters.
-func TestWhatWasRemovedIsTold(t *testing.T) {
+func TestRemovalsAreNotified(t *testing.T) {
 	each(t, func(w *world) {
 		for name, filter := range map[string]string{"all": "", "tagged": "project_tags=team", "this": "repos=acme/api", "other": "repos=acme/other", "not this": "-repos=acme/api", "status": "status=fixed"} {
 			w.ask(func(r *model.NotificationRule) {
@@ -221,7 +221,7 @@ func TestWhatWasRemovedIsTold(t *testing.T) {
 			}
 			return err
 		})
-		if list != 4 || len(got) != 1 || !got["The exception that alice asked for was ended, for 2 findings in acme/api"] {
+		if list != 4 || len(got) != 1 || !got["The exception requested by alice was ended, for 2 findings in acme/api"] {
 			t.Errorf("%d rules told %v", list, got)
 		}
 	})

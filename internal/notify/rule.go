@@ -49,8 +49,8 @@ func (n *Notifier) open(deploymentID int64, r model.NotificationRule) (t model.N
 		err = json.Unmarshal(text, &t)
 	}
 	if err != nil {
-		return model.NotificationTarget{}, fmt.Errorf("the address of %s cannot be read with the keys of this server: put "+
-			"the key file from the backup in its place, or give the rule its address again", r.Name)
+		return model.NotificationTarget{}, fmt.Errorf("the address of %s cannot be decrypted with the keys of this "+
+			"server: restore the key file from the backup, or enter the address again", r.Name)
 	}
 	return t, nil
 }
@@ -93,9 +93,10 @@ func (n *Notifier) check(ctx context.Context, tx *store.Tx, r *model.Notificatio
 	}
 	switch {
 	case r.Channel == model.ChannelEmail && address != "":
-		return model.Invalid("url", "mail goes to addresses of people: name them as to")
+		return model.Invalid("url", "not used for e-mail: set the recipients in the field to")
 	case r.Channel == model.ChannelEmail && !n.Mail.Works():
-		return model.Invalid("channel", "this server sends no mail: whoever runs it sets --smtp-host and --smtp-from")
+		return model.Invalid("channel", "this server sends no e-mail: an administrator of the server must set "+
+			"--smtp-host and --smtp-from")
 	case r.Channel == model.ChannelEmail || address == "":
 		return nil
 	}
@@ -104,8 +105,8 @@ func (n *Notifier) check(ctx context.Context, tx *store.Tx, r *model.Notificatio
 		return err
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !n.Reach.Allows(a) {
-		return model.Invalid("url", "%s is an address that this server tells nobody at; whoever runs the server may allow "+
-			"it with --notify-to", u.Hostname())
+		return model.Invalid("url", "notifications to %s are not allowed: an administrator of the server can allow "+
+			"them with --notify-to", u.Hostname())
 	}
 	r.Host = u.Host
 	return nil
@@ -117,7 +118,7 @@ func (n *Notifier) Add(
 	ctx context.Context, tx *store.Tx, r model.NotificationRule, address string,
 ) (model.NotificationRule, string, error) {
 	if r.Channel != model.ChannelEmail && address == "" {
-		return r, "", model.Invalid("url", "give the address of the receiver")
+		return r, "", model.Invalid("url", "missing address of the receiver")
 	}
 	if err := n.check(ctx, tx, &r, address); err != nil {
 		return r, "", err
@@ -157,7 +158,7 @@ func (n *Notifier) Change(
 		if err != nil { // the unreadable target is replaced
 			target = model.NotificationTarget{}
 			if r.Channel == model.ChannelWebhook {
-				return r, model.Invalid("url", "%s: make another rule", err.Error())
+				return r, model.Invalid("url", "%s: create another rule", err.Error())
 			}
 		}
 		target.URL = address
@@ -183,7 +184,7 @@ func (n *Notifier) Rotate(ctx context.Context, tx *store.Tx, id int64) (model.No
 		return r, "", err
 	}
 	if r.Channel != model.ChannelWebhook {
-		return r, "", fmt.Errorf("only webhooks are signed, and this rule is of the channel %s: %w",
+		return r, "", fmt.Errorf("only webhooks are signed, and this rule uses the channel %s: %w",
 			r.Channel, model.ErrConflict)
 	}
 	target, err := n.open(tx.Deployment().ID, r)

@@ -124,7 +124,7 @@ func (n *Notifier) post(
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
 	if err != nil {
-		return a, fmt.Errorf("its address will not do")
+		return a, fmt.Errorf("the address is invalid")
 	}
 	request.Header = header
 	request.Header.Set("User-Agent", n.Name)

@@ -57,7 +57,7 @@ func (n *Notifier) Test(
 	receivers := d.rule.Receivers()
 	if wait := n.tests.take(deploymentID, n.Clock(), len(receivers)); wait > 0 {
 		return nil, &model.BusyError{
-			Text: "The rules of this deployment were tested too often in the last minutes. Wait as Retry-After says.",
+			Text: "Too many tests of notification rules in the last minutes. Wait for the time in Retry-After.",
 			Wait: max(wait, time.Second),
 		}
 	}
@@ -91,7 +91,7 @@ func (n *Notifier) Test(
 func (d *delivery) tried(ctx context.Context, n model.Notification) model.Notification {
 	if ctx.Err() != nil {
 		n.State, n.Problem = model.NotificationFailed, fmt.Sprintf(
-			"It was not sent: the test took longer than %s, or was broken off.", testFor,
+			"Not sent: the test took longer than %s, or was canceled.", testFor,
 		)
 		return n
 	}

@@ -154,9 +154,9 @@ func TestJobsOfTheOutboxAreBounded(t *testing.T) {
 	})
 }
 
-// TestWhoIsOutOfTheRuleIsToldNothingMore checks that removed recipients also get no messages that
+// TestRemovedRecipientGetsNoMoreMessages checks that removed recipients also get no messages that
 // were queued before.
-func TestWhoIsOutOfTheRuleIsToldNothingMore(t *testing.T) {
+func TestRemovedRecipientGetsNoMoreMessages(t *testing.T) {
 	change := func(w *world, r model.NotificationRule, how func(r *model.NotificationRule)) {
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			how(&r)

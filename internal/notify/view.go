@@ -22,7 +22,7 @@ func savedViewOf(filter string) (int64, error) {
 	}
 	id, err := strconv.ParseInt(q.Get(viewWord), 10, 64)
 	if broken != nil || err != nil || id < 1 || len(q) > 1 || len(q[viewWord]) > 1 {
-		return 0, model.Invalid("filter", "a filter that is a saved view is view and its number alone, as view=12")
+		return 0, model.Invalid("filter", "a saved view must be the only parameter, as in view=12")
 	}
 	return id, nil
 }
@@ -38,11 +38,11 @@ func viewed(ctx context.Context, tx *store.Tx, r model.NotificationRule) (model.
 	v, err := tx.SavedView(ctx, 0, id) // shared views of the deployment
 	switch {
 	case errors.Is(err, model.ErrNotFound):
-		return r, model.Invalid("filter", "the saved view %d is gone, or is not shared", id)
+		return r, model.Invalid("filter", "the saved view %d was deleted or is not shared", id)
 	case err != nil:
 		return r, err
 	case r.Products != 0 && !r.Products.Has(v.IssueType):
-		return r, model.Invalid("filter", "the saved view %d is of %s, and the rule is not", id, v.IssueType)
+		return r, model.Invalid("filter", "the saved view %d is for %s, which the rule does not include", id, v.IssueType)
 	}
 	r.Filter, r.Products = v.Query, model.Products(0).With(v.IssueType)
 	return r, nil
@@ -59,11 +59,11 @@ type fault struct {
 func invalidFilter(r model.NotificationRule, err *model.InvalidError) fault {
 	if id, bad := savedViewOf(r.Filter); id != 0 || bad != nil {
 		return fault{
-			"The rule is paused, as its filter will not do any more: " + err.Error() + ". Give it another filter.",
+			"The rule is paused, because its filter is no longer valid: " + err.Error() + ". Set another filter.",
 			r.Filter, true,
 		}
 	}
-	return fault{"Its filter will not do any more: " + err.Error(), r.Filter, false}
+	return fault{"Its filter is no longer valid: " + err.Error(), r.Filter, false}
 }
 
 // openViews replaces the saved views of rules by their current filters. Rules with an invalid view
@@ -101,7 +101,7 @@ func (n *Notifier) read(r model.NotificationRule) error {
 		selects = selects || of
 	}
 	if !selects {
-		return model.Invalid("filter", "the filter asks for what findings of those products do not have")
+		return model.Invalid("filter", "the filter uses parameters that findings of these products do not have")
 	}
 	return nil
 }

@@ -53,14 +53,14 @@ func (p matchSummary) title(h model.Happening, r model.NotificationRule) string 
 		}
 		return "A build was blocked by " + n + p.where()
 	case model.EventAdvisory:
-		return "New advisories affect what is in use: " + n + p.rated() + p.where()
+		return "New advisories affect dependencies in use: " + n + p.rated() + p.where()
 	case model.EventScanFailed:
 		return "A scan failed" + p.where()
 	case model.EventScanMissing:
 		return fmt.Sprintf("%s without a scan for %s",
 			counted(p.count, "project", "projects"), counted(r.MissingDays, "day", "days"))
 	case model.EventDecisionEnded:
-		return counted(p.count, "decision", "decisions") + " ended, and the findings are open again" + p.where()
+		return counted(p.count, "decision", "decisions") + " ended; the findings are open again" + p.where()
 	case model.EventAssigned:
 		return n + " assigned to " + h.Assignee + p.where()
 	case model.EventOverdue:
@@ -69,12 +69,12 @@ func (p matchSummary) title(h model.Happening, r model.NotificationRule) string 
 		}
 		return n + " are overdue" + p.rated() + p.where()
 	case model.EventExceptionAsked:
-		return cmp.Or(h.Asker, "Somebody") + " asked for an exception for " + n + p.where()
+		return cmp.Or(h.Asker, "A user") + " requested an exception for " + n + p.where()
 	case model.EventExceptionDecided:
-		return "The exception that " + cmp.Or(h.Asker, "somebody") + " asked for was " +
+		return "The exception requested by " + cmp.Or(h.Asker, "a user") + " was " +
 			became(h.RequestState) + ", for " + n + p.where()
 	case model.EventComment:
-		return cmp.Or(h.Author, "Somebody") + " commented on a finding" + p.where()
+		return cmp.Or(h.Author, "A user") + " commented on a finding" + p.where()
 	}
 	return n
 }
@@ -82,9 +82,9 @@ func (p matchSummary) title(h model.Happening, r model.NotificationRule) string 
 // personalTitle describes an event in a sentence to the person concerned.
 func (p matchSummary) personalTitle(h model.Happening) string {
 	if h.Event == model.EventComment {
-		return cmp.Or(h.Author, "Somebody") + " mentioned you on a finding" + p.where()
+		return cmp.Or(h.Author, "A user") + " mentioned you on a finding" + p.where()
 	}
-	return "The exception that you asked for was " + became(h.RequestState) + ", for " +
+	return "The exception you requested was " + became(h.RequestState) + ", for " +
 		counted(p.count, "finding", "findings") + p.where()
 }
 
@@ -93,7 +93,7 @@ func (p matchSummary) personalTitle(h model.Happening) string {
 func became(s model.ExceptionState) string {
 	switch s {
 	case model.ExceptionRequested:
-		return "approved by mistake and waits again"
+		return "reset to pending after an approval by mistake"
 	case model.ExceptionActive:
 		return "approved"
 	}

@@ -57,7 +57,7 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	if !kept {
 		return &httpx.BusyError{
 			Wait: time.Minute,
-			Text: "Too many programs wait to be let in. Try again in some minutes, or use a token that is made by hand.",
+			Text: "Too many authorizations are pending. Retry in a few minutes, or use a token created on the tokens page.",
 		}
 	}
 	page := origin.Base + DevicePath
@@ -70,12 +70,12 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 
 // Responses of RFC 8628 §3.5.
 var (
-	errPending = &core.Error{Code: "authorization_pending", Text: "nobody has let the program in yet"}
-	errSlower  = &core.Error{Code: "slow_down", Text: "the program asks too often"}
-	errDenied  = &core.Error{Code: "access_denied", Text: "the person did not let the program in"}
+	errPending = &core.Error{Code: "authorization_pending", Text: "the authorization is pending"}
+	errSlower  = &core.Error{Code: "slow_down", Text: "too many requests: increase the polling interval"}
+	errDenied  = &core.Error{Code: "access_denied", Text: "the user denied access"}
 	errExpired = &core.Error{
 		Code: "expired_token",
-		Text: "the device code is over, was used already, or had to make room: begin again",
+		Text: "the device code has expired, was used or was evicted: start again",
 	}
 )
 

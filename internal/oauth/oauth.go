@@ -61,7 +61,7 @@ func (s *Server) Routes() []httpx.Mounted {
 			Route: httpx.Row(method, pattern, httpx.Anyone, model.RoleNone, httpx.Reads, httpx.Unbound),
 			Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Caller) error {
 				if g := s.limiter.Allow(model.Network(httpx.OriginOf(r).Address)); !g.OK {
-					return httpx.Busy(g, "This address asks too often.")
+					return httpx.Busy(g, "Too many requests from this address.")
 				}
 				return handle(w, r)
 			},
@@ -139,11 +139,11 @@ type registration struct {
 func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	var in registration
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
-		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: "the body is not JSON as RFC 7591 has it"})
+		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: "the body is not JSON as in RFC 7591"})
 	}
 	device := slices.Contains(in.Grants, core.DeviceGrant)
 	if len(in.Responses) > 0 && !slices.Contains(in.Responses, "code") {
-		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: "response_types must have code"})
+		return refuse(w, &core.Error{Code: "invalid_client_metadata", Text: "response_types must include code"})
 	}
 	c, err := s.Keys.Register(model.Line(in.Name), in.Redirects, device, s.Clock())
 	var redirect *core.RedirectError

@@ -16,7 +16,7 @@ import (
 // errGrant is the error for every invalid code and refresh token, whatever the reason.
 var errGrant = &core.Error{
 	Code: "invalid_grant",
-	Text: "the code or refresh token is not in force, or not of this client: it may be used, over or revoked",
+	Text: "the code or refresh token is invalid: it was used, has expired, was revoked or belongs to another client",
 }
 
 // issued is a token response.
@@ -74,7 +74,7 @@ func form(w http.ResponseWriter, r *http.Request) *core.Error {
 	}
 	for name, values := range r.PostForm {
 		if len(values) > 1 || !httpx.IsText(values[0]) {
-			return &core.Error{Code: "invalid_request", Text: name + " stands there more than once, or is no text"}
+			return &core.Error{Code: "invalid_request", Text: name + " is repeated, or is not text"}
 		}
 	}
 	return nil

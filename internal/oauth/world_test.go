@@ -148,7 +148,7 @@ func (w *world) post(path string, form url.Values) said {
 // here is the redirect address of the test client.
 const here = "http://127.0.0.1:7777/callback"
 
-const verifier = "a-verifier-that-nobody-can-guess-0123456789-abcdef"
+const verifier = "a-verifier-that-no-one-can-guess-0123456789-abcdef"
 
 func challengeOf(text string) string {
 	sum := sha256.Sum256([]byte(text))

@@ -68,7 +68,7 @@ func (f *fetch) makeRepository(ctx context.Context, src string) error {
 	}
 	objects := filepath.Join(f.repository, "objects")
 	if strings.ContainsAny(objects, "\n\"") {
-		return errors.New("the runner's folder has a line end or a quote in its name")
+		return errors.New("the name of the runner's folder has a line break or a quote")
 	}
 	info := filepath.Join(src, ".git", "objects", "info")
 	if err := os.MkdirAll(info, 0o755); err != nil {
@@ -90,7 +90,7 @@ func (f *fetch) makeRepository(ctx context.Context, src string) error {
 func (f *fetch) readTree(ctx context.Context, src string) error {
 	_, err := f.local(src).run(ctx, "read-tree", f.commit)
 	if said := (*gitError)(nil); errors.As(err, &said) {
-		return permanent("the tree of the commit is not one that git checks out: %.200s", said.text)
+		return permanent("git cannot check out the tree of the commit: %.200s", said.text)
 	}
 	return err
 }
@@ -145,11 +145,11 @@ func (f *fetch) readEntries(from io.Reader) (list []entry, err error) {
 		list = append(list, e)
 		switch {
 		case len(list) > f.Limits.Files:
-			return nil, permanent("the repository has more than %d files, as many as this runner takes", f.Limits.Files)
+			return nil, permanent("the repository has more than %d files, the limit of this runner", f.Limits.Files)
 		case names > maxNames:
 			return nil, permanent("the names of the repository's files have more than %d MiB together", maxNames>>20)
 		case total > f.Limits.Disk:
-			return nil, permanent("the checkout has more than %d MiB, as much as this runner takes", f.Limits.Disk>>20)
+			return nil, permanent("the checkout has more than %d MiB, the limit of this runner", f.Limits.Disk>>20)
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
@@ -179,7 +179,7 @@ func readEntry(line string) (e entry, ok bool, err error) {
 	e = entry{mode: words[0], id: words[2], name: name}
 	if words[1] == "blob" {
 		if e.size, err = strconv.ParseInt(words[3], 10, 64); err != nil {
-			return e, false, fmt.Errorf("git lists a file of the size %q", words[3])
+			return e, false, fmt.Errorf("git listed a file with the invalid size %q", words[3])
 		}
 	}
 	return e, true, nil
@@ -228,13 +228,13 @@ func (w *writer) writeAll(ctx context.Context, entries []entry) error {
 		}
 		switch {
 		case !safePath(e.name):
-			w.leave(e, "its name is none that is written to a disk")
+			w.leave(e, "its name is not allowed")
 		case e.mode == "160000":
-			w.leave(e, "it is a submodule, which is not fetched")
+			w.leave(e, "submodules are not fetched")
 		case e.mode == "120000":
 			w.links = append(w.links, e) // after all files, so that none is written through a link
 		case e.mode != "100644" && e.mode != "100755" && e.mode != "100664":
-			w.leave(e, "it is no file")
+			w.leave(e, "it is not a file")
 		case e.size > maxFile:
 			w.leave(e, "it is too large")
 		default:
@@ -262,7 +262,7 @@ func (w *writer) dropClimbing() error {
 				return false
 			}
 			if w.root.Remove(filepath.FromSlash(e.name)) == nil {
-				w.leave(e, "it is a link that leaves the checkout over another one")
+				w.leave(e, "it is a link that leaves the checkout through another link")
 				climbs = true
 			}
 			return true
@@ -322,7 +322,7 @@ func (w *writer) file(e entry) error {
 		file, err = w.root.OpenFile(filepath.FromSlash(e.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	}
 	if err != nil {
-		w.leave(e, "it cannot be written here")
+		w.leave(e, "it cannot be written")
 		_, err = io.CopyN(io.Discard, w.out, e.size+1)
 		return err
 	}
@@ -340,7 +340,7 @@ func (w *writer) link(e entry) error {
 		return err
 	}
 	if e.size > maxLink {
-		w.leave(e, "it is a link to nowhere")
+		w.leave(e, "the target of the link is too long")
 		_, err := io.CopyN(io.Discard, w.out, e.size+1)
 		return err
 	}
@@ -354,11 +354,11 @@ func (w *writer) link(e entry) error {
 		return nil
 	}
 	if err := w.root.MkdirAll(filepath.FromSlash(path.Dir(e.name)), 0o755); err != nil {
-		w.leave(e, "it cannot be written here")
+		w.leave(e, "it cannot be written")
 		return nil //nolint:nilerr // the log names what is left out
 	}
 	if err := w.root.Symlink(to, filepath.FromSlash(e.name)); err != nil {
-		w.leave(e, "it cannot be written here")
+		w.leave(e, "it cannot be written")
 	}
 	return nil
 }

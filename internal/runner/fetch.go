@@ -76,16 +76,16 @@ func (f *fetch) remote(ctx context.Context) (*remote, error) {
 	u, err := url.Parse(f.run.CloneURL)
 	switch {
 	case err != nil || u.Opaque != "" || !schemes[u.Scheme] && (u.Scheme != "file" || !f.Local):
-		return nil, permanent("the address of the repository is none that this runner fetches from: https, http and ssh are")
+		return nil, permanent("unsupported address of the repository: use https, http or ssh")
 	case u.Scheme != "file" && (u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-")),
 		u.User != nil && strings.HasPrefix(u.User.Username(), "-"):
-		return nil, permanent("the address of the repository names no host")
+		return nil, permanent("the address of the repository has no host")
 	}
 	r := &remote{url: u}
 	if f.Resolve != nil && u.Scheme != "file" {
 		r.address, err = f.Resolve(ctx, u.Hostname())
 		if errors.Is(err, model.ErrUnavailable) {
-			return nil, transient("the host's name is not known: %v", err)
+			return nil, transient("the host's name cannot be resolved: %v", err)
 		}
 		if err != nil {
 			return nil, permanent("%v", err)
@@ -93,7 +93,7 @@ func (f *fetch) remote(ctx context.Context) (*remote, error) {
 	}
 	if c := f.run.Credential; c != nil && u.Scheme != "ssh" {
 		if strings.ContainsAny(c.Username+c.Password, "\r\n\x00") {
-			return nil, permanent("the credential of the connection holds a line end")
+			return nil, permanent("the credential of the connection contains a line break")
 		}
 		r.username, r.password = c.Username, c.Password
 	}
@@ -122,7 +122,7 @@ func (f *fetch) openCache(ctx context.Context, r *remote) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		f.tell.say("the cache of this repository is damaged and made anew")
+		f.tell.say("the cache of this repository is damaged and is being rebuilt")
 	}
 	if err := removeAll(f.repository); err != nil {
 		return err
@@ -248,7 +248,7 @@ func gone(err error, commit string) error {
 	if _, said := errors.AsType[*gitError](err); !said {
 		return err
 	}
-	return permanent("the commit %s is gone from the host", commit)
+	return permanent("the commit %s no longer exists at the host", commit)
 }
 
 func fullName(ref string) string {
@@ -312,43 +312,43 @@ var meanings = []struct {
 	class  string
 	reason string
 }{
-	{regexp.MustCompile(`couldn't find remote ref`), "permanent", "the branch is gone"},
+	{regexp.MustCompile(`couldn't find remote ref`), "permanent", "the branch no longer exists"},
 	{
 		regexp.MustCompile(`(?i)host key verification failed|authenticity of host`),
-		"permanent", "the host showed another key than the connection knows",
+		"permanent", "the host's key differs from the key in the connection",
 	},
 	{regexp.MustCompile(`(?i)authentication failed|could not read (username|password)|permission denied|access ` +
-		`denied|returned error: (401|403)`), "permanent", "the credential may not read this repository"},
+		`denied|returned error: (401|403)`), "permanent", "the credential has no access to this repository"},
 	{
 		regexp.MustCompile(`(?i)repository .*not found|does not appear to be a git repository|returned error: 404|project ` +
 			`you were looking for could not be found`),
-		"permanent", "the repository is not there, or the credential may not see it",
+		"permanent", "the repository does not exist, or is not visible to the credential",
 	},
 	{
 		regexp.MustCompile(`(?i)returned error: 30\d|unable to update url base from redirection`),
-		"permanent", "the host sends to another address: look whether the repository was renamed",
+		"permanent", "the host redirects to another address: check whether the repository was renamed",
 	},
-	{regexp.MustCompile(`(?i)certificate`), "permanent", "the host's certificate is not valid here"},
+	{regexp.MustCompile(`(?i)certificate`), "permanent", "the host's certificate is not valid"},
 	{
 		regexp.MustCompile(`(?i)transport '.*' not allowed`),
-		"permanent", "the host sends to another kind of address, which is not followed",
+		"permanent", "the host redirects to another kind of address, which is not followed",
 	},
 	{
-		regexp.MustCompile(`(?i)dumb http`), "permanent", "the host serves plain files, without git's own protocol over HTTP",
+		regexp.MustCompile(`(?i)dumb http`), "permanent", "the host does not support the smart HTTP protocol of git",
 	},
-	{regexp.MustCompile(`(?i)not our ref|unadvertised object`), "permanent", "the commit is gone from the host"},
+	{regexp.MustCompile(`(?i)not our ref|unadvertised object`), "permanent", "the commit no longer exists at the host"},
 	{
 		regexp.MustCompile(`(?i)could not resolve host|name or service not known`),
-		"transient", "the host's name is not known",
+		"transient", "the host's name cannot be resolved",
 	},
 	{
 		regexp.MustCompile(`(?i)connection (refused|reset|timed out)|couldn't connect|failed to connect`),
-		"transient", "the host does not answer",
+		"transient", "the host does not respond",
 	},
-	{regexp.MustCompile(`returned error: (429|5\d\d)`), "transient", "the host is busy or has trouble"},
+	{regexp.MustCompile(`returned error: (429|5\d\d)`), "transient", "the host is busy or returned an error"},
 	{
 		regexp.MustCompile(`(?i)out of memory|cannot allocate memory|mmap failed`),
-		"permanent", "git needs more memory for the repository than this runner gives it",
+		"permanent", "git exceeded the memory limit of this runner",
 	},
 }
 

@@ -187,7 +187,7 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	case errors.As(err, &ended):
 		return "", said.fault(g.hide)
 	case err != nil:
-		return "", fmt.Errorf("git does not run here: %w", err)
+		return "", fmt.Errorf("git cannot be run: %w", err)
 	case out.room < 0:
 		return "", permanent("the repository is too large to list")
 	}

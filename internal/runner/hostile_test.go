@@ -49,7 +49,7 @@ func TestGitHasABoundOfMemory(t *testing.T) {
 	g := git{dir: b.dir, home: b.dir, path: os.Getenv("PATH"), stdin: endless{}}
 	_, err := g.run(t.Context(), "-c", "core.bigFileThreshold=100g", "hash-object", "--stdin")
 	if f, is := errors.AsType[*failure](explained(err)); !is || f.class != "permanent" || !strings.Contains(f.reason, "memory") {
-		t.Errorf("git that is told without end: %v", err)
+		t.Errorf("git with endless input: %v", err)
 	}
 }
 
@@ -104,9 +104,9 @@ func TestGitGoesWhereTheCheckAllows(t *testing.T) {
 		want    string
 		asked   string
 	}{
-		{"an address that is allowed", "127.0.0.1", nil, "permanent", "not there", "git.example.invalid:" + port},
-		{"one that is not", "", errors.New("it is an address that this runner asks nobody at"), "permanent", "asks nobody", ""},
-		{"a name that is not known", "", model.ErrUnavailable, "transient", "not known", ""},
+		{"an address that is allowed", "127.0.0.1", nil, "permanent", "does not exist", "git.example.invalid:" + port},
+		{"one that is not", "", errors.New("connections to it are not allowed"), "permanent", "not allowed", ""},
+		{"a name that is not known", "", model.ErrUnavailable, "transient", "cannot be resolved", ""},
 	} {
 		asked = ""
 		b := newBench(t, func(o *Config) {
@@ -244,8 +244,8 @@ func dirNames(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestASecondFetchTellsWhatWentWrong distinguishes a missing commit from a busy host.
-func TestASecondFetchTellsWhatWentWrong(t *testing.T) {
+// TestSecondFetchReportsTheError distinguishes a missing commit from a busy host.
+func TestSecondFetchReportsTheError(t *testing.T) {
 	for said, want := range map[string]string{
 		"fatal: remote error: upload-pack: not our ref 1111":                  "permanent",
 		"fatal: error: Server does not allow request for unadvertised object": "permanent",

@@ -18,7 +18,7 @@ func Inside(
 	ctx context.Context, socket string, program []string, environment func(url string) []string, out, said io.Writer,
 ) (code int, err error) {
 	if err := errors.Join(bound(), boundThreads()); err != nil {
-		return 0, fmt.Errorf("bounds cannot be set: %w", err)
+		return 0, fmt.Errorf("limits cannot be set: %w", err)
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -49,7 +49,7 @@ func forward(ctx context.Context, listener net.Listener, socket string) {
 			defer func() { _ = in.Close() }()
 			out, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 			if err != nil {
-				fmt.Fprintln(os.Stderr, "redoubt: the way out of the sandbox is closed:", err)
+				fmt.Fprintln(os.Stderr, "redoubt: the connection out of the sandbox failed:", err)
 				return
 			}
 			defer func() { _ = out.Close() }()

@@ -29,11 +29,11 @@ func (f *fetch) keyAgent(ctx context.Context, r *remote) (*keyAgent, error) {
 	}
 	key, err := ssh.ParseRawPrivateKey([]byte(strings.TrimRight(c.SSHKey, "\n") + "\n"))
 	if err != nil {
-		return nil, permanent("the connection's key will not do: %v", err)
+		return nil, permanent("the connection's key is invalid: %v", err)
 	}
 	keys := agent.NewKeyring()
 	if err := keys.Add(agent.AddedKey{PrivateKey: key}); err != nil {
-		return nil, permanent("the connection's key will not do: %v", err)
+		return nil, permanent("the connection's key is invalid: %v", err)
 	}
 	r.knownHosts, r.sshAgent = filepath.Join(f.dir, "private", "known_hosts"), filepath.Join(f.dir, "private", "agent")
 	if err := os.WriteFile(r.knownHosts, []byte(c.KnownHosts+"\n"), 0o600); err != nil {

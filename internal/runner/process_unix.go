@@ -37,7 +37,8 @@ func lockDir(dir string) (release func() error, err error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another runner works in %s: give each a folder of its own", dir), file.Close())
+		return nil, errors.Join(fmt.Errorf("another runner uses %s: use a separate folder for each runner",
+			dir), file.Close())
 	}
 	return file.Close, nil
 }

@@ -37,7 +37,7 @@ func (s *scan) startProxy(ctx context.Context, key string) (*proxy, error) {
 	go func() {
 		defer close(p.done)
 		if err := p.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			s.Logger.Warn("the way to the server broke", "error", err)
+			s.Logger.Warn("the proxy to the server failed", "error", err)
 		}
 	}()
 	return p, nil
@@ -62,7 +62,7 @@ func (p *proxy) handler() http.Handler {
 		shown := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		switch {
 		case subtle.ConstantTimeCompare([]byte(shown), []byte(p.key)) != 1, !strings.HasPrefix(r.URL.Path, "/api/"):
-			http.Error(w, "this is no way to there", http.StatusForbidden)
+			http.Error(w, "forbidden", http.StatusForbidden)
 			return
 		case strings.HasSuffix(r.URL.Path, "/results"):
 			p.scan.tell.state("uploading")

@@ -144,7 +144,7 @@ func (r *Runner) runsDir() string  { return filepath.Join(r.Dir, "runs") }
 
 // ErrToken means that the server rejects the runner's token: it was revoked, has expired, or its
 // deployment was deleted.
-var ErrToken = errors.New("the server takes this token no more")
+var ErrToken = errors.New("the server no longer accepts this token")
 
 // Run executes runs until the context is canceled. It then reports the active run as failed. It
 // returns ErrToken if the token is rejected.
@@ -155,7 +155,7 @@ func (r *Runner) Run(ctx context.Context) error {
 			return no
 		}
 		if err != nil && ctx.Err() == nil {
-			r.Logger.Warn("no run could be taken or told of", "error", err)
+			r.Logger.Warn("leasing or reporting a run failed", "error", err)
 		}
 		if err != nil && !worked {
 			select {
@@ -175,7 +175,7 @@ func Refused(err error) error {
 	case is && p.Code == api.CodeUnauthenticated:
 		return fmt.Errorf("%w: %w", ErrToken, err)
 	case is && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden):
-		return fmt.Errorf("the server lets this token take no runs: %w", err)
+		return fmt.Errorf("the server does not allow runs with this token: %w", err)
 	}
 	return nil
 }
@@ -193,11 +193,11 @@ func (r *Runner) RunOne(ctx context.Context, seconds int) (worked bool, err erro
 	if err != nil || leased == nil {
 		return false, err
 	}
-	r.Logger.Info("run begins", "run", leased.ID, "project", leased.Project, "kind", leased.Kind,
+	r.Logger.Info("run started", "run", leased.ID, "project", leased.Project, "kind", leased.Kind,
 		"attempt", leased.Attempt)
 	end, err := r.make(ctx, leased)
 	if errors.Is(err, api.ErrRunLost) {
-		r.Logger.Info("run was taken away", "run", leased.ID)
+		r.Logger.Info("run was reassigned", "run", leased.ID)
 		return true, nil
 	}
 	r.Logger.Info("run ended", "run", leased.ID, "state", end.State, "reason", end.Reason)
@@ -205,7 +205,7 @@ func (r *Runner) RunOne(ctx context.Context, seconds int) (worked bool, err erro
 }
 
 // errTime is the cause of a context whose run exceeded its time limit.
-var errTime = errors.New("the run took longer than it may")
+var errTime = errors.New("the run exceeded its time limit")
 
 // finishWithin is the time a stopping runner has to report the outcome of its run.
 const finishWithin = 10 * time.Second
@@ -251,7 +251,7 @@ func outcome(parent, ctx context.Context, err error) api.FinishRunRequest {
 	case errors.As(err, &f):
 		return api.FinishRunRequest{State: "failed", Failure: f.class, Reason: f.reason}
 	}
-	return api.FinishRunRequest{State: "failed", Failure: "transient", Reason: "the runner had trouble: " + err.Error()}
+	return api.FinishRunRequest{State: "failed", Failure: "transient", Reason: "the runner failed: " + err.Error()}
 }
 
 // failure is an error with a class and a reason for users.

@@ -130,7 +130,7 @@ func (b *bench) harmless(saw *seen, isolated bool) {
 	}
 }
 
-func TestFailuresAreTold(t *testing.T) {
+func TestFailuresAreReported(t *testing.T) {
 	b := newBench(t, nil)
 	main := b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("x")}, b.plan("")))
 	b.commit("refs/heads/alone", b.tree(b.plan("")))
@@ -140,14 +140,14 @@ func TestFailuresAreTold(t *testing.T) {
 		want   string
 		class  string
 	}{
-		"no branch":      {func(r *api.LeasedRun) { r.Ref = "refs/heads/gone" }, "the branch is gone", "permanent"},
-		"no commit":      {func(r *api.LeasedRun) { r.Commit = strings.Repeat("e", 40) }, "is gone from the host", "permanent"},
-		"no repository":  {func(r *api.LeasedRun) { r.CloneURL += "x" }, "is not there", "permanent"},
-		"ext":            {func(r *api.LeasedRun) { r.CloneURL = "ext::sh -c touch% " + b.canary + ".ran" }, "none that this runner fetches from", "permanent"},
-		"git":            {func(r *api.LeasedRun) { r.CloneURL = "git://127.0.0.1/x" }, "none that this runner fetches from", "permanent"},
-		"a path":         {func(r *api.LeasedRun) { r.CloneURL = b.remote }, "none that this runner fetches from", "permanent"},
-		"an option":      {func(r *api.LeasedRun) { r.CloneURL = "ssh://-oProxyCommand=touch/x" }, "names no host", "permanent"},
-		"nobody answers": {func(r *api.LeasedRun) { r.CloneURL = "http://127.0.0.1:1/x.git" }, "does not answer", "transient"},
+		"no branch":      {func(r *api.LeasedRun) { r.Ref = "refs/heads/gone" }, "the branch no longer exists", "permanent"},
+		"no commit":      {func(r *api.LeasedRun) { r.Commit = strings.Repeat("e", 40) }, "no longer exists at the host", "permanent"},
+		"no repository":  {func(r *api.LeasedRun) { r.CloneURL += "x" }, "does not exist", "permanent"},
+		"ext":            {func(r *api.LeasedRun) { r.CloneURL = "ext::sh -c touch% " + b.canary + ".ran" }, "unsupported address", "permanent"},
+		"git":            {func(r *api.LeasedRun) { r.CloneURL = "git://127.0.0.1/x" }, "unsupported address", "permanent"},
+		"a path":         {func(r *api.LeasedRun) { r.CloneURL = b.remote }, "unsupported address", "permanent"},
+		"an option":      {func(r *api.LeasedRun) { r.CloneURL = "ssh://-oProxyCommand=touch/x" }, "has no host", "permanent"},
+		"no response":    {func(r *api.LeasedRun) { r.CloneURL = "http://127.0.0.1:1/x.git" }, "does not respond", "transient"},
 		"unrelated base": {func(r *api.LeasedRun) { r.Kind, r.Base, r.Commit = "diff", "refs/heads/alone", main }, "no commit in common", "permanent"},
 		"a scanner":      {func(r *api.LeasedRun) { r.Ref = "refs/heads/fail" }, "exit code 7", "scanner"},
 	} {
@@ -173,7 +173,7 @@ func TestRunsAreBounded(t *testing.T) {
 		}
 		b.commit("refs/heads/many", b.tree(many...))
 		for _, c := range []struct{ ref, state, class, want string }{
-			{"sleep", "timed_out", "", "longer"}, {"grow", "failed", "scanner", "of memory"}, {"fill", "failed", "scanner", "of the disk"}, {"fork", "failed", "scanner", "30 processes"}, {"many", "failed", "permanent", "more than 10 files"},
+			{"sleep", "timed_out", "", "time limit"}, {"grow", "failed", "scanner", "of memory"}, {"fill", "failed", "scanner", "of disk space"}, {"fork", "failed", "scanner", "30 processes"}, {"many", "failed", "permanent", "more than 10 files"},
 		} {
 			end, _ := b.make(func(r *api.LeasedRun) {
 				r.Ref = "refs/heads/" + c.ref
@@ -188,9 +188,9 @@ func TestRunsAreBounded(t *testing.T) {
 	})
 }
 
-// TestAnEndIsToldUntilItIsHeard checks that an outcome is retried until the server accepts it, so
+// TestEndIsReportedUntilAccepted checks that an outcome is retried until the server accepts it, so
 // that a brief outage does not cause another scan.
-func TestAnEndIsToldUntilItIsHeard(t *testing.T) {
+func TestEndIsReportedUntilAccepted(t *testing.T) {
 	b := newBench(t, nil)
 	b.commit("refs/heads/main", b.tree(b.plan("")))
 	b.deaf = map[string]int{"progress": 2, "finish": 2}

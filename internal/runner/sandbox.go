@@ -33,7 +33,7 @@ type sandbox struct {
 func newSandbox(ctx context.Context, c Config) (sandbox, error) {
 	s := sandbox{shared: scannerParts(c.Semgrep)}
 	if c.Isolation == IsolateNever {
-		s.why = "it is switched off"
+		s.why = "it is disabled"
 		return s, nil
 	}
 	program, err := exec.LookPath("bwrap")
@@ -60,7 +60,7 @@ func newSandbox(ctx context.Context, c Config) (sandbox, error) {
 // String describes the isolation for display.
 func (s sandbox) String() string {
 	if s.bwrap != "" {
-		return "bubblewrap: no network, the checkout alone"
+		return "bubblewrap: no network, only the checkout"
 	}
 	return model.NoSandbox + s.why
 }

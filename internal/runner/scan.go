@@ -67,12 +67,12 @@ func (s *scan) scan(ctx context.Context) (scanID string, err error) {
 	switch {
 	case err != nil:
 		return "", &failure{
-			"scanner", fmt.Sprintf("the scan ended with exit code %d and wrote no result; the log has its last words", exit),
+			"scanner", fmt.Sprintf("the scan ended with exit code %d and wrote no result: see the end of the log", exit),
 		}
 	case exit != ciPassed && exit != ciBlocked:
 		return r.newest(), &failure{
 			"scanner",
-			fmt.Sprintf("exit code %d: %s", exit, cmp.Or(strings.Join(r.Trouble, "; "), "the log has its last words")),
+			fmt.Sprintf("exit code %d: %s", exit, cmp.Or(strings.Join(r.Trouble, "; "), "see the end of the log")),
 		}
 	}
 	return r.newest(), nil
@@ -100,7 +100,7 @@ func (s *scan) result() (r result, err error) {
 		return r, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxResult {
-		return r, errors.New("the result is no file of a fair size")
+		return r, errors.New("the result is not a file, or is too large")
 	}
 	text, err := root.ReadFile("result.json")
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *scan) start(parent context.Context, socket, key string) (exit int, err 
 // withinBounds returns an error if the scanner exceeded a limit.
 func (s *scan) withinBounds(pid int) error {
 	if size(s.dir) > s.Limits.Disk {
-		return &failure{"scanner", fmt.Sprintf("the scan took more than %d MiB of the disk", s.Limits.Disk>>20)}
+		return &failure{"scanner", fmt.Sprintf("the scan used more than %d MiB of disk space", s.Limits.Disk>>20)}
 	}
 	if pid == 0 {
 		return nil
@@ -172,7 +172,7 @@ func (s *scan) withinBounds(pid int) error {
 		total += bytes
 	}
 	if total > s.Limits.Memory {
-		return &failure{"scanner", fmt.Sprintf("the scan took more than %d MiB of memory", s.Limits.Memory>>20)}
+		return &failure{"scanner", fmt.Sprintf("the scan used more than %d MiB of memory", s.Limits.Memory>>20)}
 	}
 	return nil
 }

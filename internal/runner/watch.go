@@ -38,7 +38,7 @@ func (f *fetch) watchDisk(ctx context.Context, repository string) (context.Conte
 	before := size(repository)
 	return watch(ctx, func() error {
 		if size(repository)-before > f.Limits.Disk {
-			return permanent("fetching the repository takes more than %d MiB, as much as this runner has for one",
+			return permanent("fetching the repository needs more than %d MiB, the limit of this runner",
 				f.Limits.Disk>>20)
 		}
 		return nil

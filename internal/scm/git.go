@@ -64,7 +64,7 @@ func (h *gitHost) Repository(ctx context.Context, _ string) (model.Repository, e
 	}
 	r, fine := cleaned("", model.Repository{HostID: h.remote, FullName: name, DefaultBranch: head, Private: true})
 	if !fine {
-		return r, model.Invalid("base_url", "no project can be called %.80q: the address ends as acme/payments.git", name)
+		return r, model.Invalid("base_url", "invalid project name %.80q: the address must end like acme/payments.git", name)
 	}
 	r.CloneURL = h.remote
 	return r, nil
@@ -108,7 +108,7 @@ func (h *gitHost) ask(ctx context.Context, ref string) (told string, err error) 
 	}
 	git, err := exec.LookPath("git")
 	if err != nil {
-		return "", errors.New("there is no git on this server: install it")
+		return "", errors.New("git is not installed on this server: install it")
 	}
 	out, wrong := refLines{ref: ref}, bounded{}
 	c := exec.CommandContext(ctx, git, "ls-remote", "--symref", "--", h.remote, ref)

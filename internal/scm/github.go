@@ -51,7 +51,7 @@ func newGitHub(c Config, to model.Connection, credential model.HostCredential) (
 	}
 	g, err := github.NewClient(append(options, github.WithHTTPClient(client))...)
 	if err != nil {
-		return nil, fmt.Errorf("the address of the host will not do: %w", err)
+		return nil, fmt.Errorf("invalid address of the host: %w", err)
 	}
 	return &githubHost{to.BaseURL, g, credential.Kind == model.CredentialApp}, nil
 }
@@ -104,7 +104,7 @@ func (h *githubHost) Repositories(ctx context.Context, take func([]model.Reposit
 func turned(ask func(github.ListOptions) (*github.Response, error)) error {
 	for n := 1; n != 0; {
 		if n > maxPages {
-			return fmt.Errorf("the host's list does not end: %w", model.ErrTooLarge)
+			return fmt.Errorf("the host's list has too many pages: %w", model.ErrTooLarge)
 		}
 		answer, err := ask(github.ListOptions{Page: n, PerPage: perPage})
 		if err != nil {

@@ -27,7 +27,7 @@ import (
 // appKey parses the private key of a GitHub App.
 func appKey(text string) (*rsa.PrivateKey, error) {
 	wrong := model.Invalid(
-		"credential.secret", "this is no private key of a GitHub App: paste the .pem file that GitHub made",
+		"credential.secret", "not a private key of a GitHub App: paste the .pem file from GitHub",
 	)
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
@@ -185,7 +185,7 @@ func (t *appTransport) make(ctx context.Context, only *narrow) (token string, un
 		err = json.Unmarshal(text, &made)
 	}
 	if err == nil && made.Token == "" {
-		err = errors.New("the host made no token for the app's installation")
+		err = errors.New("the host returned no token for the app's installation")
 	}
 	return made.Token, made.ExpiresAt, err
 }

@@ -234,7 +234,7 @@ func (h *gitlabHost) AddComment(
 	var made gitlabDiscussion
 	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "merge_requests", to.Number, "discussions"), body, &made)
 	if refused, is := errors.AsType[*HostError](err); is && refused.Status == http.StatusBadRequest && c.Path != "" {
-		return c, fmt.Errorf("the line is no part of the change: %w", model.ErrConflict)
+		return c, fmt.Errorf("the line is not part of the change: %w", model.ErrConflict)
 	}
 	c.Thread = made.ID
 	if len(made.Notes) > 0 {
@@ -301,7 +301,7 @@ func (h *gitlabHost) User(ctx context.Context, login string) (Account, error) {
 		return Account{}, err
 	}
 	if len(users) != 1 || !strings.EqualFold(users[0].Username, login) {
-		return Account{}, fmt.Errorf("nobody at the host is called %.100q: %w", login, model.ErrNotFound)
+		return Account{}, fmt.Errorf("the host has no user %.100q: %w", login, model.ErrNotFound)
 	}
 	return users[0].account(), nil
 }

@@ -81,7 +81,7 @@ func (h *jiraHost) CreateTicket(ctx context.Context, project string, d Draft) (T
 func (h *jiraHost) ticket(key string, closed bool) (Ticket, error) {
 	t := Ticket{Key: key, Slug: key, URL: h.base + "/browse/" + key, Closed: closed}
 	if parsed, err := model.ParseTicketURL(t.URL); err != nil || key == "" || parsed.Key != key {
-		return t, fmt.Errorf("the host names no key of the issue: %w", model.ErrUnavailable)
+		return t, fmt.Errorf("the host returned no key of the issue: %w", model.ErrUnavailable)
 	}
 	return t, nil
 }
@@ -205,7 +205,7 @@ func wikiText(s string) string {
 // noCode implements the operations of Host that require repositories. They return errors.
 type noCode struct{}
 
-var errNoCode = errors.Join(ErrUnsupported, errors.New("it keeps issues and no code"))
+var errNoCode = errors.Join(ErrUnsupported, errors.New("it stores issues only"))
 
 func (noCode) Repositories(context.Context, func([]model.Repository) error) error { return nil }
 

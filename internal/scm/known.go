@@ -221,9 +221,9 @@ func (a *knownAnswer) weight() int {
 }
 
 // response returns the cached response with the headers of the new one (RFC 9111, section 4.3.4).
-func (a *knownAnswer) response(r *http.Request, anew http.Header) *http.Response {
+func (a *knownAnswer) response(r *http.Request, fresh http.Header) *http.Response {
 	header := a.header.Clone()
-	for name, values := range anew {
+	for name, values := range fresh {
 		if name != "Content-Length" {
 			header[name] = values
 		}

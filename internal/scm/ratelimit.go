@@ -41,7 +41,7 @@ func (t limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	left := t.rates.until[t.who].Sub(t.clock())
 	t.rates.mu.Unlock()
 	if left > 0 {
-		return nil, &model.BusyError{Text: "the host asks to wait", Wait: left}
+		return nil, &model.BusyError{Text: "the host requested a delay", Wait: left}
 	}
 	answer, err := t.base.RoundTrip(r)
 	if busy, is := errors.AsType[*model.BusyError](err); is {

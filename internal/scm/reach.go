@@ -82,7 +82,7 @@ func (e unreachableError) Forbidden() bool { return true }
 
 // Error implements error.
 func (e unreachableError) Error() string {
-	return fmt.Sprintf("%.80s is an address that this server asks nobody at; whoever runs the server may allow it with %s",
+	return fmt.Sprintf("connections to %.80s are not allowed: an administrator of the server can allow them with %s",
 		model.Line(e.host), cmp.Or(e.flag, "--connect-to"))
 }
 

@@ -117,9 +117,9 @@ func TestWhatHostsRefuse(t *testing.T) {
 			is     error
 			says   string
 		}{
-			{"a revoked token", status(401, `{"message":"Bad \u001b[31mcredentials"}`), nil, "does not take the credential"},
-			{"a token that may not", status(403, `{}`), nil, "may not do that"},
-			{"nothing there", status(404, `{}`), model.ErrNotFound, "no such thing"},
+			{"a revoked token", status(401, `{"message":"Bad \u001b[31mcredentials"}`), nil, "rejected the credential"},
+			{"a token that may not", status(403, `{}`), nil, "no permission"},
+			{"nothing there", status(404, `{}`), model.ErrNotFound, "not found"},
 			{"a fault", status(502, `<html>`), model.ErrUnavailable, "502"},
 			{"another site", status(200, `<html>`), model.ErrUnavailable, ""},
 			{"an endless answer", func(w http.ResponseWriter, _ *http.Request) {
@@ -131,7 +131,7 @@ func TestWhatHostsRefuse(t *testing.T) {
 			}, model.ErrTooLarge, ""},
 			{"another host", func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, other.URL+"/user", http.StatusTemporaryRedirect)
-			}, nil, "moved"},
+			}, nil, "redirect"},
 		} {
 			answer = c.answer
 			_, err := opened(t, loopback, kind, s.URL).Who(t.Context())

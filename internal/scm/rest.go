@@ -59,7 +59,7 @@ func (r rest) ask(ctx context.Context, method, path string, body, into any) erro
 	}
 	q, err := http.NewRequestWithContext(ctx, method, r.base+path, sent)
 	if err != nil {
-		return fmt.Errorf("the address of the host will not do: %w", model.ErrNotFound)
+		return fmt.Errorf("invalid address of the host: %w", model.ErrNotFound)
 	}
 	q.Header = r.header.Clone()
 	q.Header.Set("Accept", "application/json")
@@ -74,7 +74,7 @@ func (r rest) ask(ctx context.Context, method, path string, body, into any) erro
 	text, err := io.ReadAll(answer.Body)
 	if err == nil && into != nil {
 		if err = json.Unmarshal(text, into); err != nil {
-			err = errors.New("it answers something that is none of its API: is the address the right one?")
+			err = errors.New("the response does not match the API: check the address")
 		}
 	}
 	return explained(err)
@@ -94,5 +94,5 @@ func listed[T any](
 			return err
 		}
 	}
-	return fmt.Errorf("the host's list does not end: %w", model.ErrTooLarge)
+	return fmt.Errorf("the host's list has too many pages: %w", model.ErrTooLarge)
 }

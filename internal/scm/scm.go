@@ -132,7 +132,7 @@ const (
 )
 
 // ErrUnsupported means that a host does not support an operation.
-var ErrUnsupported = errors.New("the host cannot do that")
+var ErrUnsupported = errors.New("the host does not support this")
 
 // Config configures the clients of hosts.
 type Config struct {

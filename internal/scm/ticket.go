@@ -74,7 +74,7 @@ type issue struct {
 func goodTicket(project string, number int64, address string, closed bool) (Ticket, error) {
 	t := Ticket{Key: strconv.FormatInt(number, 10), Slug: fmt.Sprint(project, "#", number), URL: address, Closed: closed}
 	if _, err := model.ParseTicketURL(address); err != nil || number <= 0 {
-		return t, fmt.Errorf("the host names no address of the issue: %w", model.ErrUnavailable)
+		return t, fmt.Errorf("the host returned no address of the issue: %w", model.ErrUnavailable)
 	}
 	return t, nil
 }

@@ -15,7 +15,7 @@ import (
 func onlyGood(base string, r model.Repository) (model.Repository, error) {
 	r, fine := cleaned(base, r)
 	if !fine {
-		return r, fmt.Errorf("the host's name of the repository will not do: %w", model.ErrNotFound)
+		return r, fmt.Errorf("the host returned an invalid repository name: %w", model.ErrNotFound)
 	}
 	return r, nil
 }
@@ -29,7 +29,7 @@ func sameRepository(r model.Repository, hostID int64) error {
 	if strconv.FormatInt(hostID, 10) == r.HostID {
 		return nil
 	}
-	return fmt.Errorf("another repository is called %.200q at the host by now: %w",
+	return fmt.Errorf("the name %.200q now belongs to another repository at the host: %w",
 		model.Line(r.FullName), model.ErrNotFound)
 }
 
@@ -44,7 +44,7 @@ func idText(id int64) string {
 // goodCommit returns an error if commit is not the id of a commit.
 func goodCommit(commit string) (string, error) {
 	if !commitID.MatchString(commit) {
-		return "", fmt.Errorf("the host names no commit of the branch: %w", model.ErrUnavailable)
+		return "", fmt.Errorf("the host returned no commit of the branch: %w", model.ErrUnavailable)
 	}
 	return commit, nil
 }
@@ -53,7 +53,7 @@ func goodCommit(commit string) (string, error) {
 // length of untrusted texts.
 func goodChange(c model.ChangeRequest) (model.ChangeRequest, error) {
 	if c.Number <= 0 || !commitID.MatchString(c.HeadCommit) {
-		return c, fmt.Errorf("the host names no commit of the change request: %w", model.ErrNotFound)
+		return c, fmt.Errorf("the host returned no commit of the change request: %w", model.ErrNotFound)
 	}
 	if !commitID.MatchString(c.BaseCommit) {
 		c.BaseCommit = ""

@@ -25,15 +25,15 @@ type HostError struct {
 // Error implements error.
 func (e *HostError) Error() string {
 	text := map[int]string{
-		http.StatusUnauthorized: "the host does not take the credential: it was revoked, has expired or is another host's",
-		http.StatusForbidden:    "the account may not do that at the host",
-		http.StatusNotFound:     "the host has no such thing, or the account may not see it",
+		http.StatusUnauthorized: "the host rejected the credential: it was revoked, has expired or belongs to another host",
+		http.StatusForbidden:    "the account has no permission for this at the host",
+		http.StatusNotFound:     "not found at the host, or not visible to the account",
 	}[e.Status]
 	if text == "" {
-		text = fmt.Sprintf("the host answered %d", e.Status)
+		text = fmt.Sprintf("the host returned status %d", e.Status)
 	}
 	if e.Text != "" {
-		text += " (it says: " + e.Text + ")"
+		text += " (message: " + e.Text + ")"
 	}
 	return text
 }
@@ -82,7 +82,7 @@ func sameHost(next *http.Request, before []*http.Request) error {
 	if first := before[0].URL; next.URL.Host != first.Host || next.URL.Scheme != first.Scheme || len(before) > 3 {
 		return &HostError{
 			Status: http.StatusMovedPermanently,
-			Text:   "it moved to another address: " + model.Line(next.URL.Host),
+			Text:   "redirect to another address: " + model.Line(next.URL.Host),
 		}
 	}
 	return nil
@@ -110,7 +110,7 @@ func (t *transport) refusal(answer *http.Response) error {
 		answer.StatusCode == http.StatusForbidden &&
 			(answer.Header.Get("Retry-After") != "" || answer.Header.Get("X-Ratelimit-Remaining") == "0")
 	if limited {
-		return &model.BusyError{Text: "the host asks to wait", Wait: t.waitOf(answer.Header)}
+		return &model.BusyError{Text: "the host requested a delay", Wait: t.waitOf(answer.Header)}
 	}
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // a partial message is sufficient
 	return &HostError{answer.StatusCode, reasonIn(text)}
@@ -171,7 +171,7 @@ type boundedBody struct {
 // Read implements io.Reader.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("the host's answer is longer than %d bytes: %w", maxAnswer, model.ErrTooLarge)
+		return 0, fmt.Errorf("the host's response is longer than %d bytes: %w", maxAnswer, model.ErrTooLarge)
 	}
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
@@ -196,7 +196,7 @@ func explained(err error) error {
 		errors.Is(err, ErrUnsupported), errors.Is(err, model.ErrConflict):
 		return err
 	}
-	return fmt.Errorf("the host cannot be asked: %s: %w",
+	return fmt.Errorf("the request to the host failed: %s: %w",
 		model.Shorten(model.Line(err.Error()), 300), model.ErrUnavailable)
 }
 

@@ -83,6 +83,6 @@ func (v *Vault) OpenWebhook(deploymentID int64, c model.Connection) (string, err
 // unreadable returns the error for a secret that cannot be decrypted, with the steps to fix it. The
 // underlying error is omitted because it does not help.
 func unreadable(c model.Connection) error {
-	return fmt.Errorf("what is kept of the connection %s cannot be read with the keys of this server: put the key file "+
-		"from the backup in its place, or give the connection its credential again", c.Name)
+	return fmt.Errorf("the stored secrets of the connection %s cannot be decrypted with the keys of this server: "+
+		"restore the key file from the backup, or enter the credential again", c.Name)
 }

@@ -50,7 +50,7 @@ func lacking(wanted, told []string) string {
 }
 
 // ErrSignature means that the signature of a webhook is invalid.
-var ErrSignature = errors.New("the signature of the webhook does not fit")
+var ErrSignature = errors.New("invalid webhook signature")
 
 // ReadWebhook verifies the signature of a webhook and parses it. An invalid signature is
 // ErrSignature.
@@ -64,7 +64,7 @@ func ReadWebhook(kind model.HostKind, secret string, header http.Header, body []
 	e.Name = model.Shorten(model.Line(e.Name), 60)
 	var told payload
 	if err := json.Unmarshal(body, &told); err != nil {
-		return e, errors.New("the webhook is no JSON: have the host send application/json")
+		return e, errors.New("the webhook is not JSON: set its content type to application/json")
 	}
 	told.into(&e)
 	return e, nil

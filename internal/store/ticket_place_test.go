@@ -51,7 +51,7 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 			}
 			return d.ticket(out.Requested[0].TicketID).Project
 		}
-		const none = "refused: X is no repository that is a project here."
+		const none = "refused: X is not a repository of a project here."
 		for name, x := range map[string]struct {
 			ask  ticket.Request
 			want string
@@ -63,8 +63,8 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 			"one that nobody has":            {ticket.Request{Globs: globs, Project: "open/none"}, none},
 			"its own by a name of the host":  {ticket.Request{Globs: globs, Project: "other/mine"}, "other/mine"},
 			"unbound":                        {ticket.Request{Project: "open/x"}, "open/x"},
-			"a tracker that is not set":      {ticket.Request{Globs: globs, Connection: "jira", Project: "HR"}, `refused: There is no connection called "C".`},
-			"a tracker that nobody has":      {ticket.Request{Globs: globs, Connection: "none", Project: "HR"}, `refused: There is no connection called "C".`},
+			"a tracker that is not set":      {ticket.Request{Globs: globs, Connection: "jira", Project: "HR"}, `refused: Connection "C" does not exist.`},
+			"a tracker that nobody has":      {ticket.Request{Globs: globs, Connection: "none", Project: "HR"}, `refused: Connection "C" does not exist.`},
 			"a tracker that is not, unbound": {ticket.Request{Connection: "jira", Project: "HR"}, "HR"},
 		} {
 			same(t, name, place(x.ask), x.want)
@@ -87,7 +87,7 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 		}{
 			"the project of Jira that is set": {ticket.Request{Globs: globs}, "SEC"},
 			"that one, named":                 {ticket.Request{Globs: globs, Connection: "jira", Project: "SEC"}, "SEC"},
-			"another one of Jira":             {ticket.Request{Globs: globs, Project: "HR"}, "refused: This token is bound to projects: of Jira it may name the project that is set, and X is not that."},
+			"another one of Jira":             {ticket.Request{Globs: globs, Project: "HR"}, "refused: This token is bound to projects and can use only the configured Jira project, which is not X."},
 			"another one, unbound":            {ticket.Request{Project: "HR"}, "HR"},
 			"back to its own connection":      {ticket.Request{Globs: globs, Connection: "gitea"}, "open/y"},
 		} {

@@ -176,7 +176,7 @@ func attach(ctx context.Context, s Store, to map[int64][]model.Finding) (replace
 			})
 		}
 		if count[id] > model.MaxTicketFindings { // of which the caller may see only some
-			return nil, model.Invalid("issue_ids", "the ticket would be about more than %d findings", model.MaxTicketFindings)
+			return nil, model.Invalid("issue_ids", "a ticket has at most %d findings", model.MaxTicketFindings)
 		}
 	}
 	dropped, err := s.DropTicketFindings(ctx, lineages)

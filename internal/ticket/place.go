@@ -206,13 +206,13 @@ func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c 
 	}
 	switch {
 	case !known && r.Connection != "":
-		return c, model.Invalid("connection", "There is no connection called %.100q.", r.Connection)
+		return c, model.Invalid("connection", "Connection %.100q does not exist.", r.Connection)
 	case !known:
 		return c, model.Invalid("connection",
-			"No tracker is set: the project is no repository of a connection. Set one with redoubt connections tickets, or "+
-				"link a ticket that is there.")
+			"No issue tracker is configured for this project. Set one with redoubt connections tickets, or link an "+
+				"existing ticket.")
 	case !p.connections[i].Kind.HasIssues():
-		return c, model.Invalid("connection", "The connection %s is a plain remote of git, which keeps no issues.",
+		return c, model.Invalid("connection", "The connection %s is a plain Git remote, which has no issues.",
 			p.connections[i].Name)
 	}
 	return p.connections[i], nil
@@ -221,7 +221,7 @@ func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c 
 // jira validates that the caller may name the Jira project of a ticket.
 func (r Request) jira(ctx context.Context, p *places, c model.Connection, project string) error {
 	if !model.IsJiraProject(project) {
-		return model.Invalid("project", "Name the project of Jira, as SEC, or set one with redoubt connections tickets.")
+		return model.Invalid("project", "Name the Jira project, such as SEC, or set one with redoubt connections tickets.")
 	}
 	if r.Project == "" {
 		return nil
@@ -229,7 +229,7 @@ func (r Request) jira(ctx context.Context, p *places, c model.Connection, projec
 	may, err := p.mayName(ctx, c, project)
 	if err == nil && !may {
 		err = model.Invalid("project",
-			"This token is bound to projects: of Jira it may name the project that is set, and %.100s is not that.", project)
+			"This token is bound to projects and can use only the configured Jira project, which is not %.100s.", project)
 	}
 	return err
 }
@@ -239,7 +239,7 @@ func (r Request) jira(ctx context.Context, p *places, c model.Connection, projec
 func (r Request) repository(ctx context.Context, p *places, t model.Ticket, c model.Connection) (model.Ticket, error) {
 	if t.Project == "" {
 		return t, model.Invalid("project",
-			"The project is no repository of the connection %s: name the repository that is to have the ticket.", c.Name)
+			"The project is not a repository of the connection %s: name the repository for the ticket.", c.Name)
 	}
 	at, err := p.repository(ctx, c.ID, t.Project)
 	if err != nil {
@@ -253,7 +253,7 @@ func (r Request) repository(ctx context.Context, p *places, t model.Ticket, c mo
 	}
 	switch {
 	case !allowed:
-		return t, model.Invalid("project", "%.200s is no repository that is a project here.", t.Project)
+		return t, model.Invalid("project", "%.200s is not a repository of a project here.", t.Project)
 	case TellsEverybody(c, at, p.setting):
 		return t, model.Invalid("project", "%s", PublicReason(t.Project))
 	}

@@ -54,9 +54,9 @@ func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 		t, linked := had[f.LineageID]
 		switch {
 		case linked && t.State == model.TicketRequested:
-			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, t.ID, "A ticket about it is being created."})
+			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, t.ID, "A ticket is already being created."})
 		case linked && t.State != model.TicketFailed:
-			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, t.ID, "It is linked to " + t.Slug + " already."})
+			out.Skipped = append(out.Skipped, Group{[]int64{f.ID}, t.ID, "Already linked to " + t.Slug + "."})
 		default:
 			open = append(open, f)
 		}
@@ -215,14 +215,14 @@ func TellsEverybody(c model.Connection, r model.Repository, setting model.Ticket
 
 // PublicReason explains to users why a public repository gets no ticket.
 func PublicReason(project string) string {
-	return fmt.Sprintf("Everybody can read the issues of %.200s, as it is public. Whoever runs the server may allow it "+
+	return fmt.Sprintf("The issues of %.200s are public. An administrator of the server can allow public tickets "+
 		"with redoubt connections tickets --public.", project)
 }
 
 // Created records that a ticket was created in its tracker, and shows it at its findings.
 func Created(ctx context.Context, s Store, t model.Ticket) error {
 	if err := s.UpdateTickets(ctx, []model.Ticket{t}); err != nil {
-		return fmt.Errorf("note a ticket: %w", err)
+		return fmt.Errorf("record a ticket: %w", err)
 	}
 	return Show(ctx, s, t)
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// TestNewsOfTheAdvisoriesAreTold checks the notifications of a real sweep. The first match of a
+// TestNewAdvisoriesAreNotified checks the notifications of a real sweep. The first match of a
 // deployment sends none; later published advisories do.
-func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
+func TestNewAdvisoriesAreNotified(t *testing.T) {
 	c := advisoriesUpdateCmd{}
 	c.Data = t.TempDir()
 	st := advisorytest.OpenData(t, c.Data)
@@ -43,7 +43,7 @@ func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
 		want string // the title of the newest message
 	}{
 		{"A-1", ""},
-		{"A-2", "New advisories affect what is in use: 1 finding (1 medium) in acme/shop"},
+		{"A-2", "New advisories affect dependencies in use: 1 finding (1 medium) in acme/shop"},
 	} {
 		records[step.id] = advisorytest.OSVRecord(step.id, "a", "1.0.0")
 		file := filepath.Join(t.TempDir(), "all.zip")

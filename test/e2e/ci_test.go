@@ -55,7 +55,7 @@ func badToken(w *ciWorld) {
 		return len(rows) == 2 && strings.Contains(rows[0]+rows[1], " 13 ")
 	})
 	for i, row := range rows { // the newest first: one run hid its error, one reported it
-		for _, want := range []string{"unauthenticated", "acme/shop", "main", "127.0.0.1", "Semgrep/1.", "none of this server's", []string{"13", "-"}[i]} {
+		for _, want := range []string{"unauthenticated", "acme/shop", "main", "127.0.0.1", "Semgrep/1.", "not a token of this server", []string{"13", "-"}[i]} {
 			if !strings.Contains(row, want) {
 				w.Errorf("the failed run does not tell %q: %s", want, row)
 			}

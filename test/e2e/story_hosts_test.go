@@ -120,7 +120,7 @@ func (s *story) pushAndScan() {
 	s.typed("runs", "list", "--project", "acme/shop")
 	deliveries, err := s.client().ListDeliveries(s.Context(), "acme", 1, api.DeliveriesQuery{})
 	s.must(err)
-	if !slices.ContainsFunc(deliveries.Deliveries, func(d api.Delivery) bool { return d.Event == "push" && d.Outcome == "a push to main" }) {
+	if !slices.ContainsFunc(deliveries.Deliveries, func(d api.Delivery) bool { return d.Event == "push" && d.Outcome == "push to main" }) {
 		s.Errorf("the deliveries are %+v", deliveries.Deliveries)
 	}
 	s.until("the commit's status is told", func() bool { return s.statusOf(s.rev("main")) != nil })
@@ -189,7 +189,7 @@ func (s *story) replyTriages() {
 		}
 	}
 	s.until("its comment is settled", func() bool {
-		return slices.ContainsFunc(s.comments(), func(n giteaNote) bool { return n.ID == line.ID && strings.Contains(n.Body, "Settled") })
+		return slices.ContainsFunc(s.comments(), func(n giteaNote) bool { return n.ID == line.ID && strings.Contains(n.Body, " settled of ") })
 	})
 	s.atHost(slices.DeleteFunc(s.comments(), func(n giteaNote) bool { return n.Position != line.Position })...)
 	s.told.add("$ redoubt audit | grep reply.decide", s.blanked(linesWith(s.redoubt("audit", "--limit", "10000"), "reply.decide")))
@@ -212,7 +212,7 @@ func (s *story) fixWhileTheHostIsDown() {
 	s.awaitStatus("success", "no blocking findings")
 	s.until("all comments are settled", func() bool {
 		open := slices.ContainsFunc(s.comments(), func(n giteaNote) bool {
-			return n.Path != "" && strings.Contains(n.Body, "redoubt:lineage") && !strings.Contains(n.Body, "Settled")
+			return n.Path != "" && strings.Contains(n.Body, "redoubt:lineage") && !strings.Contains(n.Body, " settled of ")
 		})
 		return !open && slices.ContainsFunc(s.comments(), func(n giteaNote) bool { return strings.Contains(n.Body, "no findings") })
 	})

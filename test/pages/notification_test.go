@@ -61,7 +61,7 @@ func (s *site) tellingRule() (rule model.NotificationRule) {
 				_, err = tx.AddEndedNotification(ctx, model.Notification{
 					RuleID: rule.ID, Receiver: model.NotificationReceiver{RuleID: rule.ID}, Key: fmt.Sprint("told-", i), State: state, Status: 200 + 300*i, Answer: "thank you",
 					Message: model.NotificationMessage{Event: model.EventNewFinding, Title: "2 new findings (1 critical, 1 high) in acme/payments"},
-					Problem: []string{"", "The receiver answered 500."}[i],
+					Problem: []string{"", "The receiver returned 500."}[i],
 				})
 			}
 		}

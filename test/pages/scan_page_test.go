@@ -87,7 +87,7 @@ func TestWhatAScanDidNotLookAt(t *testing.T) {
 	u.Report.Gaps = []model.ScanGap{
 		{Kind: model.GapPath, What: "vendor/big.js", Why: "exceeded size limit"},
 		{Kind: model.GapTimeout, What: "slow.py", Rule: "taint-x", Why: "Timeout"},
-		{Kind: model.GapRule, What: "never-ran", Why: "in a policy of the project, and not run"},
+		{Kind: model.GapRule, What: "never-ran", Why: "in a policy of the project, but not run"},
 	}
 	u.Report.Refused = []model.Refusal{{Item: "results[9]", Reason: "has no rule"}}
 	u.Report.MoreRefused = 12_000

@@ -94,7 +94,7 @@ func TestTicketsThatAreAskedForOnThePages(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		list[0].State, list[0].Problem = model.TicketFailed, "The tracker did not take it: no."
+		list[0].State, list[0].Problem = model.TicketFailed, "Creating the ticket failed: no."
 		return tx.UpdateTicket(ctx, list[0])
 	})
 	says(t, s.page(path), "did not take it: no.")

@@ -26,7 +26,7 @@ const (
 )
 
 // ErrClient is returned for unknown and expired clients.
-var ErrClient = errors.New("the client is not registered here, or its registration is over: have it register again")
+var ErrClient = errors.New("the client is not registered, or its registration has expired: register it again")
 
 // Client contains the registration data of a program. Its name is unverified.
 type Client struct {
@@ -50,10 +50,10 @@ type Keys func() [][]byte
 // returns a *RedirectError, or an error about the name.
 func (k Keys) Register(name string, redirects []string, device bool, now time.Time) (Client, error) {
 	if utf8.RuneCountInString(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) {
-		return Client{}, fmt.Errorf("client_name has at most %d characters, all of which show", maxName)
+		return Client{}, fmt.Errorf("client_name must have at most %d characters, all of them visible", maxName)
 	}
 	if len(redirects) == 0 && !device || len(redirects) > maxRedirects {
-		return Client{}, &RedirectError{"", fmt.Sprintf("must be there, and at most %d of them", maxRedirects)}
+		return Client{}, &RedirectError{"", fmt.Sprintf("must have 1 to %d entries", maxRedirects)}
 	}
 	for _, r := range redirects {
 		if err := checkRedirect(r); err != nil {
@@ -68,7 +68,7 @@ func (k Keys) Register(name string, redirects []string, device bool, now time.Ti
 	body := base64.RawURLEncoding.EncodeToString(text)
 	c.ID = body + "." + sign(k()[0], "client", body)
 	if len(c.ID) > maxID {
-		return Client{}, &RedirectError{"", "are too long together"}
+		return Client{}, &RedirectError{"", "is too long in total"}
 	}
 	return c, nil
 }
@@ -119,11 +119,11 @@ func checkRedirect(uri string) error {
 	u, err := url.Parse(uri)
 	switch {
 	case err != nil || !u.IsAbs() || u.Host == "" || u.Opaque != "" || len(uri) > maxRedirect:
-		return fault("is no whole address, or too long")
+		return fault("is not an absolute address, or is too long")
 	case strings.ContainsFunc(uri, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune("\\\"'<>;,", r)
 	}):
-		return fault("has characters that no address has")
+		return fault("has invalid characters")
 	case u.User != nil || strings.Contains(uri, "#"):
 		return fault("has a user or a fragment")
 	case !isHost(u.Hostname()):

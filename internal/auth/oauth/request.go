@@ -54,13 +54,13 @@ func (k Keys) Request(q url.Values, base string, now time.Time) (r Request, err 
 	}
 	r.RedirectURI, r.State, r.Challenge = q.Get("redirect_uri"), q.Get("state"), q.Get("code_challenge")
 	if !r.Client.Allows(r.RedirectURI) {
-		return r, &RedirectError{r.RedirectURI, "is none that the client registered"}
+		return r, &RedirectError{r.RedirectURI, "is not registered for the client"}
 	}
 	for _, name := range []string{
 		"client_id", "redirect_uri", "state", "code_challenge", "resource", "response_type", "scope",
 	} {
 		if len(q[name]) > 1 {
-			return r, &Error{"invalid_request", name + " stands there more than once"}
+			return r, &Error{"invalid_request", name + " is repeated"}
 		}
 	}
 	switch {
@@ -70,7 +70,7 @@ func (k Keys) Request(q url.Values, base string, now time.Time) (r Request, err 
 	case q.Get("response_type") != "code":
 		return r, &Error{"unsupported_response_type", "response_type must be code"}
 	case q.Get("code_challenge_method") != "S256" || !challenge.MatchString(r.Challenge):
-		return r, &Error{"invalid_request", "code_challenge with code_challenge_method S256 is needed"}
+		return r, &Error{"invalid_request", "code_challenge with code_challenge_method S256 is required"}
 	}
 	return r, r.finish(q, base)
 }

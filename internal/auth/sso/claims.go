@@ -81,18 +81,18 @@ type Rule struct {
 func ParseRule(s string) (Rule, error) {
 	cut := strings.LastIndexByte(s, '=')
 	if cut <= 0 {
-		return Rule{}, fmt.Errorf("%q is not GROUP=ROLE or GROUP=DEPLOYMENT:ROLE", s)
+		return Rule{}, fmt.Errorf("invalid group rule %q: use GROUP=ROLE or GROUP=DEPLOYMENT:ROLE", s)
 	}
 	r := Rule{Group: s[:cut]}
 	word := s[cut+1:]
 	if slug, role, ok := strings.Cut(word, ":"); ok {
 		if r.Deployment, word = slug, role; !model.ValidSlug(slug) {
-			return Rule{}, fmt.Errorf("%q names no deployment before the colon", s)
+			return Rule{}, fmt.Errorf("%q has no deployment before the colon", s)
 		}
 	}
 	var ok bool
 	if r.Role, ok = model.ParseRole(word); !ok {
-		return Rule{}, fmt.Errorf("%q ends with no role: viewer, triager or admin", s)
+		return Rule{}, fmt.Errorf("%q does not end with a role: use viewer, triager or admin", s)
 	}
 	return r, nil
 }

@@ -86,7 +86,8 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	}
 	found, err := oidc.NewProvider(ctx, p.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the provider %s does not answer as one: %w", model.ErrUnavailable, p.Issuer, err)
+		return nil, fmt.Errorf("%w: the provider %s did not return its configuration: %w",
+			model.ErrUnavailable, p.Issuer, err)
 	}
 	p.found = found
 	return found, nil
@@ -126,7 +127,7 @@ type Back struct {
 // model.ErrUnavailable if the provider does not respond.
 func (p *Provider) Finish(ctx context.Context, back string, f Flow, b Back) (Person, error) {
 	if f.State == "" || subtle.ConstantTimeCompare([]byte(f.State), []byte(b.State)) == 0 {
-		return Person{}, refuse("", "This sign-in took too long, or began in another browser. Try again.")
+		return Person{}, refuse("", "This sign-in expired, or started in another browser. Try again.")
 	}
 	if b.Fault != "" || b.Code == "" {
 		return Person{}, refuse("", "%s did not sign you in: %.200s", p.Title, strings.TrimSpace(b.Fault+" "+b.Description))
@@ -141,9 +142,9 @@ func (p *Provider) Finish(ctx context.Context, back string, f Flow, b Back) (Per
 	var answer *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &answer) && answer.ErrorCode == "invalid_grant":
-		return Person{}, refuse("", "%s knows nothing of this sign-in any more. Try again.", p.Title)
+		return Person{}, refuse("", "%s no longer recognizes this sign-in. Try again.", p.Title)
 	case err != nil:
-		return Person{}, fmt.Errorf("%w: the provider %s gave no token: %w", model.ErrUnavailable, p.Issuer, err)
+		return Person{}, fmt.Errorf("%w: the provider %s returned no token: %w", model.ErrUnavailable, p.Issuer, err)
 	}
 	return p.person(ctx, found, token, f.Nonce)
 }
@@ -155,10 +156,10 @@ func (p *Provider) person(
 	raw, _ := token.Extra("id_token").(string)
 	signed, err := found.VerifierContext(ctx, &oidc.Config{ClientID: p.ClientID, Now: p.Clock}).Verify(ctx, raw)
 	if err != nil {
-		return Person{}, fmt.Errorf("the provider %s sent a token that does not hold: %w", p.Issuer, err)
+		return Person{}, fmt.Errorf("the provider %s sent an invalid token: %w", p.Issuer, err)
 	}
 	if subtle.ConstantTimeCompare([]byte(signed.Nonce), []byte(nonce)) == 0 {
-		return Person{}, refuse("", "What %s sent is of another sign-in. Try again.", p.Title)
+		return Person{}, refuse("", "The response of %s belongs to another sign-in. Try again.", p.Title)
 	}
 	c := claims{}
 	if err := signed.Claims(&c); err != nil {
@@ -169,10 +170,11 @@ func (p *Provider) person(
 	if found.UserInfoEndpoint() != "" {
 		info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(token))
 		if err != nil {
-			return Person{}, fmt.Errorf("%w: the provider %s does not say who you are: %w", model.ErrUnavailable, p.Issuer, err)
+			return Person{}, fmt.Errorf("%w: the provider %s returned no user information: %w",
+				model.ErrUnavailable, p.Issuer, err)
 		}
 		if info.Subject != signed.Subject {
-			return Person{}, refuse("", "What %s says of you is about somebody else. Try again.", p.Title)
+			return Person{}, refuse("", "The user information of %s belongs to another user. Try again.", p.Title)
 		}
 		if err := info.Claims(&c); err != nil {
 			return Person{}, fmt.Errorf("the provider %s sent claims that cannot be read: %w", p.Issuer, err)
@@ -203,7 +205,7 @@ func (p *Provider) admit(id model.UserIdentity, c claims) (Person, error) {
 	_, domain, _ := strings.Cut(email, "@")
 	if !c.truth("email_verified") ||
 		!slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
-		return who, refuse(who.User.Name, "Only people with a confirmed address of %s are let in; %s says yours is %q.",
+		return who, refuse(who.User.Name, "Only users with a verified address at %s can sign in. %s sent the address %q.",
 			strings.Join(p.Domains, ", "), p.Title, email)
 	}
 	return who, nil
