@@ -19,11 +19,11 @@ import (
 
 // Command loads and shows advisories.
 type Command struct {
-	Update advisoriesUpdateCmd `cmd:"" help:"Load advisories, EPSS scores and the KEV catalogue of exploited vulnerabilities, and match all dependencies with them."`
+	Update advisoriesUpdateCmd `cmd:"" help:"Load advisories, EPSS scores and the KEV catalog; update findings."`
 	List   advisoriesListCmd   `cmd:"" help:"List advisories."`
-	Show   advisoriesShowCmd   `cmd:"" help:"Show a vulnerability: its severity, its affected packages and their fixes."`
-	Status advisoriesStatusCmd `cmd:"" help:"Show the sources of the advisories, and their age."`
-	Impact advisoriesImpactCmd `cmd:"" help:"List the projects that use a vulnerable package, or any package in a range of versions."`
+	Show   advisoriesShowCmd   `cmd:"" help:"Show the severity, affected packages and fixes of a vulnerability."`
+	Status advisoriesStatusCmd `cmd:"" help:"Show the sources and age of the advisories."`
+	Impact advisoriesImpactCmd `cmd:"" help:"List projects affected by a vulnerability or using a package."`
 }
 
 // advisoriesActor is the actor of loads by the server and of matching.
@@ -57,7 +57,7 @@ func MatchDeployments(
 		swept, err := sweep.Deployment(ctx, d.ID)
 		if err != nil {
 			failed = append(
-				failed, fmt.Errorf("deployment %s could not be matched with the advisories; it is tried again: %w", d.Slug, err),
+				failed, fmt.Errorf("deployment %s could not be matched with the advisories; retrying: %w", d.Slug, err),
 			)
 			continue
 		}
@@ -70,9 +70,9 @@ func MatchDeployments(
 
 type advisoriesListCmd struct {
 	storageOnly
-	Package string `help:"Only advisories for this package, as npm/lodash." placeholder:"ECOSYSTEM/NAME"`
-	After   int64  `help:"Only advisories after this number." placeholder:"N"`
-	Limit   int    `help:"List at most this many." default:"100" placeholder:"N"`
+	Package string `help:"List only advisories for this package, such as npm/lodash." placeholder:"ECOSYSTEM/NAME"`
+	After   int64  `help:"List only advisories after this number." placeholder:"N"`
+	Limit   int    `help:"Maximum number of advisories." default:"100" placeholder:"N"`
 }
 
 // Run lists records in the order in which they were loaded.
@@ -134,11 +134,11 @@ func (c advisoriesStatusCmd) Run(a *command.App) error {
 		}
 		for _, source := range s.Sources {
 			if source.Error != "" {
-				fmt.Fprintf(a.Err, "warning: %s could not be loaded the last time: %s\n", source.Shown(), source.Error)
+				fmt.Fprintf(a.Err, "warning: the last load of %s failed: %s\n", source.Shown(), source.Error)
 			}
 		}
 		if age, known := age(a.Clock(), s.Sources); !known {
-			fmt.Fprintln(a.Err, "warning: no advisories were ever loaded: run redoubt advisories update")
+			fmt.Fprintln(a.Err, "warning: no advisories have been loaded: run redoubt advisories update")
 		} else if age > advisory.StaleAfter {
 			fmt.Fprintf(a.Err, "warning: the advisories are %s old: run redoubt advisories update, or serve with "+
 				"--advisories-every\n", age.Round(time.Hour))
