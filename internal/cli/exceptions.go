@@ -218,14 +218,14 @@ func (c exceptionsDeleteCmd) Run(a *command.App) error {
 		return noException(c.ID, "active exception", err)
 	}
 	e := answer.Exception
-	what := "the findings are"
+	what := "findings"
 	switch {
 	case e.Document != nil:
-		what = e.Document.Name + " is"
+		what = e.Document.Name
 	case e.Target != "":
-		what = e.Target + " is"
+		what = e.Target
 	}
-	return printExceptionChange(a, c.Flags, answer, fmt.Sprintf("deleted exception %d: %s no longer ignored in %s; %s",
+	return printExceptionChange(a, c.Flags, answer, fmt.Sprintf("deleted exception %d for %s in %s; %s",
 		e.ID, what, exceptionRow(e)[3], webapi.Decided(int(answer.Changed))))
 }
 
