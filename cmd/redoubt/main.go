@@ -39,13 +39,13 @@ type commandLine struct {
 	CI         ci.Command          `cmd:"" name:"ci" help:"Check a build: upload inventory and reports, scan, evaluate policies."`
 	Runner     embedded.RunnerCmd  `cmd:"" help:"Run managed scans for a server."`
 	Import     imports.Command     `cmd:"" help:"Import scanner reports, bills of materials and lockfiles."`
-	MCP        mcpCmd              `cmd:"" name:"mcp" help:"Serve the Model Context Protocol (MCP) on standard input and output."`
+	MCP        mcpCmd              `cmd:"" name:"mcp" help:"Serve the Model Context Protocol (MCP) on standard input/output."`
 	Deployment admin.DeploymentCmd `cmd:"" help:"Create and list deployments (tenants)."`
 	User       admin.UserCmd       `cmd:"" help:"Create and manage users."`
 	Token      admin.TokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`
 	Key        admin.KeyCmd        `cmd:"" help:"Manage the key file."`
-	Backup     admin.BackupCmd     `cmd:"" help:"Back up all data to a file while the server runs."`
-	Check      admin.CheckCmd      `cmd:"" help:"Verify stored data. Exit codes: 0 consistent, 1 damaged, 2 not verified."`
+	Backup     admin.BackupCmd     `cmd:"" help:"Back up all data to a file."`
+	Check      admin.CheckCmd      `cmd:"" help:"Verify stored data (exit codes: 1 damaged, 2 not verified)."`
 	Migrate    admin.MigrateCmd    `cmd:"" help:"Prepare data for another kind of database."`
 	Advisories updater.Command     `cmd:"" help:"Load and query advisories."`
 	Audit      admin.AuditCmd      `cmd:"" help:"Show the audit trail."`

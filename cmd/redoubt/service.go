@@ -364,7 +364,7 @@ func (s *service) startIndex(a *command.App) {
 
 // saveIndex writes checkpoints of the index within a time limit.
 func (s *service) saveIndex(within time.Duration) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), within, errors.New("the time for a shutdown has expired"))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), within, errors.New("shutdown timeout expired"))
 	defer cancel()
 	s.index.Save(ctx)
 }

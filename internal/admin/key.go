@@ -15,9 +15,9 @@ import (
 // KeyCmd manages the key file.
 type KeyCmd struct {
 	Show   keyShowCmd   `cmd:"" help:"Show the key file's path and key dates, without keys."`
-	Rotate keyRotateCmd `cmd:"" help:"Create a new signing key. Existing signatures stay valid for seven days."`
-	Use    keyUseCmd    `cmd:"" help:"Install a copy of the key file, for example after a rotation on another server."`
-	New    keyNewCmd    `cmd:"" help:"Replace a lost key file. Secrets found later count as new, and authenticator app codes cannot be verified."`
+	Rotate keyRotateCmd `cmd:"" help:"Replace the signing key; existing signatures stay valid for seven days."`
+	Use    keyUseCmd    `cmd:"" help:"Install a copy of the key file from another server."`
+	New    keyNewCmd    `cmd:"" help:"Replace a lost key file; secrets and authenticator apps are affected."`
 }
 
 type keyShowCmd struct{ config.Storage }
@@ -115,8 +115,8 @@ type keyNewCmd struct {
 // Run creates a key file that replaces a lost one.
 func (c keyNewCmd) Run(a *command.App) error {
 	if !c.Yes {
-		return errors.New("confirmation required: use --yes. Secrets found later count as new and lose their triage, and users of " +
-			"authenticator apps need a recovery code or redoubt user reset-2fa")
+		return errors.New("confirmation required: use --yes. Secrets found later count as new and lose their triage, " +
+			"and users of authenticator apps need a recovery code or redoubt user reset-2fa")
 	}
 	st, err := a.Open(c.Storage)
 	if err != nil {

@@ -62,10 +62,11 @@ func (c tokenApproveCmd) Run(a *command.App) error {
 			return "", err
 		}
 		if l.ByProgram() {
-			return "", model.Invalid("code", "%s belongs to a program that needs a user's approval, not to a scanner: the user opens "+
-				"the page /device that the program shows", code)
+			return "", model.Invalid("code", "%s belongs to a program that needs a user's approval, not to a scanner: "+
+				"the user opens the page /device that the program shows", code)
 		}
-		return fmt.Sprintf("approved %s: %s at %s receives the token %q of deployment %s, with the scope ci, on its next request",
+		return fmt.Sprintf("approved %s: %s at %s receives the token %q of deployment %s, with the scope ci, "+
+				"on its next request",
 				l.Code, cmp.Or(l.Agent, "a scanner"), cmp.Or(l.Address, "an unknown address"), token.Name, tx.Deployment().Slug),
 			tx.ApproveLogin(ctx, l, token)
 	})

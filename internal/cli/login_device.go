@@ -140,7 +140,8 @@ func waitShown(a *command.App, end time.Time, d time.Duration) error {
 	shown := isTerminal(a.Err)
 	for ; d > 0; d -= time.Second {
 		if shown {
-			fmt.Fprintf(command.Raw(a.Err), "\rWaiting for approval, %s left \x1b[K", max(end.Sub(a.Clock()), 0).Round(time.Second))
+			left := max(end.Sub(a.Clock()), 0).Round(time.Second)
+			fmt.Fprintf(command.Raw(a.Err), "\rWaiting for approval, %s left \x1b[K", left)
 		}
 		select {
 		case <-time.After(min(d, time.Second)):

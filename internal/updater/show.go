@@ -18,7 +18,7 @@ import (
 func splitPackage(s string) (ecosystem, name string, err error) {
 	ecosystem, name, ok := strings.Cut(s, "/")
 	if !ok || ecosystem == "" || name == "" {
-		return "", "", fmt.Errorf("invalid package %q: use ECOSYSTEM/NAME, such as npm/lodash or maven/org.slf4j:slf4j-api", s)
+		return "", "", fmt.Errorf("invalid package %q: use ECOSYSTEM/NAME, such as maven/org.slf4j:slf4j-api", s)
 	}
 	return ecosystem, name, nil
 }

@@ -41,7 +41,7 @@ func TestHostsStory(t *testing.T) {
 		do   func(*story)
 	}{
 		{"connect and import repositories", (*story).connectAndImport},
-		{"a push is heard of and scanned in full", (*story).pushAndScan},
+		{"a push causes a full scan", (*story).pushAndScan},
 		{"a change request with bad lines is blocked", (*story).proposeBadLines},
 		{"a reply triages", (*story).replyTriages},
 		{"a fix turns the status, the host being down in the middle", (*story).fixWhileTheHostIsDown},

@@ -44,7 +44,7 @@ func findCheckout(ctx context.Context, env ci.Env) (top string, c ci.Context, er
 	}
 	c = ci.Detect(env, facts)
 	if err := model.CheckProjectName(c.Project); err != nil {
-		return "", c, fmt.Errorf("invalid project name %q: %w; set SEMGREP_REPO_NAME, for example to acme/payments", c.Project, err)
+		return "", c, fmt.Errorf("invalid project name %q: %w; set SEMGREP_REPO_NAME, such as acme/payments", c.Project, err)
 	}
 	return top, c, nil
 }

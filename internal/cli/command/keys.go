@@ -21,8 +21,8 @@ const KeyCheck = "key check"
 const DevelopmentKey = "secret key"
 
 // ErrKeyFile is wrapped by errors about a key file that does not match the database.
-var ErrKeyFile = errors.New("without the original keys of this database, secrets in reports would count as new and lose " +
-	"their triage. " +
+var ErrKeyFile = errors.New("without the original keys of this database, secrets in reports would count as new " +
+	"and lose their triage. " +
 	"Copy the key file from the first server or from the backup, or set its path with --key-file. If the file is " +
 	"lost permanently and redoubt check finds no damage, replace it with redoubt key new")
 
@@ -75,8 +75,8 @@ func fittingKeys(a *App, c config.Storage, st *store.Store) (keyring.Ring, error
 		return ring, nil
 	}
 	if made {
-		return ring, fmt.Errorf("another server created the keys of this database while this server created %s: replace that "+
-			"file with the other server's key file, and restart", c.KeyPath())
+		return ring, fmt.Errorf("another server created the keys of this database while this server created %s: "+
+			"replace that file with the other server's key file, and restart", c.KeyPath())
 	}
 	return ring, fmt.Errorf("the key file %s belongs to another database: %w", c.KeyPath(), ErrKeyFile)
 }

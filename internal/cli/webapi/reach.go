@@ -45,7 +45,7 @@ const callWait = 2 * time.Minute
 // Help describes the choice between a server and a database.
 func (Reach) Help() string {
 	return "With --data or --database-url, the command uses the database. " +
-		"Otherwise it uses the server of --url or redoubt login. Without a server, it uses the database in the folder " +
+		"Otherwise it uses the server of --url or redoubt login. Without a server, it uses the database in " +
 		config.DefaultData + ", if it exists."
 }
 
@@ -68,7 +68,7 @@ func (r Reach) ConnectWith(a *command.App, to command.Senders) (c *api.Client, d
 		return nil, "", err
 	}
 	if d := me.Deployment; r.Deployment != "" && r.Deployment != d.Slug && r.Deployment != fmt.Sprint(d.ID) {
-		return nil, "", fmt.Errorf("the token belongs to deployment %s, but --deployment is %s: use a token of that deployment",
+		return nil, "", fmt.Errorf("the token belongs to deployment %s, not to --deployment %s: use a token of the latter",
 			d.Slug, r.Deployment)
 	}
 	return c, me.Deployment.Slug, nil
@@ -79,8 +79,8 @@ func (r Reach) besideDatabase() (bool, error) {
 	switch {
 	case r.Data == "" && r.DatabaseURL == "":
 	case r.URL != "":
-		return false, errors.New("both a database (--data or --database-url) and a server (--url) are set: choose one, and check " +
-			"the variables REDOUBT_DATA, REDOUBT_DATABASE_URL and REDOUBT_URL")
+		return false, errors.New("both a database (--data or --database-url) and a server (--url) are set: choose one, " +
+			"and check the variables REDOUBT_DATA, REDOUBT_DATABASE_URL and REDOUBT_URL")
 	default:
 		return true, nil
 	}
