@@ -23,16 +23,16 @@ import (
 type RunnerCmd struct {
 	config.Outbound
 	URL       string        `help:"Address of the Redoubt server." env:"REDOUBT_URL" required:"" placeholder:"URL"`
-	Token     config.Secret `help:"Token with the scope runner; better given as a variable." env:"REDOUBT_TOKEN" required:"" placeholder:"TOKEN"`
-	Name      string        `help:"Name of this runner; by default that of the machine." env:"REDOUBT_RUNNER_NAME" placeholder:"NAME"`
-	Label     []string      `help:"What people are to know of this runner; repeatable." env:"REDOUBT_RUNNER_LABEL" placeholder:"TEXT"`
-	Dir       string        `help:"Folder for its cache of repositories and for checkouts." default:"redoubt-runner" env:"REDOUBT_RUNNER_DIR" placeholder:"DIR" type:"path"`
-	Parallel  int           `help:"Runs at once." default:"1" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`
-	Semgrep   string        `help:"The semgrep to run; by default the one on the path, where there is one." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
-	Isolation string        `help:"How scanners are kept in: auto (by bubblewrap where it works), required (by bubblewrap or not at all), none." enum:"auto,required,none" default:"auto" env:"REDOUBT_RUNNER_ISOLATION"`
-	Memory    int64         `help:"Memory that one scan may take, in bytes; 4 GiB by default." default:"4294967296" env:"REDOUBT_RUNNER_MEMORY" placeholder:"BYTES"`
-	Disk      int64         `help:"Disk that one scan may take, in bytes; 8 GiB by default." default:"8589934592" env:"REDOUBT_RUNNER_DISK" placeholder:"BYTES"`
-	Cache     int64         `help:"Disk that repositories may take which are kept for the next runs, in bytes; 20 GiB by default." default:"21474836480" env:"REDOUBT_RUNNER_CACHE" placeholder:"BYTES"`
+	Token     config.Secret `help:"Token with the scope runner; prefer the variable." env:"REDOUBT_TOKEN" required:"" placeholder:"TOKEN"`
+	Name      string        `help:"Name of this runner (default: the host name)." env:"REDOUBT_RUNNER_NAME" placeholder:"NAME"`
+	Label     []string      `help:"Label of this runner, shown to users; repeatable." env:"REDOUBT_RUNNER_LABEL" placeholder:"TEXT"`
+	Dir       string        `help:"Folder for the repository cache and checkouts." default:"redoubt-runner" env:"REDOUBT_RUNNER_DIR" placeholder:"DIR" type:"path"`
+	Parallel  int           `help:"Maximum parallel runs." default:"1" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`
+	Semgrep   string        `help:"Path of semgrep (default: semgrep in PATH, if installed)." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
+	Isolation string        `help:"Scanner sandbox: auto (bubblewrap if it works), required (bubblewrap, or no scans) or none." enum:"auto,required,none" default:"auto" env:"REDOUBT_RUNNER_ISOLATION"`
+	Memory    int64         `help:"Memory limit per scan in bytes; 4 GiB by default." default:"4294967296" env:"REDOUBT_RUNNER_MEMORY" placeholder:"BYTES"`
+	Disk      int64         `help:"Disk limit per scan in bytes; 8 GiB by default." default:"8589934592" env:"REDOUBT_RUNNER_DISK" placeholder:"BYTES"`
+	Cache     int64         `help:"Disk limit of the repository cache in bytes; 20 GiB by default." default:"21474836480" env:"REDOUBT_RUNNER_CACHE" placeholder:"BYTES"`
 }
 
 // Run executes runs until it is stopped.
@@ -43,7 +43,7 @@ func (c RunnerCmd) Run(a *command.App) error {
 	}
 	server, err := url.Parse(strings.TrimSuffix(c.URL, "/"))
 	if err != nil || server.Host == "" || server.Scheme != "http" && server.Scheme != "https" {
-		return fmt.Errorf("--url is %q: expected the server's address, as https://redoubt.example", c.URL)
+		return fmt.Errorf("invalid --url %q: use the server's address, such as https://redoubt.example", c.URL)
 	}
 	if c.Name == "" {
 		if c.Name, err = os.Hostname(); err != nil {
@@ -139,8 +139,8 @@ func runnerConfig(a *command.App, semgrep string) (runner.Config, error) {
 
 // RunnerInsideCmd runs inside the sandbox of a runner. It is not intended for users.
 type RunnerInsideCmd struct {
-	Socket  string   `required:"" help:"The way to the server."`
-	Program []string `arg:"" help:"After --: the program that scans."`
+	Socket  string   `required:"" help:"Socket for requests to the server."`
+	Program []string `arg:"" help:"Scanner command, after --."`
 }
 
 // Run runs the program and exits with its exit code.
