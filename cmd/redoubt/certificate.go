@@ -36,11 +36,11 @@ func loadCertificate(certFile, keyFile string, clock func() time.Time, log *slog
 func (c *certificate) load() error {
 	stamp, err := c.stamps()
 	if err != nil {
-		return fmt.Errorf("the certificate: %w", err)
+		return fmt.Errorf("read the certificate: %w", err)
 	}
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return fmt.Errorf("the certificate %s with the key %s: %w", c.certFile, c.keyFile, err)
+		return fmt.Errorf("load certificate %s with key %s: %w", c.certFile, c.keyFile, err)
 	}
 	c.pair, c.stamp = &pair, stamp
 	return nil
@@ -79,8 +79,8 @@ func (c *certificate) reload() {
 
 func (c *certificate) loadAgain() {
 	if err := c.load(); err != nil {
-		c.log.Error("the changed certificate does not load; the one before stays in service", "error", err)
+		c.log.Error("the changed certificate is invalid; the previous one stays in use", "error", err)
 		return
 	}
-	c.log.Info("certificate read again", "file", c.certFile)
+	c.log.Info("certificate reloaded", "file", c.certFile)
 }

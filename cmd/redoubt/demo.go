@@ -15,10 +15,10 @@ import (
 )
 
 type demoCmd struct {
-	Data      string `help:"Folder to keep the demo in; a temporary one by default, removed at the end." placeholder:"DIR" type:"path"`
-	Addr      string `help:"Address to listen on; port 0 takes a free one." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
-	Runner    bool   `help:"Show managed scans, too: make a repository of git beside the data, and scan it here when something is committed. It needs git, and looks at code where semgrep is installed."`
-	ReadyFile string `help:"Write the address, the deployment and a token here, as JSON, once the server answers." placeholder:"FILE" type:"path"`
+	Data      string `help:"Folder for the demo's data (default: temporary, removed at exit)." placeholder:"DIR" type:"path"`
+	Addr      string `help:"Listen address; port 0 selects a free port." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
+	Runner    bool   `help:"Add a Git repository and scan its commits. Requires git; code scans also require semgrep."`
+	ReadyFile string `help:"Write address, deployment and token to this JSON file when ready." placeholder:"FILE" type:"path"`
 }
 
 // Run fills a new store with the demo's history and serves it.
@@ -77,7 +77,7 @@ func (c demoCmd) serve(a *command.App, clock *demoClock, st *store.Store) error 
 func demoLink(a *command.App, st *store.Store, base string) (string, error) {
 	u, err := st.User(a.Ctx, demo.Owner)
 	if err != nil {
-		return "", fmt.Errorf("the folder holds a demo without %s: start with another --data: %w", demo.Owner, err)
+		return "", fmt.Errorf("the demo in this folder has no user %s: choose another --data folder: %w", demo.Owner, err)
 	}
 	return admin.NewLink(a, st, model.UserLink{Kind: model.LinkSignIn, UserID: u.ID}, 24*time.Hour, base)
 }
@@ -96,8 +96,8 @@ func (c demoCmd) fill(a *command.App, clock *demoClock, s *service) (model.Deplo
 func (c demoCmd) printWelcome(a *command.App, r ready) error {
 	api := r.BaseURL + "/api/v1/deployments/" + r.DeploymentSlug
 	_, err := fmt.Fprintf(a.Out,
-		`Redoubt answers at %[1]s with the deployment %[2]s (id %[3]s). Its API is described at %[1]s/api/docs
-Open it, signed in as an admin (works once, for a day):
+		`Redoubt is running at %[1]s with the deployment %[2]s (id %[3]s). API reference: %[1]s/api/docs
+Sign in as an admin with this link (valid once, for one day):
 
     %[6]s
 
@@ -107,7 +107,7 @@ curl -H "Authorization: Bearer $TOKEN" '%[5]s/projects'
 curl -H "Authorization: Bearer $TOKEN" '%[5]s/findings?severities=high,critical&status=open&dedup=true'
 curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"pageSize":10}' '%[5]s/dependencies'
 
-%[7]sStop it with Ctrl-C.
+%[7]sPress Ctrl-C to stop.
 `, r.BaseURL, r.DeploymentSlug, r.DeploymentID, r.Token, api, r.SignInURL, c.aboutRunner())
 	return err
 }

@@ -72,7 +72,7 @@ func (p *player) play() (err error) {
 	for _, e := range history {
 		p.clock.freeze(p.start.Add(-e.Age))
 		if err := p.apply(e); err != nil {
-			return fmt.Errorf("the demo's history, %d days ago: %w", int(e.Age.Hours()/24), err)
+			return fmt.Errorf("play the demo's history, %d days ago: %w", int(e.Age.Hours()/24), err)
 		}
 	}
 	return nil
@@ -254,7 +254,7 @@ func (p *player) triage(by string, t *demo.Triage) error {
 	}
 	done, err := p.clients[by].TriageFindings(p.app.Ctx, p.deployment.Slug, r)
 	if err == nil && done.NumTriaged == 0 {
-		err = fmt.Errorf("%s decides about %s in %s, and there are no such findings",
+		err = fmt.Errorf("triage by %s of %s in %s: no matching findings",
 			by, strings.Join(t.Rules, " "), strings.Join(t.Projects, " "))
 	}
 	return err
@@ -278,7 +278,7 @@ func (p *player) comment(by string, c demo.Comment) error {
 		return err
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("%s comments on %s in %s, and there is no such finding", by, c.Rule, c.Project)
+		return fmt.Errorf("comment by %s on %s in %s: no matching finding", by, c.Rule, c.Project)
 	}
 	_, err = p.clients[by].AddFindingComment(p.app.Ctx, p.deployment.Slug, found[0].ID,
 		api.AddFindingCommentRequest{Text: c.Text})

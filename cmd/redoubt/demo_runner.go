@@ -31,8 +31,8 @@ func (c demoCmd) aboutRunner() string {
 	if !c.Runner {
 		return ""
 	}
-	return fmt.Sprintf("The project %s is scanned here from the repository in\n\n    %s\n\nCommit something there: it "+
-		"is scanned within five minutes, or at once by Scan now on the project's page.\n\n", demoRepository, c.repository())
+	return fmt.Sprintf("The project %s is scanned from the repository in\n\n    %s\n\nNew commits are scanned "+
+		"within five minutes. To scan immediately, use Scan now on the project's page.\n\n", demoRepository, c.repository())
 }
 
 // addRepository creates the repository once and schedules scans: now and after each commit.
@@ -97,7 +97,7 @@ func (c demoCmd) addRepository(a *command.App, s *service, d model.Deployment) e
 func commitCode(ctx context.Context, dir string) (head string, err error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		return "", fmt.Errorf("managed scans need git: install it, or leave --runner out: %w", err)
+		return "", fmt.Errorf("managed scans require git: install it, or omit --runner: %w", err)
 	}
 	code, err := demo.Code()
 	if err != nil {

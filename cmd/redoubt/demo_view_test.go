@@ -102,12 +102,12 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 		t.Errorf("%d of a tag that is gone, %v, with the words %q", len(left), err, warned.String())
 	}
 	for said, c := range map[string]cli.FindingsListCmd{
-		`no saved view "nothing"`:      {View: "nothing"},
-		"goes with no other filter":    {View: "Leaked", FindingFlags: cli.FindingFlags{Severity: []string{"high"}}},
-		"--view goes with no other":    {View: "Leaked", Status: []string{"open"}},
-		"findings of the type secrets": {View: "Leaked", Type: "sast"},
-		"--sort is not for secrets":    {View: "Leaked", Sort: "due"},
-		"sorts findings of issue_type": {Type: "sast", Sort: "epss"},
+		`saved view "nothing" not found`:         {View: "nothing"},
+		"cannot be combined with other filters":  {View: "Leaked", FindingFlags: cli.FindingFlags{Severity: []string{"high"}}},
+		"--view cannot be combined":              {View: "Leaked", Status: []string{"open"}},
+		"does not match the view's type secrets": {View: "Leaked", Type: "sast"},
+		"--sort does not apply to secrets":       {View: "Leaked", Sort: "due"},
+		"sorts findings of issue_type":           {Type: "sast", Sort: "epss"},
 	} {
 		if _, err := list(c); err == nil || !strings.Contains(err.Error(), said) {
 			t.Errorf("%+v: %v, want %q", c, err, said)

@@ -24,7 +24,7 @@ const (
 func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
 	ctx = store.Long(ctx)                                       // requests have priority
 	if _, err := advisory.FillCards(ctx, s.store); err != nil { // missing in databases of earlier versions
-		s.logFailure(ctx, model.Deployment{}, "making the cards of the advisories", err)
+		s.logFailure(ctx, model.Deployment{}, "building advisory summaries", err)
 	}
 	tick := time.NewTicker(housekeepingEvery)
 	defer tick.Stop()
@@ -42,11 +42,11 @@ func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
 func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 	all, err := s.store.Deployments(ctx)
 	if err != nil {
-		s.logFailure(ctx, model.Deployment{}, "listing the deployments", err)
+		s.logFailure(ctx, model.Deployment{}, "listing deployments", err)
 		return
 	}
-	s.logFailure(ctx, model.Deployment{}, "queueing what comes round by itself", s.ensureServerJobs(ctx))
-	s.logFailure(ctx, model.Deployment{}, "ending sessions", s.store.ExpireSessions(ctx, s.sessions.IdleSince()))
+	s.logFailure(ctx, model.Deployment{}, "scheduling periodic jobs", s.ensureServerJobs(ctx))
+	s.logFailure(ctx, model.Deployment{}, "expiring sessions", s.store.ExpireSessions(ctx, s.sessions.IdleSince()))
 	for _, d := range all {
 		if s.config.RefRetention > 0 {
 			s.logFailure(ctx, d, "expiring refs", s.expireRefs(ctx, d, now))
@@ -56,17 +56,17 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 			err = s.store.PruneChanges(ctx, d.ID, feedKept)
 		}
 		s.logFailure(ctx, d, "pruning the change feed", err)
-		s.logFailure(ctx, d, "queueing what comes round by itself", s.ensureJobs(ctx, d))
-		s.logFailure(ctx, d, "ending decisions", s.endDecisions(ctx, d))
-		s.logFailure(ctx, d, "telling of what time does", s.notifier.Sweep(ctx, d.ID))
-		s.logFailure(ctx, d, "following exceptions", s.followExceptions(ctx, d))
+		s.logFailure(ctx, d, "scheduling periodic jobs", s.ensureJobs(ctx, d))
+		s.logFailure(ctx, d, "ending expired triage decisions", s.endDecisions(ctx, d))
+		s.logFailure(ctx, d, "creating time-based notifications", s.notifier.Sweep(ctx, d.ID))
+		s.logFailure(ctx, d, "applying exceptions", s.followExceptions(ctx, d))
 		_, err = s.store.DropStaleSnippets(ctx, d.ID, model.Actor{Kind: "system", Name: "code"})
-		s.logFailure(ctx, d, "dropping code of findings that are gone", err)
+		s.logFailure(ctx, d, "deleting code of removed findings", err)
 		_, err = s.store.DropKeptAnswers(ctx, d.ID, now)
-		s.logFailure(ctx, d, "forgetting kept answers", err)
+		s.logFailure(ctx, d, "deleting expired idempotent responses", err)
 		_, err = s.store.DropRequestedJobs(ctx, d.ID, dependencies.SBOMJob)
-		s.logFailure(ctx, d, "forgetting exports", err)
-		s.logFailure(ctx, d, "forgetting OAuth grants", s.store.DropLapsedOAuthGrants(ctx, d.ID, now))
+		s.logFailure(ctx, d, "deleting expired exports", err)
+		s.logFailure(ctx, d, "deleting expired OAuth grants", s.store.DropLapsedOAuthGrants(ctx, d.ID, now))
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *service) expireRefs(ctx context.Context, d model.Deployment, now time.T
 	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
 		n, err := tx.ExpireRefs(ctx, now.Add(-s.config.RefRetention))
 		if n > 0 {
-			s.log.Info("refs expired that no scan came to", "deployment", d.Slug, "refs", n, "after", s.config.RefRetention)
+			s.log.Info("refs without recent scans expired", "deployment", d.Slug, "refs", n, "after", s.config.RefRetention)
 		}
 		return err
 	})
@@ -95,7 +95,7 @@ func (s *service) endDecisions(ctx context.Context, d model.Deployment) error {
 	by := model.Actor{Kind: "system", Name: "end of a decision"}
 	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
 		ended, err := tx.ExpireDecisions(ctx)
-		s.log.Info("findings reopened that were decided about until a day", "deployment", d.Slug, "findings", len(ended))
+		s.log.Info("findings with expired triage decisions reopened", "deployment", d.Slug, "findings", len(ended))
 		return err
 	})
 }
@@ -116,7 +116,7 @@ func (s *service) followExceptions(ctx context.Context, d model.Deployment) erro
 	return s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error {
 		n, err := exceptions.ApplyDue(ctx, tx, due)
 		if n > 0 {
-			s.log.Info("findings brought in line with exceptions and VEX documents", "deployment", d.Slug, "findings", n)
+			s.log.Info("exceptions and VEX documents applied to findings", "deployment", d.Slug, "findings", n)
 		}
 		return err
 	})
@@ -125,7 +125,7 @@ func (s *service) followExceptions(ctx context.Context, d model.Deployment) erro
 // logFailure logs a failure, unless the server is shutting down.
 func (s *service) logFailure(ctx context.Context, d model.Deployment, task string, err error) {
 	if err != nil && ctx.Err() == nil {
-		s.log.Error("housekeeping failed; it is tried again within the hour", "task", task,
+		s.log.Error("housekeeping failed; retrying within the hour", "task", task,
 			"deployment", d.Slug, "error", err)
 	}
 }
@@ -146,7 +146,7 @@ func (s *service) recordSessionUse(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := s.sessions.Flush(context.WithoutCancel(ctx)); err != nil {
-			s.log.Warn("last use of sessions not written", "error", err)
+			s.log.Warn("cannot store the last use of sessions", "error", err)
 		}
 		if stopped {
 			return

@@ -36,37 +36,37 @@ type commandLine struct {
 
 	Serve      serveCmd            `cmd:"" help:"Run the server."`
 	Demo       demoCmd             `cmd:"" help:"Run a server with sample projects."`
-	CI         ci.Command          `cmd:"" name:"ci" help:"Check a build in any CI: inventory, scan, reports and gate."`
-	Runner     embedded.RunnerCmd  `cmd:"" help:"Make managed scans for a server: fetch repositories and scan them."`
+	CI         ci.Command          `cmd:"" name:"ci" help:"Check a build: upload inventory and reports, scan, evaluate policies."`
+	Runner     embedded.RunnerCmd  `cmd:"" help:"Run managed scans for a server."`
 	Import     imports.Command     `cmd:"" help:"Import scanner reports, bills of materials and lockfiles."`
-	MCP        mcpCmd              `cmd:"" name:"mcp" help:"Let an assistant ask a Redoubt server, over the Model Context Protocol on standard input and output."`
+	MCP        mcpCmd              `cmd:"" name:"mcp" help:"Serve the Model Context Protocol (MCP) on standard input/output."`
 	Deployment admin.DeploymentCmd `cmd:"" help:"Create and list deployments (tenants)."`
-	User       admin.UserCmd       `cmd:"" help:"Create and manage the people who sign in."`
+	User       admin.UserCmd       `cmd:"" help:"Create and manage users."`
 	Token      admin.TokenCmd      `cmd:"" help:"Create, list and revoke API tokens."`
-	Key        admin.KeyCmd        `cmd:"" help:"Look after the keys, which lie in a file of their own."`
-	Backup     admin.BackupCmd     `cmd:"" help:"Back up all data to a file while the server runs."`
-	Check      admin.CheckCmd      `cmd:"" help:"Check that what is stored is whole. Ends with 0 where it is, 1 where it is not, 2 where that could not be found out."`
-	Migrate    admin.MigrateCmd    `cmd:"" help:"Move what is stored to another kind of database."`
-	Advisories updater.Command     `cmd:"" help:"Load and query advisories about vulnerable packages."`
-	Audit      admin.AuditCmd      `cmd:"" help:"Show the audit trail: who changed what."`
+	Key        admin.KeyCmd        `cmd:"" help:"Manage the key file."`
+	Backup     admin.BackupCmd     `cmd:"" help:"Back up all data to a file."`
+	Check      admin.CheckCmd      `cmd:"" help:"Verify stored data (exit codes: 1 damaged, 2 not verified)."`
+	Migrate    admin.MigrateCmd    `cmd:"" help:"Prepare data for another kind of database."`
+	Advisories updater.Command     `cmd:"" help:"Load and query advisories."`
+	Audit      admin.AuditCmd      `cmd:"" help:"Show the audit trail."`
 	Version    versionCmd          `cmd:"" help:"Print the version."`
 
-	RunnerInside embedded.RunnerInsideCmd `cmd:"" name:"runner-inside" hidden:"" help:"What a runner starts in its sandbox."`
+	RunnerInside embedded.RunnerInsideCmd `cmd:"" name:"runner-inside" hidden:"" help:"Run inside a runner's sandbox."`
 
-	Completion cli.CompletionCmd `cmd:"" help:"Print what makes a shell complete commands and flags."`
+	Completion cli.CompletionCmd `cmd:"" help:"Print a shell completion script."`
 	Man        cli.ManCmd        `cmd:"" help:"Print a manual page: redoubt man token create | man -l -"`
 
-	Login         cli.LoginCmd         `cmd:"" group:"api" help:"Sign in to a server, for the commands below."`
+	Login         cli.LoginCmd         `cmd:"" group:"api" help:"Sign in to a server."`
 	Logout        cli.LogoutCmd        `cmd:"" group:"api" help:"Sign out."`
 	Findings      cli.FindingsCmd      `cmd:"" group:"api" help:"List, show and triage findings."`
-	Tickets       cli.TicketsCmd       `cmd:"" group:"api" help:"List tickets about findings, and make and link them."`
-	Exceptions    cli.ExceptionsCmd    `cmd:"" group:"api" help:"Accept findings for a while, ask for that, and decide about what was asked."`
-	Notifications cli.NotificationsCmd `cmd:"" group:"api" help:"List, test and pause the rules by which people are told, and what they told."`
+	Tickets       cli.TicketsCmd       `cmd:"" group:"api" help:"List, create and link tickets about findings."`
+	Exceptions    cli.ExceptionsCmd    `cmd:"" group:"api" help:"Manage and request exceptions."`
+	Notifications cli.NotificationsCmd `cmd:"" group:"api" help:"List, test and pause notification rules."`
 	Projects      cli.ProjectsCmd      `cmd:"" group:"api" help:"List and manage projects."`
-	Connections   cli.ConnectionsCmd   `cmd:"" group:"api" help:"Connect code hosts, and make projects of their repositories."`
-	Runs          cli.RunsCmd          `cmd:"" group:"api" help:"Start, watch and stop managed scans, and say when they are made."`
-	Policies      cli.PoliciesCmd      `cmd:"" group:"api" help:"Manage policies: the rules that scanners run, and what fails a build."`
-	Scans         cli.ScansCmd         `cmd:"" group:"api" help:"Inspect the runs of scanners."`
+	Connections   cli.ConnectionsCmd   `cmd:"" group:"api" help:"Connect code hosts and manage their repositories."`
+	Runs          cli.RunsCmd          `cmd:"" group:"api" help:"Start, watch, stop and schedule managed scans."`
+	Policies      cli.PoliciesCmd      `cmd:"" group:"api" help:"Manage policies: scanner rules and build conditions."`
+	Scans         cli.ScansCmd         `cmd:"" group:"api" help:"Inspect scans."`
 	SBOM          cli.SBOMCmd          `cmd:"" name:"sbom" group:"api" help:"Download a bill of materials."`
 }
 
@@ -76,10 +76,10 @@ func main() { os.Exit(run(os.Args[1:])) }
 func newParser(grammar *commandLine, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(grammar, append(options,
 		kong.Name("redoubt"),
-		kong.Description("An open, self-hosted code-security platform: findings, triage, dependencies and policies "+
-			"over one Web API."),
+		kong.Description("A self-hosted code-security platform: findings, triage, dependencies and policies "+
+			"in one Web API."),
 		kong.Configuration(config.Load),
-		kong.ExplicitGroups([]kong.Group{{Key: "api", Title: "With a server, or beside its database:"}}),
+		kong.ExplicitGroups([]kong.Group{{Key: "api", Title: "Commands for a server or its database:"}}),
 		kong.Vars{"formats": formats(), "dueClasses": cli.DueHelp},
 	)...)
 }
@@ -143,7 +143,7 @@ func printError(err error, code int) int {
 		}
 	}
 	if (invalid != nil || errors.As(err, &invalid)) && len(invalid.Fields) > 1 {
-		fmt.Fprintln(out, "redoubt: the input has several errors:")
+		fmt.Fprintln(out, "redoubt: the input has multiple errors:")
 		for _, f := range invalid.Fields {
 			fmt.Fprintf(out, "  %s: %s\n", f.Location, f.Message)
 		}

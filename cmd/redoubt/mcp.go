@@ -13,8 +13,8 @@ import (
 )
 
 type mcpCmd struct {
-	URL   string        `help:"Address of the Redoubt server; that of redoubt login by default." env:"REDOUBT_URL" placeholder:"URL"`
-	Token config.Secret `help:"Token with the scope web_api; that of redoubt login by default, better given as a variable. With read_only the assistant can change nothing." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`
+	URL   string        `help:"Address of the Redoubt server (default: from redoubt login)." env:"REDOUBT_URL" placeholder:"URL"`
+	Token config.Secret `help:"Token with the scope web_api; add read_only to prevent changes. Prefer the variable (default: from redoubt login)." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`
 }
 
 // Run serves an assistant on standard input and output until its end.

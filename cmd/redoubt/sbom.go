@@ -21,7 +21,7 @@ func exportSBOM(a *command.App, st *store.Store) queue.Work {
 	return func(ctx context.Context, j model.Job) (result []byte, mediaType string, err error) {
 		var request model.SBOMRequest
 		if err := json.Unmarshal(j.Input, &request); err != nil {
-			return nil, "", queue.PermanentError{Reason: "the request of this export cannot be read; ask for it again"}
+			return nil, "", queue.PermanentError{Reason: "invalid export request: request the export again"}
 		}
 		err = st.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
 			result, mediaType, err = sbom.Export(ctx, tx, request, sbom.Options{Created: a.Clock(), Tool: about.Version})
@@ -30,7 +30,7 @@ func exportSBOM(a *command.App, st *store.Store) queue.Work {
 		var invalid *model.InvalidError
 		switch {
 		case errors.Is(err, model.ErrNotFound):
-			err = queue.PermanentError{Reason: "the project is no longer there"}
+			err = queue.PermanentError{Reason: "the project was deleted"}
 		case errors.As(err, &invalid):
 			err = queue.PermanentError{Reason: invalid.Error()}
 		}

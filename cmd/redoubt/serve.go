@@ -22,7 +22,7 @@ import (
 type serveCmd struct {
 	config.Storage
 	config.Server
-	Deployment string `help:"Slug of the deployment to create at the first start." default:"default" env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
+	Deployment string `help:"Slug of the deployment that the first start creates." default:"default" env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
 	admin.StarterFlag
 	LogFormat string `help:"Log format: json or text." enum:"json,text" default:"json" env:"REDOUBT_LOG_FORMAT"`
 }
@@ -37,7 +37,7 @@ func (c serveCmd) Run(a *command.App) error {
 		a.Log = slog.New(slog.NewJSONHandler(a.Err, &slog.HandlerOptions{ReplaceAttr: seconds}))
 	}
 	if len(a.Unknown) > 0 {
-		a.Log.Warn("environment variables are ignored: no setting has these names", "variables", a.Unknown)
+		a.Log.Warn("unknown environment variables are ignored", "variables", a.Unknown)
 	}
 	st, err := a.Create(c.Storage)
 	if err != nil {
@@ -68,10 +68,10 @@ func (c serveCmd) serve(a *command.App, st *store.Store) error {
 	s.startIndex(a)
 	s.checkFile(a.Ctx)
 	// connections are accepted from here on, and wait until the server is ready
-	a.Log.Info("redoubt answers", "url", s.baseURL(), "version", about.Version, "store", st.Engine())
+	a.Log.Info("redoubt is ready", "url", s.baseURL(), "version", about.Version, "store", st.Engine())
 	if host, _, err := net.SplitHostPort(c.Addr); err == nil && c.PublicURL == "" && !isLoopback(host) {
-		a.Log.Warn("links in answers and messages start with the address that is listened on where a client uses another "+
-			"name: set --public-url", "links", s.baseURL())
+		a.Log.Warn("links in responses and messages start with the listen address: set --public-url to the address "+
+			"that clients use", "links", s.baseURL())
 	}
 	steps := &starting{serveCmd: c, service: s}
 	return s.run(a, func() error { return steps.tell(a) })
@@ -137,8 +137,8 @@ func (s *starting) writeReady(a *command.App, st *store.Store, base string) (err
 	if err := content.write(s.service, s.ReadyFile); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.Out, "A token, and a link that makes the first admin while there is none, are in the ready file: "+
-		"keep it from others.")
+	fmt.Fprintln(a.Out, "A token, and a link that creates the first admin if there is none, are in the ready file. "+
+		"Protect this file.")
 	return nil
 }
 
@@ -156,10 +156,10 @@ type ready struct {
 // file, because the output of a service is usually stored in logs.
 func (r ready) announce(w io.Writer) {
 	if r.Token != "" {
-		fmt.Fprintf(w, "Deployment %q was made. Its token, shown this once:\n\n    %s\n\n", r.DeploymentSlug, r.Token)
+		fmt.Fprintf(w, "Created deployment %q. Its token, shown only once:\n\n    %s\n\n", r.DeploymentSlug, r.Token)
 	}
 	if r.SetupURL != "" {
-		fmt.Fprintf(w, "There is no admin yet. This link makes one; it works once, for a day:\n\n    %s\n\n", r.SetupURL)
+		fmt.Fprintf(w, "Create the first admin with this link (valid once, for one day):\n\n    %s\n\n", r.SetupURL)
 	}
 }
 

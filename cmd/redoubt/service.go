@@ -69,7 +69,7 @@ func newService(a *command.App, storage config.Storage, c config.Server, st *sto
 	var err error
 	listen := new(net.ListenConfig)
 	if s.listener, err = listen.Listen(a.Ctx, "tcp", c.Addr); err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w (another --addr may be free)", c.Addr, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w (try another --addr)", c.Addr, err)
 	}
 	if c.TLSCert != "" {
 		pair, err := loadCertificate(c.TLSCert, c.TLSKey, a.Clock, a.Log)
@@ -202,7 +202,7 @@ func (s *service) rotated(err error) {
 		s.log.Error("the key file changed", "error", err)
 		return
 	}
-	s.log.Info("the key file changed: another key signs")
+	s.log.Info("the key file changed: signing with another key")
 }
 
 // SignIn returns the configuration of user sign-in. A key of the ring encrypts the secrets of
@@ -223,7 +223,7 @@ func (s *service) SignIn(a *command.App, proxies []netip.Prefix, ring keyring.Ri
 	}
 	if c.PublicURL != "" {
 		if in.Passkeys, err = auth.NewPasskeys(c.PublicURL, in.Factors, s.store); err != nil {
-			s.log.Warn("there are no passkeys", "cause", err)
+			s.log.Warn("passkeys are unavailable", "cause", err)
 		}
 	}
 	if c.OIDCIssuer == "" {
@@ -335,13 +335,13 @@ func (s *service) begin(ctx, work context.Context, a *command.App, background *s
 func (s *service) drain(failed <-chan error) {
 	s.server.Drain()
 	if s.config.Drain > 0 {
-		s.log.Info("about to stop; requests are answered, and /readyz says to send them elsewhere", "for", s.config.Drain)
+		s.log.Info("shutdown requested; requests are still served, /readyz fails", "for", s.config.Drain)
 		select {
-		case <-failed: //nolint:errcheck // nobody comes any more, and the log has said why
+		case <-failed: //nolint:errcheck // the listener failed, and the log contains the reason
 		case <-time.After(s.config.Drain):
 		}
 	}
-	s.log.Info("stopping; requests under way may finish", "within", s.config.ShutdownTimeout)
+	s.log.Info("stopping; waiting for active requests", "within", s.config.ShutdownTimeout)
 }
 
 // checkpointFrom is the minimum number of findings for a checkpoint. Fewer findings load from the
@@ -364,7 +364,7 @@ func (s *service) startIndex(a *command.App) {
 
 // saveIndex writes checkpoints of the index within a time limit.
 func (s *service) saveIndex(within time.Duration) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), within, errors.New("the time for a stop is over"))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), within, errors.New("shutdown timeout expired"))
 	defer cancel()
 	s.index.Save(ctx)
 }
@@ -392,7 +392,7 @@ func (s *service) stop(servers []*http.Server, giveUp func()) error {
 	var errs []error
 	for _, srv := range servers {
 		if err := srv.Shutdown(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("requests were cut off: %w", err), srv.Close())
+			errs = append(errs, fmt.Errorf("active requests were aborted: %w", err), srv.Close())
 		}
 	}
 	return errors.Join(errs...)
@@ -408,7 +408,7 @@ func wait(group *sync.WaitGroup, limit time.Duration) error {
 	case <-done:
 		return nil
 	case <-time.After(limit):
-		return fmt.Errorf("background work did not end within %s; it resumes at the next start", limit)
+		return fmt.Errorf("background work did not finish within %s; it resumes at the next start", limit)
 	}
 }
 

@@ -34,8 +34,8 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 	if !errors.Is(err, model.ErrUnavailable) {
 		return err
 	}
-	s.log.Error("the database does not let the start be finished; the server answers, and it is tried again "+
-		"until it does", "error", err)
+	s.log.Error("the database is unavailable, so the start is incomplete; the server responds and retries "+
+		"until the database is available", "error", err)
 	background.Go(func() {
 		for {
 			select {
@@ -44,11 +44,11 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 			case <-time.After(startAgain):
 			}
 			if err = steps(); err == nil {
-				s.log.Info("the start is finished")
+				s.log.Info("the start is complete")
 				return
 			}
 			if ctx.Err() == nil && !errors.Is(err, model.ErrUnavailable) {
-				s.log.Error("the start cannot be finished; the next one will try again", "error", err)
+				s.log.Error("the start cannot be completed; the next start retries", "error", err)
 				return
 			}
 		}
@@ -70,13 +70,13 @@ func (s *service) checkFile(ctx context.Context) {
 		err := s.store.CheckFile(ctx)
 		switch {
 		case errors.Is(err, model.ErrDamaged):
-			s.log.Error("the database is damaged: nothing is written to it any more. Stop the server, run redoubt check, and "+
+			s.log.Error("the database is damaged, and writes are rejected. Stop the server, run redoubt check, and "+
 				"restore a backup", "error", err)
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			s.log.Info("the database is too large for all of it to be looked through at the start; redoubt check does that",
+			s.log.Info("the database is too large for a complete check at the start; run redoubt check instead",
 				"looked_for", command.FileCheckTimeout)
 		case err != nil && ctx.Err() == nil:
-			s.log.Error("the database could not be looked through", "error", err)
+			s.log.Error("the database could not be checked", "error", err)
 		}
 	}()
 	select {
@@ -104,7 +104,7 @@ func (s *service) reloadOnSIGHUP(ctx context.Context, hangups chan os.Signal) {
 		case <-hangups:
 		}
 		if s.pair == nil {
-			s.log.Info("SIGHUP: there is no certificate to read again; settings are read at a start")
+			s.log.Info("SIGHUP ignored: there is no certificate to reload; other settings are read at the start")
 			continue
 		}
 		s.pair.reload()

@@ -71,12 +71,12 @@ func TestAHangupReadsTheCertificateAgain(t *testing.T) {
 		{Addr: "127.0.0.1:0", TLSCert: certFile, TLSKey: keyFile, ShutdownTimeout: 5 * time.Second},
 		{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second},
 	} {
-		said, want := &programtest.Output{}, "there is no certificate to read again"
+		said, want := &programtest.Output{}, "there is no certificate to reload"
 		s, stop := startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.NewTextHandler(said, nil)), func(*command.App, *service) error { return nil })
 		if s.pair != nil {
 			// With the same modification time, only the signal causes a reload.
 			writeCertificate(t, dir, 2, s.pair.stamp[0])
-			want = "certificate read again"
+			want = "certificate reloaded"
 		}
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestAFirstStartThatIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, err := c.firstStart(a, st); err != nil || r.Token != "" {
-		t.Errorf("a start after all was told makes %+v, %v", r, err)
+		t.Errorf("a start after the token was shown creates %+v, %v", r, err)
 	}
 	if all, err := st.Deployments(t.Context()); err != nil || len(all) != 1 {
 		t.Errorf("there are %d deployments, %v", len(all), err)
@@ -142,7 +142,7 @@ func TestAStartOutlivesItsDatabase(t *testing.T) {
 			return steps.tell(a)
 		})
 	defer stop()
-	said.Wait(t, "tried again until it does")
+	said.Wait(t, "retries until the database is available")
 	res, err := http.Get(s.baseURL() + "/readyz")
 	if err != nil {
 		t.Fatal(err)
@@ -151,9 +151,9 @@ func TestAStartOutlivesItsDatabase(t *testing.T) {
 		t.Errorf("without a database readiness is %d", res.StatusCode)
 	}
 	proxy.Resume()
-	said.Wait(t, "the start is finished")
+	said.Wait(t, "the start is complete")
 	if told.String() == "" {
-		t.Errorf("where token and link are was not told:\n%s", told)
+		t.Errorf("the output does not name the ready file:\n%s", told)
 	}
 	if r := waitReady(t, file, nil); r.SetupURL == "" || r.Token == "" || r.DeploymentSlug != "acme" {
 		t.Errorf("the ready file holds %+v", r)

@@ -15,10 +15,10 @@ import (
 // AuditCmd prints the audit log.
 type AuditCmd struct {
 	command.Tenant
-	After int64 `help:"Only events after this id." placeholder:"ID"`
-	Limit int   `help:"List at most this many events, the oldest first." default:"100" placeholder:"N"`
+	After int64 `help:"List only events after this id." placeholder:"ID"`
+	Limit int   `help:"Maximum number of events, oldest first." default:"100" placeholder:"N"`
 	// Events without a deployment include failed sign-ins with unknown user names.
-	Server bool `help:"List the server's own events instead, which belong to no deployment."`
+	Server bool `help:"List events of the server instead of a deployment."`
 }
 
 // auditLine is the output format of an event: a JSON object per line.

@@ -12,8 +12,8 @@ import (
 // BackupCmd copies the database.
 type BackupCmd struct {
 	config.Storage
-	WithKeys bool   `help:"Copy the key file, too, to FILE.key. Keep it as a secret."`
-	File     string `arg:"" help:"File to write; an existing file is not overwritten." type:"path"`
+	WithKeys bool   `help:"Also copy the key file to FILE.key, a secret."`
+	File     string `arg:"" help:"Output file; existing files are not overwritten." type:"path"`
 }
 
 // Run copies the database.
@@ -34,21 +34,21 @@ func (c BackupCmd) run(a *command.App, st *store.Store) error {
 	if err := st.Backup(a.Ctx, c.File); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "copied everything to %s; to restore, put it into an empty data folder as redoubt.db. The folder "+
-		"index is not needed: it is made again\n", c.File)
+	fmt.Fprintf(a.Out, "copied the data to %s; to restore, copy it to redoubt.db in an empty data folder. The "+
+		"server recreates the folder index\n", c.File)
 	if !c.WithKeys {
 		if lost != nil {
-			_, err = fmt.Fprintf(a.Out, "The keys are not in it, and were not found: %v\n", lost)
+			_, err = fmt.Fprintf(a.Out, "The backup does not contain the keys, because they were not found: %v\n", lost)
 			return err
 		}
-		_, err = fmt.Fprintf(a.Out, "The keys are not in it: keep %s, too, or take it along with --with-keys. The copy "+
+		_, err = fmt.Fprintf(a.Out, "The backup does not contain the keys: also back up %s, or use --with-keys. The copy "+
 			"does not start without it\n", c.KeyPath())
 		return err
 	}
 	keys := c.File + ".key"
 	if err := ring.Create(keys); err != nil {
-		return fmt.Errorf("the data is copied, the keys are not, to %s: %w", keys, err)
+		return fmt.Errorf("the data was copied, but the keys were not copied to %s: %w", keys, err)
 	}
-	_, err = fmt.Fprintf(a.Out, "copied the keys to %s; to restore, put it beside redoubt.db as redoubt.db.key\n", keys)
+	_, err = fmt.Fprintf(a.Out, "copied the keys to %s; to restore, copy it to redoubt.db.key next to redoubt.db\n", keys)
 	return err
 }

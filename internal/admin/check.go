@@ -16,7 +16,7 @@ import (
 // CheckCmd checks the stored data.
 type CheckCmd struct {
 	config.Storage
-	JSON bool `name:"json" help:"Print one JSON document instead of lines."`
+	JSON bool `name:"json" help:"Print one JSON document."`
 }
 
 // checked is a check with its results.
@@ -75,7 +75,7 @@ func (c CheckCmd) Run(a *command.App) error {
 	report := NewCheckReport(a, c.JSON)
 	err := c.Check(a, report)
 	if errors.Is(err, model.ErrDamaged) {
-		report.Add("", "the database", []string{err.Error()})
+		report.Add("", "database", []string{err.Error()})
 		err = nil
 	}
 	if c.JSON {
@@ -84,7 +84,7 @@ func (c CheckCmd) Run(a *command.App) error {
 		err = errors.Join(err, enc.Encode(report))
 	}
 	if err != nil {
-		fmt.Fprintln(a.Err, "redoubt: not all could be checked:", err)
+		fmt.Fprintln(a.Err, "redoubt: some checks could not run:", err)
 	}
 	switch {
 	case report.Whole && err != nil:
@@ -93,7 +93,7 @@ func (c CheckCmd) Run(a *command.App) error {
 		return nil
 	}
 	fmt.Fprintln(
-		a.Err, "redoubt: what is stored is not whole: stop the server, keep a copy of what is there, and restore a backup",
+		a.Err, "redoubt: the stored data is damaged: stop the server, copy the current data, and restore a backup",
 	)
 	return &command.ExitError{Code: exitFaults}
 }
@@ -131,7 +131,7 @@ func CheckDeployments(a *command.App, st *store.Store, report *CheckReport) erro
 			err = nil
 		}
 		if err != nil {
-			unchecked = append(unchecked, fmt.Errorf("check the deployment %s: %w", d.Slug, err))
+			unchecked = append(unchecked, fmt.Errorf("check deployment %s: %w", d.Slug, err))
 		}
 		if a.Ctx.Err() != nil {
 			break
@@ -141,7 +141,7 @@ func CheckDeployments(a *command.App, st *store.Store, report *CheckReport) erro
 }
 
 // listedFindings is the name of the check by checkIndex.
-const listedFindings = "findings, as they are listed"
+const listedFindings = "listed findings"
 
 // checkIndex compares the counts of the index with those of the store, by project, product and
 // status. It repeats the count if the data changed in between.
@@ -161,7 +161,7 @@ func checkIndex(
 		}
 		view, err := findings.Deployment(a.Ctx, d.ID)
 		if isOfRows(a.Ctx, err) {
-			tell(listedFindings, []string{"they cannot be listed: " + err.Error()})
+			tell(listedFindings, []string{"findings cannot be listed: " + err.Error()})
 			return nil
 		}
 		if err != nil {
@@ -177,8 +177,8 @@ func checkIndex(
 			return nil
 		}
 	}
-	return errors.New("the server writes too fast for findings to be counted: check again when less is uploaded, or " +
-		"while it is stopped")
+	return errors.New("findings changed during each count: run the check again during fewer uploads, or " +
+		"stop the server first")
 }
 
 // isOfRows reports whether an error is caused by the stored data instead of reading it.
@@ -201,7 +201,7 @@ func compareCounts(view *index.View, stored map[store.FindingCount]int) (faults 
 			Statuses:   []model.Status{c.Status},
 		})
 		if got != n {
-			faults = append(faults, fmt.Sprintf("project %d has %d %s findings that are %s, %d are listed",
+			faults = append(faults, fmt.Sprintf("project %d: %d %s findings with status %s are stored, %d are listed",
 				c.ProjectID, n, c.IssueType, c.Status, got))
 		}
 		all[c.IssueType] += n
@@ -211,7 +211,7 @@ func compareCounts(view *index.View, stored map[store.FindingCount]int) (faults 
 	}
 	for t := model.SAST; t <= model.Secrets; t++ {
 		if listed[t] = view.Count(model.FindingFilter{IssueType: t, Statuses: statuses}); listed[t] != all[t] {
-			faults = append(faults, fmt.Sprintf("there are %d %s findings, %d are listed", all[t], t, listed[t]))
+			faults = append(faults, fmt.Sprintf("%d %s findings are stored, %d are listed", all[t], t, listed[t]))
 		}
 	}
 	return faults

@@ -17,17 +17,17 @@ import (
 // DeploymentCmd manages deployments.
 type DeploymentCmd struct {
 	Create deploymentCreateCmd `cmd:"" help:"Create a deployment."`
-	List   DeploymentListCmd   `cmd:"" help:"List the deployments."`
+	List   DeploymentListCmd   `cmd:"" help:"List deployments."`
 	Rename deploymentRenameCmd `cmd:"" help:"Rename a deployment."`
-	Set    deploymentSetCmd    `cmd:"" help:"Change the settings of a deployment."`
-	Delete DeploymentDeleteCmd `cmd:"" help:"Delete a deployment and everything in it."`
+	Set    deploymentSetCmd    `cmd:"" help:"Change deployment settings."`
+	Delete DeploymentDeleteCmd `cmd:"" help:"Delete a deployment with its data."`
 }
 
 type deploymentCreateCmd struct {
 	config.Storage
 	StarterFlag
-	Slug string `arg:"" help:"Short name in addresses: a-z, 0-9 and -, not only digits."`
-	Name string `help:"Full name; the slug by default."`
+	Slug string `arg:"" help:"Short name in URLs: a-z, 0-9 and -, not only digits."`
+	Name string `help:"Full name (default: the slug)."`
 }
 
 // Run creates a deployment with its default policies.
@@ -70,8 +70,8 @@ func (c DeploymentListCmd) Run(a *command.App) error {
 
 type deploymentRenameCmd struct {
 	command.Tenant
-	Slug string `arg:"" help:"Its new slug."`
-	Name string `help:"Its new full name; unchanged by default."`
+	Slug string `arg:"" help:"New slug."`
+	Name string `help:"New full name (default: unchanged)."`
 }
 
 // Run renames the deployment. Addresses with the old slug stop working.
@@ -85,24 +85,24 @@ func (c deploymentRenameCmd) Run(a *command.App) error {
 	}
 	renamed, err := st.RenameDeployment(a.Ctx, d.ID, c.Slug, c.Name, a.Actor())
 	if err == nil {
-		_, err = fmt.Fprintf(a.Out, "deployment %s is now %s; its id %d stays\n", d.Slug, renamed.Slug, renamed.ID)
+		_, err = fmt.Fprintf(a.Out, "deployment %s is now %s; its id %d is unchanged\n", d.Slug, renamed.Slug, renamed.ID)
 	}
 	return errors.Join(err, st.Close())
 }
 
 type deploymentSetCmd struct {
 	config.Storage
-	Slug         string `arg:"" help:"The deployment, by its slug or id."`
-	OpenRules    *bool  `help:"Serve its rules without a token, for semgrep scan --config p/NAME and opengrep; --no-open-rules ends that." negatable:""`
-	SecondFactor *bool  `help:"People need a second factor to work in it, unless an identity provider signs them in; --no-second-factor ends that. Tokens are not asked." negatable:""`
-	Code         string `help:"Whether the code is kept that builds send around findings: on, or off, which deletes what there is." enum:"on,off," default:"" placeholder:"on|off"`
+	Slug         string `arg:"" help:"Slug or id of the deployment."`
+	OpenRules    *bool  `help:"Serve rules without a token, for semgrep and opengrep; --no-open-rules requires one." negatable:""`
+	SecondFactor *bool  `help:"Require two-factor authentication for password sign-in; --no-second-factor makes it optional. Tokens are unaffected." negatable:""`
+	Code         string `help:"Store code around findings: on or off; off deletes stored code." enum:"on,off," default:"" placeholder:"on|off"`
 }
 
 // Run changes the deployment.
 func (c deploymentSetCmd) Run(a *command.App) error {
 	if c.OpenRules == nil && c.SecondFactor == nil && c.Code == "" {
 		return errors.New(
-			"nothing to set: give --open-rules, --no-open-rules, --second-factor, --no-second-factor or --code=on|off",
+			"missing setting: use --open-rules, --no-open-rules, --second-factor, --no-second-factor or --code=on|off",
 		)
 	}
 	return command.Tenant{
@@ -112,9 +112,9 @@ func (c deploymentSetCmd) Run(a *command.App) error {
 		var done []string
 		slug := tx.Deployment().Slug
 		if c.OpenRules != nil {
-			to := "with a token only"
+			to := "only with a token"
 			if *c.OpenRules {
-				to = "to everybody who reaches the server"
+				to = "without a token"
 			}
 			done = append(done, fmt.Sprintf("the rules of %s are served %s", slug, to))
 			if err := tx.OpenRules(ctx, *c.OpenRules); err != nil {
@@ -122,9 +122,9 @@ func (c deploymentSetCmd) Run(a *command.App) error {
 			}
 		}
 		if c.SecondFactor != nil {
-			text := fmt.Sprintf("people need a second factor to work in %s; who has none sets one up at the next page", slug)
+			text := fmt.Sprintf("users of %s need a second factor; users without one must set one up on their next page", slug)
 			if !*c.SecondFactor {
-				text = fmt.Sprintf("nobody needs a second factor to work in %s", slug)
+				text = fmt.Sprintf("the second factor is optional in %s", slug)
 			}
 			done = append(done, text)
 			if err := tx.RequireSecondFactor(ctx, *c.SecondFactor); err != nil {
@@ -136,9 +136,9 @@ func (c deploymentSetCmd) Run(a *command.App) error {
 			if err != nil {
 				return "", err
 			}
-			text := fmt.Sprintf("%s keeps the code that builds send around findings", slug)
+			text := fmt.Sprintf("%s stores code around findings", slug)
 			if c.Code == "off" {
-				text = fmt.Sprintf("%s keeps no code that builds send; that of %d findings is deleted", slug, dropped)
+				text = fmt.Sprintf("%s stores no code; deleted the code of %d findings", slug, dropped)
 			}
 			done = append(done, text)
 		}
@@ -161,13 +161,13 @@ func (c DeploymentDeleteCmd) Run(a *command.App) error {
 	err = st.DeleteDeployment(a.Ctx, d.ID, a.Actor())
 	if err == nil {
 		if left := (index.Checkpoints{Dir: c.IndexPath()}).Remove(d.ID); left != nil {
-			err = fmt.Errorf("the deployment is deleted, but not what a server starts its index from: %w", left)
+			err = fmt.Errorf("the deployment was deleted, but its index files were not: %w", left)
 		}
 		if busy := command.RemoveRunnerFolder(c.Storage, d.ID); busy != nil {
-			fmt.Fprintf(a.Err, "its repositories are still with the built-in runner: a server that runs removes them within a "+
+			fmt.Fprintf(a.Err, "the built-in runner still stores its repositories: a running server removes them within a "+
 				"minute (%v)\n", busy)
 		}
-		_, say := fmt.Fprintf(a.Out, "deleted deployment %s with all that was in it\n", d.Slug)
+		_, say := fmt.Fprintf(a.Out, "deleted deployment %s with its data\n", d.Slug)
 		err = errors.Join(err, say)
 	}
 	return errors.Join(err, st.Close())

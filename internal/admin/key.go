@@ -14,10 +14,10 @@ import (
 
 // KeyCmd manages the key file.
 type KeyCmd struct {
-	Show   keyShowCmd   `cmd:"" help:"Say where the key file is, and when its keys were made. No key is shown."`
-	Rotate keyRotateCmd `cmd:"" help:"Have another key sign from now on. What was signed before holds for seven days. Servers that run notice it."`
-	Use    keyUseCmd    `cmd:"" help:"Put a copy of the key file in its place, as on a second server of a PostgreSQL or after a rotation on another."`
-	New    keyNewCmd    `cmd:"" help:"Make a key file for a database whose own is lost. Secrets found from then on are told apart anew, and codes of authenticator apps cannot be checked."`
+	Show   keyShowCmd   `cmd:"" help:"Show the key file's path and key dates, without keys."`
+	Rotate keyRotateCmd `cmd:"" help:"Replace the signing key; existing signatures stay valid for seven days."`
+	Use    keyUseCmd    `cmd:"" help:"Install a copy of the key file from another server."`
+	New    keyNewCmd    `cmd:"" help:"Replace a lost key file; secrets and authenticator apps are affected."`
 }
 
 type keyShowCmd struct{ config.Storage }
@@ -29,14 +29,14 @@ func (c keyShowCmd) Run(a *command.App) error {
 		for _, k := range ring.Signing {
 			until := "in use"
 			if !k.Until.IsZero() {
-				until = "believed until " + command.Day(k.Until)
+				until = "valid until " + command.Day(k.Until)
 			}
 			rows = append(rows, []string{"signing", command.Day(k.Made), until})
 		}
 		if _, err := fmt.Fprintln(a.Out, c.KeyPath()); err != nil {
 			return err
 		}
-		return command.Table(a.Out, "KEY MADE STATE", rows)
+		return command.Table(a.Out, "KEY CREATED STATE", rows)
 	})
 }
 
@@ -61,8 +61,8 @@ func (c keyRotateCmd) Run(a *command.App) error {
 		if err := ring.Rotate(a.Clock()).Replace(c.KeyPath()); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(a.Out, "another key signs from now on, on servers that run too; what was signed before holds "+
-			"until %s. Give every server on another machine this %s\n",
+		_, err := fmt.Fprintf(a.Out, "created a new signing key, which running servers load; existing signatures stay valid "+
+			"until %s. Copy this file to servers on other machines: %s\n",
 			command.Day(a.Clock().Add(keyring.SigningFor)), c.KeyPath())
 		return err
 	})
@@ -70,7 +70,7 @@ func (c keyRotateCmd) Run(a *command.App) error {
 
 type keyUseCmd struct {
 	config.Storage
-	File string `arg:"" type:"existingfile" help:"Key file of the database, as a server on another machine has it."`
+	File string `arg:"" type:"existingfile" help:"Key file from another server of this database."`
 }
 
 // Run checks that a key file belongs to the database, and copies it to the configured path.
@@ -92,9 +92,9 @@ func (c keyUseCmd) run(a *command.App, st *store.Store, ring keyring.Ring) error
 	case err != nil:
 		return err
 	case check == nil:
-		return errors.New("this database knows no key file yet: the first start of a server makes one")
+		return errors.New("this database has no key file yet: the first server start creates one")
 	case !ring.Fits(check):
-		return fmt.Errorf("the key file %s is not the one of this database: %w", c.File, command.ErrKeyFile)
+		return fmt.Errorf("the key file %s belongs to another database: %w", c.File, command.ErrKeyFile)
 	}
 	err = ring.Replace(c.KeyPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -103,21 +103,20 @@ func (c keyUseCmd) run(a *command.App, st *store.Store, ring keyring.Ring) error
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Out, "%s is the key file of this server now\n", c.KeyPath())
+	_, err = fmt.Fprintf(a.Out, "installed the key file %s\n", c.KeyPath())
 	return err
 }
 
 type keyNewCmd struct {
 	config.Storage
-	Yes bool `help:"Say that the key file is lost for good."`
+	Yes bool `help:"Confirm that the key file is lost permanently."`
 }
 
 // Run creates a key file that replaces a lost one.
 func (c keyNewCmd) Run(a *command.App) error {
 	if !c.Yes {
-		return errors.New("secrets that scans find from now on would count as new ones, without their triage, and who has " +
-			"an authenticator app would need a recovery code or redoubt user reset-2fa: redoubt key new --yes does " +
-			"it all the same")
+		return errors.New("confirmation required: use --yes. Secrets found later count as new and lose their triage, " +
+			"and users of authenticator apps need a recovery code or redoubt user reset-2fa")
 	}
 	st, err := a.Open(c.Storage)
 	if err != nil {
@@ -128,7 +127,7 @@ func (c keyNewCmd) Run(a *command.App) error {
 
 func (c keyNewCmd) run(a *command.App, st *store.Store) error {
 	if _, err := os.Stat(c.KeyPath()); err == nil {
-		return fmt.Errorf("there is a key file %s: move it away first, it may belong to another database", c.KeyPath())
+		return fmt.Errorf("the key file %s exists and may belong to another database: move it first", c.KeyPath())
 	}
 	check, err := command.StoredSetting(a, st, command.KeyCheck)
 	if err != nil {
@@ -145,7 +144,7 @@ func (c keyNewCmd) run(a *command.App, st *store.Store) error {
 	if err := st.PutSetting(a.Ctx, command.KeyCheck, ring.Check()); err != nil {
 		return errors.Join(err, os.Remove(c.KeyPath()))
 	}
-	_, err = fmt.Fprintf(a.Out, "made %s; give it to every server that shares the database, and start it anew\n",
+	_, err = fmt.Fprintf(a.Out, "created %s; copy it to every server that shares the database, and restart the servers\n",
 		c.KeyPath())
 	return err
 }

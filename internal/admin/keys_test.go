@@ -166,10 +166,10 @@ func TestOtherKeysAreRefused(t *testing.T) {
 		if err := keyring.New(time.Now()).Replace(c.KeyPath()); err != nil {
 			t.Fatal(err)
 		}
-		refused("another file", "is not the one of this database")
+		refused("another file", "belongs to another database")
 		if err := os.Remove(c.KeyPath()); err != nil {
 			t.Fatal(err)
 		}
-		refused("no file", "there is no key file")
+		refused("no file", "not found")
 	})
 }

@@ -34,15 +34,15 @@ func (c TokenRequestsCmd) Run(a *command.App) error {
 			cmp.Or(l.Address, "-"), cmp.Or(l.Program.Name, l.Agent, "-"),
 		}
 	}
-	return errors.Join(command.Table(a.Out, "CODE ASKED EXPIRES ADDRESS CLIENT", rows), st.Close())
+	return errors.Join(command.Table(a.Out, "CODE REQUESTED EXPIRES ADDRESS CLIENT", rows), st.Close())
 }
 
 type tokenApproveCmd struct {
 	command.Tenant
-	Code    string        `arg:"" help:"The code that the page of semgrep login shows, as ABCD-2345."`
-	Name    string        `help:"What the token is for; semgrep login and the code by default."`
-	Project []string      `help:"Limit the token to projects that match: * matches one segment, ** any number." placeholder:"GLOB"`
-	Expires time.Duration `help:"Lifetime of the token, as 720h; by default it does not expire."`
+	Code    string        `arg:"" help:"Code on the page of semgrep login, such as ABCD-2345."`
+	Name    string        `help:"Name of the token (default: semgrep login and the code)."`
+	Project []string      `help:"Limit the token to matching projects: * is one segment, ** any number." placeholder:"GLOB"`
+	Expires time.Duration `help:"Lifetime of the token, such as 720h (default: unlimited)."`
 }
 
 // Run approves the request; the scanner fetches its token within seconds.
@@ -62,10 +62,11 @@ func (c tokenApproveCmd) Run(a *command.App) error {
 			return "", err
 		}
 		if l.ByProgram() {
-			return "", model.Invalid("code", "%s is of a program that asks a person, and no scanner: whom it shall act for "+
-				"opens the page that the program names, /device", code)
+			return "", model.Invalid("code", "%s belongs to a program that needs a user's approval, not to a scanner: "+
+				"the user opens the page /device that the program shows", code)
 		}
-		return fmt.Sprintf("approved %s: %s at %s gets the token %q of deployment %s, with the scope ci, when it asks next",
+		return fmt.Sprintf("approved %s: %s at %s receives the token %q of deployment %s, with the scope ci, "+
+				"on its next request",
 				l.Code, cmp.Or(l.Agent, "a scanner"), cmp.Or(l.Address, "an unknown address"), token.Name, tx.Deployment().Slug),
 			tx.ApproveLogin(ctx, l, token)
 	})

@@ -9,11 +9,11 @@ import (
 
 // MigrateCmd contains commands for moving the stored data.
 type MigrateCmd struct {
-	Distribute migrateDistributeCmd `cmd:"" help:"Spread the deployments over the nodes of a distributed PostgreSQL (Citus)."`
+	Distribute migrateDistributeCmd `cmd:"" help:"Distribute deployments over the nodes of PostgreSQL with Citus."`
 }
 
 type migrateDistributeCmd struct {
-	Print bool `help:"Print the statements, to be run once on the coordinator." required:""`
+	Print bool `help:"Print the SQL statements to run once on the coordinator." required:""`
 }
 
 // Run prints the statements. An administrator runs them, with a backup at hand.

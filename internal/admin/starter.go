@@ -11,7 +11,7 @@ import (
 
 // StarterFlag is the flag of commands that create a deployment.
 type StarterFlag struct {
-	StarterRules bool `help:"Serve the rules that come with the server from the start; they only monitor." default:"true" negatable:"" env:"REDOUBT_STARTER_RULES"`
+	StarterRules bool `help:"Serve the built-in starter rules in mode monitor." default:"true" negatable:"" env:"REDOUBT_STARTER_RULES"`
 }
 
 // Rules adds the starter rules to the policies of a new deployment. They count as checked, as the

@@ -15,21 +15,21 @@ import (
 // TokenCmd manages tokens.
 type TokenCmd struct {
 	Create tokenCreateCmd `cmd:"" help:"Create a token and print it once."`
-	List   TokenListCmd   `cmd:"" help:"List the tokens."`
-	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token; servers refuse it within a second."`
+	List   TokenListCmd   `cmd:"" help:"List tokens."`
+	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token; takes effect within a second."`
 
-	Requests TokenRequestsCmd `cmd:"" help:"List the scanners that wait for a token after semgrep login."`
-	Approve  tokenApproveCmd  `cmd:"" help:"Approve a scanner that waits for a token after semgrep login."`
+	Requests TokenRequestsCmd `cmd:"" help:"List token requests from semgrep login."`
+	Approve  tokenApproveCmd  `cmd:"" help:"Approve a token request from semgrep login."`
 }
 
 type tokenCreateCmd struct {
 	command.Tenant
-	Name    string        `arg:"" help:"What the token is for."`
-	Scope   []string      `help:"Scopes: web_api (the Web API), ci (upload scans and imports), read_only (with web_api: no changes), runner (take managed runs)." enum:"web_api,ci,read_only,runner" required:"" placeholder:"SCOPE"`
-	Project []string      `help:"Limit the token to projects that match: * matches one segment, ** any number. It sees no other project." placeholder:"GLOB"`
-	Expires time.Duration `help:"Lifetime of the token, as 720h; by default it does not expire."`
-	Dialect string        `help:"Shape of the answers: contract (openapi.json), or hosted for clients of the hosted service (docs/guides/clients.md)." enum:"contract,hosted" default:"contract"`
-	User    string        `help:"Owner of the token: it can do no more than this user, and is revoked with them." placeholder:"NAME"`
+	Name    string        `arg:"" help:"Name of the token, such as its purpose."`
+	Scope   []string      `help:"Scopes: web_api (the Web API), ci (upload scans and imports), read_only (with web_api: no changes), runner (run managed scans)." enum:"web_api,ci,read_only,runner" required:"" placeholder:"SCOPE"`
+	Project []string      `help:"Limit the token to matching projects: * is one segment, ** any number." placeholder:"GLOB"`
+	Expires time.Duration `help:"Lifetime of the token, such as 720h (default: unlimited)."`
+	Dialect string        `help:"Response format: contract (openapi.json), or hosted for clients of the hosted service." enum:"contract,hosted" default:"contract"`
+	User    string        `help:"Owner; limits the token's permissions and lifetime." placeholder:"NAME"`
 }
 
 // Run creates the token. Only its secret is written to standard output.
@@ -43,7 +43,7 @@ func (c tokenCreateCmd) Run(a *command.App) error {
 		if c.User != "" {
 			member, err := tx.Member(ctx, c.User)
 			if err != nil {
-				return "", fmt.Errorf("there is no user %q in %s; redoubt user list shows who there is",
+				return "", fmt.Errorf("user %q not found in %s: run redoubt user list",
 					c.User, tx.Deployment().Slug)
 			}
 			token.UserID = member.ID
@@ -52,7 +52,7 @@ func (c tokenCreateCmd) Run(a *command.App) error {
 		return text, err
 	})
 	if err == nil {
-		fmt.Fprintf(a.Err, "token %s (%s); the text above is shown this once\n", made.PublicID, made.Name)
+		fmt.Fprintf(a.Err, "created token %s (%s); the token above is shown only once\n", made.PublicID, made.Name)
 	}
 	return err
 }
@@ -64,7 +64,7 @@ func (c tokenCreateCmd) token(now time.Time) (model.Token, error) {
 		token.Scopes = append(token.Scopes, model.Scope(scope))
 	}
 	if token.Has(model.ScopeReadOnly) && !token.Has(model.ScopeWebAPI) {
-		return token, errors.New("read_only narrows web_api: give both, as --scope web_api,read_only")
+		return token, errors.New("read_only requires web_api: use --scope web_api,read_only")
 	}
 	if c.Expires < 0 {
 		return token, errors.New("--expires is in the past")
@@ -127,7 +127,7 @@ func tokenStatus(t model.Token, now time.Time) string {
 
 type tokenRevokeCmd struct {
 	command.Tenant
-	Token string `arg:"" help:"The token's id or name, as redoubt token list shows it."`
+	Token string `arg:"" help:"Id or name of the token (see redoubt token list)."`
 }
 
 // Run revokes the token.
@@ -135,7 +135,7 @@ func (c tokenRevokeCmd) Run(a *command.App) error {
 	return c.Update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
 		token, err := tx.Token(ctx, c.Token)
 		if errors.Is(err, model.ErrNotFound) {
-			return "", fmt.Errorf("there is no token %q; redoubt token list shows what there is", c.Token)
+			return "", fmt.Errorf("token %q not found: run redoubt token list", c.Token)
 		}
 		if err != nil {
 			return "", err

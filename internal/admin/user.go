@@ -20,19 +20,19 @@ import (
 // UserCmd manages users.
 type UserCmd struct {
 	Create      userCreateCmd      `cmd:"" help:"Create a user with a role in a deployment."`
-	List        userListCmd        `cmd:"" help:"List the users, with their roles."`
-	Role        userRoleCmd        `cmd:"" help:"Give a user another role in a deployment, or none."`
-	Reset       userResetCmd       `cmd:"" help:"Set a user's password, or print a one-time link to set it."`
-	ResetFactor userResetFactorCmd `cmd:"" name:"reset-2fa" help:"Remove the second factor of a user who has lost it: sessions end, and the password alone signs in."`
-	Disable     userDisableCmd     `cmd:"" help:"Disable a user: sessions end and tokens are revoked within a second."`
-	Enable      userEnableCmd      `cmd:"" help:"Let a disabled user sign in again."`
-	SetupLink   userSetupLinkCmd   `cmd:"" help:"Print a one-time link that makes an admin of a deployment."`
+	List        userListCmd        `cmd:"" help:"List users and their roles."`
+	Role        userRoleCmd        `cmd:"" help:"Change or remove a user's role in a deployment."`
+	Reset       userResetCmd       `cmd:"" help:"Set a user's password, or print a one-time link."`
+	ResetFactor userResetFactorCmd `cmd:"" name:"reset-2fa" help:"Remove a user's second factor and end their sessions."`
+	Disable     userDisableCmd     `cmd:"" help:"Disable a user, end their sessions and revoke their tokens."`
+	Enable      userEnableCmd      `cmd:"" help:"Enable a disabled user."`
+	SetupLink   userSetupLinkCmd   `cmd:"" help:"Print a one-time link that creates an admin."`
 }
 
 // linkFlags are the flags of commands that print a one-time link.
 type linkFlags struct {
-	PublicURL string        `help:"How browsers reach the server; the link starts with it. By default the address of the server that started last." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
-	LinkFor   time.Duration `help:"Lifetime of the link; a day by default." default:"24h"`
+	PublicURL string        `help:"Public address of the server, for links (default: the server started last)." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
+	LinkFor   time.Duration `help:"Lifetime of the link." default:"24h"`
 }
 
 // defaultAddress is the address of a server without a configured one.
@@ -50,7 +50,7 @@ func (f linkFlags) Print(a *command.App, st *store.Store, l model.UserLink) erro
 	text, err := NewLink(a, st, l, f.LinkFor, base)
 	if err == nil {
 		fmt.Fprintln(a.Out, text)
-		fmt.Fprintf(a.Err, "the link works once, until %s\n", command.Day(a.Clock().Add(f.LinkFor)))
+		fmt.Fprintf(a.Err, "the link is valid once, until %s\n", command.Day(a.Clock().Add(f.LinkFor)))
 	}
 	return err
 }
@@ -85,10 +85,10 @@ func NewLink(a *command.App, st *store.Store, l model.UserLink, lasts time.Durat
 type userCreateCmd struct {
 	command.Tenant
 	linkFlags
-	Name        string `arg:"" help:"Name to sign in with: lower-case letters, digits and . _ @ + -."`
-	Role        string `help:"Role of the user: viewer (read), triager (decide, upload scans), admin (manage)." enum:"viewer,triager,admin" default:"viewer"`
-	DisplayName string `help:"Full name, for others." placeholder:"NAME"`
-	Link        bool   `help:"Print a one-time link to set the password with, instead of asking for it."`
+	Name        string `arg:"" help:"Username: lower-case letters, digits and . _ @ + -."`
+	Role        string `help:"Role: viewer (read), triager (triage, upload scans) or admin (manage)." enum:"viewer,triager,admin" default:"viewer"`
+	DisplayName string `help:"Full name." placeholder:"NAME"`
+	Link        bool   `help:"Print a one-time link for the password instead of a prompt."`
 }
 
 // Run creates the user. The password is read from the terminal or from the first line of standard
@@ -107,7 +107,7 @@ func (c userCreateCmd) Create(a *command.App, st *store.Store, d model.Deploymen
 		return err
 	}
 	if _, err := st.User(a.Ctx, u.Name); err == nil {
-		return fmt.Errorf("there is a user %s already; redoubt user role --deployment %s %s %s gives them a role",
+		return fmt.Errorf("user %s exists: to set a role, run redoubt user role --deployment %s %s %s",
 			u.Name, d.Slug, u.Name, c.Role)
 	}
 	if !c.Link {
@@ -176,13 +176,13 @@ func joinAnd(words []string) string {
 
 // userArg is the argument of commands about one user.
 type userArg struct {
-	Name string `arg:"" help:"The user's name, as redoubt user list shows it."`
+	Name string `arg:"" help:"Username (see redoubt user list)."`
 }
 
 func (e userArg) loadUser(a *command.App, st *store.Store) (model.User, error) {
 	u, err := st.User(a.Ctx, e.Name)
 	if errors.Is(err, model.ErrNotFound) {
-		return u, fmt.Errorf("there is no user %q; redoubt user list shows who there is", e.Name)
+		return u, fmt.Errorf("user %q not found: run redoubt user list", e.Name)
 	}
 	return u, err
 }
@@ -190,7 +190,7 @@ func (e userArg) loadUser(a *command.App, st *store.Store) (model.User, error) {
 type userRoleCmd struct {
 	command.Tenant
 	userArg
-	Role string `arg:"" help:"viewer, triager, admin or none." enum:"viewer,triager,admin,none"`
+	Role string `arg:"" help:"Role: viewer, triager, admin or none." enum:"viewer,triager,admin,none"`
 }
 
 // Run sets the role of the user.
@@ -229,8 +229,8 @@ type userResetCmd struct {
 	config.Storage
 	linkFlags
 	userArg
-	Link         bool `help:"Print a one-time link to set the password with, instead of asking for it."`
-	RevokeTokens bool `help:"Revoke the tokens that the user made, too."`
+	Link         bool `help:"Print a one-time link for the password instead of a prompt."`
+	RevokeTokens bool `help:"Also revoke the user's tokens."`
 }
 
 // Run sets the password. All sessions of the user end.
@@ -238,7 +238,7 @@ func (c userResetCmd) Run(a *command.App) error {
 	return c.onUser(a, c.Storage, func(st *store.Store, u model.User) error {
 		if c.Link {
 			if c.RevokeTokens {
-				return errors.New("--revoke-tokens does not go with --link: who opens the link is asked there")
+				return errors.New("--revoke-tokens cannot be used with --link: the link's page has this option")
 			}
 			return c.Print(a, st, model.UserLink{Kind: model.LinkReset, UserID: u.ID})
 		}
@@ -253,7 +253,7 @@ func (c userResetCmd) Run(a *command.App) error {
 		if err := st.SetPassword(a.Ctx, u.ID, hash, c.RevokeTokens, a.Actor()); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.Out, "%s has a new password; all sessions of the user ended\n", u.Name)
+		_, err = fmt.Fprintf(a.Out, "set the password of %s and ended all sessions\n", u.Name)
 		return err
 	})
 }
@@ -269,7 +269,7 @@ func (c userResetFactorCmd) Run(a *command.App) error {
 		if err := st.ResetSecondFactor(a.Ctx, u.ID, nil, a.Actor()); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(a.Out, "%s has no second factor any more; all sessions of the user ended\n", u.Name)
+		_, err := fmt.Fprintf(a.Out, "removed the second factor of %s and ended all sessions\n", u.Name)
 		return err
 	})
 }
@@ -285,7 +285,7 @@ func (c userDisableCmd) Run(a *command.App) error {
 		if err := st.DisableUser(a.Ctx, u.ID, a.Actor()); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(a.Out, "%s is disabled: sessions ended, tokens revoked\n", u.Name)
+		_, err := fmt.Fprintf(a.Out, "disabled %s: sessions ended, tokens revoked\n", u.Name)
 		return err
 	})
 }
@@ -301,7 +301,7 @@ func (c userEnableCmd) Run(a *command.App) error {
 		if err := st.EnableUser(a.Ctx, u.ID, a.Actor()); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(a.Out, "%s may sign in again; tokens that were revoked stay so\n", u.Name)
+		_, err := fmt.Fprintf(a.Out, "enabled %s; revoked tokens stay revoked\n", u.Name)
 		return err
 	})
 }

@@ -34,14 +34,14 @@ func readPassword(a *command.App) (string, error) {
 		line, err := bufio.NewReader(io.LimitReader(os.Stdin, 1<<16)).ReadString('\n')
 		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
 			return "", errors.New(
-				"no password on standard input: give it as the first line, or run this in a terminal, or ask for a --link",
+				"no password on standard input: write it as the first line, use a terminal, or use --link",
 			)
 		}
 		return strings.TrimRight(line, "\r\n"), nil
 	}
 	fmt.Fprint(a.Err, "New password: ")
 	first, err := term.ReadPassword(in)
-	fmt.Fprint(a.Err, "\nOnce more: ")
+	fmt.Fprint(a.Err, "\nConfirm password: ")
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,7 @@ type CompletionCmd struct {
 	Bash  completionScriptCmd `cmd:"" help:"Print the completion for bash: source <(redoubt completion bash)"`
 	Zsh   completionScriptCmd `cmd:"" help:"Print the completion for zsh: source <(redoubt completion zsh)"`
 	Fish  completionScriptCmd `cmd:"" help:"Print the completion for fish: redoubt completion fish | source"`
-	Words completionWordsCmd  `cmd:"" hidden:"" help:"Print what may come next, for those scripts."`
+	Words completionWordsCmd  `cmd:"" hidden:"" help:"Print completions, for the scripts."`
 }
 
 // completionScripts run redoubt to list completions, so they know all commands and flags of the
@@ -52,7 +52,7 @@ func (completionScriptCmd) Run(a *command.App, line *kong.Context) error {
 }
 
 type completionWordsCmd struct {
-	Words []string `arg:"" optional:"" passthrough:"" help:"The words of the line, the last of them as far as it is typed."`
+	Words []string `arg:"" optional:"" passthrough:"" help:"Words of the command line; the last may be incomplete."`
 }
 
 // Run prints the completions of the last word with their descriptions.

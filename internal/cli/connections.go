@@ -17,18 +17,18 @@ import (
 
 // ConnectionsCmd manages connections to code hosts.
 type ConnectionsCmd struct {
-	List         connectionsListCmd         `cmd:"" default:"withargs" help:"List the connections to code hosts, and whether they work."`
+	List         connectionsListCmd         `cmd:"" default:"withargs" help:"List connections and their states."`
 	Show         connectionsShowCmd         `cmd:"" help:"Show a connection."`
-	Create       connectionsCreateCmd       `cmd:"" help:"Connect a code host: Gitea, Forgejo, GitHub, GitLab or a plain remote of git."`
-	Test         connectionsTestCmd         `cmd:"" help:"Have the host asked again who the connection is and what it sees. It fails where the host says no."`
-	Delete       connectionsDeleteCmd       `cmd:"" help:"Forget a connection and its credential. Projects stay."`
-	Repositories connectionsRepositoriesCmd `cmd:"" help:"List the repositories that a connection sees."`
-	Take         connectionsTakeCmd         `cmd:"" help:"Make projects of repositories, by name or glob."`
-	Drop         connectionsDropCmd         `cmd:"" help:"Part repositories from their projects, by name or glob. The projects stay."`
-	Replies      connectionsRepliesCmd      `cmd:"" help:"Say whose replies to comments at change requests decide about findings."`
+	Create       connectionsCreateCmd       `cmd:"" help:"Connect Gitea, Forgejo, GitHub, GitLab, Jira or a Git remote."`
+	Test         connectionsTestCmd         `cmd:"" help:"Test a connection; fail if the host rejects it."`
+	Delete       connectionsDeleteCmd       `cmd:"" help:"Delete a connection and its credential, but not its projects."`
+	Repositories connectionsRepositoriesCmd `cmd:"" help:"List the repositories of a connection."`
+	Take         connectionsTakeCmd         `cmd:"" help:"Create projects from repositories, by name or glob."`
+	Drop         connectionsDropCmd         `cmd:"" help:"Unlink repositories from their projects, by name or glob."`
+	Replies      connectionsRepliesCmd      `cmd:"" help:"Show or set whose replies on change requests triage findings."`
 	Tickets      connectionsTicketsCmd      `cmd:"" help:"Show or set where tickets about findings are created."`
-	Hooks        connectionsHooksCmd        `cmd:"" help:"Make webhooks at the host for pushes and change requests; without them the server polls every five minutes."`
-	Deliveries   connectionsDeliveriesCmd   `cmd:"" help:"List what the host told by webhooks, and what came of it, the newest first."`
+	Hooks        connectionsHooksCmd        `cmd:"" help:"Create webhooks; without webhooks, the server polls every five minutes."`
+	Deliveries   connectionsDeliveriesCmd   `cmd:"" help:"List webhook deliveries and their outcomes, newest first."`
 }
 
 // hostCommand is a command that may send requests to a code host.
@@ -45,10 +45,10 @@ func (c hostCommand) Connect(a *command.App) (*api.Client, string, error) {
 // ofConnection is a command about one connection.
 type ofConnection struct {
 	hostCommand
-	ID int64 `arg:"" help:"The connection, by its id."`
+	ID int64 `arg:"" help:"Id of the connection."`
 }
 
-const connectionHead = "ID NAME KIND HOST ACCOUNT HEARS STATE"
+const connectionHead = "ID NAME KIND HOST ACCOUNT EVENTS STATE"
 
 func connectionRow(c api.Connection) []string {
 	return []string{
@@ -62,7 +62,7 @@ func hookPointsElsewhere(address string) string {
 	if address == "" {
 		return ""
 	}
-	return "its webhooks tell another server, " + address
+	return "webhooks point to another server: " + address
 }
 
 // hearsBy describes how a connection receives events, and how many of its webhooks are silent.
@@ -84,7 +84,7 @@ func printConnection(a *command.App, w webapi.Flags, c *api.ConnectionResponse, 
 // unknownAt adds a hint to a not-found error: the command that lists the available objects.
 func unknownAt(err error, noun, list string) error {
 	if p, is := errors.AsType[*api.Problem](err); is && p.Status == http.StatusNotFound {
-		return fmt.Errorf("there is no such %s that you may see; %s shows what there is", noun, list)
+		return fmt.Errorf("%s not found: run %s", noun, list)
 	}
 	return err
 }
@@ -217,7 +217,7 @@ func webhookOf(r api.HostRepository) string {
 // chosen selects repositories of a connection.
 type chosen struct {
 	ofConnection
-	Glob []string `arg:"" help:"Names of repositories: * for anything but /, ** for anything."`
+	Glob []string `arg:"" help:"Repository names or globs: * matches all but /, ** everything."`
 }
 
 // printNames prints a sorted list of names.
@@ -300,7 +300,7 @@ func (c connectionsDeliveriesCmd) Run(a *command.App) error {
 		func(d api.Delivery) []string {
 			return []string{
 				strconv.FormatInt(d.ID, 10), command.Day(d.ReceivedAt.Time),
-				d.Event, command.OrDash(d.HostID), cmp.Or(d.Outcome, "waits"),
+				d.Event, command.OrDash(d.HostID), cmp.Or(d.Outcome, "pending"),
 			}
 		})
 	return unknownAt(c.List(a, c.Cut, "ID RECEIVED EVENT REPOSITORY OUTCOME", items, nil), "connection",
@@ -309,9 +309,9 @@ func (c connectionsDeliveriesCmd) Run(a *command.App) error {
 
 // repliesChange contains the changes to the reply settings of a connection.
 type repliesChange struct {
-	Of     string   `arg:"" optional:"" help:"Whose replies decide, of those who may write to the repository: linked (people linked to a user who may triage), collaborators (all others too) or off. Absent, it stays." enum:",linked,collaborators,off" default:""`
-	Link   []string `help:"Who has a name at the host is this user, as octocat=ada. May be repeated." sep:"none" placeholder:"LOGIN=USER"`
-	Unlink []string `help:"Forget who has a name at the host. May be repeated." sep:"none" placeholder:"LOGIN"`
+	Of     string   `arg:"" optional:"" help:"Accepted replies of accounts with write access: linked (linked to a user who can triage), collaborators (all) or off (default: unchanged)." enum:",linked,collaborators,off" default:""`
+	Link   []string `help:"Link a login at the host to a user, such as octocat=ada; repeatable." sep:"none" placeholder:"LOGIN=USER"`
+	Unlink []string `help:"Unlink a login at the host; repeatable." sep:"none" placeholder:"LOGIN"`
 }
 
 type connectionsRepliesCmd struct {

@@ -10,15 +10,15 @@ import (
 
 // newConnection contains the flags of a new connection.
 type newConnection struct {
-	Name       string   `arg:"" help:"What people call the connection."`
-	Kind       string   `help:"What the host is: gitea (Forgejo too), github (Enterprise too), gitlab, jira (Cloud and Data Center, for tickets) or git." enum:"gitea,github,gitlab,jira,git" required:"" placeholder:"KIND"`
-	BaseURL    string   `name:"base-url" help:"Address of the host, as https://git.example.com; of git, of the repository itself." required:"" placeholder:"URL"`
-	Credential string   `help:"File with the token, password or private key; - reads it from standard input. Only a public remote of git needs none." placeholder:"FILE"`
-	Username   string   `help:"Whose password it is, of git over HTTPS; whose token, as an address of mail, of Jira Cloud." placeholder:"NAME"`
-	KnownHosts string   `help:"File with the host's keys, as ssh-keyscan prints them: the credential is a private key of SSH then." placeholder:"FILE"`
-	App        int64    `help:"Id of a GitHub App: the credential is its private key then." placeholder:"ID"`
-	Install    int64    `name:"installation" help:"Id of the app's installation." placeholder:"ID"`
-	Follow     []string `help:"Make projects of repositories whose name matches, now and later: * for anything but /, ** for anything. May be repeated." sep:"none" placeholder:"GLOB"`
+	Name       string   `arg:"" help:"Name of the connection."`
+	Kind       string   `help:"Kind of host: gitea (also Forgejo), github (also Enterprise), gitlab, jira (Cloud and Data Center, for tickets) or git." enum:"gitea,github,gitlab,jira,git" required:"" placeholder:"KIND"`
+	BaseURL    string   `name:"base-url" help:"Address of the host, such as https://git.example.com; for git, of the repository." required:"" placeholder:"URL"`
+	Credential string   `help:"File with the token, password or private key; - reads standard input. Optional for public Git remotes." placeholder:"FILE"`
+	Username   string   `help:"Username for Git over HTTPS, or e-mail address for Jira Cloud." placeholder:"NAME"`
+	KnownHosts string   `help:"File with host keys from ssh-keyscan, if the credential is an SSH private key." placeholder:"FILE"`
+	App        int64    `help:"Id of a GitHub App, if the credential is its private key." placeholder:"ID"`
+	Install    int64    `name:"installation" help:"Installation id of the GitHub App." placeholder:"ID"`
+	Follow     []string `help:"Create projects from present and future repositories that match: * matches all but /, ** everything; repeatable." sep:"none" placeholder:"GLOB"`
 }
 
 // credential reads the credential from a file or standard input. Flags would expose it in the

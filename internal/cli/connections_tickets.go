@@ -12,12 +12,12 @@ import (
 
 type connectionsTicketsCmd struct {
 	webapi.Flags
-	ID        int64    `arg:"" optional:"" help:"The connection, by its id; without one the setting is shown."`
-	Project   string   `help:"Make tickets here: a repository, as acme/app, or a project of Jira, as SEC. By default in the repository of each finding's project." placeholder:"NAME"`
-	IssueType string   `name:"type" help:"Type of issues at Jira; Task by default." placeholder:"TYPE"`
-	Label     []string `help:"Give tickets this label. May be repeated." placeholder:"LABEL"`
-	Public    bool     `help:"Also make tickets in repositories that everybody can read."`
-	Reset     bool     `help:"Forget the setting: tickets are made in the repositories of the findings' projects."`
+	ID        int64    `arg:"" optional:"" help:"Id of the connection; omit it to show the setting."`
+	Project   string   `help:"Create tickets in this repository (acme/app) or Jira project (SEC) (default: the repository of each project)." placeholder:"NAME"`
+	IssueType string   `name:"type" help:"Jira issue type (default: Task)." placeholder:"TYPE"`
+	Label     []string `help:"Add this label to tickets; repeatable." placeholder:"LABEL"`
+	Public    bool     `help:"Also create tickets in public repositories."`
+	Reset     bool     `help:"Reset the setting to the repositories of the projects."`
 }
 
 // Run changes the ticket settings of the deployment if flags are set, and prints them.
@@ -54,16 +54,16 @@ func (c connectionsTicketsCmd) Run(a *command.App) error {
 func settingWords(r *api.TicketSettingsResponse) string {
 	s, by, where := r.Settings, "the connection of each project's repository", "that repository"
 	if s.ConnectionID != 0 {
-		by = "a connection that is no more: name another one"
+		by = "a deleted connection (choose another one)"
 		if r.Connection != "" {
 			by = r.Connection + " (" + r.Kind + ")"
 		}
 		where = cmp.Or(s.Project, "the repository of each project")
 	}
-	public := "not in repositories that everybody can read"
+	public := "not in public repositories"
 	if s.Public {
-		public = "also in repositories that everybody can read"
+		public = "also in public repositories"
 	}
 	kind, labels := cmp.Or(s.IssueType, "Task"), cmp.Or(strings.Join(s.Labels, ", "), "none")
-	return fmt.Sprintf("tickets are made by %s, in %s, %s; type %s, labels %s", by, where, public, kind, labels)
+	return fmt.Sprintf("tickets are created by %s, in %s, %s; type %s, labels %s", by, where, public, kind, labels)
 }

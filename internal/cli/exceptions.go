@@ -18,15 +18,15 @@ import (
 
 // ExceptionsCmd manages exceptions.
 type ExceptionsCmd struct {
-	List     ExceptionsListCmd     `cmd:"" default:"withargs" help:"List exceptions, the newest first: those that wait for a decision, that are active, and past ones."`
-	Show     exceptionsShowCmd     `cmd:"" help:"Show an exception, and what a VEX document says."`
-	Create   exceptionsCreateCmd   `cmd:"" help:"Ignore what a rule or a vulnerability finds, now and later, until a day."`
-	Delete   exceptionsDeleteCmd   `cmd:"" help:"End an active exception, and reopen what it ignored."`
-	Import   exceptionsImportCmd   `cmd:"" help:"Import VEX documents for many projects. Use redoubt import for one."`
-	Request  exceptionsRequestCmd  `cmd:"" help:"Ask to have findings ignored, for a while. Viewers may ask."`
-	Approve  exceptionsApproveCmd  `cmd:"" help:"Make requested exceptions active, until a day, or VEX documents that uploads proposed."`
-	Refuse   exceptionsRefuseCmd   `cmd:"" help:"Refuse requested exceptions, and say why."`
-	Withdraw exceptionsWithdrawCmd `cmd:"" help:"Take back what you asked for."`
+	List     ExceptionsListCmd     `cmd:"" default:"withargs" help:"List exceptions, newest first."`
+	Show     exceptionsShowCmd     `cmd:"" help:"Show an exception or a VEX document."`
+	Create   exceptionsCreateCmd   `cmd:"" help:"Ignore present and future findings of a rule or vulnerability."`
+	Delete   exceptionsDeleteCmd   `cmd:"" help:"End an active exception and reopen its findings."`
+	Import   exceptionsImportCmd   `cmd:"" help:"Import VEX documents for multiple projects."`
+	Request  exceptionsRequestCmd  `cmd:"" help:"Request an exception; viewers are also allowed to."`
+	Approve  exceptionsApproveCmd  `cmd:"" help:"Approve requested exceptions or proposed VEX documents."`
+	Refuse   exceptionsRefuseCmd   `cmd:"" help:"Refuse requested exceptions."`
+	Withdraw exceptionsWithdrawCmd `cmd:"" help:"Withdraw your exception requests."`
 }
 
 const exceptionColumns = "ID STATE TARGET WHERE UNTIL IGNORES BY REASON ANSWER"
@@ -35,9 +35,9 @@ const exceptionColumns = "ID STATE TARGET WHERE UNTIL IGNORES BY REASON ANSWER"
 type ExceptionsListCmd struct {
 	webapi.Flags
 	webapi.Cut
-	State string `help:"requested, active, refused, withdrawn, ended or any." enum:"requested,active,refused,withdrawn,ended,any" default:"any" placeholder:"STATE"`
-	Kind  string `help:"target (a rule or a vulnerability), findings, document (VEX) or any." enum:"target,findings,document,any" default:"any" placeholder:"KIND"`
-	Mine  bool   `help:"Only what you asked for."`
+	State string `help:"State: requested, active, refused, withdrawn, ended or any." enum:"requested,active,refused,withdrawn,ended,any" default:"any" placeholder:"STATE"`
+	Kind  string `help:"Kind: target (rule or vulnerability), findings, document (VEX) or any." enum:"target,findings,document,any" default:"any" placeholder:"KIND"`
+	Mine  bool   `help:"List only your own requests."`
 }
 
 // Run lists exceptions.
@@ -110,19 +110,19 @@ func whereOf(e api.Exception) string {
 
 type exceptionsCreateCmd struct {
 	webapi.Flags
-	Target       string   `arg:"" help:"A rule, by its name, or a vulnerability, by its CVE, GHSA or other id."`
-	Reason       string   `help:"Why that is accepted." required:"" placeholder:"TEXT"`
-	Until        string   `help:"The last day of it, in UTC, as 2027-01-31; or an instant, as 2027-01-31T12:00:00Z." placeholder:"DAY"`
-	Forever      bool     `help:"It never expires."`
-	Path         []string `help:"Only findings on paths, or in lockfiles, that fit, as in .gitignore. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
-	Project      []string `help:"Only in projects whose name matches: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
-	TriageReason string   `help:"The reason that findings show: acceptable_risk, false_positive, no_time or no_triage_reason." enum:"acceptable_risk,false_positive,no_time,no_triage_reason" default:"acceptable_risk" placeholder:"REASON"`
+	Target       string   `arg:"" help:"Name of a rule, or id of a vulnerability (CVE, GHSA or other)."`
+	Reason       string   `help:"Justification." required:"" placeholder:"TEXT"`
+	Until        string   `help:"Last day in UTC, such as 2027-01-31, or a time, such as 2027-01-31T12:00:00Z." placeholder:"DAY"`
+	Forever      bool     `help:"Set no expiry date."`
+	Path         []string `help:"Limit to matching paths or lockfiles (.gitignore syntax); repeatable, one match is enough." sep:"none" placeholder:"GLOB"`
+	Project      []string `help:"Limit to matching projects: * matches all but /, ** everything; repeatable, one match is enough." sep:"none" placeholder:"GLOB"`
+	TriageReason string   `help:"Triage reason: acceptable_risk, false_positive, no_time or no_triage_reason." enum:"acceptable_risk,false_positive,no_time,no_triage_reason" default:"acceptable_risk" placeholder:"REASON"`
 }
 
 // Run creates the exception. It applies to existing findings immediately.
 func (c exceptionsCreateCmd) Run(a *command.App) error {
 	if c.Forever == (c.Until != "") {
-		return errors.New("say until when, with --until DAY, or --forever")
+		return errors.New("missing or conflicting expiry: use either --until DAY or --forever")
 	}
 	client, deployment, err := c.Connect(a)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c exceptionsCreateCmd) Run(a *command.App) error {
 		return err
 	}
 	e := answer.Exception
-	return printExceptionChange(a, c.Flags, answer, fmt.Sprintf("exception %d: %s is accepted in %s until %s; %s",
+	return printExceptionChange(a, c.Flags, answer, fmt.Sprintf("created exception %d: %s is ignored in %s until %s; %s",
 		e.ID, e.Target, whereOf(e), untilOf(e), webapi.Decided(int(answer.Changed))))
 }
 
@@ -153,7 +153,7 @@ func printExceptionChange(a *command.App, w webapi.Flags, answer *api.ExceptionC
 // noException adds a hint to the error about an exception that does not exist or has another state.
 func noException(id int64, what string, err error) error {
 	if p, is := errors.AsType[*api.Problem](err); is && p.Status == http.StatusNotFound {
-		return fmt.Errorf("there is no %s %d; redoubt exceptions list shows what there is", what, id)
+		return fmt.Errorf("%s %d not found: run redoubt exceptions list", what, id)
 	}
 	return err
 }
@@ -189,7 +189,7 @@ func (c exceptionsShowCmd) Run(a *command.App) error {
 	}
 	return c.List(a, webapi.Cut{
 		All: true,
-	}, "VULNERABILITY ABOUT SAYS MAKES DETAIL", func(yield func(webapi.Item, error) bool) {
+	}, "VULNERABILITY PRODUCT STATUS TRIAGE DETAIL", func(yield func(webapi.Item, error) bool) {
 		for s, err := range client.VEXStatements(a.Ctx, deployment, c.ID, api.ExceptionQuery{Limit: 500}) {
 			row := []string{
 				strings.Join(s.Vulnerabilities, " "), s.About, strings.TrimSpace(s.Status + " " + s.Justification),
@@ -218,23 +218,23 @@ func (c exceptionsDeleteCmd) Run(a *command.App) error {
 		return noException(c.ID, "active exception", err)
 	}
 	e := answer.Exception
-	what := "the findings are"
+	what := "findings"
 	switch {
 	case e.Document != nil:
-		what = e.Document.Name + " is"
+		what = e.Document.Name
 	case e.Target != "":
-		what = e.Target + " is"
+		what = e.Target
 	}
-	return printExceptionChange(a, c.Flags, answer, fmt.Sprintf("exception %d is removed: %s no longer accepted in %s; %s",
+	return printExceptionChange(a, c.Flags, answer, fmt.Sprintf("deleted exception %d for %s in %s; %s",
 		e.ID, what, exceptionRow(e)[3], webapi.Decided(int(answer.Changed))))
 }
 
 type exceptionsRequestCmd struct {
 	webapi.Flags
-	IDs    []int64 `arg:"" name:"id" help:"Ids of the findings, all of one project."`
-	Reason string  `help:"Why they should be ignored." required:"" placeholder:"TEXT"`
-	As     string  `help:"What they would show: acceptable_risk, false_positive or no_time." enum:"acceptable_risk,false_positive,no_time,no_triage_reason" default:"acceptable_risk" placeholder:"REASON"`
-	Until  string  `help:"The last day that you wish, in UTC, as 2027-01-31." placeholder:"DAY"`
+	IDs    []int64 `arg:"" name:"id" help:"Ids of findings of one project."`
+	Reason string  `help:"Justification." required:"" placeholder:"TEXT"`
+	As     string  `help:"Triage reason: acceptable_risk, false_positive or no_time." enum:"acceptable_risk,false_positive,no_time,no_triage_reason" default:"acceptable_risk" placeholder:"REASON"`
+	Until  string  `help:"Requested last day in UTC, such as 2027-01-31." placeholder:"DAY"`
 }
 
 // Run requests an exception.
@@ -285,9 +285,9 @@ func (c ofExceptions) decide(
 
 type exceptionsApproveCmd struct {
 	ofExceptions
-	Until   string `help:"The last day of it, in UTC, as 2027-01-31; without it, the day that was wished. Not for VEX documents." placeholder:"DAY"`
-	Forever bool   `help:"It never expires."`
-	Answer  string `help:"What to say. It becomes the comment on the findings." placeholder:"TEXT"`
+	Until   string `help:"Last day in UTC, such as 2027-01-31 (default: as requested). Not for VEX documents." placeholder:"DAY"`
+	Forever bool   `help:"Set no expiry date."`
+	Answer  string `help:"Answer to the requester; becomes the comment on the findings." placeholder:"TEXT"`
 }
 
 // Run approves requests.
@@ -303,7 +303,7 @@ func (c exceptionsApproveCmd) Run(a *command.App) error {
 
 type exceptionsRefuseCmd struct {
 	ofExceptions
-	Answer string `help:"Why, for the person who asked; needed but for VEX documents." placeholder:"TEXT"`
+	Answer string `help:"Reason for the requester; optional for VEX documents." placeholder:"TEXT"`
 }
 
 // Run refuses requests.

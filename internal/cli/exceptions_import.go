@@ -15,15 +15,15 @@ import (
 
 type exceptionsImportCmd struct {
 	webapi.Flags
-	Project []string `help:"Only for projects whose name matches: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
-	Files   []string `arg:"" name:"file" help:"OpenVEX, or CycloneDX that lists no components."`
+	Project []string `help:"Limit to matching projects: * matches all but /, ** everything; repeatable, one match is enough." sep:"none" placeholder:"GLOB"`
+	Files   []string `arg:"" name:"file" help:"OpenVEX documents, or CycloneDX documents without components."`
 }
 
 // Run imports the documents. Their statements take effect immediately.
 func (c exceptionsImportCmd) Run(a *command.App) error {
 	for _, glob := range c.Project {
 		if strings.TrimSpace(glob) == "" {
-			return errors.New("--project is empty; leave it out to mean all projects")
+			return errors.New("--project is empty: omit it to select all projects")
 		}
 	}
 	var files []api.File

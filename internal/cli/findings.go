@@ -19,7 +19,7 @@ type FindingsCmd struct {
 	List   FindingsListCmd   `cmd:"" default:"withargs" help:"List findings."`
 	Show   findingsShowCmd   `cmd:"" help:"Show a finding."`
 	Export findingsExportCmd `cmd:"" help:"Export findings as CSV, JSON Lines, SARIF or XLSX."`
-	Triage findingsTriageCmd `cmd:"" help:"Decide about findings."`
+	Triage findingsTriageCmd `cmd:"" help:"Triage findings."`
 }
 
 // coreRow returns the columns that code and supply-chain findings share.
@@ -148,7 +148,7 @@ func decision(e api.FindingEvent) string {
 	var said []string
 	before, after := *e.Before, *e.After
 	if before.Assignee != after.Assignee {
-		said = append(said, "assigned to "+cmp.Or(after.Assignee, "nobody"))
+		said = append(said, "assigned to "+cmp.Or(after.Assignee, "no user"))
 	}
 	if before.Assignee = after.Assignee; before != after {
 		what := after.TriageState
@@ -165,14 +165,14 @@ func decision(e api.FindingEvent) string {
 
 type findingsTriageCmd struct {
 	webapi.Flags
-	IDs    []int64 `arg:"" name:"id" help:"Ids of the findings, all of one type."`
-	Type   string  `help:"sast (code), sca (supply chain) or secrets." enum:"sast,sca,secrets" default:"sast" placeholder:"TYPE"`
-	State  string  `help:"ignored, reviewing, fixing or reopened." enum:",ignored,reviewing,fixing,reopened" default:"" placeholder:"STATE"`
-	Reason string  `help:"Why it is ignored: acceptable_risk, false_positive, no_time." enum:",acceptable_risk,false_positive,no_time,no_triage_reason" default:"" placeholder:"REASON"`
-	Note   string  `help:"Note for the findings." placeholder:"TEXT"`
-	Until  string  `help:"Last day of the decision, as 2027-01-31; then they are reopened." placeholder:"DAY"`
-	Assign *string `help:"Name of the user whom they are assigned to; empty for nobody." placeholder:"USER"`
-	DryRun bool    `help:"Change nothing: tell what would be triaged."`
+	IDs    []int64 `arg:"" name:"id" help:"Ids of findings of one type."`
+	Type   string  `help:"Type: sast (code), sca (supply chain) or secrets." enum:"sast,sca,secrets" default:"sast" placeholder:"TYPE"`
+	State  string  `help:"New state: ignored, reviewing, fixing or reopened." enum:",ignored,reviewing,fixing,reopened" default:"" placeholder:"STATE"`
+	Reason string  `help:"Triage reason: acceptable_risk, false_positive or no_time." enum:",acceptable_risk,false_positive,no_time,no_triage_reason" default:"" placeholder:"REASON"`
+	Note   string  `help:"Comment on the findings." placeholder:"TEXT"`
+	Until  string  `help:"Last day before reopening, such as 2027-01-31." placeholder:"DAY"`
+	Assign *string `help:"Username of the assignee; empty to unassign." placeholder:"USER"`
+	DryRun bool    `help:"Print the number of affected findings without changes."`
 }
 
 // Run triages findings, on all their refs.
@@ -206,7 +206,7 @@ func (c findingsTriageCmd) Run(a *command.App) error {
 		err = c.Print(a, "ID", rows, answer)
 	}
 	if missing := c.missing(answer.TriagedIssues); err == nil && len(missing) > 0 {
-		err = fmt.Errorf("there is no %s finding that you may see with the id %s", c.Type, strings.Join(missing, ", "))
+		err = fmt.Errorf("%s findings not found: %s", c.Type, strings.Join(missing, ", "))
 	}
 	return err
 }

@@ -15,8 +15,8 @@ import (
 
 // changeFlags select changed findings instead of a list.
 type changeFlags struct {
-	UpdatedSince string `help:"What changed since this time, of all types, and the ids of what went away. It goes with no filter." placeholder:"2026-01-31T09:00:00Z"`
-	Cursor       string `help:"What changed since an earlier --updated-since or --cursor, which said this at its end." placeholder:"CURSOR"`
+	UpdatedSince string `help:"List all findings changed or removed since this time; excludes filters." placeholder:"2026-01-31T09:00:00Z"`
+	Cursor       string `help:"Continue from the cursor of an earlier --updated-since or --cursor." placeholder:"CURSOR"`
 }
 
 func (c FindingsListCmd) wantsChanges() bool { return c.changeFlags != (changeFlags{}) }
@@ -25,7 +25,7 @@ func (c FindingsListCmd) wantsChanges() bool { return c.changeFlags != (changeFl
 func (c FindingsListCmd) listChanges(a *command.App) error {
 	if !reflect.ValueOf(c.FindingFlags).IsZero() || len(c.Status) > 0 || c.Type != "" || c.View != "" ||
 		c.Sort != "" || c.Cut != (webapi.Cut{}) {
-		return errors.New("--updated-since and --cursor go with no filter, order or limit: they tell all that changed")
+		return errors.New("--updated-since and --cursor list all changes: remove filters, order and limit")
 	}
 	query := api.FindingChangesQuery{Cursor: c.Cursor}
 	if c.UpdatedSince != "" {
@@ -44,7 +44,7 @@ func (c FindingsListCmd) listChanges(a *command.App) error {
 	if err := c.List(a, webapi.Cut{All: true}, "ID SEVERITY STATUS PROJECT REF RULE WHERE", items, nil); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Err, "To go on from here: --cursor %s\n", next)
+	_, err = fmt.Fprintf(a.Err, "Continue with: --cursor %s\n", next)
 	return err
 }
 
@@ -55,7 +55,7 @@ func momentFlag(flag, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--%s: %q is neither a time, as 2026-01-31T09:00:00Z, nor a day, as 2026-01-31",
+	return time.Time{}, fmt.Errorf("--%s: invalid time %q: use a time such as 2026-01-31T09:00:00Z, or YYYY-MM-DD",
 		flag, text)
 }
 

@@ -20,12 +20,12 @@ import (
 
 type findingsExportCmd struct {
 	webapi.Reach
-	Format string   `help:"csv, jsonl, sarif or xlsx; by default what the name of the file ends with, else csv." placeholder:"FORMAT"`
-	To     string   `short:"o" help:"Write to this file instead of standard output." placeholder:"FILE" default:"" type:"path"`
+	Format string   `help:"Format: csv, jsonl, sarif or xlsx (default: by file extension, or csv)." placeholder:"FORMAT"`
+	To     string   `short:"o" help:"Output file (default: standard output)." placeholder:"FILE" default:"" type:"path"`
 	Output string   `hidden:"" default:"" type:"path"` // the former name of --to
-	Type   []string `help:"sast, sca or secrets, several too; by default all." aliases:"issue-type" enum:"sast,sca,secrets" placeholder:"TYPE"`
-	Dedup  bool     `help:"Each finding once for all branches: on the primary one, else the newest."`
-	Status []string `help:"Only open, fixed, ignored, reviewing or fixing. Default: all." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
+	Type   []string `help:"Types: sast, sca, secrets (default: all); repeatable." aliases:"issue-type" enum:"sast,sca,secrets" placeholder:"TYPE"`
+	Dedup  bool     `help:"Export each finding once: on the primary branch, or the newest."`
+	Status []string `help:"Limit by status: open, fixed, ignored, reviewing, fixing (default: all)." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
 	FindingFlags
 }
 
@@ -86,10 +86,10 @@ func (c findingsExportCmd) format() (export.Format, error) {
 		}
 	}
 	if !slices.Contains(export.Formats(), f) {
-		return "", fmt.Errorf("--format %s is none of csv, jsonl, sarif, xlsx", f)
+		return "", fmt.Errorf("invalid --format %s: use csv, jsonl, sarif or xlsx", f)
 	}
 	if f == export.XLSX && c.To == "" && term.IsTerminal(int(os.Stdout.Fd())) {
-		return "", errors.New("a workbook is nothing for a terminal: name a file with --to")
+		return "", errors.New("xlsx cannot be written to a terminal: set a file with --to")
 	}
 	return f, nil
 }

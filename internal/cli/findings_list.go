@@ -17,10 +17,10 @@ import (
 // FindingsListCmd lists findings.
 type FindingsListCmd struct {
 	webapi.Flags
-	Type   string   `help:"sast (code), sca (supply chain) or secrets. Default: sast, or that of the view." enum:",sast,sca,secrets" default:"" placeholder:"TYPE"`
-	Status []string `help:"Only these statuses: open, fixed, ignored, reviewing, fixing. Default: open." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
-	View   string   `help:"Findings of this saved view, in its order: by name or id. No other filter goes beside it, and no other type than its own." placeholder:"NAME"`
-	Sort   string   `help:"Order: newest, oldest, risk (by severity), severity_asc, due, due_desc; of the supply chain epss, epss_asc, kev, reachability, reachability_asc too. By default newest, or that of the view." enum:",newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" default:"" placeholder:"ORDER"`
+	Type   string   `help:"Type: sast (code), sca (supply chain) or secrets. Default: sast, or the view's." enum:",sast,sca,secrets" default:"" placeholder:"TYPE"`
+	Status []string `help:"Limit by status: open, fixed, ignored, reviewing, fixing. Default: open." enum:"open,fixed,ignored,reviewing,fixing" placeholder:"STATUS"`
+	View   string   `help:"Use the filter and order of this saved view (name or id); excludes other filters." placeholder:"NAME"`
+	Sort   string   `help:"Order: newest, oldest, risk (severity), severity_asc, due, due_desc; for sca also epss, epss_asc, kev, reachability, reachability_asc. Default: newest, or the view's." enum:",newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" default:"" placeholder:"ORDER"`
 	FindingFlags
 	changeFlags
 	webapi.Cut
@@ -28,8 +28,8 @@ type FindingsListCmd struct {
 
 // Help adds what the flags do not explain.
 func (c FindingsListCmd) Help() string {
-	return c.Reach.Help() + "\n\nWithout --ref each finding is listed once for all refs. Secrets take --project, " +
-		"--status, --severity, --validation and --since; redoubt findings export takes all flags for them."
+	return c.Reach.Help() + "\n\nWithout --ref, each finding is listed once for all refs. Secrets support --project, " +
+		"--status, --severity, --validation and --since; redoubt findings export supports all flags for secrets."
 }
 
 // Run lists findings of one type, or changed findings.
@@ -57,7 +57,7 @@ func (c FindingsListCmd) Run(a *command.App) error {
 			return err
 		}
 		if c.Type != "" && c.Type != kind {
-			return fmt.Errorf("--type %s: the view lists findings of the type %s", c.Type, kind)
+			return fmt.Errorf("--type %s does not match the view's type %s", c.Type, kind)
 		}
 		c.Type, selection.View = kind, id
 	}
@@ -73,7 +73,7 @@ func (c FindingsListCmd) Run(a *command.App) error {
 	}
 	switch {
 	case c.Type == "secrets" && c.Sort != "":
-		return errors.New("--sort is not for secrets: they are listed by id, or as a view has them, newest first")
+		return errors.New("--sort does not apply to secrets: they are listed by id, or newest first in a view")
 	case c.Type == "secrets" && c.View != "":
 		return c.List(
 			a, c.Cut, "ID SEVERITY STATUS PROJECT REF RULE WHERE", secretsOfView(a, client, deployment, selection), total,
@@ -109,7 +109,7 @@ func findProjects(a *command.App, client *api.Client, deployment string, names [
 func (c FindingsListCmd) Check() (api.FindingsSelection, error) {
 	if c.View != "" {
 		if !reflect.ValueOf(c.FindingFlags).IsZero() || len(c.Status) > 0 {
-			return api.FindingsSelection{}, errors.New("--view goes with no other filter: the view has its own")
+			return api.FindingsSelection{}, errors.New("--view cannot be combined with other filters")
 		}
 		return api.FindingsSelection{}, c.Cut.Check()
 	}
@@ -123,13 +123,13 @@ func (c FindingsListCmd) Check() (api.FindingsSelection, error) {
 		return selection, c.Cut.Check()
 	}
 	if slices.ContainsFunc(c.Status, func(s string) bool { return s == "reviewing" || s == "fixing" }) {
-		return selection, errors.New("--status of secrets is open, ignored or fixed")
+		return selection, errors.New("invalid --status for secrets: use open, ignored or fixed")
 	}
 	left := c.FindingFlags
 	left.Project, left.Severity, left.Validation, left.Since = nil, nil, nil, ""
 	for v, i := reflect.ValueOf(left), 0; i < v.NumField(); i++ {
 		if !v.Field(i).IsZero() {
-			return selection, fmt.Errorf("--%s is not for the list of secrets; redoubt findings export has it for them",
+			return selection, fmt.Errorf("--%s does not apply to the list of secrets: use redoubt findings export",
 				flagName(v.Type().Field(i)))
 		}
 	}

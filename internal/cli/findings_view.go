@@ -33,11 +33,11 @@ func savedView(a *command.App, client *api.Client, deployment, name string) (iss
 	}
 	switch {
 	case found == nil && len(names) == 0:
-		return "", 0, errors.New("there is no saved view that you may use; the findings pages keep some")
+		return "", 0, errors.New("no saved views found: create one on a findings page")
 	case found == nil:
-		return "", 0, fmt.Errorf("there is no saved view %q; there are %s", name, strings.Join(names, ", "))
+		return "", 0, fmt.Errorf("saved view %q not found; existing views: %s", name, strings.Join(names, ", "))
 	case found.Problem != "":
-		fmt.Fprintf(a.Err, "warning: the saved view %q: %s\n", found.Name, found.Problem)
+		fmt.Fprintf(a.Err, "warning: saved view %q: %s\n", found.Name, found.Problem)
 	}
 	return found.IssueType, found.ID, nil
 }

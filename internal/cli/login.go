@@ -20,10 +20,10 @@ import (
 
 // LoginCmd signs in to a server.
 type LoginCmd struct {
-	URL       string        `arg:"" help:"Address of the server, as https://redoubt.example."`
-	Token     config.Secret `help:"Keep this token instead of asking for one in the browser; - reads it from standard input or, unseen, from the terminal. A pipe is read without it." placeholder:"TOKEN"`
-	ReadOnly  bool          `help:"Ask to read only."`
-	NoBrowser bool          `help:"Open no browser; the address and the code are printed all the same."`
+	URL       string        `arg:"" help:"Address of the server, such as https://redoubt.example."`
+	Token     config.Secret `help:"Store this token instead of signing in with the browser; - reads standard input or the terminal (default for a pipe)." placeholder:"TOKEN"`
+	ReadOnly  bool          `help:"Request read-only access."`
+	NoBrowser bool          `help:"Only print the address and code; do not open a browser."`
 }
 
 // Run obtains a token, tests it and stores it for later commands. The token is approved in the
@@ -44,7 +44,7 @@ func (c LoginCmd) Run(a *command.App) error {
 	fmt.Fprintf(a.Out, "signed in to %s, deployment %s, with the token %q (%s)\n",
 		server, me.Deployment.Slug, me.Token.Name, strings.Join(me.Token.Scopes, ", "))
 	if fresh.Refresh != "" { // the client registration expires then
-		fmt.Fprintf(a.Out, "it is renewed as you use it, until %s at most; then run redoubt login again\n",
+		fmt.Fprintf(a.Out, "it is renewed with each use, until %s at most; then run redoubt login again\n",
 			a.Clock().Add(oauth.ClientFor).Format(time.DateOnly))
 	}
 	return nil
@@ -58,7 +58,7 @@ func (c LoginCmd) token(a *command.App, server string) (webapi.Login, error) {
 	case c.Token == "" && !isPiped(os.Stdin):
 		return c.byBrowser(a, server)
 	}
-	fmt.Fprintf(a.Err, "Make a token on the tokens page, %s/orgs/-/settings/tokens, with what you want to do with it, "+
+	fmt.Fprintf(a.Err, "Create a token with the required scopes on the tokens page, %s/orgs/-/settings/tokens, "+
 		"and paste it here.\nToken: ", server)
 	text, err := readSecret(os.Stdin)
 	fmt.Fprintln(a.Err)
@@ -88,7 +88,7 @@ func readSecret(in *os.File) (string, error) {
 		err = nil
 	}
 	if text = strings.TrimSpace(text); text == "" && err == nil {
-		err = errors.New("standard input is empty; it has one line, the token")
+		err = errors.New("standard input is empty: write the token as one line")
 	}
 	return text, err
 }
@@ -104,7 +104,7 @@ func (LogoutCmd) Run(a *command.App) error {
 		_, err = os.Stat(name)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err = fmt.Fprintln(a.Out, "no login was kept")
+		_, err = fmt.Fprintln(a.Out, "not signed in")
 		return err
 	}
 	if err != nil {
@@ -120,13 +120,13 @@ func (LogoutCmd) Run(a *command.App) error {
 		return err
 	}
 	if broken != nil || kept.Refresh == "" {
-		_, err = fmt.Fprintln(a.Out, "the login is forgotten; the token is valid until it is revoked on the tokens page")
+		_, err = fmt.Fprintln(a.Out, "signed out; the token is valid until it is revoked on the tokens page")
 		return err
 	}
 	if err := kept.Revoke(a.Ctx); err != nil {
-		return fmt.Errorf("the login is forgotten here, but %s could not be told: revoke the token on its tokens page: %w",
+		return fmt.Errorf("signed out locally, but %s did not revoke the token: revoke it on its tokens page: %w",
 			kept.URL, err)
 	}
-	_, err = fmt.Fprintln(a.Out, "signed out: the login is forgotten, and its token is revoked")
+	_, err = fmt.Fprintln(a.Out, "signed out; the token was revoked")
 	return err
 }

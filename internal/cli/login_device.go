@@ -42,8 +42,8 @@ func (c LoginCmd) byBrowser(a *command.App, server string) (kept webapi.Login, e
 	if err != nil {
 		return kept, err
 	}
-	fmt.Fprintf(a.Err, "Open %s and type the code %s,\nor open %s\nThe page asks whether to let this program in; it "+
-		"shows the same code.\n", codes.Page, codes.User, codes.Whole)
+	fmt.Fprintf(a.Err, "Open %s and enter the code %s,\nor open %s\nCheck that the page shows the same code, "+
+		"and approve the request.\n", codes.Page, codes.User, codes.Whole)
 	if !c.NoBrowser && term.IsTerminal(int(os.Stdin.Fd())) && isTerminal(a.Err) {
 		openBrowser(a, codes.Whole)
 	}
@@ -76,13 +76,13 @@ func (c LoginCmd) begin(a *command.App, s webapi.AuthServer) (client string, cod
 	case err == nil:
 		return registered.ID, codes, nil
 	case errors.As(err, &other) && other.Status == http.StatusTooManyRequests:
-		err = fmt.Errorf("too many programs wait to be let in at %s: try again in some minutes, or keep a token that you "+
-			"make on its tokens page: redoubt login %s --token -", s, s)
+		err = fmt.Errorf("too many pending sign-ins at %s: retry in a few minutes, or create a token on its "+
+			"tokens page and run redoubt login %s --token -", s, s)
 	case errors.As(err, &other) || errors.As(err, &refused): // also servers that require a redirect URI
-		err = fmt.Errorf("%s lets nobody in by a code: it is older than this program, or no Redoubt server. Make a token "+
+		err = fmt.Errorf("%s does not support device codes: it is an older version, or not a Redoubt server. Create a token "+
 			"on its tokens page and run redoubt login %s --token -: %w", s, s, err)
 	default:
-		err = fmt.Errorf("%s cannot be reached: %w", s, err)
+		err = fmt.Errorf("cannot reach %s: %w", s, err)
 	}
 	return "", codes, err
 }
@@ -121,9 +121,9 @@ func waitForToken(
 		case a.Ctx.Err() != nil:
 			return out, a.Ctx.Err()
 		case errors.As(err, &refused) && refused.Code == "access_denied":
-			return out, errors.New("you did not let this program in; nothing is kept")
+			return out, errors.New("access denied on the page; no login was stored")
 		case errors.As(err, &refused) && refused.Code == "expired_token":
-			return out, fmt.Errorf("the code %s is over, and nobody let this program in: run redoubt login again", codes.User)
+			return out, fmt.Errorf("the code %s expired before approval: run redoubt login again", codes.User)
 		case errors.As(err, &refused) && refused.Code == "authorization_pending":
 		case errors.As(err, &refused) && refused.Code != "slow_down":
 			return out, err
@@ -131,7 +131,7 @@ func waitForToken(
 			every += 5 * time.Second
 		}
 	}
-	return out, fmt.Errorf("nobody let this program in within %s: run redoubt login again",
+	return out, fmt.Errorf("the request was not approved within %s: run redoubt login again",
 		time.Duration(codes.Expires)*time.Second)
 }
 
@@ -140,7 +140,8 @@ func waitShown(a *command.App, end time.Time, d time.Duration) error {
 	shown := isTerminal(a.Err)
 	for ; d > 0; d -= time.Second {
 		if shown {
-			fmt.Fprintf(command.Raw(a.Err), "\rWaiting for you, %s left \x1b[K", max(end.Sub(a.Clock()), 0).Round(time.Second))
+			left := max(end.Sub(a.Clock()), 0).Round(time.Second)
+			fmt.Fprintf(command.Raw(a.Err), "\rWaiting for approval, %s left \x1b[K", left)
 		}
 		select {
 		case <-time.After(min(d, time.Second)):

@@ -26,8 +26,8 @@ func TestALoginThatCannotBeTriedIsRevoked(t *testing.T) {
 		said     string
 		wantsNot string
 	}{
-		{name: "and is told", revokes: true, wantsNot: "/settings/tokens"},
-		{name: "and cannot be told", said: "/settings/tokens"},
+		{name: "and responds", revokes: true, wantsNot: "/settings/tokens"},
+		{name: "and fails to revoke", said: "/settings/tokens"},
 	} {
 		var revoked []string
 		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 
 // ManCmd prints a manual page.
 type ManCmd struct {
-	Command []string `arg:"" optional:"" help:"The command, as token create; redoubt itself by default."`
+	Command []string `arg:"" optional:"" help:"Command, such as token create (default: redoubt)."`
 }
 
 // Run prints the manual page of a command, for man -l -.
@@ -27,7 +27,7 @@ func (c ManCmd) Run(a *command.App, k *kong.Kong) error {
 			}
 		}
 		if child == nil {
-			return fmt.Errorf("there is no command %q; redoubt --help lists them", strings.Join(c.Command, " "))
+			return fmt.Errorf("command %q not found: run redoubt --help", strings.Join(c.Command, " "))
 		}
 		node = child
 	}
@@ -64,7 +64,7 @@ func writeManual(w io.Writer, node *kong.Node) {
 	for _, flag := range flagsOf(node) {
 		fmt.Fprintf(w, ".TP\n.B %s\n%s%s\n", roff(flag.String()), roff(OneLine(flag.Help)), roff(Environment(flag)))
 	}
-	fmt.Fprint(w, ".SH EXIT STATUS\n0 where it worked, 1 where it did not, 2 where the command line is wrong.\n")
+	fmt.Fprint(w, ".SH EXIT STATUS\n0 on success, 1 on failure, 2 if the command line is invalid.\n")
 }
 
 // Environment returns the environment variables of a flag.

@@ -16,11 +16,11 @@ import (
 
 // NotificationsCmd manages notification rules.
 type NotificationsCmd struct {
-	List   notificationsListCmd   `cmd:"" default:"withargs" help:"List the rules by which people are told of what happens."`
-	Log    notificationsLogCmd    `cmd:"" help:"List what a rule told, newest first, and what came of it."`
-	Test   notificationsTestCmd   `cmd:"" help:"Send the receivers of a rule a message now. It fails unless each took it."`
-	Pause  notificationsPauseCmd  `cmd:"" help:"Pause a rule. What waits to be sent by it is not sent any more."`
-	Resume notificationsResumeCmd `cmd:"" help:"Have a rule that is paused go on."`
+	List   notificationsListCmd   `cmd:"" default:"withargs" help:"List notification rules."`
+	Log    notificationsLogCmd    `cmd:"" help:"List the messages of a rule, newest first."`
+	Test   notificationsTestCmd   `cmd:"" help:"Send a test message; fail unless all receivers accept it."`
+	Pause  notificationsPauseCmd  `cmd:"" help:"Pause a rule; its pending messages fail."`
+	Resume notificationsResumeCmd `cmd:"" help:"Resume a paused rule."`
 }
 
 type notificationsListCmd struct {
@@ -65,7 +65,7 @@ type ofNotificationRule struct {
 type notificationsLogCmd struct {
 	webapi.Flags
 	ofNotificationRule
-	Limit int `help:"List at most this many." default:"100" placeholder:"N"`
+	Limit int `help:"Maximum number of messages." default:"100" placeholder:"N"`
 }
 
 // Run lists the messages of a rule.
@@ -129,7 +129,7 @@ func (c notificationsTestCmd) Run(a *command.App) error {
 	if err := printNotifications(a, c.Flags, sent.Notifications); err != nil || failed == 0 {
 		return err
 	}
-	return fmt.Errorf("%d of %d receivers did not take the message", failed, len(sent.Notifications))
+	return fmt.Errorf("%d of %d receivers did not accept the message", failed, len(sent.Notifications))
 }
 
 type notificationsPauseCmd struct {

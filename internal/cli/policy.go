@@ -17,23 +17,23 @@ import (
 
 // PoliciesCmd manages policies.
 type PoliciesCmd struct {
-	List       policiesListCmd       `cmd:"" default:"withargs" help:"List the policies."`
+	List       policiesListCmd       `cmd:"" default:"withargs" help:"List policies."`
 	Show       policiesShowCmd       `cmd:"" help:"Show a policy, its rules and its conditions."`
 	Create     policiesCreateCmd     `cmd:"" help:"Create a policy for some projects or all."`
 	Update     policiesUpdateCmd     `cmd:"" help:"Change a policy."`
-	Delete     policiesDeleteCmd     `cmd:"" help:"Delete a policy that is not a default one."`
+	Delete     policiesDeleteCmd     `cmd:"" help:"Delete a policy, except default policies."`
 	AddRules   policiesAddRulesCmd   `cmd:"" help:"Serve the rules of Semgrep YAML files to scanners."`
 	SetMode    policiesSetModeCmd    `cmd:"" help:"Set the mode of a rule: monitor, comment or block."`
-	RemoveRule policiesRemoveRuleCmd `cmd:"" help:"Stop serving a rule. The next full scan removes its findings."`
-	History    policiesHistoryCmd    `cmd:"" help:"List the versions of a rule, or print one."`
-	Conditions policiesConditionsCmd `cmd:"" help:"Manage conditions: which findings fail builds, whatever rule reports them."`
-	Preview    policiesPreviewCmd    `cmd:"" help:"List the stored findings of a project that a policy's conditions match."`
+	RemoveRule policiesRemoveRuleCmd `cmd:"" help:"Remove a rule; the next full scan removes its findings."`
+	History    policiesHistoryCmd    `cmd:"" help:"List the versions of a rule, or print one version."`
+	Conditions policiesConditionsCmd `cmd:"" help:"Manage conditions that fail builds, regardless of the rule."`
+	Preview    policiesPreviewCmd    `cmd:"" help:"List a project's findings that match a policy's conditions."`
 }
 
 // ofPolicy is a command about one policy.
 type ofPolicy struct {
 	webapi.Flags
-	Policy string `arg:"" help:"The policy, by slug or id."`
+	Policy string `arg:"" help:"Slug or id of the policy."`
 }
 
 // Find connects and returns the policy.
@@ -55,7 +55,7 @@ func findPolicy(a *command.App, client *api.Client, deployment, name string) (ap
 			return p, nil
 		}
 	}
-	return api.Policy{}, fmt.Errorf("there is no policy %q; redoubt policies list shows what there is", name)
+	return api.Policy{}, fmt.Errorf("policy %q not found: run redoubt policies list", name)
 }
 
 const policyHead = "ID SLUG PRODUCT SERVED STARTER FOR BLOCKS EXCLUDES NAME"
@@ -186,7 +186,7 @@ func (c policiesShowCmd) Run(a *command.App) error {
 	}
 	rows := model.Map(rules, policyRuleItem.row)
 	if c.Output == "table" {
-		fmt.Fprintf(a.Out, "%s: for %s; blocking rules fail builds on %s findings; paths left out: %s%s\n\n", p.Name,
+		fmt.Fprintf(a.Out, "%s: for %s; blocking rules fail builds on %s findings; excluded paths: %s%s\n\n", p.Name,
 			scopeOf(now.Settings), blocksOf(now.Settings), cmp.Or(strings.Join(now.Settings.Excludes, " "), "none"),
 			dueText(due.DueDays))
 	}
@@ -227,18 +227,18 @@ func allRules(a *command.App, client *api.Client, deployment, policyID string) (
 }
 
 // DueHelp lists the classes of findings that may have a due date.
-const DueHelp = "critical, high, medium, low; for the supply chain also not_rated and known_exploited."
+const DueHelp = "critical, high, medium, low; for sca also not_rated and known_exploited."
 
 type policiesCreateCmd struct {
 	webapi.Flags
-	Name     string   `arg:"" help:"Its name; its slug is made of it."`
-	Product  string   `help:"What its rules look for: sast, sca or secrets." required:"" enum:"sast,sca,secrets" placeholder:"PRODUCT"`
-	Project  []string `help:"Only for projects whose name matches: * for anything but /, ** for anything. May be repeated." sep:"none" placeholder:"GLOB"`
-	Tag      []string `help:"Only for projects with the tag. May be repeated: one of them is enough." sep:"none" placeholder:"TAG"`
-	Branch   []string `help:"Only on branches whose name matches, or refs in full (refs/pull/**): elsewhere it fails no build and comments nothing. May be repeated." sep:"none" placeholder:"GLOB"`
-	Exclude  []string `help:"Paths that scanners leave out for the product, as in .gitignore. May be repeated." sep:"none" placeholder:"GLOB"`
-	BlockAll bool     `help:"Blocking rules fail builds on findings that the primary branch has too."`
-	Due      dueFlags `name:"due" help:"Days to fix findings of a class: ${dueClasses} May be repeated." placeholder:"CLASS=DAYS"`
+	Name     string   `arg:"" help:"Name; also determines the slug."`
+	Product  string   `help:"Product: sast, sca or secrets." required:"" enum:"sast,sca,secrets" placeholder:"PRODUCT"`
+	Project  []string `help:"Limit to matching projects: * matches all but /, ** everything; repeatable." sep:"none" placeholder:"GLOB"`
+	Tag      []string `help:"Limit to projects with the tag; repeatable, one match is enough." sep:"none" placeholder:"TAG"`
+	Branch   []string `help:"Limit to matching branches or full refs (refs/pull/**); other builds are not blocked or commented; repeatable." sep:"none" placeholder:"GLOB"`
+	Exclude  []string `help:"Paths that scanners skip for the product (.gitignore syntax); repeatable." sep:"none" placeholder:"GLOB"`
+	BlockAll bool     `help:"Also fail builds on findings of the primary branch."`
+	Due      dueFlags `name:"due" help:"Days to fix findings of a class: ${dueClasses} Repeatable." placeholder:"CLASS=DAYS"`
 }
 
 // Run creates the policy.
@@ -277,7 +277,7 @@ func changePolicy(
 	}
 	sentence += dueText(due)
 	if made.Removed > 0 {
-		sentence += fmt.Sprintf("; %d findings on paths that it leaves out are removed", made.Removed)
+		sentence += fmt.Sprintf("; removed %d findings on excluded paths", made.Removed)
 	}
 	s := made.Settings
 	if len(s.Branches) > 0 {
@@ -288,7 +288,7 @@ func changePolicy(
 			return err
 		}
 		if len(would.UnmatchedBranches) > 0 {
-			sentence += fmt.Sprintf("; no branch that was scanned fits %s, there are %s",
+			sentence += fmt.Sprintf("; no scanned branch matches %s; scanned refs: %s",
 				strings.Join(would.UnmatchedBranches, " "), strings.Join(would.ScannedRefs, " "))
 		}
 	}
@@ -304,14 +304,14 @@ func printPolicy(a *command.App, w webapi.Flags, made *api.PolicyChangeResponse,
 
 type policiesUpdateCmd struct {
 	ofPolicy
-	Name     string   `help:"Another name; the slug stays." placeholder:"NAME"`
-	Project  []string `help:"Only for projects whose name matches, in place of those before." sep:"none" placeholder:"GLOB"`
-	Tag      []string `help:"Only for projects with one of the tags, in place of those before." sep:"none" placeholder:"TAG"`
-	Branch   []string `help:"Only on branches whose name matches, in place of those before." sep:"none" placeholder:"GLOB"`
-	Exclude  []string `help:"Paths that scanners leave out, in place of those before." sep:"none" placeholder:"GLOB"`
+	Name     string   `help:"New name; the slug is unchanged." placeholder:"NAME"`
+	Project  []string `help:"Replace the project globs." sep:"none" placeholder:"GLOB"`
+	Tag      []string `help:"Replace the project tags." sep:"none" placeholder:"TAG"`
+	Branch   []string `help:"Replace the branch globs." sep:"none" placeholder:"GLOB"`
+	Exclude  []string `help:"Replace the paths that scanners skip." sep:"none" placeholder:"GLOB"`
 	Clear    []string `help:"Clear these: project, tag, branch, exclude, due." enum:"project,tag,branch,exclude,due" placeholder:"WHAT"`
-	Due      dueFlags `name:"due" help:"Days to fix findings of a class: ${dueClasses} 0 is no due date; other classes stay. May be repeated." placeholder:"CLASS=DAYS"`
-	BlockAll *bool    `help:"Blocking rules fail builds on findings that the primary branch has too; --no-block-all: on new ones only." negatable:""`
+	Due      dueFlags `name:"due" help:"Days to fix findings of a class: ${dueClasses} 0 removes a due date; other classes are unchanged; repeatable." placeholder:"CLASS=DAYS"`
+	BlockAll *bool    `help:"Also fail builds on findings of the primary branch; --no-block-all: only on new findings." negatable:""`
 }
 
 // Run changes the policy. Findings that it now excludes become removed.
@@ -334,7 +334,7 @@ func (c policiesUpdateCmd) Run(a *command.App) error {
 	} {
 		switch cleared := slices.Contains(c.Clear, what); {
 		case cleared && len(list.given) > 0:
-			return fmt.Errorf("--clear %s and --%s exclude each other", what, what)
+			return fmt.Errorf("--clear %s and --%s cannot be combined", what, what)
 		case cleared:
 			*list.member = nil
 		case len(list.given) > 0:
@@ -357,9 +357,9 @@ func (c policiesUpdateCmd) Run(a *command.App) error {
 		return err
 	}
 	return changePolicy(a, c.Flags, client, deployment, made, c.Due,
-		fmt.Sprintf("policy %s is for %s, blocks %s findings and leaves out %s",
+		fmt.Sprintf("policy %s is for %s, blocks %s findings and excludes %s",
 			p.Slug, scopeOf(made.Settings), blocksOf(made.Settings),
-			cmp.Or(strings.Join(made.Settings.Excludes, " "), "nothing")), "")
+			cmp.Or(strings.Join(made.Settings.Excludes, " "), "no paths")), "")
 }
 
 type policiesDeleteCmd struct{ ofPolicy }

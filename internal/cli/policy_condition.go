@@ -11,8 +11,8 @@ import (
 )
 
 type policiesConditionsCmd struct {
-	List   conditionsListCmd   `cmd:"" default:"withargs" help:"List the conditions of a policy, or of all."`
-	Create conditionsCreateCmd `cmd:"" help:"Add a condition: findings that match all flags fail builds, or are only shown or recorded."`
+	List   conditionsListCmd   `cmd:"" default:"withargs" help:"List the conditions of one policy or all policies."`
+	Create conditionsCreateCmd `cmd:"" help:"Add a condition for findings that match all flags."`
 	Delete conditionsDeleteCmd `cmd:"" help:"Remove a condition."`
 }
 
@@ -46,20 +46,20 @@ const conditionHead = "POLICY ID MODE CONDITION"
 
 type conditionsCreateCmd struct {
 	ofPolicy
-	Mode       string  `help:"What a match does to a build: block fails it; comment shows the match with the build; monitor only records it." enum:"monitor,comment,block" default:"block" placeholder:"MODE"`
+	Mode       string  `help:"Effect of a match: block (fail the build), comment (show it with the build) or monitor (record it)." enum:"monitor,comment,block" default:"block" placeholder:"MODE"`
 	Severity   string  `help:"Minimum severity of the finding: low, medium, high or critical." enum:"low,medium,high,critical," default:"" placeholder:"SEVERITY"`
 	Confidence string  `help:"Minimum confidence of the finding: low, medium or high." enum:"low,medium,high," default:"" placeholder:"CONFIDENCE"`
-	Reachable  bool    `help:"Supply chain only: code reaches it, or it is dangerous without."`
-	EPSS       float64 `name:"epss" help:"Supply chain only: an EPSS score of at least this, from 0 to 1." placeholder:"SCORE"`
-	KEV        bool    `name:"kev" help:"Supply chain only: in the catalogue of vulnerabilities known to be exploited."`
-	Malicious  bool    `help:"Supply chain only: a malicious package."`
+	Reachable  bool    `help:"Supply chain only: reachable from code, or dangerous regardless."`
+	EPSS       float64 `name:"epss" help:"Supply chain only: minimum EPSS score, from 0 to 1." placeholder:"SCORE"`
+	KEV        bool    `name:"kev" help:"Supply chain only: in the catalog of known exploited vulnerabilities."`
+	Malicious  bool    `help:"Supply chain only: malicious package."`
 	Fixable    bool    `help:"Supply chain only: a fixed version exists."`
-	Direct     bool    `help:"Supply chain only: a direct dependency, not a transitive one."`
-	Grace      int64   `help:"Found at least this many days ago." placeholder:"DAYS"`
+	Direct     bool    `help:"Supply chain only: direct dependency."`
+	Grace      int64   `help:"Minimum age of the finding in days." placeholder:"DAYS"`
 
-	Project []string `help:"Only in projects whose name matches: * for anything but /, ** for anything. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
-	Tag     []string `help:"Only in projects with the tag. May be repeated: one of them is enough." sep:"none" placeholder:"TAG"`
-	Branch  []string `help:"Only on branches whose name matches, as release/*, or refs in full, as refs/pull/**. May be repeated: one of them is enough." sep:"none" placeholder:"GLOB"`
+	Project []string `help:"Limit to matching projects: * matches all but /, ** everything; repeatable, one match is enough." sep:"none" placeholder:"GLOB"`
+	Tag     []string `help:"Limit to projects with the tag; repeatable, one match is enough." sep:"none" placeholder:"TAG"`
+	Branch  []string `help:"Limit to matching branches (release/*) or full refs (refs/pull/**); repeatable, one match is enough." sep:"none" placeholder:"GLOB"`
 }
 
 // Run adds the condition to the policy.
@@ -83,7 +83,7 @@ func (c conditionsCreateCmd) Run(a *command.App) error {
 
 type conditionsListCmd struct {
 	webapi.Flags
-	Policy string `arg:"" optional:"" help:"Only of this policy, by slug or id."`
+	Policy string `arg:"" optional:"" help:"Slug or id of the policy (default: all policies)."`
 }
 
 // Run lists the conditions.
@@ -122,7 +122,7 @@ func (c conditionsListCmd) Run(a *command.App) error {
 
 type conditionsDeleteCmd struct {
 	ofPolicy
-	ID int64 `arg:"" help:"The condition, by its id in the policy."`
+	ID int64 `arg:"" help:"Id of the condition in the policy."`
 }
 
 // Run removes the condition.
@@ -133,11 +133,11 @@ func (c conditionsDeleteCmd) Run(a *command.App) error {
 	}
 	gone, err := client.DeletePolicyCondition(a.Ctx, deployment, p.ID, c.ID)
 	if isMissing(err) {
-		return fmt.Errorf("%s has no condition %d; redoubt policies conditions list shows what there is", p.Slug, c.ID)
+		return fmt.Errorf("%s has no condition %d: run redoubt policies conditions list", p.Slug, c.ID)
 	}
 	if err != nil {
 		return err
 	}
-	sentence := fmt.Sprintf("condition %d of %s is gone", c.ID, p.Slug)
+	sentence := fmt.Sprintf("deleted condition %d of %s", c.ID, p.Slug)
 	return c.PrintChange(a, sentence, conditionHead, conditionRow(p, gone.Condition), gone.Condition)
 }

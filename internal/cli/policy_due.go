@@ -19,7 +19,7 @@ func (f dueFlags) set(into *model.DueDays) error {
 	for _, class := range slices.Sorted(maps.Keys(f)) {
 		days := into.Class(class)
 		if days == nil {
-			return fmt.Errorf("--due %s=%d: the classes are %s", class, f[class], strings.Join(model.DueClasses(), ", "))
+			return fmt.Errorf("--due %s=%d: unknown class: use %s", class, f[class], strings.Join(model.DueClasses(), ", "))
 		}
 		*days = f[class]
 	}

@@ -10,8 +10,8 @@ import (
 
 type policiesPreviewCmd struct {
 	ofPolicy
-	Project string `help:"The project whose stored findings are compared." required:"" placeholder:"NAME"`
-	Mode    string `help:"Judge as if all conditions had this mode; by default as the policy has them." enum:"monitor,comment,block," default:"" placeholder:"MODE"`
+	Project string `help:"Project with the findings." required:"" placeholder:"NAME"`
+	Mode    string `help:"Mode for all conditions (default: their own modes)." enum:"monitor,comment,block," default:"" placeholder:"MODE"`
 }
 
 // Run lists the stored findings of a project that the policy's conditions match.

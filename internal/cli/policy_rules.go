@@ -19,21 +19,21 @@ import (
 
 type policiesAddRulesCmd struct {
 	webapi.Flags
-	Policy  string   `help:"The policy to put them into, by slug or id; the default one of each rule's product by default." placeholder:"POLICY"`
-	Mode    string   `help:"What their findings do to a build: monitor, comment or block; by default what they did before, monitor for new ones." enum:"monitor,comment,block," default:"" placeholder:"MODE"`
-	Semgrep string   `help:"The semgrep to check the rules with." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
-	Starter bool     `help:"The rules that come with the server, as this version has them; those that were removed come back."`
-	Skip    bool     `help:"Take the rest where some rules are invalid, and print what was left out and why." name:"skip-invalid"`
-	Files   []string `arg:"" name:"file" optional:"" help:"Files of rules, or folders, of which all .yaml and .yml files are taken."`
+	Policy  string   `help:"Slug or id of the policy (default: the default policy of each rule's product)." placeholder:"POLICY"`
+	Mode    string   `help:"Mode: monitor, comment or block (default: unchanged; monitor for new rules)." enum:"monitor,comment,block," default:"" placeholder:"MODE"`
+	Semgrep string   `help:"Path of the semgrep that checks the rules." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
+	Starter bool     `help:"Add the built-in starter rules of this version, including removed ones."`
+	Skip    bool     `help:"Skip invalid rules, print them, and add the others." name:"skip-invalid"`
+	Files   []string `arg:"" name:"file" optional:"" help:"Rule files, or folders with .yaml and .yml files."`
 }
 
 // Run adds the rules of all files; with --skip-invalid only the valid ones.
 func (c policiesAddRulesCmd) Run(a *command.App) error {
 	switch {
 	case c.Starter && len(c.Files) > 0:
-		return errors.New("--starter and files exclude each other")
+		return errors.New("--starter cannot be combined with files")
 	case !c.Starter && len(c.Files) == 0:
-		return errors.New("name a file of rules, or --starter for those that come with the server")
+		return errors.New("no rules given: name a file, or use --starter for the built-in rules")
 	}
 	set, checked := &rulefiles.Set{}, true
 	if !c.Starter {
@@ -45,10 +45,10 @@ func (c policiesAddRulesCmd) Run(a *command.App) error {
 			return err
 		}
 		for _, f := range set.Left {
-			fmt.Fprintf(a.Err, "left out: %s: %s\n", f.Location, f.Message)
+			fmt.Fprintf(a.Err, "skipped: %s: %s\n", f.Location, f.Message)
 		}
 		if len(set.Rules) == 0 {
-			return errors.New("no rule is left to be served")
+			return errors.New("no valid rules to add")
 		}
 	}
 	added, err := c.Add(a, set, checked)
@@ -120,23 +120,23 @@ func (c policiesAddRulesCmd) printAdded(a *command.App, added []api.AddedRule, l
 			return []string{r.ID, r.Path, r.Mode, strconv.FormatInt(r.Version, 10)}
 		}), added)
 	}
-	sentence := fmt.Sprintf("%d rules are served", len(added))
+	sentence := fmt.Sprintf("added %d rules", len(added))
 	switch {
 	case c.Starter:
-		_, err := fmt.Fprintf(a.Out, "%d starter rules are served\n", len(added))
+		_, err := fmt.Fprintf(a.Out, "added %d starter rules\n", len(added))
 		return err
 	case checked:
-		sentence += "; semgrep has parsed them"
+		sentence += "; checked by semgrep"
 	default:
 		sentence += fmt.Sprintf(
-			"; NOT checked, since there is no %s here: one that does not parse ends every scan with exit code 7", c.Semgrep,
+			"; NOT checked, because %s was not found: an invalid rule ends every scan with exit code 7", c.Semgrep,
 		)
 	}
 	for _, r := range added {
 		fmt.Fprintf(a.Err, "%s: %s, version %d\n", r.Path, r.Mode, r.Version)
 	}
 	if left > 0 {
-		sentence += fmt.Sprintf("; %d faults, see above, left rules out", left)
+		sentence += fmt.Sprintf("; %d errors above, invalid rules skipped", left)
 	}
 	_, err := fmt.Fprintln(a.Out, sentence)
 	return err
@@ -145,8 +145,8 @@ func (c policiesAddRulesCmd) printAdded(a *command.App, added []api.AddedRule, l
 // ofRule is a command about a rule in the policies that have it.
 type ofRule struct {
 	webapi.Flags
-	Rule   string `arg:"" help:"The rule's id."`
-	Policy string `help:"Only in this policy; in all that have it by default." placeholder:"POLICY"`
+	Rule   string `arg:"" help:"Id of the rule."`
+	Policy string `help:"Limit to this policy (default: all policies with the rule)." placeholder:"POLICY"`
 }
 
 // ruleIn is a rule in a policy.
@@ -193,10 +193,10 @@ func (c ofRule) Find(a *command.App) (client *api.Client, deployment string, fou
 // missing returns the error about a rule that no policy has.
 func (c ofRule) missing() error {
 	if c.Policy != "" {
-		return fmt.Errorf("the policy %s has no rule %q; redoubt policies show %s lists its rules",
+		return fmt.Errorf("policy %s has no rule %q: run redoubt policies show %s",
 			c.Policy, c.Rule, c.Policy)
 	}
-	return fmt.Errorf("no policy has a rule %q; redoubt policies show lists a policy's", c.Rule)
+	return fmt.Errorf("rule %q not found in any policy: run redoubt policies show", c.Rule)
 }
 
 // printChanged prints a sentence about the rule, or the rule in its policies.
@@ -213,7 +213,7 @@ func (c ofRule) printChanged(a *command.App, sentence string, in []ruleIn) error
 
 type policiesSetModeCmd struct {
 	ofRule
-	Mode string `arg:"" help:"monitor: only list them; comment: list them for comments; block: fail the build on new ones." enum:"monitor,comment,block"`
+	Mode string `arg:"" help:"Mode: monitor (list findings), comment (list them for comments) or block (fail builds on new ones)." enum:"monitor,comment,block"`
 }
 
 // Run sets the mode in all policies that have the rule. With --policy, the rule is added to that
@@ -267,15 +267,15 @@ func (c policiesRemoveRuleCmd) Run(a *command.App) error {
 		}
 	}
 	if c.Policy != "" {
-		return c.printChanged(a, fmt.Sprintf("the policy %s serves %s no more", c.Policy, c.Rule), found)
+		return c.printChanged(a, fmt.Sprintf("removed %s from policy %s", c.Rule, c.Policy), found)
 	}
-	return c.printChanged(a, c.Rule+" is served no more", found)
+	return c.printChanged(a, "removed "+c.Rule+" from all policies", found)
 }
 
 type policiesHistoryCmd struct {
 	webapi.Flags
-	Rule    string `arg:"" help:"The rule's id."`
-	Version int64  `help:"Print the text of this version." placeholder:"N"`
+	Rule    string `arg:"" help:"Id of the rule."`
+	Version int64  `help:"Print this version." placeholder:"N"`
 }
 
 // Run lists the versions of a rule, or prints the text of one.
@@ -294,12 +294,12 @@ func (c policiesHistoryCmd) Run(a *command.App) error {
 		slices.Reverse(versions)
 	}
 	if len(versions) == 0 {
-		return fmt.Errorf("a rule %q was never served; redoubt policies show lists a policy's", c.Rule)
+		return fmt.Errorf("rule %q has no versions: run redoubt policies show", c.Rule)
 	}
 	if c.Version != 0 {
 		i := slices.IndexFunc(versions, func(v api.RuleVersion) bool { return v.Version == c.Version })
 		if i < 0 {
-			return fmt.Errorf("%s has the versions 1 to %d", c.Rule, len(versions))
+			return fmt.Errorf("version not found: %s has versions 1 to %d", c.Rule, len(versions))
 		}
 		_, err := io.WriteString(command.Exact(a.Out), versions[i].Text)
 		return err

@@ -16,11 +16,11 @@ import (
 
 // ProjectsCmd manages projects.
 type ProjectsCmd struct {
-	List   ProjectsListCmd   `cmd:"" default:"withargs" help:"List the projects."`
+	List   ProjectsListCmd   `cmd:"" default:"withargs" help:"List projects."`
 	Create ProjectsCreateCmd `cmd:"" help:"Create a project before its first scan."`
-	Rename ProjectsRenameCmd `cmd:"" help:"Rename a project; the old name keeps working."`
+	Rename ProjectsRenameCmd `cmd:"" help:"Rename a project; the old name stays valid."`
 	Merge  projectsMergeCmd  `cmd:"" help:"Merge one project into another."`
-	Delete projectsDeleteCmd `cmd:"" help:"Delete a project with its findings, scans and dependencies."`
+	Delete projectsDeleteCmd `cmd:"" help:"Delete a project and its data."`
 }
 
 const projectHead = "ID NAME BRANCH SCANNED TAGS"
@@ -41,7 +41,7 @@ func allProjects(a *command.App, client *api.Client, deployment string) iter.Seq
 // ProjectsListCmd lists projects.
 type ProjectsListCmd struct {
 	webapi.Flags
-	Glob []string `help:"Only projects that match." placeholder:"GLOB"`
+	Glob []string `help:"List only matching projects." placeholder:"GLOB"`
 }
 
 // Run lists the projects by name.
@@ -68,8 +68,8 @@ func printProject(a *command.App, w webapi.Flags, p api.Project, sentence string
 // ProjectsCreateCmd creates a project.
 type ProjectsCreateCmd struct {
 	webapi.Flags
-	Name   string   `arg:"" help:"Name of two segments or more, as acme/payments."`
-	Source string   `name:"repository" help:"Address of the repository." placeholder:"URL"`
+	Name   string   `arg:"" help:"Name with two or more segments, such as acme/payments."`
+	Source string   `name:"repository" help:"Repository URL." placeholder:"URL"`
 	Tag    []string `help:"Tags."`
 }
 
@@ -93,8 +93,8 @@ func (c ProjectsCreateCmd) Run(a *command.App) error {
 // ProjectsRenameCmd renames a project.
 type ProjectsRenameCmd struct {
 	webapi.Flags
-	Name string `arg:"" help:"Its current name."`
-	To   string `arg:"" help:"Its new name."`
+	Name string `arg:"" help:"Current name."`
+	To   string `arg:"" help:"New name."`
 }
 
 // Run renames the project.
@@ -112,14 +112,14 @@ func (c ProjectsRenameCmd) Run(a *command.App) error {
 		return err
 	}
 	return printProject(
-		a, c.Flags, renamed.Project, fmt.Sprintf("%s is now %s; the old name keeps answering", p.Name, c.To),
+		a, c.Flags, renamed.Project, fmt.Sprintf("%s is now %s; the old name stays valid", p.Name, c.To),
 	)
 }
 
 type projectsMergeCmd struct {
 	webapi.Flags
-	Name string `arg:"" help:"The project to merge; it is deleted."`
-	Into string `arg:"" help:"The project to merge into."`
+	Name string `arg:"" help:"Project to merge and delete."`
+	Into string `arg:"" help:"Target project."`
 }
 
 // Run merges one project into another.
@@ -142,14 +142,14 @@ func (c projectsMergeCmd) Run(a *command.App) error {
 	}
 	text := fmt.Sprintf("%s is now part of %s", from.Name, into.Name)
 	if merged.FindingsChanged > 0 {
-		text += fmt.Sprintf("; findings of the advisories that changed: %d", merged.FindingsChanged)
+		text += fmt.Sprintf("; changed findings of advisories: %d", merged.FindingsChanged)
 	}
 	return printProject(a, c.Flags, merged.Project, text)
 }
 
 type projectsDeleteCmd struct {
 	webapi.Flags
-	Name string `arg:"" help:"The project's name."`
+	Name string `arg:"" help:"Name of the project."`
 	Yes  bool   `help:"Confirm the deletion; it cannot be undone." required:""`
 }
 
@@ -186,5 +186,5 @@ func findProject(a *command.App, client *api.Client, deployment, name string) (*
 			return &p, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no project %q that you may see; redoubt projects list shows what there is", name)
+	return nil, fmt.Errorf("project %q not found: run redoubt projects list", name)
 }

@@ -16,14 +16,14 @@ import (
 
 // RunsCmd manages managed scans.
 type RunsCmd struct {
-	List     runsListCmd     `cmd:"" default:"withargs" help:"List managed runs, the newest first."`
+	List     runsListCmd     `cmd:"" default:"withargs" help:"List managed runs, newest first."`
 	Show     runsShowCmd     `cmd:"" help:"Show a managed run."`
-	Start    runsStartCmd    `cmd:"" help:"Have a project scanned now."`
+	Start    runsStartCmd    `cmd:"" help:"Scan a project now."`
 	Log      runsLogCmd      `cmd:"" help:"Print the log of a managed run."`
 	Cancel   runsCancelCmd   `cmd:"" help:"Stop a managed run."`
-	Retry    runsRetryCmd    `cmd:"" help:"Do again what a run did that ended."`
-	Schedule runsScheduleCmd `cmd:"" help:"Say when full scans of a project are made by themselves."`
-	Runners  runsRunnersCmd  `cmd:"" help:"List the runners that asked for work."`
+	Retry    runsRetryCmd    `cmd:"" help:"Repeat a run that has ended."`
+	Schedule runsScheduleCmd `cmd:"" help:"Show or set the scan schedule of a project."`
+	Runners  runsRunnersCmd  `cmd:"" help:"List runners."`
 }
 
 const runHead = "ID PROJECT KIND CAUSE REF COMMIT STATE ATTEMPT QUEUED ENDED REASON"
@@ -41,8 +41,8 @@ func runRow(r api.Run) []string {
 
 type runsListCmd struct {
 	webapi.Flags
-	Project string   `help:"Only those of this project." placeholder:"NAME"`
-	State   []string `help:"Only those in this state: queued, leased, fetching, scanning, uploading, done, failed, cancelled, superseded or timed_out. May be repeated." enum:"queued,leased,fetching,scanning,uploading,done,failed,cancelled,superseded,timed_out" placeholder:"STATE"`
+	Project string   `help:"List only runs of this project." placeholder:"NAME"`
+	State   []string `help:"List only runs in this state: queued, leased, fetching, scanning, uploading, done, failed, cancelled, superseded or timed_out; repeatable." enum:"queued,leased,fetching,scanning,uploading,done,failed,cancelled,superseded,timed_out" placeholder:"STATE"`
 	webapi.Cut
 }
 
@@ -73,9 +73,9 @@ func printRun(a *command.App, w webapi.Flags, r *api.RunResponse, err error) err
 
 type runsStartCmd struct {
 	webapi.Flags
-	Project string `arg:"" help:"Name of the project, as acme/payments."`
-	Ref     string `help:"Branch to scan; by default the project's primary branch." placeholder:"BRANCH"`
-	Wait    bool   `help:"Print the log on standard error as it comes, and wait for the end: 0 where it is done, 1 else."`
+	Project string `arg:"" help:"Name of the project, such as acme/payments."`
+	Ref     string `help:"Branch to scan (default: the primary branch)." placeholder:"BRANCH"`
+	Wait    bool   `help:"Stream the log to standard error and wait. Exit codes: 0 done, 1 otherwise."`
 }
 
 // Run queues a full run.
@@ -98,7 +98,7 @@ func (c runsStartCmd) Run(a *command.App) error {
 // ofRun is a command about one run.
 type ofRun struct {
 	webapi.Flags
-	ID int64 `arg:"" help:"Id of the run, as redoubt runs list shows it."`
+	ID int64 `arg:"" help:"Id of the run (see redoubt runs list)."`
 }
 
 type runsShowCmd struct{ ofRun }
@@ -115,7 +115,7 @@ func (c runsShowCmd) Run(a *command.App) error {
 
 type runsLogCmd struct {
 	ofRun
-	Follow bool `short:"f" help:"Go on until the run has ended."`
+	Follow bool `short:"f" help:"Follow the log until the run ends."`
 }
 
 // Run prints the log. JSON output includes the run.
@@ -206,9 +206,9 @@ func (c runsRetryCmd) Run(a *command.App) error {
 
 type runsScheduleCmd struct {
 	webapi.Flags
-	Project string `arg:"" help:"Name of the project, as acme/payments."`
-	Every   string `arg:"" optional:"" help:"weekly, daily, push (to the primary branch) or off. Absent, it is told." enum:",weekly,daily,push,off" default:""`
-	Diff    string `help:"Whether change requests are scanned: on or off. Absent, it stays." enum:",on,off" default:"" placeholder:"on|off"`
+	Project string `arg:"" help:"Name of the project, such as acme/payments."`
+	Every   string `arg:"" optional:"" help:"Schedule: weekly, daily, push (to the primary branch) or off; omit it to show the schedule." enum:",weekly,daily,push,off" default:""`
+	Diff    string `help:"Scan change requests: on or off (default: unchanged)." enum:",on,off" default:"" placeholder:"on|off"`
 }
 
 // Run changes the schedule of full scans and prints it.
@@ -237,7 +237,7 @@ func (c runsScheduleCmd) Run(a *command.App) error {
 	}
 	s := p.ManagedScanStatus
 	if s == nil {
-		return errors.New("the server returns no state of managed scans: it is older than this program")
+		return errors.New("the server does not return the state of managed scans: update the server")
 	}
 	next := "-"
 	if s.NextAt != nil {

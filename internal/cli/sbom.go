@@ -14,12 +14,12 @@ import (
 // SBOMCmd downloads an SBOM.
 type SBOMCmd struct {
 	webapi.Flags
-	Project string `arg:"" optional:"" help:"Project; the whole deployment by default."`
-	Ref     string `help:"Branch or other ref; the primary branch by default." placeholder:"REF"`
-	Format  string `help:"cyclonedx, spdx or openvex." enum:"cyclonedx,spdx,openvex" default:"cyclonedx" placeholder:"FORMAT"`
-	XML     bool   `name:"xml" help:"CycloneDX as XML."`
-	Author  string `help:"Author of the document; the deployment by default." placeholder:"NAME"`
-	To      string `name:"to" short:"o" help:"Write to this file instead of standard output." placeholder:"FILE"`
+	Project string `arg:"" optional:"" help:"Project (default: the whole deployment)."`
+	Ref     string `help:"Branch or other ref (default: the primary branch)." placeholder:"REF"`
+	Format  string `help:"Format: cyclonedx, spdx or openvex." enum:"cyclonedx,spdx,openvex" default:"cyclonedx" placeholder:"FORMAT"`
+	XML     bool   `name:"xml" help:"Write CycloneDX as XML."`
+	Author  string `help:"Author of the document (default: the deployment)." placeholder:"NAME"`
+	To      string `name:"to" short:"o" help:"Output file (default: standard output)." placeholder:"FILE"`
 }
 
 // Run requests an SBOM and downloads it.

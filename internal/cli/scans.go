@@ -17,16 +17,16 @@ import (
 
 // ScansCmd lists scans.
 type ScansCmd struct {
-	List     scansListCmd     `cmd:"" default:"withargs" help:"List scans, the newest first."`
+	List     scansListCmd     `cmd:"" default:"withargs" help:"List scans, newest first."`
 	Show     scansShowCmd     `cmd:"" help:"Show a scan."`
-	Failures ScansFailuresCmd `cmd:"" help:"List failed runs of scanners, which a build may have hidden; only beside the database."`
+	Failures ScansFailuresCmd `cmd:"" help:"List failed scanner runs; requires the database."`
 }
 
 type scansListCmd struct {
 	webapi.Flags
-	Project string `help:"Only scans of this project." placeholder:"NAME"`
-	Ref     string `help:"Only scans of this branch or other ref." placeholder:"REF"`
-	Failed  bool   `help:"Only scans that failed or never finished."`
+	Project string `help:"List only scans of this project." placeholder:"NAME"`
+	Ref     string `help:"List only scans of this branch or other ref." placeholder:"REF"`
+	Failed  bool   `help:"List only failed or unfinished scans."`
 	webapi.Cut
 }
 
@@ -78,7 +78,7 @@ func projectNames(a *command.App, client *api.Client, deployment string) (map[st
 
 type scansShowCmd struct {
 	webapi.Flags
-	ID int64 `arg:"" help:"Id of the scan, as redoubt scans list shows it."`
+	ID int64 `arg:"" help:"Id of the scan (see redoubt scans list)."`
 }
 
 // Run shows one scan, one property per row.
@@ -115,7 +115,7 @@ func (c scansShowCmd) Run(a *command.App) error {
 // ScansFailuresCmd lists failed scans.
 type ScansFailuresCmd struct {
 	command.Tenant
-	Limit int `help:"List at most this many, the newest first." default:"50" placeholder:"N"`
+	Limit int `help:"Maximum number of runs, newest first." default:"50" placeholder:"N"`
 }
 
 // Run lists failed runs of the deployment, and failed runs without a known token. Only operators of

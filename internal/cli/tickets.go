@@ -13,10 +13,10 @@ import (
 
 // TicketsCmd manages tickets about findings.
 type TicketsCmd struct {
-	List   ticketsListCmd   `cmd:"" default:"withargs" help:"List tickets that findings are linked to."`
-	Create ticketsCreateCmd `cmd:"" help:"Have tickets about findings made in the issue tracker."`
-	Link   ticketsLinkCmd   `cmd:"" help:"Link findings to a ticket that is there."`
-	Unlink ticketsUnlinkCmd `cmd:"" help:"Unlink findings from their ticket, which stays in its tracker."`
+	List   ticketsListCmd   `cmd:"" default:"withargs" help:"List tickets of findings."`
+	Create ticketsCreateCmd `cmd:"" help:"Create tickets about findings in the issue tracker."`
+	Link   ticketsLinkCmd   `cmd:"" help:"Link findings to an existing ticket."`
+	Unlink ticketsUnlinkCmd `cmd:"" help:"Unlink findings from their tickets."`
 }
 
 type ticketsListCmd struct {
@@ -67,9 +67,9 @@ func (p picked) ids() []api.Int {
 type ticketsCreateCmd struct {
 	webapi.Flags
 	picked
-	Each       bool   `help:"A ticket for each finding; by default those of one rule in one project share one."`
-	Connection string `help:"Make them with this connection." placeholder:"NAME"`
-	Project    string `help:"Make them in this repository, or project of Jira." placeholder:"NAME"`
+	Each       bool   `help:"Create one ticket per finding (default: per rule and project)."`
+	Connection string `help:"Create tickets with this connection." placeholder:"NAME"`
+	Project    string `help:"Create tickets in this repository or Jira project." placeholder:"NAME"`
 }
 
 // Run creates tickets and prints the result for each finding.
@@ -90,11 +90,11 @@ func (c ticketsCreateCmd) Run(a *command.App) error {
 	}
 	var rows [][]string
 	for _, t := range made.Succeeded {
-		rows = append(rows, []string{findingList(t.IssueIDs), "made", t.ExternalSlug + " " + t.TicketURL})
+		rows = append(rows, []string{findingList(t.IssueIDs), "created", t.ExternalSlug + " " + t.TicketURL})
 	}
 	for _, t := range made.Pending {
 		rows = append(rows, []string{
-			findingList(t.IssueIDs), "pending", fmt.Sprintf("made as soon as the tracker answers: ticket %d", t.TicketID),
+			findingList(t.IssueIDs), "pending", fmt.Sprintf("created when the tracker is available: ticket %d", t.TicketID),
 		})
 	}
 	for _, t := range made.Skipped {
@@ -114,7 +114,7 @@ func (c ticketsCreateCmd) Run(a *command.App) error {
 
 type ticketsLinkCmd struct {
 	webapi.Flags
-	URL string `arg:"" name:"address" help:"Address of the ticket, as https://tracker.example.com/browse/SEC-12."`
+	URL string `arg:"" name:"address" help:"URL of the ticket, such as https://tracker.example.com/browse/SEC-12."`
 	picked
 }
 

@@ -192,7 +192,7 @@ func TestOIDCSettingsGoTogether(t *testing.T) {
 		"--public-url":          func(s *Server) { s.PublicURL = "" },
 		"--oidc-role":           func(s *Server) { s.OIDCRole = nil },
 		"--oidc-issuer":         func(s *Server) { s.OIDCIssuer = "id.example" },
-		"without --oidc-issuer": func(s *Server) { s.OIDCIssuer = "" },
+		"require --oidc-issuer": func(s *Server) { s.OIDCIssuer = "" },
 		"--oidc-groups-claim":   func(s *Server) { s.OIDCGroupsClaim = "" },
 		"--session-max -1ns":    func(s *Server) { s.SessionMax = -1 },
 	} {

@@ -12,7 +12,7 @@ type Removed struct {
 func (r Removed) check() (faults []error) {
 	if r.DatabaseReplica != "" {
 		faults = append(faults, errors.New("--database-replica (REDOUBT_DATABASE_REPLICA) was removed: "+
-			"the index is read from the database of --database-url; unset it"))
+			"the index is read from the database of --database-url: unset it"))
 	}
 	return faults
 }

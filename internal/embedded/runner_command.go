@@ -23,16 +23,16 @@ import (
 type RunnerCmd struct {
 	config.Outbound
 	URL       string        `help:"Address of the Redoubt server." env:"REDOUBT_URL" required:"" placeholder:"URL"`
-	Token     config.Secret `help:"Token with the scope runner; prefer the environment variable." env:"REDOUBT_TOKEN" required:"" placeholder:"TOKEN"`
-	Name      string        `help:"Name of this runner; by default the machine's name." env:"REDOUBT_RUNNER_NAME" placeholder:"NAME"`
+	Token     config.Secret `help:"Token with the scope runner; prefer the variable." env:"REDOUBT_TOKEN" required:"" placeholder:"TOKEN"`
+	Name      string        `help:"Name of this runner (default: the host name)." env:"REDOUBT_RUNNER_NAME" placeholder:"NAME"`
 	Label     []string      `help:"Label of this runner, shown to users; repeatable." env:"REDOUBT_RUNNER_LABEL" placeholder:"TEXT"`
-	Dir       string        `help:"Folder for its cache of repositories and for checkouts." default:"redoubt-runner" env:"REDOUBT_RUNNER_DIR" placeholder:"DIR" type:"path"`
-	Parallel  int           `help:"Runs at once." default:"1" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`
-	Semgrep   string        `help:"Semgrep program; by default the one in PATH, if any." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
-	Isolation string        `help:"Isolation of scanners: auto (bubblewrap if it works), required (bubblewrap or no start) or none." enum:"auto,required,none" default:"auto" env:"REDOUBT_RUNNER_ISOLATION"`
-	Memory    int64         `help:"Memory limit of one scan, in bytes; 4 GiB by default." default:"4294967296" env:"REDOUBT_RUNNER_MEMORY" placeholder:"BYTES"`
-	Disk      int64         `help:"Disk limit of one scan, in bytes; 8 GiB by default." default:"8589934592" env:"REDOUBT_RUNNER_DISK" placeholder:"BYTES"`
-	Cache     int64         `help:"Disk limit of cached repositories, in bytes; 20 GiB by default." default:"21474836480" env:"REDOUBT_RUNNER_CACHE" placeholder:"BYTES"`
+	Dir       string        `help:"Folder for the repository cache and checkouts." default:"redoubt-runner" env:"REDOUBT_RUNNER_DIR" placeholder:"DIR" type:"path"`
+	Parallel  int           `help:"Maximum parallel runs." default:"1" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`
+	Semgrep   string        `help:"Path of semgrep (default: semgrep in PATH, if installed)." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
+	Isolation string        `help:"Scanner sandbox: auto (bubblewrap if it works), required (bubblewrap, or no scans) or none." enum:"auto,required,none" default:"auto" env:"REDOUBT_RUNNER_ISOLATION"`
+	Memory    int64         `help:"Memory limit per scan in bytes; 4 GiB by default." default:"4294967296" env:"REDOUBT_RUNNER_MEMORY" placeholder:"BYTES"`
+	Disk      int64         `help:"Disk limit per scan in bytes; 8 GiB by default." default:"8589934592" env:"REDOUBT_RUNNER_DISK" placeholder:"BYTES"`
+	Cache     int64         `help:"Disk limit of the repository cache in bytes; 20 GiB by default." default:"21474836480" env:"REDOUBT_RUNNER_CACHE" placeholder:"BYTES"`
 }
 
 // Run executes runs until it is stopped.
@@ -74,7 +74,7 @@ func (c RunnerCmd) Run(a *command.App) error {
 		}
 		runners = append(runners, r)
 	}
-	a.Log.Info("redoubt runner started", "server", server.String(), "parallel", c.Parallel,
+	a.Log.Info("redoubt runner asks for runs", "server", server.String(), "parallel", c.Parallel,
 		"isolation", runners[0].IsolatedBy())
 	return runAll(a.Ctx, runners)
 }
@@ -130,17 +130,17 @@ func runnerConfig(a *command.App, semgrep string) (runner.Config, error) {
 			return c, err
 		}
 	case semgrep != "":
-		return c, fmt.Errorf("semgrep was not found: %w", err)
+		return c, fmt.Errorf("semgrep is not there: %w", err)
 	default:
-		a.Log.Warn("semgrep is not installed here: managed scans read only lockfiles")
+		a.Log.Warn("semgrep is not installed here: managed scans look at lockfiles alone")
 	}
 	return c, nil
 }
 
 // RunnerInsideCmd runs inside the sandbox of a runner. It is not intended for users.
 type RunnerInsideCmd struct {
-	Socket  string   `required:"" help:"Socket of the server."`
-	Program []string `arg:"" help:"Program to run, after --."`
+	Socket  string   `required:"" help:"Socket for requests to the server."`
+	Program []string `arg:"" help:"Scanner command, after --."`
 }
 
 // Run runs the program and exits with its exit code.

@@ -77,7 +77,7 @@ func (d *download) run(ctx context.Context) (file string, unchanged bool, err er
 		return "", false, err
 	}
 	if err := d.save(part, have, res, cancel); err != nil {
-		return "", false, fmt.Errorf("the download was cut off; the next update resumes it: %w", err)
+		return "", false, fmt.Errorf("the download is incomplete; the next update resumes it: %w", err)
 	}
 	d.source.ETag, d.source.LastModified = res.Header.Get("ETag"), res.Header.Get("Last-Modified")
 	return file, false, errors.Join(os.Rename(part, file), remove(tag))
@@ -120,7 +120,7 @@ func (d *download) save(part string, have int64, res *http.Response, giveUp cont
 	body := d.bar.bytes(filepath.Base(d.source.Shown()), have, have+res.ContentLength, res.Body)
 	n, err := io.Copy(f, io.LimitReader(watchedReader{body, watch}, maxDownload-have+1))
 	if err == nil && have+n > maxDownload {
-		err = fmt.Errorf("it is larger than %d bytes", int64(maxDownload))
+		err = fmt.Errorf("the file is larger than %d bytes", int64(maxDownload))
 	}
 	if err == nil && res.ContentLength >= 0 && n != res.ContentLength {
 		err = io.ErrUnexpectedEOF

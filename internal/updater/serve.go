@@ -31,8 +31,7 @@ func (s *Jobs) MatchAdvisories(ctx context.Context, _ model.Job) (result []byte,
 	busy := false
 	err = MatchDeployments(ctx, s.Store, s.Library, nil, func(d model.Deployment, swept advisory.SweepResult) {
 		if busy = busy || swept.Busy; swept.Refs > 0 {
-			s.Log.Info("findings updated with the advisories",
-				"deployment", d.Slug, "refs", swept.Refs, "findings", swept.Changed)
+			s.Log.Info("findings updated from advisories", "deployment", d.Slug, "refs", swept.Refs, "findings", swept.Changed)
 		}
 	})
 	if err == nil && busy {
@@ -92,7 +91,7 @@ func (s *Jobs) LoadAdvisories() queue.Work {
 		again := s.Config.AdvisoriesEvery
 		if err != nil && ctx.Err() == nil {
 			again = min(again, loadAgain)
-			s.Log.Error("loading some advisories failed; retrying", "in", again, "error", err)
+			s.Log.Error("some advisories could not be loaded; retrying", "in", again, "error", err)
 			err = nil
 		}
 		if err == nil {
@@ -114,9 +113,9 @@ var (
 	advisoryRecords = prometheus.NewDesc("redoubt_advisories_records", "Records of a source when it was last loaded.",
 		[]string{"kind", "source"}, nil)
 	metricsFailed = prometheus.NewDesc("redoubt_metrics_failed",
-		"1 while a group of metrics is missing because the database does not respond.", []string{"group"}, nil)
+		"1 if a group of metrics is unavailable, because the database does not respond.", []string{"group"}, nil)
 	advisoryVersion = prometheus.NewDesc(
-		"redoubt_advisories_version", "Version of the advisories, incremented with each change.", nil, nil,
+		"redoubt_advisories_version", "Version of the advisories; it grows with each change.", nil, nil,
 	)
 )
 

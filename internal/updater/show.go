@@ -18,15 +18,14 @@ import (
 func splitPackage(s string) (ecosystem, name string, err error) {
 	ecosystem, name, ok := strings.Cut(s, "/")
 	if !ok || ecosystem == "" || name == "" {
-		return "", "", fmt.Errorf("invalid package %q: use ECOSYSTEM/NAME, such as npm/lodash or maven/org.slf4j:slf4j-api",
-			s)
+		return "", "", fmt.Errorf("invalid package %q: use ECOSYSTEM/NAME, such as maven/org.slf4j:slf4j-api", s)
 	}
 	return ecosystem, name, nil
 }
 
 type advisoriesShowCmd struct {
 	storageOnly
-	ID string `arg:"" help:"Id of the vulnerability, such as a CVE or GHSA."`
+	ID string `arg:"" help:"Id of the vulnerability (CVE, GHSA or other)."`
 }
 
 // Run prints all data about a vulnerability.
@@ -44,7 +43,7 @@ func (c advisoriesShowCmd) Run(a *command.App) error {
 func vulnerability(ctx context.Context, st *store.Store, id string) (*advisory.Vulnerability, error) {
 	g, err := st.AdvisoryGroup(ctx, id)
 	if errors.Is(err, model.ErrNotFound) {
-		return nil, fmt.Errorf("unknown advisory %s: redoubt advisories status lists the loaded sources", id)
+		return nil, fmt.Errorf("advisory %s not found: run redoubt advisories status for loaded sources", id)
 	}
 	if err != nil {
 		return nil, err
@@ -68,7 +67,7 @@ func printVulnerability(w io.Writer, v *advisory.Vulnerability) {
 	}
 	line("weaknesses", strings.Join(v.CWEs(), "; "))
 	if v.Withdrawn() {
-		line("withdrawn", "matches no packages")
+		line("withdrawn", "matches no dependencies")
 	}
 	for _, r := range v.Records {
 		for _, affected := range r.Affected {
@@ -89,9 +88,9 @@ func printVulnerability(w io.Writer, v *advisory.Vulnerability) {
 type advisoriesImpactCmd struct {
 	command.Tenant
 	What  string `arg:"" name:"id or package" help:"Vulnerability, such as CVE-2021-44228, or package name, such as log4j-core."`
-	Range string `arg:"" optional:"" help:"For a package: only versions in this range, such as '<2.17' or '>=2.0,<2.17'."`
-	All   bool   `help:"For a vulnerability: include fixed and removed findings."`
-	Limit int    `help:"Print at most this many lines." default:"1000" placeholder:"N"`
+	Range string `arg:"" optional:"" help:"Version range of the package, such as '<2.17' or '>=2.0,<2.17'."`
+	All   bool   `help:"Include fixed and removed findings of a vulnerability."`
+	Limit int    `help:"Maximum number of lines." default:"1000" placeholder:"N"`
 }
 
 // Run lists the projects that have a vulnerability, or use a package.
@@ -185,7 +184,7 @@ func bounds(text string) (lower, upper string, err error) {
 
 func warnTruncated(a *command.App, more bool) error {
 	if more {
-		_, err := fmt.Fprintln(a.Err, "there are more: raise --limit")
+		_, err := fmt.Fprintln(a.Err, "more results available: raise --limit")
 		return err
 	}
 	return nil

@@ -39,11 +39,11 @@ func (c storageOnly) With(a *command.App, fn func(*store.Store) error) error {
 
 type advisoriesUpdateCmd struct {
 	storageOnly
-	From       []string `help:"Load these sources instead: a file, a folder or an address; repeatable. Formats: OSV records (JSON or zip), EPSS scores (CSV or .gz) and the KEV catalog (JSON)." placeholder:"ZIP|DIR|FILE|URL"`
-	Ecosystems []string `help:"Ecosystems of the OSV archives; by default those of supported lockfiles." default:"npm,PyPI,Go,crates.io,RubyGems,Packagist,Maven,NuGet,Pub,SwiftURL,Hex,ConanCenter" placeholder:"NAME"`
-	Archives   string   `help:"Address of the OSV archives, with one folder per ecosystem." default:"https://osv-vulnerabilities.storage.googleapis.com" env:"REDOUBT_ADVISORIES_ARCHIVES" placeholder:"URL"`
-	Scores     bool     `help:"Load EPSS scores and the KEV catalog too." default:"true" negatable:""`
-	Force      bool     `help:"Load unchanged sources again."`
+	From       []string `help:"Source to load instead: OSV records (zip, folder or single record), EPSS scores (CSV, also .gz) or the KEV catalog (JSON); a path or URL; repeatable." placeholder:"ZIP|DIR|FILE|URL"`
+	Ecosystems []string `help:"Ecosystems to load advisories for (default: those of the supported lockfiles)." default:"npm,PyPI,Go,crates.io,RubyGems,Packagist,Maven,NuGet,Pub,SwiftURL,Hex,ConanCenter" placeholder:"NAME"`
+	Archives   string   `help:"URL of the OSV archives, with a folder per ecosystem." default:"https://osv-vulnerabilities.storage.googleapis.com" env:"REDOUBT_ADVISORIES_ARCHIVES" placeholder:"URL"`
+	Scores     bool     `help:"Also load EPSS scores and the KEV catalog." default:"true" negatable:""`
+	Force      bool     `help:"Reload unchanged sources."`
 }
 
 // Run loads all sources and matches all deployments. It continues after a failed source, and
@@ -67,7 +67,7 @@ func (c advisoriesUpdateCmd) Run(a *command.App) error {
 		MatchDeployments(a.Ctx, st, library, bar.refs, func(d model.Deployment, swept advisory.SweepResult) {
 			bar.pause(func() {
 				if swept.Busy {
-					fmt.Fprintf(a.Out, "%s: already being matched by another process\n", d.Slug)
+					fmt.Fprintf(a.Out, "%s: another process is matching this deployment\n", d.Slug)
 					return
 				}
 				fmt.Fprintf(a.Out, "%s: %d refs matched, %d findings changed\n", d.Slug, swept.Refs, swept.Changed)
@@ -130,7 +130,7 @@ func (e shownError) Unwrap() error { return e.error }
 func (e shownError) Error() string {
 	text := strings.ReplaceAll(e.error.Error(), e.of.Location, e.of.Shown())
 	if before, _, is := strings.Cut(text, "failed to parse Location header"); is { // contains parts of it
-		return before + "the redirect has no valid address"
+		return before + "the redirect address is invalid"
 	}
 	text = queryInText.ReplaceAllString(text, `"$1"`)
 	return addressInText.ReplaceAllStringFunc(text, func(address string) string {
@@ -146,7 +146,7 @@ var (
 
 // errAddress does not wrap the error of net/url, which may quote a part of the password as port.
 var errAddress = errors.New(
-	"invalid address: escape special characters of a user name or password, such as %23 for #",
+	"invalid address: encode special characters of a username or password, such as %23 for #",
 )
 
 // all loads the sources in order and publishes the changes.
@@ -257,7 +257,7 @@ func (u *Loader) load(
 	case advisory.KindZip:
 		archive, err := zip.NewReader(f, info.Size())
 		if err != nil {
-			return done, fmt.Errorf("not a complete zip file: %w", err)
+			return done, fmt.Errorf("incomplete or invalid zip: %w", err)
 		}
 		return advisory.Load(ctx, u.Store, advisory.Zip(archive), progress)
 	case advisory.KindEPSS:

@@ -19,11 +19,11 @@ import (
 
 // Command loads and shows advisories.
 type Command struct {
-	Update advisoriesUpdateCmd `cmd:"" help:"Load advisories, EPSS and KEV data, and match all dependencies."`
+	Update advisoriesUpdateCmd `cmd:"" help:"Load advisories, EPSS scores and the KEV catalog; update findings."`
 	List   advisoriesListCmd   `cmd:"" help:"List advisories."`
-	Show   advisoriesShowCmd   `cmd:"" help:"Show a vulnerability, its affected packages and fixes."`
-	Status advisoriesStatusCmd `cmd:"" help:"Show the sources of advisories and their age."`
-	Impact advisoriesImpactCmd `cmd:"" help:"List projects that use a vulnerable package or version."`
+	Show   advisoriesShowCmd   `cmd:"" help:"Show the severity, affected packages and fixes of a vulnerability."`
+	Status advisoriesStatusCmd `cmd:"" help:"Show the sources and age of the advisories."`
+	Impact advisoriesImpactCmd `cmd:"" help:"List projects affected by a vulnerability or using a package."`
 }
 
 // advisoriesActor is the actor of loads by the server and of matching.
@@ -57,7 +57,7 @@ func MatchDeployments(
 		swept, err := sweep.Deployment(ctx, d.ID)
 		if err != nil {
 			failed = append(
-				failed, fmt.Errorf("matching the deployment %s with the advisories failed; retrying: %w", d.Slug, err),
+				failed, fmt.Errorf("deployment %s could not be matched with the advisories; retrying: %w", d.Slug, err),
 			)
 			continue
 		}
@@ -72,7 +72,7 @@ type advisoriesListCmd struct {
 	storageOnly
 	Package string `help:"List only advisories for this package, such as npm/lodash." placeholder:"ECOSYSTEM/NAME"`
 	After   int64  `help:"List only advisories after this number." placeholder:"N"`
-	Limit   int    `help:"List at most this many." default:"100" placeholder:"N"`
+	Limit   int    `help:"Maximum number of advisories." default:"100" placeholder:"N"`
 }
 
 // Run lists records in the order in which they were loaded.
@@ -138,7 +138,7 @@ func (c advisoriesStatusCmd) Run(a *command.App) error {
 			}
 		}
 		if age, known := age(a.Clock(), s.Sources); !known {
-			fmt.Fprintln(a.Err, "warning: no advisories are loaded: run redoubt advisories update")
+			fmt.Fprintln(a.Err, "warning: no advisories have been loaded: run redoubt advisories update")
 		} else if age > advisory.StaleAfter {
 			fmt.Fprintf(a.Err, "warning: the advisories are %s old: run redoubt advisories update, or serve with "+
 				"--advisories-every\n", age.Round(time.Hour))

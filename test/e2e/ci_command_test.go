@@ -145,7 +145,7 @@ func fixedBuild(w *ciWorld) {
 }
 
 func troubledBuild(w *ciWorld) {
-	if out, said := w.build(2, "main", nil, "REDOUBT_TOKEN=rdt_1_wrong"); len(out.Trouble) != 1 || !strings.Contains(said, "the token is not valid here") {
+	if out, said := w.build(2, "main", nil, "REDOUBT_TOKEN=rdt_1_wrong"); len(out.Trouble) != 1 || !strings.Contains(said, "invalid token: ") {
 		w.Errorf("%+v\n%s", out, said)
 	}
 	if out, said := w.build(2, "main", []string{"--no-inventory", "--", "--no-such-flag"}); len(out.Trouble) != 1 || !strings.Contains(out.Trouble[0], "semgrep") {

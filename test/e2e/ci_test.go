@@ -61,7 +61,7 @@ func badToken(w *ciWorld) {
 			}
 		}
 		if strings.Contains(row, w.ready.Token[10:40]) {
-			w.Errorf("the token is told: %s", row)
+			w.Errorf("the output contains the token: %s", row)
 		}
 	}
 }

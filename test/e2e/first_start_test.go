@@ -39,7 +39,7 @@ func TestFirstStartInTheBrowser(t *testing.T) {
 		w.types(commands[i], token, source)
 		p.waits(`document.querySelector("#startsteps li.done")?.textContent.includes("` + source + `")`)
 		if stays := p.reads(`String(window.stays)`); stays != "yes" {
-			t.Error("the page was loaded anew")
+			t.Error("the page was reloaded")
 		}
 	}
 	if again := p.reads(`document.querySelector(".of-terminal pre").textContent`); again != commands[0] {

@@ -41,13 +41,13 @@ func TestHostsStory(t *testing.T) {
 		do   func(*story)
 	}{
 		{"connect and import repositories", (*story).connectAndImport},
-		{"a push is heard of and scanned in full", (*story).pushAndScan},
+		{"a push causes a full scan", (*story).pushAndScan},
 		{"a change request with bad lines is blocked", (*story).proposeBadLines},
 		{"a reply triages", (*story).replyTriages},
 		{"a fix turns the status, the host being down in the middle", (*story).fixWhileTheHostIsDown},
 		{"a hostile repository stays harmless, while a runner is killed in a scan", (*story).hostileRepository},
 		{"another runner takes over", (*story).anotherTakesOver},
-		{"a revoked token is told of, and mended", (*story).tokenRevoked},
+		{"a revoked token is reported and replaced", (*story).tokenRevoked},
 	} {
 		if !t.Run(step.name, func(t *testing.T) {
 			defer func(of *testing.T) { s.T = of }(s.T)
@@ -123,7 +123,7 @@ func (s *story) pushAndScan() {
 	if !slices.ContainsFunc(deliveries.Deliveries, func(d api.Delivery) bool { return d.Event == "push" && d.Outcome == "push to main" }) {
 		s.Errorf("the deliveries are %+v", deliveries.Deliveries)
 	}
-	s.until("the commit's status is told", func() bool { return s.statusOf(s.rev("main")) != nil })
+	s.until("the commit has a status", func() bool { return s.statusOf(s.rev("main")) != nil })
 	if st := s.status("acme/shop"); st.State != "scheduled" || st.LastRunID == nil || *st.LastRunID != run.ID {
 		s.Errorf("in force is %+v", st)
 	}

@@ -53,7 +53,7 @@ func (c *Reader) ReadSecrets(wanted []Wanted) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if c.files++; c.files > maxCodeFiles {
-			c.Left[name] = fmt.Sprintf("findings are in more than %d files", maxCodeFiles)
+			c.Left[name] = fmt.Sprintf("more than %d files have findings", maxCodeFiles)
 			continue
 		}
 		text, err := c.read(name)
@@ -94,7 +94,7 @@ func (c *Reader) Snippets(places []model.SnippetPlace) (list []api.Snippet) {
 		}
 		first, lines := ci.Snippet(file, p)
 		if len(lines) == 0 {
-			c.Left[p.Path] = fmt.Sprintf("it has no line %d", p.Line)
+			c.Left[p.Path] = fmt.Sprintf("the file has no line %d", p.Line)
 			continue
 		}
 		secrets.BlankSnippet(lines, first, p, c.Secrets[p.Path])
@@ -114,15 +114,15 @@ func (c *Reader) read(name string) (string, error) {
 func (c *Reader) ReadBytes(name string) ([]byte, error) {
 	switch {
 	case name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\x00"):
-		return nil, errors.New("it is not in the checkout")
+		return nil, errors.New("not in the checkout")
 	case slices.ContainsFunc(strings.Split(path.Clean(name), "/"), func(part string) bool {
 		return strings.EqualFold(part, ".git")
 	}):
-		return nil, errors.New("files of git itself are never sent")
+		return nil, errors.New("files in .git are never sent")
 	}
 	for at := path.Clean(name); at != "."; at = path.Dir(at) { // committed links may point anywhere
 		if info, err := c.Root.Lstat(filepath.FromSlash(at)); err == nil && info.Mode()&os.ModeSymlink != 0 {
-			return nil, errors.New("it is a link, or is in one")
+			return nil, errors.New("the path contains a symbolic link")
 		}
 	}
 	info, err := c.Root.Stat(filepath.FromSlash(name))
@@ -130,9 +130,9 @@ func (c *Reader) ReadBytes(name string) ([]byte, error) {
 	case err != nil:
 		return nil, reasonOf(err)
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a file")
+		return nil, errors.New("not a regular file")
 	case info.Size() > maxCodeFile:
-		return nil, fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), maxCodeFile)
+		return nil, fmt.Errorf("size is %d bytes; the limit is %d", info.Size(), maxCodeFile)
 	}
 	f, err := c.Root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *Reader) ReadBytes(name string) ([]byte, error) {
 	case err != nil:
 		return nil, reasonOf(err)
 	case bytes.IndexByte(data, 0) >= 0:
-		return nil, errors.New("it is not text")
+		return nil, errors.New("not a text file")
 	}
 	return data, nil
 }

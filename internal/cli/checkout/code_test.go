@@ -63,7 +63,7 @@ func TestCodeIsOfTheCheckout(t *testing.T) {
 	if len(got) != 1 || got[0].FindingID != 1 || !slices.Equal(got[0].Lines, []string{"x == x"}) {
 		t.Errorf("%+v", got)
 	}
-	if diff := cmp.Diff(map[string]string{"out": "it is a link, or is in one", "latin.py": "it has no line 9"}, c.Left); diff != "" {
+	if diff := cmp.Diff(map[string]string{"out": "the path contains a symbolic link", "latin.py": "the file has no line 9"}, c.Left); diff != "" {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
 }

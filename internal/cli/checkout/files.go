@@ -59,7 +59,7 @@ func Unreadable(err error) error {
 	var at *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return errors.New("permission denied; let whoever runs this read it")
+		return errors.New("permission denied: make it readable for the user of this command")
 	case errors.As(err, &at):
 		return at.Err
 	}

@@ -51,7 +51,7 @@ func pipText(root *os.Root, name string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxPipFile {
-		return nil, errors.New("it is not a file, or too large")
+		return nil, errors.New("not a regular file, or too large")
 	}
 	f, err := root.Open(filepath.FromSlash(name))
 	if err != nil {

@@ -24,7 +24,7 @@ func findCheckout(ctx context.Context, env ci.Env) (top string, c ci.Context, er
 		}
 		// In a container, another user often owns the checkout, and git rejects it.
 		if _, statErr := os.Lstat(filepath.Join(here, ".git")); statErr == nil {
-			return "", c, fmt.Errorf("git does not read this checkout: %w", err)
+			return "", c, fmt.Errorf("git cannot read this checkout: %w", err)
 		}
 		top = here
 	}
@@ -44,7 +44,7 @@ func findCheckout(ctx context.Context, env ci.Env) (top string, c ci.Context, er
 	}
 	c = ci.Detect(env, facts)
 	if err := model.CheckProjectName(c.Project); err != nil {
-		return "", c, fmt.Errorf("the project would be %q: %w; set SEMGREP_REPO_NAME, as acme/payments", c.Project, err)
+		return "", c, fmt.Errorf("invalid project name %q: %w; set SEMGREP_REPO_NAME, such as acme/payments", c.Project, err)
 	}
 	return top, c, nil
 }
@@ -62,7 +62,7 @@ func (b *build) reports(ctx context.Context) error {
 		}
 		files = append(files, api.File{Name: filepath.ToSlash(name), Data: data})
 	}
-	b.showStep("handing in %d reports", len(files))
+	b.showStep("uploading %d reports", len(files))
 	out, err := b.server.send(ctx, api.ImportQuery{
 		Project: b.at.Project, Ref: b.at.Ref, Commit: b.at.Commit, RepoURL: b.at.URL, Full: !b.ReportDiff, Diff: b.ReportDiff,
 		Root: b.top,

@@ -34,11 +34,11 @@ func (b *build) code(ctx context.Context) error {
 	}
 	root, err := os.OpenRoot(b.top)
 	if err != nil {
-		return fmt.Errorf("no code is sent: %w", err)
+		return fmt.Errorf("no code was sent: %w", err)
 	}
 	defer func() { _ = root.Close() }() // read only
 	c := checkout.Reader{Root: root, Secrets: secrets, Blanker: b.blanker(), Left: map[string]string{}}
-	b.showStep("reading the code around findings")
+	b.showStep("reading code around findings")
 	c.ReadSecrets(wanted)
 	for _, w := range wanted {
 		if err := b.sendCode(ctx, w.ScanID, c.Snippets(w.Places)); err != nil {
@@ -48,10 +48,10 @@ func (b *build) code(ctx context.Context) error {
 	b.clearStep()
 	names := slices.Sorted(maps.Keys(c.Left))
 	for _, name := range names[:min(len(names), checkout.MaxLeftTold)] {
-		fmt.Fprintf(b.Err, "redoubt ci: no code of %q is sent: %s\n", name, c.Left[name])
+		fmt.Fprintf(b.Err, "redoubt ci: code of %q is not sent: %s\n", name, c.Left[name])
 	}
 	if more := len(names) - checkout.MaxLeftTold; more > 0 {
-		fmt.Fprintf(b.Err, "redoubt ci: nor of %d more files\n", more)
+		fmt.Fprintf(b.Err, "redoubt ci: code of %d more files is not sent\n", more)
 	}
 	return nil
 }
@@ -71,14 +71,14 @@ func (b *build) wantedCode(ctx context.Context) (
 		asked[s.ScanID] = true
 		answer, err := b.server.client.ListSnippets(ctx, b.server.deployment, id)
 		if err != nil {
-			return nil, nil, fmt.Errorf("the server did not say which code it wants: %w", withAdvice(err))
+			return nil, nil, fmt.Errorf("cannot read from the server which code to send: %w", withAdvice(err))
 		}
 		if !answer.Kept {
-			fmt.Fprintf(b.Out, "no code is sent: the deployment %s keeps none\n", b.server.deployment)
+			fmt.Fprintf(b.Out, "no code is sent: the deployment %s stores no code\n", b.server.deployment)
 			return nil, nil, nil
 		}
 		if answer.More {
-			fmt.Fprintf(b.Err, "redoubt ci: scan %d has more findings than code is sent of: the first %d get theirs\n",
+			fmt.Fprintf(b.Err, "redoubt ci: scan %d has too many findings: code is sent only for the first %d\n",
 				id, len(answer.Findings))
 		}
 		w := checkout.Wanted{ScanID: id}
@@ -115,7 +115,7 @@ func (b *build) blanker() *secrets.Blanker {
 // sendCode sends snippets in requests of bounded size.
 func (b *build) sendCode(ctx context.Context, scanID int64, all []api.Snippet) error {
 	for total := len(all); len(all) > 0; {
-		b.showStep("sending the code around findings: %d of %d", total-len(all), total)
+		b.showStep("sending code around findings: %d of %d", total-len(all), total)
 		n, size := 0, 0
 		for n < len(all) && n < maxCodeItems && size < maxCodeBatch {
 			for _, line := range all[n].Lines {
@@ -125,7 +125,7 @@ func (b *build) sendCode(ctx context.Context, scanID int64, all []api.Snippet) e
 		}
 		out, err := b.server.client.PutSnippets(ctx, b.server.deployment, scanID, api.PutSnippetsRequest{Snippets: all[:n]})
 		if err != nil {
-			return fmt.Errorf("the code around findings was not taken: %w", withAdvice(err))
+			return fmt.Errorf("code around findings was not stored: %w", withAdvice(err))
 		}
 		b.result.Code += out.Stored
 		all = all[n:]

@@ -23,17 +23,17 @@ import (
 // Command checks a build.
 type Command struct {
 	URL         string        `help:"Address of the Redoubt server." env:"REDOUBT_URL,SEMGREP_URL,SEMGREP_APP_URL" placeholder:"URL"`
-	Token       config.Secret `help:"Token with the scope ci; better given as a variable." env:"REDOUBT_TOKEN,SEMGREP_APP_TOKEN" placeholder:"TOKEN"`
-	Report      []string      `help:"Another scanner's report of this checkout, as gitleaks.sarif; repeatable." sep:"none" placeholder:"FILE"`
-	ReportDiff  bool          `help:"The reports are of a diff scan: close nothing that a full scan has found."`
-	NoSemgrep   bool          `help:"Do not run semgrep: send the inventory and reports only." name:"no-semgrep"`
-	Semgrep     string        `help:"The semgrep to run; by default the one on the path, where there is one." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
-	NoInventory bool          `help:"Send no lockfiles and no bills of materials." name:"no-inventory"`
-	NoCode      bool          `help:"Send no code around findings." name:"no-code" env:"REDOUBT_NO_CODE"`
-	FailOpen    bool          `help:"Exit with 0 when a step failed. What a policy blocks still fails." name:"fail-open" env:"REDOUBT_FAIL_OPEN"`
-	SARIF       string        `help:"Write new and blocking findings as SARIF 2.1.0." name:"sarif" placeholder:"FILE"`
-	JSON        string        `help:"Write the result as JSON; docs/guides/redoubt-ci.md describes it." name:"json" placeholder:"FILE"`
-	Pass        []string      `arg:"" optional:"" name:"flag" help:"After --: flags for semgrep ci."`
+	Token       config.Secret `help:"Token with the scope ci; prefer the variable." env:"REDOUBT_TOKEN,SEMGREP_APP_TOKEN" placeholder:"TOKEN"`
+	Report      []string      `help:"Upload another scanner's report of this checkout, such as gitleaks.sarif; repeatable." sep:"none" placeholder:"FILE"`
+	ReportDiff  bool          `help:"Treat reports as diff scans: do not close findings of full scans."`
+	NoSemgrep   bool          `help:"Do not run semgrep; send only inventory and reports." name:"no-semgrep"`
+	Semgrep     string        `help:"Path of semgrep (default: semgrep in PATH, if installed)." env:"REDOUBT_SEMGREP" placeholder:"FILE"`
+	NoInventory bool          `help:"Do not send lockfiles and bills of materials." name:"no-inventory"`
+	NoCode      bool          `help:"Do not send code around findings." name:"no-code" env:"REDOUBT_NO_CODE"`
+	FailOpen    bool          `help:"Exit with 0 if a step fails; blocked builds still fail." name:"fail-open" env:"REDOUBT_FAIL_OPEN"`
+	SARIF       string        `help:"Write new and blocking findings to this SARIF 2.1.0 file." name:"sarif" placeholder:"FILE"`
+	JSON        string        `help:"Write the result to this JSON file." name:"json" placeholder:"FILE"`
+	Pass        []string      `arg:"" optional:"" name:"flag" help:"Flags for semgrep ci, after --."`
 }
 
 // build is one run of the command.
@@ -86,8 +86,8 @@ func (b *build) End() error {
 // known.
 func (b *build) runSteps() {
 	if b.URL == "" || b.Token == "" {
-		b.addTrouble(errors.New("the server is not named: set REDOUBT_URL to its address and REDOUBT_TOKEN to a token of " +
-			"it (redoubt token create --scope ci NAME)"))
+		b.addTrouble(errors.New("server not configured: set REDOUBT_URL to its address and REDOUBT_TOKEN to one of its " +
+			"tokens (redoubt token create --scope ci NAME)"))
 		return
 	}
 	var err error
@@ -157,7 +157,7 @@ func (b *build) scan(ctx context.Context) error {
 		if b.Semgrep != "" || len(b.Pass) > 0 {
 			return fmt.Errorf("semgrep is not installed: %w", err)
 		}
-		fmt.Fprintln(b.Out, "semgrep is not installed here: code is not scanned (pipx install semgrep)")
+		fmt.Fprintln(b.Out, "semgrep is not installed, so code is not scanned (pipx install semgrep)")
 		return nil
 	}
 	before, err := b.server.outcome(ctx, b.at.Project, b.at.Ref, "")
@@ -217,13 +217,13 @@ func (b *build) printResult() {
 		fmt.Fprintln(b.Err, "redoubt ci: this build is BLOCKED")
 	case len(b.result.Trouble) > 0 && len(b.result.Trouble) == len(b.result.Unread) && b.FailOpen:
 		fmt.Fprintln(
-			b.Err, "redoubt ci: WARNING: NOT ALL OF THIS BUILD IS CHECKED, AND IT PASSES ONLY BECAUSE OF --fail-open",
+			b.Err, "redoubt ci: WARNING: THIS BUILD IS ONLY PARTLY CHECKED, AND PASSES ONLY BECAUSE OF --fail-open",
 		)
 	case len(b.result.Trouble) > 0 && len(b.result.Trouble) == len(b.result.Unread):
-		fmt.Fprintln(b.Err, "redoubt ci: not all of this build could be checked (--fail-open lets such builds pass)")
+		fmt.Fprintln(b.Err, "redoubt ci: this build was only partly checked (use --fail-open to pass such builds)")
 	case len(b.result.Trouble) > 0 && b.FailOpen:
 		fmt.Fprintln(b.Err, "redoubt ci: WARNING: THIS BUILD IS NOT CHECKED, AND PASSES ONLY BECAUSE OF --fail-open")
 	case len(b.result.Trouble) > 0:
-		fmt.Fprintln(b.Err, "redoubt ci: this build could not be checked (--fail-open lets such builds pass)")
+		fmt.Fprintln(b.Err, "redoubt ci: this build could not be checked (use --fail-open to pass such builds)")
 	}
 }

@@ -32,7 +32,7 @@ func (b *build) inventory(ctx context.Context) error {
 	if b.NoInventory {
 		return nil
 	}
-	b.showStep("looking for lockfiles")
+	b.showStep("searching for lockfiles")
 	found := &ciInventory{build: b, room: maxCIBytes, whole: true}
 	names, err := found.paths(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (b *build) inventory(ctx context.Context) error {
 	b.clearStep()
 	if len(all) > maxCIFiles {
 		found.lose(
-			fmt.Errorf("the checkout has %d lockfiles and bills of materials: the first %d are sent", len(all), maxCIFiles),
+			fmt.Errorf("the checkout has %d lockfiles and bills of materials: only the first %d are sent", len(all), maxCIFiles),
 		)
 		all = all[:maxCIFiles]
 	}
@@ -56,7 +56,7 @@ func (b *build) inventory(ctx context.Context) error {
 	if len(found.files) == 0 && !found.whole {
 		return nil
 	}
-	b.showStep("handing in %d lockfiles and bills of materials", len(found.files))
+	b.showStep("uploading %d lockfiles and bills of materials", len(found.files))
 	out, err := b.server.send(ctx, api.ImportQuery{
 		Project: b.at.Project, Ref: b.at.Ref, Commit: b.at.Commit, RepoURL: b.at.URL, Whole: found.whole,
 	}, found.files)
@@ -78,7 +78,7 @@ type ciInventory struct {
 // lose records that the inventory is incomplete. An unreadable file may list any lockfile.
 func (b *ciInventory) lose(why error) {
 	b.whole = false
-	b.addTrouble(fmt.Errorf("%w; no lockfile counts as removed", why))
+	b.addTrouble(fmt.Errorf("%w; no lockfile is marked as removed", why))
 }
 
 // read adds a file to the inventory. An unreadable lockfile is added without its content, so that
@@ -93,7 +93,7 @@ func (b *ciInventory) read(name string, isLockfile bool) {
 		b.lose(fmt.Errorf("%s could not be read: %w", name, err))
 		return
 	case isLockfile && lockfile.IsNamesake(name, data):
-		fmt.Fprintf(b.Err, "redoubt ci: %s is skipped: it only has the name of a lockfile\n", name)
+		fmt.Fprintf(b.Err, "redoubt ci: %s is skipped: the content is not a lockfile\n", name)
 		return
 	case !isLockfile:
 		// Files of other formats may be named bom.json, and an invalid file would make the whole
@@ -104,7 +104,7 @@ func (b *ciInventory) read(name string, isLockfile bool) {
 			return
 		}
 		if err != nil || !slices.Contains(checkout.BOMFormats, format) {
-			fmt.Fprintf(b.Err, "redoubt ci: %s is skipped: it is neither CycloneDX nor SPDX\n", name)
+			fmt.Fprintf(b.Err, "redoubt ci: %s is skipped: format is neither CycloneDX nor SPDX\n", name)
 			return
 		}
 		if err := new(report.Reading).Add(bytes.NewReader(data), report.Options{Name: name, Key: []byte(name)}); err != nil {
@@ -124,9 +124,9 @@ func (b *ciInventory) text(name string) ([]byte, error) {
 	case err != nil:
 		return nil, checkout.Unreadable(err)
 	case info.Size() > maxCIFile:
-		return nil, fmt.Errorf("it has %d bytes, more than the %d that are read of one", info.Size(), maxCIFile)
+		return nil, fmt.Errorf("size is %d bytes, more than the limit of %d", info.Size(), maxCIFile)
 	case info.Size() > b.room:
-		return nil, fmt.Errorf("it has %d bytes, and the files before it take the %d that are sent at once",
+		return nil, fmt.Errorf("size is %d bytes, and the limit of %d for all files is reached",
 			info.Size(), maxCIBytes)
 	}
 	data, err := os.ReadFile(file)
@@ -155,7 +155,7 @@ func (b *ciInventory) paths(ctx context.Context) ([]string, error) {
 		info, err := os.Lstat(filepath.Join(b.top, filepath.FromSlash(name)))
 		switch {
 		case err == nil && !info.Mode().IsRegular(): // links may point anywhere
-			fmt.Fprintf(b.Err, "redoubt ci: %s is left out: only files are read, no links\n", name)
+			fmt.Fprintf(b.Err, "redoubt ci: %s is skipped: only regular files are read\n", name)
 		case err == nil || !errors.Is(err, fs.ErrNotExist): // reading the file reports the error
 			out = append(out, name)
 		}
@@ -176,7 +176,7 @@ func (b *ciInventory) checkoutPaths(ctx context.Context) ([]string, error) {
 		case relErr != nil:
 			return relErr
 		case err != nil:
-			b.lose(fmt.Errorf("the folder %s could not be read: %w", filepath.ToSlash(name), checkout.Unreadable(err)))
+			b.lose(fmt.Errorf("folder %s could not be read: %w", filepath.ToSlash(name), checkout.Unreadable(err)))
 			return fs.SkipDir
 		case entry.IsDir() && (entry.Name() == ".git" || checkout.IsDependencyFolder(entry.Name()+"/x")):
 			return fs.SkipDir

@@ -34,7 +34,7 @@ func newCIServer(ctx context.Context, c Command) (ciServer, error) {
 	s := ciServer{base: strings.TrimSuffix(c.URL, "/")}
 	u, err := url.Parse(s.base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return s, fmt.Errorf("REDOUBT_URL is %q: expected the server's address, as https://redoubt.example", c.URL)
+		return s, fmt.Errorf("invalid REDOUBT_URL %q: use the server's address, such as https://redoubt.example", c.URL)
 	}
 	s.client = &api.Client{
 		BaseURL:   s.base,
@@ -68,13 +68,13 @@ func (s ciServer) get(ctx context.Context, path string, out any) error {
 	req.Header.Set("User-Agent", s.client.UserAgent)
 	resp, err := s.client.HTTP.Do(req)
 	if err != nil {
-		return fmt.Errorf("the server cannot be reached: %w", err)
+		return fmt.Errorf("cannot reach the server: %w", err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxCIAnswer))
 	switch {
 	case err != nil:
-		return fmt.Errorf("the response of %s was cut off: %w", s.base, err)
+		return fmt.Errorf("the response of %s is incomplete: %w", s.base, err)
 	case resp.StatusCode != http.StatusOK:
 		return statusError(resp.StatusCode, text)
 	}
@@ -90,7 +90,7 @@ func statusError(status int, text []byte) error {
 	_ = json.Unmarshal(text, &p) // without a problem document the detail is empty
 	p.Status = status
 	if p.Detail == "" {
-		p.Detail = "the server answered " + http.StatusText(status)
+		p.Detail = "the server returned " + http.StatusText(status)
 	}
 	return withAdvice(&p)
 }
@@ -103,12 +103,12 @@ func withAdvice(err error) error {
 	}
 	switch p.Status {
 	case http.StatusUnauthorized:
-		return fmt.Errorf("the token is not valid here: %s (REDOUBT_TOKEN: make one with redoubt token create "+
+		return fmt.Errorf("invalid token: %s (set REDOUBT_TOKEN to a token of redoubt token create "+
 			"--scope ci NAME)", p.Detail)
 	case http.StatusForbidden:
-		return fmt.Errorf("the token may not do this: %s (it needs the scope ci)", p.Detail)
+		return fmt.Errorf("permission denied: %s (the token needs the scope ci)", p.Detail)
 	case http.StatusNotFound:
-		return fmt.Errorf("the token may not see this project: %s", p.Detail)
+		return fmt.Errorf("project not found or not visible to the token: %s", p.Detail)
 	}
 	return err
 }
@@ -181,7 +181,7 @@ func (b *build) addOutcome(in api.ImportResponse) {
 	}
 	for _, f := range in.Unread {
 		r.Unread = append(r.Unread, ci.UnreadFile(f))
-		b.addTrouble(fmt.Errorf("%s could not be read, and what was known of it stays: %s (.semgrepignore leaves files out)",
+		b.addTrouble(fmt.Errorf("%s could not be read; its stored state is unchanged: %s (exclude files in .semgrepignore)",
 			f.Name, f.Reason))
 	}
 	for _, i := range in.Imports {

@@ -78,7 +78,7 @@ func (a *App) Create(c config.Storage) (*store.Store, error) {
 func (a *App) Open(c config.Storage) (*store.Store, error) {
 	if c.DatabaseURL == "" {
 		if _, err := os.Stat(filepath.Join(c.Data, store.FileName)); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no Redoubt data in %s: name its folder with --data, or make it with redoubt "+
+			return nil, fmt.Errorf("no Redoubt data in %s: set its folder with --data, or create it with redoubt "+
 				"serve or redoubt deployment create", c.Data)
 		}
 	}
@@ -88,7 +88,7 @@ func (a *App) Open(c config.Storage) (*store.Store, error) {
 // Tenant contains the flags of commands that work on one deployment.
 type Tenant struct {
 	config.Storage
-	Deployment string `help:"Deployment, by id or slug; not needed while there is only one." env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
+	Deployment string `help:"Id or slug of the deployment; optional if only one exists." env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
 }
 
 // Use opens the storage and returns the deployment.
@@ -109,7 +109,7 @@ func (t Tenant) Find(ctx context.Context, st *store.Store) (model.Deployment, er
 	if t.Deployment != "" {
 		d, err := st.Deployment(ctx, t.Deployment)
 		if errors.Is(err, model.ErrNotFound) {
-			return d, fmt.Errorf("there is no deployment %q; redoubt deployment list shows what there is", t.Deployment)
+			return d, fmt.Errorf("deployment %q not found: run redoubt deployment list", t.Deployment)
 		}
 		return d, err
 	}
@@ -118,13 +118,13 @@ func (t Tenant) Find(ctx context.Context, st *store.Store) (model.Deployment, er
 	case err != nil:
 		return model.Deployment{}, err
 	case len(all) == 0:
-		return model.Deployment{}, errors.New("there is no deployment yet: make one with redoubt deployment create SLUG")
+		return model.Deployment{}, errors.New("no deployment exists: run redoubt deployment create SLUG")
 	case len(all) > 1:
 		slugs := make([]string, len(all))
 		for i, d := range all {
 			slugs[i] = d.Slug
 		}
-		return model.Deployment{}, fmt.Errorf("there are %d deployments: choose with --deployment (%s)",
+		return model.Deployment{}, fmt.Errorf("%d deployments exist: choose one with --deployment (%s)",
 			len(all), strings.Join(slugs, ", "))
 	}
 	return all[0], nil

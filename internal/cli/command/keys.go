@@ -21,10 +21,10 @@ const KeyCheck = "key check"
 const DevelopmentKey = "secret key"
 
 // ErrKeyFile is wrapped by errors about a key file that does not match the database.
-var ErrKeyFile = errors.New("without the keys that this database was used with, secrets in reports would count as " +
-	"new ones and lose their triage. " +
-	"Copy the key file from the server that started first, or from the backup, or name it with --key-file. If redoubt " +
-	"check finds the database whole and the file is lost for good, redoubt key new makes another")
+var ErrKeyFile = errors.New("without the original keys of this database, secrets in reports would count as new " +
+	"and lose their triage. " +
+	"Copy the key file from the first server or from the backup, or set its path with --key-file. If the file is " +
+	"lost permanently and redoubt check finds no damage, replace it with redoubt key new")
 
 // OpenKeys reads the key file of a database, and creates one for a new database. If a crash
 // interrupts the creation, the next start completes it. If the files do not match and the database
@@ -48,7 +48,7 @@ func fittingKeys(a *App, c config.Storage, st *store.Store) (keyring.Ring, error
 		return keyring.Ring{}, err
 	}
 	if check != nil && len(check) != len(keyring.Ring{}.Check()) {
-		return keyring.Ring{}, fmt.Errorf("%w: what it tells of its keys has %d bytes", model.ErrDamaged, len(check))
+		return keyring.Ring{}, fmt.Errorf("%w: the stored key check has %d bytes", model.ErrDamaged, len(check))
 	}
 	if err := RefuseDevelopmentKeys(a, st, check); err != nil {
 		return keyring.Ring{}, err
@@ -60,7 +60,7 @@ func fittingKeys(a *App, c config.Storage, st *store.Store) (keyring.Ring, error
 	case !errors.Is(err, fs.ErrNotExist):
 		return ring, err
 	case check != nil:
-		return ring, fmt.Errorf("there is no key file %s: %w", c.KeyPath(), ErrKeyFile)
+		return ring, fmt.Errorf("key file %s not found: %w", c.KeyPath(), ErrKeyFile)
 	default:
 		if ring, made, err = makeKeys(a, c); err != nil {
 			return ring, err
@@ -75,10 +75,10 @@ func fittingKeys(a *App, c config.Storage, st *store.Store) (keyring.Ring, error
 		return ring, nil
 	}
 	if made {
-		return ring, fmt.Errorf("another server made the keys of this database while this one made %s: remove that file, "+
-			"put the other's in its place, and start again", c.KeyPath())
+		return ring, fmt.Errorf("another server created the keys of this database while this server created %s: "+
+			"replace that file with the other server's key file, and restart", c.KeyPath())
 	}
-	return ring, fmt.Errorf("the key file %s is not the one of this database: %w", c.KeyPath(), ErrKeyFile)
+	return ring, fmt.Errorf("the key file %s belongs to another database: %w", c.KeyPath(), ErrKeyFile)
 }
 
 // RefuseDevelopmentKeys returns an error if the database contains keys of a development version. A
@@ -91,9 +91,9 @@ func RefuseDevelopmentKeys(a *App, st *store.Store, check []byte) error {
 	if err != nil || held == nil {
 		return err
 	}
-	return errors.New("this database holds keys of a development version from before the key file, " +
-		"which are not transferred: build commit 381e0d74 and start it once with --key-file FILE, " +
-		"which writes them to a file, and name that file here")
+	return errors.New("this database contains keys of a development version without a key file, " +
+		"which are not migrated: build commit 381e0d74, start it once with --key-file FILE, " +
+		"which writes the keys to that file, and use that file here")
 }
 
 // makeKeys creates the first key file.

@@ -25,7 +25,7 @@ func NetworkReach(o config.Outbound) (scm.Reach, error) {
 // settings.
 type HostSettings struct {
 	config.Outbound
-	PublicURL string `help:"Beside the database: where the host reaches this server, as https://redoubt.example.com. A server has its own." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
+	PublicURL string `help:"Public address of this server, such as https://redoubt.example.com; only for commands on the database." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
 }
 
 // Senders are the settings of commands that send requests or messages elsewhere. A server has

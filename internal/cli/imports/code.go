@@ -45,7 +45,7 @@ func (b *besideCode) Open(ctx context.Context, dir, commit string) error {
 		top, err = checkout.Git(ctx, dir, "rev-parse", "--show-toplevel")
 	}
 	if err != nil {
-		return errors.New("this is no checkout")
+		return errors.New("not a checkout")
 	}
 	if full, err := checkout.Git(ctx, top, "rev-parse", "--verify", "--quiet", commit+"^{commit}"); err == nil &&
 		commit != "" &&
@@ -55,11 +55,11 @@ func (b *besideCode) Open(ctx context.Context, dir, commit string) error {
 	head, err := checkout.Git(ctx, top, "rev-parse", "HEAD")
 	switch {
 	case err != nil:
-		return errors.New("nothing is committed in this checkout")
+		return errors.New("the checkout has no commits")
 	case commit == "":
-		return errors.New("--commit does not say which commit was scanned")
+		return errors.New("--commit is required to identify the scanned commit")
 	case commit != head:
-		return fmt.Errorf("%s is checked out, and --commit says %s", head, commit)
+		return fmt.Errorf("%s is checked out, but --commit is %s", head, commit)
 	}
 	if b.prefix, err = checkout.Git(ctx, dir, "rev-parse", "--show-prefix"); err != nil {
 		return err
@@ -140,13 +140,13 @@ func (b *besideCode) Find(name string) (string, error) {
 	top, here := path.Clean(name), path.Join(b.prefix, name)
 	switch inTop, inHere := b.files[top], b.files[here]; {
 	case inTop && inHere && top != here:
-		return "", fmt.Errorf("it may be %s or %s: import from the top of the checkout", top, here)
+		return "", fmt.Errorf("ambiguous path %s or %s: import from the top of the checkout", top, here)
 	case inTop:
 		return top, nil
 	case inHere:
 		return here, nil
 	}
-	return "", errors.New("the commit has no such file, or it was changed since")
+	return "", errors.New("not found in the commit, or changed since")
 }
 
 // tell prints which code was not read, one line per reason.
@@ -160,7 +160,7 @@ func (b *besideCode) tell(w io.Writer) {
 		if n := len(why[reason]) - 1; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		fmt.Fprintf(w, "redoubt import: the report tells no code of %q%s, and none is read here: %s\n",
+		fmt.Fprintf(w, "redoubt import: the report contains no code of %q%s, and reading it failed: %s\n",
 			why[reason][0], more, reason)
 	}
 }

@@ -50,7 +50,7 @@ func TestImportBesideTheCheckout(t *testing.T) {
 				w.age("package-lock.json", -time.Hour)
 			}, 1, ""},
 			"of another commit":             {"", strings.Repeat("a", 40), nil, 3, strings.Repeat("a", 40)},
-			"of a commit that is not told":  {"", "-", nil, 3, "--commit"},
+			"of a commit without a flag":    {"", "-", nil, 3, "--commit"},
 			"a file that was edited since":  {"", "", func(w *importer) { w.write("src/a.js", is+"g();\n") }, 3, "src/a.js"},
 			"a file that was written since": {"", "", func(w *importer) { w.age("src/a.js", time.Minute) }, 3, "src/a.js"},
 			"a file of two places":          {"lib", "", func(w *importer) { w.write("../src/a.js", is); w.commit() }, 3, "lib/src/a.js"},
@@ -59,7 +59,7 @@ func TestImportBesideTheCheckout(t *testing.T) {
 					w.Fatal(err)
 				}
 				w.commit()
-			}, 3, "has no such file"},
+			}, 3, "not found in the commit"},
 		} {
 			t.Run(engine+": "+name, func(t *testing.T) {
 				w := newImporter(t, engine)

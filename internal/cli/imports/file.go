@@ -39,7 +39,7 @@ func (c Command) files(reader *importReader) (list []importFile, err error) {
 	}
 	list = eachOnce(list)
 	if len(list) == 0 {
-		return nil, reader.none("nothing to import: the folder has neither lockfiles nor bills of materials")
+		return nil, reader.none("nothing to import: the folder contains no lockfiles or bills of materials")
 	}
 	if c.Format != "" {
 		return list, nil

@@ -30,20 +30,20 @@ import (
 // Command imports files into a database.
 type Command struct {
 	command.Tenant
-	Project  string    `help:"Project, as acme/payments; created if it does not exist." required:"" placeholder:"NAME"`
-	Ref      string    `help:"Branch or ref that was scanned; HEAD by default." placeholder:"REF"`
-	Commit   string    `help:"Commit that was scanned, which may be shortened in its checkout; by default what the report says." placeholder:"SHA"`
-	RepoURL  string    `help:"Address of the repository, for links to the code." placeholder:"URL"`
-	Tag      []string  `help:"Tags of the project." placeholder:"TAG"`
-	Category string    `help:"Category that keeps several runs of one tool apart: each closes only its own findings." placeholder:"NAME"`
-	Format   string    `help:"Format of the files; detected by default (${formats})." placeholder:"FORMAT"`
-	Full     bool      `help:"The files are of a full scan: close what they no longer contain, even where a report does not say what it scanned." xor:"extent"`
-	Diff     bool      `help:"The files are of a diff scan: close nothing that a full scan has found." xor:"extent"`
-	At       time.Time `help:"Backdate the scan, as 2026-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
-	Root     string    `help:"Folder of the checkout on the machine that scanned, for reports with absolute paths." placeholder:"DIR"`
-	Strict   bool      `help:"Refuse the whole import when one item or file cannot be read."`
+	Project  string    `help:"Project, such as acme/payments; created if missing." required:"" placeholder:"NAME"`
+	Ref      string    `help:"Scanned branch or ref (default: HEAD)." placeholder:"REF"`
+	Commit   string    `help:"Scanned commit; can be abbreviated in its checkout (default: from the report)." placeholder:"SHA"`
+	RepoURL  string    `help:"Repository URL, for links to code." placeholder:"URL"`
+	Tag      []string  `help:"Add tags to the project." placeholder:"TAG"`
+	Category string    `help:"Category of runs of one tool; each closes only its own findings." placeholder:"NAME"`
+	Format   string    `help:"File format (default: detected): ${formats}." placeholder:"FORMAT"`
+	Full     bool      `help:"Treat files as a full scan: close all findings missing from them." xor:"extent"`
+	Diff     bool      `help:"Treat files as a diff scan: do not close findings of full scans." xor:"extent"`
+	At       time.Time `help:"Backdate the scan, such as 2026-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	Root     string    `help:"Checkout folder on the scanning machine, for absolute paths in reports." placeholder:"DIR"`
+	Strict   bool      `help:"Reject the whole import if an item or file is unreadable."`
 	JSON     bool      `help:"Print the result as JSON." name:"json"`
-	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, VEX documents, lockfiles (by their path in the repository, as seen from here), or folders, of which lockfiles and bills of materials are taken."`
+	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, VEX documents, lockfiles (relative to the repository), or folders with lockfiles and bills of materials."`
 }
 
 // exitPartly is the exit code if some files could not be read and the others were imported.
@@ -65,7 +65,7 @@ func (c Command) Run(a *command.App) error {
 	}
 	files.tell(a.Err)
 	for _, path := range files.left {
-		fmt.Fprintf(a.Err, "%s is not in the folder and stays in force: import with --full to drop it\n", path)
+		fmt.Fprintf(a.Err, "%s is missing from the folder, but stays current: use --full to remove it\n", path)
 	}
 	files.code.tell(a.Err)
 	if len(files.unread) > 0 {
@@ -209,17 +209,17 @@ type ungated struct {
 func describe(s ingest.Summary) string {
 	switch s.Outcome {
 	case model.ScanLate:
-		return fmt.Sprintf("%s scan %d is older than the newest full scan: recorded, nothing changed", s.Source, s.ScanID)
+		return fmt.Sprintf("%s scan %d is older than the newest full scan: recorded without changes", s.Source, s.ScanID)
 	case model.ScanSuperseded:
-		return fmt.Sprintf("%s scan %d repeats a commit that others followed: recorded, nothing changed", s.Source, s.ScanID)
+		return fmt.Sprintf("%s scan %d repeats a commit with newer scans: recorded without changes", s.Source, s.ScanID)
 	}
 	if s.Source == model.ToolVEX {
-		return fmt.Sprintf("VEX, recorded as scan %d", s.ScanID)
+		return fmt.Sprintf("VEX recorded as scan %d", s.ScanID)
 	}
 	text := fmt.Sprintf("%s scan %d: %d new, %d changed, %d returned, %d moved, %d closed, %d unchanged, %d refused",
 		s.Source, s.ScanID, s.New, s.Changed, s.Returned, s.Moved, s.Closed, s.Unchanged, s.CountRefused())
 	if s.MorePlaces > 0 {
-		text += fmt.Sprintf("; %d more places of the same secrets", s.MorePlaces)
+		text += fmt.Sprintf("; %d more locations of the same secrets", s.MorePlaces)
 	}
 	if s.Lockfiles > 0 || s.DependenciesRemoved > 0 { // the last lockfile may be gone
 		text += fmt.Sprintf("; %d lockfiles, %d dependencies added, %d removed",

@@ -76,7 +76,7 @@ func (w *importer) run(c Command, files ...string) (out api.ImportResponse, said
 		return out, err.Error(), 1
 	}
 	if bytes.Contains(stdout.Bytes(), []byte(`"gate"`)) {
-		w.Error("it tells of a gate that nobody asked")
+		w.Error("the result contains a gate that was not evaluated")
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
 		w.Fatalf("%v in %s", err, stdout.Bytes())
@@ -204,7 +204,7 @@ func TestImportReaderLeavesOut(t *testing.T) {
 	if err := r.readAll(t.Context(), list, bar); err != nil || r.read != 1 || len(r.unread) != 1 || r.unread[0].Reason != "no such file or directory" || r.blind {
 		t.Errorf("%v: %+v", err, r.unread)
 	}
-	if got := checkout.Unreadable(&fs.PathError{Op: "open", Path: "/a", Err: syscall.EACCES}).Error(); !strings.HasPrefix(got, "permission denied; ") {
+	if got := checkout.Unreadable(&fs.PathError{Op: "open", Path: "/a", Err: syscall.EACCES}).Error(); !strings.HasPrefix(got, "permission denied: ") {
 		t.Errorf("without permission: %q", got)
 	}
 	if err := syscall.Mkfifo("uv.lock", 0o644); err != nil {

@@ -76,7 +76,7 @@ func (r *importReader) readAll(ctx context.Context, list []importFile, bar *prog
 		r.unread[len(r.unread)-1].err = err
 	}
 	if r.read == 0 {
-		return r.none("nothing to import: the folder has neither lockfiles nor bills of materials")
+		return r.none("nothing to import: the folder contains no lockfiles or bills of materials")
 	}
 	return nil
 }
@@ -129,10 +129,10 @@ func (r *importReader) tells(refused model.Refusal) bool {
 // tell prints the unreadable files, the reasons and the effects.
 func (r *importReader) tell(w io.Writer) {
 	for _, name := range r.passed {
-		fmt.Fprintf(w, "redoubt: %s is left out: in a folder, only files are read, no links\n", name)
+		fmt.Fprintf(w, "redoubt: %s is skipped: in a folder, only regular files are read\n", name)
 	}
 	for _, name := range r.others {
-		fmt.Fprintf(w, "redoubt: %s is left out: it only has the name of a lockfile or bill of materials\n", name)
+		fmt.Fprintf(w, "redoubt: %s is skipped: the content is not a lockfile or bill of materials\n", name)
 	}
 	if len(r.unread) == 0 {
 		return
@@ -141,9 +141,9 @@ func (r *importReader) tell(w io.Writer) {
 	for _, f := range r.unread {
 		fmt.Fprintf(w, "  %s: %s\n", f.disk, f.Reason)
 	}
-	fmt.Fprintln(w, "What was known of them stays as it was. Repair them, or leave them out, and import again.")
+	fmt.Fprintln(w, "Their stored state is unchanged. Repair or omit them, and import again.")
 	if r.blind {
-		fmt.Fprintln(w, "Since they may state any lockfile, nothing counts as removed by this import.")
+		fmt.Fprintln(w, "They may describe any lockfile, so this import marks none as removed.")
 	}
 }
 
@@ -182,7 +182,7 @@ func (r *importReader) Add(ctx context.Context, file importFile, bar *progress) 
 }
 
 // errOther is the error of a file that is only named like a bill of materials.
-var errOther = errors.New("it is a report of another kind")
+var errOther = errors.New("report of another kind")
 
 // isOther reports whether a file named like a bill of materials is a report of another format. Such
 // files are not imported from a directory. It seeks back to the start of the file.

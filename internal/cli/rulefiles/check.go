@@ -21,12 +21,12 @@ func (s *Set) Check(a *command.App, semgrep string, skip bool) (checked bool, er
 			break
 		}
 		if len(bad.why) == 0 {
-			err = fmt.Errorf("%w\nIt names no rule: add the files one at a time to find it", err)
+			err = fmt.Errorf("%w\nThe scanner did not identify the rule: add the files one at a time", err)
 			break
 		}
 		s.withoutBad(bad)
 		if round == maxRounds && !skip {
-			s.leaveOut("the other rules", "may have faults too: the scanner reports one at a time, and was run %d times",
+			s.leaveOut("the other rules", "may also be invalid: the scanner reports one error at a time, and ran %d times",
 				round)
 			break
 		}

@@ -90,12 +90,12 @@ func (s *Set) tellApart(prefixes []string) {
 		at, taken := first[name.ID]
 		switch {
 		case !fits:
-			s.leaveOut(all.files[i], "the rule %s is in several files, and with its path in front its id is too long", r.ID)
+			s.leaveOut(all.files[i], "rule %s is in multiple files, and its id with the path prefix is too long", r.ID)
 		case !taken:
 			first[name.ID] = len(s.Rules)
 			s.Rules, s.files = append(s.Rules, name), append(s.files, all.files[i])
 		case !bytes.Equal(s.Rules[at].Text, name.Text):
-			s.leaveOut(all.files[i], "the rule %s is in %s and in %s", name.ID, s.files[at], all.files[i])
+			s.leaveOut(all.files[i], "rule %s is in both %s and %s", name.ID, s.files[at], all.files[i])
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (s *Set) withoutBad(bad *badRulesError) {
 	kept := Set{Left: s.Left}
 	for i, r := range s.Rules {
 		if why, rejected := bad.why[r.ID]; rejected {
-			kept.leaveOut(s.files[i], "the scanner rejects the rule %s: %s", r.ID, why)
+			kept.leaveOut(s.files[i], "the scanner rejects rule %s: %s", r.ID, why)
 			continue
 		}
 		kept.Rules, kept.files = append(kept.Rules, r), append(kept.files, s.files[i])
@@ -164,7 +164,7 @@ func ruleFiles(names []string) (files []ruleFile, err error) {
 			return nil, err
 		}
 		if len(files) == before {
-			return nil, fmt.Errorf("the folder %s has no .yaml or .yml files", name)
+			return nil, fmt.Errorf("folder %s contains no .yaml or .yml files", name)
 		}
 	}
 	return files, nil

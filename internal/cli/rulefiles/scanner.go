@@ -94,13 +94,13 @@ func checkRules(a *command.App, semgrep string, rules []policy.Rule) (checked bo
 		return false, err
 	}
 	if f, ok := command.Raw(a.Err).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		fmt.Fprintf(f, "%s parses %d rules; interrupt it to stop\n", semgrep, len(rules))
+		fmt.Fprintf(f, "%s is checking %d rules; press Ctrl-C to stop\n", semgrep, len(rules))
 	}
 	stdout, stderr, err := runScanner(a, program, dir, "--validate", "--config", file)
 	var ended *exec.ExitError
 	switch {
 	case a.Ctx.Err() != nil:
-		return false, errors.New("interrupted: nothing was added")
+		return false, errors.New("interrupted; no rules were added")
 	case errors.As(err, &ended):
 		text := strings.NewReplacer(file, "the rules", mergedFile, "the rules").Replace(string(append(stdout, stderr...)))
 		return false, rejected(

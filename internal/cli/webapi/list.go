@@ -17,8 +17,8 @@ import (
 
 // Cut contains the flags that limit a list.
 type Cut struct {
-	Limit int  `help:"List at most this many. Default: 100 in a table, which says so; all as json and csv." placeholder:"N" xor:"limit"`
-	All   bool `help:"List all in a table, too." xor:"limit"`
+	Limit int  `help:"Maximum number of rows. Default: 100 in a table, all as json and csv." placeholder:"N" xor:"limit"`
+	All   bool `help:"List all rows, also in a table." xor:"limit"`
 }
 
 // tableLimit is the default number of rows of a table.
@@ -88,7 +88,7 @@ func (w Flags) List(
 // printTruncated prints how many items of a list were shown.
 func printTruncated(w io.Writer, shown int, total func() (int64, error)) error {
 	if total == nil {
-		_, err := fmt.Fprintf(w, "%d shown, and there are more: --limit N, --all\n", shown)
+		_, err := fmt.Fprintf(w, "%d shown, more available: --limit N, --all\n", shown)
 		return err
 	}
 	n, err := total()

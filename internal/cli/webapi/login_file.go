@@ -44,7 +44,7 @@ func ReadLogin() (kept Login, err error) {
 		err = json.Unmarshal(text, &kept)
 	}
 	if err != nil {
-		return kept, fmt.Errorf("what redoubt login kept cannot be read; run redoubt logout, then redoubt login again: %w",
+		return kept, fmt.Errorf("cannot read the stored login: run redoubt logout, then redoubt login: %w",
 			err)
 	}
 	return kept, nil
@@ -67,8 +67,8 @@ func (l Login) Keep(ctx context.Context) (*api.MeResponse, error) {
 // page is not revoked.
 func (l Login) GiveBack(ctx context.Context) error {
 	if err := l.Revoke(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("what the server let this program have is not used, and could not be taken back: revoke it on "+
-			"the tokens page, %s/orgs/-/settings/tokens: %w", l.URL, err)
+		return fmt.Errorf("the new token is unused and could not be revoked: revoke it on the tokens page, "+
+			"%s/orgs/-/settings/tokens: %w", l.URL, err)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 const renewBefore = time.Minute
 
 // errOver means that the user has to sign in again.
-var errOver = errors.New("your sign-in is over")
+var errOver = errors.New("your sign-in has expired")
 
 // With returns the login with newly issued tokens.
 func (l Login) With(issued IssuedToken, now time.Time) Login {
@@ -52,7 +52,7 @@ func renewLogin(ctx context.Context, mine Login, refused string, clock func() ti
 	case err != nil:
 		return mine, err
 	case now.URL != mine.URL || now.Refresh == "":
-		return mine, fmt.Errorf("%w: somebody signed out, or in elsewhere, meanwhile", errOver)
+		return mine, fmt.Errorf("%w: the stored login was removed or replaced", errOver)
 	case now.good(refused, clock()):
 		return now, nil
 	}
@@ -66,7 +66,7 @@ func renewLogin(ctx context.Context, mine Login, refused string, clock func() ti
 		"refresh_token": {now.Refresh},
 	}, &issued)
 	if e, is := errors.AsType[*AuthError](err); is {
-		return mine, fmt.Errorf("%w, run redoubt login %s: %w", errOver, now.URL, e)
+		return mine, fmt.Errorf("%w: run redoubt login %s: %w", errOver, now.URL, e)
 	}
 	if err != nil {
 		return mine, fmt.Errorf("renew the sign-in to %s: %w", now.URL, err)
@@ -141,7 +141,7 @@ func (t *renewing) token(ctx context.Context, refused string) (string, error) {
 		t.kept = fresh
 	case unkept: // only this process can use it
 		fmt.Fprintf(t.say,
-			"The sign-in was renewed and could not be kept: %v. Run redoubt login %s before the next command.\n", err, fresh.URL)
+			"The renewed sign-in could not be stored: %v. Run redoubt login %s before the next command.\n", err, fresh.URL)
 		t.kept, err = fresh, nil
 	case refused == "" && !errors.Is(err, errOver) && t.clock().Before(t.kept.Expires): // still valid
 		err = nil
@@ -167,7 +167,7 @@ func LockLogin(ctx context.Context) (unlock func(), err error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(
-		ctx, lockWait, errors.New("another redoubt has kept the login locked for a minute"),
+		ctx, lockWait, errors.New("another redoubt process locked the login for a minute"),
 	)
 	defer cancel()
 	for !tryLock(f) {

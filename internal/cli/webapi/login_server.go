@@ -32,7 +32,7 @@ func (e *AuthError) Error() string { return e.Text + " (" + e.Code + ")" }
 type AuthStatusError struct{ Status int }
 
 // Error returns the text of the status.
-func (e *AuthStatusError) Error() string { return "the server answered " + http.StatusText(e.Status) }
+func (e *AuthStatusError) Error() string { return "the server returned " + http.StatusText(e.Status) }
 
 // authHTTP does not follow redirects, as requests contain secrets.
 var authHTTP = &http.Client{

@@ -25,18 +25,18 @@ import (
 // Flags are the flags of commands that call the Web API and print its responses.
 type Flags struct {
 	Reach
-	Output string `help:"How to print: table, json or csv." enum:"table,json,csv" default:"table" placeholder:"FORMAT"`
+	Output string `help:"Output format: table, json or csv." enum:"table,json,csv" default:"table" placeholder:"FORMAT"`
 }
 
 // Reach selects how commands call the Web API: over the network with a token, or in this process
 // with a database. The rules are in docs/guides/command-line.md.
 type Reach struct {
-	URL   string        `help:"Address of the Redoubt server; that of redoubt login by default." env:"REDOUBT_URL" placeholder:"URL"`
-	Token config.Secret `help:"Token with the scope web_api; that of redoubt login by default, better given as a variable." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`
+	URL   string        `help:"Address of the Redoubt server (default: from redoubt login)." env:"REDOUBT_URL" placeholder:"URL"`
+	Token config.Secret `help:"Token with the scope web_api; prefer the variable (default: from redoubt login)." env:"REDOUBT_TOKEN" placeholder:"TOKEN"`
 
 	config.Storage `embed:"" set:"default_data="` // if set, a database is used
 
-	Deployment string `help:"Deployment, by id or slug; not needed while there is only one. A token of a server has one." env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
+	Deployment string `help:"Id or slug of the deployment; optional with a server or a single deployment." env:"REDOUBT_DEPLOYMENT" placeholder:"SLUG"`
 }
 
 // callWait is the timeout of a request.
@@ -44,9 +44,9 @@ const callWait = 2 * time.Minute
 
 // Help describes the choice between a server and a database.
 func (Reach) Help() string {
-	return "With --data or --database-url the command works beside the database. " +
-		"Else it works with the server of --url or of redoubt login; without one, beside the database in the folder " +
-		config.DefaultData + ", where that exists."
+	return "With --data or --database-url, the command uses the database. " +
+		"Otherwise it uses the server of --url or redoubt login. Without a server, it uses the database in " +
+		config.DefaultData + ", if it exists."
 }
 
 // Connect returns the client and the slug of the deployment.
@@ -68,7 +68,7 @@ func (r Reach) ConnectWith(a *command.App, to command.Senders) (c *api.Client, d
 		return nil, "", err
 	}
 	if d := me.Deployment; r.Deployment != "" && r.Deployment != d.Slug && r.Deployment != fmt.Sprint(d.ID) {
-		return nil, "", fmt.Errorf("the token is of deployment %s, and --deployment is %s: use a token of that one",
+		return nil, "", fmt.Errorf("the token belongs to deployment %s, not to --deployment %s: use a token of the latter",
 			d.Slug, r.Deployment)
 	}
 	return c, me.Deployment.Slug, nil
@@ -79,8 +79,8 @@ func (r Reach) besideDatabase() (bool, error) {
 	switch {
 	case r.Data == "" && r.DatabaseURL == "":
 	case r.URL != "":
-		return false, errors.New("a database (--data or --database-url) and a server (--url) are given: choose one; " +
-			"the variables REDOUBT_DATA, REDOUBT_DATABASE_URL and REDOUBT_URL count, too")
+		return false, errors.New("both a database (--data or --database-url) and a server (--url) are set: choose one, " +
+			"and check the variables REDOUBT_DATA, REDOUBT_DATABASE_URL and REDOUBT_URL")
 	default:
 		return true, nil
 	}
@@ -104,14 +104,14 @@ func (r Reach) SignIn(a *command.App) (c *api.Client, me *api.MeResponse, err er
 			return nil, nil, err
 		}
 		if server != "" && token == "" && !sameServer(server, kept.URL) {
-			return nil, nil, fmt.Errorf("there is no token for %s: redoubt login has one for %s; set REDOUBT_TOKEN, or run "+
+			return nil, nil, fmt.Errorf("no token for %s: redoubt login stored one for %s; set REDOUBT_TOKEN, or run "+
 				"redoubt login %s", server, cmp.Or(kept.URL, "no server"), server)
 		}
 		server, token = cmp.Or(server, kept.URL), cmp.Or(token, kept.Token)
 	}
 	if server == "" || token == "" {
 		return nil, nil, errors.New("not signed in: run redoubt login URL, or set REDOUBT_URL and REDOUBT_TOKEN; " +
-			"on the server's machine, name the database with --data or --database-url")
+			"on the server's machine, set the database with --data or --database-url")
 	}
 	if c, err = ServerClient(server, token); err != nil {
 		return nil, nil, err
@@ -129,7 +129,7 @@ func (r Reach) SignIn(a *command.App) (c *api.Client, me *api.MeResponse, err er
 func ServerClient(server, token string) (*api.Client, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%.200q is no address of a server: expected one as https://redoubt.example", server)
+		return nil, fmt.Errorf("invalid server address %.200q: use an address such as https://redoubt.example", server)
 	}
 	return &api.Client{
 		BaseURL:   strings.TrimSuffix(server, "/"),
@@ -148,11 +148,11 @@ func serverAdvice(server string, err error) error {
 	case errors.Is(err, errOver):
 		return err
 	case !errors.As(err, &p):
-		return fmt.Errorf("%s cannot be reached: %w", server, err)
+		return fmt.Errorf("cannot reach %s: %w", server, err)
 	case p.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%s does not know this token: it may be revoked or over. Run redoubt login %s", server, server)
+		return fmt.Errorf("%s rejected the token, which may be revoked or expired: run redoubt login %s", server, server)
 	case p.Status == http.StatusForbidden:
-		return fmt.Errorf("the token may not do this: %s", p.Detail)
+		return fmt.Errorf("permission denied: %s", p.Detail)
 	case p.Status == http.StatusNotFound && p.Code == "":
 		return fmt.Errorf("%s is not a Redoubt server: %w", server, err)
 	}

@@ -12,20 +12,20 @@ func DescribeVEX(d api.ImportVEX) string {
 	name := d.Format + " " + d.Name
 	switch model.VEXOutcome(d.Outcome) {
 	case model.VEXSame:
-		return name + " says nothing new"
+		return name + " is unchanged"
 	case model.VEXOlder:
-		return name + " is older than the one that is held: nothing changed"
+		return name + " is older than the stored version: no changes"
 	case model.VEXProposed:
-		return fmt.Sprintf("%s is proposed as %s, %s, and decides nothing until it is accepted",
+		return fmt.Sprintf("%s is proposed as %s, %s, and applies after approval",
 			name, d.ID, Statements(d.Statements))
 	case model.VEXRefused:
-		return name + " has only statements that were refused before: it is not stored"
+		return name + " contains only previously refused statements: not stored"
 	case model.VEXDropped:
-		return name + " made way for later proposals of the same upload: it is not stored"
+		return name + " was replaced by later proposals of the same upload: not stored"
 	case model.VEXWithdrawn:
-		return fmt.Sprintf("%s says nothing any more; %s", name, Decided(d.Triaged))
+		return fmt.Sprintf("%s was withdrawn; %s", name, Decided(d.Triaged))
 	}
-	return fmt.Sprintf("%s is held as %s, %s; %s", name, d.ID, Statements(d.Statements), Decided(d.Triaged))
+	return fmt.Sprintf("%s is stored as %s, %s; %s", name, d.ID, Statements(d.Statements), Decided(d.Triaged))
 }
 
 // Decided describes how many findings an exception changed.

@@ -45,7 +45,7 @@ func TestFaultsDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.readiness(http.StatusOK, `"writes":"ok"`)
-	f.said.Wait(t, "the start is finished")
+	f.said.Wait(t, "the start is complete")
 	f.importThree(t.Context(), "room-again")
 	if !f.imports["imports/room-again"] {
 		t.Error("with room again nothing is taken")

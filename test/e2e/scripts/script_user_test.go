@@ -60,7 +60,7 @@ func visit(ts *testscript.TestScript, neg bool, request func(*http.Client) (*htt
 	}
 }
 
-var shownCode = regexp.MustCompile(`type the code ([A-Z2-7]{4}-[A-Z2-7]{4})`)
+var shownCode = regexp.MustCompile(`enter the code ([A-Z2-7]{4}-[A-Z2-7]{4})`)
 
 // letInScript waits until redoubt login has written a code to a file. It signs in and presses a
 // button of the page for that code; read and write approve it.
@@ -75,7 +75,7 @@ func letInScript(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	if code == nil {
-		ts.Fatalf("no code was told within %v", programtest.WaitAtMost)
+		ts.Fatalf("no code was printed within %v", programtest.WaitAtMost)
 	}
 	jar, err := cookiejar.New(nil)
 	ts.Check(err)
