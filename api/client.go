@@ -87,7 +87,7 @@ func (c *Client) do(ctx context.Context, k call, out any) error {
 			return &lostError{err}
 		}
 		if err := json.Unmarshal(text, out); err != nil {
-			return fmt.Errorf("decode the answer: %w", err)
+			return fmt.Errorf("decode the response: %w", err)
 		}
 		if t, ok := out.(tagged); ok {
 			t.setTag(resp.Header.Get("ETag"))

@@ -55,7 +55,7 @@ type CreateExceptionRequest struct {
 	Projects     []string `json:"projects,omitempty" doc:"Globs of project names; empty: all projects. A token restricted to projects must name some of its own."`
 	Reason       string   `json:"reason" minLength:"1" maxLength:"3000" doc:"Justification." example:"Build tools only."`
 	TriageReason string   `json:"triage_reason,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Triage reason of the findings; default: acceptable_risk."`
-	Until        string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?)?$" patternDescription:"a day or an instant, as 2027-01-31 or 2027-01-31T12:00:00Z" maxLength:"64" doc:"Last day (UTC) or time of expiry (RFC 3339), in the future. Set either until or forever." example:"2027-01-31"`
+	Until        string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?)?$" patternDescription:"a date or time, as YYYY-MM-DD or 2027-01-31T12:00:00Z" maxLength:"64" doc:"Last day (UTC) or time of expiry (RFC 3339), in the future. Set either until or forever." example:"2027-01-31"`
 	Forever      bool     `json:"forever,omitempty" doc:"true: no expiry; instead of until."`
 	DryRun       bool     `json:"dry_run,omitempty" doc:"Change nothing: return the resulting exception, with id 0, and its effect."`
 	Selection    string   `json:"selection,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"the selection of a dry run" doc:"Selection of a dry run of the same request. If the affected findings or decisions about them have changed since, the request is rejected with a conflict."`
@@ -120,13 +120,13 @@ type RequestExceptionRequest struct {
 	IssueIDs     []Int    `json:"issue_ids" minItems:"1" maxItems:"100" doc:"Ids of open findings of one project." example:"[1234]"`
 	Reason       string   `json:"reason" minLength:"1" maxLength:"3000" doc:"Justification." example:"Only our tests call it."`
 	TriageReason string   `json:"triage_reason,omitempty" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Requested triage reason; default: acceptable_risk."`
-	Until        string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$" patternDescription:"a day, as 2027-01-31" doc:"Requested last day (UTC), as 2027-01-31; absent: no expiry." example:"2027-01-31"`
+	Until        string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$" patternDescription:"a date as YYYY-MM-DD" doc:"Requested last day (UTC), as 2027-01-31; absent: no expiry." example:"2027-01-31"`
 }
 
 // ApproveExceptionRequest approves a requested exception.
 type ApproveExceptionRequest struct {
 	_       struct{} `additionalProperties:"false"`
-	Until   string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$" patternDescription:"a day, as 2027-01-31" doc:"Last day (UTC), as 2027-01-31. Without it and forever, the requested day." example:"2027-01-31"`
+	Until   string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$" patternDescription:"a date as YYYY-MM-DD" doc:"Last day (UTC), as 2027-01-31. Without it and forever, the requested day." example:"2027-01-31"`
 	Forever bool     `json:"forever,omitempty" doc:"true: no expiry; instead of until. One of the two is required if the request has no day."`
 	Answer  string   `json:"answer,omitempty" maxLength:"3000" doc:"Comment on the findings; default: the requester's justification." example:"Until the upgrade."`
 

@@ -15,7 +15,7 @@ type ExportFindingsQuery struct {
 // FindingsSelection selects findings of several issue types. It has the filters of listing
 // findings, of bulk triage and of secrets.
 type FindingsSelection struct {
-	IssueType          []string       `query:"issue_type,explode" enum:"sast,sca,secrets" doc:"Code (sast), supply chain (sca), secrets. Default: all. Filters of one type require only that type."`
+	IssueType          []string       `query:"issue_type,explode" enum:"sast,sca,secrets" doc:"Code (sast), supply chain (sca), secrets. Default: all. A filter of one type requires issue_type to be only that type."`
 	Since              float64        `query:"since" doc:"Epoch seconds; only findings relevant since then or later. Default: all."`
 	Dedup              bool           `query:"dedup" default:"false" doc:"One finding for all refs: the one on the primary branch, else the newest."`
 	Repos              []string       `query:"repos,explode" doc:"Only these projects, by name, case-insensitive."`

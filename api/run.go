@@ -11,7 +11,7 @@ type ManagedScanStatus struct {
 	OpenRunID *int64 `json:"open_run_id" nullable:"true" doc:"Id of the queued or active run; null if there is none." example:"18"`
 	// LastScanID is the scan of the newest run.
 	LastScanID *int64 `json:"last_scan_id" nullable:"true" doc:"Id of the newest run's scan; null if there is none." example:"42"`
-	Warning    string `json:"warning,omitempty" doc:"Problem that does not prevent scans, such as a runner without a sandbox, with the reason; absent if there is none." example:"the runner build-7 scans without a sandbox (bubblewrap (bwrap) is not installed): code that takes the scanner over reads what the runner's user may read"`
+	Warning    string `json:"warning,omitempty" doc:"Problem that does not prevent scans, such as a runner without a sandbox, with the reason; absent if there is none." example:"the runner build-7 scans without a sandbox (bubblewrap (bwrap) is not installed): code that compromises the scanner can read all files of the runner's user"`
 }
 
 // Run is a managed run: one scan that a runner performs for the server.

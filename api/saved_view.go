@@ -18,7 +18,7 @@ type SavedView struct {
 	Query     string `json:"query" doc:"Query of the findings page in canonical form: filters, order (sort), groups (group) and columns." example:"known_exploited=true&sort=epss"`
 	Shared    bool   `json:"shared" doc:"Whether the deployment owns the view; else only the token's creator sees it."`
 	Default   bool   `json:"default" doc:"Whether it is the token creator's default on the page of its issue type."`
-	Problem   string `json:"problem,omitempty" doc:"Parts of the view that no longer apply; absent if there are none." example:"there is no project acme/old any more"`
+	Problem   string `json:"problem,omitempty" doc:"Parts of the view that no longer apply; absent if there are none." example:"the project acme/old no longer exists"`
 	CreatedAt Time   `json:"created_at" doc:"Creation time."`
 	CreatedBy string `json:"created_by" doc:"Creator." example:"Ada"`
 }

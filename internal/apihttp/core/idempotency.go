@@ -67,7 +67,7 @@ func newIdempotentRequest(r *http.Request) (*idempotentRequest, error) {
 		return nil, nil
 	case len(sent) > 1 || !goodKey.MatchString(sent[0]):
 		return nil, model.Invalid(
-			"header."+idempotencyKey, "expected one key of 1 to 200 visible ASCII characters, as a UUID",
+			"header."+idempotencyKey, "expected one key of 1 to 200 visible ASCII characters, for example a UUID",
 		)
 	}
 	return &idempotentRequest{key: sent[0], sum: sha256.New()}, nil
@@ -130,7 +130,7 @@ func Keyed(h Handler) Handler {
 		})
 		o.fails(http.StatusConflict)
 		h(a, o)
-		o.answers(replayedHeader, "true when this was answered before, under the same key.")
+		o.answers(replayedHeader, "true if this is the stored response of the same key.")
 	}
 }
 
@@ -200,7 +200,7 @@ func (c *Call) replay(ctx context.Context, out any) (replayed bool, err error) {
 		return false, err
 	case !bytes.Equal(before.Request, c.asked()):
 		return false, NewProblem(api.CodeConflict, "This Idempotency-Key was used for another request. "+
-			"Send a new key with every new request, and the same one only with the same path and body.", nil)
+			"Send a new key with every new request. Repeat a key only with the same path and body.", nil)
 	}
 	answer, err := unpacked(before.Answer)
 	if err != nil {
@@ -224,7 +224,7 @@ func (c *Call) Keep(ctx context.Context, out any) error {
 	}
 	body, err := json.Marshal(out)
 	if err != nil {
-		return fmt.Errorf("encode the answer: %w", err)
+		return fmt.Errorf("encode the response: %w", err)
 	}
 	answer, err := packed(kept{Tag: c.Tag, Body: body})
 	if err != nil {
@@ -265,7 +265,7 @@ func unpacked(data []byte) (k kept, err error) {
 		err = json.NewDecoder(z).Decode(&k)
 	}
 	if err != nil {
-		return k, fmt.Errorf("read a kept answer: %w", err)
+		return k, fmt.Errorf("read a stored response: %w", err)
 	}
 	return k, nil
 }
