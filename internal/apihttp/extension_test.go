@@ -57,7 +57,7 @@ func TestExtensionsAreMarked(t *testing.T) {
 	}
 	for _, methods := range doc.Paths {
 		for _, op := range methods {
-			says := strings.Contains(op.Description, "An extension:")
+			says := strings.Contains(op.Description, "An extension of Redoubt.")
 			if ours := !slices.Contains(elsewhere, op.OperationID); op.Extension != ours || says != ours {
 				t.Errorf("%s is an extension: %t; marked %t, says so %t", op.OperationID, ours, op.Extension, says)
 			}

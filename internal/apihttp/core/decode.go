@@ -55,7 +55,7 @@ func BodyFault(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, model.ErrUnavailable) {
 		return err
 	}
-	return invalidProblem([]model.FieldError{{Location: "body", Message: "could not be read completely: " + err.Error()}})
+	return invalidProblem([]model.FieldError{{Location: "body", Message: "cannot be read completely: " + err.Error()}})
 }
 
 func isJSON(contentType string) bool {
@@ -311,7 +311,10 @@ func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func
 	}
 	for _, name := range slices.Sorted(maps.Keys(out)) {
 		if !known[name] && len(slices.Compact(out[name])) > 1 {
-			faults.Fields = append(faults.Fields, model.FieldError{Location: "query." + name, Message: "occurs more than once"})
+			faults.Fields = append(faults.Fields, model.FieldError{
+				Location: "query." + name,
+				Message:  "occurs more than once",
+			})
 		}
 	}
 	if len(faults.Fields) > 0 {

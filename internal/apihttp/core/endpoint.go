@@ -115,9 +115,8 @@ func (e *endpoint) admit(c *Call, token string) (err error) {
 		return NewProblem(api.CodePermissionDenied,
 			"This token has neither the scope ci nor web_api. Use a token with one of them.", nil)
 	case !may:
-		return NewProblem(
-			api.CodePermissionDenied, "This token does not have Web API access. Use a token with the scope web_api.", nil,
-		)
+		return NewProblem(api.CodePermissionDenied,
+			"This token does not have Web API access. Use a token with the scope web_api.", nil)
 	case e.route.Writes && !e.route.Asks && !c.Caller.Has(model.RoleTriager):
 		return NewProblem(api.CodePermissionDenied,
 			"The creator of this token has read-only access. An administrator can grant the role triager.", nil)
@@ -125,9 +124,8 @@ func (e *endpoint) admit(c *Call, token string) (err error) {
 		return NewProblem(api.CodePermissionDenied,
 			"This token is read-only. Use a token without the scope read_only for changes.", nil)
 	case !c.Caller.Has(e.route.Role):
-		return NewProblem(
-			api.CodePermissionDenied, "The creator of this token is not an administrator. An administrator can do this or grant the role.", nil,
-		)
+		return NewProblem(api.CodePermissionDenied,
+			"The creator of this token is not an administrator. An administrator can grant the role.", nil)
 	}
 	if d := c.deployment(); d != "" && !c.Caller.Is(d) || e.route.Bound == httpx.Refused && len(c.Caller.Globs()) > 0 {
 		return model.ErrNotFound
@@ -268,7 +266,7 @@ func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
 	writeProblem(w, r,
-		NewProblem(api.CodeMethodNotAllowed, "This address does not support the method of the request. Supported methods: "+list+".", nil))
+		NewProblem(api.CodeMethodNotAllowed, "Method not supported. This address supports "+list+".", nil))
 }
 
 // unmatched responds to addresses without a route.

@@ -89,8 +89,8 @@ func Tagged(h Handler) Handler {
 		if o.described.Method != http.MethodGet && o.described.Method != http.MethodPost {
 			o.described.Parameters = append(o.described.Parameters, &huma.Param{
 				Name: ifMatch, In: "header", Example: `"5f1d0c2e9a7b44c08d3e6f21"`,
-				Description: "ETag on which the change is based. If the current one differs, the response is a conflict and " +
-					"nothing is written.",
+				Description: "ETag on which the change is based. If the current one differs, the response is a " +
+					"conflict and nothing is written.",
 				Schema: &huma.Schema{Type: huma.TypeString},
 			})
 		}

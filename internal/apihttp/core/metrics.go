@@ -41,7 +41,8 @@ func newMetrics(st *store.Store, x *index.Index, version string) *metrics {
 		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "redoubt_build_info", Help: "Always 1, labeled with the version.", ConstLabels: prometheus.Labels{"version": version},
+		Name: "redoubt_build_info", Help: "Always 1, labeled with the version.",
+		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(m.requests, m.duration, m.sent, m.inFlight, build, indexCollector{x}, storeCollector{st},
@@ -58,8 +59,8 @@ func (m *metrics) observe(method, route string, status int, took time.Duration, 
 // storeCollector checks the health of the database when metrics are collected.
 type storeCollector struct{ store *store.Store }
 
-var storeUp = prometheus.NewDesc("redoubt_store_up", "1 if the database supports the operation, else 0. Labels: the operation (reads, "+
-	"writes) and the reason of the outage.", []string{"does", "outage"}, nil)
+var storeUp = prometheus.NewDesc("redoubt_store_up", "1 if the database accepts the operation, else 0. "+
+	"Labels: the operation (reads, writes) and the reason of the outage.", []string{"does", "outage"}, nil)
 
 // Describe implements prometheus.Collector.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) { ch <- storeUp }

@@ -89,7 +89,7 @@ func ProblemOf(err error) *ProblemError {
 	case errors.As(err, &forbidden):
 		return NewProblem(api.CodePermissionDenied, forbidden.Text, err)
 	case errors.As(err, &oversize):
-		return NewProblem(api.CodeTooLarge, "The body is larger than the limit of "+strconv.FormatInt(oversize.Limit, 10)+
+		return NewProblem(api.CodeTooLarge, "The body exceeds the limit of "+strconv.FormatInt(oversize.Limit, 10)+
 			" bytes. Send less at once.", err)
 	case errors.As(err, &invalid):
 		return invalidProblem(invalid.Fields)
@@ -106,7 +106,7 @@ func ProblemOf(err error) *ProblemError {
 		return NewProblem(api.CodeNotFound, notFound, err)
 	case errors.Is(err, auth.ErrUnauthenticated):
 		return NewProblem(api.CodeUnauthenticated,
-			"The API token is missing, unknown, expired or revoked. Send a valid one as Authorization: Bearer TOKEN.", err)
+			"The API token is missing, unknown, expired or revoked. Send one as Authorization: Bearer TOKEN.", err)
 	case errors.Is(err, model.ErrConflict):
 		return NewProblem(api.CodeConflict, err.Error(), err)
 	}

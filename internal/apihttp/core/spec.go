@@ -206,13 +206,13 @@ func (s *Spec) config() huma.Config {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Redoubt Web API", Version: "1",
-				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every response is " +
-					"JSON; every error is a problem document (RFC 9457). " +
-					"With `Redoubt-Dialect: hosted`, or a token of that dialect, answers have the shape of the hosted service; what " +
-					"is described here is the contract's. " +
-					"What is marked `x-redoubt` is an extension that neither the contract nor the hosted service has. " +
-					"A write with an `Idempotency-Key` counts once, however often it is sent; one with `If-Match` is refused once " +
-					"what it is based on has changed.",
+				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every " +
+					"response is JSON; every error is a problem document (RFC 9457). " +
+					"With `Redoubt-Dialect: hosted`, or a token of that dialect, responses have the format of the " +
+					"hosted service; this document describes the contract. " +
+					"`x-redoubt` marks extensions, which neither the contract nor the hosted service has. " +
+					"A write with an `Idempotency-Key` is applied once, even if it is repeated. " +
+					"A write with `If-Match` is rejected if its object has changed.",
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
 			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
@@ -343,8 +343,9 @@ var rates = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"
 
 // headerWords are the texts of the headers in the components.
 var headerWords = map[string]string{
-	api.DialectHeader:  "Dialect of the response: contract or hosted.",
-	api.FindingsHeader: `Number of findings in the response, and the member that contains them: count=100, at="sastFindings.findings".`,
+	api.DialectHeader: "Dialect of the response: contract or hosted.",
+	api.FindingsHeader: "Number of findings in the response, and the member that contains them: " +
+		`count=100, at="sastFindings.findings".`,
 	api.LicensePolicyHeader: "none if the hosted dialect filters by a license policy: there is no such policy, so no " +
 		"dependency is blocked.",
 	api.ChangesCursorHeader: "Cursor from which findings/changes returns all changes since this response " +

@@ -325,7 +325,7 @@ func approveException(
 	case e.Document != nil:
 		return approveDocument(ctx, c, e, b.Statements)
 	case len(b.Statements) > 0:
-		return nil, model.Invalid("body.statements", "exception %d has no statements: only VEX documents have them", e.ID)
+		return nil, model.Invalid("body.statements", "exception %d has no statements, unlike VEX documents", e.ID)
 	}
 	until, err := model.ExceptionEnd(b.Until)
 	switch {

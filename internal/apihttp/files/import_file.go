@@ -220,7 +220,8 @@ func (f *Reader) addUnsent(part *multipart.Part, name string) error {
 	case err != nil:
 		return core.BodyFault(err)
 	case len(why) == 0 || len(why) > maxField:
-		return model.Invalid("body.unread", "expected a one-line reason why %.200q is not sent, of at most %d bytes", name, maxField)
+		return model.Invalid("body.unread",
+			"expected a one-line reason why %.200q is not sent, of at most %d bytes", name, maxField)
 	}
 	if err := f.readBuffered(); err != nil { // there is more than one file
 		return err

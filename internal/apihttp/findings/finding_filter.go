@@ -153,7 +153,7 @@ func refuseTied(prefix, issueType string, all []tied, bad *core.Faults) {
 	for _, t := range all {
 		for _, m := range t.members {
 			if m.set && t.issueType != issueType {
-				bad.Add(prefix+m.name, nil, "filters only findings of issue_type "+t.issueType+", but issue_type is "+issueType)
+				bad.Add(prefix+m.name, nil, "filters only issue_type "+t.issueType+", but issue_type is "+issueType)
 			}
 		}
 	}

@@ -226,7 +226,7 @@ func viewed(
 		}
 		if user == 0 && q.AboutMe() {
 			return model.Invalid("query.view",
-				"the view selects findings assigned to the current user (%s), but this token has no user", model.AssigneeMe)
+				"the view selects findings of the current user (%s), but this token has no user", model.AssigneeMe)
 		}
 		if user != 0 {
 			me, err := c.Tx.MemberByID(ctx, user)

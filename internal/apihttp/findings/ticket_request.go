@@ -32,7 +32,7 @@ func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
 	}
 	switch {
 	case !in.search && len(b.IssueIDs) == 0:
-		bad.Add("body.issue_ids", nil, "issue_ids or a filter is required: a request without either does not select all findings")
+		bad.Add("body.issue_ids", nil, "is required, or a filter: a request with neither selects nothing")
 	case in.search && b.IssueType == "":
 		bad.Add("body.issue_type", nil, "is required with a filter: sast, sca or secrets")
 	}
@@ -91,7 +91,7 @@ func askForTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*
 		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: g.IDs, Reason: g.Reason})
 	}
 	if len(asked.Left) > 0 && !in.search {
-		reason := fmt.Sprintf("A request creates tickets for at most %d findings. Send these in another request.", limit)
+		reason := fmt.Sprintf("The limit is %d findings per request. Send these in another request.", limit)
 		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: asked.Left, Reason: reason})
 	}
 	for _, g := range asked.Failed {
@@ -131,7 +131,7 @@ func selectForTickets(
 	}
 	for _, id := range asked {
 		if !there[id] {
-			out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: []int64{id}, Reason: "The finding does not exist."})
+			out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: []int64{id}, Reason: "Finding does not exist."})
 		}
 	}
 	return findings, nil

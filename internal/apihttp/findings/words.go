@@ -30,7 +30,7 @@ var words = map[string]core.RouteDoc{
 	"exportFindings": {
 		Summary: "Export findings",
 		Text: "All findings that match the filters, streamed in one response. Formats are a table (CSV, XLSX), JSON " +
-			"Lines of listed findings that start with `issue_type`, or SARIF with a run for each issue type and " +
+			"Lines of listed findings with a leading `issue_type`, or SARIF with a run per issue type and " +
 			"project. The findings are selected when the export starts. Cells that a spreadsheet would evaluate are " +
 			"written as text. If the connection ends early, the export is incomplete.",
 	},

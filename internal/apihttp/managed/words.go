@@ -86,7 +86,7 @@ var words = map[string]core.RouteDoc{
 	},
 	"retryRun": {
 		Summary: "Retry a managed run",
-		Text:    "Queues an ended run again; a full run uses the newest commit. A run that has not ended is a conflict.",
+		Text:    "Queues an ended run again; a full run uses the newest commit. An active run is a conflict.",
 	},
 	"listRunners": {
 		Summary: "List runners",
@@ -95,6 +95,6 @@ var words = map[string]core.RouteDoc{
 	},
 	"revokeRunner": {
 		Summary: "Revoke a runner",
-		Text:    "Revokes the token of a runner and deletes all runners that use it. Their runs wait for another runner.",
+		Text:    "Revokes the token of a runner and deletes all its runners. Their runs wait for another runner.",
 	},
 }

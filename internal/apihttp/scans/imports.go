@@ -172,13 +172,13 @@ func importBody() *huma.RequestBody {
 	fields := map[string]*huma.Schema{"file": {
 		Type:        huma.TypeArray,
 		Items:       binary,
-		Description: "Reports or lockfiles. Lockfiles are identified by their name, which is their path in the repository.",
+		Description: "Reports or lockfiles. The name of a lockfile is its path in the repository.",
 	}}
 	fields["unread"] = &huma.Schema{
 		Type:  huma.TypeArray,
 		Items: binary,
-		Description: "Existing lockfiles that are not sent because they are too large: the file name is the path in the " +
-			"repository, the content is a one-line reason. Their previous contents remain.",
+		Description: "Existing lockfiles that are not sent because they are too large: the file name is the path " +
+			"in the repository, the content is a one-line reason. Their previous contents remain.",
 	}
 	for _, name := range []string{"project", "ref", "category", "at", "commit", "repo_url", "format"} {
 		fields[name] = &huma.Schema{

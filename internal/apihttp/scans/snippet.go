@@ -99,8 +99,8 @@ func putSnippets(
 		return nil, err
 	}
 	if !c.Tx.Deployment().KeepsCode {
-		return nil, core.NewProblem(api.CodePermissionDenied, "This deployment does not store code. The server operator can "+
-			"change that: redoubt deployment set "+c.Tx.Deployment().Slug+" --code=on.", nil)
+		return nil, core.NewProblem(api.CodePermissionDenied, "This deployment does not store code. "+
+			"The server operator can change that: redoubt deployment set "+c.Tx.Deployment().Slug+" --code=on.", nil)
 	}
 	if err := checkSnippets(in.Body.Snippets); err != nil {
 		return nil, err
