@@ -223,7 +223,7 @@ func readProblem(resp *http.Response) *Problem {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	p := &Problem{}
 	if err != nil || json.Unmarshal(data, p) != nil || p.Code == "" {
-		p = &Problem{Title: http.StatusText(resp.StatusCode), Detail: "the server answered " + resp.Status}
+		p = &Problem{Title: http.StatusText(resp.StatusCode), Detail: "the server returned " + resp.Status}
 	}
 	p.Status = resp.StatusCode
 	if p.RequestID == "" {

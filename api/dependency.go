@@ -20,8 +20,8 @@ type PackageFilter struct {
 	ExactNameMatch    bool     `json:"exactNameMatch,omitempty" doc:"Whether name is the whole name instead of a case-insensitive part."`
 	ExactVersion      string   `json:"exactVersion,omitempty" doc:"Exact version; overrides the bounds."`
 	Name              string   `json:"name,omitempty" doc:"Name, or a part of it." example:"lodash"`
-	VersionLowerBound string   `json:"versionLowerBound,omitempty" doc:"Lowest version, inclusive unless a leading operator says otherwise." example:">=4.0.0"`
-	VersionUpperBound string   `json:"versionUpperBound,omitempty" doc:"Highest version, inclusive unless a leading operator says otherwise." example:"<5.0.0"`
+	VersionLowerBound string   `json:"versionLowerBound,omitempty" doc:"Lowest version, inclusive; a leading operator overrides this." example:">=4.0.0"`
+	VersionUpperBound string   `json:"versionUpperBound,omitempty" doc:"Highest version, inclusive; a leading operator overrides this." example:"<5.0.0"`
 }
 
 // ListDependenciesRequest contains the parameters for listing dependencies of primary branches.

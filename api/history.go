@@ -17,7 +17,7 @@ type FindingHistoryResponse struct {
 // FindingEvent is one event of a finding. Members that do not apply to its kind are absent.
 type FindingEvent struct {
 	At        Time            `json:"at" doc:"Time."`
-	Kind      string          `json:"kind" enum:"found,fixed,returned,removed,moved,muted,unmuted,precedent,copied,merged,triaged,exception_asked,exception_approved,exception_refused,exception_withdrawn,exception_ended,commented,comment_withdrawn" doc:"Kind of event: first found, no longer seen, seen again, out of scope, moved, suppressed in the code or no longer, created in place of a finding with a decision, copied, split, triaged, assigned, noted, exception requested or decided, commented, or comment withdrawn." example:"triaged"`
+	Kind      string          `json:"kind" enum:"found,fixed,returned,removed,moved,muted,unmuted,precedent,copied,merged,triaged,exception_asked,exception_approved,exception_refused,exception_withdrawn,exception_ended,commented,comment_withdrawn" doc:"Kind of event. Scans: first found, no longer seen, seen again, out of scope, moved, suppressed in the code or no longer. Copies: created in place of a finding with a decision, copied, split. Decisions: triaged, assigned, noted, exception requested or decided. Comments: commented, comment withdrawn." example:"triaged"`
 	ScanID    int64           `json:"scan_id,omitempty" doc:"Scan of the event; absent if there is none." example:"42"`
 	By        *Person         `json:"by,omitempty" doc:"Author; absent for a scan."`
 	Before    *TriageDecision `json:"before,omitempty" doc:"Triaged: triage before the event."`

@@ -127,8 +127,7 @@ var words = map[string]core.RouteDoc{
 	"listSavedViews": {
 		Summary: "List saved views",
 		Text: "Saved lists of findings, by name: those of the token's creator and those of the deployment. Tokens " +
-			"that are restricted to projects are rejected; they can list findings with the id of a shared view as " +
-			"`view`.",
+			"that are restricted to projects are rejected; they can list findings with the id of a view as `view`.",
 	},
 	"createSavedView": {
 		Summary: "Create a saved view",
