@@ -200,7 +200,7 @@ func changeSet(ctx context.Context, c *core.Call, in *changesInput) (set model.C
 func (in *changesInput) begin(ctx context.Context, tx *store.Tx) (err error) {
 	if now := tx.Now(); in.from.After(now.Add(time.Minute)) {
 		return model.Invalid("query.updated_since",
-			"must not be in the future (server time %s): use the cursors of responses instead", now.Format(time.RFC3339))
+			"must not be in the future (server time %s): use cursors instead", now.Format(time.RFC3339))
 	}
 	if in.since, err = tx.VersionAt(ctx, in.from); in.since == 0 {
 		in.since = wholeFeed

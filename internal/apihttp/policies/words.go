@@ -54,7 +54,7 @@ var words = map[string]core.RouteDoc{
 	},
 	"listServedRules": {
 		Summary: "List the served rules of a policy",
-		Text:    "Rules that the policy serves to scanners, by id. Tokens that are restricted to projects are rejected.",
+		Text:    "Rules served to scanners, by id. Tokens that are restricted to projects are rejected.",
 	},
 	"getPolicyRule": {
 		Summary: "Get a rule of a policy",
