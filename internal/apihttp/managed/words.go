@@ -38,10 +38,10 @@ var words = map[string]core.RouteDoc{
 		Summary: "Create webhooks",
 		Text: "Creates a webhook for pushes, change requests and comments at each followed repository that has none " +
 			"from Redoubt. Webhooks that are silent, disabled, incomplete or point to another URL are recreated, and " +
-			"unknown ones with this server's URL are deleted. The account must administer the " +
-			"repositories. The status is 200 even if the host rejects a request; `problem` contains the error. Such " +
-			"a response is not stored under an `Idempotency-Key`. The URL of the webhooks is derived from `--public-url`, regardless of this request's " +
-			"URL. A server without it returns 409 and sends no request to the host.",
+			"unknown ones with this server's URL are deleted. The account must administer the repositories. The " +
+			"status is 200 even if the host rejects a request; `problem` contains the error. Such a response is not " +
+			"stored under an `Idempotency-Key`. The URL of the webhooks is derived from `--public-url`, regardless of " +
+			"this request's URL. A server without it returns 409 and sends no request to the host.",
 	},
 	"listRepositories": {
 		Summary: "List repositories of a connection",
