@@ -87,7 +87,7 @@ func (c *Client) do(ctx context.Context, k call, out any) error {
 			return &lostError{err}
 		}
 		if err := json.Unmarshal(text, out); err != nil {
-			return fmt.Errorf("decode the answer: %w", err)
+			return fmt.Errorf("decode the response: %w", err)
 		}
 		if t, ok := out.(tagged); ok {
 			t.setTag(resp.Header.Get("ETag"))
@@ -223,7 +223,7 @@ func readProblem(resp *http.Response) *Problem {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	p := &Problem{}
 	if err != nil || json.Unmarshal(data, p) != nil || p.Code == "" {
-		p = &Problem{Title: http.StatusText(resp.StatusCode), Detail: "the server answered " + resp.Status}
+		p = &Problem{Title: http.StatusText(resp.StatusCode), Detail: "the server returned " + resp.Status}
 	}
 	p.Status = resp.StatusCode
 	if p.RequestID == "" {

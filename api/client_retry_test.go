@@ -54,8 +54,8 @@ type iotestError struct{}
 
 func (iotestError) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// TestLostCallsAreSentAgain checks which kinds of call are retried after which failures.
-func TestLostCallsAreSentAgain(t *testing.T) {
+// TestLostCallsAreRetried checks which kinds of call are retried after which failures.
+func TestLostCallsAreRetried(t *testing.T) {
 	read := func(ctx context.Context, c *Client) error { _, err := c.ListDeployments(ctx); return err }
 	search := func(ctx context.Context, c *Client) error {
 		_, err := c.SearchScans(ctx, "acme", SearchScansRequest{})
@@ -122,8 +122,8 @@ func TestEachCallHasItsOwnKey(t *testing.T) {
 	}
 }
 
-// TestWaitsGrow checks that delays double up to the limit and stay within their range.
-func TestWaitsGrow(t *testing.T) {
+// TestRetryDelaysGrow checks that delays double up to the limit and stay within their range.
+func TestRetryDelaysGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		way := &scripted{steps: []func() (*http.Response, error){breaks}}
 		c := New("http://server", "")
@@ -181,11 +181,11 @@ func TestEveryOperationHasAMethod(t *testing.T) {
 				name = called[name]
 			}
 			if !methods[strings.ToLower(name)] {
-				t.Errorf("no method calls %s (%s %s)", o.OperationID, method, path)
+				t.Errorf("%s (%s %s) has no method", o.OperationID, method, path)
 			}
 			keyed := slices.ContainsFunc(o.Parameters, func(p struct{ Name string }) bool { return p.Name == "Idempotency-Key" })
 			if method != "get" && keyed == slices.Contains(reads, o.OperationID) {
-				t.Errorf("%s takes a key: %t; one that reads is marked so in the client", o.OperationID, keyed)
+				t.Errorf("%s accepts a key: %t; reads must be marked in the client", o.OperationID, keyed)
 			}
 		}
 	}

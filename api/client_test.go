@@ -37,7 +37,7 @@ func says(status int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-func TestClientSendsWhatItIsGiven(t *testing.T) {
+func TestClientSendsRequests(t *testing.T) {
 	var got *http.Request
 	var body TriageRequest
 	c, _ := fakeServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-func TestClientTriesAgainWhenAsked(t *testing.T) {
+func TestClientRetriesAfterTheDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, ready := 0, 3
 		c := New("http://server", "")
@@ -122,15 +122,15 @@ func TestClientProblems(t *testing.T) {
 	c, _ = fakeServer(t, says(http.StatusBadGateway, "<html>", "X-Request-Id", "r2"))
 	_, err = c.ListFindings(t.Context(), "acme", FindingsQuery{})
 	if !errors.As(err, &p) || p.Status != http.StatusBadGateway || p.RequestID != "r2" {
-		t.Errorf("what a proxy says: %v", err)
+		t.Errorf("proxy error: %v", err)
 	}
 	c, _ = fakeServer(t, says(http.StatusOK, "<html>"))
 	if _, err := c.ListDeployments(t.Context()); err == nil || errors.As(err, &p) && strings.Contains(err.Error(), "r2") {
-		t.Errorf("an odd answer: %v", err)
+		t.Errorf("invalid response: %v", err)
 	}
 }
 
-func TestIteratorsWalkToTheEnd(t *testing.T) {
+func TestIteratorsReadAllPages(t *testing.T) {
 	c, _ := fakeServer(t,
 		says(http.StatusOK, `{"scans":[{"id":"3"},{"id":"2"}],"cursor":"next"}`),
 		func(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +159,7 @@ func TestIteratorsWalkToTheEnd(t *testing.T) {
 	c, _ = fakeServer(t, says(http.StatusForbidden, `{}`))
 	for _, err := range c.Dependencies(t.Context(), "acme", ListDependenciesRequest{}) {
 		if err == nil {
-			t.Error("an error got lost")
+			t.Error("the error is missing")
 		}
 	}
 }
@@ -173,7 +173,7 @@ func TestQueryValues(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got := values(FindingsQuery{}); len(got) != 0 {
-		t.Errorf("nothing became %v", got)
+		t.Errorf("an empty query became %v", got)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestFormsOfValues(t *testing.T) {
 	}
 	for _, bad := range []string{`{"id":[]}`, `{"int":1.5}`, `{"int":"x"}`, `{"flag":2}`, `{"flag":"1"}`, `{"list":7}`, `{"time":"yesterday"}`, `{"time":7}`} {
 		if err := json.Unmarshal([]byte(bad), &all{}); err == nil {
-			t.Errorf("%s was taken", bad)
+			t.Errorf("%s was accepted", bad)
 		}
 	}
 }

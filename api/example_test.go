@@ -28,7 +28,7 @@ func server() *httptest.Server {
 	says("POST /api/v1/deployments/acme/triage", `{"num_triaged":1,"triaged_issues":[7]}`)
 	mux.HandleFunc("GET /api/v1/deployments/acme/findings/4711", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprint(w, `{"status":404,"code":"not_found","detail":"Not found: there is none, or this token may not see it."}`)
+		fmt.Fprint(w, `{"status":404,"code":"not_found","detail":"Not found, or not visible to this token."}`)
 	})
 	return httptest.NewServer(mux)
 }
@@ -82,5 +82,5 @@ func ExampleProblem() {
 	if errors.As(err, &p) && p.Code == api.CodeNotFound {
 		fmt.Println(p.Status, p.Detail)
 	}
-	// Output: 404 Not found: there is none, or this token may not see it.
+	// Output: 404 Not found, or not visible to this token.
 }

@@ -9,35 +9,35 @@ import (
 // FindingComment is a comment on a finding.
 type FindingComment struct {
 	ID          int64    `json:"id" doc:"Id of the comment." example:"12"`
-	Text        string   `json:"text,omitempty" doc:"What was written, as plain text; absent once it was withdrawn." example:"@ben is this reachable from the shop?"`
-	WrittenAt   Time     `json:"written_at" doc:"When."`
-	WrittenBy   string   `json:"written_by" doc:"Who wrote it." example:"user:ana"`
-	Mentions    []string `json:"mentions" doc:"Names of the users whom it mentions." example:"[\"ben\"]"`
-	WithdrawnAt *Time    `json:"withdrawn_at" nullable:"true" doc:"When it was withdrawn; null: it was not."`
-	WithdrawnBy string   `json:"withdrawn_by,omitempty" doc:"Who withdrew it; absent where nobody did." example:"user:ana"`
+	Text        string   `json:"text,omitempty" doc:"Plain text of the comment; absent after its withdrawal." example:"@ben is this reachable from the shop?"`
+	WrittenAt   Time     `json:"written_at" doc:"Time."`
+	WrittenBy   string   `json:"written_by" doc:"Author." example:"user:ana"`
+	Mentions    []string `json:"mentions" doc:"Names of the mentioned users." example:"[\"ben\"]"`
+	WithdrawnAt *Time    `json:"withdrawn_at" nullable:"true" doc:"Time of withdrawal; null if not withdrawn."`
+	WithdrawnBy string   `json:"withdrawn_by,omitempty" doc:"User who withdrew it; absent if not withdrawn." example:"user:ana"`
 }
 
 // FindingCommentsQuery contains the parameters for listing comments.
 type FindingCommentsQuery struct {
-	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
-	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Comments in one answer; 0 takes the default."`
+	Cursor string `query:"cursor" doc:"Cursor of the previous response."`
+	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Comments per page; 0 means the default."`
 }
 
 // ListFindingCommentsResponse is one page of comments.
 type ListFindingCommentsResponse struct {
-	Comments []FindingComment `json:"comments" doc:"Comments, the oldest first, withdrawn ones too."`
-	Cursor   string           `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
+	Comments []FindingComment `json:"comments" doc:"Comments, oldest first, including withdrawn ones."`
+	Cursor   string           `json:"cursor,omitempty" doc:"Cursor of the next page; absent on the last page."`
 }
 
 // FindingCommentResponse contains one comment.
 type FindingCommentResponse struct {
-	Comment FindingComment `json:"comment" doc:"The comment as it is now."`
+	Comment FindingComment `json:"comment" doc:"The comment after the change."`
 }
 
 // AddFindingCommentRequest adds a comment to a finding.
 type AddFindingCommentRequest struct {
 	_    struct{} `additionalProperties:"false"`
-	Text string   `json:"text" minLength:"1" maxLength:"3000" doc:"What to write, as plain text. A user whom it names, as @ben, is told." example:"@ben is this reachable from the shop?"`
+	Text string   `json:"text" minLength:"1" maxLength:"3000" doc:"Plain text. Mentioned users, as @ben, are notified." example:"@ben is this reachable from the shop?"`
 }
 
 func findingComments(deployment string, finding int64, more ...string) string {

@@ -10,19 +10,19 @@ import (
 // receiver's address and the signing secret are not included.
 type NotificationRule struct {
 	ID          int64    `json:"id" doc:"Id of the rule." example:"3"`
-	Name        string   `json:"name" doc:"What people call it." example:"on call"`
-	Events      []string `json:"events" doc:"What is told: new_finding, build_blocked, advisory, scan_failed, scan_missing, decision_ended, assigned." example:"[\"new_finding\"]"`
-	MinSeverity string   `json:"min_severity" doc:"Findings below it are left out; empty leaves out none." example:"high"`
-	IssueTypes  []string `json:"issue_types" doc:"Issue types that it is about; empty is all." example:"[\"sast\"]"`
-	Filter      string   `json:"filter" doc:"Query of a findings page that findings must match; empty is all that is open." example:"branch=primary"`
-	MissingDays int64    `json:"missing_days" doc:"After how many days without a scan scan_missing is told; 0 otherwise." example:"0"`
-	Channel     string   `json:"channel" enum:"webhook,slack,teams,mattermost,discord,email" doc:"How people are told."`
-	Host        string   `json:"host" doc:"Host of the receiver's address; empty of email." example:"hooks.example.com"`
-	To          []string `json:"to" doc:"Addresses of mail, of the channel email." example:"[\"alice@example.com\"]"`
-	Digest      string   `json:"digest" enum:"none,day,week" doc:"How mail comes: at once, or as a digest by day or week: one mail a person, and another for every 500 messages."`
-	Paused      bool     `json:"paused" doc:"Whether nobody is told at present."`
-	Problem     string   `json:"problem" doc:"What went wrong last; empty: it works, or was not tried." example:""`
-	CreatedAt   Time     `json:"created_at" doc:"When it was made."`
+	Name        string   `json:"name" doc:"Display name." example:"on call"`
+	Events      []string `json:"events" doc:"Events: new_finding, build_blocked, advisory, scan_failed, scan_missing, decision_ended, assigned, exception_asked, exception_decided, overdue, comment." example:"[\"new_finding\"]"`
+	MinSeverity string   `json:"min_severity" doc:"Lowest severity of findings; empty: all." example:"high"`
+	IssueTypes  []string `json:"issue_types" doc:"Issue types of findings; empty: all." example:"[\"sast\"]"`
+	Filter      string   `json:"filter" doc:"Query of a findings page that findings must match; empty: all open findings." example:"branch=primary"`
+	MissingDays int64    `json:"missing_days" doc:"Days without a scan before scan_missing is sent; 0 otherwise." example:"0"`
+	Channel     string   `json:"channel" enum:"webhook,slack,teams,mattermost,discord,email" doc:"Channel of the messages."`
+	Host        string   `json:"host" doc:"Host of the receiver's URL; empty for email." example:"hooks.example.com"`
+	To          []string `json:"to" doc:"E-mail addresses, for the channel email." example:"[\"alice@example.com\"]"`
+	Digest      string   `json:"digest" enum:"none,day,week" doc:"Delivery of e-mail: at once, or as a daily or weekly digest: one message per person and per 500 notifications."`
+	Paused      bool     `json:"paused" doc:"Whether the rule is paused."`
+	Problem     string   `json:"problem" doc:"Last error; empty: no error, or not used yet." example:""`
+	CreatedAt   Time     `json:"created_at" doc:"Creation time."`
 }
 
 // ListNotificationRulesResponse contains all rules.
@@ -32,79 +32,79 @@ type ListNotificationRulesResponse struct {
 
 // NotificationRuleResponse contains one rule.
 type NotificationRuleResponse struct {
-	Rule   NotificationRule `json:"rule" doc:"The rule as it is now, or was."`
-	Secret string           `json:"secret,omitempty" doc:"Secret that its webhook is signed with, told this once, when it was made or replaced." example:"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="`
+	Rule   NotificationRule `json:"rule" doc:"The rule after the change, or before its deletion."`
+	Secret string           `json:"secret,omitempty" doc:"Signing secret of the webhook. Returned only when it is created or replaced." example:"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="`
 }
 
 // CreateNotificationRuleRequest creates a rule.
 type CreateNotificationRuleRequest struct {
 	_           struct{} `additionalProperties:"false"`
-	Name        string   `json:"name" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"on call"`
-	Events      []string `json:"events" minItems:"1" maxItems:"20" enum:"new_finding,build_blocked,advisory,scan_failed,scan_missing,decision_ended,assigned,exception_asked,exception_decided,overdue,comment" doc:"What is to be told."`
-	MinSeverity string   `json:"min_severity,omitempty" enum:"low,medium,high,critical" doc:"Leave out findings below it."`
-	IssueTypes  []string `json:"issue_types,omitempty" maxItems:"3" enum:"sast,sca,secrets" doc:"Only findings of these issue types; all without it."`
-	Filter      string   `json:"filter,omitempty" maxLength:"2000" doc:"Query of a findings page that findings must match: what stands behind its ?." example:"branch=primary"`
-	MissingDays int64    `json:"missing_days,omitempty" minimum:"0" maximum:"365" doc:"After how many days without a scan scan_missing is told."`
-	Channel     string   `json:"channel" enum:"webhook,slack,teams,mattermost,discord,email" doc:"How people are told."`
-	URL         string   `json:"url,omitempty" maxLength:"2000" doc:"Address of the receiver, of all channels but email." example:"https://hooks.example.com/redoubt"`
-	To          []string `json:"to,omitempty" maxItems:"50" doc:"Addresses of mail, of the channel email."`
-	Digest      string   `json:"digest,omitempty" enum:"none,day,week" doc:"How mail comes: at once (the default), or as a digest by day or week: one mail a person, and another for every 500 messages."`
-	Paused      bool     `json:"paused,omitempty" doc:"Whether nobody is told for now."`
+	Name        string   `json:"name" minLength:"1" maxLength:"100" doc:"Display name." example:"on call"`
+	Events      []string `json:"events" minItems:"1" maxItems:"20" enum:"new_finding,build_blocked,advisory,scan_failed,scan_missing,decision_ended,assigned,exception_asked,exception_decided,overdue,comment" doc:"Events to send."`
+	MinSeverity string   `json:"min_severity,omitempty" enum:"low,medium,high,critical" doc:"Lowest severity of findings."`
+	IssueTypes  []string `json:"issue_types,omitempty" maxItems:"3" enum:"sast,sca,secrets" doc:"Only findings of these issue types; default: all."`
+	Filter      string   `json:"filter,omitempty" maxLength:"2000" doc:"Query of a findings page that findings must match: the part after ?." example:"branch=primary"`
+	MissingDays int64    `json:"missing_days,omitempty" minimum:"0" maximum:"365" doc:"Days without a scan before scan_missing is sent."`
+	Channel     string   `json:"channel" enum:"webhook,slack,teams,mattermost,discord,email" doc:"Channel of the messages."`
+	URL         string   `json:"url,omitempty" maxLength:"2000" doc:"URL of the receiver, for all channels except email." example:"https://hooks.example.com/redoubt"`
+	To          []string `json:"to,omitempty" maxItems:"50" doc:"E-mail addresses, for the channel email."`
+	Digest      string   `json:"digest,omitempty" enum:"none,day,week" doc:"Delivery of e-mail: at once (the default), or as a daily or weekly digest: one message per person and per 500 notifications."`
+	Paused      bool     `json:"paused,omitempty" doc:"Whether to pause the rule."`
 }
 
 // UpdateNotificationRuleRequest changes a rule. Absent members are left unchanged. The channel
 // cannot be changed.
 type UpdateNotificationRuleRequest struct {
 	_           struct{}  `additionalProperties:"false"`
-	Name        *string   `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"on call"`
-	Events      *[]string `json:"events,omitempty" minItems:"1" maxItems:"20" enum:"new_finding,build_blocked,advisory,scan_failed,scan_missing,decision_ended,assigned,exception_asked,exception_decided,overdue,comment" doc:"What is to be told."`
-	MinSeverity *string   `json:"min_severity,omitempty" enum:",low,medium,high,critical" doc:"Leave out findings below it; empty leaves out none."`
-	IssueTypes  *[]string `json:"issue_types,omitempty" maxItems:"3" enum:"sast,sca,secrets" doc:"Only findings of these issue types; none is all."`
+	Name        *string   `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Display name." example:"on call"`
+	Events      *[]string `json:"events,omitempty" minItems:"1" maxItems:"20" enum:"new_finding,build_blocked,advisory,scan_failed,scan_missing,decision_ended,assigned,exception_asked,exception_decided,overdue,comment" doc:"Events to send."`
+	MinSeverity *string   `json:"min_severity,omitempty" enum:",low,medium,high,critical" doc:"Lowest severity of findings; empty: all."`
+	IssueTypes  *[]string `json:"issue_types,omitempty" maxItems:"3" enum:"sast,sca,secrets" doc:"Only findings of these issue types; empty: all."`
 	Filter      *string   `json:"filter,omitempty" maxLength:"2000" doc:"Query of a findings page that findings must match." example:"branch=primary"`
-	MissingDays *int64    `json:"missing_days,omitempty" minimum:"0" maximum:"365" doc:"After how many days without a scan scan_missing is told."`
-	URL         string    `json:"url,omitempty" maxLength:"2000" doc:"Another address of the receiver. The secret stays."`
-	To          *[]string `json:"to,omitempty" maxItems:"50" doc:"Addresses of mail."`
-	Digest      *string   `json:"digest,omitempty" enum:"none,day,week" doc:"How mail comes."`
-	Paused      *bool     `json:"paused,omitempty" doc:"Whether nobody is told for now."`
+	MissingDays *int64    `json:"missing_days,omitempty" minimum:"0" maximum:"365" doc:"Days without a scan before scan_missing is sent."`
+	URL         string    `json:"url,omitempty" maxLength:"2000" doc:"New URL of the receiver. The secret remains."`
+	To          *[]string `json:"to,omitempty" maxItems:"50" doc:"E-mail addresses."`
+	Digest      *string   `json:"digest,omitempty" enum:"none,day,week" doc:"Delivery of e-mail."`
+	Paused      *bool     `json:"paused,omitempty" doc:"Whether to pause the rule."`
 }
 
 // Notification is a message to one receiver, with its delivery state.
 type Notification struct {
 	ID        int64  `json:"id" doc:"Id of the notification." example:"9"`
-	Event     string `json:"event" doc:"What it tells." example:"new_finding"`
-	Title     string `json:"title" doc:"What it says first." example:"2 new findings (1 critical, 1 high) in acme/payments"`
-	To        string `json:"to" doc:"Address of mail that it goes to; empty of other channels." example:""`
-	State     string `json:"state" enum:"queued,delivered,failed" doc:"How far it came."`
-	Attempts  int64  `json:"attempts" doc:"How often it was tried." example:"1"`
-	Status    int64  `json:"status" doc:"Status of the receiver's last answer; 0: there was none." example:"204"`
-	Answer    string `json:"answer" doc:"The beginning of that answer." example:""`
-	Problem   string `json:"problem" doc:"Why the last attempt failed; empty: it did not." example:""`
-	Test      bool   `json:"test" doc:"Whether it was sent to try the rule."`
-	CreatedAt Time   `json:"created_at" doc:"When it was queued."`
-	DueAt     Time   `json:"due_at" doc:"From when on it is tried."`
-	EndedAt   *Time  `json:"ended_at" nullable:"true" doc:"When it was delivered or given up; null is not yet."`
+	Event     string `json:"event" doc:"Event of the message." example:"new_finding"`
+	Title     string `json:"title" doc:"Title of the message." example:"2 new findings (1 critical, 1 high) in acme/payments"`
+	To        string `json:"to" doc:"E-mail address of the recipient; empty for other channels." example:""`
+	State     string `json:"state" enum:"queued,delivered,failed" doc:"Current state."`
+	Attempts  int64  `json:"attempts" doc:"Number of attempts." example:"1"`
+	Status    int64  `json:"status" doc:"Status of the receiver's last response; 0: no response." example:"204"`
+	Answer    string `json:"answer" doc:"Start of the receiver's last response." example:""`
+	Problem   string `json:"problem" doc:"Error of the last attempt; empty: no error." example:""`
+	Test      bool   `json:"test" doc:"Whether it is a test message."`
+	CreatedAt Time   `json:"created_at" doc:"Time of queuing."`
+	DueAt     Time   `json:"due_at" doc:"Time of the next attempt."`
+	EndedAt   *Time  `json:"ended_at" nullable:"true" doc:"Time of delivery or final failure; null: not yet."`
 }
 
 // NotificationsQuery contains the parameters for listing the notifications of a rule.
 type NotificationsQuery struct {
-	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
-	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Notifications in one answer; 0 takes the default."`
+	Cursor string `query:"cursor" doc:"Cursor of the previous response."`
+	Limit  int64  `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Notifications per page; 0 means the default."`
 }
 
 // ListNotificationsResponse is one page of the notifications of a rule.
 type ListNotificationsResponse struct {
-	Notifications []Notification `json:"notifications" doc:"Notifications, the newest first; the last thousand of a rule are kept."`
-	Cursor        string         `json:"cursor,omitempty" doc:"Pass it to get the next page; absent on the last one."`
+	Notifications []Notification `json:"notifications" doc:"Notifications, newest first; the last thousand of a rule are stored."`
+	Cursor        string         `json:"cursor,omitempty" doc:"Cursor of the next page; absent on the last page."`
 }
 
 // TestNotificationRuleResponse contains the messages of a test.
 type TestNotificationRuleResponse struct {
-	Notifications []Notification `json:"notifications" doc:"The messages that were sent, one for each receiver."`
+	Notifications []Notification `json:"notifications" doc:"Sent messages, one for each receiver."`
 }
 
 // NotificationResponse contains one notification.
 type NotificationResponse struct {
-	Notification Notification `json:"notification" doc:"The notification as it is now."`
+	Notification Notification `json:"notification" doc:"The notification after the change."`
 }
 
 const notificationRules = "notification-rules"

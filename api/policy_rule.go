@@ -5,11 +5,11 @@ package api
 type AddPolicyRulesRequest struct {
 	_        struct{} `additionalProperties:"false"`
 	PolicyID string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
-	Text     string   `json:"text,omitempty" maxLength:"1000000" doc:"A file of rules in the scanner's language, as YAML or JSON."`
-	Checked  bool     `json:"checked,omitempty" doc:"The scanner has parsed the text."`
-	Rule     string   `json:"rule,omitempty" maxLength:"1024" doc:"In place of a text: path of a rule that another policy has. Where only reports name it, the policy lists it."`
-	Starter  bool     `json:"starter,omitempty" doc:"In place of a text: the rules of the product that come with the server."`
-	Mode     string   `json:"mode,omitempty" enum:"monitor,comment,block" doc:"What their findings are to do to a build; left out, rules that are there keep theirs and new ones are in monitor." example:"monitor"`
+	Text     string   `json:"text,omitempty" maxLength:"1000000" doc:"Rules file in the scanner's language, as YAML or JSON."`
+	Checked  bool     `json:"checked,omitempty" doc:"Whether the scanner has parsed the text."`
+	Rule     string   `json:"rule,omitempty" maxLength:"1024" doc:"Instead of a text: path of a rule of another policy. A rule known only from reports is listed in the policy."`
+	Starter  bool     `json:"starter,omitempty" doc:"Instead of a text: the product's rules that are included with the server."`
+	Mode     string   `json:"mode,omitempty" enum:"monitor,comment,block" doc:"Effect of their findings on a build; default: unchanged for existing rules, monitor for new ones." example:"monitor"`
 }
 
 // AddPolicyRulesResponse contains the added rules.
@@ -22,8 +22,8 @@ type AddPolicyRulesResponse struct {
 type AddedRule struct {
 	ID      string `json:"id" pattern:"^[0-9]+$" doc:"Id of the rule in the policy." example:"99"`
 	Path    string `json:"path" doc:"Dotted path of the rule." example:"shop-no-raw-price"`
-	Mode    string `json:"mode" enum:"monitor,comment,block" doc:"What its findings do to a build." example:"monitor"`
-	Version int64  `json:"version" doc:"Version of its text, from 1; 0 of a rule that only reports name." example:"1"`
+	Mode    string `json:"mode" enum:"monitor,comment,block" doc:"Effect of its findings on a build." example:"monitor"`
+	Version int64  `json:"version" doc:"Version of its text, from 1; 0 for a rule known only from reports." example:"1"`
 }
 
 // ServedRulesQuery contains the parameters for listing the rules that a policy serves.
@@ -41,10 +41,10 @@ type ListServedRulesResponse struct {
 type ServedRule struct {
 	ID      string `json:"id" pattern:"^[0-9]+$" doc:"Id of the rule in the policy." example:"99"`
 	Path    string `json:"path" doc:"Dotted path of the rule." example:"shop-no-raw-price"`
-	Mode    string `json:"mode" enum:"monitor,comment,block" doc:"What its findings do to a build." example:"monitor"`
-	Version int64  `json:"version" doc:"Version of its text, from 1." example:"1"`
-	Checked bool   `json:"checked" doc:"Whether the scanner itself has parsed it."`
-	Starter bool   `json:"starter" doc:"Whether it came with the server."`
+	Mode    string `json:"mode" enum:"monitor,comment,block" doc:"Effect of its findings on a build." example:"monitor"`
+	Version int64  `json:"version" doc:"Version of the text, from 1." example:"1"`
+	Checked bool   `json:"checked" doc:"Whether the scanner has parsed the text."`
+	Starter bool   `json:"starter" doc:"Whether the rule is included with the server."`
 	Text    string `json:"text,omitempty" doc:"The rule as JSON, with texts=true."`
 }
 
@@ -52,16 +52,16 @@ type ServedRule struct {
 type PolicyRuleResponse struct {
 	Policy   Policy        `json:"policy" doc:"The policy."`
 	Rule     PolicyRule    `json:"rule" doc:"The rule."`
-	Served   bool          `json:"served" doc:"Whether scanners are given it."`
-	Versions []RuleVersion `json:"versions" doc:"Texts that it has or had, the newest first; none of a rule that is known from reports alone."`
+	Served   bool          `json:"served" doc:"Whether the rule is served to scanners."`
+	Versions []RuleVersion `json:"versions" doc:"Current and previous texts, newest first; empty for a rule known only from reports."`
 }
 
 // RuleVersion is a current or previous text of a rule.
 type RuleVersion struct {
-	Version int64  `json:"version" doc:"From 1." example:"1"`
+	Version int64  `json:"version" doc:"Version number, from 1." example:"1"`
 	Text    string `json:"text" doc:"A file with the rule, as YAML."`
-	Checked bool   `json:"checked" doc:"Whether the scanner itself has parsed it."`
-	Starter bool   `json:"starter" doc:"Whether it came with the server."`
-	AddedAt Time   `json:"added_at" doc:"When it was added."`
-	AddedBy string `json:"added_by" doc:"Who added it."`
+	Checked bool   `json:"checked" doc:"Whether the scanner has parsed the text."`
+	Starter bool   `json:"starter" doc:"Whether the rule is included with the server."`
+	AddedAt Time   `json:"added_at" doc:"Time of addition."`
+	AddedBy string `json:"added_by" doc:"User who added it."`
 }

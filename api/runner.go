@@ -85,7 +85,7 @@ type FinishRunResponse struct {
 // ErrRunLost means that a run is no longer leased to the runner. It was canceled, or leased to
 // another runner after the lease expired, or the runner's token was revoked or has expired. The
 // tokens of deleted deployments are revoked.
-var ErrRunLost = errors.New("the run is no longer this runner's")
+var ErrRunLost = errors.New("the run is no longer assigned to this runner")
 
 const runnerBase = "/api/runner/v1"
 

@@ -13,14 +13,14 @@ const ViewProblemHeader = "Redoubt-View-Problem"
 // SavedView is a stored list of findings.
 type SavedView struct {
 	ID        int64  `json:"id" doc:"Id of the view." example:"3"`
-	Name      string `json:"name" doc:"What people call it." example:"Exploited and reachable"`
-	IssueType string `json:"issue_type" enum:"sast,sca,secrets" doc:"Findings of which issue type it lists."`
-	Query     string `json:"query" doc:"Query of the findings page: filters, order (sort), groups (group) and columns, in the one spelling that the page has for it." example:"known_exploited=true&sort=epss"`
-	Shared    bool   `json:"shared" doc:"Whether it is the deployment's; else it is of whoever made the token, whom alone it shows to."`
-	Default   bool   `json:"default" doc:"Whether the page of its issue type opens with it, for whoever made the token."`
-	Problem   string `json:"problem,omitempty" doc:"What of it cannot be followed any more; absent when all can." example:"there is no project acme/old any more"`
-	CreatedAt Time   `json:"created_at" doc:"When it was made."`
-	CreatedBy string `json:"created_by" doc:"Who made it." example:"Ada"`
+	Name      string `json:"name" doc:"Display name." example:"Exploited and reachable"`
+	IssueType string `json:"issue_type" enum:"sast,sca,secrets" doc:"Issue type of the listed findings."`
+	Query     string `json:"query" doc:"Query of the findings page in canonical form: filters, order (sort), groups (group) and columns." example:"known_exploited=true&sort=epss"`
+	Shared    bool   `json:"shared" doc:"Whether the deployment owns the view; else only the token's creator sees it."`
+	Default   bool   `json:"default" doc:"Whether it is the token creator's default on the page of its issue type."`
+	Problem   string `json:"problem,omitempty" doc:"Parts of the view that no longer apply; absent if there are none." example:"the project acme/old no longer exists"`
+	CreatedAt Time   `json:"created_at" doc:"Creation time."`
+	CreatedBy string `json:"created_by" doc:"Creator." example:"Ada"`
 }
 
 // ListSavedViewsResponse contains all views that are visible to the token's creator.
@@ -30,27 +30,27 @@ type ListSavedViewsResponse struct {
 
 // SavedViewResponse contains one view.
 type SavedViewResponse struct {
-	View SavedView `json:"view" doc:"The view as it is now, or was."`
+	View SavedView `json:"view" doc:"The view after the change, or before its deletion."`
 }
 
 // CreateSavedViewRequest creates a view.
 type CreateSavedViewRequest struct {
 	_         struct{} `additionalProperties:"false"`
-	Name      string   `json:"name" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"Exploited and reachable"`
-	IssueType string   `json:"issue_type" enum:"sast,sca,secrets" doc:"Findings of which issue type it lists."`
-	Query     string   `json:"query,omitempty" maxLength:"2000" doc:"Query of the findings page: what stands behind its ?. Without it: all that is open." example:"known_exploited=true&sort=epss"`
-	Shared    bool     `json:"shared,omitempty" doc:"Whether it is the deployment's. A token that no user made makes no others."`
-	Default   bool     `json:"default,omitempty" doc:"Whether the page opens with it, for whoever made the token."`
+	Name      string   `json:"name" minLength:"1" maxLength:"100" doc:"Display name." example:"Exploited and reachable"`
+	IssueType string   `json:"issue_type" enum:"sast,sca,secrets" doc:"Issue type of the listed findings."`
+	Query     string   `json:"query,omitempty" maxLength:"2000" doc:"Query of the findings page: the part after ?. Default: all open findings." example:"known_exploited=true&sort=epss"`
+	Shared    bool     `json:"shared,omitempty" doc:"Whether the deployment owns the view. Required as true for tokens without a user."`
+	Default   bool     `json:"default,omitempty" doc:"Whether the page opens with it for the token's creator."`
 }
 
 // UpdateSavedViewRequest changes a view. Absent members are left unchanged. The issue type cannot
 // be changed.
 type UpdateSavedViewRequest struct {
 	_       struct{} `additionalProperties:"false"`
-	Name    *string  `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"What people are to call it." example:"Exploited and reachable"`
+	Name    *string  `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Display name." example:"Exploited and reachable"`
 	Query   *string  `json:"query,omitempty" maxLength:"2000" doc:"Query of the findings page." example:"known_exploited=true&sort=epss"`
-	Shared  *bool    `json:"shared,omitempty" doc:"Whether it is the deployment's. One that no longer is becomes that of whoever made the token, and nobody else's default."`
-	Default *bool    `json:"default,omitempty" doc:"Whether the page opens with it, for whoever made the token."`
+	Shared  *bool    `json:"shared,omitempty" doc:"Whether the deployment owns the view. A view that is no longer shared belongs to the token's creator and is no other user's default."`
+	Default *bool    `json:"default,omitempty" doc:"Whether the page opens with it for the token's creator."`
 }
 
 // ListSavedViews returns the shared views and those of the token's creator.

@@ -74,7 +74,7 @@ func (i Instant) Time() (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf(
-		"expected an ISO 8601 date or date and time, as 2024-05-28 or 2024-05-28T06:38:54Z, got %.80q", string(i),
+		"expected an ISO 8601 date or date and time, such as 2024-05-28 or 2024-05-28T06:38:54Z, got %.80q", string(i),
 	)
 }
 

@@ -107,7 +107,7 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 		"--view cannot be combined":              {View: "Leaked", Status: []string{"open"}},
 		"does not match the view's type secrets": {View: "Leaked", Type: "sast"},
 		"--sort does not apply to secrets":       {View: "Leaked", Sort: "due"},
-		"sorts findings of issue_type":           {Type: "sast", Sort: "epss"},
+		"sorts only issue_type":                  {Type: "sast", Sort: "epss"},
 	} {
 		if _, err := list(c); err == nil || !strings.Contains(err.Error(), said) {
 			t.Errorf("%+v: %v, want %q", c, err, said)

@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestDeploymentAlone checks reading a deployment by slug and by id, in both dialects, with its own
+// TestGetDeployment checks reading a deployment by slug and by id, in both dialects, with its own
 // tokens only.
-func TestDeploymentAlone(t *testing.T) {
+func TestGetDeployment(t *testing.T) {
 	h := newHosted(t)
 	for _, dialect := range []string{"hosted", "contract"} {
 		list := decodedAs[api.ListDeploymentsResponse](t, h.send(http.MethodGet, "/api/v1/deployments", "", api.DialectHeader, dialect).body)
@@ -50,10 +50,10 @@ func TestReadinessCheckIsReadyz(t *testing.T) {
 	}
 }
 
-// TestPartsOfShortNames checks the addresses of tags and settings of a project with a short name. A
+// TestPartsOfAliases checks the addresses of tags and settings of a project with a short name. A
 // method that projects do not support applies to the part. Authentication comes first, and the
 // Allow header matches openapi.json.
-func TestPartsOfShortNames(t *testing.T) {
+func TestPartsOfAliases(t *testing.T) {
 	const acme = "/api/v1/deployments/acme"
 	h := newHarness(t)
 	h.wantProblem(h.send(http.MethodPut, acme+"/projects/0/tags", `{"tags":["x"]}`, "Authorization", ""), api.CodeUnauthenticated)

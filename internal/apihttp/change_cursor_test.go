@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestListsSayWhereChangesGoOn checks that a client can follow the feed from the cursor of a list
+// TestListsHaveAChangesCursor checks that a client can follow the feed from the cursor of a list
 // or an export without losing changes. Tokens that may not follow the feed get no cursor.
-func TestListsSayWhereChangesGoOn(t *testing.T) {
+func TestListsHaveAChangesCursor(t *testing.T) {
 	for name, c := range map[string]struct {
 		target  string
 		headers []string
@@ -38,12 +38,12 @@ func TestListsSayWhereChangesGoOn(t *testing.T) {
 			if tag := a.header.Get("ETag"); tag != "" {
 				again := h.send(http.MethodGet, c.target, "", append(c.headers, "If-None-Match", tag)...)
 				if again.status != http.StatusNotModified || again.header.Get(api.ChangesCursorHeader) != cursor {
-					t.Errorf("the same list: %d, cursor %q, want that of before, %q", again.status, again.header.Get(api.ChangesCursorHeader), cursor)
+					t.Errorf("same list: %d, cursor %q, want the previous one, %q", again.status, again.header.Get(api.ChangesCursorHeader), cursor)
 				}
 			}
 			still := h.send(http.MethodGet, "/api/v1/deployments/acme/findings/changes?cursor="+cursor, "")
 			if want := `{"changed":[],"removed":[],`; still.status != http.StatusOK || len(still.body) < len(want) || still.body[:len(want)] != want {
-				t.Errorf("before anything happens: %d %.200s", still.status, still.body)
+				t.Errorf("before any change: %d %.200s", still.status, still.body)
 			}
 			for range 20 {
 				h.happen(rnd)
@@ -59,7 +59,7 @@ func TestListsSayWhereChangesGoOn(t *testing.T) {
 			h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/**"}})
 			bound := h.send(http.MethodGet, c.target, "", c.headers...)
 			if _, told := bound.header[api.ChangesCursorHeader]; told || bound.status != http.StatusOK {
-				t.Errorf("a token that is bound: %d, cursor told %v", bound.status, told)
+				t.Errorf("restricted token: %d, cursor sent: %v", bound.status, told)
 			}
 		})
 	}

@@ -44,9 +44,9 @@ func (f *follower) take(a *api.FindingChangesResponse) {
 	f.cursor = a.Cursor
 }
 
-// TestFollowersHaveWhatThereIs checks that clients that follow the feed have the same findings as
+// TestFollowersMirrorTheFindings checks that clients that follow the feed have the same findings as
 // the list. The changes, the interval of calls and the page size vary.
-func TestFollowersHaveWhatThereIs(t *testing.T) {
+func TestFollowersMirrorTheFindings(t *testing.T) {
 	h := newHarness(t)
 	rnd := rand.New(rand.NewPCG(7, 11))
 	followers := make([]follower, 3)
@@ -77,7 +77,7 @@ func TestFollowersHaveWhatThereIs(t *testing.T) {
 		}
 	}
 	if len(followers[0].findings) < 5 {
-		t.Errorf("only %d findings are left to tell of", len(followers[0].findings))
+		t.Errorf("only %d findings are left", len(followers[0].findings))
 	}
 }
 
@@ -128,9 +128,9 @@ func (h *harness) everyFinding() map[int64]api.ChangedFinding {
 	return out
 }
 
-// TestForgottenChanges checks that an expired cursor is a conflict and an altered one is invalid.
+// TestExpiredChanges checks that an expired cursor is a conflict and an altered one is invalid.
 // Tokens that are restricted to projects are denied.
-func TestForgottenChanges(t *testing.T) {
+func TestExpiredChanges(t *testing.T) {
 	h := newHarness(t)
 	f := follower{findings: map[int64]api.ChangedFinding{}}
 	h.imported(map[string][]int{"a.py": {1}})
@@ -149,7 +149,7 @@ func TestForgottenChanges(t *testing.T) {
 	h.wantProblem(h.send(http.MethodGet, at+f.cursor, ""), api.CodeConflict)
 	h.wantProblem(h.send(http.MethodGet, at+f.cursor+"x", ""), api.CodeInvalidArgument)
 	if a := h.send(http.MethodGet, at, ""); a.status != http.StatusOK {
-		t.Errorf("anew: %d %s", a.status, a.body)
+		t.Errorf("starting over: %d %s", a.status, a.body)
 	}
 	h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/**"}})
 	h.wantProblem(h.send(http.MethodGet, at, ""), api.CodeNotFound)
@@ -199,9 +199,9 @@ func TestChangesSinceATime(t *testing.T) {
 	h.wantProblem(a, api.CodeConflict)
 }
 
-// TestAFindingThatCameAndWentIsToldByTime checks that removals are listed even since the first
+// TestRemovedFindingInChangesSince checks that removals are listed even since the first
 // version of a deployment.
-func TestAFindingThatCameAndWentIsToldByTime(t *testing.T) {
+func TestRemovedFindingInChangesSince(t *testing.T) {
 	h := newHarness(t)
 	since := h.clock.Now()
 	h.imported(map[string][]int{"a.py": {1}})
@@ -212,13 +212,13 @@ func TestAFindingThatCameAndWentIsToldByTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(had) != 1 || len(a.Changed) != 0 || !slices.Equal(a.Removed, slices.Collect(maps.Keys(had))) {
-		t.Errorf("of %v was told %+v", had, a)
+		t.Errorf("changes since %v: %+v", had, a)
 	}
 }
 
-// TestRoundsAreRememberedAndForgotten checks that the cache does not change the pages of a round. A
+// TestRoundsAreCachedAndEvicted checks that the cache does not change the pages of a round. A
 // finished round must not be cached.
-func TestRoundsAreRememberedAndForgotten(t *testing.T) {
+func TestRoundsAreCachedAndEvicted(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 3, 5, 7}, "b.py": {1, 3, 5}})
 	ask := func(cursor string) *api.FindingChangesResponse {
@@ -240,6 +240,6 @@ func TestRoundsAreRememberedAndForgotten(t *testing.T) {
 		t.Errorf("(-kept +read):\n%s", diff)
 	}
 	if last := ask(read.Cursor); last.HasMore || h.server.Rounds.Len() != 0 {
-		t.Errorf("after the last answer %d rounds are cached, and there is more: %t", h.server.Rounds.Len(), last.HasMore)
+		t.Errorf("after the last response %d rounds are cached, more: %t", h.server.Rounds.Len(), last.HasMore)
 	}
 }

@@ -31,8 +31,8 @@ func TestHostedBodiesIgnoreOtherPaging(t *testing.T) {
 	}
 }
 
-// TestHostedWordsFold checks that the hosted dialect ignores case and spaces of enumerated values.
-func TestHostedWordsFold(t *testing.T) {
+// TestHostedValuesAreCaseInsensitive checks that the hosted dialect ignores case and spaces of enumerated values.
+func TestHostedValuesAreCaseInsensitive(t *testing.T) {
 	h := newHosted(t)
 	for folded, plain := range map[string]string{
 		"issue_type=sca&exposures=always%20reachable":         "issue_type=sca&exposures=always_reachable",
@@ -105,9 +105,9 @@ func TestForeignFormsOfInput(t *testing.T) {
 	}
 }
 
-// TestProjectsAreNoSubResources checks that a project name cannot collide with the address of a
+// TestProjectsAreNotSubResources checks that a project name cannot collide with the address of a
 // project's tags or settings.
-func TestProjectsAreNoSubResources(t *testing.T) {
+func TestProjectsAreNotSubResources(t *testing.T) {
 	h := newHarness(t)
 	for _, part := range model.ProjectParts {
 		part = "/" + part
@@ -131,9 +131,9 @@ func TestOpenAPIIsAtTheRoot(t *testing.T) {
 	}
 }
 
-// TestRefusedIDsAreExplained checks that errors contain the limit and not the pattern that checks
+// TestRejectedIDsAreExplained checks that errors contain the limit and not the pattern that checks
 // it.
-func TestRefusedIDsAreExplained(t *testing.T) {
+func TestRejectedIDsAreExplained(t *testing.T) {
 	h := newHosted(t)
 	for _, id := range []string{"4294967296", `"4294967296"`, `"abc"`, "-1", "1.5"} {
 		a := h.send(http.MethodPost, "/api/v1/deployments/acme/scans/search", `{"repository_id":`+id+`}`)

@@ -81,9 +81,9 @@ func addressOf(r core.Route) string {
 	return pathPart.ReplaceAllString(path, "999")
 }
 
-// TestUnknownMembersAreRefused checks that every object of a body that selects or decides rejects
+// TestUnknownMembersAreRejected checks that every object of a body that selects or decides rejects
 // unknown members, as openapi.json documents.
-func TestUnknownMembersAreRefused(t *testing.T) {
+func TestUnknownMembersAreRejected(t *testing.T) {
 	h := newHarness(t)
 	for _, r := range Routes() {
 		body := bodyOf(theSpec().Operation(r.ID))
@@ -91,7 +91,7 @@ func TestUnknownMembersAreRefused(t *testing.T) {
 			continue
 		}
 		if open := slices.Contains(openBodies, r.ID); open == (body.AdditionalProperties == false) {
-			t.Errorf("%s: open is %t, and its body says %v", r.ID, open, body.AdditionalProperties)
+			t.Errorf("%s: open is %t, but its schema has %v", r.ID, open, body.AdditionalProperties)
 		}
 		objects := map[string]*huma.Schema{"": body}
 		paths := map[string]bodyPath{}
@@ -100,10 +100,10 @@ func TestUnknownMembersAreRefused(t *testing.T) {
 			objects[key], paths[key] = object, at[:len(at)-1]
 		})
 		for key, object := range objects {
-			at := append(slices.Clip(paths[key]), "nobodyKnows")
+			at := append(slices.Clip(paths[key]), "unknownMember")
 			a := h.send(r.Method, addressOf(r), at.holding(true))
 			if refused := slices.Contains(a.locations(), at.String()); refused != (object.AdditionalProperties == false) {
-				t.Errorf("%s: %s is refused: %t, and the schema says %v: %d %s", r.ID, at, refused, object.AdditionalProperties, a.status, a.body)
+				t.Errorf("%s: %s is rejected: %t, but the schema has %v: %d %s", r.ID, at, refused, object.AdditionalProperties, a.status, a.body)
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func TestUnchangedLists(t *testing.T) {
 	}
 	packed := h.send(http.MethodGet, list, "", "Accept-Encoding", "gzip")
 	if a := h.send(http.MethodGet, list, "", "If-None-Match", packed.header.Get("ETag")); a.status != http.StatusNotModified {
-		t.Errorf("the tag of a compressed answer, %s: %d", packed.header.Get("ETag"), a.status)
+		t.Errorf("ETag of a compressed response, %s: %d", packed.header.Get("ETag"), a.status)
 	}
 	for what, a := range map[string]answer{
 		"another tag":        h.send(http.MethodGet, list, "", "If-None-Match", `W/"x"`),
@@ -44,7 +44,7 @@ func TestUnchangedLists(t *testing.T) {
 	all := h.token
 	h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
 	if a := h.send(http.MethodGet, list, "", "If-None-Match", tag); a.status != http.StatusOK || a.body == first.body {
-		t.Errorf("a token that sees less: %d", a.status)
+		t.Errorf("restricted token: %d", a.status)
 	}
 	h.token = all
 	h.imported(map[string][]int{"a.py": {1, 2, 3}})
@@ -88,13 +88,13 @@ func TestOtherListsAreConditional(t *testing.T) {
 	bound := h.send(http.MethodGet, "/api/v1/deployments/acme/projects", "")
 	h.token = all
 	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/projects", "", "If-None-Match", bound.header.Get("ETag")); a.status != http.StatusOK || a.body == bound.body {
-		t.Errorf("the tag of a token that sees less: %d", a.status)
+		t.Errorf("ETag of a restricted token: %d", a.status)
 	}
 }
 
-// TestListsAreOthersUnderAnotherNameOrProgram checks that the tag covers the deployment's name,
+// TestETagsDependOnNameAndVersion checks that the tag covers the deployment's name,
 // which links contain, and the version of the server.
-func TestListsAreOthersUnderAnotherNameOrProgram(t *testing.T) {
+func TestETagsDependOnNameAndVersion(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1}})
 	base := fmt.Sprintf("/api/v1/deployments/%d/", h.deployment.ID) // unchanged by the rename

@@ -74,9 +74,9 @@ var hostedMembers = map[string]string{
 	"FormatVersion":    "cyclonedxVersion",
 }
 
-// TestContractMembersAreToldFromOurs checks that members of the contract exist without the
+// TestExtensionsOfTheContractAreMarked checks that members of the contract exist without the
 // extension mark, and that all other members have it.
-func TestContractMembersAreToldFromOurs(t *testing.T) {
+func TestExtensionsOfTheContractAreMarked(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestContractMembersAreToldFromOurs(t *testing.T) {
 		}
 		for name, m := range members {
 			if ours := !slices.Contains(elsewhere, name); ours != m.Extension {
-				t.Errorf("%s.%s is ours alone: %t; marked: %t", schema, name, ours, m.Extension)
+				t.Errorf("%s.%s is an extension: %t; marked: %t", schema, name, ours, m.Extension)
 			}
 		}
 	}

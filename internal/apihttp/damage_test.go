@@ -10,10 +10,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestDamageIsToldAtOnce damages the database while the server runs. The request that detects the
+// TestDamageIsReportedAtOnce damages the database while the server runs. The request that detects the
 // damage gets a 503 with that reason. From then on readiness, metrics and writes report it too,
 // while undamaged data can still be read.
-func TestDamageIsToldAtOnce(t *testing.T) {
+func TestDamageIsReportedAtOnce(t *testing.T) {
 	const findings = "/api/v1/deployments/acme/findings"
 	for name, change := range map[string]string{
 		"a row that cannot be read":   `UPDATE lineage SET annotations_json = '{"epss_score*'`,
@@ -35,7 +35,7 @@ func TestDamageIsToldAtOnce(t *testing.T) {
 					t.Helper()
 					h.wantProblem(a, api.CodeUnavailable)
 					if a.problem.Detail != model.ErrDamaged.Text() || a.header.Get("Retry-After") != "30" {
-						t.Errorf("%s: %d, to be tried again after %q: %s", what, a.status, a.header.Get("Retry-After"), a.body)
+						t.Errorf("%s: %d, retry after %q: %s", what, a.status, a.header.Get("Retry-After"), a.body)
 					}
 				}
 				damaged("a list of findings", h.send(http.MethodGet, findings, ""))
@@ -43,10 +43,10 @@ func TestDamageIsToldAtOnce(t *testing.T) {
 				damaged("another write", h.send(http.MethodPost, "/api/v1/deployments/acme/exceptions", `{"target":"a","reason":"b","triage_reason":"acceptable_risk","forever":true}`))
 				ready := h.send(http.MethodGet, "/readyz", "")
 				if before.status != http.StatusOK || ready.status != http.StatusServiceUnavailable || strings.Count(ready.body, model.ErrDamaged.Text()) != 2 {
-					t.Errorf("readiness was %d and is %d %s", before.status, ready.status, ready.body)
+					t.Errorf("readiness was %d, is %d %s", before.status, ready.status, ready.body)
 				}
 				if a := h.send(http.MethodGet, "/metrics", "", "Authorization", ""); !contains(a.body, `redoubt_store_up{does="writes",outage="damaged"} 0`) {
-					t.Errorf("the metrics do not tell of it: %d", a.status)
+					t.Errorf("the metrics do not report it: %d", a.status)
 				}
 				for _, whole := range []string{"/healthz", "/api/v1/deployments/acme/projects"} {
 					if a := h.send(http.MethodGet, whole, ""); a.status != http.StatusOK {

@@ -121,9 +121,9 @@ func nameOf(pkg string, n ast.Expr) string {
 	return ""
 }
 
-// TestOperationsDeclareTheProblemsOfTheirHandlers checks that openapi.json documents every problem
+// TestOperationsDeclareTheirProblems checks that openapi.json documents every problem
 // that the functions of a handler create.
-func TestOperationsDeclareTheProblemsOfTheirHandlers(t *testing.T) {
+func TestOperationsDeclareTheirProblems(t *testing.T) {
 	s := readSource(t)
 	found := 0
 	for _, route := range Routes() {
@@ -143,7 +143,7 @@ func TestOperationsDeclareTheProblemsOfTheirHandlers(t *testing.T) {
 				found++
 				status := statusOf[problemCodes[code]]
 				if theSpec().Operation(route.ID).Responses[strconv.Itoa(status)] == nil {
-					t.Errorf("%s answers %d by %s, which openapi.json does not say", route.ID, status, name)
+					t.Errorf("%s returns %d through %s, which is missing in openapi.json", route.ID, status, name)
 				}
 			}
 		}

@@ -61,7 +61,7 @@ func declared(t testing.TB, next http.Handler) http.Handler {
 		}
 		status := max(seen.status, http.StatusOK)
 		if o.Responses[strconv.Itoa(status)] == nil {
-			t.Errorf("%s %s answered %d, which openapi.json does not say of %s", r.Method, r.URL.Path, status, o.OperationID)
+			t.Errorf("%s %s returned %d, which openapi.json lacks for %s", r.Method, r.URL.Path, status, o.OperationID)
 		}
 	})
 }

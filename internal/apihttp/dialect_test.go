@@ -158,7 +158,7 @@ func TestSlashesAtTheEnd(t *testing.T) {
 	var page api.ListFindingsResponse
 	a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings?issueType=sca", "", api.DialectHeader, "contract")
 	if err := json.Unmarshal([]byte(a.body), &page); err != nil || len(page.SASTFindings.Findings) == 0 {
-		t.Errorf("the contract ignores parameters that it does not know: %v, %.200s", err, a.body)
+		t.Errorf("the contract ignores unknown parameters: %v, %.200s", err, a.body)
 	}
 	for _, path := range []string{"/api/v1/", "/api/", "/api/v1/deployments/acme/findings/1/nothing/"} {
 		if got := h.send(http.MethodGet, path, ""); got.status != http.StatusNotFound {
@@ -167,7 +167,7 @@ func TestSlashesAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestTheHeaderNamesTheDialect(t *testing.T) {
+func TestDialectHeader(t *testing.T) {
 	h := newHosted(t)
 	_, a := h.Hosted("", api.DialectHeader, "contract")
 	if !strings.HasPrefix(a.body, `{"sastFindings":`) || a.header.Get(api.DialectHeader) != "contract" {
@@ -181,7 +181,7 @@ func TestTheHeaderNamesTheDialect(t *testing.T) {
 		t.Errorf("%s: %q, want %q", api.FindingsHeader, a.header.Get(api.FindingsHeader), want)
 	}
 	if a.header.Get("Vary") == "" {
-		t.Error("a cache is not told that the header counts")
+		t.Error("Vary does not contain the header")
 	}
 	h.wantProblem(h.send(http.MethodGet, "/api/v1/deployments/acme/findings", "", api.DialectHeader, "klingon"), api.CodeInvalidArgument)
 
@@ -191,7 +191,7 @@ func TestTheHeaderNamesTheDialect(t *testing.T) {
 	}
 }
 
-func TestHostedFindingAlone(t *testing.T) {
+func TestHostedFinding(t *testing.T) {
 	h := newHosted(t)
 	all, _ := h.Hosted("issue_type=sca")
 	a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings/"+core.Decimal(all.Findings[0].ID), "")

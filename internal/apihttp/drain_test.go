@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-// TestARefusedUploadReadsItsAnswer checks that a client can read the response after it sent the
+// TestRejectedUploadReadsItsResponse checks that a client can read the response after it sent the
 // whole rejected body, with and without a Content-Length.
-func TestARefusedUploadReadsItsAnswer(t *testing.T) {
+func TestRejectedUploadReadsItsResponse(t *testing.T) {
 	h := newHarness(t, func(c *core.Config) { c.Limits.Upload = 1 << 20 })
 	const size = 24 << 20 // more than the socket buffers
 	for _, test := range []struct {
@@ -42,7 +42,7 @@ func TestARefusedUploadReadsItsAnswer(t *testing.T) {
 				text = fmt.Sprintf("%x\r\n%s\r\n", len(body), body)
 			}
 			if _, err := conn.Write([]byte(text)); err != nil {
-				t.Fatalf("chunked %v: the body is not taken: %v", chunked, err)
+				t.Fatalf("chunked %v: the body is not read: %v", chunked, err)
 			}
 			body = strings.Repeat(" ", 1<<20)
 		}
@@ -51,7 +51,7 @@ func TestARefusedUploadReadsItsAnswer(t *testing.T) {
 		}
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
-			t.Fatalf("chunked %v: no answer: %v", chunked, err)
+			t.Fatalf("chunked %v: no response: %v", chunked, err)
 		}
 		if answer.StatusCode != want || answer.Header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("chunked %v: %s %s, want %d", chunked, answer.Status, answer.Header.Get("Content-Type"), want)

@@ -25,7 +25,7 @@ func TestDryRunOfATriage(t *testing.T) {
 	h.imported(map[string][]int{"a.py": {1, 2, 3}})
 	var p *api.Problem
 	if _, err := h.client.TriageFindings(t.Context(), "acme", request); !errors.As(err, &p) || p.Code != api.CodeConflict {
-		t.Fatalf("a third finding came: %v", err)
+		t.Fatalf("third finding: %v", err)
 	}
 	request.Selection = ""
 	request.DryRun = true
@@ -53,17 +53,17 @@ func TestDryRunOfAnException(t *testing.T) {
 		t.Fatalf("after the dry run: %+v, %v", list, err)
 	}
 	if len(dry.FirstFindings) != 2 || len(dry.Selection) != 64 {
-		t.Fatalf("what it would change: %+v", dry)
+		t.Fatalf("preview: %+v", dry)
 	}
 	request.DryRun, request.Selection = false, dry.Selection
 	h.imported(map[string][]int{"a.py": {1, 2, 3}})
 	h.reviewing(dry.FirstFindings[0]) // one finding is lost and another added, so the number is the same
 	var p *api.Problem
 	if _, err := h.client.CreateException(t.Context(), "acme", request); !errors.As(err, &p) || p.Code != api.CodeConflict {
-		t.Fatalf("other findings than were told: %v", err)
+		t.Fatalf("other findings than in the preview: %v", err)
 	}
 	if list, err := h.client.ListExceptions(t.Context(), "acme", api.ExceptionsQuery{}); err != nil || len(list.Exceptions) != 0 {
-		t.Fatalf("a refused one is there: %+v, %v", list, err)
+		t.Fatalf("a rejected one exists: %+v, %v", list, err)
 	}
 	request.DryRun, request.Selection = true, ""
 	if dry, err = h.client.CreateException(t.Context(), "acme", request); err != nil || dry.Changed != 2 {
@@ -74,13 +74,13 @@ func TestDryRunOfAnException(t *testing.T) {
 		t.Errorf("%+v, %v", made, err)
 	}
 	if again, err := h.client.CreateException(t.Context(), "acme", request, api.WithKey("once")); err != nil || again.Changed != 2 {
-		t.Errorf("sent again: %+v, %v", again, err)
+		t.Errorf("repeated: %+v, %v", again, err)
 	}
 }
 
-// TestEndOfAnExceptionAsItWasTold checks that deleting an exception with the selection of its
+// TestDeleteExceptionWithSelection checks that deleting an exception with the selection of its
 // preview has the previewed effect, or none.
-func TestEndOfAnExceptionAsItWasTold(t *testing.T) {
+func TestDeleteExceptionWithSelection(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})
 	made, err := h.client.CreateException(t.Context(), "acme", api.CreateExceptionRequest{Target: "python.lang.security.eval", Reason: "Tests only.", Forever: true})
@@ -89,7 +89,7 @@ func TestEndOfAnExceptionAsItWasTold(t *testing.T) {
 	}
 	id := made.Exception.ID
 	if plain, err := h.client.GetException(t.Context(), "acme", id, api.ExceptionQuery{}); err != nil || plain.Ending != nil {
-		t.Errorf("nobody asked for its end: %+v, %v", plain, err)
+		t.Errorf("the end was not requested: %+v, %v", plain, err)
 	}
 	told := func() *api.ExceptionEffect {
 		t.Helper()
@@ -104,7 +104,7 @@ func TestEndOfAnExceptionAsItWasTold(t *testing.T) {
 	h.reviewing(before.FirstFindings[0])
 	var p *api.Problem
 	if _, err := h.client.DeleteException(t.Context(), "acme", id, api.DeleteExceptionQuery{Selection: before.Selection}); !errors.As(err, &p) || p.Code != api.CodeConflict {
-		t.Fatalf("other findings than were told: %v", err)
+		t.Fatalf("other findings than in the preview: %v", err)
 	}
 	now := told()
 	if gone, err := h.client.DeleteException(t.Context(), "acme", id, api.DeleteExceptionQuery{Selection: now.Selection}); err != nil || gone.Changed != 2 {

@@ -25,7 +25,7 @@ func TestDueDates(t *testing.T) {
 		return a
 	}
 	if a := get(""); strings.Contains(a.body, "due") {
-		t.Errorf("no policy has days, and still: %s", a.body)
+		t.Errorf("due dates without due days: %s", a.body)
 	}
 	policies, err := h.client.ListPolicies(t.Context(), "acme")
 	if err != nil {
@@ -70,7 +70,7 @@ func TestDueDates(t *testing.T) {
 		t.Error(a.body)
 	}
 	if a := h.send(http.MethodPost, "/api/v1/deployments/acme/triage", `{"issue_type":"sast","due":["overdue"],"new_note":"late"}`); !strings.Contains(a.body, `"num_triaged":2`) {
-		t.Errorf("triage of what is overdue: %d %s", a.status, a.body)
+		t.Errorf("triage of overdue findings: %d %s", a.status, a.body)
 	}
 	for _, bad := range []string{"?due=soon", "?due_before=tomorrow", "?due_before=0001-01-01"} {
 		h.wantProblem(h.send(http.MethodGet, findings+bad, ""), "invalid_argument")

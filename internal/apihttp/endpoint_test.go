@@ -32,13 +32,13 @@ func TestAdmission(t *testing.T) {
 	}
 
 	if a := h.send(http.MethodGet, acme+"/findings", ""); a.status != http.StatusOK || a.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("an answer is %d, and kept by caches as %q says", a.status, a.header.Get("Cache-Control"))
+		t.Errorf("the response is %d, with Cache-Control %q", a.status, a.header.Get("Cache-Control"))
 	}
 
 	made := h.send(http.MethodPost, acme+"/projects", `{"name":"acme/one"}`, "Idempotency-Key", "k")
 	again := h.send(http.MethodPost, acme+"/projects", `{"name":"acme/two"}`, "Idempotency-Key", "k")
 	if h.wantProblem(again, api.CodeConflict); made.status/100 != 2 || !strings.Contains(again.problem.Detail, "Idempotency-Key") {
-		t.Errorf("a key with one body is answered %d, and with another %s", made.status, again.body)
+		t.Errorf("a key returns %d, with another body %s", made.status, again.body)
 	}
 
 	const scans = "/scan/"
@@ -53,12 +53,12 @@ func TestAdmission(t *testing.T) {
 		h.wantProblem(h.send(http.MethodGet, byID+other, ""), api.CodeNotFound)
 	}
 	if scan == "" {
-		t.Error("there is no scan to spell otherwise")
+		t.Error("no scan for other spellings")
 	}
 
 	for range 20 {
 		if got := h.send(http.MethodPut, acme+"/projects/acme%2Fone", "").header.Get("Allow"); got != "DELETE, GET, HEAD, PATCH" {
-			t.Fatalf("what is allowed is %q", got)
+			t.Fatalf("allowed: %q", got)
 		}
 	}
 }

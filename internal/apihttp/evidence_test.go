@@ -39,6 +39,6 @@ func TestEvidence(t *testing.T) {
 	}
 	bound := &api.Client{BaseURL: h.url, Retries: -1, Token: h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/app"}})}
 	if got, err = bound.GetEvidence(t.Context(), "acme", f.ID); err != nil || got.Precedent.Total != 2 {
-		t.Errorf("a bound token: %+v, %v", got, err)
+		t.Errorf("restricted token: %+v, %v", got, err)
 	}
 }

@@ -28,10 +28,10 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return s.ResponseRecorder.Write(p)
 }
 
-// TestASlowExportHoldsNothing checks that findings can be imported, triaged and listed while an
+// TestSlowExportHasNoOpenTransaction checks that findings can be imported, triaged and listed while an
 // export is blocked by its client. No open transaction prevents the removal of old rows, and the
 // export is complete in the end.
-func TestASlowExportHoldsNothing(t *testing.T) {
+func TestSlowExportHasNoOpenTransaction(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -63,7 +63,7 @@ func TestASlowExportHoldsNothing(t *testing.T) {
 				}
 				close(slow.goOn)
 				if got := <-done; got < whole*9/10 || f == export.JSONL && strings.Count(slow.Body.String(), "\n") < len(lines) {
-					t.Errorf("%s: %d bytes came, of about %d", f, got, whole)
+					t.Errorf("%s: received %d of about %d bytes", f, got, whole)
 				}
 			}
 		})

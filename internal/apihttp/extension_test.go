@@ -49,7 +49,7 @@ func TestExtensionsAreMarked(t *testing.T) {
 	marked, several := 0, []string{}
 	check := func(what string, d described) {
 		if says := strings.Contains(d.Description, "(an extension)"); says != d.Extension {
-			t.Errorf("%s is marked %t, and says %q", what, d.Extension, d.Description)
+			t.Errorf("%s is marked %t, but its text is %q", what, d.Extension, d.Description)
 		}
 		if d.Extension {
 			marked++
@@ -57,14 +57,14 @@ func TestExtensionsAreMarked(t *testing.T) {
 	}
 	for _, methods := range doc.Paths {
 		for _, op := range methods {
-			says := strings.Contains(op.Description, "An extension:")
+			says := strings.Contains(op.Description, "An extension of Redoubt.")
 			if ours := !slices.Contains(elsewhere, op.OperationID); op.Extension != ours || says != ours {
-				t.Errorf("%s is an extension: %t; marked %t, says so %t", op.OperationID, ours, op.Extension, says)
+				t.Errorf("%s is an extension: %t; marked %t, in the text %t", op.OperationID, ours, op.Extension, says)
 			}
 			for _, p := range op.Parameters {
 				check(op.OperationID+" "+p.Name, p)
 				if says := strings.Contains(p.Description, "(several: an extension)"); says != p.Schema.Several {
-					t.Errorf("%s of %s takes several, marked %t, and says %q", p.Name, op.OperationID, p.Schema.Several, p.Description)
+					t.Errorf("%s of %s accepts several values, marked %t, but its text is %q", p.Name, op.OperationID, p.Schema.Several, p.Description)
 				} else if says {
 					several = append(several, op.OperationID+" "+p.Name)
 				}

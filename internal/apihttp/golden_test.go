@@ -26,6 +26,6 @@ func TestRoutesAreCurrent(t *testing.T) {
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil || b.String() != string(want) {
-		t.Errorf("%s is not current, %v: run this test with -update, and see what changed", golden, err)
+		t.Errorf("%s is not current, %v: run this test with -update, and check the diff", golden, err)
 	}
 }

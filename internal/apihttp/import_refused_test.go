@@ -23,9 +23,9 @@ var notRead = map[string]string{
 		`"results":[{"ruleId":"ssc-1","locations":[{"physicalLocation":{"artifactLocation":{"uri":"/abs/a.py"}}}]}]}]}`,
 }
 
-// TestImportsThatSayNothing checks that an unusable report closes no finding and creates no scan:
+// TestEmptyReports checks that an unusable report closes no finding and creates no scan:
 // alone, in a form, with full and with strict.
-func TestImportsThatSayNothing(t *testing.T) {
+func TestEmptyReports(t *testing.T) {
 	h := newHarness(t)
 	const found = `{"version":"15.0.7","scan":{"type":"sast"},"vulnerabilities":[{"id":"2","identifiers":[{"type":"a","name":"a","value":"a"}],"location":{"file":"a.py"}}]}`
 	if a := h.send(http.MethodPost, imports+"?project=acme/payments&ref=main", found, "Content-Type", "application/json"); a.status != http.StatusOK || !contains(a.body, `"new":1`) {
@@ -49,9 +49,9 @@ func TestImportsThatSayNothing(t *testing.T) {
 	}
 }
 
-// TestImportsOfNothing checks that a clean gitleaks report closes findings of gitleaks. An empty
+// TestImportsWithoutFiles checks that a clean gitleaks report closes findings of gitleaks. An empty
 // list or object that any tool could have written needs an explicit format.
-func TestImportsOfNothing(t *testing.T) {
+func TestImportsWithoutFiles(t *testing.T) {
 	h := newHarness(t)
 	const at = imports + "?project=acme/payments&ref=main&full=true"
 	const leak = `[{"RuleID":"aws-access-token","File":"a.py","StartLine":1,"Secret":"AKIAIOSFODNN7EXAMPL1","Match":"AKIAIOSFODNN7EXAMPL1"}]`

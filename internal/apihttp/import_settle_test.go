@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// TestALargeUploadIsAnsweredOnceItIsListed checks that lists contain a large upload before its
+// TestLargeUploadReturnsWhenListed checks that lists contain a large upload before its
 // response. The next read then does not wait.
-func TestALargeUploadIsAnsweredOnceItIsListed(t *testing.T) {
+func TestLargeUploadReturnsWhenListed(t *testing.T) {
 	h := newHarness(t)
 	h.store.OnCommit(h.server.Index.Committed)
 	ctx, stop := context.WithCancel(t.Context())
@@ -40,6 +40,6 @@ func TestALargeUploadIsAnsweredOnceItIsListed(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	if n := h.server.Index.Stats().Findings; n != scans.LargeImport {
-		t.Errorf("the upload was answered when %d findings of %d were in lists", n, scans.LargeImport)
+		t.Errorf("the upload returned when %d of %d findings were listed", n, scans.LargeImport)
 	}
 }

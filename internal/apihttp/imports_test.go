@@ -52,23 +52,23 @@ func TestImportsAreBounded(t *testing.T) {
 
 	others := h.server.Intake.Reserve()
 	if err := others.Add(4 << 20); err == nil {
-		t.Error("one request may have all the room")
+		t.Error("one request can reserve all memory")
 	}
 	a := h.send(http.MethodPost, imports+"?project=acme/payments", padded)
 	h.wantProblem(a, api.CodeUnavailable)
 	if a.header.Get("Retry-After") == "" {
-		t.Error("the client does not learn when to try again")
+		t.Error("Retry-After is missing")
 	}
 	others.Release()
 	if a := h.send(http.MethodPost, imports+"?project=acme/payments", padded); a.status != http.StatusOK {
-		t.Errorf("once there is room: %d %s", a.status, a.body)
+		t.Errorf("after the release: %d %s", a.status, a.body)
 	}
 	if used := h.server.Intake.InUse(); used != 0 {
-		t.Errorf("%d bytes are not given back", used)
+		t.Errorf("%d bytes were not released", used)
 	}
 }
 
-func TestImportsRefused(t *testing.T) {
+func TestRejectedImports(t *testing.T) {
 	h := newHarness(t, func(c *core.Config) { c.Limits.Upload = 1 << 20 })
 	report := semgrepReport(map[string][]int{"a.py": {1}})
 	late, media := reporttest.Form(t, "@semgrep.json", report, "project", "acme/payments")
@@ -103,11 +103,11 @@ func TestImportsRefused(t *testing.T) {
 	}
 	h.t = t
 	if page, err := h.client.ListProjects(t.Context(), "acme", api.ProjectsQuery{}); err != nil || len(page.Projects) != 0 {
-		t.Errorf("refused imports left %+v, %v", page, err)
+		t.Errorf("rejected imports left %+v, %v", page, err)
 	}
 }
 
-func TestABrokenItemLosesNothingElse(t *testing.T) {
+func TestBrokenItemIsRejectedAlone(t *testing.T) {
 	h := newHarness(t)
 	report := `{"version":"1.180.0","results":[7,` + semgrepReport(map[string][]int{"a.py": {1}})[len(`{"errors":[],"paths":{"scanned":["a.py"]},"results":[`):]
 	strict := h.send(http.MethodPost, imports+"?project=a/b&strict=true", report)
@@ -118,7 +118,7 @@ func TestABrokenItemLosesNothingElse(t *testing.T) {
 	}
 }
 
-func TestAnUnreadableFileIsNamedOnce(t *testing.T) {
+func TestUnreadableFileIsListedOnce(t *testing.T) {
 	h := newHarness(t)
 	body, media := reporttest.Form(t, "project", "a/b", "@cut.json", `{"version":"1","results":[{`)
 	a := h.send(http.MethodPost, imports, body, "Content-Type", media)

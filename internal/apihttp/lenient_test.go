@@ -60,7 +60,7 @@ func TestHostedInputIsLenient(t *testing.T) {
 		}
 		contract := h.send(c.method, "/api/v1/deployments/acme/"+c.path, c.body, api.DialectHeader, "contract")
 		if contract.status != http.StatusBadRequest && !strings.Contains(c.body, `"pageSize":0`) {
-			t.Errorf("%s %s: the contract's dialect takes it: %d", c.path, c.body, contract.status)
+			t.Errorf("%s %s: the contract's dialect accepts it: %d", c.path, c.body, contract.status)
 		}
 	}
 	for path, body := range map[string]string{
@@ -70,9 +70,9 @@ func TestHostedInputIsLenient(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerNamesItsDialect checks that every response of the API has the dialect header, also
+// TestResponsesHaveTheDialectHeader checks that every response of the API has the dialect header, also
 // errors.
-func TestEveryAnswerNamesItsDialect(t *testing.T) {
+func TestResponsesHaveTheDialectHeader(t *testing.T) {
 	h := newHosted(t)
 	hosted := h.token
 	for _, c := range []struct {
@@ -102,8 +102,8 @@ func TestEveryAnswerNamesItsDialect(t *testing.T) {
 	}
 }
 
-// TestListsOfFindingsAreHinted checks that each list of findings has a header with their number.
-func TestListsOfFindingsAreHinted(t *testing.T) {
+// TestFindingsHeader checks that each list of findings has a header with their number.
+func TestFindingsHeader(t *testing.T) {
 	h := newHosted(t)
 	for _, c := range []struct{ method, path, body, at string }{
 		{http.MethodGet, "/api/v1/deployments/acme/findings", "", "findings"},
@@ -125,9 +125,9 @@ func TestListsOfFindingsAreHinted(t *testing.T) {
 	}
 }
 
-// TestOneIsAnsweredWith304 checks that findings and projects return 304 to a client that has the
+// TestSingleObjectsReturn304 checks that findings and projects return 304 to a client that has the
 // same response. If-Match compares only the editable part.
-func TestOneIsAnsweredWith304(t *testing.T) {
+func TestSingleObjectsReturn304(t *testing.T) {
 	h := newHosted(t)
 	tags := map[string]string{}
 	for _, c := range []struct{ path, dialect string }{
@@ -152,7 +152,7 @@ func TestOneIsAnsweredWith304(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings/1", "", api.DialectHeader, "contract", "If-None-Match", tags["findings/1contract"]); a.status != http.StatusOK {
-		t.Errorf("a finding that is triaged is the same as before: %d", a.status)
+		t.Errorf("the ETag is unchanged after a triage: %d", a.status)
 	}
 }
 
@@ -178,13 +178,13 @@ func (h *harness) policyOf(product string) string {
 			return p.ID
 		}
 	}
-	h.t.Fatalf("there is no policy of %s", product)
+	h.t.Fatalf("no policy of %s", product)
 	return ""
 }
 
-// TestUnknownFiltersAreRefused checks that counts, exports and changes reject unknown parameters,
+// TestUnknownFiltersAreRejected checks that counts, exports and changes reject unknown parameters,
 // which clients could mistake for effective filters.
-func TestUnknownFiltersAreRefused(t *testing.T) {
+func TestUnknownFiltersAreRejected(t *testing.T) {
 	h := newHosted(t)
 	for _, dialect := range []string{"hosted", "contract"} {
 		for _, path := range []string{"counts?severity=high", "export?tags=x", "changes?issue_type=sast", "changes?updatedSince=2026-01-01T00:00:00Z", "changes?since=2026-01-01T00:00:00Z", "changes?updated_since=bogus"} {

@@ -81,9 +81,9 @@ func (p *published) Members(s jsonSchema, at bodyPath, fn func(at bodyPath, s js
 	}
 }
 
-// TestNullOnlyWhereTheSchemaAdmitsIt sends null for every member of every body, and checks that the
+// TestNullOnlyIfTheSchemaAllowsIt sends null for every member of every body, and checks that the
 // server accepts it exactly where openapi.json permits it.
-func TestNullOnlyWhereTheSchemaAdmitsIt(t *testing.T) {
+func TestNullOnlyIfTheSchemaAllowsIt(t *testing.T) {
 	h, spec := newHarness(t), readPublished(t)
 	admitted, refused := 0, 0
 	for _, r := range Routes() {
@@ -95,7 +95,7 @@ func TestNullOnlyWhereTheSchemaAdmitsIt(t *testing.T) {
 			continue
 		}
 		if a := h.send(r.Method, addressOf(r), "null"); a.status != http.StatusBadRequest || !slices.Contains(a.locations(), "body") {
-			t.Errorf("%s takes null for all of its body: %d %s", r.ID, a.status, a.body)
+			t.Errorf("%s accepts null as the body: %d %s", r.ID, a.status, a.body)
 		}
 		spec.Members(body.Schema, nil, func(at bodyPath, s jsonSchema) {
 			a := h.send(r.Method, addressOf(r), at.holding(nil))
@@ -109,17 +109,17 @@ func TestNullOnlyWhereTheSchemaAdmitsIt(t *testing.T) {
 			case spec.admitsNull(s):
 				admitted++
 				if named > 0 {
-					t.Errorf("%s: %s may be null and is refused: %s", r.ID, at, a.body)
+					t.Errorf("%s: %s can be null but is rejected: %s", r.ID, at, a.body)
 				}
 			case a.status != http.StatusBadRequest || named != 1:
-				t.Errorf("%s: %s may not be null, and the answer is %d: %s", r.ID, at, a.status, a.body)
+				t.Errorf("%s: %s must not be null, but the response is %d: %s", r.ID, at, a.status, a.body)
 			default:
 				refused++
 			}
 		})
 	}
 	if admitted < 8 || refused < 100 {
-		t.Errorf("%d may be null and %d not, which is fewer than there are", admitted, refused)
+		t.Errorf("%d can be null and %d not, fewer than expected", admitted, refused)
 	}
 }
 

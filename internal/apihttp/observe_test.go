@@ -16,7 +16,7 @@ import (
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
 
-func TestOneLogLineARequest(t *testing.T) {
+func TestOneLogLinePerRequest(t *testing.T) {
 	h := newHarness(t)
 	h.send(http.MethodGet, "/api/v1/deployments/acme/findings?ref=a-secret-branch", "")
 	h.send(http.MethodGet, "/api/v1/nowhere/hunter2", "")
@@ -28,7 +28,7 @@ func TestOneLogLineARequest(t *testing.T) {
 	}
 	for _, leaked := range []string{"a-secret-branch", "hunter2", "hunter3", h.token} {
 		if contains(h.log.String(), leaked) {
-			t.Errorf("the log holds %q:\n%s", leaked, h.log.String())
+			t.Errorf("the log contains %q:\n%s", leaked, h.log.String())
 		}
 	}
 	var routes []string
@@ -44,7 +44,7 @@ func TestOneLogLineARequest(t *testing.T) {
 			}
 		}
 		if i == 0 && (l["deployment"] != float64(h.deployment.ID) || !strings.HasPrefix(l["token"].(string), "tok_")) {
-			t.Errorf("who called is missing: %s", line)
+			t.Errorf("the caller is missing: %s", line)
 		}
 	}
 	pattern := "/api/v1/deployments/{deploymentSlug}/findings"
@@ -81,13 +81,13 @@ func TestMetricsHaveOnePlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := serve(t, s.Handler(), http.MethodGet, "/metrics"); a.status != http.StatusNotFound {
-		t.Errorf("with a listener of their own, beside the API too: %d", a.status)
+		t.Errorf("with a separate listener, on the API too: %d", a.status)
 	}
 }
 
-// TestReadinessWaitsForTheIndexAWhile checks that a server is not ready while its index is loading,
+// TestReadinessWaitsForTheIndex checks that a server is not ready while its index is loading,
 // but for one minute at most. It serves requests meanwhile.
-func TestReadinessWaitsForTheIndexAWhile(t *testing.T) {
+func TestReadinessWaitsForTheIndex(t *testing.T) {
 	h := newHarness(t)
 	loaded := make(chan struct{})
 	h.server.Index.Start(t.Context(), func(context.Context) ([]int64, error) {
@@ -102,7 +102,7 @@ func TestReadinessWaitsForTheIndexAWhile(t *testing.T) {
 	}
 	ready(http.StatusServiceUnavailable, `{"status":"starting","reads":"ok","writes":"ok","index":"loading"}`)
 	if a := h.send(http.MethodGet, "/api/v1/deployments/acme/findings", ""); a.status != http.StatusOK {
-		t.Errorf("meanwhile findings are answered with %d", a.status)
+		t.Errorf("meanwhile findings return %d", a.status)
 	}
 	h.clock.Advance(time.Minute)
 	ready(http.StatusOK, `{"status":"ok","reads":"ok","writes":"ok","index":"loading"}`)
@@ -132,7 +132,7 @@ func TestProbes(t *testing.T) {
 	a := h.send(http.MethodGet, findingsPath, "")
 	h.wantProblem(a, api.CodeUnavailable)
 	if a.header.Get("Retry-After") == "" {
-		t.Error("nobody is told when to come back")
+		t.Error("Retry-After is missing")
 	}
 }
 

@@ -33,26 +33,26 @@ func TestOpenAPIIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)+"\n"); diff != "" {
-		t.Errorf("openapi.json is not what the table says; go test ./internal/apihttp -update writes it:\n%s", diff)
+		t.Errorf("openapi.json is not current; go test ./internal/apihttp -update writes it:\n%s", diff)
 	}
 }
 
-// TestEverySchemaIsReferredTo checks that openapi.json has no unused schema.
-func TestEverySchemaIsReferredTo(t *testing.T) {
+// TestEverySchemaIsUsed checks that openapi.json has no unused schema.
+func TestEverySchemaIsUsed(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name := range theSpec().OpenAPI().Components.Schemas.Map() {
 		if !strings.Contains(string(text), `"#/components/schemas/`+name+`"`) {
-			t.Errorf("nothing refers to %s", name)
+			t.Errorf("%s is unused", name)
 		}
 	}
 }
 
-// TestDescribedBodiesAreTaken checks that the server accepts the documented media types, and an
+// TestDescribedBodiesAreAccepted checks that the server accepts the documented media types, and an
 // absent body where none is required.
-func TestDescribedBodiesAreTaken(t *testing.T) {
+func TestDescribedBodiesAreAccepted(t *testing.T) {
 	h := newHarness(t)
 	for _, r := range Routes() {
 		body := theSpec().Operation(r.ID).RequestBody
@@ -62,20 +62,20 @@ func TestDescribedBodiesAreTaken(t *testing.T) {
 		path := addressOf(r)
 		for media := range body.Content {
 			if a := h.send(r.Method, path, "{}", "Content-Type", media); a.status == http.StatusUnsupportedMediaType {
-				t.Errorf("%s does not take %s: %s", r.ID, media, a.body)
+				t.Errorf("%s does not accept %s: %s", r.ID, media, a.body)
 			}
 		}
 		if r.ID == "removeProjectTags" {
 			path += "?tags=x" // in place of the body's tags
 		}
 		if a := h.send(r.Method, path, ""); body.Required != (a.status == http.StatusBadRequest) && a.status != http.StatusNotFound {
-			t.Errorf("%s without a body answers %d, and says that one is needed: %t", r.ID, a.status, body.Required)
+			t.Errorf("%s without a body returns %d, but the body is required: %t", r.ID, a.status, body.Required)
 		}
 	}
 }
 
-// TestOpenAPISaysWhatIsSo checks the parts of openapi.json that the library does not generate.
-func TestOpenAPISaysWhatIsSo(t *testing.T) {
+// TestOpenAPIDetails checks the parts of openapi.json that the library does not generate.
+func TestOpenAPIDetails(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {
 		t.Fatal(err)
@@ -101,18 +101,18 @@ func TestOpenAPISaysWhatIsSo(t *testing.T) {
 	}
 	for _, r := range Routes() {
 		if s := doc.Paths[r.Pattern][strings.ToLower(r.Method)].Security; s == nil || (len(*s) == 0) != (r.Scope == httpx.Anyone) {
-			t.Errorf("%s says of its security: %v", r.ID, s)
+			t.Errorf("security of %s: %v", r.ID, s)
 		}
 		for status, answer := range doc.Paths[r.Pattern][strings.ToLower(r.Method)].Responses {
 			if told := answer.Headers["RateLimit-Remaining"] != nil; (status == "200" || status == "304") && told != (r.Scope != httpx.Anyone) {
-				t.Errorf("%s: %s tells how much is left: %v", r.ID, status, told)
+				t.Errorf("%s: %s has RateLimit-Remaining: %v", r.ID, status, told)
 			}
 		}
 	}
 	limited := doc.Components.Responses["TooManyRequests"].Headers
 	for _, name := range []string{"Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
 		if limited[name] == nil {
-			t.Errorf("429 does not tell of %s", name)
+			t.Errorf("429 lacks %s", name)
 		}
 	}
 	if d := doc.Components.Schemas["TriageRequest"].Properties["include_historical"].Default; d != true {
@@ -137,8 +137,8 @@ func TestOpenAPISaysWhatIsSo(t *testing.T) {
 	}
 }
 
-// TestBoundsAreWrittenOut checks that errors contain bounds without an exponent.
-func TestBoundsAreWrittenOut(t *testing.T) {
+// TestBoundsHaveNoExponent checks that errors contain bounds without an exponent.
+func TestBoundsHaveNoExponent(t *testing.T) {
 	h := newHarness(t)
 	for query, want := range map[string]string{
 		"repository_ids=4294967296": "expected number <= 4294967295",
@@ -167,18 +167,18 @@ func TestFormsHaveNames(t *testing.T) {
 	}
 	for name, schema := range doc.Components.Schemas {
 		if strings.HasSuffix(name, "Response") {
-			t.Errorf("%s is what generators call the result of an operation", name)
+			t.Errorf("%s is the name of an operation's result in generated clients", name)
 		}
 		members, _ := schema.(map[string]any)["properties"].(map[string]any)
 		for member, form := range members {
 			if form, _ := form.(map[string]any); form["oneOf"] != nil {
-				t.Errorf("%s.%s has forms without a name", name, member)
+				t.Errorf("%s.%s has unnamed alternatives", name, member)
 			}
 		}
 	}
 	for _, name := range []string{"ID", "WholeNumber", "Flag", "TextList", "Status", "StatusList", "Product", "ProductList", "ScanStatus", "ScanStatusList", "Confidence", "ConfidenceList"} {
 		if doc.Components.Schemas[name] == nil {
-			t.Errorf("there is no %s", name)
+			t.Errorf("%s is missing", name)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func TestGeneratorsReadTheDocument(t *testing.T) {
 		for i, form := range schema.OneOf {
 			for _, other := range schema.OneOf[:i] {
 				if form.Ref != "" && (form.Ref == other.Items.Ref || form.Ref == other.Ref) {
-					t.Errorf("%s refers to %s in two forms", name, form.Ref)
+					t.Errorf("%s refers to %s in two alternatives", name, form.Ref)
 				}
 			}
 		}

@@ -51,7 +51,7 @@ func TestProblems(t *testing.T) {
 		{name: "unsigned download", target: export + "/task_x/download?expires=1&signature=x", code: api.CodePermissionDenied},
 		{name: "unknown task", target: export + "/task_x", code: api.CodeNotFound},
 		{
-			name: "all faults of a query at once", target: findingsPath + "?page=x&page_size=50&severities=low,huge&issue_type=sca&policies=rule-board-audit&is_malicious=maybe&since=NaN",
+			name: "all errors of a query at once", target: findingsPath + "?page=x&page_size=50&severities=low,huge&issue_type=sca&policies=rule-board-audit&is_malicious=maybe&since=NaN",
 			code: api.CodeInvalidArgument,
 			locations: []string{
 				"query.is_malicious", "query.page", "query.page_size", "query.policies", "query.severities[1]", "query.since",
@@ -65,7 +65,7 @@ func TestProblems(t *testing.T) {
 			locations: []string{"body.is_full_scan", "body.limit", "body.repository_id", "body.statuses"},
 		},
 		{
-			name: "all faults of a body at once", method: "POST", target: triage,
+			name: "all errors of a body at once", method: "POST", target: triage,
 			body: `{"issue_type":"sast","sverities":["low"],"severities":["x"],"limit":0,"dependencies":["a"],"new_triage_state":"gone","deploymentSlug":9}`,
 			code: api.CodeInvalidArgument,
 			locations: []string{
@@ -92,7 +92,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-func TestProblemsAreWrittenPlainly(t *testing.T) {
+func TestProblemMessages(t *testing.T) {
 	h := newHarness(t)
 	a := h.send(http.MethodGet, findingsPath+"?page_size=50", "")
 	if !contains(a.body, `expected number >= 100`) {
@@ -104,9 +104,9 @@ func TestProblemsAreWrittenPlainly(t *testing.T) {
 	}
 }
 
-// TestProblemsKeepSecretsBack checks that values that may contain a credential, and messages of the
+// TestProblemsContainNoSecrets checks that values that may contain a credential, and messages of the
 // decoder, are not sent back.
-func TestProblemsKeepSecretsBack(t *testing.T) {
+func TestProblemsContainNoSecrets(t *testing.T) {
 	h := newHarness(t)
 	for target, body := range map[string]string{
 		"triage":   `{"new_note":"hunter2hunter2","limit":1e999}`,
@@ -125,7 +125,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	a := h.send(http.MethodPost, "/api/v1/deployments/acme/triage", `{"issue_type":"sast","new_note":"x","issue_ids":[`+strings.Repeat("1.5,", 5000)+`1]}`)
 	h.wantProblem(a, api.CodeInvalidArgument)
 	if n := len(a.locations()); n != 1000+1 {
-		t.Errorf("%d faults are named", n)
+		t.Errorf("%d errors are listed", n)
 	}
 }
 
@@ -141,22 +141,22 @@ func TestProblemHeaders(t *testing.T) {
 		t.Errorf("Allow: %q", got)
 	}
 	if got := h.send(http.MethodGet, "/api/v1/x", "", "X-Request-Id", "my-id.1").header.Get("X-Request-Id"); got != "my-id.1" {
-		t.Errorf("a sane request id became %q", got)
+		t.Errorf("a valid request id became %q", got)
 	}
 	if got := h.send(http.MethodGet, "/api/v1/x", "", "X-Request-Id", "a b").header.Get("X-Request-Id"); strings.Contains(got, "a b") || got == "" {
-		t.Errorf("an odd request id became %q", got)
+		t.Errorf("an invalid request id became %q", got)
 	}
 }
 
 func TestForeignAndMissingAreTheSame(t *testing.T) {
 	h := newHarness(t)
 	bodies := map[string]bool{}
-	for _, deployment := range []string{"1", "99999", "nobody", "00"} {
+	for _, deployment := range []string{"1", "99999", "unknown", "00"} {
 		a := h.send(http.MethodGet, "/api/v1/deployments/"+deployment+"/findings", "", "X-Request-Id", "same")
 		bodies[strings.ReplaceAll(a.body, "/deployments/"+deployment+"/", "/deployments/D/")] = true
 	}
 	if len(bodies) != 1 {
-		t.Errorf("answers differ: %v", sortedKeys(bodies))
+		t.Errorf("responses differ: %v", sortedKeys(bodies))
 	}
 }
 
@@ -175,10 +175,10 @@ func TestProblemOf(t *testing.T) {
 		}
 	}
 	if p := core.ProblemOf(fmt.Errorf("read: %w", context.Canceled)); p.Code != api.CodeUnavailable {
-		t.Errorf("a caller that hung up is the server's fault: %s", p.Code)
+		t.Errorf("a disconnected caller is an internal error: %s", p.Code)
 	}
 	if p := core.ProblemOf(model.ErrUnavailable); p.Wait == 0 {
-		t.Error("nobody is told when to come back")
+		t.Error("Retry-After is missing")
 	}
 }
 
@@ -193,7 +193,7 @@ func TestRateLimit(t *testing.T) {
 	list := h.send(http.MethodGet, "/api/v1/deployments/acme/projects", "")
 	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
 		if list.header.Get(name) == "" {
-			t.Errorf("%d does not tell %s", list.status, name)
+			t.Errorf("%d lacks %s", list.status, name)
 		}
 	}
 	h.clock.Advance(2 * time.Second)

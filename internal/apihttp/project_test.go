@@ -40,7 +40,7 @@ func TestProjectFromCreationToDeletion(t *testing.T) {
 	follow := "None"
 	got, err = h.client.UpdateProject(ctx, d, "group/sub/repo", api.UpdateProjectRequest{PrimaryBranch: &follow})
 	if err != nil || got.Project.PrimaryBranch != "refs/heads/main" {
-		t.Errorf("following again: %+v, %v", got, err)
+		t.Errorf("following the default again: %+v, %v", got, err)
 	}
 	got, err = h.client.ToggleManagedScan(ctx, d, "group/sub/repo", api.ToggleManagedScanRequest{DiffScan: &api.Switch{Enabled: new(true)}})
 	if err != nil || !got.Project.ManagedScanConfig.DiffScan.Enabled || got.Project.ManagedScanConfig.FullScan.Enabled {
@@ -107,7 +107,7 @@ func TestProjectGlobs(t *testing.T) {
 	wantCode(t, err, api.CodeNotFound)
 	page, err := bound.ListFindings(ctx, d, api.FindingsQuery{})
 	if err != nil || len(page.SASTFindings.Findings) != 0 {
-		t.Errorf("findings of a project out of bounds: %+v, %v", page, err)
+		t.Errorf("findings of an invisible project: %+v, %v", page, err)
 	}
 	if all, err := h.client.ListFindings(ctx, d, api.FindingsQuery{}); err == nil {
 		_, err = bound.GetFinding(ctx, d, all.SASTFindings.Findings[0].ID)
@@ -116,6 +116,6 @@ func TestProjectGlobs(t *testing.T) {
 		wantCode(t, err, api.CodeNotFound)
 	}
 	if scans, err := bound.SearchScans(ctx, d, api.SearchScansRequest{}); err != nil || len(scans.Scans) != 0 {
-		t.Errorf("scans of a project out of bounds: %+v, %v", scans, err)
+		t.Errorf("scans of an invisible project: %+v, %v", scans, err)
 	}
 }

@@ -60,7 +60,7 @@ func TestDeleteRef(t *testing.T) {
 	}
 }
 
-func TestDeleteRefRefuses(t *testing.T) {
+func TestDeleteRefRejects(t *testing.T) {
 	h := newHarness(t)
 	h.importRef("main", "c1")
 	h.importRef("dev", "c1")
@@ -85,6 +85,6 @@ func TestDeleteRefRefuses(t *testing.T) {
 	_, err := bound.DeleteRef(t.Context(), "acme", api.DeleteRefQuery{Project: "acme/payments", Ref: "dev"})
 	wantCode(t, err, api.CodeNotFound)
 	if len(h.listed("dev")) != 1 {
-		t.Error("a refused request deleted the ref")
+		t.Error("a rejected request deleted the ref")
 	}
 }

@@ -36,9 +36,9 @@ func (h *harness) restore(dir string) {
 	h.client = &api.Client{BaseURL: h.url, Token: h.token, Retries: -1}
 }
 
-// TestARestoreLiesToNobody checks that cursors and tags of commits that a restore removed are
+// TestCursorsAfterRestore checks that cursors and tags of commits that a restore removed are
 // rejected, even after as many new commits. Those of the backup remain valid.
-func TestARestoreLiesToNobody(t *testing.T) {
+func TestCursorsAfterRestore(t *testing.T) {
 	h := newHarness(t, func(c *core.Config) { c.PublicURL = "https://r.example" })
 	const base = "/api/v1/deployments/acme/"
 	lists := []string{"findings?issue_type=sast", "projects", "secrets", "policies"}
@@ -67,7 +67,7 @@ func TestARestoreLiesToNobody(t *testing.T) {
 	late.findings = map[int64]api.ChangedFinding{}
 	late.step(h, 100)
 	if midway.findings = map[int64]api.ChangedFinding{}; !midway.step(h, 1) || !first.step(h, 1) {
-		t.Fatal("there is one change, or one finding")
+		t.Fatal("only one change, or one finding")
 	}
 	lost := tags()
 
@@ -86,6 +86,6 @@ func TestARestoreLiesToNobody(t *testing.T) {
 	for early.step(h, 2) {
 	}
 	if want := h.everyFinding(); len(early.findings) != len(want) {
-		t.Errorf("who followed since before the backup has %d findings of %d", len(early.findings), len(want))
+		t.Errorf("a client from before the backup has %d of %d findings", len(early.findings), len(want))
 	}
 }

@@ -71,12 +71,12 @@ func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 	}
 	for id := range managing {
 		if !known[id] {
-			t.Errorf("%s is managed and no operation", id)
+			t.Errorf("%s is managed but not an operation", id)
 		}
 	}
 }
 
-func TestATokenLosesWhatItsUserLoses(t *testing.T) {
+func TestTokenLosesPermissionsOfItsUser(t *testing.T) {
 	h := newHarness(t)
 	h.member("chief", model.RoleAdmin)
 	u, token := h.member("ben", model.RoleAdmin)
@@ -99,10 +99,10 @@ func TestATokenLosesWhatItsUserLoses(t *testing.T) {
 		}
 		h.clock.Advance(auth.CacheFor)
 		if got := create(); got != c.project {
-			t.Errorf("as %q: creating a project answers %d", c.role, got)
+			t.Errorf("as %q: creating a project returns %d", c.role, got)
 		}
 		if got := status(http.MethodGet, "/api/v1/deployments/acme/projects", ""); got != c.reads {
-			t.Errorf("as %q: the list answers %d", c.role, got)
+			t.Errorf("as %q: the list returns %d", c.role, got)
 		}
 	}
 }

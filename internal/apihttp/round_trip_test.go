@@ -41,9 +41,9 @@ func resultsOf(round string, n int) string {
 // maxRoundTrips limits the round trips to PostgreSQL of an import of any size.
 const maxRoundTrips = 40
 
-// TestAnImportTakesAtMost40RoundTrips imports reports of several sizes into new and known projects.
+// TestImportHasAtMost40RoundTrips imports reports of several sizes into new and known projects.
 // A connection first prepares statements, so the minimum of several imports counts.
-func TestAnImportTakesAtMost40RoundTrips(t *testing.T) {
+func TestImportHasAtMost40RoundTrips(t *testing.T) {
 	h, proxy := farAway(t)
 	trips := func(project, round string, n int) int {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestAnImportTakesAtMost40RoundTrips(t *testing.T) {
 		}
 		t.Logf("%d findings in a new project: %d round trips", size.findings, first)
 		if slices.Min(first) > maxRoundTrips {
-			t.Errorf("%d findings took %d round trips, at most %d are allowed", size.findings, first, maxRoundTrips)
+			t.Errorf("%d findings: %d round trips, at most %d are allowed", size.findings, first, maxRoundTrips)
 		}
 	}
 	for _, findings := range []int{2, 2000} {
@@ -73,9 +73,9 @@ func TestAnImportTakesAtMost40RoundTrips(t *testing.T) {
 		for round := range 3 {
 			again = append(again, trips(fmt.Sprintf("acme/of-%d-%d", findings, round), "again", findings))
 		}
-		t.Logf("%d findings instead of others: %d round trips", findings, again)
+		t.Logf("%d other findings: %d round trips", findings, again)
 		if slices.Min(again) > maxRoundTrips {
-			t.Errorf("%d findings instead of others took %d round trips, at most %d are allowed", findings, again, maxRoundTrips)
+			t.Errorf("%d other findings: %d round trips, at most %d are allowed", findings, again, maxRoundTrips)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range Routes() {
 		if seen[r.ID] {
-			t.Errorf("%s is there twice", r.ID)
+			t.Errorf("%s occurs twice", r.ID)
 		}
 		seen[r.ID] = true
 		item := doc.Paths.Find(r.Pattern)
@@ -103,7 +103,7 @@ func TestPatternsNameKnownParts(t *testing.T) {
 	for _, r := range Routes() {
 		for _, part := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(r.Pattern, -1) {
 			if pathWords[part[1]].Text == "" {
-				t.Errorf("%s: nothing is said of {%s}", r.ID, part[1])
+				t.Errorf("%s: {%s} is not described", r.ID, part[1])
 			}
 		}
 		if !strings.HasPrefix(r.Pattern, "/api/") {
@@ -127,7 +127,7 @@ func TestSpecIsServed(t *testing.T) {
 			t.Errorf("%s: %d %v", page, a.status, a.header)
 		}
 		if page == "/api/docs" && strings.Contains(a.body, "//") && strings.Contains(a.body, "http") {
-			t.Errorf("the page names another server: %s", a.body)
+			t.Errorf("the page refers to another server: %s", a.body)
 		}
 	}
 	h.wantProblem(h.send(http.MethodGet, "/api/docs/nothing", ""), "not_found")

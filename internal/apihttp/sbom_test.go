@@ -35,7 +35,7 @@ func TestSBOMExportFromJobToDownload(t *testing.T) {
 	}
 	var asked model.SBOMRequest
 	if err := json.Unmarshal(job.Input, &asked); err != nil || asked.Version != "1.6" || asked.ComponentType != "application" || asked.XML {
-		t.Errorf("asked for %+v, %v", asked, err)
+		t.Errorf("requested %+v, %v", asked, err)
 	}
 	if err := h.store.FinishJob(ctx, *job, []byte("<bom/>"), "application/vnd.cyclonedx+xml; version=1.6"); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestSBOMExportsOfOneTokenAreBounded(t *testing.T) {
 	const target = "/api/v1/deployments/acme/sbom/export"
 	first := h.send(http.MethodPost, target, `{}`)
 	if again := h.send(http.MethodPost, target, `{}`); again.status != http.StatusOK || again.body != first.body {
-		t.Errorf("the same again: %d %s, want %s", again.status, again.body, first.body)
+		t.Errorf("repeated: %d %s, want %s", again.status, again.body, first.body)
 	}
 	for i := range 19 {
 		if a := h.send(http.MethodPost, target, fmt.Sprintf(`{"ref":"r%d"}`, i)); a.status != http.StatusOK {
@@ -109,6 +109,6 @@ func TestSBOMExportsOfOneTokenAreBounded(t *testing.T) {
 	refused := h.send(http.MethodPost, target, `{"ref":"one-more"}`)
 	h.wantProblem(refused, api.CodeRateLimited)
 	if refused.header.Get("Retry-After") == "" {
-		t.Error("it does not say when to come again")
+		t.Error("Retry-After is missing")
 	}
 }

@@ -32,7 +32,7 @@ func TestFromImportToFindings(t *testing.T) {
 		t.Fatalf("import: %+v", got)
 	}
 	if got := h.importFindings().Imports[0]; got.Outcome != "repeat" || got.Unchanged != 2 {
-		t.Errorf("the same again: %+v", got)
+		t.Errorf("repeated: %+v", got)
 	}
 	page, err := h.client.ListFindings(ctx, "acme", api.FindingsQuery{})
 	if err != nil {
@@ -59,7 +59,7 @@ func TestFromImportToFindings(t *testing.T) {
 	}
 }
 
-func TestEveryListAnswersItself(t *testing.T) {
+func TestEveryListIsRouted(t *testing.T) {
 	h := newHarness(t)
 	h.importFindings()
 	ctx, d := t.Context(), "acme"
@@ -96,7 +96,7 @@ func TestEveryListAnswersItself(t *testing.T) {
 	}
 }
 
-func TestPagesAnswerTheRest(t *testing.T) {
+func TestPagesServeOtherPaths(t *testing.T) {
 	pages := http.NewServeMux()
 	pages.HandleFunc("GET /orgs/{deployment}/overview", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "the overview of "+r.PathValue("deployment"))
@@ -106,7 +106,7 @@ func TestPagesAnswerTheRest(t *testing.T) {
 		t.Errorf("a page: %d %s", a.status, a.body)
 	}
 	if log := h.log.String(); !strings.Contains(log, `"route":"GET /orgs/{deployment}/overview"`) {
-		t.Errorf("the log does not name the page: %s", log)
+		t.Errorf("the log does not contain the page: %s", log)
 	}
 	h.wantProblem(h.send("GET", "/api/v1/nothing", ""), api.CodeNotFound)
 	h.wantProblem(h.send("GET", "/api/", ""), api.CodeNotFound)

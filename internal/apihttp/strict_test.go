@@ -48,10 +48,10 @@ func TestBodiesAreStrict(t *testing.T) {
 			{m + `{"a":1}}`, "body." + op.member},
 			{m + `true}`, "body." + op.member},
 			{m + `1e999}`, "body"},
-			{`{"nobodyKnows":1}`, "body.nobodyKnows"},
+			{`{"unknownMember":1}`, "body.unknownMember"},
 		} {
 			a := h.send(op.method, acme+op.path, test.body)
-			if test.location == "body.nobodyKnows" && op.open {
+			if test.location == "body.unknownMember" && op.open {
 				if slices.Contains(a.locations(), test.location) {
 					t.Errorf("%s %s refuses %s: %s", op.method, op.path, test.body, a.body)
 				}
@@ -92,7 +92,7 @@ func TestQueriesAreStrict(t *testing.T) {
 			refused[op.text+"=a&"+op.text+"=b"] = "query." + op.text
 		}
 		if op.strict {
-			refused["nobody_knows=1"] = "query.nobody_knows"
+			refused["unknown_parameter=1"] = "query.unknown_parameter"
 		}
 		for query, location := range refused {
 			a := h.send(http.MethodGet, "/api/v1/deployments/acme"+op.path+"?"+query, "")
@@ -101,9 +101,9 @@ func TestQueriesAreStrict(t *testing.T) {
 				t.Errorf("%s?%s names %v, not %s", op.path, query, a.locations(), location)
 			}
 		}
-		a := h.send(http.MethodGet, "/api/v1/deployments/acme"+op.path+"?nobody_knows=1", "")
+		a := h.send(http.MethodGet, "/api/v1/deployments/acme"+op.path+"?unknown_parameter=1", "")
 		if !op.strict && a.status == http.StatusBadRequest {
-			t.Errorf("%s refuses an unknown parameter: %s", op.path, a.body)
+			t.Errorf("%s rejects an unknown parameter: %s", op.path, a.body)
 		}
 	}
 }

@@ -17,8 +17,8 @@ var untagged = map[string]bool{
 	"getSBOMExport": true, "downloadSBOM": true,
 }
 
-// TestWhatIsReadHasATag checks that every other GET operation documents an ETag.
-func TestWhatIsReadHasATag(t *testing.T) {
+// TestReadsHaveAnETag checks that every other GET operation documents an ETag.
+func TestReadsHaveAnETag(t *testing.T) {
 	reasons := map[string]bool{}
 	for _, r := range Routes() {
 		if r.Method != http.MethodGet {
@@ -37,14 +37,14 @@ func TestWhatIsReadHasATag(t *testing.T) {
 	}
 	for id := range untagged {
 		if !reasons[id] {
-			t.Errorf("%s is said to have no tag, and is no operation by GET", id)
+			t.Errorf("%s is listed without an ETag, but is not a GET operation", id)
 		}
 	}
 }
 
-// TestTheSameAnswerIsNotSentAgain reads every address without an id. A client that has the response
+// TestUnchangedResponsesReturn304 reads every address without an id. A client that has the response
 // gets 304, and a client with another tag gets the response.
-func TestTheSameAnswerIsNotSentAgain(t *testing.T) {
+func TestUnchangedResponsesReturn304(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})
 	deployment, asked := regexp.MustCompile(`\{deployment(Id|Slug)\}`), 0
@@ -71,13 +71,13 @@ func TestTheSameAnswerIsNotSentAgain(t *testing.T) {
 		}
 	}
 	if asked < 15 {
-		t.Errorf("%d operations were asked", asked)
+		t.Errorf("%d operations were called", asked)
 	}
 }
 
-// TestTagsFollowWhatTimeDoes checks that the tag changes with a response that depends on time. A
+// TestETagsChangeWithTime checks that the tag changes with a response that depends on time. A
 // write without effect must not change the tag.
-func TestTagsFollowWhatTimeDoes(t *testing.T) {
+func TestETagsChangeWithTime(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1}})
 	a := h.send(http.MethodPost, "/api/v1/deployments/acme/exceptions", `{"target":"eqeq","reason":"for a while","projects":["acme/app"],"until":"`+
@@ -91,10 +91,10 @@ func TestTagsFollowWhatTimeDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := h.send(http.MethodGet, list, "", "If-None-Match", tag); a.status != http.StatusNotModified {
-		t.Errorf("after a write that is not told: %d", a.status)
+		t.Errorf("after a write that changes nothing: %d", a.status)
 	}
 	h.clock.Advance(2 * time.Hour)
 	if a := h.send(http.MethodGet, list, "", "If-None-Match", tag); a.status != http.StatusOK || a.header.Get("ETag") == tag {
-		t.Errorf("once it is over: %d %s", a.status, a.body)
+		t.Errorf("after its end: %d %s", a.status, a.body)
 	}
 }

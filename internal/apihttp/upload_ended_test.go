@@ -27,9 +27,9 @@ func (o *onceAsked) Read(p []byte) (int, error) {
 	return o.Reader.Read(p)
 }
 
-// TestTokensThatEndWhileTheyUpload revokes a token, and expires another one, during an upload. An
+// TestTokensThatExpireDuringUpload revokes a token, and expires another one, during an upload. An
 // upload with an expired token completes, and one with a revoked token stores nothing.
-func TestTokensThatEndWhileTheyUpload(t *testing.T) {
+func TestTokensThatExpireDuringUpload(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(t *testing.T, h *harness)
 		want int
@@ -60,13 +60,13 @@ func TestTokensThatEndWhileTheyUpload(t *testing.T) {
 					c.end(t, h)
 				}}
 				if status := h.sendOnceAsked(imports+"?project=acme/one", body); status != c.want || !asked {
-					t.Errorf("it is answered with %d, asked for: %t", status, asked)
+					t.Errorf("status %d, checked: %t", status, asked)
 				}
 				if stored := len(h.projects()) > before; stored != (c.want == http.StatusOK) {
-					t.Errorf("it is stored: %t", stored)
+					t.Errorf("stored: %t", stored)
 				}
 				if again := h.send(http.MethodPost, imports+"?project=acme/two", semgrepReport(nil)); again.status != http.StatusUnauthorized {
-					t.Errorf("the next one is %d %s", again.status, again.body)
+					t.Errorf("next: %d %s", again.status, again.body)
 				}
 			})
 		}

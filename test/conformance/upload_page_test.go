@@ -188,10 +188,10 @@ func TestUploadOnThePageRefuses(t *testing.T) {
 			status int
 			says   string
 		}{
-			"no project":      {map[string]string{"project": "", "ref": "re<lease"}, []file{good}, nil, 400, "is needed"},
+			"no project":      {map[string]string{"project": "", "ref": "re<lease"}, []file{good}, nil, 400, "is required"},
 			"a bad project":   {map[string]string{"project": "a\x00b", "ref": "re<lease"}, []file{good}, nil, 400, ""},
 			"full and diff":   {map[string]string{"project": "acme/shop", "ref": "re<lease", "full": "true", "diff": "true"}, []file{good}, nil, 400, "contradicts full"},
-			"no file":         {typed, nil, nil, 400, "holds no file"},
+			"no file":         {typed, nil, nil, 400, "contains no file"},
 			"no report":       {typed, []file{{"photo.png", []byte("\x89PNG\r\n\x1a\n\x00\x00")}}, nil, 400, "photo.png"},
 			"a broken report": {typed, []file{good, {"other.sarif", []byte(`{"version": "2.1.0", "runs": [`)}}, nil, 400, "other.sarif"},
 			"cut off":         {typed, nil, whole[:len(whole)-40], 400, "cut off"},

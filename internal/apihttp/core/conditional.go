@@ -20,13 +20,13 @@ const ifNoneMatch = "If-None-Match"
 
 // untagged lists the GET operations without an ETag, with the reason.
 var untagged = map[string]string{
-	"ping":               "it says nothing",
-	"pingAgent":          "it says nothing",
-	"checkHealth":        "it says nothing that stays",
-	"exportFindings":     "it is sent as it is read, and its tag would come first",
-	"listFindingChanges": "its cursor says what the client has",
-	"getSBOMExport":      "the address in it is signed anew each time",
-	"downloadSBOM":       "it is fetched once, by an address that lapses",
+	"ping":               "the response is empty",
+	"pingAgent":          "the response is empty",
+	"checkHealth":        "the response describes only the moment",
+	"exportFindings":     "the ETag would be sent before the content is read",
+	"listFindingChanges": "the cursor identifies what the client has",
+	"getSBOMExport":      "each response has a newly signed URL",
+	"downloadSBOM":       "it is fetched once, by a URL that expires",
 }
 
 // compared reports whether the responses of an operation have an ETag of their content.
@@ -39,7 +39,7 @@ func Conditional(h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		o.mayBeKnown()
 		h(a, o)
-		o.answers("ETag", "Names the state of the list; for If-None-Match.")
+		o.answers("ETag", "Identifies the state of the list; for If-None-Match.")
 	}
 }
 
@@ -71,11 +71,11 @@ func Listed[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Han
 func (o *operation) mayBeKnown() {
 	o.described.Parameters = append(o.described.Parameters, &huma.Param{
 		Name: ifNoneMatch, In: "header", Example: `W/"5f1d0c2e9a7b44c08d3e6f21"`,
-		Description: "The ETag of an answer that the client has: while it is the same, the answer is 304 without a body " +
+		Description: "ETag of a previous response. If nothing has changed, the response is a 304 without a body " +
 			"(an extension).",
 		Schema: &huma.Schema{Type: huma.TypeString},
 	})
-	o.described.Responses["304"] = &huma.Response{Description: "The answer is the one that If-None-Match names."}
+	o.described.Responses["304"] = &huma.Response{Description: "The response is the one identified by If-None-Match."}
 }
 
 // NotModified is a response without a body.

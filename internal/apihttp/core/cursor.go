@@ -86,8 +86,8 @@ var (
 	AsNumber = numeric{32, 21}
 )
 
-var errCursor = errors.New("is not a cursor of this list: it was altered, or the filters are not those that it was " +
-	"made with; start over without a cursor")
+var errCursor = errors.New("is not a cursor of this list: it was altered, or it belongs to other filters; " +
+	"start over without a cursor")
 
 // starts reports whether a cursor means the start of a list. It is empty, or 0 from clients that
 // count from 0 (docs/reference/requests.md).
@@ -193,7 +193,7 @@ func (c Cursors) numberSum(as numeric, l List, position int64) (uint64, error) {
 func (c Cursors) sum(l List, body []byte) ([]byte, error) {
 	about, err := json.Marshal([]any{l.Operation, l.Deployment, l.Filter})
 	if err != nil {
-		return make([]byte, sha256.Size), fmt.Errorf("make the checksum of a cursor: %w", err)
+		return make([]byte, sha256.Size), fmt.Errorf("compute the checksum of a cursor: %w", err)
 	}
 	mac := hmac.New(sha256.New, c.Key)
 	mac.Write(binary.AppendUvarint([]byte("cursor"), uint64(len(about))))

@@ -36,14 +36,14 @@ func TestCursorRoundTrip(t *testing.T) {
 		}
 		if other := drawList(t); other != l {
 			if _, err := testCursors.Decode(other, text, len(position)); !errors.Is(err, errCursor) {
-				t.Fatalf("a cursor of %v was taken for %v", l, other)
+				t.Fatalf("a cursor of %v was accepted as %v", l, other)
 			}
 		}
 		at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
 		letter := rapid.SampledFrom([]byte("AZaz09-_=")).Draw(t, "letter")
 		if altered := text[:at] + string(letter) + text[at+1:]; altered != text {
 			if _, err := testCursors.Decode(l, altered, len(position)); !errors.Is(err, errCursor) {
-				t.Fatalf("altered cursor %q was taken", altered)
+				t.Fatalf("altered cursor %q was accepted", altered)
 			}
 		}
 	})
@@ -74,24 +74,24 @@ func TestNumericCursorIsChecked(t *testing.T) {
 	}
 	for _, bad := range []string{"4711", "00", text + "0", "0" + text, "-" + text, "+" + text, " " + text, "x", "18446744073709551615", text[:len(text)-1] + "x"} {
 		if _, err := testCursors.DecodeNumber(AsText, l, bad); !errors.Is(err, errCursor) {
-			t.Errorf("%q was taken: %v", bad, err)
+			t.Errorf("%q was accepted: %v", bad, err)
 		}
 	}
 	for _, other := range []List{{Operation: "dependencies", Deployment: 2, Filter: "a"}, {Operation: "dependencies", Deployment: 1, Filter: "b"}, {Operation: "other", Deployment: 1, Filter: "a"}} {
 		if _, err := testCursors.DecodeNumber(AsText, other, text); !errors.Is(err, errCursor) {
-			t.Errorf("taken for %v", other)
+			t.Errorf("accepted for %v", other)
 		}
 	}
 	for i := range text {
 		for digit := '0'; digit <= '9'; digit++ {
 			altered := text[:i] + string(digit) + text[i+1:]
 			if _, err := testCursors.DecodeNumber(AsText, l, altered); altered != text && err == nil {
-				t.Errorf("altered %q was taken", altered)
+				t.Errorf("altered %q was accepted", altered)
 			}
 		}
 	}
 	if _, err := testCursors.EncodeNumber(AsText, l, 1<<AsText.PositionBits); err == nil {
-		t.Error("a position without room was taken")
+		t.Error("a position that is too large was accepted")
 	}
 }
 
@@ -106,17 +106,17 @@ func FuzzCursor(f *testing.F) {
 	f.Add("9223372036854775807")
 	f.Fuzz(func(t *testing.T, text string) {
 		if p, err := testCursors.Decode(l, text, 2); err == nil && p != nil && text != good {
-			t.Errorf("%q was taken as %v", text, p)
+			t.Errorf("%q was accepted as %v", text, p)
 		}
 		if n, err := testCursors.DecodeNumber(AsText, l, text); err == nil && !starts(text) {
 			if again, err := testCursors.EncodeNumber(AsText, l, n); err != nil || again != text {
-				t.Errorf("%q was taken as %d, which is %q", text, n, again)
+				t.Errorf("%q was accepted as %d, which is %q", text, n, again)
 			}
 		}
 	})
 }
 
-func TestCursorsThatBegin(t *testing.T) {
+func TestStartCursors(t *testing.T) {
 	l := List{Operation: "dependencies", Deployment: 1, Filter: "a"}
 	for _, begin := range []string{"", "0"} {
 		if n, err := testCursors.DecodeNumber(AsText, l, begin); n != 0 || err != nil {
@@ -128,9 +128,9 @@ func TestCursorsThatBegin(t *testing.T) {
 	}
 }
 
-// TestCursorsOfTheKeyBeforeAreBelieved checks that cursors of the current and the previous key are
+// TestCursorsOfThePreviousKeyAreValid checks that cursors of the current and the previous key are
 // accepted, and no others.
-func TestCursorsOfTheKeyBeforeAreBelieved(t *testing.T) {
+func TestCursorsOfThePreviousKeyAreValid(t *testing.T) {
 	before, use, other := Cursors{Key: []byte("before")}, Cursors{Key: []byte("use"), Old: [][]byte{[]byte("before")}}, Cursors{Key: []byte("other")}
 	l := List{Operation: "x", Deployment: 1, Filter: "f"}
 	for _, c := range []struct {

@@ -55,7 +55,7 @@ func BodyFault(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, model.ErrUnavailable) {
 		return err
 	}
-	return invalidProblem([]model.FieldError{{Location: "body", Message: "could not be read to its end: " + err.Error()}})
+	return invalidProblem([]model.FieldError{{Location: "body", Message: "cannot be read completely: " + err.Error()}})
 }
 
 func isJSON(contentType string) bool {
@@ -80,12 +80,12 @@ func Inflate(r *http.Request, limit int64) (io.Reader, error) {
 	case "gzip", "x-gzip":
 		zipped, err := gzip.NewReader(raw)
 		if err != nil {
-			return nil, BodyFault(fmt.Errorf("it is not gzip, as Content-Encoding says: %w", err))
+			return nil, BodyFault(fmt.Errorf("is not gzip, although Content-Encoding is gzip: %w", err))
 		}
 		return http.MaxBytesReader(nil, io.NopCloser(zipped), limit), nil
 	default:
 		return nil, NewProblem(api.CodeUnsupportedMediaType,
-			fmt.Sprintf("The Content-Encoding %.40q is not understood. Send gzip or nothing.", encoding), nil)
+			fmt.Sprintf("The Content-Encoding %.40q is not supported. Send gzip, or omit the header.", encoding), nil)
 	}
 }
 
@@ -102,7 +102,7 @@ func (w wire) Read(p []byte) (int, error) {
 }
 
 // ErrCutOff is the error of a body whose connection broke. It contains no address.
-var ErrCutOff = errors.New("the connection broke, or was too slow")
+var ErrCutOff = errors.New("the connection was interrupted or too slow")
 
 // fold returns the common form of all spellings of a member, such as repositoryId and
 // repository_id.
@@ -148,14 +148,14 @@ func (r *bodyReader) value(schema *huma.Schema, at string) (any, error) {
 		return r.list(forms, at)
 	case string:
 		if strings.ContainsRune(token, 0) {
-			return nil, model.Invalid("body", "a text holds a NUL character, before byte %d", r.InputOffset())
+			return nil, model.Invalid("body", "contains a NUL character before byte %d", r.InputOffset())
 		}
 	case json.Number:
 		return wholeNumber(token), nil
 	case nil:
 		nullable := slices.ContainsFunc(forms, func(s *huma.Schema) bool { return s.Nullable })
 		if schema != nil && !nullable && len(r.nulls) <= maxFaults {
-			message := "may not be null; leave out what is not to be said"
+			message := "must not be null: omit the member"
 			r.nulls = append(r.nulls, model.FieldError{Location: at, Message: message})
 		}
 	}
@@ -172,7 +172,7 @@ func (r *bodyReader) object(schema *huma.Schema, at string) (any, error) {
 		}
 		name, member := r.spec.memberOf(schema, fmt.Sprint(key))
 		if _, twice := out[name]; twice {
-			return nil, model.Invalid("body."+name, "given more than once")
+			return nil, model.Invalid("body."+name, "occurs more than once")
 		}
 		below := ""
 		if member != nil {
@@ -276,7 +276,7 @@ func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func
 		name := indexed.ReplaceAllString(key, "")
 		list, ok := known[name]
 		if !ok && strict {
-			fault := model.FieldError{Location: "query." + key, Message: "is no parameter of this operation"}
+			fault := model.FieldError{Location: "query." + key, Message: "is not a parameter of this operation"}
 			faults.Fields = append(faults.Fields, fault)
 			continue
 		}
@@ -311,7 +311,10 @@ func canonicalQuery(raw string, known map[string]bool, strict bool, lenient func
 	}
 	for _, name := range slices.Sorted(maps.Keys(out)) {
 		if !known[name] && len(slices.Compact(out[name])) > 1 {
-			faults.Fields = append(faults.Fields, model.FieldError{Location: "query." + name, Message: "given more than once"})
+			faults.Fields = append(faults.Fields, model.FieldError{
+				Location: "query." + name,
+				Message:  "occurs more than once",
+			})
 		}
 	}
 	if len(faults.Fields) > 0 {

@@ -83,8 +83,8 @@ func TestSpellingsOfTheHostedService(t *testing.T) {
 	}
 }
 
-// TestMalformedJSONIsToldWhere checks that the error contains the byte offset.
-func TestMalformedJSONIsToldWhere(t *testing.T) {
+// TestMalformedJSONHasAnOffset checks that the error contains the byte offset.
+func TestMalformedJSONHasAnOffset(t *testing.T) {
 	if _, _, err := testSpec.readBody([]byte(`{"a":1,}`), nil); err == nil || !strings.Contains(err.Error(), "at byte 8") {
 		t.Errorf("the client reads: %v", err)
 	}
@@ -143,8 +143,8 @@ func TestBodySpellings(t *testing.T) {
 	}
 }
 
-// TestDeepBodiesCostLittle checks that memory grows with the size of a body and not with its depth.
-func TestDeepBodiesCostLittle(t *testing.T) {
+// TestDeepBodiesAreBounded checks that memory grows with the size of a body and not with its depth.
+func TestDeepBodiesAreBounded(t *testing.T) {
 	name := strings.Repeat("n", 190)
 	body := strings.Repeat(`{"`+name+`":`, 9000) + "1" + strings.Repeat("}", 9000)
 	var before, after runtime.MemStats
@@ -154,7 +154,7 @@ func TestDeepBodiesCostLittle(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 100<<20 {
-		t.Errorf("a body of %d bytes takes %d", len(body), used)
+		t.Errorf("a body of %d bytes allocates %d", len(body), used)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestReadJSON(t *testing.T) {
 		{name: "gzip", body: zipped(`{"a":1}`), media: "application/json", encoding: "gzip", want: `{"a":1}`},
 		{name: "a bomb", body: zipped(strings.Repeat(" ", 1<<20)), media: "application/json", encoding: "gzip", code: api.CodeTooLarge},
 		{name: "too large", body: strings.Repeat(" ", 101), media: "application/json", code: api.CodeTooLarge},
-		{name: "as large as may be", body: `{"a":1}` + strings.Repeat(" ", 93), media: "application/json", want: `{"a":1}` + strings.Repeat(" ", 93)},
+		{name: "exactly at the limit", body: `{"a":1}` + strings.Repeat(" ", 93), media: "application/json", want: `{"a":1}` + strings.Repeat(" ", 93)},
 		{name: "as large inflated", body: zipped(`{"a":1}` + strings.Repeat(" ", 93)), media: "application/json", encoding: "x-gzip", want: `{"a":1}` + strings.Repeat(" ", 93)},
 		{name: "another kind of JSON", body: `{}`, media: "application/merge-patch+json", want: `{}`},
 		{name: "a broken media type", body: `{}`, media: "application/json; charset", code: api.CodeUnsupportedMediaType},
@@ -214,8 +214,8 @@ func TestReadJSON(t *testing.T) {
 	}
 }
 
-// TestConnectionFaultsNameNoAddress checks that responses contain no address of a network error.
-func TestConnectionFaultsNameNoAddress(t *testing.T) {
+// TestConnectionErrorsContainNoAddress checks that responses contain no address of a network error.
+func TestConnectionErrorsContainNoAddress(t *testing.T) {
 	fault := &net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 1}, Err: os.ErrDeadlineExceeded}
 	r := httptest.NewRequest(http.MethodPost, "/", io.NopCloser(iotest.ErrReader(fault)))
 	_, err := readJSON(r, 1<<20)

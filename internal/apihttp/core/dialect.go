@@ -41,7 +41,7 @@ func (c *Call) settleDialect(operation string) error {
 			c.dialect = model.DialectContract
 			c.W.Header().Set(api.DialectHeader, string(c.dialect))
 			return model.Invalid("header."+api.DialectHeader,
-				"%.40q is no dialect; send contract or hosted, or leave the header out for that of the token", sent)
+				"invalid dialect %.40q: send contract or hosted, or omit the header to use the token's dialect", sent)
 		}
 	}
 	if slices.Contains(inOneDialect, operation) {

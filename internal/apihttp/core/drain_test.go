@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestWhatIsReadOn checks that the body of a rejected request is read, unless the server is
+// TestDrain checks that the body of a rejected request is read, unless the server is
 // overloaded or the body is too large.
-func TestWhatIsReadOn(t *testing.T) {
+func TestDrain(t *testing.T) {
 	for _, test := range []struct {
 		status int
 		length int64 // Content-Length; -1 if unknown
@@ -31,7 +31,7 @@ func TestWhatIsReadOn(t *testing.T) {
 		r.ContentLength = test.length
 		drain(httptest.NewRecorder(), r, test.status)
 		if read := body.Len() == 0; read != test.read {
-			t.Errorf("after %d, a body of %d bytes is read on: %v", test.status, test.length, read)
+			t.Errorf("after %d, a body of %d bytes is drained: %v", test.status, test.length, read)
 		}
 	}
 }

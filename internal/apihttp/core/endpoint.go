@@ -58,7 +58,7 @@ type callKey struct{}
 func CallOf(ctx context.Context) *Call {
 	c, ok := ctx.Value(callKey{}).(*Call)
 	if !ok {
-		panic("a request came past observe")
+		panic("request without observe")
 	}
 	return c
 }
@@ -110,24 +110,22 @@ func (e *endpoint) admit(c *Call, token string) (err error) {
 	switch {
 	case !may && e.route.Scope == httpx.Runner:
 		return NewProblem(api.CodePermissionDenied,
-			"This token does not have the scope runner. Ask for a token that may take managed runs.", nil)
+			"This token does not have the scope runner. Use a runner token.", nil)
 	case !may && e.route.Scope == httpx.Upload:
 		return NewProblem(api.CodePermissionDenied,
-			"This token has neither the scope ci nor web_api. Ask for a token that may hand in scans.", nil)
+			"This token has neither the scope ci nor web_api. Use a token with one of them.", nil)
 	case !may:
-		return NewProblem(
-			api.CodePermissionDenied, "This token does not have Web API access. Ask for a token with the scope web_api.", nil,
-		)
+		return NewProblem(api.CodePermissionDenied,
+			"This token does not have Web API access. Use a token with the scope web_api.", nil)
 	case e.route.Writes && !e.route.Asks && !c.Caller.Has(model.RoleTriager):
 		return NewProblem(api.CodePermissionDenied,
-			"Whoever made this token may only look. Ask an admin for the role triager to change anything.", nil)
+			"The creator of this token has read-only access. An administrator can grant the role triager.", nil)
 	case e.route.Writes && c.Caller.Token.Has(model.ScopeReadOnly):
 		return NewProblem(api.CodePermissionDenied,
-			"This token is read-only. Ask for a token without the scope read_only to change anything.", nil)
+			"This token is read-only. Use a token without the scope read_only for changes.", nil)
 	case !c.Caller.Has(e.route.Role):
-		return NewProblem(
-			api.CodePermissionDenied, "Whoever made this token is no admin. Ask an admin to do this, or for the role.", nil,
-		)
+		return NewProblem(api.CodePermissionDenied,
+			"The creator of this token is not an administrator. An administrator can grant the role.", nil)
 	}
 	if d := c.deployment(); d != "" && !c.Caller.Is(d) || e.route.Bound == httpx.Refused && len(c.Caller.Globs()) > 0 {
 		return model.ErrNotFound
@@ -268,7 +266,7 @@ func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
 	writeProblem(w, r,
-		NewProblem(api.CodeMethodNotAllowed, "This address does not take the method of the request. It takes "+list+".", nil))
+		NewProblem(api.CodeMethodNotAllowed, "Method not supported. This address supports "+list+".", nil))
 }
 
 // unmatched responds to addresses without a route.

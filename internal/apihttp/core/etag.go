@@ -25,7 +25,7 @@ const ifMatch = "If-Match"
 func TagOf(state any) string {
 	text, err := json.Marshal(state)
 	if err != nil {
-		panic("apihttp: a tag of what is no JSON: " + err.Error())
+		panic("apihttp: ETag of a value that is not JSON: " + err.Error())
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:12]) // hex digits contain no compressedTag
@@ -69,7 +69,7 @@ func (c *Call) Unchanged(what, tag string) error {
 		return nil
 	case !tagList.MatchString(sent):
 		return model.Invalid(
-			"header."+ifMatch, `expected the ETag of an earlier answer with its quotes, a list of them, or *`,
+			"header."+ifMatch, `expected the ETag of an earlier response with its quotes, a list of them, or *`,
 		)
 	case strings.TrimSpace(sent) == "*":
 		return nil
@@ -79,8 +79,8 @@ func (c *Call) Unchanged(what, tag string) error {
 			return nil
 		}
 	}
-	return NewProblem(api.CodeConflict, fmt.Sprintf("The %s was changed since it was read, and nothing was written. "+
-		"Read it again, see whether your change still fits, and send it with the ETag that it has then.", what), nil)
+	return NewProblem(api.CodeConflict, fmt.Sprintf("The %s was changed since it was read. Nothing was written. "+
+		"Read it again, check your change, and send it with the new ETag.", what), nil)
 }
 
 // Tagged returns a handler whose responses have an ETag. Changes support If-Match.
@@ -89,8 +89,8 @@ func Tagged(h Handler) Handler {
 		if o.described.Method != http.MethodGet && o.described.Method != http.MethodPost {
 			o.described.Parameters = append(o.described.Parameters, &huma.Param{
 				Name: ifMatch, In: "header", Example: `"5f1d0c2e9a7b44c08d3e6f21"`,
-				Description: "The ETag that the change is based on: where it has another by now, the answer is a conflict and " +
-					"nothing is written.",
+				Description: "ETag on which the change is based. If the current one differs, the response is a " +
+					"conflict and nothing is written.",
 				Schema: &huma.Schema{Type: huma.TypeString},
 			})
 		}
@@ -99,7 +99,7 @@ func Tagged(h Handler) Handler {
 		}
 		h(a, o)
 		o.answers(
-			"ETag", "Names the state of what can be changed here, for If-Match, and of the whole answer, for If-None-Match.",
+			"ETag", "Identifies the editable state, for If-Match, and the whole response, for If-None-Match.",
 		)
 	}
 }

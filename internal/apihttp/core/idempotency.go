@@ -67,7 +67,7 @@ func newIdempotentRequest(r *http.Request) (*idempotentRequest, error) {
 		return nil, nil
 	case len(sent) > 1 || !goodKey.MatchString(sent[0]):
 		return nil, model.Invalid(
-			"header."+idempotencyKey, "expected one key of 1 to 200 visible ASCII characters, as a UUID",
+			"header."+idempotencyKey, "expected one key of 1 to 200 visible ASCII characters, for example a UUID",
 		)
 	}
 	return &idempotentRequest{key: sent[0], sum: sha256.New()}, nil
@@ -122,15 +122,15 @@ func Keyed(h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		o.keyed = true
 		o.described.Parameters = append(o.described.Parameters, &huma.Param{
-			Name: idempotencyKey, In: "header", Example: "0b6e2f1c-8f0e-4c55-9a4e-3f2f6d1f7a10", Description: "Names the " +
-				"request, for a day and within the deployment: sent again with the same key, path and body, " +
-				"it answers what it answered and does nothing; with others it is a conflict. While the first is at work, the " +
-				"second waits.",
+			Name: idempotencyKey, In: "header", Example: "0b6e2f1c-8f0e-4c55-9a4e-3f2f6d1f7a10",
+			Description: "Identifies the request in the deployment for a day. A repeated request with the same key, " +
+				"path and body returns the stored response and has no effect; with another path or body it is a " +
+				"conflict. While the first request is in progress, the second waits.",
 			Schema: &huma.Schema{Type: huma.TypeString, Pattern: keyPattern},
 		})
 		o.fails(http.StatusConflict)
 		h(a, o)
-		o.answers(replayedHeader, "true when this was answered before, under the same key.")
+		o.answers(replayedHeader, "true if this is the stored response of the same key.")
 	}
 }
 
@@ -200,7 +200,7 @@ func (c *Call) replay(ctx context.Context, out any) (replayed bool, err error) {
 		return false, err
 	case !bytes.Equal(before.Request, c.asked()):
 		return false, NewProblem(api.CodeConflict, "This Idempotency-Key was used for another request. "+
-			"Send a new key with every new request, and the same one only with the same path and body.", nil)
+			"Send a new key with every new request. Repeat a key only with the same path and body.", nil)
 	}
 	answer, err := unpacked(before.Answer)
 	if err != nil {
@@ -224,7 +224,7 @@ func (c *Call) Keep(ctx context.Context, out any) error {
 	}
 	body, err := json.Marshal(out)
 	if err != nil {
-		return fmt.Errorf("encode the answer: %w", err)
+		return fmt.Errorf("encode the response: %w", err)
 	}
 	answer, err := packed(kept{Tag: c.Tag, Body: body})
 	if err != nil {
@@ -265,7 +265,7 @@ func unpacked(data []byte) (k kept, err error) {
 		err = json.NewDecoder(z).Decode(&k)
 	}
 	if err != nil {
-		return k, fmt.Errorf("read a kept answer: %w", err)
+		return k, fmt.Errorf("read a stored response: %w", err)
 	}
 	return k, nil
 }

@@ -55,11 +55,11 @@ func Copies(ctx huma.Context, body any) []error {
 		switch name {
 		case "deploymentId", "deploymentSlug":
 			if !c.Caller.Is(sent) {
-				bad.Add("body."+name, sent, "is not the deployment of the path; leave it out or repeat the path")
+				bad.Add("body."+name, sent, "differs from the deployment in the path: omit it or repeat the path")
 			}
 		case "projectName", "repositoryId", "policyId":
 			if part := ctx.Param(name); part != "" && part != sent {
-				bad.Add("body."+name, sent, "is not the one of the path; leave it out or repeat the path")
+				bad.Add("body."+name, sent, "differs from the path: omit it or repeat the path")
 			}
 		}
 	}

@@ -27,21 +27,22 @@ func newMetrics(st *store.Store, x *index.Index, version string) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "redoubt_http_requests_total", Help: "Requests answered, by method, route and status.",
+			Name: "redoubt_http_requests_total", Help: "Completed requests, by method, route and status.",
 		}, []string{"method", "route", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "redoubt_http_request_duration_seconds", Help: "Time from a request to the end of its answer.",
+			Name: "redoubt_http_request_duration_seconds", Help: "Time from a request to the end of its response.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 3, 11),
 		}, []string{"method", "route"}),
 		sent: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "redoubt_http_response_bytes_total", Help: "Bytes of answers as sent, headers left out.",
+			Name: "redoubt_http_response_bytes_total", Help: "Bytes of responses as sent, without headers.",
 		}, []string{"route"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "redoubt_http_requests_in_flight", Help: "Requests being answered now.",
+			Name: "redoubt_http_requests_in_flight", Help: "Requests in progress.",
 		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "redoubt_build_info", Help: "1, labelled with the version.", ConstLabels: prometheus.Labels{"version": version},
+		Name: "redoubt_build_info", Help: "Always 1, labeled with the version.",
+		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(m.requests, m.duration, m.sent, m.inFlight, build, indexCollector{x}, storeCollector{st},
@@ -58,8 +59,8 @@ func (m *metrics) observe(method, route string, status int, took time.Duration, 
 // storeCollector checks the health of the database when metrics are collected.
 type storeCollector struct{ store *store.Store }
 
-var storeUp = prometheus.NewDesc("redoubt_store_up", "1 while the database can do it, labelled with what (reads, "+
-	"writes) and, while it cannot, why.", []string{"does", "outage"}, nil)
+var storeUp = prometheus.NewDesc("redoubt_store_up", "1 if the database accepts the operation, else 0. "+
+	"Labels: the operation (reads, writes) and the reason of the outage.", []string{"does", "outage"}, nil)
 
 // Describe implements prometheus.Collector.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) { ch <- storeUp }
@@ -84,7 +85,7 @@ type indexCollector struct{ index *index.Index }
 var (
 	indexDeployments = prometheus.NewDesc("redoubt_index_deployments", "Deployments in the index.", nil, nil)
 	indexFindings    = prometheus.NewDesc("redoubt_index_findings", "Findings in the index.", nil, nil)
-	indexBytes       = prometheus.NewDesc("redoubt_index_bytes", "Memory of the index, bodies included.", nil, nil)
+	indexBytes       = prometheus.NewDesc("redoubt_index_bytes", "Memory of the index, including bodies.", nil, nil)
 	indexBodyBytes   = prometheus.NewDesc("redoubt_index_body_bytes", "Memory of finding bodies.", nil, nil)
 	indexLoads       = prometheus.NewDesc("redoubt_index_loads_total", "Loads of deployments from the store.", nil, nil)
 )

@@ -15,9 +15,9 @@ import (
 func (s *Spec) describeMounted() {
 	identity := &huma.Operation{
 		OperationID: "getIdentity", Method: http.MethodGet, Path: "/api/agent/identity", Tags: []string{"deployments"},
-		Summary: "Get who the token is, as the scanner asks",
-		Description: "Who the token is: in JSON where Accept asks for it, else in plain text for people. " +
-			"`getMe` says more. " +
+		Summary: "Get the token, as scanners do",
+		Description: "Identity of the token: as JSON if Accept requests it, else as plain text. " +
+			"`getMe` returns more. " +
 			"Scope: `ci` or `web_api`.",
 		Security: []map[string][]string{{"token": {}}},
 		Responses: s.mountedResponses(reflect.TypeFor[api.Identity](), http.StatusUnauthorized, http.StatusForbidden,
@@ -32,8 +32,8 @@ func (s *Spec) describeMounted() {
 		OperationID: "getAuthorizationServer", Method: http.MethodGet,
 		Path: "/api/auth/oauth2/.well-known/oauth-authorization-server", Tags: []string{"deployments"},
 		Summary: "Get the authorization server",
-		Description: "The document by which OAuth clients find where to register and to ask for tokens (RFC 8414). It is " +
-			"at `/.well-known/oauth-authorization-server` as well. Needs no token.",
+		Description: "Metadata for OAuth clients, with the addresses for registration and tokens (RFC 8414). Also " +
+			"available at `/.well-known/oauth-authorization-server`. Needs no token.",
 		Extensions: map[string]any{"security": []any{}},
 		Responses: s.mountedResponses(reflect.TypeFor[api.AuthorizationServer](), http.StatusTooManyRequests,
 			http.StatusInternalServerError, http.StatusServiceUnavailable),

@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAClientThatHangsUpIsNoFailure checks that disconnects of clients are not failures in the log
+// TestDisconnectedClientIsNotAFailure checks that disconnects of clients are not failures in the log
 // or the metrics. Shutdowns and a busy database still are.
-func TestAClientThatHangsUpIsNoFailure(t *testing.T) {
+func TestDisconnectedClientIsNotAFailure(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		gone   bool  // the request is canceled
@@ -24,11 +24,11 @@ func TestAClientThatHangsUpIsNoFailure(t *testing.T) {
 		status int
 		level  string
 	}{
-		{"the client is gone", true, nil, fmt.Errorf("read findings: %w", context.Canceled), 499, "INFO"},
+		{"client disconnected", true, nil, fmt.Errorf("read findings: %w", context.Canceled), 499, "INFO"},
 		{"the server stops", true, model.ErrUnavailable, fmt.Errorf("read findings: %w", context.Canceled), 503, "ERROR"},
 		{"it takes too long", false, nil, context.DeadlineExceeded, 503, "ERROR"},
 		{"the database is busy", false, nil, model.ErrUnavailable, 503, "ERROR"},
-		{"something broke while the client went", true, nil, fmt.Errorf("disk full"), 500, "ERROR"},
+		{"failure while the client disconnects", true, nil, fmt.Errorf("disk full"), 500, "ERROR"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHarness(t)
@@ -44,7 +44,7 @@ func TestAClientThatHangsUpIsNoFailure(t *testing.T) {
 				Status int    `json:"status"`
 			}
 			if err := json.Unmarshal(h.log.Bytes(), &line); err != nil || line.Level != c.level || line.Status != c.status {
-				t.Errorf("the log has %s, %v", h.log.String(), err)
+				t.Errorf("log: %s, %v", h.log.String(), err)
 			}
 			metrics := serve(t, h.server.MetricsHandler(), http.MethodGet, "/metrics")
 			if !strings.Contains(metrics.Body.String(), fmt.Sprintf(`redoubt_http_requests_total{method="GET",route="unmatched",status="%d"} 1`, c.status)) {
@@ -54,9 +54,9 @@ func TestAClientThatHangsUpIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestAPanicWithinAnAnswerIsAFailure checks that the log records a panic after the status was sent,
+// TestPanicDuringResponseIsAFailure checks that the log records a panic after the status was sent,
 // whether or not the client is still connected.
-func TestAPanicWithinAnAnswerIsAFailure(t *testing.T) {
+func TestPanicDuringResponseIsAFailure(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		h := newHarness(t)
 		broken := h.server.observe(recovering(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -71,18 +71,18 @@ func TestAPanicWithinAnAnswerIsAFailure(t *testing.T) {
 		func() {
 			defer func() {
 				if v := recover(); v != http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
-					t.Errorf("the answer is not broken off: %v", v)
+					t.Errorf("the response was not aborted: %v", v)
 				}
 			}()
 			broken.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/x", nil))
 		}()
 		if log := h.log.String(); !strings.Contains(log, `"level":"ERROR"`) || !strings.Contains(log, "boom") {
-			t.Errorf("client gone: %v, the log has %s", gone, log)
+			t.Errorf("client gone: %v, log: %s", gone, log)
 		}
 	}
 }
 
-func TestPanicTellsTheLogOnly(t *testing.T) {
+func TestPanicIsOnlyLogged(t *testing.T) {
 	h := newHarness(t)
 	broken := h.server.observe(recovering(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("hunter2") })))
 	a := serve(t, broken, http.MethodGet, "/x")

@@ -71,7 +71,7 @@ func Plain[In, Out any](fn func(context.Context, *Call, *In) (*Out, error)) Hand
 		compared := o.compared()
 		if compared {
 			o.mayBeKnown()
-			defer o.answers("ETag", "Names what the answer says; for If-None-Match.")
+			defer o.answers("ETag", "Identifies the content of the response; for If-None-Match.")
 		}
 		huma.Register(h, *o.described, func(ctx context.Context, in *In) (*reply[Out], error) {
 			c := CallOf(ctx)

@@ -141,7 +141,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // plain members; a lost connection has nobody to tell
+	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // plain members; errors mean that the client is gone
 }
 
 func (s *Server) serveSpec(w http.ResponseWriter, r *http.Request) {

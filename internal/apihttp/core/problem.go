@@ -57,7 +57,7 @@ var statusOf = map[string]int{
 
 // notFound is the text for missing objects and for those of other tenants
 // (docs/reference/addressing.md).
-const notFound = "Not found: there is none, or this token may not see it. Check the address and the deployment " +
+const notFound = "Not found, or not visible to this token. Check the address and the deployment " +
 	"of the token."
 
 // NewProblem returns a problem with a code and a text for people.
@@ -89,8 +89,8 @@ func ProblemOf(err error) *ProblemError {
 	case errors.As(err, &forbidden):
 		return NewProblem(api.CodePermissionDenied, forbidden.Text, err)
 	case errors.As(err, &oversize):
-		return NewProblem(api.CodeTooLarge, "The body is larger than the "+strconv.FormatInt(oversize.Limit, 10)+
-			" bytes that are taken here. Send less at once.", err)
+		return NewProblem(api.CodeTooLarge, "The body exceeds the limit of "+strconv.FormatInt(oversize.Limit, 10)+
+			" bytes. Send less at once.", err)
 	case errors.As(err, &invalid):
 		return invalidProblem(invalid.Fields)
 	case errors.Is(err, model.ErrTooLarge):
@@ -106,12 +106,12 @@ func ProblemOf(err error) *ProblemError {
 		return NewProblem(api.CodeNotFound, notFound, err)
 	case errors.Is(err, auth.ErrUnauthenticated):
 		return NewProblem(api.CodeUnauthenticated,
-			"No valid API token was sent. Send one as Authorization: Bearer TOKEN; it may be unknown, expired or revoked.", err)
+			"The API token is missing, unknown, expired or revoked. Send one as Authorization: Bearer TOKEN.", err)
 	case errors.Is(err, model.ErrConflict):
 		return NewProblem(api.CodeConflict, err.Error(), err)
 	}
 	return NewProblem(
-		api.CodeInternal, "Something failed inside the server. Its log has the cause under this request id.", err,
+		api.CodeInternal, "Internal server error. The server log contains the cause under this request id.", err,
 	)
 }
 
@@ -123,7 +123,7 @@ func invalidProblem(fields []model.FieldError) *ProblemError {
 	if len(fields) > maxFaults {
 		fields = append(fields[:maxFaults:maxFaults], model.FieldError{
 			Location: "body",
-			Message:  fmt.Sprintf("has more than these %d faults", maxFaults),
+			Message:  fmt.Sprintf("has more than these %d errors", maxFaults),
 		})
 	}
 	p := NewProblem(api.CodeInvalidArgument, (&model.InvalidError{Fields: fields}).Error(), nil)
@@ -209,7 +209,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *ProblemError) {
 	w.WriteHeader(p.Status)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(p.Problem) //nolint:errchkjson // plain members; a lost connection has nobody to tell
+	_ = enc.Encode(p.Problem) //nolint:errchkjson // plain members; errors mean that the client is gone
 }
 
 // complete adds the details of the request to a problem, sets its headers, and stores its cause for

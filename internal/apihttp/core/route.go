@@ -28,7 +28,7 @@ func Describe(words map[string]RouteDoc, routes []Route) []Route {
 	for i := range routes {
 		text, ok := words[routes[i].ID]
 		if !ok || len(words) != len(routes) {
-			panic("operations and their texts differ, at " + routes[i].ID)
+			panic("operations and their texts differ at " + routes[i].ID)
 		}
 		routes[i].words = text
 	}

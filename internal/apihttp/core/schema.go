@@ -147,12 +147,12 @@ func schemaName(t reflect.Type, hint string) string {
 func (s *Spec) fieldError(op *huma.Operation, d *huma.ErrorDetail) model.FieldError {
 	var missing string
 	if _, err := fmt.Sscanf(d.Message, validation.MsgExpectedRequiredProperty, &missing); err == nil {
-		return model.FieldError{Location: d.Location + "." + missing, Message: "is needed"}
+		return model.FieldError{Location: d.Location + "." + missing, Message: "is required"}
 	}
 	if strings.HasPrefix(d.Message, "json: ") {
 		return model.FieldError{
 			Location: d.Location,
-			Message:  "holds a number out of range, or a value of another type than its member has",
+			Message:  "contains a number out of range or a value of the wrong type",
 		}
 	}
 	out := model.FieldError{Location: d.Location, Message: d.Message, Value: d.Value}
@@ -178,7 +178,7 @@ func (s *Spec) formOf(schema *huma.Schema) string {
 		}
 		return strings.Join(values, ", ")
 	case schema.Pattern == numberPattern:
-		return "its digits as a string, up to 4294967295"
+		return "a string of digits, up to 4294967295"
 	}
 	return schema.Type
 }

@@ -15,7 +15,7 @@ func TestSchemaFormsOfInstants(t *testing.T) {
 				text := day + clock + zone
 				_, err := api.Instant(text).Time()
 				if taken := instantPattern.MatchString(text); taken != (err == nil) || taken == (clock == "" && zone != "") {
-					t.Errorf("%s: the schema takes it: %t, and it reads as %v", text, taken, err)
+					t.Errorf("%s: the schema accepts it: %t, but it is read as %v", text, taken, err)
 				}
 			}
 		}

@@ -113,7 +113,7 @@ func New(c Config, sp *Spec) (*Server, error) {
 	if c.Store == nil || c.Index == nil || c.Clock == nil || c.Logger == nil || c.SigningKeys == nil ||
 		len(c.SigningKeys.All()[0]) < 16 {
 		return nil, errors.New(
-			"make the server: store, index, clock, logger and a signing key of 16 bytes or more are needed",
+			"create the server: store, index, clock, logger and a signing key of at least 16 bytes are required",
 		)
 	}
 	c.Limits = c.Limits.orDefault()
@@ -130,7 +130,7 @@ func New(c Config, sp *Spec) (*Server, error) {
 	s.callers = httpx.NewCallers(s.auth, c.Limits.Rate, c.Limits.Burst, c.Clock)
 	for _, collector := range c.Collectors {
 		if err := s.metrics.registry.Register(collector); err != nil {
-			return nil, fmt.Errorf("make the server: %w", err)
+			return nil, fmt.Errorf("create the server: %w", err)
 		}
 	}
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.SuffixETag(compressedTag), gzhttp.EnableZstd(true))
@@ -185,7 +185,7 @@ func (s *Server) Background(ctx context.Context) {
 
 func (s *Server) flush(ctx context.Context) {
 	if err := s.auth.Flush(ctx); err != nil {
-		s.Logger.WarnContext(ctx, "last use of tokens not written", "error", err)
+		s.Logger.WarnContext(ctx, "update of token usage failed", "error", err)
 	}
 }
 

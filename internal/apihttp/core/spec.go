@@ -206,13 +206,13 @@ func (s *Spec) config() huma.Config {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Redoubt Web API", Version: "1",
-				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every answer is " +
-					"JSON; every error is a problem document (RFC 9457). " +
-					"With `Redoubt-Dialect: hosted`, or a token of that dialect, answers have the shape of the hosted service; what " +
-					"is described here is the contract's. " +
-					"What is marked `x-redoubt` is an extension that neither the contract nor the hosted service has. " +
-					"A write with an `Idempotency-Key` counts once, however often it is sent; one with `If-Match` is refused once " +
-					"what it is based on has changed.",
+				Description: "Findings, projects, dependencies, scans and policies of a code-security platform. Every " +
+					"response is JSON; every error is a problem document (RFC 9457). " +
+					"With `Redoubt-Dialect: hosted`, or a token of that dialect, responses have the format of the " +
+					"hosted service; this document describes the contract. " +
+					"`x-redoubt` marks extensions, which neither the contract nor the hosted service has. " +
+					"A write with an `Idempotency-Key` is applied once, even if it is repeated. " +
+					"A write with `If-Match` is rejected if its object has changed.",
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
 			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
@@ -322,7 +322,7 @@ func (s *Spec) failure(status int) *huma.Response {
 	out := &huma.Response{
 		Description: errorWords[status],
 		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
-		Headers:     map[string]*huma.Param{"X-Request-Id": textHeader("Names the request in the server's log.")},
+		Headers:     map[string]*huma.Param{"X-Request-Id": textHeader("Id of the request in the server's log.")},
 	}
 	refer(out, api.DialectHeader)
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
@@ -332,7 +332,7 @@ func (s *Spec) failure(status int) *huma.Response {
 		refer(out, rates...)
 	}
 	if status == http.StatusUnauthorized {
-		out.Headers["WWW-Authenticate"] = textHeader("How to authenticate: Bearer.")
+		out.Headers["WWW-Authenticate"] = textHeader("Authentication scheme: Bearer.")
 	}
 	return out
 }
@@ -343,17 +343,18 @@ var rates = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"
 
 // headerWords are the texts of the headers in the components.
 var headerWords = map[string]string{
-	api.DialectHeader:  "The dialect of the answer: contract or hosted.",
-	api.FindingsHeader: `How many findings are in the answer, and where: count=100, at="sastFindings.findings".`,
-	api.LicensePolicyHeader: "none where the hosted dialect filters by a license policy: there is none, so it blocks " +
-		"no dependency.",
-	api.ChangesCursorHeader: "The cursor of findings/changes with which that tells all that changed since this answer " +
-		"was made (an extension). A token that is bound to projects gets none.",
-	api.ViewProblemHeader: "What the saved view that the request names asks for and is not there any more, in quotes: " +
-		"\"there is no project acme/old any more\". That part of it selects nothing.",
-	"RateLimit-Limit":     "Requests that the token may make at once.",
-	"RateLimit-Remaining": "Requests that are left of them.",
-	"RateLimit-Reset":     "Seconds until all of them are there again.",
+	api.DialectHeader: "Dialect of the response: contract or hosted.",
+	api.FindingsHeader: "Number of findings in the response, and the member that contains them: " +
+		`count=100, at="sastFindings.findings".`,
+	api.LicensePolicyHeader: "none if the hosted dialect filters by a license policy: there is no such policy, so no " +
+		"dependency is blocked.",
+	api.ChangesCursorHeader: "Cursor from which findings/changes returns all changes since this response " +
+		"(an extension). Not sent for tokens that are restricted to projects.",
+	api.ViewProblemHeader: "Parts of the requested saved view that no longer exist, in quotes: " +
+		"\"the project acme/old no longer exists\". They select nothing.",
+	"RateLimit-Limit":     "Maximum number of requests at once.",
+	"RateLimit-Remaining": "Remaining requests.",
+	"RateLimit-Reset":     "Seconds until the full number is available again.",
 }
 
 // refer adds references to headers in the components.
@@ -383,7 +384,7 @@ func spellings(object *huma.Schema) map[string]string {
 	out := map[string]string{}
 	for name := range object.Properties {
 		if other, taken := out[fold(name)]; taken {
-			panic("members " + name + " and " + other + " of one object are the same in another spelling")
+			panic("members " + name + " and " + other + " of one object differ only in spelling")
 		}
 		out[fold(name)] = name
 	}
@@ -403,7 +404,7 @@ const extensionWords = "(an extension)"
 func Beyond(h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		mark(&o.described.Extensions)
-		o.described.Description += " An extension: no other server has it."
+		o.described.Description += " An extension of Redoubt."
 		h(a, o)
 	}
 }
@@ -427,16 +428,16 @@ func markByWords(text, words string, extensions *map[string]any) {
 
 // errorWords are the texts of error statuses.
 var errorWords = map[int]string{
-	400: "The request is malformed; `errors` names every bad member.",
-	401: "No valid token was sent.",
-	403: "The token may not do this.",
-	404: "There is none, or it is another tenant's: the answer is the same.",
-	409: "The write does not fit what is stored by now, or the cursor what is known since.",
-	413: "The body is over the limit.",
-	415: "The body is of a kind that is not taken here.",
-	429: "The token sends too many requests; wait as `Retry-After` says.",
-	500: "Something failed inside the server; its log has the cause under the request id.",
-	503: "The server is busy or shutting down; try again as `Retry-After` says.",
+	400: "The request is invalid; `errors` lists every invalid member.",
+	401: "The token is missing or invalid.",
+	403: "The token lacks a permission.",
+	404: "The object does not exist or belongs to another tenant; both have the same response.",
+	409: "The write conflicts with the stored state, or the cursor is too old.",
+	413: "The body exceeds the size limit.",
+	415: "The media type of the body is not supported.",
+	429: "The token sends too many requests; wait as long as `Retry-After` says.",
+	500: "Internal server error; the server log contains the cause under the request id.",
+	503: "The server is busy or shutting down; try again after `Retry-After`.",
 }
 
 // Operation returns the documentation of an operation, or nil.

@@ -208,7 +208,7 @@ func (in *exceptionInput) Resolve(ctx huma.Context) []error {
 	in.exception.TriageReason, _ = model.ParseTriageReason(cmp.Or(b.TriageReason, model.AcceptableRisk.String()))
 	switch {
 	case b.Forever == (b.Until != ""):
-		bad.Add("body.until", nil, "say until when, or forever, and not both")
+		bad.Add("body.until", nil, "send either until or forever")
 	case b.Until != "":
 		var err error
 		if in.exception.Until, err = model.ParseUntil(b.Until); err != nil {
@@ -220,7 +220,7 @@ func (in *exceptionInput) Resolve(ctx huma.Context) []error {
 }
 
 // errTried rolls back the transaction of a dry run.
-var errTried = errors.New("it was only tried")
+var errTried = errors.New("dry run")
 
 // createException creates an exception, or previews its effect. A dry run creates it too, so that
 // all numbers are exact, and is rolled back.
@@ -270,7 +270,7 @@ func asTold(selection string, changed exceptions.Effect) error {
 	if selection == "" || selection == changed.Selection() {
 		return nil
 	}
-	return fmt.Errorf("other findings would change by now than it was said, or something was decided about them since: %w",
+	return fmt.Errorf("the affected findings or the decisions about them have changed since the dry run: %w",
 		model.ErrConflict)
 }
 
@@ -325,17 +325,17 @@ func approveException(
 	case e.Document != nil:
 		return approveDocument(ctx, c, e, b.Statements)
 	case len(b.Statements) > 0:
-		return nil, model.Invalid("body.statements", "exception %d has none: only VEX documents have", e.ID)
+		return nil, model.Invalid("body.statements", "exception %d has no statements, unlike VEX documents", e.ID)
 	}
 	until, err := model.ExceptionEnd(b.Until)
 	switch {
 	case err != nil:
 		return nil, core.InBody(err)
 	case b.Forever && b.Until != "":
-		return nil, model.Invalid("body.until", "say until when, or forever, and not both")
+		return nil, model.Invalid("body.until", "send either until or forever")
 	case !b.Forever && b.Until == "":
 		if until = e.Until; until.IsZero() {
-			return nil, model.Invalid("body.until", "say until when, or forever: the request wishes no end")
+			return nil, model.Invalid("body.until", "send until or forever: the request has no last day")
 		}
 	}
 	e, changed, err := exceptions.Approve(ctx, c.Tx, e.ID, until, b.Answer)

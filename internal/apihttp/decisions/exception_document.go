@@ -160,7 +160,7 @@ func importDocuments(
 	for _, r := range reports {
 		if !r.OnlyVEX() {
 			return nil, model.Invalid(
-				"body", "is a report of %s and no VEX document of its own: import it as a report of a project", r.Tool,
+				"body", "is a report of %s, not a VEX document: import it as a report of a project", r.Tool,
 			)
 		}
 		if why := r.AllRefused(); why != "" {

@@ -8,62 +8,56 @@ import (
 var words = map[string]core.RouteDoc{
 	"listExceptions": {
 		Summary: "List exceptions",
-		Text: "Exceptions that are requested, active or past, the newest first, in pages. Pass `cursor` to get the " +
-			"next page; it " +
-			"is absent on the last one. The last 10,000 past ones are kept. A token that is bound to projects sees those of " +
-			"its projects alone.",
+		Text: "Requested, active and past exceptions, newest first, in pages. Pass `cursor` to get the next page; it " +
+			"is absent on the last page. The last 10,000 past exceptions are stored. A token that is restricted to " +
+			"projects sees the exceptions of its projects.",
 	},
 	"createException": {
 		Summary: "Create an exception",
-		Text: "Ignores what a rule or a vulnerability finds, now and later, until a day, by a triage that people's beats. " +
-			"Either `until` or `forever` is needed. `projects` and `paths` are at most 100 globs each, of 1 to 512 characters " +
-			"without control characters; " +
-			"a path glob has no `!` or `#` and no `./` in front, no `//`, no backslash and no space around it. `target` has " +
-			"no spaces. `dry_run` tells which findings would change, and its `selection`, sent with the request, has just " +
-			"that done or nothing.",
+		Text: "Ignores current and future findings of a rule or a vulnerability until a date. It overrides triage by " +
+			"users. Either `until` or `forever` is required. `projects` and `paths` are at most 100 globs each, of 1 " +
+			"to 512 characters without control characters. A path glob has no `!` or `#`, no leading `./`, no `//`, " +
+			"no backslash and no surrounding spaces. `target` has no spaces. `dry_run` returns the findings that " +
+			"would change and a `selection`. A request with this selection applies exactly this change or none.",
 	},
 	"getException": {
 		Summary: "Get an exception",
-		Text: "An exception by its id; with `ending` also what would change without it. " +
-			"Of a VEX document also what it says, in pages, and of a requested one what each statement would change.",
+		Text: "An exception by its id. `ending` adds the effect of its deletion. For a VEX document, the statements " +
+			"are included in pages, and for a requested one, the effect of each statement.",
 	},
 	"deleteException": {
 		Summary: "Delete an exception",
-		Text: "Ends an active exception now and reopens what it ignored, but for what people, other exceptions or " +
-			"VEX documents " +
-			"decide. With the `selection` that `getException` told with `ending`, just that is done or nothing. One that is " +
-			"not active is a 404.",
+		Text: "Ends an active exception and reopens the findings that it ignored. Findings decided by users, other " +
+			"exceptions or VEX documents are unchanged. With the `selection` from `getException` with `ending`, " +
+			"exactly that change is applied or none. An exception that is not active is a 404.",
 	},
 	"requestException": {
-		Summary: "Ask for an exception",
-		Text: "Asks for an exception for findings of one project. It changes nothing until somebody who may triage " +
-			"approves it. " +
-			"Viewers may ask. A finding with a request already is a conflict, and so is one request too many: 50 wait of one " +
-			"person, 500 in all. " +
-			"It ends by itself when none of its findings is open any more.",
+		Summary: "Request an exception",
+		Text: "Requests an exception for findings of one project. It has no effect until a user with the triager " +
+			"role approves it. Viewers can send requests. A finding that already has a request is a conflict, and so " +
+			"is a request over the limits: 50 pending per user, 500 in total. The request ends when none of its " +
+			"findings is open any more.",
 	},
 	"importDocuments": {
 		Summary: "Import VEX documents",
-		Text: "Stores VEX documents for many projects, all or none: as a multipart " +
-			"form of files, or as a raw body; either may be gzip. " +
-			"A newer document of the same name and projects replaces the stored one. A document for one project " +
-			"is imported as " +
-			"a report of it. A token that is bound to projects may not.",
+		Text: "Stores VEX documents for many projects, all or none. The body is a multipart form of files or a raw " +
+			"body; both can be gzip. A newer document of the same name and projects replaces the stored one. " +
+			"Documents for one project are imported as reports. Tokens that are restricted to projects are rejected.",
 	},
 	"approveException": {
 		Summary: "Approve a requested exception",
-		Text: "Makes a requested exception active: its findings are ignored on all refs, until a day. It beats what people " +
-			"decided before it, and what they decide later beats it. A VEX document counts as if you had sent it, or some of " +
-			"its `statements`, beside what the active document of its name says already. One that was decided already is a " +
-			"conflict, one that was replaced meanwhile a 404.",
+		Text: "Activates a requested exception: its findings are ignored on all refs until a date. It overrides " +
+			"earlier decisions, and later decisions override it. A VEX document takes effect as if the caller had " +
+			"uploaded it. With `statements`, only these take effect, in addition to the active document of its name. " +
+			"An exception with a decision is a conflict, a replaced one a 404.",
 	},
 	"refuseException": {
 		Summary: "Refuse a requested exception",
-		Text: "Ends a request with the reason, or refuses `statements` of a " +
-			"VEX document: uploads of the project do not propose the same again. One that was decided already is a conflict.",
+		Text: "Ends a request with a reason, or refuses `statements` of a VEX document. Uploads of the project do " +
+			"not propose the same statements again. An exception with a decision is a conflict.",
 	},
 	"withdrawException": {
 		Summary: "Withdraw a requested exception",
-		Text:    "Ends a request of the maker of the token. Other people's requests are refused.",
+		Text:    "Ends a request of the token's creator. Requests of other users are rejected.",
 	},
 }

@@ -57,7 +57,7 @@ func dependencyFilter(c *core.Call, f *api.DependencyFilter, bad *core.Faults) m
 	}
 	for i, p := range f.PackageFilters {
 		if p == (api.PackageFilter{}) || p == (api.PackageFilter{ExactNameMatch: true}) {
-			bad.Add(fmt.Sprintf("body.dependencyFilter.packageFilters[%d]", i), nil, "names neither a package nor a version")
+			bad.Add(fmt.Sprintf("body.dependencyFilter.packageFilters[%d]", i), nil, "has neither a name nor a version")
 		}
 		out.Packages = append(out.Packages, model.PackageFilter{
 			Name: p.Name, ExactName: p.ExactNameMatch, Version: strings.TrimSpace(p.ExactVersion),
@@ -91,7 +91,7 @@ func settleEcosystems(ctx context.Context, c *core.Call, f *model.DependencyFilt
 		if !found && !purl.IsEcosystem(sent) {
 			bad.Fields = append(bad.Fields, model.FieldError{
 				Location: fmt.Sprintf("body.dependencyFilter.ecosystem[%d]", i), Value: sent,
-				Message: "is no ecosystem that is known, as npm or pypi, and nothing here is of it",
+				Message: "unknown ecosystem without dependencies: use a known one, such as npm or pypi",
 			})
 		}
 	}

@@ -165,7 +165,7 @@ func downloadSBOM(ctx context.Context, c *core.Call, in *api.DownloadQuery) (cor
 	id, err := c.ID("deploymentId")
 	if err != nil || !signed(c.Server, deployment, task, in) || c.Server.Clock().Unix() > in.Expires {
 		return nil, core.NewProblem(api.CodePermissionDenied,
-			"This address has expired or was altered. Ask for the status of the export again: it has a fresh one.", err)
+			"This address has expired or was altered. Get the status of the export again for a new one.", err)
 	}
 	c.Caller.Deployment.ID = id
 	var job model.Job

@@ -7,12 +7,12 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-func TestDownloadsOfTheKeyBeforeAreBelieved(t *testing.T) {
+func TestDownloadsOfThePreviousKeyAreValid(t *testing.T) {
 	s := &core.Server{Config: core.Config{SigningKeys: func() ([]byte, [][]byte) { return []byte("use"), [][]byte{[]byte("before")} }}}
 	for key, want := range map[string]bool{"use": true, "before": true, "other": false} {
 		in := &api.DownloadQuery{Expires: 9, Signature: signature([]byte(key), "1", "task", 9)}
 		if signed(s, "1", "task", in) != want || signed(s, "2", "task", in) {
-			t.Errorf("an address signed with %q is believed: %v, want %v", key, !want, want)
+			t.Errorf("a URL signed with %q is valid: %v, want %v", key, !want, want)
 		}
 	}
 }

@@ -8,42 +8,39 @@ import (
 var words = map[string]core.RouteDoc{
 	"listDependencies": {
 		Summary: "List dependencies",
-		Text: "What is in force on the primary branches, one row for each project, " +
-			"lockfile, package and version, by id. Members of the filter are and-ed, entries of `packageFilters` or-ed. " +
-			"Pass `cursor` to get the next page while `hasMore`; with other filters it is refused.",
+		Text: "Current dependencies of the primary branches, by id: one entry for each project, lockfile, package " +
+			"and version. Members of the filter are combined with AND, entries of `packageFilters` with OR. Pass " +
+			"`cursor` to get the next page while `hasMore`; with other filters it is rejected.",
 	},
 	"listDependencyRepositories": {
 		Summary: "List projects with dependencies",
-		Text: "The projects whose primary branch has dependencies that pass the filter, and how many, by id. " +
-			"Pass `cursor` to " +
-			"get the next page while `hasMore`; with other filters it is refused.",
+		Text: "Projects whose primary branch has dependencies that match the filter, with their number, by id. Pass " +
+			"`cursor` to get the next page while `hasMore`; with other filters it is rejected.",
 	},
 	"listLockfiles": {
 		Summary: "List lockfiles of a project",
-		Text:    "The lockfiles of a project's primary branch with dependencies that pass the filter, and how many.",
+		Text:    "Lockfiles of a project's primary branch with dependencies that match the filter, with their number.",
 	},
 	"createSBOMExport": {
 		Summary: "Start an SBOM export",
-		Text:    "Stores the job and answers at once. Ask for its status with the task token.",
+		Text:    "Queues the export and returns at once. Get its status with the task token.",
 	},
 	"getSBOMExport": {
 		Summary: "Get the status of an SBOM export",
-		Text:    "Once it is complete, `downloadUrl` serves the document.",
+		Text:    "When the export is complete, `downloadUrl` is the address of the document.",
 	},
 	"downloadSBOM": {
 		Summary: "Download an SBOM",
-		Text: "Serves the document with its own media type. The address is signed and needs no token; it comes " +
-			"from the status " +
-			"of the export, with its `expires` and `signature`: one that is altered or over is a 403.",
+		Text: "Returns the document with its own media type. The URL comes from the status of the export, with " +
+			"`expires` and `signature`, and needs no token. An altered or expired URL is a 403.",
 	},
 	"getAdvisory": {
 		Summary: "Get an advisory",
-		Text:    "What the advisories that were loaded know of a vulnerability, by any of its ids in any case.",
+		Text:    "Loaded advisory data of a vulnerability, by any of its ids, case-insensitive.",
 	},
 	"getAdvisoryImpact": {
 		Summary: "Get the impact of an advisory",
-		Text: "Who has a vulnerability, where, since when and what to upgrade to: its findings, whoever found them, " +
-			"on every ref. " +
-			"Pass `cursor` to get the next page; it is absent on the last one.",
+		Text: "Findings of a vulnerability from all sources and on every ref, with their project, location, date and " +
+			"recommended version. Pass `cursor` to get the next page; it is absent on the last page.",
 	},
 }

@@ -101,11 +101,11 @@ func (f *Reader) readForm(ctx context.Context, form *multipart.Reader) error {
 		}
 		switch {
 		case part.FileName() == "" && f.named > 0:
-			return model.Invalid("body."+part.FormName(), "comes behind a file: put the fields of the form before its files")
+			return model.Invalid("body."+part.FormName(), "follows a file: put the fields of the form before its files")
 		case part.FileName() == "":
 			err = setField(f.In, part)
 		case f.named == maxFiles:
-			err = model.Invalid("body", "holds more than %d files: send the others in another request", maxFiles)
+			err = model.Invalid("body", "contains more than %d files: send the others in another request", maxFiles)
 		default:
 			f.named++
 			if err = f.begin(ctx); err == nil {
@@ -118,7 +118,7 @@ func (f *Reader) readForm(ctx context.Context, form *multipart.Reader) error {
 	}
 	switch {
 	case f.named == 0 && !f.In.Whole:
-		return model.Invalid("body", "holds no file")
+		return model.Invalid("body", "contains no file")
 	case f.In.Whole:
 		f.Reading.MarkComplete() // there may be no readable lockfile
 	case f.Read == 0 && f.Buffered == nil:
@@ -220,13 +220,14 @@ func (f *Reader) addUnsent(part *multipart.Part, name string) error {
 	case err != nil:
 		return core.BodyFault(err)
 	case len(why) == 0 || len(why) > maxField:
-		return model.Invalid("body.unread", "expected in a line why %.200q is not sent, of at most %d bytes", name, maxField)
+		return model.Invalid("body.unread",
+			"expected a one-line reason why %.200q is not sent, of at most %d bytes", name, maxField)
 	}
 	if err := f.readBuffered(); err != nil { // there is more than one file
 		return err
 	}
 	if !f.leaveOut(f.options(name), &report.FileError{Name: name, Offset: -1, Err: errors.New(string(why))}) {
-		return model.Invalid("body.unread", "names %.200q, which is no lockfile", name)
+		return model.Invalid("body.unread", "%.200q is not a lockfile", name)
 	}
 	return nil
 }

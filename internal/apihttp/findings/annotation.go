@@ -28,7 +28,7 @@ type annotateInput struct {
 func (in *annotateInput) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	if json.Unmarshal(in.RawBody, &in.sent) == nil && len(in.sent) == 0 {
-		bad.Add("body", nil, "holds nothing to write")
+		bad.Add("body", nil, "contains no change")
 	}
 	link := func(location, address string) {
 		if address != "" && !core.WebAddress(address) {
@@ -122,7 +122,7 @@ func (in *annotateInput) fits(t model.IssueType) error {
 		if _, sent := in.sent[only.name]; sent && t != only.of {
 			bad.Fields = append(bad.Fields, model.FieldError{
 				Location: "body." + only.name,
-				Message:  "is of findings of issue_type " + only.of.String() + " only; this one is of " + t.String(),
+				Message:  "is only for findings of issue_type " + only.of.String() + "; this one has " + t.String(),
 			})
 		}
 	}

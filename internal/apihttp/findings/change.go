@@ -189,8 +189,8 @@ func changeSet(ctx context.Context, c *core.Call, in *changesInput) (set model.C
 		if !in.from.IsZero() {
 			since = "time"
 		}
-		err = core.NewProblem(api.CodeConflict, "It is no longer known what changed since this "+since+
-			". Ask without one, and drop the findings that do not come again.", err)
+		err = core.NewProblem(api.CodeConflict, "The changes since this "+since+" are no longer available. "+
+			"Start over without it, and delete the findings that are not returned again.", err)
 	}
 	return set, err
 }
@@ -200,7 +200,7 @@ func changeSet(ctx context.Context, c *core.Call, in *changesInput) (set model.C
 func (in *changesInput) begin(ctx context.Context, tx *store.Tx) (err error) {
 	if now := tx.Now(); in.from.After(now.Add(time.Minute)) {
 		return model.Invalid("query.updated_since",
-			"is still to come: here it is %s; follow by the cursors of answers, which need no clock", now.Format(time.RFC3339))
+			"must not be in the future (server time %s): use cursors instead", now.Format(time.RFC3339))
 	}
 	if in.since, err = tx.VersionAt(ctx, in.from); in.since == 0 {
 		in.since = wholeFeed

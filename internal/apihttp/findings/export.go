@@ -49,7 +49,7 @@ func selected(
 		return filters, nil
 	}
 	if len(q.IssueType) > 1 {
-		return nil, model.Invalid("query.issue_type", "a view lists findings of one issue type")
+		return nil, model.Invalid("query.issue_type", "must be one value: a view lists findings of one issue type")
 	}
 	saved, err := viewed(ctx, c, view, q.View, strings.Join(q.IssueType, ""))
 	return []model.FindingFilter{saved.Filter}, err

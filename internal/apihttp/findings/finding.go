@@ -41,7 +41,7 @@ func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	in.filter.Visible = c.Caller.Globs()
 	in.order, _ = index.ParseOrder(q.Sort)
 	if !c.Hosted() && !in.order.Fits(in.filter.IssueType) {
-		bad.Add("query.sort", q.Sort, "sorts findings of issue_type sca only, and issue_type is "+q.IssueType)
+		bad.Add("query.sort", q.Sort, "sorts only issue_type sca, but issue_type is "+q.IssueType)
 	}
 	if q.View != 0 {
 		refuseBesideView(*q, &bad)

@@ -68,7 +68,7 @@ func modes(q *api.FindingsSelection, prefix string, bad *core.Faults) []model.Po
 		}
 	}
 	if len(both) == 0 {
-		bad.Add(prefix+"policy_mode", nil, "has no mode in common with policies, so nothing can match both")
+		bad.Add(prefix+"policy_mode", nil, "has no mode in common with policies")
 	}
 	return both
 }
@@ -153,7 +153,7 @@ func refuseTied(prefix, issueType string, all []tied, bad *core.Faults) {
 	for _, t := range all {
 		for _, m := range t.members {
 			if m.set && t.issueType != issueType {
-				bad.Add(prefix+m.name, nil, "filters findings of issue_type "+t.issueType+" only, and issue_type is "+issueType)
+				bad.Add(prefix+m.name, nil, "filters only issue_type "+t.issueType+", but issue_type is "+issueType)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func dueBefore(day string, bad *core.Faults) time.Time {
 	}
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil || t.IsZero() { // the zero time would be no bound
-		bad.Add("query.due_before", day, "expected a day, as 2027-01-31")
+		bad.Add("query.due_before", day, "invalid date: use YYYY-MM-DD")
 	}
 	return t
 }

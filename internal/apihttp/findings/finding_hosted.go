@@ -89,14 +89,14 @@ func hostedFindings(ctx context.Context, c *core.Call, view *index.View, in *fin
 		return &index.Page{}, nil
 	case in.View != 0: // the view's filter applies
 	case len(types) > 1 && in.order != index.Newest:
-		return nil, model.Invalid("query.sort", "sorts findings of one issue_type only")
+		return nil, model.Invalid("query.sort", "sorts only one issue_type")
 	case len(types) > 1:
 		return view.MergedPage(ctx, in.of("sast"), in.of("sca"), page, size)
 	default:
 		filter = in.of(hostedType(types))
 	}
 	if !in.order.Fits(filter.IssueType) {
-		return nil, model.Invalid("query.sort", "sorts findings of issue_type sca only, and issue_type is %s",
+		return nil, model.Invalid("query.sort", "sorts only issue_type sca, but issue_type is %s",
 			filter.IssueType)
 	}
 	return view.Sorted(ctx, filter, in.order, page, size)

@@ -19,7 +19,7 @@ import (
 func readQuery(c *core.Call, t model.IssueType, query string) (index.PageQuery, error) {
 	if c.Server.ReadQuery == nil {
 		return index.PageQuery{}, core.NewProblem(api.CodeUnavailable,
-			"This server has no pages, and reads no queries of theirs. Ask another one of the same database.", nil)
+			"This server has no pages and cannot validate their queries. Use another server of the same database.", nil)
 	}
 	return c.Server.ReadQuery(t, query, c.Server.Clock())
 }
@@ -98,7 +98,7 @@ func checkedView(c *core.Call, v model.SavedView, shared bool, query string) (mo
 	v.OwnerID = 0
 	if !shared {
 		if v.OwnerID = c.Caller.Token.UserID; v.OwnerID == 0 {
-			return v, model.Invalid("body.shared", "no user made this token: share the view")
+			return v, model.Invalid("body.shared", "this token has no user: share the view")
 		}
 	}
 	if query != v.Query || v.ID == 0 {
@@ -115,7 +115,7 @@ func checkedView(c *core.Call, v model.SavedView, shared bool, query string) (mo
 func chooseView(ctx context.Context, c *core.Call, v *model.SavedView, chosen bool) error {
 	user := c.Caller.Token.UserID
 	if user == 0 {
-		return model.Invalid("body.default", "no user made this token, so that nobody opens pages with the view")
+		return model.Invalid("body.default", "this token has no user: a default view needs one")
 	}
 	v.Default = chosen
 	return c.Tx.SetDefaultView(ctx, user, *v, chosen)
@@ -201,7 +201,7 @@ func refuseBesideView(query any, bad *core.Faults) {
 		case field.Anonymous:
 			refuseBesideView(v.Field(i).Interface(), bad)
 		case !slices.Contains(beside, name) && !v.Field(i).IsZero():
-			bad.Add("query."+name, nil, "goes with no view, which has filters of its own")
+			bad.Add("query."+name, nil, "is not allowed with a view, which has its own filters")
 		}
 	}
 }
@@ -216,17 +216,17 @@ func viewed(
 		user := c.Caller.Token.UserID
 		v, err := c.Tx.SavedView(ctx, user, id)
 		if err != nil {
-			return model.Invalid("query.view", "there is no saved view %d that this token may use", id)
+			return model.Invalid("query.view", "saved view %d does not exist or is not visible to this token", id)
 		}
 		if t := v.IssueType.String(); cmp.Or(issueType, t) != t {
-			return model.Invalid("query.issue_type", "the view lists findings of the issue type %s", t)
+			return model.Invalid("query.issue_type", "must be absent or %s, the issue type of the view", t)
 		}
 		if q, err = readQuery(c, v.IssueType, v.Query); err != nil {
 			return fmt.Errorf("saved view %d: %w", id, err)
 		}
 		if user == 0 && q.AboutMe() {
 			return model.Invalid("query.view",
-				"the view selects what is assigned to whoever looks (%s), and no user made this token", model.AssigneeMe)
+				"the view selects findings of the current user (%s), but this token has no user", model.AssigneeMe)
 		}
 		if user != 0 {
 			me, err := c.Tx.MemberByID(ctx, user)

@@ -32,13 +32,13 @@ func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
 	}
 	switch {
 	case !in.search && len(b.IssueIDs) == 0:
-		bad.Add("body.issue_ids", nil, "is needed, or a filter: a request without either selects nothing, never everything")
+		bad.Add("body.issue_ids", nil, "is required, or a filter: a request with neither selects nothing")
 	case in.search && b.IssueType == "":
-		bad.Add("body.issue_type", nil, "is needed with a filter: sast, sca or secrets")
+		bad.Add("body.issue_type", nil, "is required with a filter: sast, sca or secrets")
 	}
 	if b.JiraProjectID != "" && b.Project != "" && string(b.JiraProjectID) != b.Project {
 		bad.Add(
-			"body.jira_project_id", string(b.JiraProjectID), "names another project than tracker_project: leave one of them out",
+			"body.jira_project_id", string(b.JiraProjectID), "differs from tracker_project: omit one of them",
 		)
 	}
 	selection := selectionOf(f, &bad)
@@ -91,7 +91,7 @@ func askForTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*
 		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: g.IDs, Reason: g.Reason})
 	}
 	if len(asked.Left) > 0 && !in.search {
-		reason := fmt.Sprintf("One request makes tickets for %d findings: ask for these in another.", limit)
+		reason := fmt.Sprintf("The limit is %d findings per request. Send these in another request.", limit)
 		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: asked.Left, Reason: reason})
 	}
 	for _, g := range asked.Failed {
@@ -131,7 +131,7 @@ func selectForTickets(
 	}
 	for _, id := range asked {
 		if !there[id] {
-			out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: []int64{id}, Reason: "There is no such finding."})
+			out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: []int64{id}, Reason: "Finding does not exist."})
 		}
 	}
 	return findings, nil

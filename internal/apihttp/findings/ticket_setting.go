@@ -64,9 +64,9 @@ func checkTracker(ctx context.Context, c *core.Call, s model.TicketSetting) erro
 	case err != nil:
 		return err
 	case !found.Kind.HasIssues():
-		return model.Invalid("body.connection_id", "a plain remote of git has no issues")
+		return model.Invalid("body.connection_id", "plain git remotes have no issue tracker")
 	case found.Kind == model.HostJira && !model.IsJiraProject(s.Project):
-		return model.Invalid("body.project", "names the project of Jira by its key, as SEC")
+		return model.Invalid("body.project", "expected the key of a Jira project, such as SEC")
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (in *triageInput) Resolve(ctx huma.Context) []error {
 		var ok bool
 		in.request.Until, ok = model.EndOfDay(b.NewTriageUntil)
 		if !ok {
-			bad.Add("body.new_triage_until", b.NewTriageUntil, "is a day from 0001-01-01 to 9999-12-30")
+			bad.Add("body.new_triage_until", b.NewTriageUntil, "invalid date: use 0001-01-01 to 9999-12-30")
 		}
 	}
 	in.request.Filter.IssueType, _ = model.ParseIssueType(b.IssueType)

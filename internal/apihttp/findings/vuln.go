@@ -51,7 +51,7 @@ func (in *vulnsInput) Resolve(ctx huma.Context) []error {
 	}
 	offset := int64(b.Cursor.VulnOffset)
 	if offset < 0 || offset%b.PageSize != 0 {
-		bad.Add("body.cursor.vulnOffset", offset, "is not that of a previous answer with this pageSize")
+		bad.Add("body.cursor.vulnOffset", offset, "is not from a previous response with this pageSize")
 	}
 	in.page = int(offset / b.PageSize)
 	return bad

@@ -8,172 +8,160 @@ import (
 var words = map[string]core.RouteDoc{
 	"listFindings": {
 		Summary: "List code or supply-chain findings",
-		Text: "Findings of one issue type by `relevant_since` and id, " +
-			"descending, or as `sort` or a saved `view` says, in pages. A page past the end is empty. " +
-			"Values of one parameter are or-ed, parameters and-ed; lists may be repeated, joined by commas, or written " +
-			"`name[]`. A filter of the other issue type is an error. Unknown parameters are ignored.",
+		Text: "Findings of one issue type, in pages. They are sorted by `relevant_since` and id, descending, or by " +
+			"`sort` or a saved `view`. A page past the end is empty. Values of one parameter are combined with OR, " +
+			"parameters with AND. Lists can be repeated, comma-separated, or written `name[]`. A filter of the other " +
+			"issue type is an error. Unknown parameters are ignored.",
 	},
 	"countFindings": {
 		Summary: "Count findings",
-		Text: "How many findings the filters select, in all and by each value of what " +
-			"`group_by` names, in one answer of one state. A count is how many findings of the listing have the value.",
+		Text: "Number of findings that match the filters, in total and by each value of the `group_by` members. All " +
+			"numbers are of the same state. A count is the number of listed findings with the value.",
 	},
 	"listFindingChanges": {
-		Summary: "Follow what changes",
-		Text: "Without `cursor`, all findings by id, of every issue type; with it, " +
-			"those that changed since, and the ids of those that went away. Who has no cursor yet but findings that were read " +
-			"some other way begins with `updated_since`. Who calls it again and again with the cursor of the last " +
-			"answer, puts " +
-			"in what changed and takes out what was removed, has what the lists have. " +
-			"A cursor or time that is too old, or a cursor of changes that were lost as a backup was restored, is a conflict: " +
-			"begin anew. A token that is bound to projects may not, since it could not be told what left them.",
+		Summary: "List changed findings",
+		Text: "Without `cursor`, all findings of every issue type, by id. With it, the findings that changed since, " +
+			"and the ids of removed ones. Clients without a cursor that read the findings otherwise start with " +
+			"`updated_since`. To mirror the lists, repeat the call with the last response's cursor, store `changed` " +
+			"and delete `removed`. A cursor or time that is too old is a conflict, and so is a cursor of changes " +
+			"that a restored backup lost: start over without one. Tokens that are restricted to projects are " +
+			"rejected, because removals from their projects cannot be reported.",
 	},
 	"exportFindings": {
 		Summary: "Export findings",
-		Text: "All findings that the filters select, in one answer that is sent as it is " +
-			"made: as a table (CSV, XLSX), as JSON Lines with `issue_type` in front of what the listing answers, or as SARIF " +
-			"with a run for each issue type and project. " +
-			"What is selected is settled when the export begins. Cells that a spreadsheet would compute are made text. A " +
-			"connection that ends early means that the export is not whole.",
+		Text: "All findings that match the filters, streamed in one response. Formats are a table (CSV, XLSX), JSON " +
+			"Lines of listed findings with a leading `issue_type`, or SARIF with a run per issue type and " +
+			"project. The findings are selected when the export starts. Cells that a spreadsheet would evaluate are " +
+			"written as text. If the connection ends early, the export is incomplete.",
 	},
 	"search": {
 		Summary: "Search by name or number",
-		Text: "Findings by their number, and vulnerabilities, projects, packages, rules " +
-			"and saved views by words of their names; limit of each kind, the best first. Rules, of code and secrets, and " +
-			"packages are those that findings have. " +
-			"A token that is bound to projects finds these, what their findings have, and no saved views. What " +
-			"findings say is " +
-			"searched by their list.",
+		Text: "Findings by number; vulnerabilities, projects, packages, rules and saved views by words of their " +
+			"names. `limit` applies to each kind, best hits first. Rules (of code and secrets) and packages are " +
+			"included if they have findings. A token that is restricted to projects finds these projects and the " +
+			"names in their findings, but no saved views. To search the texts of findings, list them.",
 	},
 	"getFinding": {
-		Summary: "Get one finding",
+		Summary: "Get a finding",
 		Text:    "A finding of any issue type by its id. Members of other types are absent.",
 	},
 	"getEvidence": {
-		Summary: "Get what to judge a finding by",
-		Text: "The code, the flow of data, how the package gets in, what became of other findings of the rule, " +
-			"and the finding " +
-			"on other refs.",
+		Summary: "Get the evidence of a finding",
+		Text: "Code, data flow, dependency path, outcomes of other findings of the rule, and the finding on other " +
+			"refs.",
 	},
 	"getFindingHistory": {
-		Summary: "Get what happened to a finding",
-		Text: "Its trail, oldest first: when scans found it, lost it, saw it again or at another place, who " +
-			"decided what about " +
-			"it and what was said; and the finding on other refs. Of a finding that was removed, and is in no list, the trail " +
-			"stays: its last event says why, as that the advisory was withdrawn, and merged_into names the finding that it is " +
-			"part of now, if it is.",
+		Summary: "Get the history of a finding",
+		Text: "Events, oldest first: results of scans, decisions with their authors, and comments; also the finding " +
+			"on other refs. The history of a removed finding remains available, although no list contains it. Its " +
+			"last event has the reason, such as a withdrawn advisory, and merged_into is the finding into which it " +
+			"was merged, if any.",
 	},
 	"annotateFinding": {
 		Summary: "Annotate a finding",
-		Text: "Writes what no scanner brings: assistant, ticket, review comments, fixing change requests, exploit " +
-			"probability, " +
-			"reachability. " +
-			"It is written to the finding on all its refs. Absent members stay; `null` and empty lists clear.",
+		Text: "Sets data that scanners do not report: assistant results, ticket, review comments, fixing change " +
+			"requests, exploit probability and reachability. It applies to the finding on all its refs. Absent " +
+			"members are unchanged; `null` and empty lists clear.",
 	},
 	"triageFindings": {
 		Summary: "Triage findings in bulk",
-		Text: "Sets a state, adds a note, or assigns to a user the newest findings " +
-			"that match, at most `limit`, and to the same findings on all other refs. Ids and filters together mean those " +
-			"that match both. " +
-			"Neither ids nor any filter is an error, as is any unknown member. All or nothing. `dry_run` tells what would be " +
-			"triaged, and its `selection`, sent with the request, has just that done or nothing.",
+		Text: "Sets a state, adds a note, or assigns a user. It applies to the newest matching findings, at most " +
+			"`limit`, and to the same findings on all other refs. Ids and filters are combined with AND. A request " +
+			"without ids and filters is an error, and so are unknown members. All findings are triaged or none. " +
+			"`dry_run` returns the findings that would be triaged and a `selection`. A request with this selection " +
+			"applies exactly this change or none.",
 	},
-	"createTickets": {Summary: "Create tickets about findings", Text: "Has tickets made in an issue tracker: in the " +
-		"repository of each " +
-		"finding's project, or where the deployment's setting or the request says. Findings of one rule in one project get " +
-		"one ticket together, unless `group_issues` is false. " +
-		"What is asked for is kept, and made by a job; the answer waits some seconds for it. A finding has one ticket at " +
-		"most, on all its refs: one that has is skipped."},
+	"createTickets": {
+		Summary: "Create tickets for findings",
+		Text: "Creates tickets in an issue tracker: in the repository of each finding's project, or where the " +
+			"request or the deployment's setting says. Findings of one rule in one project share a ticket, unless " +
+			"`group_issues` is false. Requests are stored and processed by a job; the response waits some seconds " +
+			"for it. A finding has at most one ticket on all its refs: findings with a ticket are skipped.",
+	},
 	"linkTicket": {
 		Summary: "Link findings to a ticket",
-		Text: "Links findings, on all their refs, to the ticket at an address, which is not asked. Where a " +
-			"connection reaches " +
-			"its tracker, its state is read now and then. A ticket that they were linked to before is replaced.",
+		Text: "Links findings, on all their refs, to the ticket at a URL, without a request to the URL. If a " +
+			"connection can access the tracker, the ticket's state is updated regularly. A previous ticket is " +
+			"replaced.",
 	},
 	"unlinkTicket": {
 		Summary: "Unlink findings from their ticket",
-		Text:    "Takes the link away. The ticket in its tracker stays as it is.",
+		Text:    "Removes the link. The issue in the tracker is unchanged.",
 	},
 	"deleteTicket": {
-		Summary: "Forget a ticket",
-		Text: "Unlinks all findings of a ticket and forgets it. In its tracker it stays as it is. A token that " +
-			"may not see all " +
-			"of its findings gets a 404.",
+		Summary: "Delete a ticket",
+		Text: "Unlinks all findings of a ticket and deletes it. The issue in the tracker is unchanged. If a token " +
+			"cannot see all of its findings, the response is a 404.",
 	},
 	"listTickets": {
 		Summary: "List tickets",
-		Text: "Tickets that findings are linked to, or that were asked for, by id, in " +
-			"pages. A token that is bound to projects sees those about its projects' findings, with these alone.",
+		Text: "Linked and requested tickets, by id, in pages. A token that is restricted to projects sees the " +
+			"tickets of its projects' findings, with only these findings.",
 	},
-	"getTicket": {Summary: "Get a ticket", Text: "A ticket by its id, with its state as the tracker told last."},
+	"getTicket": {Summary: "Get a ticket", Text: "A ticket by its id, with the state that the tracker last reported."},
 	"getTicketSettings": {
-		Summary: "Get the settings of tickets",
-		Text: "Where the deployment's tickets are created: by which connection, in which project, with which " +
-			"type and labels.",
+		Summary: "Get the ticket settings",
+		Text: "Where the deployment's tickets are created: the connection, the project, the issue type and the " +
+			"labels.",
 	},
 	"setTicketSettings": {
-		Summary: "Set the settings of tickets",
-		Text: "Replaces where the deployment's tickets are created. Absent " +
-			"members take their default; an empty body has tickets created in the repository of each finding's project.",
+		Summary: "Replace the ticket settings",
+		Text: "Replaces where the deployment's tickets are created. Absent members are set to their default. After " +
+			"an empty body, tickets are created in the repository of each finding's project.",
 	},
 	"searchIssues": {
-		Summary: "Search findings, as assistants do",
-		Text: "The newest code or supply-chain findings that match, in the words of the hosted service's " +
-			"assistants. Members of " +
-			"the filter are and-ed, values of one or-ed. " +
-			"Without `refs` and `on_primary_branch` it is about all refs.",
+		Summary: "Search findings in the assistants' format",
+		Text: "The newest code or supply-chain findings that match, in the format of the hosted service's " +
+			"assistants. Members of the filter are combined with AND, values of a member with OR. Without `refs` and " +
+			"`on_primary_branch`, all refs are searched.",
 	},
 	"listVulns": {
-		Summary: "List supply-chain findings, in the older shape",
-		Text: "The supply-chain findings that match, newest first, as scripts read them that are older than " +
-			"`issue_type=sca`. " +
-			"Pass `cursor` to get the next page while `hasMore`, or count `page` up.",
+		Summary: "List supply-chain findings in the older format",
+		Text: "Matching supply-chain findings, newest first, for scripts that are older than `issue_type=sca`. Pass " +
+			"`cursor` to get the next page while `hasMore`, or increment `page`.",
 	},
 	"listSecrets": {
 		Summary: "List secrets",
-		Text:    "Credentials found in repositories, by id. The credential itself is never kept.",
+		Text:    "Credentials found in repositories, by id. The credential itself is never stored.",
 	},
 	"listSavedViews": {
 		Summary: "List saved views",
-		Text: "Lists of findings that people come back to: those of whoever made the token, and those of the " +
-			"deployment, by " +
-			"name. A token that is bound to projects may not; it may list findings by the `view` whose id it is told.",
+		Text: "Saved lists of findings, by name: those of the token's creator and those of the deployment. Tokens " +
+			"that are restricted to projects are rejected; they can list findings with the id of a view as `view`.",
 	},
 	"createSavedView": {
 		Summary: "Create a saved view",
-		Text: "Keeps the query of a findings page under a name: its filters, order, groups and columns. Another " +
-			"view of the same " +
-			"owner that has the name, in any case, is a conflict, and so is one view too many: 100 a person, 200 " +
-			"that are shared.",
+		Text: "Stores the query of a findings page under a name: filters, order, groups and columns. A view of the " +
+			"same owner with the same name, case-insensitive, is a conflict. So is a view over the limits: 100 per " +
+			"user, 200 shared.",
 	},
-	"getSavedView": {Summary: "Get a saved view", Text: "A view by its id: one's own, or one that is shared."},
+	"getSavedView": {
+		Summary: "Get a saved view",
+		Text:    "A view by its id: a view of the token's creator or a shared view.",
+	},
 	"updateSavedView": {
 		Summary: "Update a saved view",
-		Text: "Changes the members that are sent, of one's own view or of one that is shared. `default` is about " +
-			"whoever made " +
-			"the token alone.",
+		Text: "Changes the members that are sent, of a view of the token's creator or of a shared view. `default` " +
+			"applies only to the token's creator.",
 	},
 	"deleteSavedView": {
 		Summary: "Delete a saved view",
-		Text:    "Forgets a view. Pages that opened with it open with what is open again.",
+		Text:    "Deletes a view. Pages for which it was the default open with all open findings again.",
 	},
 	"listFindingComments": {
 		Summary: "List the comments on a finding",
-		Text: "What people wrote about a finding, on all its refs, the oldest first, in pages. Pass `cursor` to " +
-			"get the next " +
-			"page; it is absent on the last one. Those that were withdrawn are listed without their text.",
+		Text: "Comments by users on a finding, on all its refs, oldest first, in pages. Pass `cursor` to get the " +
+			"next page; it is absent on the last page. Withdrawn comments are listed without their text.",
 	},
 	"addFindingComment": {
 		Summary: "Comment on a finding",
-		Text: "Writes a comment, as plain text, on a finding and so on all its refs. Viewers may. It decides " +
-			"nothing. Users of " +
-			"the deployment whom it names, as @ben, at most 20, are told; any other name is text. " +
-			"A finding has 500 comments, and a person writes 300 in 24 hours: one more is a conflict.",
+		Text: "Adds a plain-text comment to a finding on all its refs, without a decision. Viewers can comment. " +
+			"Mentioned users of the deployment, as @ben, at most 20, are notified; other names are text. The limits " +
+			"are 500 comments per finding and 300 per user in 24 hours; a comment over a limit is a conflict.",
 	},
 	"withdrawFindingComment": {
 		Summary: "Withdraw a comment on a finding",
-		Text: "Forgets the text of a comment and whom it mentions; that there was one stays. The maker of the " +
-			"token withdraws " +
-			"their own, an administrator any. One that was withdrawn already is a conflict.",
+		Text: "Deletes the text and the mentions of a comment; its entry remains. The token's creator can withdraw " +
+			"their own comments, an administrator any. A withdrawn comment is a conflict.",
 	},
 }

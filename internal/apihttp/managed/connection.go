@@ -22,7 +22,7 @@ import (
 func keeper(c *core.Call) (core.CodeHosts, error) {
 	if c.Server.Connections == nil {
 		return nil, core.NewProblem(
-			api.CodeUnavailable, "This server asks no code hosts. Ask another one of the same database.", nil,
+			api.CodeUnavailable, "This server connects to no code hosts. Use another one of the same database.", nil,
 		)
 	}
 	return c.Server.Connections, nil

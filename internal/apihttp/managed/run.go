@@ -97,7 +97,7 @@ func noRun(ctx context.Context, c *core.Call) error {
 	is, err := gate.OfRun(ctx, c.Tx, c.Caller)
 	if err == nil && is {
 		err = core.NewProblem(api.CodePermissionDenied,
-			"This token is of a managed run: it uploads what the run finds, and neither starts nor reads runs.", nil)
+			"This token belongs to a managed run. It can only upload the results of its run.", nil)
 	}
 	return err
 }
@@ -142,7 +142,7 @@ func startRun(ctx context.Context, c *core.Call, in *core.Request[api.StartRunRe
 	}
 	r, err := c.Tx.FullRun(ctx, p, model.RunByHand)
 	if errors.Is(err, model.ErrNotFound) {
-		return nil, fmt.Errorf("no connection to a code host has the repository of %s: add one, and follow the "+
+		return nil, fmt.Errorf("no connection to a code host has the repository of %s: add one and follow the "+
 			"repository: %w", p.Name, model.ErrConflict)
 	}
 	if err != nil {

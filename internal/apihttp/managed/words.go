@@ -8,104 +8,93 @@ import (
 var words = map[string]core.RouteDoc{
 	"listConnections": {
 		Summary: "List connections",
-		Text:    "The accounts on code hosts, by id, and whether they work. A token that is bound to projects may not.",
+		Text: "Accounts on code hosts, by id, with their last error. Tokens that are restricted to projects are " +
+			"rejected.",
 	},
 	"createConnection": {
 		Summary: "Create a connection",
-		Text: "Connects a code host, once it has said who the connection is there and what it sees. What the host " +
-			"refuses is a " +
-			"400 that says so, and nothing is kept. " +
-			"The credential is sealed and never told. A token that is bound to projects may not.",
+		Text: "Connects a code host after a test that returns the connection's account and its repositories. If the " +
+			"host rejects it, the response is a 400 with the reason and nothing is stored. The credential is stored " +
+			"encrypted and never returned. Tokens that are restricted to projects are rejected.",
 	},
 	"getConnection": {Summary: "Get a connection", Text: "A connection by its id."},
 	"updateConnection": {
 		Summary: "Update a connection",
-		Text: "Changes the members that are sent. Another credential is shown to the host first. What the " +
-			"connection follows " +
-			"then becomes projects at once. Kind and address stay.",
+		Text: "Changes the members that are sent. A new credential is tested with the host first. Repositories that " +
+			"newly match the globs become projects at once. Kind and URL cannot be changed.",
 	},
 	"deleteConnection": {
 		Summary: "Delete a connection",
-		Text: "Forgets a connection with its credential, its repositories and what the host told. Webhooks that " +
-			"were made from " +
-			"here and tell this server are taken back where the host can be asked; those that tell another address stay. " +
-			"Projects, findings and scans stay.",
+		Text: "Deletes a connection with its credential, its repositories and its deliveries. Webhooks created by " +
+			"Redoubt that point to this server are deleted if the host is reachable; those that point to another URL " +
+			"remain. Projects, findings and scans remain.",
 	},
 	"testConnection": {
 		Summary: "Test a connection",
-		Text: "Asks the host now who the connection is and what it sees. What went wrong is the `problem` of the " +
-			"answer, which " +
-			"is a 200 all the same.",
+		Text: "Reads the connection's account and repositories from the host. The status is 200 even if the test " +
+			"fails; `problem` contains the error.",
 	},
 	"makeWebhooks": {
-		Summary: "Make webhooks",
-		Text: "Has the host tell this server of pushes, change requests and comments: makes a webhook at each " +
-			"repository that is " +
-			"a project and has none from here, makes those anew that are silent, are switched off, tell only a part or " +
-			"another address, and removes those that nobody knows of. The account must administer those. What the host " +
-			"refuses is the `problem` of the answer, which is a 200 all the same; such an answer is not kept under an " +
-			"`Idempotency-Key`. The address that hosts call is that of `--public-url`, whatever this request came to; a " +
-			"server without one answers 409 and asks no host.",
+		Summary: "Create webhooks",
+		Text: "Creates a webhook for pushes, change requests and comments at each followed repository that has none " +
+			"from Redoubt. Webhooks that are silent, disabled, incomplete or point to another URL are recreated, and " +
+			"unknown ones with this server's URL are deleted. The account must administer the repositories. The " +
+			"status is 200 even if the host rejects a request; `problem` contains the error. Such a response is not " +
+			"stored under an `Idempotency-Key`. The URL of the webhooks is derived from `--public-url`, regardless of " +
+			"this request's URL. A server without it returns 409 and sends no request to the host.",
 	},
 	"listRepositories": {
 		Summary: "List repositories of a connection",
-		Text: "What a connection sees on its host, by name, in pages, and which projects that is. Pass `cursor` to " +
-			"get the next " +
-			"page; it is absent on the last one.",
+		Text: "Repositories that a connection can access, by name, in pages, with their projects. Pass `cursor` to " +
+			"get the next page; it is absent on the last page.",
 	},
 	"followRepositories": {
 		Summary: "Follow repositories",
-		Text: "Makes projects of repositories, by names or globs, also of those that were left out before. None " +
-			"that fits is a " +
-			"404. What is archived or gone is passed over.",
+		Text: "Creates projects for repositories, by names or globs, including those that were unfollowed. If none " +
+			"matches, the response is a 404. Archived and deleted repositories are skipped.",
 	},
 	"unfollowRepositories": {
 		Summary: "Unfollow repositories",
-		Text: "Parts repositories from their projects, by names or globs, and leaves them out of what the " +
-			"connection follows. " +
-			"The projects stay, with all that was found. None that fits is a 404.",
+		Text: "Detaches repositories from their projects, by names or globs, and excludes them from automatic " +
+			"following. The projects and their data remain. If none matches, the response is a 404.",
 	},
 	"listDeliveries": {
 		Summary: "List webhook deliveries",
-		Text: "What a host told by webhooks whose signature held, the newest first, " +
-			"and what came of it, in pages. Pass `cursor` to get the next page; it is absent on the last one.",
+		Text: "Webhook deliveries with a valid signature and their results, newest first, in pages. Pass `cursor` to " +
+			"get the next page; it is absent on the last page.",
 	},
 	"listRuns": {
 		Summary: "List managed runs",
-		Text: "Managed scans from their queue to their end, the newest first, in pages. Pass `cursor` to get the " +
-			"next page; it " +
-			"is absent on the last one. A token that is bound to projects sees those of its projects.",
+		Text: "Queued, active and ended managed scans, newest first, in pages. Pass `cursor` to get the next page; " +
+			"it is absent on the last page. A token that is restricted to projects sees the runs of its projects.",
 	},
 	"startRun": {
 		Summary: "Scan a project now",
-		Text: "Queues a full scan, or answers the one that waits for the same already. Where no connection has the " +
-			"repository it " +
-			"is a conflict that says so. " +
-			"A runner takes it when one is free: `managed_scan_status` of the project says whether there is any.",
+		Text: "Queues a full scan, or returns the queued run of the same scan. If no connection has the repository, " +
+			"the response is a conflict with the remedy. The next free runner performs it: `managed_scan_status` of " +
+			"the project shows whether there is a runner.",
 	},
 	"getRun": {Summary: "Get a managed run", Text: "A managed run by its id."},
 	"getRunLog": {
 		Summary: "Read the log of a managed run",
-		Text: "What the runner said of the newest attempt, from an offset on. Ask again from `next_offset` " +
-			"until `ended` to " +
-			"follow it; where `attempt` of the run became another, begin again at 0. Secrets are blanked; 512 KiB are kept.",
+		Text: "Log of the newest attempt, from an offset. To follow it, repeat the call with `next_offset` until " +
+			"`ended`. If `attempt` of the run changes, start over at 0. Secrets are redacted; 512 KiB are stored.",
 	},
 	"cancelRun": {
 		Summary: "Cancel a managed run",
-		Text:    "Ends a run that waits or is under way; its runner stops within seconds. One that has ended is a conflict.",
+		Text:    "Cancels a queued or active run; its runner stops within seconds. An ended run is a conflict.",
 	},
 	"retryRun": {
 		Summary: "Retry a managed run",
-		Text: "Queues what a run did that ended, anew; of a full one, the newest commit. One that has not ended " +
-			"is a conflict.",
+		Text:    "Queues an ended run again; a full run uses the newest commit. An active run is a conflict.",
 	},
 	"listRunners": {
 		Summary: "List runners",
-		Text:    "Who asked for managed runs, and what they work on. A token that is bound to projects may not.",
+		Text: "Runners that requested managed runs, with their current run. Tokens that are restricted to projects " +
+			"are rejected.",
 	},
 	"revokeRunner": {
 		Summary: "Revoke a runner",
-		Text: "Puts the token of a runner out of force and forgets all runners that call with it. What they work on waits " +
-			"for another one.",
+		Text:    "Revokes the token of a runner and deletes all its runners. Their runs wait for another runner.",
 	},
 }

@@ -18,7 +18,7 @@ import (
 func notifier(c *core.Call) (*notify.Notifier, error) {
 	if c.Server.Notifier == nil {
 		return nil, core.NewProblem(
-			api.CodeUnavailable, "This server tells nobody. Ask another one of the same database.", nil,
+			api.CodeUnavailable, "This server sends no notifications. Use another server of the same database.", nil,
 		)
 	}
 	return c.Server.Notifier, nil

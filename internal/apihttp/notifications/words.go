@@ -8,46 +8,42 @@ import (
 var words = map[string]core.RouteDoc{
 	"listNotificationRules": {
 		Summary: "List notification rules",
-		Text:    "Rules by which people are told of what happens, by id. A token that is bound to projects may not.",
+		Text:    "Rules that define which events are sent, by id. Tokens that are restricted to projects are rejected.",
 	},
 	"createNotificationRule": {
 		Summary: "Create a notification rule",
-		Text: "Makes a rule: when which events happen to findings that match the filter, receivers are told over " +
-			"the channel. " +
-			"The answer has the secret that a webhook is signed with, this once. " +
-			"The address is sealed and never told.",
+		Text: "Creates a rule, which sends events of findings that match the filter to receivers over the channel. " +
+			"The response contains the signing secret of a webhook; no other response does. The receiver's URL is " +
+			"stored encrypted and never returned.",
 	},
 	"getNotificationRule": {Summary: "Get a notification rule", Text: "A rule by its id."},
 	"updateNotificationRule": {
 		Summary: "Update a notification rule",
-		Text: "Changes the members that are sent. The channel and the secret stay. While a rule is paused " +
-			"nobody is told, of " +
-			"what happens then neither later.",
+		Text: "Changes the members that are sent. The channel and the secret are unchanged. Events that occur while " +
+			"a rule is paused are not sent, also not later.",
 	},
 	"deleteNotificationRule": {
 		Summary: "Delete a notification rule",
-		Text:    "Forgets a rule with its log, and what it was still to tell.",
+		Text:    "Deletes a rule with its log and its queued messages.",
 	},
 	"testNotificationRule": {
 		Summary: "Test a notification rule",
-		Text: "Sends the receivers of a rule a message now, a paused one's too. What came of it is the answer, " +
-			"which is a 200 " +
-			"all the same, and in the log.",
+		Text: "Sends a test message to the receivers of a rule, even if it is paused. The response and the log " +
+			"contain the result; the status is 200 even if the delivery fails.",
 	},
 	"rotateNotificationSecret": {
 		Summary: "Replace the secret of a webhook",
-		Text: "Answers another secret, this once. For a day messages are signed with the one before too. A rule of another " +
-			"channel is a conflict.",
+		Text: "Returns a new secret; no other response does. For a day, messages are also signed with the previous " +
+			"secret. A rule of another channel is a conflict.",
 	},
 	"listNotifications": {
 		Summary: "List the notifications of a rule",
-		Text: "What a rule told, was to tell or tells next, the newest " +
-			"first, with the receivers' answers, in pages. Pass `cursor` to get the next page; it is absent on the last one.",
+		Text: "Sent, failed and queued messages of a rule, newest first, with the receivers' responses, in pages. " +
+			"Pass `cursor` to get the next page; it is absent on the last page.",
 	},
 	"resendNotification": {
 		Summary: "Resend a notification",
-		Text: "Queues a notification once more, under the id that it had. One that waits already, or that its " +
-			"rule tells no " +
-			"more, is a conflict.",
+		Text: "Queues a notification again under the same id. A queued notification is a conflict, and so is one " +
+			"that its rule no longer sends.",
 	},
 }

@@ -64,7 +64,7 @@ func rulesToAdd(product model.IssueType, b *api.AddPolicyRulesRequest) ([]policy
 	switch {
 	case b.Rule != "" || b.Starter == (b.Text != ""):
 		return nil, &model.InvalidError{Fields: []model.FieldError{
-			{Location: "body.text", Message: "send one of text, rule and starter"},
+			{Location: "body.text", Message: "send exactly one of text, rule and starter"},
 		}}
 	case b.Starter:
 		rules, err := starter.Rules()

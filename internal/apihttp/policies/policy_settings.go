@@ -92,7 +92,7 @@ func deletePolicy(ctx context.Context, c *core.Call, _ *core.None) (*api.PolicyC
 	}
 	if p.Default {
 		return nil, core.NewProblem(api.CodeConflict,
-			fmt.Sprintf("%s is the default policy of its product, which stays. Set its rules to monitor.", p.Slug), nil)
+			fmt.Sprintf("%s is a default policy and cannot be deleted. Set its rules to monitor.", p.Slug), nil)
 	}
 	c.Tag = settingsTag(p)
 	return &api.PolicyChangeResponse{Policy: policyOf(p), Settings: settingsOf(p)}, c.Tx.DeletePolicy(ctx, p.ID)

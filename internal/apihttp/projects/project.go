@@ -117,7 +117,7 @@ func branchOf(text string, bad *core.Faults) string {
 	full := model.FullRef(text)
 	branch, ok := strings.CutPrefix(full, "refs/heads/")
 	if !ok || branch == "" || model.HasControls(branch) || strings.Contains(branch, " ") {
-		bad.Add("body.primary_branch", text, "expected a branch, as refs/heads/main or main, or None")
+		bad.Add("body.primary_branch", text, "expected a branch, such as refs/heads/main or main, or None")
 	}
 	return full
 }
@@ -229,7 +229,7 @@ func (in *tagsRemoval) Resolve(ctx huma.Context) []error {
 	bad := core.Faults(core.Copies(ctx, &in.Body))
 	in.tags = tagsOf(append(in.Tags, in.Body.Tags...), &bad)
 	if len(in.Tags)+len(in.Body.Tags) == 0 {
-		bad.Add("query.tags", nil, "names no tag to take away; send tags=NAME, or a body with tags")
+		bad.Add("query.tags", nil, "contains no tag to remove: send tags=NAME, or a body with tags")
 	}
 	return bad
 }

@@ -6,74 +6,64 @@ import (
 
 // words contains the texts of the operations, by id.
 var words = map[string]core.RouteDoc{
-	"ping": {Summary: "Ping", Text: "Answers an empty object. Needs no token."},
+	"ping": {Summary: "Ping", Text: "Returns an empty object. Needs no token."},
 	"listDeployments": {
 		Summary: "List deployments",
-		Text: "Answers the one deployment that the token belongs to: its id and slug are what all other paths take, in " +
-			"either place.",
+		Text:    "Returns the token's deployment. All other paths accept its id or its slug.",
 	},
 	"listDeploymentsV2": {
 		Summary: "List deployments, second version",
-		Text:    "The same as the first version answers, where clients of the hosted service ask for it.",
+		Text:    "Same response as the first version, at the address that clients of the hosted service use.",
 	},
 	"getDeployment": {
 		Summary: "Get the deployment",
-		Text:    "The deployment that the token belongs to, as the list has it. Any other is a 404.",
+		Text:    "The deployment of the token, as in the list. Any other deployment is a 404.",
 	},
-	"pingAgent": {Summary: "Ping, as agents do", Text: "Answers an empty object. Needs no token."},
+	"pingAgent": {Summary: "Ping the agent API", Text: "Returns an empty object. Needs no token."},
 	"checkHealth": {
-		Summary: "Check that the server answers",
-		Text: "Says that the process runs, as clients of the hosted service ask. Needs no token. `/readyz` " +
-			"says whether the " +
-			"database does.",
+		Summary: "Check that the server is running",
+		Text: "Reports that the process is running, for clients of the hosted service. Needs no token. `/readyz` " +
+			"reports the state of the database.",
 	},
-	"getMe": {
-		Summary: "Get who the token is",
-		Text:    "What the token may do, until when, who made it and which deployment it belongs to.",
-	},
+	"getMe":         {Summary: "Get the token", Text: "The token's permissions, expiry, creator and deployment."},
 	"listProjects":  {Summary: "List projects", Text: "Projects by name, in pages. A page past the end is empty."},
-	"createProject": {Summary: "Create a project", Text: "Makes a project before its first scan does."},
+	"createProject": {Summary: "Create a project", Text: "Creates a project before its first scan."},
 	"getProject": {
 		Summary: "Get a project",
-		Text: "A project by its name, which may be written with slashes or `%2F`. Old names keep answering until another " +
-			"project takes them.",
+		Text: "A project by its name, written with slashes or `%2F`. Old names remain valid until another project " +
+			"uses them.",
 	},
 	"updateProject": {Summary: "Update a project", Text: "Changes the members that are sent."},
 	"deleteProject": {
 		Summary: "Delete a project",
-		Text:    "Drops the project with its findings, scans and dependencies; the audit trail stays. This cannot be undone.",
+		Text: "Deletes the project with its findings, scans and dependencies; the audit log remains. This cannot be " +
+			"undone.",
 	},
 	"renameProject": {
 		Summary: "Rename a project",
-		Text: "Gives a project another name. The old name keeps answering until another project takes it. A name " +
-			"that another " +
-			"project has is a conflict.",
+		Text: "Renames a project. The old name remains valid until another project uses it. The name of another " +
+			"project is a conflict.",
 	},
 	"mergeProject": {
 		Summary: "Merge a project into another",
-		Text: "Makes one project of two that are the same repository: findings, scans and dependencies of " +
-			"`project` become the " +
-			"other's, and its name answers with the other. Of two decisions about a finding the other's wins. This " +
-			"cannot be undone.",
+		Text: "Merges two projects of the same repository. Findings, scans and dependencies of `project` move to the " +
+			"target, and its name refers to the target. If both have a decision about a finding, the target's " +
+			"decision wins. This cannot be undone.",
 	},
-	"addProjectTags": {
-		Summary: "Add tags to a project",
-		Text:    "Gives a project further tags. Those that it has already count once.",
-	},
+	"addProjectTags": {Summary: "Add tags to a project", Text: "Adds tags to a project. Existing tags are unchanged."},
 	"removeProjectTags": {
 		Summary: "Remove tags from a project",
-		Text:    "Takes tags away, in the query or in the body. Those that it does not have are passed over.",
+		Text:    "Removes the tags in the query or the body. Tags that the project does not have are ignored.",
 	},
 	"toggleManagedScan": {
 		Summary: "Toggle managed scans",
-		Text: "Switches the scans that the server starts by itself, and says when. `managed_scan_config` is " +
-			"what is wanted, " +
-			"`managed_scan_status` what is in force. Beta.",
+		Text: "Switches scheduled scans on or off and sets their schedule. `managed_scan_config` is the requested " +
+			"state, `managed_scan_status` the effective state. Beta.",
 	},
 	"deleteRef": {
 		Summary: "Delete a ref of a project",
-		Text: "Takes a branch or other ref that is no more out of a project: its findings are no longer listed and its " +
-			"dependencies go; triage stays. " +
-			"A later scan of it brings them back. The primary branch is refused.",
+		Text: "Removes an obsolete branch or other ref from a project. Its findings are no longer listed and its " +
+			"dependencies are deleted; triage remains. A later scan of the ref restores them. Requests for the " +
+			"primary branch are rejected.",
 	},
 }

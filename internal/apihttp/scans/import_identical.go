@@ -13,7 +13,7 @@ import (
 )
 
 // errNotIdentical rolls back the transaction of an upload that has to be parsed.
-var errNotIdentical = errors.New("the upload did not come before")
+var errNotIdentical = errors.New("no identical upload")
 
 // recordIdentical records an upload that is identical to the previous one. It returns nil if
 // the upload is not identical.

@@ -143,15 +143,15 @@ func uploadOf(in *api.ImportQuery) (ingest.Upload, error) {
 		Whole: in.Whole, Category: in.Category, Strict: in.Strict,
 	}
 	if in.Project == "" {
-		fault("query.project", "is needed: the project that the report is of, as acme/payments")
+		fault("query.project", "is required: the project of the report, such as acme/payments")
 	} else if err := model.CheckProjectName(in.Project); err != nil {
 		fault("query.project", err.Error())
 	}
 	if in.Full && in.Diff {
-		fault("query.diff", "contradicts full: a report is of everything or of a change")
+		fault("query.diff", "contradicts full: send one of them")
 	}
 	if in.Whole && in.Diff {
-		fault("query.diff", "contradicts whole: the lockfiles are all that there are, or a change")
+		fault("query.diff", "contradicts whole: send one of them")
 	}
 	if in.At != "" {
 		at, err := time.Parse(time.RFC3339, in.At)
@@ -172,24 +172,24 @@ func importBody() *huma.RequestBody {
 	fields := map[string]*huma.Schema{"file": {
 		Type:        huma.TypeArray,
 		Items:       binary,
-		Description: "Reports or lockfiles; lockfiles are known by their name, which is their path in the repository.",
+		Description: "Reports or lockfiles. The name of a lockfile is its path in the repository.",
 	}}
 	fields["unread"] = &huma.Schema{
 		Type:  huma.TypeArray,
 		Items: binary,
-		Description: "Lockfiles that are there and are not sent, as they are too large: the file name is the path in the " +
-			"repository, the content says why, in a line. What is known of them stays.",
+		Description: "Existing lockfiles that are not sent because they are too large: the file name is the path " +
+			"in the repository, the content is a one-line reason. Their previous contents remain.",
 	}
 	for _, name := range []string{"project", "ref", "category", "at", "commit", "repo_url", "format"} {
 		fields[name] = &huma.Schema{
 			Type:        huma.TypeString,
-			Description: fmt.Sprintf("As the parameter %s; before the files.", name),
+			Description: fmt.Sprintf("Same as the parameter %s; before the files.", name),
 		}
 	}
 	for _, name := range []string{"whole", "full", "diff", "strict"} {
 		fields[name] = &huma.Schema{
 			Type:        huma.TypeBoolean,
-			Description: fmt.Sprintf("As the parameter %s; before the files.", name),
+			Description: fmt.Sprintf("Same as the parameter %s; before the files.", name),
 		}
 	}
 	return &huma.RequestBody{

@@ -42,12 +42,12 @@ func (in *scansInput) Resolve(ctx huma.Context) []error {
 	in.none = in.none || c.HostedQuery.Nothing
 	var err error
 	if in.filter.Since, err = b.Since.Time(); err != nil {
-		bad.Add("body.since", string(b.Since), "is no day of the calendar")
+		bad.Add("body.since", string(b.Since), "is not a date of the calendar")
 	}
 	if t := b.TotalTime; t != nil {
 		in.filter.MinTime, in.filter.MaxTime = t.Min, t.Max
 		if t.Min != nil && t.Max != nil && *t.Min > *t.Max {
-			bad.Add("body.total_time", nil, "has a min above its max")
+			bad.Add("body.total_time", nil, "has a min greater than its max")
 		}
 	}
 	in.list = c.List("scans", []any{in.filter, in.none})

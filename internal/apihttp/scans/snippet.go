@@ -99,8 +99,8 @@ func putSnippets(
 		return nil, err
 	}
 	if !c.Tx.Deployment().KeepsCode {
-		return nil, core.NewProblem(api.CodePermissionDenied, "This deployment keeps no code. Whoever runs the server can "+
-			"change that: redoubt deployment set "+c.Tx.Deployment().Slug+" --code=on.", nil)
+		return nil, core.NewProblem(api.CodePermissionDenied, "This deployment does not store code. "+
+			"The server operator can change that: redoubt deployment set "+c.Tx.Deployment().Slug+" --code=on.", nil)
 	}
 	if err := checkSnippets(in.Body.Snippets); err != nil {
 		return nil, err
@@ -134,11 +134,11 @@ func checkSnippets(list []api.Snippet) error {
 			})
 		}
 		if seen[s.FindingID] {
-			fault("finding_id", "comes twice")
+			fault("finding_id", "occurs more than once")
 		}
 		seen[s.FindingID] = true
 		if s.First > s.Line || s.First+len(s.Lines) <= s.Line {
-			fault("first", "the lines do not hold the finding's first")
+			fault("first", "the lines do not include the finding's first line")
 		}
 		if slices.ContainsFunc(s.Lines, func(line string) bool { return len(line) > model.MaxSnippetLine }) {
 			fault("lines", fmt.Sprintf("a line has more than %d bytes", model.MaxSnippetLine))

@@ -8,31 +8,29 @@ import (
 var words = map[string]core.RouteDoc{
 	"searchScans": {
 		Summary: "Search scans",
-		Text:    "Scans by `started_at`, descending. Pass `cursor` to get the next page; it is absent on the last one. Beta.",
+		Text: "Scans by `started_at`, descending. Pass `cursor` to get the next page; it is absent on the last page. " +
+			"Beta.",
 	},
 	"getScan": {
 		Summary: "Get a scan",
-		Text:    "A scan by its id, with what it looked at. Its ids are numbers, unlike those of the search.",
+		Text:    "A scan by its id, with its scope. Its ids are numbers, unlike those of the search.",
 	},
 	"listSnippets": {
-		Summary: "List where code is wanted",
-		Text: "Where the findings of a scan are, so that the build that has the checkout can send the code " +
-			"around them, and " +
-			"where secrets are, which must not be in it.",
+		Summary: "List locations that need code",
+		Text: "Locations of a scan's findings, for which the build with the checkout can upload code, and of " +
+			"secrets, which the code must not include.",
 	},
 	"putSnippets": {
-		Summary: "Send code around findings",
-		Text: "Keeps the lines around findings of a scan in the place of what was kept of them. What looks " +
-			"like a secret is " +
-			"taken out before anything is written, though the sender should have done so. " +
-			"Findings that are no longer where the sender saw them are skipped. Refused where the deployment keeps no code.",
+		Summary: "Upload code around findings",
+		Text: "Stores the lines around findings of a scan, in place of the stored ones. Strings that look like " +
+			"secrets are removed before storage, although clients should do so too. Findings that moved since the " +
+			"scan are skipped. If the deployment stores no code, the request is rejected.",
 	},
 	"importReports": {
 		Summary: "Import reports",
-		Text: "Takes the reports of scanners and lockfiles in: as a multipart form with its " +
-			"fields before its files, or as a raw body with query parameters; either may be gzip. " +
-			"The format is detected. All files count or none; a broken item is refused and loses nothing else, " +
-			"unless `strict` " +
-			"or unless all are. A format that is not read is a 400.",
+		Text: "Imports scanner reports and lockfiles. The body is a multipart form with its fields before its files, " +
+			"or a raw body with query parameters; both can be gzip. The format is detected. All files are imported " +
+			"or none. A broken item is rejected on its own, unless `strict` is set or all items are broken. An " +
+			"unknown format is a 400.",
 	},
 }
