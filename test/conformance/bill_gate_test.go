@@ -37,10 +37,10 @@ func (s *site) download(t testing.TB, ref string, format object) []byte {
 // belittled matches the severities in a document.
 var belittled = regexp.MustCompile(`"(severity)": ?"[a-z]+"`)
 
-// TestOurBillsAreJudgedAsLockfiles imports the exported SBOM of one branch on another branch. The
+// TestOwnSBOMsAreGatedLikeLockfiles imports the exported SBOM of one branch on another branch. The
 // gate must return the same result as for the lockfile, also for a repetition, and list each
 // finding once.
-func TestOurBillsAreJudgedAsLockfiles(t *testing.T) {
+func TestOwnSBOMsAreGatedLikeLockfiles(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}, record{id: "MAL-2024-1", name: "left-pad"})
 		s.depend(t, "main", "4.17.21")
@@ -73,9 +73,9 @@ func TestOurBillsAreJudgedAsLockfiles(t *testing.T) {
 	})
 }
 
-// TestAVEXAloneLeavesTheInventory checks that documents with vulnerabilities only do not change the
+// TestVEXDoesNotChangeInventory checks that documents with vulnerabilities only do not change the
 // inventory.
-func TestAVEXAloneLeavesTheInventory(t *testing.T) {
+func TestVEXDoesNotChangeInventory(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
 		s.depend(t, "main", "4.17.20")

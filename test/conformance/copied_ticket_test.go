@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestATicketNamesNoCopy checks that a ticket remains linked to a finding that moves. A copy at the
+// TestTicketListsNoCopies checks that a ticket remains linked to a finding that moves. A copy at the
 // old location must not be linked.
-func TestATicketNamesNoCopy(t *testing.T) {
+func TestTicketListsNoCopies(t *testing.T) {
 	for name, way := range copyWays {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {

@@ -98,9 +98,9 @@ func testCompression(t *testing.T, w *world) {
 	}
 }
 
-// TestModeNow checks that the filter policies uses the current mode of a rule, also after a command
+// TestPolicyFilterUsesCurrentMode checks that the filter policies uses the current mode of a rule, also after a command
 // changed it.
-func TestModeNow(t *testing.T) {
+func TestPolicyFilterUsesCurrentMode(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		rule := code[0].RuleName

@@ -55,8 +55,8 @@ func tagIn(a answer) string {
 	return regexp.MustCompile(`-z-(gzip|zstd)"$`).ReplaceAllString(a.header.Get("ETag"), `"`)
 }
 
-// TestScansAreNoConflict checks that a scan between reading and changing causes no conflict.
-func TestScansAreNoConflict(t *testing.T) {
+// TestScansDoNotConflictWithEdits checks that a scan between reading and changing causes no conflict.
+func TestScansDoNotConflictWithEdits(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		w := &world{site: s, rules: map[string]scanRule{}}
@@ -72,9 +72,9 @@ func TestScansAreNoConflict(t *testing.T) {
 	})
 }
 
-// TestOneOfManyWins checks that one of many concurrent changes to the same state succeeds, and the
+// TestOneConcurrentRequestWins checks that one of many concurrent changes to the same state succeeds, and the
 // others get a conflict.
-func TestOneOfManyWins(t *testing.T) {
+func TestOneConcurrentRequestWins(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
 		other := s.another(t)

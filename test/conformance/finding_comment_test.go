@@ -80,8 +80,8 @@ func TestFindingCommentsByAPI(t *testing.T) {
 	})
 }
 
-// TestAKeyKeepsNoTextOfAComment checks that a repeated request returns the current comment.
-func TestAKeyKeepsNoTextOfAComment(t *testing.T) {
+// TestIdempotencyKeyStoresNoCommentText checks that a repeated request returns the current comment.
+func TestIdempotencyKeyStoresNoCommentText(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		on := commentsOf(code[0].ID)

@@ -161,9 +161,9 @@ func (s *site) trace(t testing.TB) string {
 	return fmt.Sprint("version ", s.version(t), ", ", len(events), " events, ", len(scans), " scans")
 }
 
-// TestKeyOfAnUpload checks that the key of an upload covers its files and fields, independent of
+// TestIdempotencyKeyOfUpload checks that the key of an upload covers its files and fields, independent of
 // the encoding.
-func TestKeyOfAnUpload(t *testing.T) {
+func TestIdempotencyKeyOfUpload(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s, rules: map[string]scanRule{}}
 		text := semgrepReport(w.matches(1, 0, 6)...)
@@ -193,9 +193,9 @@ func TestKeyOfAnUpload(t *testing.T) {
 	})
 }
 
-// TestKeyRefusals checks that an invalid key is reported and a rejected request stores nothing. A
+// TestInvalidIdempotencyKeys checks that an invalid key is reported and a rejected request stores nothing. A
 // token that sees fewer projects must not get the stored response.
-func TestKeyRefusals(t *testing.T) {
+func TestInvalidIdempotencyKeys(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
 		tags := func(key, tag string) request {

@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAnImportOpensOneUpdateAndAtMostOneView checks the number of transactions of an import, also
+// TestImportOpensOneUpdateAndAtMostOneView checks the number of transactions of an import, also
 // for a report that was replaced since.
-func TestAnImportOpensOneUpdateAndAtMostOneView(t *testing.T) {
+func TestImportOpensOneUpdateAndAtMostOneView(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()

@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestImportUnread checks that an unreadable lockfile does not affect the others. Its stored
+// TestImportOfUnreadableFiles checks that an unreadable lockfile does not affect the others. Its stored
 // dependencies and findings remain (docs/reference/uploads.md).
-func TestImportUnread(t *testing.T) {
+func TestImportOfUnreadableFiles(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21", severity: "HIGH"},
 			record{id: "GHSA-2222-2222-2222", ecosystem: "PyPI", name: "jinja2", fixed: "3.0.0", severity: "HIGH"})

@@ -96,9 +96,9 @@ func TestConnectionsByAPI(t *testing.T) {
 	})
 }
 
-// TestAConnectionThatBreaksSaysSo checks that a test with a rejected credential returns the error
+// TestBrokenConnectionShowsError checks that a test with a rejected credential returns the error
 // of the host, which the list then contains.
-func TestAConnectionThatBreaksSaysSo(t *testing.T) {
+func TestBrokenConnectionShowsError(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		var id int64
 		err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -270,8 +270,8 @@ func (s *site) work(t testing.TB, id int64) {
 	}
 }
 
-// TestManagedScanStatusTellsTheTruth checks the effective status after each step.
-func TestManagedScanStatusTellsTheTruth(t *testing.T) {
+// TestManagedScanStatusMatchesScan checks the effective status after each step.
+func TestManagedScanStatusMatchesScan(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		post[api.ProjectResponse](t, s, "projects", object{"name": "acme/payments"})
 		status := func() api.ManagedScanStatus {
@@ -343,9 +343,9 @@ func TestRunnersAreListed(t *testing.T) {
 	})
 }
 
-// TestABoundTokenSeesRunsOfItsProjects checks that a restricted token sees only the runs of its
+// TestBoundTokenListsOnlyRunsOfItsProjects checks that a restricted token sees only the runs of its
 // projects.
-func TestABoundTokenSeesRunsOfItsProjects(t *testing.T) {
+func TestBoundTokenListsOnlyRunsOfItsProjects(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		post[api.ConnectionResponse](t, s, "connections", gitea("ours", "**"))
 		theirs := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run
@@ -362,9 +362,9 @@ func TestABoundTokenSeesRunsOfItsProjects(t *testing.T) {
 	})
 }
 
-// TestTheTokenOfARunHasNoPartInOthers checks that the token of a run cannot start or read runs, or
+// TestRunTokenCannotAccessOtherRuns checks that the token of a run cannot start or read runs, or
 // add code to findings of other scans.
-func TestTheTokenOfARunHasNoPartInOthers(t *testing.T) {
+func TestRunTokenCannotAccessOtherRuns(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.connect(t, "ours")
 		run := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run

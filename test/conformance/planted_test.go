@@ -71,10 +71,10 @@ func samples(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestNoCredentialIsKept plants unique credentials in reports of each format, in requests of
+// TestCredentialsAreNotStored plants unique credentials in reports of each format, in requests of
 // scanners and runners, and in user input. It searches for them in responses, log, exports and
 // database files.
-func TestNoCredentialIsKept(t *testing.T) {
+func TestCredentialsAreNotStored(t *testing.T) {
 	s := newSite(t, "sqlite")
 	g := &garden{T: t, site: s, planter: newPlanter(), leaks: map[string]string{}}
 	g.serveScanners()

@@ -14,10 +14,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestUploadsAloneDecideNothing uploads mutes and exemptions with an upload-only token: no open
+// TestUploadTokensCannotTriage uploads mutes and exemptions with an upload-only token: no open
 // finding may close. With a token that may triage they apply, and later uploads with the first
 // token do not revert them.
-func TestUploadsAloneDecideNothing(t *testing.T) {
+func TestUploadTokensCannotTriage(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		const (
 			audit   = `{"dependencies": [{"name": "django", "version": "2.0", "vulns": [{"id": "PYSEC-1", "aliases": ["CVE-2026-1"], "fix_versions": ["3"], "description": "One."}]}]}`
@@ -112,9 +112,9 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 	})
 }
 
-// TestUploadsAreTakenWhateverTheyPropose checks that an upload with too many proposals is accepted.
+// TestUploadsSucceedWithAnyProposals checks that an upload with too many proposals is accepted.
 // It loses the proposal or replaces older ones, reports that, and still imports its findings.
-func TestUploadsAreTakenWhateverTheyPropose(t *testing.T) {
+func TestUploadsSucceedWithAnyProposals(t *testing.T) {
 	s := newSite(t, "sqlite")
 	s.token = s.newToken(t, model.Token{Name: "uploads", Scopes: []model.Scope{model.ScopeCI}})
 	bom := func(n int) []byte {

@@ -34,9 +34,9 @@ func historiesOfRemoved(t *testing.T, s *site, stays int64, went map[int64]strin
 	}
 }
 
-// TestARemovedFindingSaysWhy reads findings that were withdrawn, left the range of their advisory,
+// TestRemovedFindingShowsReason reads findings that were withdrawn, left the range of their advisory,
 // or were merged.
-func TestARemovedFindingSaysWhy(t *testing.T) {
+func TestRemovedFindingShowsReason(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		one := record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21", severity: "HIGH"}
 		two := record{id: "CVE-2026-0001", name: "lodash", fixed: "4.17.21", severity: "HIGH"}

@@ -233,9 +233,9 @@ func TestSavedViewsInTheHostedDialect(t *testing.T) {
 	})
 }
 
-// TestViewsOfWhoeverLooksNeedSomebody checks that a view with @me is rejected for a token without a
+// TestCurrentUserFilterRequiresUser checks that a view with @me is rejected for a token without a
 // user. Its list would be empty, which could be mistaken for a good result.
-func TestViewsOfWhoeverLooksNeedSomebody(t *testing.T) {
+func TestCurrentUserFilterRequiresUser(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
 		ada := s.as(t, "ada", model.RoleTriager)

@@ -59,9 +59,9 @@ func TestTwoServers(t *testing.T) {
 	})
 }
 
-// TestRevokedBesideTheServer checks that a running server recognizes tokens that a command creates
+// TestTokenRevokedByCommandLine checks that a running server recognizes tokens that a command creates
 // or revokes within a second.
-func TestRevokedBesideTheServer(t *testing.T) {
+func TestTokenRevokedByCommandLine(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		command := s.another(t)
 		token := command.newToken(t, model.Token{Name: "short", Scopes: []model.Scope{model.ScopeWebAPI}, ExpiresAt: s.clock.Now().Add(time.Hour)})

@@ -124,9 +124,9 @@ func TestConfidenceConditions(t *testing.T) {
 	})
 }
 
-// TestStricterOfRuleAndCondition checks that a condition does not weaken a rule, and that the
+// TestStricterOfRuleAndConditionWins checks that a condition does not weaken a rule, and that the
 // response contains its policy if it is stricter.
-func TestStricterOfRuleAndCondition(t *testing.T) {
+func TestStricterOfRuleAndConditionWins(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.gated(t, "project=acme/app&ref=main&full=true", sarif(sarifResult("other", `"level":"note",`, "a.py")))
 		report := sarif(sarifResult("mild", `"level":"note",`, "m.py") + "," + sarifResult("grave", `"level":"error",`, "g.py"))

@@ -54,9 +54,9 @@ func TestFindingsWithATicketDoNotCount(t *testing.T) {
 	}
 }
 
-// TestATicketIsTheSameHoweverItWasSet sets tickets by PATCH of a finding and by link, and reads
+// TestTicketIsEqualForEveryWayToSetIt sets tickets by PATCH of a finding and by link, and reads
 // them with all operations.
-func TestATicketIsTheSameHoweverItWasSet(t *testing.T) {
+func TestTicketIsEqualForEveryWayToSetIt(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		a, b := code[0].ID, code[1].ID

@@ -96,7 +96,7 @@ func TestTicketsAreLinkedShownAndUnlinked(t *testing.T) {
 	})
 }
 
-func TestATicketFollowsTheFindingToItsOtherRefs(t *testing.T) {
+func TestTicketAppliesToOtherRefsOfFinding(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		s.link(t, "https://tracker.example/browse/SEC-1", code[0].ID)
@@ -111,7 +111,7 @@ func TestATicketFollowsTheFindingToItsOtherRefs(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoLinkToATicket(t *testing.T) {
+func TestInvalidTicketLinks(t *testing.T) {
 	s := newSite(t, "sqlite")
 	code := smallSite(t, s)
 	ids := []int64{code[0].ID}
@@ -158,9 +158,9 @@ func TestWhatIsNoLinkToATicket(t *testing.T) {
 	})
 }
 
-// TestATicketTellsNobodyOfOthersProjects links findings of two projects to one ticket. A token that
+// TestTicketShowsNoProjectsOfOthers links findings of two projects to one ticket. A token that
 // sees one project must get the finding of that project only.
-func TestATicketTellsNobodyOfOthersProjects(t *testing.T) {
+func TestTicketShowsNoProjectsOfOthers(t *testing.T) {
 	s := newSite(t, "sqlite")
 	w := &world{site: s, rules: map[string]scanRule{}}
 	s.upload(t, "acme/seen", "main", "full", semgrepReport(w.matches(1, 0, 1)...))

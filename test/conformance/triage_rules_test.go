@@ -321,8 +321,8 @@ func testTriageWhole(t *testing.T, s *site) {
 	}
 }
 
-// TestTriageNeedsToWrite checks that a read-only token is rejected.
-func TestTriageNeedsToWrite(t *testing.T) {
+// TestTriageRequiresWriteAccess checks that a read-only token is rejected.
+func TestTriageRequiresWriteAccess(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.token = s.newToken(t, model.Token{Name: "reader", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})
 		refused(t, s.triage(t, object{"issue_type": "sast", "issue_ids": []int{1}, "new_triage_state": "ignored"}), 403, api.CodePermissionDenied)

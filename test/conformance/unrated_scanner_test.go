@@ -8,10 +8,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAdvisoriesRateWhatAScannerDoesNot imports a scanner's report without a severity for a
+// TestAdvisoriesRateUnratedFindings imports a scanner's report without a severity for a
 // vulnerability that an advisory rates. The scanner's finding replaces that of the advisory and
 // must have its severity, in lists and for the gate, also after repetitions.
-func TestAdvisoriesRateWhatAScannerDoesNot(t *testing.T) {
+func TestAdvisoriesRateUnratedFindings(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		rated := record{id: "GHSA-1111-1111-1111", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}
 		s.publish(t, rated)

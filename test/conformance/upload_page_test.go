@@ -110,9 +110,9 @@ func (s *site) scans(t *testing.T) int {
 	return n
 }
 
-// TestUploadOnThePageIsAnImport checks that the form imports like the operation, with the same
+// TestPageUploadEqualsImport checks that the form imports like the operation, with the same
 // result and as the user. The page lists accepted and rejected files.
-func TestUploadOnThePageIsAnImport(t *testing.T) {
+func TestPageUploadEqualsImport(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		u := s.uploads(t, model.RoleTriager)
 		report := semgrepReport(found("rules.one", "a.py", 1), found("rules.two", "b.py", 2))
@@ -173,9 +173,9 @@ var alert = regexp.MustCompile(`(?s)<div id="uploadfault".*?<form`)
 
 const notTaken = `data-say="not-taken"`
 
-// TestUploadOnThePageRefuses checks that nothing is imported after an error. The form has the
+// TestPageUploadRejectsInvalidInput checks that nothing is imported after an error. The form has the
 // entered values again, and the error has a text.
-func TestUploadOnThePageRefuses(t *testing.T) {
+func TestPageUploadRejectsInvalidInput(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		u := s.uploads(t, model.RoleTriager)
 		good := file{"semgrep.json", semgrepReport(found("rules.one", "a.py", 1))}
@@ -240,9 +240,9 @@ func (m *meanwhile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestUploadOnThePageWhoseSenderLeaves checks that nothing is imported if the user signs out or
+// TestPageUploadAbortedByClient checks that nothing is imported if the user signs out or
 // loses the role during the upload. The form has the entered values again.
-func TestUploadOnThePageWhoseSenderLeaves(t *testing.T) {
+func TestPageUploadAbortedByClient(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		u := s.uploads(t, model.RoleTriager)
 		body, contentType := form(t, map[string]string{"project": "acme/shop", "ref": "main"}, file{"semgrep.json", semgrepReport(found("rules.one", "a.py", 1))})
@@ -274,8 +274,8 @@ func TestUploadOnThePageWhoseSenderLeaves(t *testing.T) {
 	})
 }
 
-// TestUploadOnThePageIsBounded checks the limit of the API, with and without a Content-Length.
-func TestUploadOnThePageIsBounded(t *testing.T) {
+// TestPageUploadIsBounded checks the limit of the API, with and without a Content-Length.
+func TestPageUploadIsBounded(t *testing.T) {
 	s := newSite(t, "sqlite", apihttp.Limits{Upload: 1 << 20})
 	u := s.uploads(t, model.RoleTriager)
 	large := file{"semgrep.json", append(semgrepReport(found("rules.one", "a.py", 1)), bytes.Repeat([]byte(" "), 2<<20)...)}

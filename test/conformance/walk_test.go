@@ -12,9 +12,9 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// TestWalksWhileRowsAreAdded reads each list to its end during concurrent imports and triage. Page
+// TestPaginationWhileRowsAreAdded reads each list to its end during concurrent imports and triage. Page
 // numbers may repeat a row, cursors may not, and neither may miss a row that existed at the start.
-func TestWalksWhileRowsAreAdded(t *testing.T) {
+func TestPaginationWhileRowsAreAdded(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		g := newGrowing(t, s)
 		lists := g.lists(t)

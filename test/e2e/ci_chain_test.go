@@ -64,9 +64,9 @@ func (w *ciWorld) say() (list []string) {
 	return list
 }
 
-// TestSupplyChainFollowsTheNews follows one repository through all changes of its dependencies and
+// TestSupplyChainUpdatesAfterAdvisoryChanges follows one repository through all changes of its dependencies and
 // advisories, with the unmodified scanner and redoubt ci.
-func TestSupplyChainFollowsTheNews(t *testing.T) {
+func TestSupplyChainUpdatesAfterAdvisoryChanges(t *testing.T) {
 	onEngines(t, followNews)
 }
 

@@ -20,9 +20,9 @@ const evalRule = `rules:
     pattern: eval($X)
 `
 
-// TestDecisionsStayWithTheirCode scans edits and moves of ignored code with the unmodified scanner.
+// TestTriageFollowsCode scans edits and moves of ignored code with the unmodified scanner.
 // Unchanged code remains ignored and blocks no build; new code is open, even if it looks the same.
-func TestDecisionsStayWithTheirCode(t *testing.T) {
+func TestTriageFollowsCode(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
 	rules := filepath.Join(w.home, "eval.yaml")

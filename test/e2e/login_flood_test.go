@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAFloodOfLoginsLocksNoScannerOut requests a thousand tokens from fifty networks of one owner.
+// TestLoginFloodDoesNotBlockScanners requests a thousand tokens from fifty networks of one owner.
 // The real scanner, from another network, must still get its token.
-func TestAFloodOfLoginsLocksNoScannerOut(t *testing.T) {
+func TestLoginFloodDoesNotBlockScanners(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()

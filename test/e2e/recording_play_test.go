@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// TestPlaybackHoldsTheServerToItsAnswers plays a recording to a server with the recorded responses,
+// TestPlaybackMatchesRecordedResponses plays a recording to a server with the recorded responses,
 // after some retries, and to servers with others.
-func TestPlaybackHoldsTheServerToItsAnswers(t *testing.T) {
+func TestPlaybackMatchesRecordedResponses(t *testing.T) {
 	complete := exchange{Method: "POST", URI: "/api/agent/scans/@@SCAN@@/complete", Body: `{"exit_code":1}`}
 	later, done, broken := complete, complete, complete
 	later.Answer, done.Answer, broken.Answer = `200 {"success":false}`, `200 {"success":true,"time":"@@TIME@@"}`, "0 "

@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestWhereMailGoes checks that users can set or disable their mail address, and that an invalid
+// TestMailAddressSettings checks that users can set or disable their mail address, and that an invalid
 // address stays in the form.
-func TestWhereMailGoes(t *testing.T) {
+func TestMailAddressSettings(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleViewer)
 	b := d.browserAs(ada)

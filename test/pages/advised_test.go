@@ -181,9 +181,9 @@ func TestSearchFindsByEveryName(t *testing.T) {
 	}
 }
 
-// TestNewsOfASearchedList checks that a page of one advisory, or of an alias, counts only changes
+// TestUpdateNoticeOfSearchedList checks that a page of one advisory, or of an alias, counts only changes
 // of its own findings.
-func TestNewsOfASearchedList(t *testing.T) {
+func TestUpdateNoticeOfSearchedList(t *testing.T) {
 	s := advisedSite(t)
 	for i, query := range []string{"?advisory=CVE-1999-0001", "?q=ghsa-35jh-r3h4-6jhm", "?advisory=CVE-2021-23337"} {
 		ask := asks(t, s.page("/supply-chain/vulnerabilities"+query))
@@ -197,9 +197,9 @@ func TestNewsOfASearchedList(t *testing.T) {
 	}
 }
 
-// TestExploitedIsShownCountedAndFollowed checks the filter and the counts of exploited
+// TestExploitedFindingsAreShownAndCounted checks the filter and the counts of exploited
 // vulnerabilities when the catalog adds and removes entries.
-func TestExploitedIsShownCountedAndFollowed(t *testing.T) {
+func TestExploitedFindingsAreShownAndCounted(t *testing.T) {
 	s := advisedSite(t)
 	const page = "/supply-chain/vulnerabilities"
 	const exploited = "[data-row] [data-say=exploited]"

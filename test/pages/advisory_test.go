@@ -52,8 +52,8 @@ func TestAdvisoriesAffectingHereComeFirst(t *testing.T) {
 	says(t, newSite(t).page("/advisories"), "redoubt advisories update")
 }
 
-// TestTheWayToAPackage checks that a finding and the page of a package show how it is included.
-func TestTheWayToAPackage(t *testing.T) {
+// TestDependencyPathOfPackage checks that a finding and the page of a package show how it is included.
+func TestDependencyPathOfPackage(t *testing.T) {
 	s := advisedSite(t)
 	way := func(page string) string {
 		found := document(t, page).Find(".way")
@@ -83,8 +83,8 @@ func TestTheWayToAPackage(t *testing.T) {
 	says(t, way(s.page("/supply-chain/dependencies?name=qs&exact=1")), "acme/shop → express 4.18.0 → body-parser 1.20.0 → qs 6.5.0")
 }
 
-// TestAdvisoriesFollowWhatChanges checks that the list reflects changed advisories and findings.
-func TestAdvisoriesFollowWhatChanges(t *testing.T) {
+// TestAdvisoriesUpdateAfterChanges checks that the list reflects changed advisories and findings.
+func TestAdvisoriesUpdateAfterChanges(t *testing.T) {
 	s := advisedSite(t)
 	s.page("/advisories")
 	s.clock.Advance(time.Hour)
@@ -101,7 +101,7 @@ func TestAdvisoriesFollowWhatChanges(t *testing.T) {
 	shows(t, page, "[data-say=withdrawn]", "[data-say=malicious]", "[name=malicious][data-count='1']", "[name=here][data-count='1']")
 }
 
-func TestAdvisoryTellsWhoHasIt(t *testing.T) {
+func TestAdvisoryListsAffectedProjects(t *testing.T) {
 	s := advisedSite(t)
 	page := s.page("/advisories/CVE-2021-23337")
 	checkInline(t, page)
@@ -155,7 +155,7 @@ func TestHostileAdvisoryIsEscaped(t *testing.T) {
 	}
 }
 
-func TestStaleAdvisoriesAreWarnedAbout(t *testing.T) {
+func TestStaleAdvisoriesShowWarning(t *testing.T) {
 	s := advisedSite(t)
 	put := func(at time.Time, problem string) {
 		source := model.AdvisorySource{Location: "https://osv.example/npm/all.zip", Kind: "osv", LoadedAt: at, CheckedAt: at, Records: 3, Error: problem}
@@ -203,9 +203,9 @@ func TestSourcesAreListedWithoutCredentials(t *testing.T) {
 	says(t, s.page("/advisories"), `title="https://osv.example/npm/all.zip"`)
 }
 
-// TestWhatIsOpenOnOtherBranchesOnlyIsTold checks that findings that are only open on other branches
+// TestOpenFindingsOfOtherBranchesAreCounted checks that findings that are only open on other branches
 // are counted and found.
-func TestWhatIsOpenOnOtherBranchesOnlyIsTold(t *testing.T) {
+func TestOpenFindingsOfOtherBranchesAreCounted(t *testing.T) {
 	s := advisedSite(t)
 	s.clock.Advance(time.Hour)
 	s.lockfile("acme/shop", "main", "package-lock.json", strings.ReplaceAll(shopLock, "4.17.20", "4.17.21"))
@@ -238,8 +238,8 @@ func TestWhatIsOpenOnOtherBranchesOnlyIsTold(t *testing.T) {
 	hides(t, s.page("/supply-chain/vulnerabilities?q=no-such"), "[data-count=elsewhere]")
 }
 
-// TestAnUnratedAdvisorySaysSo checks that an unrated vulnerability is not shown as medium.
-func TestAnUnratedAdvisorySaysSo(t *testing.T) {
+// TestUnratedAdvisoryIsMarked checks that an unrated vulnerability is not shown as medium.
+func TestUnratedAdvisoryIsMarked(t *testing.T) {
 	s := advisedSite(t)
 	s.advise(osv("GHSA-1111-1111-1111", "unknown-pad", "2.0.0", ""))
 	for path, unrated := range map[string]bool{
@@ -269,9 +269,9 @@ func TestAnUnratedAdvisorySaysSo(t *testing.T) {
 	}
 }
 
-// TestARuleIsRatedByTheDatabases checks that a rule without a rating has the severity of its
+// TestRuleSeverityComesFromAdvisories checks that a rule without a rating has the severity of its
 // findings in the databases, under any name of the vulnerability.
-func TestARuleIsRatedByTheDatabases(t *testing.T) {
+func TestRuleSeverityComesFromAdvisories(t *testing.T) {
 	s := advisedSite(t)
 	s.advise(osv("GHSA-1111-1111-1111", "unknown-pad", "2.0.0", ""))
 	for name, pkg := range map[string]string{"GHSA-1111-1111-1111": "unknown-pad@1.0.0", "GHSA-hrpp-h998-j3pp": "qs@6.5.0"} {
@@ -284,9 +284,9 @@ func TestARuleIsRatedByTheDatabases(t *testing.T) {
 	saysUnrated(t, s, false, policy+"?q=GHSA-hrpp-h998-j3pp")
 }
 
-// TestWhatIsNotRatedIsCounted checks that counts by severity include the number of unrated medium
+// TestUnratedFindingsAreCounted checks that counts by severity include the number of unrated medium
 // findings, with a link to them.
-func TestWhatIsNotRatedIsCounted(t *testing.T) {
+func TestUnratedFindingsAreCounted(t *testing.T) {
 	s := advisedSite(t)
 	const list = "/supply-chain/vulnerabilities"
 	pages := []string{"/overview", "/projects/" + first(s, "/projects", "/projects/")}
@@ -326,9 +326,9 @@ func saysUnrated(t *testing.T, s *site, unrated bool, paths ...string) {
 	}
 }
 
-// TestWhatAScannerDoesNotRateSaysSo checks lists and the pages of findings, scans and policies.
+// TestUnratedFindingsAreMarked checks lists and the pages of findings, scans and policies.
 // They mark findings without a rating by the scanner, but not those that only the scanner rates.
-func TestWhatAScannerDoesNotRateSaysSo(t *testing.T) {
+func TestUnratedFindingsAreMarked(t *testing.T) {
 	for _, unrated := range []bool{true, false} {
 		s := newSite(t)
 		s.advise(osv("GHSA-1111-1111-1111", "left", "2.0.0", ""))
@@ -375,8 +375,8 @@ func TestDependenciesCountTheirOwnVersion(t *testing.T) {
 	}
 }
 
-// TestACountLeadsToItsVersion checks that the count of a version links to its findings.
-func TestACountLeadsToItsVersion(t *testing.T) {
+// TestCountLinksToVersion checks that the count of a version links to its findings.
+func TestCountLinksToVersion(t *testing.T) {
 	s := advisedSite(t)
 	at := regexp.MustCompile(`<a class="tag high" href="([^"]+)">1</a>`).FindStringSubmatch(s.page("/supply-chain/dependencies?name=lodash&exact=1"))
 	if at == nil {
@@ -391,8 +391,8 @@ func TestACountLeadsToItsVersion(t *testing.T) {
 	}
 }
 
-// TestAMergedFindingLeadsOn checks that the page of a merged finding links to the remaining one.
-func TestAMergedFindingLeadsOn(t *testing.T) {
+// TestMergedFindingRedirects checks that the page of a merged finding links to the remaining one.
+func TestMergedFindingRedirects(t *testing.T) {
 	s := advisedSite(t)
 	s.advise(osv("GHSA-9999-9999-9999", "lodash", "4.17.21", "HIGH"))
 	var ids []string

@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// TestWhatMattersAsksAgain checks that sensitive actions require the password again in an old
+// TestSensitiveActionsRequireReauthentication checks that sensitive actions require the password again in an old
 // session.
-func TestWhatMattersAsksAgain(t *testing.T) {
+func TestSensitiveActionsRequireReauthentication(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	d.user(d.org, "ben", model.RoleViewer)
@@ -73,9 +73,9 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 	nobody.wants("by nobody", nobody.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
 }
 
-// TestAProofIsNotAskedOfWhoHasNone checks that a session of the provider only counts as recent if
+// TestReauthenticationSkipsUsersWithoutCredentials checks that a session of the provider only counts as recent if
 // the provider authenticated the user. Users who signed in by link cannot authenticate and pass.
-func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
+func TestReauthenticationSkipsUsersWithoutCredentials(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	begin := func(method string) *browserOf {
@@ -100,9 +100,9 @@ func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
 	link.follow(link.submit("/settings/tokens", token))
 }
 
-// TestAskingForACodeAgainIsBounded checks that codes have the same rate limit as passwords for
+// TestCodeRetriesAreLimited checks that codes have the same rate limit as passwords for
 // users who have only a second factor.
-func TestAskingForACodeAgainIsBounded(t *testing.T) {
+func TestCodeRetriesAreLimited(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {

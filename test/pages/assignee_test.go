@@ -106,9 +106,9 @@ func TestAssignInBulk(t *testing.T) {
 	}
 }
 
-// TestAssigneesWhoLeft checks that findings of disabled and removed users keep their assignee, are
+// TestAssigneesWithoutAccess checks that findings of disabled and removed users keep their assignee, are
 // shown as such, and can be reassigned at once.
-func TestAssigneesWhoLeft(t *testing.T) {
+func TestAssigneesWithoutAccess(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	bob := s.member("eve", "Eve", model.RoleViewer)
@@ -281,9 +281,9 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	}
 }
 
-// TestTakeByKeyboard checks that one key assigns and unassigns a finding, and that the count in the
+// TestAssignByKeyboard checks that one key assigns and unassigns a finding, and that the count in the
 // navigation is updated.
-func TestTakeByKeyboard(t *testing.T) {
+func TestAssignByKeyboard(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	b := s.browserOf("ada", model.RoleTriager)
@@ -306,9 +306,9 @@ func TestTakeByKeyboard(t *testing.T) {
 	b.until(decided(3, "assigned") + ` && document.querySelector(".done").textContent.includes("ada")`)
 }
 
-// TestViewersDecideNothing checks that viewers can read everything, see no decisions, and that a
+// TestViewersCannotTriage checks that viewers can read everything, see no decisions, and that a
 // forged decision is rejected.
-func TestViewersDecideNothing(t *testing.T) {
+func TestViewersCannotTriage(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	b := s.browserOf("bob", model.RoleViewer)

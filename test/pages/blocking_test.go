@@ -92,9 +92,9 @@ func blocks(n int) string { return fmt.Sprintf("h1[data-say=blocks][data-left='%
 
 const together = `form[action$="/triage/preview"]`
 
-// TestWhatBlocks checks that the page about blocking findings reflects changed rules, decisions and
+// TestBlockingFindingsPage checks that the page about blocking findings reflects changed rules, decisions and
 // primary branches without another scan.
-func TestWhatBlocks(t *testing.T) {
+func TestBlockingFindingsPage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two", "three")) // the rules are known after this scan
@@ -158,9 +158,9 @@ func TestWhatBlocks(t *testing.T) {
 	}
 }
 
-// TestABlockedBuildTellsAViewerWhomToAsk checks that viewers see whom to contact instead of
+// TestBlockedBuildNamesApproversToViewer checks that viewers see whom to contact instead of
 // decisions.
-func TestABlockedBuildTellsAViewerWhomToAsk(t *testing.T) {
+func TestBlockedBuildNamesApproversToViewer(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known after this scan
@@ -183,9 +183,9 @@ func TestABlockedBuildTellsAViewerWhomToAsk(t *testing.T) {
 	}
 }
 
-// TestWhatBlocksAScanThatIsRecordedOnly checks that a scan that is only recorded fails its build,
+// TestBlockingFindingsOfRecordedScan checks that a scan that is only recorded fails its build,
 // too. Its account contains only the blocking findings.
-func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {
+func TestBlockingFindingsOfRecordedScan(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", true, "one", "two"))
@@ -207,9 +207,9 @@ func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {
 	hides(t, text, "[data-say=rerun-passes]") // the other findings are unknown
 }
 
-// TestWhyManyPass checks that each finding that no longer blocks has a reason, for many findings
+// TestEachPassingFindingHasReason checks that each finding that no longer blocks has a reason, for many findings
 // and for deleted ones.
-func TestWhyManyPass(t *testing.T) {
+func TestEachPassingFindingHasReason(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	rules := make([]string, 2*20)
@@ -234,8 +234,8 @@ func TestWhyManyPass(t *testing.T) {
 	}
 }
 
-// TestWhatDoesNotBlock checks the page for scans that did not fail their build.
-func TestWhatDoesNotBlock(t *testing.T) {
+// TestBlockingPageOfPassingScan checks the page for scans that did not fail their build.
+func TestBlockingPageOfPassingScan(t *testing.T) {
 	s := newSite(t)
 	passed := s.build(branchReport(s, "main", true, "old"))
 	shows(t, s.page("/scans/"+ui.Decimal(passed.ScanID)+"/blocking"), "[data-say=not-blocked]", "[data-say=policies-pass]")
@@ -253,9 +253,9 @@ func TestWhatDoesNotBlock(t *testing.T) {
 	}
 }
 
-// TestWhatBlocksLeadsThroughTheSignIn checks that a request without a session is redirected to the
+// TestBlockingPageRedirectsToSignIn checks that a request without a session is redirected to the
 // sign-in page and back.
-func TestWhatBlocksLeadsThroughTheSignIn(t *testing.T) {
+func TestBlockingPageRedirectsToSignIn(t *testing.T) {
 	s := newSite(t)
 	s.viewer = nil
 	a := s.get("/scans/7/blocking")
@@ -264,8 +264,8 @@ func TestWhatBlocksLeadsThroughTheSignIn(t *testing.T) {
 	}
 }
 
-// TestWhatBlocksIsAccessible checks the page in both themes and on a small screen.
-func TestWhatBlocksIsAccessible(t *testing.T) {
+// TestBlockingPageIsAccessible checks the page in both themes and on a small screen.
+func TestBlockingPageIsAccessible(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two"))

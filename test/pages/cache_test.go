@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// TestNoPageIsStored requests all routes, with and without valid parameters, and checks that only
+// TestPagesAreNotCached requests all routes, with and without valid parameters, and checks that only
 // static assets may be cached.
-func TestNoPageIsStored(t *testing.T) {
+func TestPagesAreNotCached(t *testing.T) {
 	s := newSite(t)
 	fill := strings.NewReplacer("{deployment}", "acme", "{$}", "")
 	for _, route := range web.Routes() {

@@ -102,9 +102,9 @@ const works, makeHooks = "[data-state=works]", "#make-hooks"
 // followed selects the number of followed repositories, of two.
 func followed(n int) string { return fmt.Sprintf("[data-followed='%d'][data-seen='2']", n) }
 
-// TestAConnectionFromItsFormToItsEnd checks that the host is contacted before a connection is
+// TestConnectionLifecycle checks that the host is contacted before a connection is
 // stored, and that no page shows the credential. Followed repositories become projects.
-func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
+func TestConnectionLifecycle(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	form := url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {"wrong-secret"}, "follow": {"acme/*"}}
@@ -194,9 +194,9 @@ func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 	says(t, page, "connections create --app")
 }
 
-// TestAConnectionOffersWebhooksWhereItsHostHasThem checks that webhooks are offered if the host
+// TestConnectionOffersWebhooksIfHostSupportsThem checks that webhooks are offered if the host
 // supports them and the server's address is known. Otherwise the page names the missing setting.
-func TestAConnectionOffersWebhooksWhereItsHostHasThem(t *testing.T) {
+func TestConnectionOffersWebhooksIfHostSupportsThem(t *testing.T) {
 	for _, kind := range model.HostKinds() {
 		for name, unreachable := range map[string]bool{"": false, " without an address": true} {
 			t.Run(kind.String()+name, func(t *testing.T) {
@@ -253,9 +253,9 @@ func TestRunnersPage(t *testing.T) {
 	shows(t, s.follow(ui.RunnersPath+"/"+ui.Decimal(run.RunnerID)+"/revoke", url.Values{}), "[data-say=runner-revoked]", "[data-say=no-runners]")
 }
 
-// TestASilentWebhookIsSaid checks that the connection's page and the list show a broken webhook
+// TestSilentWebhookShowsWarning checks that the connection's page and the list show a broken webhook
 // with the missing events.
-func TestASilentWebhookIsSaid(t *testing.T) {
+func TestSilentWebhookShowsWarning(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.follow(ui.ConnectionsPath, url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {hostSecret}, "follow": {"acme/*"}})

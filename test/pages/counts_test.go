@@ -60,9 +60,9 @@ func (s *site) total(t *testing.T, l countLink) int {
 	return sum
 }
 
-// TestEveryCountOpensItsRows checks that each count on a page is the number of rows that it links
+// TestCountsLinkToTheirRows checks that each count on a page is the number of rows that it links
 // to.
-func TestEveryCountOpensItsRows(t *testing.T) {
+func TestCountsLinkToTheirRows(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
 	least := map[string]int{"/overview": 20, "/projects": 4, "/policies": 0, "/findings?group=rule": 20, "/findings?group=project": 8}
@@ -99,9 +99,9 @@ func TestEveryCountOpensItsRows(t *testing.T) {
 	}
 }
 
-// TestFaultsKeepTheLayout checks that errors about missing or inaccessible objects are shown within
+// TestErrorPagesKeepLayout checks that errors about missing or inaccessible objects are shown within
 // a page of the user's own deployment, with its navigation.
-func TestFaultsKeepTheLayout(t *testing.T) {
+func TestErrorPagesKeepLayout(t *testing.T) {
 	hasLayout := func(a answer) bool { return document(t, a.text).Find("header.side nav a").Length() > 0 }
 	s := demoSite(t)
 	s.as(model.RoleViewer)

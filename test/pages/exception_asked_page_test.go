@@ -92,9 +92,9 @@ func TestApprovalFormIsPrefilled(t *testing.T) {
 	}
 }
 
-// TestRefusedApprovalKeepsItsValues checks that a rejected form shows the entered values instead of
+// TestRejectedApprovalKeepsItsValues checks that a rejected form shows the entered values instead of
 // the proposal.
-func TestRefusedApprovalKeepsItsValues(t *testing.T) {
+func TestRejectedApprovalKeepsItsValues(t *testing.T) {
 	s := demoSite(t)
 	id := s.askFor("", firstFinding(s))
 	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2001-01-31"}})

@@ -32,10 +32,10 @@ func (s *site) waits() string {
 	return regexp.MustCompile(`\d*$`).FindString(strings.TrimSpace(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[1], " ")))
 }
 
-// TestExceptionRequestsOnThePages checks without JavaScript that a viewer requests an exception
+// TestExceptionRequestsOnPages checks without JavaScript that a viewer requests an exception
 // from the panel. A triager finds it in the queue and decides, and the finding's history shows all
 // steps.
-func TestExceptionRequestsOnThePages(t *testing.T) {
+func TestExceptionRequestsOnPages(t *testing.T) {
 	s := demoSite(t)
 	finding := firstFinding(s)
 	if strings.Contains(s.page("/findings/"+finding), "data-ask>") {
@@ -113,9 +113,9 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 	}
 }
 
-// TestUndoingAnApproval checks that an approval can be undone by its approver only, and that the
+// TestUndoOfApproval checks that an approval can be undone by its approver only, and that the
 // request is pending again.
-func TestUndoingAnApproval(t *testing.T) {
+func TestUndoOfApproval(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleViewer)
 	id := s.asks("only tests", firstFinding(s))
@@ -145,9 +145,9 @@ func TestUndoingAnApproval(t *testing.T) {
 	}
 }
 
-// TestAskingFromTheBlockingPage checks that a viewer can request an exception for all blocking
+// TestExceptionRequestFromBlockingPage checks that a viewer can request an exception for all blocking
 // findings, and that errors state their reason.
-func TestAskingFromTheBlockingPage(t *testing.T) {
+func TestExceptionRequestFromBlockingPage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known after this scan

@@ -28,9 +28,9 @@ func commonRule(s *site) string {
 	return name
 }
 
-// TestExceptionsOnThePages checks without JavaScript that an exception is filled in from a
+// TestExceptionsOnPages checks without JavaScript that an exception is filled in from a
 // finding's panel, previewed, created, counted, opened and removed.
-func TestExceptionsOnThePages(t *testing.T) {
+func TestExceptionsOnPages(t *testing.T) {
 	s := demoSite(t)
 	const none = "[data-say=no-exceptions]"
 	shows(t, s.page("/exceptions"), none)
@@ -93,7 +93,7 @@ func (s *site) audited(kind string) (out []string) {
 	return out
 }
 
-func TestExceptionFormsThatWillNotDo(t *testing.T) {
+func TestInvalidExceptionForms(t *testing.T) {
 	s := newSite(t)
 	for _, edit := range []url.Values{
 		{"until": {""}}, {"until": {"soon"}}, {"until": {"2001-01-01"}}, {"target": {"a\tb"}}, {"reason": {" "}}, {"paths": {"!x"}}, {"triage_reason": {"bored"}},
@@ -114,9 +114,9 @@ func TestExceptionFormsThatWillNotDo(t *testing.T) {
 	}
 }
 
-// TestConditionsOnThePages checks that all users see conditions as sentences, and that
+// TestConditionsOnPages checks that all users see conditions as sentences, and that
 // administrators can change them.
-func TestConditionsOnThePages(t *testing.T) {
+func TestConditionsOnPages(t *testing.T) {
 	s := demoSite(t)
 	id := policyOf(s, "supply-chain")
 	page := "/policies/" + id

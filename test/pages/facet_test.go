@@ -14,9 +14,9 @@ import (
 // tags matches the tags of a page.
 var tags = regexp.MustCompile(`<(?:[^>"']|"[^"]*"|'[^']*')*>`)
 
-// TestTheHistoryHasDecisionAndUndo checks that the history contains a decision with its reason, and
+// TestHistoryShowsTriageAndUndo checks that the history contains a decision with its reason, and
 // its undo.
-func TestTheHistoryHasDecisionAndUndo(t *testing.T) {
+func TestHistoryShowsTriageAndUndo(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
 	s.crew()
@@ -67,9 +67,9 @@ func TestAllValuesOfAFacet(t *testing.T) {
 	says(t, text, "data-fewer", "data-narrow")
 }
 
-// TestThePreviewSaysWhatTheDecisionDoes checks that the counts of findings and of occurrences in a
+// TestPreviewMatchesTriage checks that the counts of findings and of occurrences in a
 // preview equal those of the decision.
-func TestThePreviewSaysWhatTheDecisionDoes(t *testing.T) {
+func TestPreviewMatchesTriage(t *testing.T) {
 	for _, query := range []string{"repos=acme%2Fpayments", "repos=acme%2Fpayments&branch=every", "repos=acme%2Fpayments&ref=release%2F1.3"} {
 		s := demoSite(t)
 		preview := s.previewOf(query)

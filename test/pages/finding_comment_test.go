@@ -34,9 +34,9 @@ func (s *site) person(name, title string) (u model.User) {
 // mentions.
 const withdraws, mentions = `form[action$="/withdraw"]`, "#my-mentions"
 
-// TestCommentsOnThePages checks without JavaScript that viewers can comment and find their
+// TestCommentsOnPages checks without JavaScript that viewers can comment and find their
 // mentions, and that the author or an administrator can withdraw a comment.
-func TestCommentsOnThePages(t *testing.T) {
+func TestCommentsOnPages(t *testing.T) {
 	s := demoSite(t)
 	ben := s.person("ben", "Ben Okri")
 	finding := firstFinding(s)
@@ -97,9 +97,9 @@ func TestCommentsOnThePages(t *testing.T) {
 	}
 }
 
-// TestACommentIsSentOnce checks that a form that is sent twice, by a double click or a reload,
+// TestCommentIsSentOnce checks that a form that is sent twice, by a double click or a reload,
 // creates one comment. Other forms and other users create another.
-func TestACommentIsSentOnce(t *testing.T) {
+func TestCommentIsSentOnce(t *testing.T) {
 	s := demoSite(t)
 	s.person("ben", "Ben Okri")
 	own := "/findings/" + firstFinding(s)
@@ -133,9 +133,9 @@ func TestACommentIsSentOnce(t *testing.T) {
 	}
 }
 
-// TestACommentOnARemovedFindingIsWithdrawn checks that comments on a removed finding can be
+// TestCommentOnRemovedFindingIsWithdrawn checks that comments on a removed finding can be
 // withdrawn, but not added.
-func TestACommentOnARemovedFindingIsWithdrawn(t *testing.T) {
+func TestCommentOnRemovedFindingIsWithdrawn(t *testing.T) {
 	s := demoSite(t)
 	finding := firstFinding(s)
 	own := "/findings/" + finding

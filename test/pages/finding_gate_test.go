@@ -63,9 +63,9 @@ func (s *site) setConditions(conditions ...model.PolicyCondition) {
 
 var gateTag = regexp.MustCompile(`<span class="tag warn" title="[^"]*" data-gate="([a-z-]+)"( data-condition)?>`)
 
-// TestThePageSaysWhatTheGateDoes checks that a finding's page shows the gate's result. It covers
+// TestScanPageMatchesGate checks that a finding's page shows the gate's result. It covers
 // rules and conditions of each mode, and policies for some projects, tags and branches.
-func TestThePageSaysWhatTheGateDoes(t *testing.T) {
+func TestScanPageMatchesGate(t *testing.T) {
 	s := newSite(t)
 	names := []string{"low-a", "medium-a", "high-a", "critical-a"}
 	s.build(supplyReport(s, "acme/shop", []string{"pci"}, "main", true, "old"))

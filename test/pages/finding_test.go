@@ -33,9 +33,9 @@ func (s *site) View() *index.View {
 	return v
 }
 
-// TestOneNumberEverywhere checks that the total of a page equals the API's count with dedup=true.
+// TestCountsAgreeOnAllPages checks that the total of a page equals the API's count with dedup=true.
 // Facet counts equal the totals after selecting a value.
-func TestOneNumberEverywhere(t *testing.T) {
+func TestCountsAgreeOnAllPages(t *testing.T) {
 	s := demoSite(t)
 	for _, p := range ui.Products {
 		page := s.page(p.Path)
@@ -61,7 +61,7 @@ func TestOneNumberEverywhere(t *testing.T) {
 	}
 }
 
-func TestLandsOnOpenBySeverity(t *testing.T) {
+func TestDefaultListIsOpenBySeverity(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/findings")
 	tags := regexp.MustCompile(`<span class="tag (critical|high|medium|low)">`).FindAllStringSubmatch(page, -1)
@@ -84,8 +84,8 @@ func TestLandsOnOpenBySeverity(t *testing.T) {
 	checkInline(t, page)
 }
 
-// TestLinksOfTheCommandLine checks the addresses that scanners print.
-func TestLinksOfTheCommandLine(t *testing.T) {
+// TestLinksFromCommandLine checks the addresses that scanners print.
+func TestLinksFromCommandLine(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/findings?repo=acme/payments&ref=main")
 	want := s.View().Count(model.FindingFilter{
@@ -108,7 +108,7 @@ func TestEveryAddressHasAPage(t *testing.T) {
 	}
 }
 
-func TestExcludeLeavesOut(t *testing.T) {
+func TestExcludeOmitsFindings(t *testing.T) {
 	s := demoSite(t)
 	all, without := s.page("/findings"), s.page("/findings?-repos=acme/payments")
 	want := s.View().Count(model.FindingFilter{
@@ -120,7 +120,7 @@ func TestExcludeLeavesOut(t *testing.T) {
 	shows(t, without, ".chips a.not", "#facet-repos li.out")
 }
 
-func TestBadAddressesSayWhatIsWrong(t *testing.T) {
+func TestInvalidQueriesNameTheParameter(t *testing.T) {
 	s := newSite(t)
 	for query, want := range map[string]string{
 		"?severities=huge": "severities", "?sort=best": "sort", "?page=x": "page", "?since=yesterday": "since", "?-status=odd": "status", "?group=x": "group", "?finding=x": "finding",
@@ -152,14 +152,14 @@ func TestSearchesAreBounded(t *testing.T) {
 	}
 }
 
-func TestEmptyPagesNameTheCommand(t *testing.T) {
+func TestEmptyPagesShowCommand(t *testing.T) {
 	s := newSite(t)
 	for _, p := range ui.Products {
 		says(t, s.page(p.Path), "redoubt import --project")
 	}
 }
 
-func TestFindingTellsEverything(t *testing.T) {
+func TestFindingPageShowsAllFields(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
 	page := s.page("/findings/" + id)
@@ -198,9 +198,9 @@ func TestEveryFindingHasAPage(t *testing.T) {
 	}
 }
 
-// TestTagsAreWhatTheAPISays checks that the tags for malicious packages and blocking match the API
+// TestTagsMatchAPI checks that the tags for malicious packages and blocking match the API
 // for all supply-chain findings.
-func TestTagsAreWhatTheAPISays(t *testing.T) {
+func TestTagsMatchAPI(t *testing.T) {
 	s := demoSite(t)
 	s.setMode(commonRule(s), model.ModeBlock)
 	said, blocked := map[string]int{}, 0
@@ -244,9 +244,9 @@ func TestTagsAreWhatTheAPISays(t *testing.T) {
 	}
 }
 
-// TestTheFirstOrderIsBySeverity checks the label of the default order, and that its former name in
+// TestDefaultOrderIsBySeverity checks the label of the default order, and that its former name in
 // addresses still works.
-func TestTheFirstOrderIsBySeverity(t *testing.T) {
+func TestDefaultOrderIsBySeverity(t *testing.T) {
 	s := demoSite(t)
 	first := s.page("/findings")
 	const orders = `.menu:has(a[href="/orgs/acme/findings?sort=severity_asc"]:not([aria-current]))`

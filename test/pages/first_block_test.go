@@ -77,9 +77,9 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 	}
 }
 
-// TestNewPoliciesTakeImportedRules checks that a policy that copies the rules of the default policy
+// TestNewPoliciesIncludeImportedRules checks that a policy that copies the rules of the default policy
 // includes rules known only from imports. It blocks on them as its preview shows.
-func TestNewPoliciesTakeImportedRules(t *testing.T) {
+func TestNewPoliciesIncludeImportedRules(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.build(branchReport(s, "main", true, "old"))

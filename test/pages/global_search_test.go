@@ -48,9 +48,9 @@ func pageRequest(t testing.TB, path string) *http.Request {
 	return r
 }
 
-// TestSearchLeadsToWhatIsThere checks that each kind of object is found, is ranked first for its
+// TestSearchLinksToExistingPages checks that each kind of object is found, is ranked first for its
 // name, and has a valid address.
-func TestSearchLeadsToWhatIsThere(t *testing.T) {
+func TestSearchLinksToExistingPages(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	s.as(model.RoleTriager)
@@ -94,8 +94,8 @@ func (s *site) navLabel(path string) string {
 	return textAt(s.t, s.page("/projects"), `nav a[href="/orgs/acme`+path+`"]`)
 }
 
-// TestActionsAreWhereTheyMakeSense checks the pages and roles for which actions are offered.
-func TestActionsAreWhereTheyMakeSense(t *testing.T) {
+// TestActionsFollowFindingStatus checks the pages and roles for which actions are offered.
+func TestActionsFollowFindingStatus(t *testing.T) {
 	s := demoSite(t)
 	project := first(s, "/projects", "/projects/")
 	for _, c := range []struct {
@@ -134,9 +134,9 @@ func TestActionsAreWhereTheyMakeSense(t *testing.T) {
 	}
 }
 
-// TestSearchShowsHostileNamesAsTheyAre checks that names are escaped, including their highlighted
+// TestSearchEscapesHostileNames checks that names are escaped, including their highlighted
 // parts.
-func TestSearchShowsHostileNamesAsTheyAre(t *testing.T) {
+func TestSearchEscapesHostileNames(t *testing.T) {
 	s := demoSite(t)
 	const name = `acme/<img src=x onerror=alert(1)>&"\u202e`
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {

@@ -43,9 +43,9 @@ func TestProjects(t *testing.T) {
 	}
 }
 
-// TestProjectCountsOpenTheirRows checks that the counts of open findings of a project, by product
+// TestProjectCountsLinkToTheirRows checks that the counts of open findings of a project, by product
 // and by branch, match the lists.
-func TestProjectCountsOpenTheirRows(t *testing.T) {
+func TestProjectCountsLinkToTheirRows(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/projects/" + first(s, "/projects?q=payments", "/projects/"))
 	says(t, page, "acme/payments", "release/1.3", "requirements.txt")
@@ -115,9 +115,9 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// TestScanAccountsForItself checks that the counts of new and fixed findings of a scan match its
+// TestScanPageShowsItsResults checks that the counts of new and fixed findings of a scan match its
 // page.
-func TestScanAccountsForItself(t *testing.T) {
+func TestScanPageShowsItsResults(t *testing.T) {
 	s := demoSite(t)
 	kinds := map[string]bool{}
 	for _, m := range regexp.MustCompile(`/scans/(\d+)"`).FindAllStringSubmatch(s.page("/scans?project=acme/payments"), -1) {
@@ -140,7 +140,7 @@ func TestScanAccountsForItself(t *testing.T) {
 	}
 }
 
-func TestRunningScansAreLookedAtAgain(t *testing.T) {
+func TestRunningScansAreRefreshed(t *testing.T) {
 	s := demoSite(t)
 	var id int64
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -167,7 +167,7 @@ func TestRunningScansAreLookedAtAgain(t *testing.T) {
 	}
 }
 
-func TestWhoUsesAPackage(t *testing.T) {
+func TestProjectsUsingPackage(t *testing.T) {
 	s := demoSite(t)
 	says(t, s.page("/supply-chain/dependencies"), "package-lock.json", "npm", "MIT")
 	page := s.page("/supply-chain/dependencies?name=LODASH")
@@ -291,8 +291,8 @@ func (s *site) makeSBOM() {
 	}
 }
 
-// TestPagesOfDependencies checks that the pages of the list contain each dependency once.
-func TestPagesOfDependencies(t *testing.T) {
+// TestDependencyPages checks that the pages of the list contain each dependency once.
+func TestDependencyPages(t *testing.T) {
 	s := demoSite(t)
 	want := 0
 	err := s.store.View(t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {

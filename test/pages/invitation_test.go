@@ -41,9 +41,9 @@ func plainly(a answer, name string) string {
 	return anyID.ReplaceAllString(anyLink.ReplaceAllString(anyTime.ReplaceAllString(text, "TIME"), "CODE"), "$1 1")
 }
 
-// TestNamesOfOthersCannotBeFound checks that an administrator receives the same responses for a
+// TestUserNamesOfOtherDeploymentsAreHidden checks that an administrator receives the same responses for a
 // name in use by another deployment and for an unused name.
-func TestNamesOfOthersCannotBeFound(t *testing.T) {
+func TestUserNamesOfOtherDeploymentsAreHidden(t *testing.T) {
 	answers := map[string][]string{}
 	for _, name := range []string{"tri-taken", "tri-fresh"} {
 		bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
@@ -80,7 +80,7 @@ func TestNamesOfOthersCannotBeFound(t *testing.T) {
 	}
 }
 
-func TestAPersonJoinsByAccepting(t *testing.T) {
+func TestUserJoinsByAcceptingInvitation(t *testing.T) {
 	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
 		tri := d.user(other, "tri", model.RoleTriager)
 		admin, his := d.browserAs(d.user(d.org, "ada", model.RoleAdmin)), d.browserAs(tri)
@@ -125,9 +125,9 @@ func signedIn(name, role string) string {
 	return `.who [data-user="` + name + `"][data-role=` + role + `]`
 }
 
-// TestFormsSayWhatWasTyped checks that error messages name fields in words and quote the input
+// TestFormErrorsQuoteInput checks that error messages name fields in words and quote the input
 // unchanged.
-func TestFormsSayWhatWasTyped(t *testing.T) {
+func TestFormErrorsQuoteInput(t *testing.T) {
 	d := newDoor(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	for name, want := range map[string]string{
@@ -152,9 +152,9 @@ func TestFormsSayWhatWasTyped(t *testing.T) {
 	b.wants("the name of a deployment", guessed, http.StatusBadRequest, "")
 }
 
-// TestAServerOfOneDeploymentMakesUsersAtOnce checks that a server with one deployment creates users
+// TestSingleDeploymentCreatesUsersDirectly checks that a server with one deployment creates users
 // without an invitation.
-func TestAServerOfOneDeploymentMakesUsersAtOnce(t *testing.T) {
+func TestSingleDeploymentCreatesUsersDirectly(t *testing.T) {
 	clock := storetest.NewClock()
 	s, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Clock: clock.Now})
 	if err != nil {
@@ -175,9 +175,9 @@ func TestAServerOfOneDeploymentMakesUsersAtOnce(t *testing.T) {
 	says(t, textAt(t, b.follow(b.submit("/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}})).text, "[data-say=invited] h2"), "ben")
 }
 
-// TestALinkIsAcceptedByWhoOpensIt checks that a signed-in user accepts an invitation link with
+// TestSignedInUserAcceptsInvitationLink checks that a signed-in user accepts an invitation link with
 // their account.
-func TestALinkIsAcceptedByWhoOpensIt(t *testing.T) {
+func TestSignedInUserAcceptsInvitationLink(t *testing.T) {
 	d := newDoor(t)
 	admin := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	other, err := d.store.Deployment(t.Context(), storetest.Noise)
@@ -199,9 +199,9 @@ func TestALinkIsAcceptedByWhoOpensIt(t *testing.T) {
 	guest.wants("once more", guest.do(http.MethodGet, link, nil), http.StatusNotFound, "")
 }
 
-// TestWhoHasNoRoleFindsTheirInvitations checks that users without roles are redirected to their
+// TestUsersWithoutRoleSeeInvitations checks that users without roles are redirected to their
 // invitations.
-func TestWhoHasNoRoleFindsTheirInvitations(t *testing.T) {
+func TestUsersWithoutRoleSeeInvitations(t *testing.T) {
 	d := newDoor(t)
 	admin := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	eve := d.browserAs(d.user(d.org, "eve", model.RoleViewer))
@@ -211,7 +211,7 @@ func TestWhoHasNoRoleFindsTheirInvitations(t *testing.T) {
 	eve.wants("with one", eve.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/invitations")
 }
 
-func TestPeopleOfSeveralDeploymentsChoose(t *testing.T) {
+func TestUsersOfSeveralDeploymentsChoose(t *testing.T) {
 	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
 		tri := d.user(other, "tri", model.RoleTriager)
 		d.user(d.org, "ada", model.RoleAdmin)

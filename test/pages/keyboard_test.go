@@ -105,9 +105,9 @@ func TestTriageByKeyboard(t *testing.T) {
 	b.until(decided(1, "reopened"))
 }
 
-// TestKeysDecideOnce checks that a key that is held or pressed twice decides about one finding, and
+// TestKeyboardTriageAppliesOnce checks that a key that is held or pressed twice decides about one finding, and
 // that keys can be disabled.
-func TestKeysDecideOnce(t *testing.T) {
+func TestKeyboardTriageAppliesOnce(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900)
 	b.open("/findings")
@@ -147,8 +147,8 @@ func TestKeysDecideOnce(t *testing.T) {
 // scripted is true after the page's script ran.
 const scripted = `!document.querySelector("[data-theme-toggle][hidden]")`
 
-// TestWalkAcrossPages checks that the keys continue on the next page, and back.
-func TestWalkAcrossPages(t *testing.T) {
+// TestPagination checks that the keys continue on the next page, and back.
+func TestPagination(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900)
 	b.open("/findings")
@@ -163,9 +163,9 @@ func TestWalkAcrossPages(t *testing.T) {
 	b.until(panelID + ` && ` + panelID + ` !== "` + last + `"`)
 }
 
-// TestDecideAboutSelected checks that a decision about selected rows is made in place and can be
+// TestTriageOfSelectedFindings checks that a decision about selected rows is made in place and can be
 // undone.
-func TestDecideAboutSelected(t *testing.T) {
+func TestTriageOfSelectedFindings(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1280, 800)
 	b.open("/findings?severities=critical")
@@ -189,8 +189,8 @@ func TestDecideAboutSelected(t *testing.T) {
 	b.until(decided(2, "undone") + ` && document.querySelectorAll("[data-row]").length === 4 && ` + scripted)
 }
 
-// TestFiltersFold checks that filters collapse when a finding opens, and that a key shows them.
-func TestFiltersFold(t *testing.T) {
+// TestFiltersCollapse checks that filters collapse when a finding opens, and that a key shows them.
+func TestFiltersCollapse(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1280, 800)
 	b.open("/findings")
@@ -260,8 +260,8 @@ func TestRowsOnAPhone(t *testing.T) {
 	}
 }
 
-// TestBackRestoresThePlace checks that the back button restores filter, row and scroll position.
-func TestBackRestoresThePlace(t *testing.T) {
+// TestBackRestoresScrollPosition checks that the back button restores filter, row and scroll position.
+func TestBackRestoresScrollPosition(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 700)
 	b.open("/findings?severities=high")

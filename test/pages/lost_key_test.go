@@ -27,9 +27,9 @@ func (d *door) losesKeys() {
 	}
 }
 
-// TestFactorsThatCannotBeReadAreTold checks the messages about an app and passkeys that can no
+// TestUnreadableSecondFactorsAreReported checks the messages about an app and passkeys that can no
 // longer be decrypted. The user can sign in with a recovery code or the help of an administrator.
-func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
+func TestUnreadableSecondFactorsAreReported(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	d.user(d.org, "root", model.RoleAdmin)
@@ -73,9 +73,9 @@ func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
 	b.wants("after it", d.browser().signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
 }
 
-// TestAPasskeyIsRemovedWithoutAnAddress checks that an undecryptable passkey can be removed on a
+// TestPasskeyCanBeRemovedWithoutPublicURL checks that an undecryptable passkey can be removed on a
 // server without passkey support.
-func TestAPasskeyIsRemovedWithoutAnAddress(t *testing.T) {
+func TestPasskeyCanBeRemovedWithoutPublicURL(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browserAs(ada)

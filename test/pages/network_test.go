@@ -35,10 +35,10 @@ func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.pages.ServeHTTP(w, r)
 }
 
-// TestThePanelOnABadNetwork checks the panel on a slow network: it shows that it is loading and
+// TestPanelOnSlowNetwork checks the panel on a slow network: it shows that it is loading and
 // accepts no decision about the previous finding. Without a network it shows an error and allows a
 // retry.
-func TestThePanelOnABadNetwork(t *testing.T) {
+func TestPanelOnSlowNetwork(t *testing.T) {
 	s := demoSite(t)
 	n := &network{pages: s.pages}
 	s.pages = n

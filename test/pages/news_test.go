@@ -47,9 +47,9 @@ func told(t *testing.T, text string) string {
 	return said
 }
 
-// TestNewsOfAnOpenPage checks that an open page shows the numbers of new and resolved findings in
+// TestUpdateNoticeOfOpenPage checks that an open page shows the numbers of new and resolved findings in
 // its scope and otherwise stays unchanged.
-func TestNewsOfAnOpenPage(t *testing.T) {
+func TestUpdateNoticeOfOpenPage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one", "two"))
 	s.clock.Advance(time.Minute)
@@ -85,8 +85,8 @@ func TestNewsOfAnOpenPage(t *testing.T) {
 	}
 }
 
-// TestNewsOfAnEmptyPage checks that an empty page reloads itself when there are findings.
-func TestNewsOfAnEmptyPage(t *testing.T) {
+// TestUpdateNoticeOfEmptyPage checks that an empty page reloads itself when there are findings.
+func TestUpdateNoticeOfEmptyPage(t *testing.T) {
 	s := newSite(t)
 	address := asks(t, s.page("/findings"))
 	b := s.browse(1200, 800)
@@ -111,9 +111,9 @@ func TestNewsOfAnEmptyPage(t *testing.T) {
 	b.until(`document.querySelectorAll("[data-row]").length === 2`)
 }
 
-// TestNewsOfADecision checks that findings that another user decides about count as resolved on a
+// TestUpdateNoticeAfterTriage checks that findings that another user decides about count as resolved on a
 // page of open findings.
-func TestNewsOfADecision(t *testing.T) {
+func TestUpdateNoticeAfterTriage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one", "two"))
 	address := asks(t, s.page("/findings"))

@@ -92,9 +92,9 @@ func (s *site) bringingSecret(a answer) string {
 
 var secretShown = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`)
 
-// TestANotificationRuleFromItsFormToItsEnd checks that errors of the Web API are shown with the
+// TestNotificationRuleLifecycle checks that errors of the Web API are shown with the
 // input. No page shows an address, and a secret is shown once.
-func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
+func TestNotificationRuleLifecycle(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	shows(t, s.page(ui.NotificationsPath), "[data-say=no-rules]")
@@ -169,9 +169,9 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	}
 }
 
-// TestWhatANotificationRuleMayNotSay checks that the form shows the errors about invalid options
+// TestInvalidNotificationRules checks that the form shows the errors about invalid options
 // and other invalid input.
-func TestWhatANotificationRuleMayNotSay(t *testing.T) {
+func TestInvalidNotificationRules(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	for _, c := range []struct{ field, value, about, says string }{
@@ -202,9 +202,9 @@ func TestWhatANotificationRuleMayNotSay(t *testing.T) {
 	shows(t, s.page(ui.NotificationsPath), "[data-say=no-rules]")
 }
 
-// TestTheLogOfANotificationRule checks the pages of a rule's log, and that the list shows the
+// TestNotificationRuleLog checks the pages of a rule's log, and that the list shows the
 // newest message of each rule.
-func TestTheLogOfANotificationRule(t *testing.T) {
+func TestNotificationRuleLog(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	rule := s.tellingRule()

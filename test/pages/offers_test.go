@@ -30,9 +30,9 @@ func leasts() (mux *http.ServeMux, least map[string]model.Role) {
 	return mux, least
 }
 
-// TestPagesOfferWhatIsAllowed checks that pages offer no action that the server rejects for the
+// TestPagesShowPermittedActions checks that pages offer no action that the server rejects for the
 // viewer, and that no single click deletes data permanently.
-func TestPagesOfferWhatIsAllowed(t *testing.T) {
+func TestPagesShowPermittedActions(t *testing.T) {
 	s := demoSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one"))

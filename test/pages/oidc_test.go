@@ -146,7 +146,7 @@ func (p *provided) from(c *http.Client, login, address string) seen {
 	return at
 }
 
-func TestSingleSignOnAtARealProvider(t *testing.T) {
+func TestSingleSignOnWithRealProvider(t *testing.T) {
 	p := newProvided(t)
 	p.user(p.org, "chief", model.RoleAdmin)
 	ada := p.person()
@@ -208,7 +208,7 @@ func TestSingleSignOnAtARealProvider(t *testing.T) {
 	lacks(t, textAt(t, disabled.text, "main [role=alert]"), "Acme SSO") // this server refuses, and not the provider
 }
 
-func TestGroupsAreReadAtEverySignIn(t *testing.T) {
+func TestGroupsAreReadOnEverySignIn(t *testing.T) {
 	p := newProvided(t)
 	p.user(p.org, "chief", model.RoleAdmin)
 	login := "ada@example.com+chiefs"
@@ -226,7 +226,7 @@ func TestGroupsAreReadAtEverySignIn(t *testing.T) {
 	}
 }
 
-func TestOnlyConfirmedAddressesOfADomain(t *testing.T) {
+func TestOnlyVerifiedAddressesOfDomain(t *testing.T) {
 	p := newProvided(t, func(c *sso.Config) { c.Domains = []string{"Example.com"} })
 	for login, in := range map[string]bool{"ada@example.com+sec": true, "ada@example.com.evil.example+sec": false, "unconfirmed@example.com+sec": false} {
 		at := p.through(p.person(), login, "/orgs/acme/account")
@@ -239,7 +239,7 @@ func TestOnlyConfirmedAddressesOfADomain(t *testing.T) {
 	}
 }
 
-func TestWhoComesBackIsWhoLeft(t *testing.T) {
+func TestReturningUserKeepsIdentity(t *testing.T) {
 	p := newProvided(t)
 	victim := p.person()
 	// A forged link, or one of another user's sign-in.
@@ -271,7 +271,7 @@ func TestWhoComesBackIsWhoLeft(t *testing.T) {
 	says(t, at.text, "&lt;b&gt;no", `value="/x"`)
 }
 
-func TestAProviderThatDoesNotAnswer(t *testing.T) {
+func TestUnreachableProvider(t *testing.T) {
 	d := newDoor(t, func(s *ui.SignIn) {
 		s.Provider = sso.New(sso.Config{Issuer: "http://127.0.0.1:1", ClientID: "redoubt", Title: "Acme SSO", Clock: time.Now})
 	})

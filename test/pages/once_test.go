@@ -78,7 +78,7 @@ func (m madeSecret) seal(t *testing.T) (d *door, b *browserOf, form answer, to s
 	return d, b, form, to
 }
 
-func TestASecretIsShownOnceAndAReloadMakesNoOther(t *testing.T) {
+func TestSecretIsShownOnceAndReloadCreatesNoOther(t *testing.T) {
 	for name, m := range madeSecrets() {
 		t.Run(name, func(t *testing.T) {
 			d, b, form, to := m.seal(t)
@@ -120,7 +120,7 @@ func TestASecretIsShownOnceAndAReloadMakesNoOther(t *testing.T) {
 	}
 }
 
-func TestASecretIsShownToNobodyElseAndNotLater(t *testing.T) {
+func TestSecretIsShownOnlyToItsSessionForAShortTime(t *testing.T) {
 	for name, m := range madeSecrets() {
 		t.Run(name, func(t *testing.T) {
 			d, b, form, to := m.seal(t)
@@ -162,8 +162,8 @@ func (d *door) member(name string) (u model.User) {
 	return u
 }
 
-// TestASecretThatIsVoidIsNotShown checks that a secret that no longer works is not shown as valid.
-func TestASecretThatIsVoidIsNotShown(t *testing.T) {
+// TestVoidSecretIsNotShown checks that a secret that no longer works is not shown as valid.
+func TestVoidSecretIsNotShown(t *testing.T) {
 	all := madeSecrets()
 	d, b, _, to := all["token"].seal(t)
 	id, err := strconv.ParseInt(to[strings.LastIndex(to, "=")+1:], 10, 64)
@@ -194,7 +194,7 @@ func TestASecretThatIsVoidIsNotShown(t *testing.T) {
 	lacks(t, b.do(http.MethodGet, to, nil).text, "/setup/")
 }
 
-func TestASecretTravelsByHTTPSAlone(t *testing.T) {
+func TestSecretCookieRequiresHTTPS(t *testing.T) {
 	d := newDoor(t, func(s *ui.SignIn) { s.Secure = true })
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.https = true
@@ -207,9 +207,9 @@ func TestASecretTravelsByHTTPSAlone(t *testing.T) {
 	says(t, b.follow(form).text, "rdt_")
 }
 
-// TestTheCookieOfAVisitTravelsByHTTPSAlone checks that the cookie of the last visit is secure if
+// TestVisitCookieRequiresHTTPS checks that the cookie of the last visit is secure if
 // browsers use https, even if a proxy terminates TLS.
-func TestTheCookieOfAVisitTravelsByHTTPSAlone(t *testing.T) {
+func TestVisitCookieRequiresHTTPS(t *testing.T) {
 	d := doorOf(t, demoSite(t), func(s *ui.SignIn) { s.Secure = true })
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]

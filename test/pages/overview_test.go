@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-func TestOverviewSaysWhatTheListsSay(t *testing.T) {
+func TestOverviewCountsMatchLists(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/overview")
 	all := 0
@@ -45,9 +45,9 @@ func TestOverviewSaysWhatTheListsSay(t *testing.T) {
 	}
 }
 
-// TestOverviewOfSome checks that a period, a product, a tag or a project restricts all contents of
+// TestFilteredOverview checks that a period, a product, a tag or a project restricts all contents of
 // the overview and their links.
-func TestOverviewOfSome(t *testing.T) {
+func TestFilteredOverview(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
@@ -101,7 +101,7 @@ func TestOverviewOfSome(t *testing.T) {
 	}
 }
 
-func TestOverviewOfNothingNamesTheCommands(t *testing.T) {
+func TestEmptyOverviewShowsCommands(t *testing.T) {
 	says(t, newSite(t).page("/overview"), "semgrep ci --oss-only", "redoubt ci")
 }
 

@@ -149,9 +149,9 @@ func (a authenticator) stealsAnswer() url.Values {
 	return url.Values{"sealed": {read[string](a.browser, form+".elements.sealed.value")}, "answer": {read[string](a.browser, form+".elements.answer.value")}}
 }
 
-// TestAPasskeyLetsInOnce checks that a signed response works once, only for its challenge, and only
+// TestPasskeyAssertionWorksOnce checks that a signed response works once, only for its challenge, and only
 // with an increased counter.
-func TestAPasskeyLetsInOnce(t *testing.T) {
+func TestPasskeyAssertionWorksOnce(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	a := d.withPasskeys()
@@ -239,7 +239,7 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 	b.wants("after it was removed", d.browser().do(http.MethodPost, "/login/passkey", a.stealsAnswer()), http.StatusUnauthorized, "")
 }
 
-func TestWithoutAnAddressThereAreNoPasskeys(t *testing.T) {
+func TestPasskeysRequirePublicURL(t *testing.T) {
 	d := newDoor(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	says(t, b.do(http.MethodGet, ui.SecondFactorPath, nil).text, "--public-url")

@@ -27,8 +27,8 @@ func wouldBlock(t *testing.T, page string) string {
 	return said
 }
 
-// TestModesSayWhatTheGateWouldBlock checks that the preview of a mode matches the gate.
-func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
+// TestModesPreviewBlockedFindings checks that the preview of a mode matches the gate.
+func TestModesPreviewBlockedFindings(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.build(branchReport(s, "main", true, "old", "older"))
@@ -71,9 +71,9 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 	shows(t, s.steps(), `li.done a[href*="/scans/"]`)
 }
 
-// TestModesOfAPolicyAreOfItsProjects checks that findings of the same rules in other projects are
+// TestPolicyModesApplyToItsProjects checks that findings of the same rules in other projects are
 // not counted.
-func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
+func TestPolicyModesApplyToItsProjects(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	var own model.Policy
@@ -118,9 +118,9 @@ func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
 	}
 }
 
-// TestWhatIsAskedOfTheGateIsBounded checks that a branch that is too large is not counted, and that
+// TestGateInputIsBounded checks that a branch that is too large is not counted, and that
 // the others are.
-func TestWhatIsAskedOfTheGateIsBounded(t *testing.T) {
+func TestGateInputIsBounded(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.build(branchReport(s, "main", true, "old"))

@@ -41,9 +41,9 @@ func (s *site) hand(path string, fields, files map[string]string) answer {
 	return s.send(r)
 }
 
-// TestRulesAreAddedReadAndTakenOut adds rules with the form, reads their current and earlier texts,
+// TestRulesAreAddedShownAndRemoved adds rules with the form, reads their current and earlier texts,
 // and removes one.
-func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
+func TestRulesAreAddedShownAndRemoved(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	policy := "/policies/" + policyOf(s, "code")
@@ -90,9 +90,9 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 	}
 }
 
-// TestARuleThatClashesIsNamed checks the error about an id that another product uses: it names the
+// TestConflictingRuleIsNamed checks the error about an id that another product uses: it names the
 // policy, and the input is preserved.
-func TestARuleThatClashesIsNamed(t *testing.T) {
+func TestConflictingRuleIsNamed(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	typed := strings.Replace(ownRule, "  pattern:", "  metadata: {product: secrets, note: a-note}\n  pattern:", 1)
@@ -112,9 +112,9 @@ func TestARuleThatClashesIsNamed(t *testing.T) {
 	}
 }
 
-// TestAllFaultsOfRulesAreTold checks that files with faults are rejected completely, with each
+// TestAllRuleErrorsAreReported checks that files with faults are rejected completely, with each
 // fault and its file, and that the input is preserved.
-func TestAllFaultsOfRulesAreTold(t *testing.T) {
+func TestAllRuleErrorsAreReported(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	policy := "/policies/" + policyOf(s, "code")

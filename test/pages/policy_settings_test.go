@@ -76,9 +76,9 @@ func twoProjects(s *site) {
 	}
 }
 
-// TestPolicyOfSomeBranches checks that the page of a policy for some branches describes it, and
+// TestPolicyOfSelectedBranches checks that the page of a policy for some branches describes it, and
 // that the gate applies it to full and diff scans.
-func TestPolicyOfSomeBranches(t *testing.T) {
+func TestPolicyOfSelectedBranches(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	twoProjects(s)
@@ -111,8 +111,8 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 	}
 }
 
-// TestPoliciesAreMadeChangedAndDeleted checks that the previews of changes match their effects.
-func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
+// TestPoliciesAreCreatedChangedAndDeleted checks that the previews of changes match their effects.
+func TestPoliciesAreCreatedChangedAndDeleted(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	twoProjects(s)
@@ -175,9 +175,9 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	}
 }
 
-// TestAPolicyIsChangedAsItWasSeen checks that errors are shown with the input, and that concurrent
+// TestPolicyChangeRequiresCurrentVersion checks that errors are shown with the input, and that concurrent
 // changes are not overwritten.
-func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
+func TestPolicyChangeRequiresCurrentVersion(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	says(t, s.page("/policies"), "/policies/new")
@@ -260,9 +260,9 @@ func seenIn(t *testing.T, page string) string {
 	return m[1]
 }
 
-// TestAPolicyIsDeletedAsItWasSeen checks that a policy is not deleted if it or its contents changed
+// TestPolicyDeletionRequiresCurrentVersion checks that a policy is not deleted if it or its contents changed
 // since the page was opened.
-func TestAPolicyIsDeletedAsItWasSeen(t *testing.T) {
+func TestPolicyDeletionRequiresCurrentVersion(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.serve("code", "first")
@@ -290,9 +290,9 @@ func TestAPolicyIsDeletedAsItWasSeen(t *testing.T) {
 	shows(t, s.follow("/policies/"+id+"/delete", url.Values{"name": {"Chain"}, "seen": {seenIn(t, s.page("/policies/"+id+"/delete"))}}), "[data-say=policy-deleted]")
 }
 
-// TestPolicyPreviewTakesLongLists checks that a preview accepts the maximum number of globs, which
+// TestPolicyPreviewAcceptsLongLists checks that a preview accepts the maximum number of globs, which
 // do not fit in an address.
-func TestPolicyPreviewTakesLongLists(t *testing.T) {
+func TestPolicyPreviewAcceptsLongLists(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	server := httptest.NewServer(s.pages)
@@ -326,9 +326,9 @@ func TestPolicyPreviewTakesLongLists(t *testing.T) {
 	}
 }
 
-// TestPolicySaysWhichBranchesFitNothing checks that the stored and the previewed policy show
+// TestPolicyNamesUnmatchedBranches checks that the stored and the previewed policy show
 // branches without a match, with the existing branches.
-func TestPolicySaysWhichBranchesFitNothing(t *testing.T) {
+func TestPolicyNamesUnmatchedBranches(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	twoProjects(s)

@@ -99,9 +99,9 @@ func TestSavedViewsOnPages(t *testing.T) {
 	shows(t, s.page(view), "[data-say=view-gone]", `[data-total="`+totalOf(t, s.page("/findings"))+`"]`)
 }
 
-// TestTheDefaultView checks that a page without a query opens the viewer's default view. Links with
+// TestDefaultView checks that a page without a query opens the viewer's default view. Links with
 // a query and "All findings" are not affected.
-func TestTheDefaultView(t *testing.T) {
+func TestDefaultView(t *testing.T) {
 	s := demoSite(t)
 	all, high := totalOf(t, s.page("/findings")), totalOf(t, s.page("/findings?severities=high"))
 	view := s.Keep(url.Values{"query": {"severities=high"}, "name": {"High"}, "default": {"1"}})
@@ -133,9 +133,9 @@ func TestTheDefaultView(t *testing.T) {
 	}
 }
 
-// TestNoViewStaysNoView follows links and forms from lists without a view, while the bare address
+// TestLinksKeepListsWithoutView follows links and forms from lists without a view, while the bare address
 // opens a default view that selects nothing.
-func TestNoViewStaysNoView(t *testing.T) {
+func TestLinksKeepListsWithoutView(t *testing.T) {
 	s := demoSite(t)
 	all := totalOf(t, s.page("/findings"))
 	s.Keep(url.Values{"query": {"severities=low&severities=critical&q=matches+nothing"}, "name": {"Nothing"}, "default": {"1"}})
@@ -183,9 +183,9 @@ func TestNoViewStaysNoView(t *testing.T) {
 	}
 }
 
-// TestWhatOthersAddToAnAddress checks that unknown parameters do not affect the view and the
+// TestUnknownQueryParametersAreIgnored checks that unknown parameters do not affect the view and the
 // default view.
-func TestWhatOthersAddToAnAddress(t *testing.T) {
+func TestUnknownQueryParametersAreIgnored(t *testing.T) {
 	s := demoSite(t)
 	high := totalOf(t, s.page("/findings?severities=high"))
 	view := s.Keep(url.Values{"query": {"severities=high"}, "name": {"High"}, "default": {"1"}})
@@ -198,9 +198,9 @@ func TestWhatOthersAddToAnAddress(t *testing.T) {
 	}
 }
 
-// TestNoFileOfAViewThatIsLost checks that the export of a deleted view, or of one of another page,
+// TestExportOfMissingViewIsRejected checks that the export of a deleted view, or of one of another page,
 // is rejected. A file could not state that it contains something else.
-func TestNoFileOfAViewThatIsLost(t *testing.T) {
+func TestExportOfMissingViewIsRejected(t *testing.T) {
 	s := demoSite(t)
 	view := s.Keep(url.Values{"query": {"severities=high"}, "name": {"High"}})
 	id := view[strings.LastIndex(view, "=")+1:]
@@ -214,9 +214,9 @@ func TestNoFileOfAViewThatIsLost(t *testing.T) {
 	}
 }
 
-// TestWhoMayChangeViews checks that all users have views of their own, and that triagers share
+// TestViewPermissions checks that all users have views of their own, and that triagers share
 // views and change all shared ones.
-func TestWhoMayChangeViews(t *testing.T) {
+func TestViewPermissions(t *testing.T) {
 	s := demoSite(t)
 	mine := s.Keep(url.Values{"query": {"assignees=ada"}, "name": {"Ada's"}})
 	shared := s.Keep(url.Values{"query": {"severities=high"}, "name": {"Shared"}, "shared": {"1"}})
@@ -258,9 +258,9 @@ func TestWhoMayChangeViews(t *testing.T) {
 	}
 }
 
-// TestTwoChangeOneView checks that the second of two concurrent changes is rejected with the input
+// TestConcurrentChangesOfView checks that the second of two concurrent changes is rejected with the input
 // and the name of the first user. Sending it again overwrites the first change.
-func TestTwoChangeOneView(t *testing.T) {
+func TestConcurrentChangesOfView(t *testing.T) {
 	s := demoSite(t)
 	view := s.Keep(url.Values{"query": {"severities=high"}, "name": {"High"}, "shared": {"1"}})
 	at := "/saved-views/" + view[strings.LastIndex(view, "=")+1:]
@@ -320,8 +320,8 @@ func TestTwoChangeOneView(t *testing.T) {
 		".keep [role=alert]", `#new-view[value="Mine again"]`, `.keep input[name=query][value="severities=low"]`)
 }
 
-// TestWhatViewsCannotKeep checks that a message replaces the form if a query cannot be stored.
-func TestWhatViewsCannotKeep(t *testing.T) {
+// TestInvalidSavedViews checks that a message replaces the form if a query cannot be stored.
+func TestInvalidSavedViews(t *testing.T) {
 	s := demoSite(t)
 	refused := s.page("/supply-chain/vulnerabilities?advisory=CVE-2021-44228")
 	shows(t, refused, ".keep [data-say=cannot-keep]")
@@ -336,8 +336,8 @@ func TestWhatViewsCannotKeep(t *testing.T) {
 	}
 }
 
-// TestAssignedToWhoeverLooks checks that "Me" in a view means the user who opens it.
-func TestAssignedToWhoeverLooks(t *testing.T) {
+// TestAssignedToCurrentUser checks that "Me" in a view means the user who opens it.
+func TestAssignedToCurrentUser(t *testing.T) {
 	s := demoSite(t)
 	says(t, s.page("/findings?assignees=ada"), `value="assignees=%40me"`)
 	view := s.Keep(url.Values{"query": {"assignees=%40me"}, "name": {"Mine"}, "shared": {"1"}})
@@ -346,8 +346,8 @@ func TestAssignedToWhoeverLooks(t *testing.T) {
 	says(t, s.page(view), "assignees=bob")
 }
 
-// TestOrdersOnPages checks the available orders of each product.
-func TestOrdersOnPages(t *testing.T) {
+// TestSortOrdersOnPages checks the available orders of each product.
+func TestSortOrdersOnPages(t *testing.T) {
 	s := demoSite(t)
 	code, chain := s.page("/findings"), s.page("/supply-chain/vulnerabilities")
 	by := func(o index.Order) string { return fmt.Sprintf(".menu a[href$='sort=%s']", o) }
@@ -361,8 +361,8 @@ func TestOrdersOnPages(t *testing.T) {
 	}
 }
 
-// TestAViewOfWhatIsGone checks that a view applies its valid parts and lists the invalid ones.
-func TestAViewOfWhatIsGone(t *testing.T) {
+// TestSavedViewOfRemovedValues checks that a view applies its valid parts and lists the invalid ones.
+func TestSavedViewOfRemovedValues(t *testing.T) {
 	s := demoSite(t)
 	view := s.Keep(url.Values{"query": {"-repos=acme%2Fgone&severities=high"}, "name": {"Gone"}})
 	page := s.page(view)

@@ -27,8 +27,8 @@ func (s *site) change(fn func(context.Context, *store.Tx) error) {
 	}
 }
 
-// TestEveryCountOfAScanOpensItsRows checks that each count of a scan links to exactly its rows.
-func TestEveryCountOfAScanOpensItsRows(t *testing.T) {
+// TestScanCountsLinkToTheirRows checks that each count of a scan links to exactly its rows.
+func TestScanCountsLinkToTheirRows(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "stays", "goes", "moves", "falls silent"))
 	s.clock.Advance(time.Hour)
@@ -78,8 +78,8 @@ func opensRows(t *testing.T, page string) int {
 	return n
 }
 
-// TestWhatAScanDidNotLookAt checks that files that a scan skipped are listed with the reason.
-func TestWhatAScanDidNotLookAt(t *testing.T) {
+// TestSkippedFilesOfScan checks that files that a scan skipped are listed with the reason.
+func TestSkippedFilesOfScan(t *testing.T) {
 	s := newSite(t)
 	u := branchReport(s, "main", true, "one")
 	u.Unread = []string{"uv.lock"}
@@ -101,9 +101,9 @@ func TestWhatAScanDidNotLookAt(t *testing.T) {
 	}
 }
 
-// TestAScanWhileItRuns checks the steps and the failure reason of a running scan, and that its page
+// TestRunningScanPage checks the steps and the failure reason of a running scan, and that its page
 // stops polling after the end.
-func TestAScanWhileItRuns(t *testing.T) {
+func TestRunningScanPage(t *testing.T) {
 	s := newSite(t)
 	project := s.build(branchReport(s, "main", true, "one")).ProjectID
 	var scan model.Scan
@@ -149,9 +149,9 @@ func TestAScanWhileItRuns(t *testing.T) {
 	hides(t, s.page(page), unknown)
 }
 
-// TestAScansPageFollowsIt checks that an open page follows the scan to its end, and then stops
+// TestScanPageUpdatesWhileRunning checks that an open page follows the scan to its end, and then stops
 // polling.
-func TestAScansPageFollowsIt(t *testing.T) {
+func TestScanPageUpdatesWhileRunning(t *testing.T) {
 	s := newSite(t)
 	u := branchReport(s, "main", true, "one")
 	s.build(u)
@@ -178,8 +178,8 @@ func TestAScansPageFollowsIt(t *testing.T) {
 	b.until(`document.querySelector("[data-count=new]")?.textContent.startsWith("1") && !document.querySelector("[hx-trigger]") && document.querySelector("h1 [data-status=SCAN_STATUS_COMPLETED]")`)
 }
 
-// TestScansAreFoundByPartOfAName checks that scans are found by a part of the project's name.
-func TestScansAreFoundByPartOfAName(t *testing.T) {
+// TestScansAreFoundByPartialName checks that scans are found by a part of the project's name.
+func TestScansAreFoundByPartialName(t *testing.T) {
 	s := demoSite(t)
 	rows := func(query string) int {
 		return strings.Count(s.page("/scans?project="+query), `href="/orgs/acme/scans/`)

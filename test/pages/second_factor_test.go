@@ -63,7 +63,7 @@ func (b *browserOf) entersCode(code, next string) answer {
 	return b.do(http.MethodPost, "/login/code", url.Values{"code": {code}, "next": {next}})
 }
 
-func TestASignInAsksForTheCode(t *testing.T) {
+func TestSignInRequiresCode(t *testing.T) {
 	bothDoors(t, func(t *testing.T, d *door, _ model.Deployment) {
 		ada := d.user(d.org, "ada", model.RoleAdmin)
 		here, elsewhere := d.browserAs(ada), d.browserAs(ada)
@@ -115,8 +115,8 @@ func TestASignInAsksForTheCode(t *testing.T) {
 	})
 }
 
-// TestHalfASessionOpensNothing checks that a pending sign-in opens no page.
-func TestHalfASessionOpensNothing(t *testing.T) {
+// TestPendingSessionHasNoAccess checks that a pending sign-in opens no page.
+func TestPendingSessionHasNoAccess(t *testing.T) {
 	d := newDoor(t)
 	var err error
 	if d.signIn.Passkeys, err = auth.NewPasskeys("https://redoubt.example", d.signIn.Factors, d.store); err != nil {
@@ -160,8 +160,8 @@ func TestHalfASessionOpensNothing(t *testing.T) {
 	}
 }
 
-// TestLinksDoNotStepOverTheCode checks that other ways to sign in do not bypass the second factor.
-func TestLinksDoNotStepOverTheCode(t *testing.T) {
+// TestSignInLinksRequireSecondFactor checks that other ways to sign in do not bypass the second factor.
+func TestSignInLinksRequireSecondFactor(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	a := d.browserAs(ada).setUpApp()
@@ -189,9 +189,9 @@ func TestLinksDoNotStepOverTheCode(t *testing.T) {
 	c.wants("with the next code", c.entersCode(a.code(), "/orgs/acme/account?done=password"), http.StatusSeeOther, "/orgs/acme/account?done=password")
 }
 
-// TestAStolenSessionKeepsNothing checks that sensitive actions and changes of the second factor
+// TestStolenSessionCannotChangeSecondFactor checks that sensitive actions and changes of the second factor
 // require password and code. A stolen session can neither set up nor remove a second factor.
-func TestAStolenSessionKeepsNothing(t *testing.T) {
+func TestStolenSessionCannotChangeSecondFactor(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	stolen := d.browserAs(ada)
@@ -234,9 +234,9 @@ func TestAStolenSessionKeepsNothing(t *testing.T) {
 	c.wants("the password alone, then", c.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
 }
 
-// TestADeploymentAsksForASecondFactor checks that a deployment that requires a second factor
+// TestDeploymentRequiresSecondFactor checks that a deployment that requires a second factor
 // rejects users without one, and that their other deployments are not affected.
-func TestADeploymentAsksForASecondFactor(t *testing.T) {
+func TestDeploymentRequiresSecondFactor(t *testing.T) {
 	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
 		admin, tri := d.browserAs(d.user(d.org, "ada", model.RoleAdmin)), d.user(d.org, "tri", model.RoleTriager)
 		d.mustJoin(tri, other, model.RoleViewer)
@@ -276,9 +276,9 @@ func TestADeploymentAsksForASecondFactor(t *testing.T) {
 	})
 }
 
-// TestAnAdminRemovesALostSecondFactor checks that an administrator can remove a lost second factor
+// TestAdminRemovesLostSecondFactor checks that an administrator can remove a lost second factor
 // if they may change the account.
-func TestAnAdminRemovesALostSecondFactor(t *testing.T) {
+func TestAdminRemovesLostSecondFactor(t *testing.T) {
 	d := newDoor(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {

@@ -53,7 +53,7 @@ func lacks(t testing.TB, text string, words ...string) {
 	}
 }
 
-func TestTheSetupLinkMakesTheFirstAdmin(t *testing.T) {
+func TestSetupLinkCreatesFirstAdmin(t *testing.T) {
 	d := newDoor(t)
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
@@ -92,7 +92,7 @@ func TestTheSetupLinkMakesTheFirstAdmin(t *testing.T) {
 	other.wants("used again", other.do(http.MethodPost, "/setup/"+code, url.Values{"name": {"eve"}, "password": {goodPassword}, "again": {goodPassword}}), http.StatusNotFound, "")
 }
 
-func TestASignInLinkWorksOnce(t *testing.T) {
+func TestSignInLinkWorksOnce(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	code, hash := auth.NewCode()
@@ -132,9 +132,9 @@ func TestASignInLinkWorksOnce(t *testing.T) {
 	hides(t, page, "[data-say=no-password]")
 }
 
-// TestATokenIsToldWhatItMayDo checks that the suggested command for a token matches its
+// TestTokenResponseListsItsPermissions checks that the suggested command for a token matches its
 // permissions, and that permanent actions require a confirmation.
-func TestATokenIsToldWhatItMayDo(t *testing.T) {
+func TestTokenResponseListsItsPermissions(t *testing.T) {
 	d := newDoor(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	made := func(scope string) string {
@@ -150,7 +150,7 @@ func TestATokenIsToldWhatItMayDo(t *testing.T) {
 	shows(t, b.page("/settings/users"), disable+asked, disable+warned)
 }
 
-func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
+func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	b, other := d.browserAs(ada), d.browserAs(ada)
@@ -173,9 +173,9 @@ func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
 	b.wants("the new password", d.browser().signsIn("ada", fresh, "/"), http.StatusSeeOther, "/")
 }
 
-// TestANewPasswordRevokesTokensIfAsked checks that tokens are only revoked on request, for changed
+// TestNewPasswordRevokesTokensOnRequest checks that tokens are only revoked on request, for changed
 // passwords and for links that set one.
-func TestANewPasswordRevokesTokensIfAsked(t *testing.T) {
+func TestNewPasswordRevokesTokensOnRequest(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	inForce := func() (n int) {
@@ -226,7 +226,7 @@ func TestANewPasswordRevokesTokensIfAsked(t *testing.T) {
 	}
 }
 
-func TestSessionsCanBeEnded(t *testing.T) {
+func TestSessionsCanBeRevoked(t *testing.T) {
 	d := newDoor(t)
 	ada, ben := d.user(d.org, "ada", model.RoleAdmin), d.user(d.org, "ben", model.RoleViewer)
 	b, other, bens := d.browserAs(ada), d.browserAs(ada), d.browserAs(ben)
@@ -298,7 +298,7 @@ func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
 	}
 }
 
-func TestUsersAreManaged(t *testing.T) {
+func TestUserManagement(t *testing.T) {
 	d := newDoor(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	a := b.submit("/settings/users", url.Values{"name": {"Ben"}, "display_name": {"<img src=x onerror=alert(1)>"}, "role": {"triager"}})
@@ -330,9 +330,9 @@ func TestUsersAreManaged(t *testing.T) {
 	b.wants("no role", b.submit("/settings/users/ada/role", url.Values{"role": {"owner"}}), http.StatusBadRequest, "")
 }
 
-// TestUsersOfOthersAreNotTakenOver checks that an administrator of one tenant cannot gain access to
+// TestUsersOfOtherTenantsAreNotTakenOver checks that an administrator of one tenant cannot gain access to
 // another through its users.
-func TestUsersOfOthersAreNotTakenOver(t *testing.T) {
+func TestUsersOfOtherTenantsAreNotTakenOver(t *testing.T) {
 	d := newDoor(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {
@@ -362,7 +362,7 @@ func TestUsersOfOthersAreNotTakenOver(t *testing.T) {
 	b.wants("the role here", b.submit("/settings/users/victim/role", url.Values{"role": {"none"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-removed")
 }
 
-func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
+func TestAuditLogIsPagedAndFiltered(t *testing.T) {
 	d := newDoor(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	for range 50 {
@@ -390,7 +390,7 @@ func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
 	b.wants("nonsense", b.do(http.MethodGet, "/orgs/acme/settings/audit?before=x", nil), http.StatusBadRequest, "")
 }
 
-func TestAboutSaysWhatRuns(t *testing.T) {
+func TestAboutPageShowsVersion(t *testing.T) {
 	d := newDoor(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleViewer))
 	page := b.page("/settings/about")

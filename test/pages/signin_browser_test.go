@@ -19,9 +19,9 @@ func (b *browser) submitForm(button, then string) {
 	b.do(chromedp.Click(button), chromedp.WaitVisible(then))
 }
 
-// TestTheFirstAdminInABrowser goes from the setup link to a token in a real browser, with its
+// TestFirstAdminInBrowser goes from the setup link to a token in a real browser, with its
 // cookies, content security policy and cross-site checks.
-func TestTheFirstAdminInABrowser(t *testing.T) {
+func TestFirstAdminInBrowser(t *testing.T) {
 	d := newDoor(t)
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}

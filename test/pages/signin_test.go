@@ -226,7 +226,7 @@ func TestCookieFlags(t *testing.T) {
 	}
 }
 
-func TestNoSessionIsOneThatSomebodyKnewBefore(t *testing.T) {
+func TestSignInReplacesSession(t *testing.T) {
 	d := newDoor(t)
 	ada, eve := d.user(d.org, "ada", model.RoleAdmin), d.user(d.org, "eve", model.RoleViewer)
 	b := d.browserAs(eve) // planted by eve
@@ -249,7 +249,7 @@ func TestNoSessionIsOneThatSomebodyKnewBefore(t *testing.T) {
 	made.wants("a made-up cookie", made.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
 }
 
-func TestNextStaysHere(t *testing.T) {
+func TestNextURLStaysOnServer(t *testing.T) {
 	d := newDoor(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	for next, want := range map[string]string{
@@ -342,7 +342,7 @@ func TestRoleMatrix(t *testing.T) {
 	}
 }
 
-func TestTooManyTries(t *testing.T) {
+func TestTooManyAttempts(t *testing.T) {
 	d := newDoor(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()
@@ -357,7 +357,7 @@ func TestTooManyTries(t *testing.T) {
 	}
 }
 
-func TestAddressesAreThoseThatProxiesOfOursVouchFor(t *testing.T) {
+func TestClientAddressesComeFromTrustedProxies(t *testing.T) {
 	s := &ui.SignIn{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for _, c := range []struct{ remote, forwarded, want string }{
 		{"203.0.113.5:1", "", "203.0.113.5"},
@@ -379,7 +379,7 @@ func TestAddressesAreThoseThatProxiesOfOursVouchFor(t *testing.T) {
 	}
 }
 
-func TestWithoutARoleThereIsAWordOfIt(t *testing.T) {
+func TestUserWithoutRoleSeesNotice(t *testing.T) {
 	d := newDoor(t)
 	d.user(d.org, "chief", model.RoleAdmin)
 	u := d.user(d.org, "ada", model.RoleViewer)
@@ -395,9 +395,9 @@ func TestWithoutARoleThereIsAWordOfIt(t *testing.T) {
 	says(t, textAt(t, a.text, ".fault[role=alert]"), "redoubt user role")
 }
 
-// TestWhatIsNoTextIsRefused checks that zero bytes and invalid UTF-8 are rejected as client errors.
+// TestInvalidTextIsRejected checks that zero bytes and invalid UTF-8 are rejected as client errors.
 // The store does not accept them, and one engine fails when queried for them.
-func TestWhatIsNoTextIsRefused(t *testing.T) {
+func TestInvalidTextIsRejected(t *testing.T) {
 	d := newDoor(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()

@@ -64,9 +64,9 @@ func TestTicketsAreOfferedWhereTheyCanBeCreated(t *testing.T) {
 	check(model.RoleTriager, false, false)
 }
 
-// TestTicketFaultsStayWithTheFinding checks the form of a stale page. Its error is shown in the
+// TestTicketErrorsAreShownOnFinding checks the form of a stale page. Its error is shown in the
 // panel of the same list, or on the finding's own page.
-func TestTicketFaultsStayWithTheFinding(t *testing.T) {
+func TestTicketErrorsAreShownOnFinding(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
 	list := "/orgs/acme/findings?finding=" + id + "&severities=critical&sort=oldest"

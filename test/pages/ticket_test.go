@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestTicketsOnThePages checks that a ticket is linked, shown with its state, and unlinked on a
+// TestTicketsOnPages checks that a ticket is linked, shown with its state, and unlinked on a
 // finding's page.
-func TestTicketsOnThePages(t *testing.T) {
+func TestTicketsOnPages(t *testing.T) {
 	s := demoSite(t)
 	s.connectTracker()
 	path := "/findings/" + firstFinding(s)
@@ -79,9 +79,9 @@ func TestTicketsOnThePages(t *testing.T) {
 	}
 }
 
-// TestTicketsThatAreAskedForOnThePages checks that pending tickets are shown, and that failed ones
+// TestRequestedTicketsOnPages checks that pending tickets are shown, and that failed ones
 // show the reason and a retry.
-func TestTicketsThatAreAskedForOnThePages(t *testing.T) {
+func TestRequestedTicketsOnPages(t *testing.T) {
 	s := demoSite(t)
 	path := "/findings/" + firstFinding(s)
 	s.connectTracker()

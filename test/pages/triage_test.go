@@ -71,7 +71,7 @@ func open(projects ...string) model.FindingFilter {
 	return model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: projects}
 }
 
-func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
+func TestBulkTriageByFilterAndUndo(t *testing.T) {
 	s := demoSite(t)
 	before := s.View().Count(open())
 	chosen := s.View().Count(open("acme/payments"))
@@ -103,9 +103,9 @@ func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 	}
 }
 
-// TestWhatChangedMeanwhileIsLeftAlone checks concurrent decisions: the second one skips findings
+// TestConcurrentlyChangedFindingsAreSkipped checks concurrent decisions: the second one skips findings
 // that the first one changed, and lists them.
-func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
+func TestConcurrentlyChangedFindingsAreSkipped(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.previewOf("repos=acme%2Fgateway"))
 	form.Set("state", "fixing")
@@ -144,7 +144,7 @@ func (s *site) decide(id int64, state model.TriageState) {
 	}
 }
 
-func TestPickedRowsAndOneFinding(t *testing.T) {
+func TestTriageOfSelectedRowsAndOneFinding(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
 	a := s.post("/triage/preview", url.Values{"type": {"sast"}, "pick": {"1"}, "id": {id}})
@@ -163,7 +163,7 @@ func TestPickedRowsAndOneFinding(t *testing.T) {
 	shows(t, s.follow("/triage", form), did(1, "reviewing"), ".history [data-did=reviewing]")
 }
 
-func TestDecisionsThatAreNone(t *testing.T) {
+func TestInvalidTriageRequests(t *testing.T) {
 	s := demoSite(t)
 	good := formOf(s.page("/findings/" + firstFinding(s)))
 	good.Set("state", "fixing")
@@ -202,9 +202,9 @@ func TestDecisionsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestOthersDecisionsAreNotUndone checks that a forged address neither shows nor undoes the
+// TestUndoKeepsTriageOfOthers checks that a forged address neither shows nor undoes the
 // decisions of other users.
-func TestOthersDecisionsAreNotUndone(t *testing.T) {
+func TestUndoKeepsTriageOfOthers(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "fixing")
@@ -220,9 +220,9 @@ func TestOthersDecisionsAreNotUndone(t *testing.T) {
 	}
 }
 
-// TestAColleaguesLinkSaysWhatWasChanged checks that the address after a decision shows other users
+// TestNoticeAfterTriageIsShownToOthers checks that the address after a decision shows other users
 // the same notice with the actor. Only the actor may undo it.
-func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
+func TestNoticeAfterTriageIsShownToOthers(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "fixing")
@@ -241,9 +241,9 @@ func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
 	shows(t, s.page("/findings?done=2-2-0"), ".done[data-say=unchanged][data-left='0']")
 }
 
-// TestReopeningIgnoresAHiddenDay checks that a leftover day in the form is ignored for decisions
+// TestReopenIgnoresHiddenExpiry checks that a leftover day in the form is ignored for decisions
 // without an end.
-func TestReopeningIgnoresAHiddenDay(t *testing.T) {
+func TestReopenIgnoresHiddenExpiry(t *testing.T) {
 	s := demoSite(t)
 	for _, state := range []string{"reopened", "note"} {
 		form := formOf(s.page("/findings/" + firstFinding(s)))
@@ -256,9 +256,9 @@ func TestReopeningIgnoresAHiddenDay(t *testing.T) {
 
 var previewSeverity = regexp.MustCompile(`<span class="tag (critical|high|medium|low)">(\d+) `)
 
-// TestPreviewCountsSeveritiesOfWhatIsSelected checks that the severities of a preview match the
+// TestPreviewCountsSelectedSeverities checks that the severities of a preview match the
 // API, most severe first.
-func TestPreviewCountsSeveritiesOfWhatIsSelected(t *testing.T) {
+func TestPreviewCountsSelectedSeverities(t *testing.T) {
 	s := demoSite(t)
 	filter := open("acme/payments")
 	var want []string
@@ -318,9 +318,9 @@ func TestTriageOfGroups(t *testing.T) {
 	}
 }
 
-// TestDecisionsOfRows checks that a decision about selected rows applies to the state that the page
+// TestTriageOfRows checks that a decision about selected rows applies to the state that the page
 // showed. Invalid rows, reasons and versions are rejected.
-func TestDecisionsOfRows(t *testing.T) {
+func TestTriageOfRows(t *testing.T) {
 	s := demoSite(t)
 	one, version := firstFinding(s), regexp.MustCompile(`name="version" value="(\d+)"`).FindStringSubmatch(s.page("/findings"))[1]
 	form := func(change map[string]string) url.Values {

@@ -23,8 +23,8 @@ func (noUploads) UploadTaken(context.Context, *store.Tx, string) (api.ImportResp
 	return api.ImportResponse{}, nil, model.ErrNotFound
 }
 
-// TestUploadIsFilledIn checks that the address can fill in the form.
-func TestUploadIsFilledIn(t *testing.T) {
+// TestUploadFormIsPrefilled checks that the address can fill in the form.
+func TestUploadFormIsPrefilled(t *testing.T) {
 	s := newSite(t)
 	page := s.page("/upload?project=acme%2Fshop&ref=release&full=true&commit=c0ffee")
 	says(t, page, `value="acme/shop"`, `value="release"`, `name="full" value="true" checked`, `value="c0ffee"`, "<details class=\"fold\" open>")

@@ -65,9 +65,9 @@ func changes(t *testing.T, page, want string) {
 	}
 }
 
-// TestProposalsOnThePages checks without JavaScript that proposals are listed with their effect,
+// TestProposalsOnPages checks without JavaScript that proposals are listed with their effect,
 // and accepted or refused by statement and as a whole.
-func TestProposalsOnThePages(t *testing.T) {
+func TestProposalsOnPages(t *testing.T) {
 	s := newSite(t)
 	shows(t, s.page("/exceptions?show=requested"), "[data-say=no-requests]")
 	s.supplyChain("CVE-2026-1", "CVE-2026-2", "CVE-2026-3")
@@ -137,9 +137,9 @@ func TestProposalsOnThePages(t *testing.T) {
 	}
 }
 
-// TestViewersDecideAboutNoProposal checks that viewers see proposals and their effects, but cannot
+// TestViewersCannotReviewProposals checks that viewers see proposals and their effects, but cannot
 // decide.
-func TestViewersDecideAboutNoProposal(t *testing.T) {
+func TestViewersCannotReviewProposals(t *testing.T) {
 	s := newSite(t)
 	s.supplyChain("CVE-2026-1")
 	page := s.propose("urn:a", "CVE-2026-1")
@@ -155,8 +155,8 @@ func TestViewersDecideAboutNoProposal(t *testing.T) {
 	}
 }
 
-// TestListsOfDecisionsHavePages checks that long lists have pages.
-func TestListsOfDecisionsHavePages(t *testing.T) {
+// TestLongListsHavePages checks that long lists have pages.
+func TestLongListsHavePages(t *testing.T) {
 	s := newSite(t)
 	s.supplyChain("CVE-2026-1")
 	for i := range 50 + 1 {

@@ -50,7 +50,7 @@ func TestAddressesAreCanonical(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereIsAPage(t *testing.T) {
+func TestNotFoundPage(t *testing.T) {
 	s := newSite(t)
 	for _, address := range []string{"/nothing", "/orgs/acme/nothing", "/orgs/other/overview", "/orgs/noise/overview"} {
 		a := s.send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))
@@ -64,7 +64,7 @@ func TestWhatIsNotThereIsAPage(t *testing.T) {
 	}
 }
 
-func TestEveryRouteAsksWhoLooks(t *testing.T) {
+func TestEveryRouteChecksViewer(t *testing.T) {
 	s := newSite(t)
 	// The last four redirect to the sign-in page themselves, as they are below no deployment.
 	open := regexp.MustCompile(`^/(login|logout|setup|oidc|sign-in|join|choose|invitations|second-factor|device$)`)
@@ -91,7 +91,7 @@ func TestEveryRouteAsksWhoLooks(t *testing.T) {
 	}
 }
 
-func TestAnotherSiteCannotSend(t *testing.T) {
+func TestCrossSiteRequestsAreRejected(t *testing.T) {
 	s := newSite(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orgs/acme/overview", nil)
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
@@ -103,7 +103,7 @@ func TestAnotherSiteCannotSend(t *testing.T) {
 	says(t, textAt(t, w.Body.String(), ".fault[role=alert]"), "--public-url")
 }
 
-func TestNothingInline(t *testing.T) {
+func TestNoInlineScriptsOrStyles(t *testing.T) {
 	s := newSite(t)
 	a := s.get("/overview")
 	policy := a.Header.Get("Content-Security-Policy")
@@ -127,7 +127,7 @@ func checkInline(t testing.TB, page string) {
 	}
 }
 
-func TestAssetsAreKept(t *testing.T) {
+func TestAssetsAreCached(t *testing.T) {
 	s := newSite(t)
 	page := s.page("/overview")
 	found := regexp.MustCompile(`/assets/[a-z.]+\.[0-9a-f]{12}\.(css|js|svg)`).FindAllString(page, -1)
