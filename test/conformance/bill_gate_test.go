@@ -64,7 +64,7 @@ func TestOwnSBOMsAreGatedLikeLockfiles(t *testing.T) {
 					}
 					for _, item := range slices.Concat(got.Blocking, got.Noted) {
 						if item.FindingID == 0 {
-							t.Errorf("%s, %s %s: nobody finds what blocks: %+v", &c, format["format"], what, item)
+							t.Errorf("%s, %s %s: the blocking finding is missing: %+v", &c, format["format"], what, item)
 						}
 					}
 				}
@@ -88,14 +88,14 @@ func TestVEXDoesNotChangeInventory(t *testing.T) {
 		}
 		before := held()
 		if len(before) != 2 {
-			t.Fatalf("held: %v", before)
+			t.Fatalf("stored: %v", before)
 		}
 		const said = `"vulnerabilities":[{"id":"CVE-2021-23337","analysis":{"state":"not_affected","justification":"code_not_reachable"},"affects":[{"ref":%q}]}]`
 		for name, doc := range map[string]string{
-			"no components":       `{"bomFormat":"CycloneDX","specVersion":"1.6",` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
-			"an empty list":       `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[],` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
-			"only what it is of":  `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[{"type":"library","bom-ref":"l","name":"lodash","version":"4.17.20","purl":"pkg:npm/lodash@4.17.20"}],` + fmt.Sprintf(said, "l") + `}`,
-			"written by our tool": `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":{"tools":{"components":[{"type":"application","name":"redoubt"}]}},` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
+			"no components":      `{"bomFormat":"CycloneDX","specVersion":"1.6",` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
+			"an empty list":      `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[],` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
+			"only its own":       `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[{"type":"library","bom-ref":"l","name":"lodash","version":"4.17.20","purl":"pkg:npm/lodash@4.17.20"}],` + fmt.Sprintf(said, "l") + `}`,
+			"written by Redoubt": `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":{"tools":{"components":[{"type":"application","name":"redoubt"}]}},` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
 		} {
 			answer := s.importBill(t, "main", []byte(doc))
 			if diff := cmp.Diff(before, held()); diff != "" {

@@ -164,11 +164,11 @@ func TestRecordedScansUseTheirOwnLockfiles(t *testing.T) {
 			late             bool
 			want             []string
 		}{
-			"what was bad still is":            {bad, good, bad, false, []string{"lodash 4.17.20 block"}},
-			"what the branch got since is not": {good, bad, good, false, nil},
-			"another version":                  {other, bad, other, false, []string{"lodash 4.17.19 block"}},
-			"late, and bad as no scan before":  {good, good, bad, true, []string{"lodash 4.17.20 block"}},
-			"late, before the branch had it":   {good, bad, good, true, nil},
+			"vulnerable before":               {bad, good, bad, false, []string{"lodash 4.17.20 block"}},
+			"vulnerable later":                {good, bad, good, false, nil},
+			"another version":                 {other, bad, other, false, []string{"lodash 4.17.19 block"}},
+			"late, and bad as no scan before": {good, good, bad, true, []string{"lodash 4.17.20 block"}},
+			"late, before the branch had it":  {good, bad, good, true, nil},
 		} {
 			t.Run(name, func(t *testing.T) {
 				ref := "topic/" + strings.ReplaceAll(name, " ", "-")

@@ -37,7 +37,7 @@ var copyWays = map[string]struct {
 		}
 		s.imported(t, "project=acme/copied&full=true&filename=trivy.json&ref="+ref, []byte(`{"SchemaVersion": 2, "Results": [`+strings.Join(results, ",")+"]}"))
 	}},
-	"a package that advisories know": {"trivy", func(t *testing.T, s *site, ref string, paths ...string) {
+	"a package with advisories": {"trivy", func(t *testing.T, s *site, ref string, paths ...string) {
 		t.Helper()
 		s.clock.Advance(1e9)
 		var results []string
@@ -150,7 +150,7 @@ func (s *site) toldAsCopy(t *testing.T, id, of int64) {
 			}
 		}
 		if !slices.Equal(told, []int64{of}) {
-			t.Errorf("finding %d is told to be a copy of %v, want %d", id, told, of)
+			t.Errorf("finding %d is listed as a copy of %v, want %d", id, told, of)
 		}
 		return err
 	})

@@ -35,7 +35,7 @@ func TestTicketListsNoCopies(t *testing.T) {
 					}
 					stays, left := lineages[found[a].LineageID].Annotations.ExternalTicket, lineages[found[b].LineageID].Annotations.ExternalTicket
 					if left != nil || stays == nil || !slices.Equal(stays.LinkedIssueIDs, ticket.IssueIDs) {
-						t.Errorf("what stays has %+v, the copy %+v; the ticket is about %v", stays, left, ticket.IssueIDs)
+						t.Errorf("the remaining finding has %+v, the copy %+v; the ticket is about %v", stays, left, ticket.IssueIDs)
 					}
 					named, err := tx.Finding(ctx, ticket.IssueIDs[0])
 					if err == nil && named.LineageID != found[a].LineageID {

@@ -85,7 +85,7 @@ func testCompression(t *testing.T, w *world) {
 		}
 		defer resp.Body.Close()
 		if got := resp.Header.Get("Content-Encoding"); got != encoding {
-			t.Errorf("asked for %s, got %q", encoding, got)
+			t.Errorf("requested %s, got %q", encoding, got)
 			continue
 		}
 		r, err := open(resp.Body)
@@ -121,7 +121,7 @@ func TestPolicyFilterUsesCurrentMode(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := blocked() > 0; got != (mode == model.ModeBlock) {
-				t.Errorf("in mode %s, rule-board-block finds %d", mode, blocked())
+				t.Errorf("in mode %s, rule-board-block has %d findings", mode, blocked())
 			}
 		}
 	})

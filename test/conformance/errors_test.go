@@ -86,7 +86,7 @@ func testRequestIDs(t *testing.T, w *world) {
 	for sent, keep := range map[string]bool{"mine-1.2_3": true, strings.Repeat("x", 129): false, "a b": false, "a\"b": false, "": false} {
 		a := w.send(t, request{method: "GET", path: "projects", header: map[string]string{"X-Request-Id": sent}})
 		if got := a.header.Get("X-Request-Id"); (got == sent) != keep || got == "" {
-			t.Errorf("id %q comes back as %q", sent, got)
+			t.Errorf("id %q is returned as %q", sent, got)
 		}
 	}
 }
@@ -155,10 +155,10 @@ func TestInternal(t *testing.T) {
 				a := s.send(t, r)
 				p := refused(t, a, 500, api.CodeInternal)
 				if body := strings.ToLower(strings.NewReplacer(p.Instance, "", p.RequestID, "").Replace(string(a.body))); strings.Contains(body, table) || strings.Contains(body, "sql") || strings.Contains(body, ".go") {
-					t.Errorf("tells %s", a.body)
+					t.Errorf("shows %s", a.body)
 				}
 				if line := s.log.lines(p.RequestID); !strings.Contains(line, table) || !strings.Contains(line, `"cause"`) {
-					t.Errorf("without %s the log says %s", table, line)
+					t.Errorf("without %s the log shows %s", table, line)
 				}
 			})
 		}
@@ -197,9 +197,9 @@ func TestLog(t *testing.T) {
 		}
 	}
 	if line["status"] != float64(http.StatusOK) || line["route"] != "/api/v1/deployments/{deploymentSlug}/findings" {
-		t.Errorf("the line says %s", text)
+		t.Errorf("the line shows %s", text)
 	}
 	if all := s.log.String(); strings.Contains(all, "private-word") || strings.Contains(all, s.token) {
-		t.Errorf("the log holds a query or a token: %s", all)
+		t.Errorf("the log contains a query or a token: %s", all)
 	}
 }

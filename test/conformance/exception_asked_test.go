@@ -63,7 +63,7 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 		ask := object{"issue_ids": []int64{code[0].ID, code[1].ID}, "reason": "only our tests call it", "until": last, "triage_reason": "false_positive"}
 		r := post[api.ExceptionChangeResponse](t, viewer, "exceptions/requests", ask).Exception
 		if r.State != "requested" || r.Project != "acme/payments" || len(r.IssueIDs) != 2 || r.Until == nil || r.DecidedAt != nil || r.CreatedBy != "token:dev" {
-			t.Errorf("asked: %+v", r)
+			t.Errorf("requested: %+v", r)
 		}
 		at := "exceptions/" + fmt.Sprint(r.ID)
 		refused(t, viewer.send(t, askRequest(ask)), 409, api.CodeConflict)
@@ -72,11 +72,11 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 		refused(t, viewer.send(t, request{method: "POST", path: at + "/refuse", body: object{"answer": "x"}}), 403, api.CodePermissionDenied)
 		refused(t, other.send(t, request{method: "POST", path: at + "/withdraw"}), 400, api.CodeInvalidArgument)
 		for what, body := range map[string]object{
-			"no such finding":      {"issue_ids": []int64{4000000000}, "reason": "x"},
-			"a day that is over":   {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2001-01-31"},
-			"no day":               {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2099-02-30"},
-			"no reason":            {"issue_ids": []int64{code[2].ID}, "reason": " "},
-			"a member of no sense": {"issue_ids": []int64{code[2].ID}, "reason": "x", "ends": last},
+			"no such finding":   {"issue_ids": []int64{4000000000}, "reason": "x"},
+			"an expired day":    {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2001-01-31"},
+			"no day":            {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2099-02-30"},
+			"no reason":         {"issue_ids": []int64{code[2].ID}, "reason": " "},
+			"an unknown member": {"issue_ids": []int64{code[2].ID}, "reason": "x", "ends": last},
 		} {
 			if a := viewer.send(t, askRequest(body)); a.status != 400 && a.status != 404 {
 				t.Errorf("%s: %d %s", what, a.status, a.body)

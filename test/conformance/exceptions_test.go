@@ -52,7 +52,7 @@ func TestExceptionsByAPI(t *testing.T) {
 		end := last.Truncate(24*time.Hour).AddDate(0, 0, 1)
 		if made.Changed != 1 || e.Ignores != 1 || e.State != "active" || e.TriageReason != "acceptable_risk" || e.Until == nil || !e.Until.Equal(end) ||
 			!slices.Equal(e.Projects, []string{"ACME/*"}) || !strings.HasPrefix(e.CreatedBy, "token:") {
-			t.Errorf("made %+v", made)
+			t.Errorf("created %+v", made)
 		}
 		wants(t, "ignored", s.supply(t, "status=ignored"), "1 lodash@4.17.20 CVE-2021-23337 ignored")
 		if got := s.depend(t, "topic", "4.17.20"); got.Blocked || len(got.Noted) > 0 {
@@ -116,7 +116,7 @@ func TestBadExceptionsAndConditions(t *testing.T) {
 			invalid(t, s.send(t, request{method: "POST", path: c.path, body: c.body}), c.want...)
 		}
 		if list := get[api.ListExceptionsResponse](t, s, "exceptions").Exceptions; len(list) > 0 {
-			t.Errorf("made all the same: %+v", list)
+			t.Errorf("created nevertheless: %+v", list)
 		}
 	})
 }

@@ -65,7 +65,7 @@ func testExportedSecrets(t *testing.T, w *world) {
 		slices.Sort(want)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
-			t.Errorf("%s keeps %d (-want +got):\n%s", query, len(want), diff)
+			t.Errorf("%s selects %d (-want +got):\n%s", query, len(want), diff)
 		}
 	}
 }

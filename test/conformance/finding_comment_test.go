@@ -75,7 +75,7 @@ func TestFindingCommentsByAPI(t *testing.T) {
 			told = append(told, e.Kind+" "+e.By.Name+" "+e.Note)
 		}
 		if want := []string{"commented dev ", "commented eve ", "comment_withdrawn dev ", "comment_withdrawn chief ", "commented eve third"}; !slices.Equal(told, want) {
-			t.Errorf("the history tells %q, not %q", told, want)
+			t.Errorf("the history shows %q, want %q", told, want)
 		}
 	})
 }

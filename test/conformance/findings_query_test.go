@@ -38,7 +38,7 @@ func testSpellings(t *testing.T, w *world) {
 			name + "=" + a + "&" + name + "%5B%5D=" + b + "," + a,
 		} {
 			if got := w.count(t, issueType, spelling); got != want || got == 0 {
-				t.Errorf("%s finds %d, want %d", spelling, got, want)
+				t.Errorf("%s returns %d, want %d", spelling, got, want)
 			}
 		}
 	}
@@ -73,10 +73,10 @@ func testRefSpellings(t *testing.T, w *world) {
 	} {
 		got := w.count(t, "sast", c.spelling)
 		if c.want >= 0 && got != c.want {
-			t.Errorf("%s finds %d, want %d", c.spelling, got, c.want)
+			t.Errorf("%s returns %d, want %d", c.spelling, got, c.want)
 		}
 		if c.want < 0 && (got == 0 || got == all || got != w.count(t, "sast", c.same)) {
-			t.Errorf("%s finds %d of %d, %s another number", c.spelling, got, all, c.same)
+			t.Errorf("%s returns %d of %d, %s another number", c.spelling, got, all, c.same)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func testShape(t *testing.T, w *world, issueType string, own map[string]bool) {
 		for name, value := range row {
 			_, shared := sharedMembers[name]
 			if _, ok := own[name]; !ok && !shared {
-				t.Fatalf("member %s is none of a %s finding's", name, issueType)
+				t.Fatalf("member %s does not belong to a %s finding", name, issueType)
 			}
 			if string(value) == "null" {
 				null[name]++

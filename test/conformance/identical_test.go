@@ -83,7 +83,7 @@ func testIdenticalUnlike(t *testing.T, w *world) {
 	ci := w.newToken(t, model.Token{Name: "hands in only", Scopes: []model.Scope{model.ScopeCI}})
 	in := &site{url: w.url, client: w.client, deployment: w.deployment, token: ci, clock: w.clock}
 	if got := in.imported(t, query, body); got.Outcome != "applied" {
-		t.Errorf("from who may not decide: %s", got.Outcome)
+		t.Errorf("from a user without permission to triage: %s", got.Outcome)
 	}
 	unlike("from who may", 0)
 

@@ -74,7 +74,7 @@ func testImportGate(t *testing.T, w *world) {
 	err = w.store.View(t.Context(), w.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		account, err := tx.ScanAccount(ctx, id)
 		if err == nil && (account.Gate == nil || len(account.Gate.Blocking) != 1) {
-			t.Errorf("the upload again takes from the failed build what it failed on: %+v", account.Gate)
+			t.Errorf("the repeated upload removes the failed build's findings: %+v", account.Gate)
 		}
 		return err
 	})

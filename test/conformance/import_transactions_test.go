@@ -21,7 +21,7 @@ func TestImportOpensOneUpdateAndAtMostOneView(t *testing.T) {
 			s.deployment = storetest.Deployment(t, s.store)
 			s.token = s.newToken(t, model.Token{Name: "main", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 			w := &world{site: s, rules: map[string]scanRule{}}
-			t.Run("what is counted", func(t *testing.T) { testCountedTransactions(t, w, opened) })
+			t.Run("counted findings", func(t *testing.T) { testCountedTransactions(t, w, opened) })
 
 			first, second := semgrepReport(w.matches(60, 0, 12)...), semgrepReport(w.matches(60, 0, 11)...)
 			large := semgrepReport(w.matches(61, 0, 1200)...)

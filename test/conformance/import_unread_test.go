@@ -38,7 +38,7 @@ func TestImportOfUnreadableFiles(t *testing.T) {
 			t.Fatalf("one that is not sent: %+v, %v", sent, err)
 		}
 		if c := sent.Imports[0].Changes; c.Removed != 1 || !slices.Equal(c.LockfilesDropped, []string{api2.name}) {
-			t.Errorf("what went with a lockfile that is gone is not counted: %+v", c)
+			t.Errorf("findings of a removed lockfile are not counted: %+v", c)
 		}
 		wants(t, "findings", s.supply(t, "status=open"), before[1])
 

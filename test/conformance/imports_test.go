@@ -45,17 +45,17 @@ func TestImports(t *testing.T) {
 		t.Run("again", func(t *testing.T) { testImportAgain(t, w) })
 		t.Run("identical", func(t *testing.T) { testIdentical(t, w) })
 		t.Run("identical, gate", func(t *testing.T) { testIdenticalGate(t, w) })
-		t.Run("identical bytes, read anew", func(t *testing.T) { testIdenticalUnlike(t, w) })
+		t.Run("identical bytes, read again", func(t *testing.T) { testIdenticalUnlike(t, w) })
 		t.Run("commits of merged projects", func(t *testing.T) { testMergedCommits(t, w) })
 		t.Run("full and diff", func(t *testing.T) { testFullAndDiff(t, w) })
-		t.Run("ways to send", func(t *testing.T) { testWaysToSend(t, w) })
+		t.Run("encodings", func(t *testing.T) { testWaysToSend(t, w) })
 		t.Run("at", func(t *testing.T) { testImportAt(t, w) })
 		t.Run("broken items", func(t *testing.T) { testBrokenItems(t, w) })
 		t.Run("refusals", func(t *testing.T) { testImportRefusals(t, w) })
 		t.Run("whole", func(t *testing.T) { testImportWhole(t, w) })
 		t.Run("gate", func(t *testing.T) { testImportGate(t, w) })
 		t.Run("client", func(t *testing.T) { testImportClient(t, w) })
-		t.Run("secrets are kept nowhere", func(t *testing.T) { testNoSecret(t, w) })
+		t.Run("secrets are not stored", func(t *testing.T) { testNoSecret(t, w) })
 	})
 }
 
@@ -231,10 +231,10 @@ func testNoSecret(t *testing.T, w *world) {
 		answers = append(answers, fmt.Sprintf("%+v", s), string(w.send(t, request{method: "GET", path: "findings/" + s.ID}).body))
 	}
 	if strings.Contains(strings.Join(answers, "\n"), raw) {
-		t.Errorf("an answer holds the secret: %s", answers)
+		t.Errorf("a response contains the secret: %s", answers)
 	}
 	if strings.Contains(w.log.String(), raw) {
-		t.Error("the log holds the secret")
+		t.Error("the log contains the secret")
 	}
 	if w.config.DatabaseURL == "" {
 		notInFiles(t, w.config.Dir, raw)
@@ -250,7 +250,7 @@ func notInFiles(t *testing.T, dir, raw string) {
 		}
 		text, err := os.ReadFile(path)
 		if bytes.Contains(text, []byte(raw)) || bytes.Contains(text, []byte(raw[10:])) {
-			t.Errorf("%s holds the secret", path)
+			t.Errorf("%s contains the secret", path)
 		}
 		return err
 	})

@@ -21,7 +21,7 @@ func TestLinterReportsNothing(t *testing.T) {
 	}
 	const published = "../../api/openapi.json"
 	if said := says(published); said != "" {
-		t.Errorf("the linter says:\n%s", said)
+		t.Errorf("the linter printed:\n%s", said)
 	}
 	text, err := os.ReadFile(published)
 	if err != nil {
@@ -33,6 +33,6 @@ func TestLinterReportsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said := says(broken); !strings.Contains(said, "operation-operationId-unique") {
-		t.Errorf("of an operation's id that is there twice the linter says %q", said)
+		t.Errorf("for a duplicate operation ID the linter prints %q", said)
 	}
 }

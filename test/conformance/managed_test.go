@@ -43,12 +43,12 @@ func TestConnectionsByAPI(t *testing.T) {
 			invalid(t, s.send(t, request{method: "POST", path: "connections", body: body}), bad.at)
 		}
 		if list := get[api.ListConnectionsResponse](t, s, "connections").Connections; len(list) != 0 {
-			t.Fatalf("refused ones are kept: %+v", list)
+			t.Fatalf("rejected ones are stored: %+v", list)
 		}
 		first := s.send(t, request{method: "POST", path: "connections", body: gitea("ours", "acme/*")})
 		made := read[api.ConnectionResponse](t, first).Connection
 		if made.Account != "redoubt-bot" || made.BaseURL != "https://git.example" || made.Repositories != 4 || made.Followed != 2 || made.HearsBy != "polling" || made.Replies != "linked" || len(made.People) != 0 || made.Problem != "" || made.CheckedAt == nil {
-			t.Errorf("made %+v", made)
+			t.Errorf("created %+v", made)
 		}
 		refused(t, s.send(t, request{method: "POST", path: "connections", body: gitea("ours")}), 409, api.CodeConflict)
 		at := fmt.Sprint("connections/", made.ID)
@@ -74,7 +74,7 @@ func TestConnectionsByAPI(t *testing.T) {
 			}
 			again := s.send(t, keyedWrite{request: request{method: "POST", path: at + "/webhooks"}}.with("hooks"))
 			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "" {
-				t.Errorf("what the host refused is remembered: %v %s", again.header, again.body)
+				t.Errorf("an item that the host rejected is stored: %v %s", again.header, again.body)
 			}
 		}
 		s.keeper.HookURL = ""
@@ -160,7 +160,7 @@ func TestRepositoriesAreFollowedByChoice(t *testing.T) {
 		}
 		post[api.ConnectionResponse](t, s, fmt.Sprint("connections/", made.ID, "/test"), nil)
 		if got := get[api.ConnectionResponse](t, s, fmt.Sprint("connections/", made.ID)).Connection; got.Followed != 1 || !slices.Equal(got.Follow, []string{"acme/*", "!acme/web-shop"}) {
-			t.Errorf("after another look: %+v", got)
+			t.Errorf("after another read: %+v", got)
 		}
 		refused(t, s.send(t, request{method: "POST", path: at + "/follow", body: names("nobody-has/*")}), 404, api.CodeNotFound)
 		invalid(t, s.send(t, request{method: "POST", path: at + "/follow", body: names()}), "body.names")
@@ -227,7 +227,7 @@ func TestRunsByAPI(t *testing.T) {
 		}
 		refused(t, s.send(t, request{method: "POST", path: fmt.Sprint("runs/", run.ID, "/cancel")}), 409, api.CodeConflict)
 		if !get[api.RunLogResponse](t, s, fmt.Sprint("runs/", run.ID, "/log?offset=19")).Ended {
-			t.Error("the log of a run that ended goes on")
+			t.Error("the log of a finished run grows")
 		}
 		retried := post[api.RunResponse](t, s, fmt.Sprint("runs/", run.ID, "/retry"), nil).Run
 		for query, want := range map[string][]int64{
@@ -266,7 +266,7 @@ func (s *site) work(t testing.TB, id int64) {
 		err = s.store.ProgressRun(t.Context(), s.deployment.ID, run.ID, run.Claim, store.RunProgress{State: model.RunScanning, Log: []byte("fetching über git\n")})
 	}
 	if err != nil || run.ID != id {
-		t.Fatalf("run %d was taken, want %d: %v", run.ID, id, err)
+		t.Fatalf("run %d was leased, want %d: %v", run.ID, id, err)
 	}
 }
 
@@ -302,7 +302,7 @@ func TestManagedScanStatusMatchesScan(t *testing.T) {
 		}
 		s.work(t, run.ID)
 		if got := status(); got.State != "running" {
-			t.Errorf("under way: %+v", got)
+			t.Errorf("in progress: %+v", got)
 		}
 		err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.FinishRun(ctx, run.ID, 1, model.RunOutcome{State: model.RunFailed, Failure: model.RunPermanent, Reason: "the branch is gone"})

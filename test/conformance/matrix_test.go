@@ -188,12 +188,12 @@ func eachRoute(t *testing.T, w *world, test func(t *testing.T, r apihttp.Route, 
 	for _, route := range apihttp.Routes() {
 		p, ok := probes[route.ID]
 		if !ok {
-			t.Errorf("the tenant matrix does not know %s: say in matrix how to call it", route.ID)
+			t.Errorf("the tenant matrix has no entry for %s: add it to matrix", route.ID)
 			continue
 		}
 		for _, part := range regexp.MustCompile(`{(\w+)}`).FindAllStringSubmatch(route.Pattern, -1) {
 			if _, ok := p.ours[part[1]]; !ok && part[1] != "deploymentId" && part[1] != "deploymentSlug" {
-				t.Errorf("the tenant matrix does not know %s of %s", part[1], route.ID)
+				t.Errorf("the tenant matrix has no entry for %s of %s", part[1], route.ID)
 			}
 		}
 		t.Run(route.ID, func(t *testing.T) { test(t, route, p) })

@@ -111,7 +111,7 @@ func testPrimaryBranch(t *testing.T, s *site) {
 	} {
 		p := patch[api.ProjectResponse](t, s, payments, object{"primary_branch": c[0]}).Project
 		if p.PrimaryBranch != c[1] || p.DefaultBranch != "refs/heads/main" {
-			t.Errorf("%s makes %s primary, with default %s", c[0], p.PrimaryBranch, p.DefaultBranch)
+			t.Errorf("with %s the primary branch is %s, with default %s", c[0], p.PrimaryBranch, p.DefaultBranch)
 		}
 	}
 	// The primary branch determines the occurrence that dedup selects, at once.

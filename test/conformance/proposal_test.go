@@ -140,7 +140,7 @@ func TestUploadsSucceedWithAnyProposals(t *testing.T) {
 	for _, part := range got.Imports {
 		switch {
 		case part.Source != "vex" && (len(part.VEX) != 1 || part.New != 1 || part.Changes.Added != 2):
-			t.Errorf("what came with it: %+v", part)
+			t.Errorf("uploaded with it: %+v", part)
 		case part.Source == "vex" && (len(part.VEX) != 0 || part.RefusedCount != 1 || !strings.Contains(part.Refused[0].Reason, "20001 statements")):
 			t.Errorf("too many statements: %+v", part)
 		}
@@ -171,7 +171,7 @@ func (s *site) proposesTooManyAtOnce(t *testing.T) {
 		return err
 	})
 	if err != nil || len(held) != model.MaxVEXProposals {
-		t.Fatalf("%d are held, %v", len(held), err)
+		t.Fatalf("%d are stored, %v", len(held), err)
 	}
 	dropped := 0
 	for _, d := range part.VEX {
@@ -181,11 +181,11 @@ func (s *site) proposesTooManyAtOnce(t *testing.T) {
 		case d.Outcome == "proposed" && held[d.ID] && !told[d.ID]:
 			told[d.ID] = true
 		default:
-			t.Errorf("of %d that are held: %+v", len(held), d)
+			t.Errorf("of %d stored: %+v", len(held), d)
 		}
 	}
 	if len(told) != len(held) || dropped != more+1 || !strings.Contains(part.Note, " 6 ") {
-		t.Errorf("%d are told, %d dropped, %q", len(told), dropped, part.Note)
+		t.Errorf("%d are listed, %d dropped, %q", len(told), dropped, part.Note)
 	}
 }
 

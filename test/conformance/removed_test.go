@@ -15,13 +15,13 @@ func historiesOfRemoved(t *testing.T, s *site, stays int64, went map[int64]strin
 	t.Helper()
 	history := get[api.FindingHistoryResponse](t, s, fmt.Sprint("findings/", stays, "/history"))
 	if last := history.Events[len(history.Events)-1]; history.MergedInto != 0 || last.Kind != "merged" || went[last.FindingID] == "" {
-		t.Errorf("the one that stays tells %+v", history)
+		t.Errorf("the remaining one has %+v", history)
 	}
 	for id, why := range went {
 		history := get[api.FindingHistoryResponse](t, s, fmt.Sprint("findings/", id, "/history"))
 		last := history.Events[len(history.Events)-1]
 		if history.Events[0].Kind != "found" || last.Kind != "removed" || !strings.HasPrefix(last.Note, why) {
-			t.Errorf("the one that was removed, as %q, tells %+v", why, history)
+			t.Errorf("the removed one, as %q, has %+v", why, history)
 		}
 		into := int64(0)
 		if strings.HasPrefix(why, "merged") {

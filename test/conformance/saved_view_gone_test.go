@@ -27,7 +27,7 @@ func TestSavedViewNamesRemovedValues(t *testing.T) {
 			for _, path := range []string{"findings?", "findings/counts?", "findings/export?format=csv&", "findings/export?format=sarif&"} {
 				a := s.send(t, request{method: "GET", path: path + "view=" + view})
 				if got := a.header.Get(api.ViewProblemHeader); a.status != 200 || !strings.Contains(got, want) || (got == "") != (want == "") || got != "" && strings.Trim(got, `"`) == got {
-					t.Errorf("%s of view %s: %d says %s, want %s", path, view, a.status, got, want)
+					t.Errorf("%s of view %s: %d shows %s, want %s", path, view, a.status, got, want)
 				}
 			}
 		}
@@ -37,19 +37,19 @@ func TestSavedViewNamesRemovedValues(t *testing.T) {
 		const lost = "team-a"
 		says(s, tagged, lost)
 		if again := tagIn(s.send(t, request{method: "GET", path: "findings?view=" + tagged})); again == first {
-			t.Error("who had the list is not told")
+			t.Error("the tag of the list did not change")
 		}
 		says(s, ruled, "no.such.rule")
 		for _, v := range get[api.ListSavedViewsResponse](t, s, "saved-views").Views {
 			if fmt.Sprint(v.ID) == tagged && !strings.Contains(v.Problem, lost) {
-				t.Errorf("the list of views says %q", v.Problem)
+				t.Errorf("the list of views shows %q", v.Problem)
 			}
 		}
 		bound := *s
 		bound.token = s.newToken(t, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
 		says(&bound, keep("repos=acme%2Fpayments"), "acme/payments")
 		if a := s.send(t, request{method: "GET", path: "findings?repos=acme/gone"}); a.header.Get(api.ViewProblemHeader) != "" {
-			t.Error("a list of no view says so too")
+			t.Error("a list without a view has the note too")
 		}
 	})
 }

@@ -89,12 +89,12 @@ func TestSavedViewsByAPI(t *testing.T) {
 		invalid(t, s.send(t, request{method: "POST", path: "saved-views", body: body(object{"shared": true, "default": true})}), "body.default")
 		refused(t, eve.send(t, request{method: "POST", path: "saved-views", body: body(nil)}), 403, api.CodePermissionDenied)
 		if list := get[api.ListSavedViewsResponse](t, ada, "saved-views").Views; len(list) != 0 {
-			t.Fatalf("refused ones are kept: %+v", list)
+			t.Fatalf("rejected ones are stored: %+v", list)
 		}
 
 		mine := post[api.SavedViewResponse](t, ada, "saved-views", body(object{"default": true})).View
 		if mine.Query != "severities=high&sort=due" || mine.Shared || !mine.Default || mine.CreatedBy == "" || mine.Problem != "" {
-			t.Errorf("made %+v", mine)
+			t.Errorf("created %+v", mine)
 		}
 		refused(t, ada.send(t, request{method: "POST", path: "saved-views", body: body(object{"name": "HIGH"})}), 409, api.CodeConflict)
 		at := fmt.Sprint("saved-views/", mine.ID)
@@ -184,7 +184,7 @@ func TestFindingsOfASavedView(t *testing.T) {
 		}
 		gone := get[api.SavedViewResponse](t, ada, "saved-views/"+keep("repos=acme%2Flost")).View
 		if gone.Problem != "there is no project acme/lost any more" {
-			t.Errorf("of a lost project it says %q", gone.Problem)
+			t.Errorf("for a deleted project it shows %q", gone.Problem)
 		}
 
 		tag := func() string {

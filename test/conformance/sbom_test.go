@@ -115,7 +115,7 @@ func testSBOMAddress(t *testing.T, w *world) {
 		"a later end":        strings.Replace(address, "expires=1", "expires=9", 1),
 		"another task":       strings.Replace(address, task(address), task(other), 1),
 		"another deployment": strings.Replace(address, w.root(), "/api/v1/deployments/"+fmt.Sprint(w.rival.ID), 1),
-		"a task of nobody's": strings.Replace(address, task(address), "task_none", 1),
+		"an unknown task":    strings.Replace(address, task(address), "task_none", 1),
 	} {
 		if a := w.send(t, request{method: "GET", path: altered, token: "-"}); a.status != http.StatusForbidden && a.status != http.StatusBadRequest {
 			t.Errorf("%s: answers %d: %.200s", name, a.status, a.body)

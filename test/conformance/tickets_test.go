@@ -141,7 +141,7 @@ func TestInvalidTicketLinks(t *testing.T) {
 			refused(t, s.send(t, request{method: "POST", path: c.path, body: c.body}), 400, api.CodeInvalidArgument, c.member)
 		})
 	}
-	t.Run("a finding that there is not", func(t *testing.T) {
+	t.Run("an unknown finding", func(t *testing.T) {
 		refused(t, s.send(t, request{method: "POST", path: "tickets/link", body: object{"issue_ids": append(ids, 4000000000), "ticket_url": "https://t.example/1"}}), 404, api.CodeNotFound)
 		if found := s.finding(t, ids[0]); found.ExternalTicket != nil {
 			t.Errorf("a refused link left %+v", found.ExternalTicket)
@@ -184,7 +184,7 @@ func TestTicketShowsNoProjectsOfOthers(t *testing.T) {
 	other := s.newToken(t, model.Token{Name: "third", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: model.ProjectGlobs{"third/*"}})
 	refused(t, s.send(t, request{method: "GET", path: fmt.Sprint("tickets/", linked.TicketID), token: other}), 404, api.CodeNotFound)
 	if list := read[api.ListTicketsResponse](t, s.send(t, request{method: "GET", path: "tickets", token: other})); len(list.Tickets) != 0 {
-		t.Errorf("a token of another project is told of %+v", list.Tickets)
+		t.Errorf("a token of another project sees %+v", list.Tickets)
 	}
 }
 

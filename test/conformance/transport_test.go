@@ -103,7 +103,7 @@ func bodyFits(op *openapi3.Operation, at []string, resp *http.Response, body []b
 	}
 	answer := op.Responses.Value(status)
 	if answer.Value.Content[media] == nil {
-		return fmt.Errorf("openapi.json knows no %s here", media)
+		return fmt.Errorf("openapi.json has no %s here", media)
 	}
 	at = append(at, status)
 	if shared, ok := strings.CutPrefix(answer.Ref, "#/"); ok {

@@ -61,7 +61,7 @@ func (s *site) assigned(t *testing.T, names ...string) []int64 {
 func testAssignee(t *testing.T, s *site, code []codeRow) {
 	all := s.assigned(t, model.AssigneeNobody)
 	if len(all) != len(code) {
-		t.Fatalf("%d of %d findings are nobody's", len(all), len(code))
+		t.Fatalf("%d of %d findings are unassigned", len(all), len(code))
 	}
 	before := s.finding(t, code[0].ID)
 	hers := s.triaged(t, object{"issue_type": "sast", "issue_ids": []int64{code[0].ID}, "new_assignee": " Ada "})
@@ -73,7 +73,7 @@ func testAssignee(t *testing.T, s *site, code []codeRow) {
 	}
 	his := s.triaged(t, object{"issue_type": "sast", "issue_ids": all, "assignees": []string{model.AssigneeNobody}, "new_triage_state": "fixing", "new_assignee": "bob"})
 	if len(his)+len(hers) != len(all) || slices.Contains(his, code[0].ID) {
-		t.Errorf("nobody's are %v, hers are %v of %v", his, hers, all)
+		t.Errorf("unassigned are %v, hers are %v of %v", his, hers, all)
 	}
 	if got := s.assigned(t, "ada", "bob"); !slices.Equal(got, all) {
 		t.Errorf("theirs are %v, want %v", got, all)
@@ -90,10 +90,10 @@ func testAssignee(t *testing.T, s *site, code []codeRow) {
 	}
 	invalid(t, s.triage(t, object{"issue_type": "sast", "assignees": []string{"ada"}, "new_assignee": "bob"}), "body.new_assignee")
 	if got := s.triaged(t, object{"issue_type": "sast", "assignees": []string{"ada", "bob"}, "new_assignee": ""}); !slices.Equal(got, all) {
-		t.Errorf("taken away from %v, want %v", got, all)
+		t.Errorf("unassigned from %v, want %v", got, all)
 	}
 	if got := s.assigned(t, model.AssigneeNobody); !slices.Equal(got, all) {
-		t.Errorf("nobody's are %v, want all", got)
+		t.Errorf("unassigned are %v, want all", got)
 	}
 }
 
@@ -179,7 +179,7 @@ func (s *site) readTrailOfEnd(t *testing.T, id int64) {
 		}
 		over, err := tx.CountExpiredDecisions(ctx)
 		if over != 0 {
-			t.Errorf("%d decisions are over and stand", over)
+			t.Errorf("%d expired decisions are still shown", over)
 		}
 		return err
 	})

@@ -110,7 +110,7 @@ func triageRefusals(id int64) map[string]triageRefusal {
 		"no ids in the list":     {set("issue_ids", []int{}), []string{"body.issue_ids"}},
 		"no values in filters":   {set("issue_ids", nil, "rules", []string{}, "severities", []string{}), []string{"body.issue_ids"}},
 		"a filter by default":    {set("issue_type", "secrets", "issue_ids", nil, "include_historical", true), []string{"body.issue_ids"}},
-		"a filter that is none":  {set("issue_ids", nil, "ref", "_default"), []string{"body.issue_ids"}},
+		"an invalid filter":      {set("issue_ids", nil, "ref", "_default"), []string{"body.issue_ids"}},
 		"a misspelt filter":      {set("severity", []string{"low"}), []string{"body.severity"}},
 		"several faults":         {set("issue_type", "x", "limit", 0, "wrong", 1), []string{"body.issue_type", "body.limit", "body.wrong"}},
 		"sca of sast":            {set("dependencies", []string{"a"}, "epss_probability", []string{"low"}, "exposures", []string{"reachable"}, "transitivities", []string{"direct"}), []string{"body.dependencies", "body.epss_probability", "body.exposures", "body.transitivities"}},

@@ -25,7 +25,7 @@ func TestStoredFindingsBecomeUnrated(t *testing.T) {
 		cursor := get[api.FindingChangesResponse](t, s, "findings/changes").Cursor
 		for name, unrated := range s.unratedBy(t) {
 			if unrated || len(before) != 2 {
-				t.Fatalf("of %d findings, %s says that nobody rates it", len(before), name)
+				t.Fatalf("of %d findings, %s is marked as unrated", len(before), name)
 			}
 		}
 		s.clock.Advance(1e9)
@@ -35,7 +35,7 @@ func TestStoredFindingsBecomeUnrated(t *testing.T) {
 		}
 		told := get[api.FindingChangesResponse](t, s, "findings/changes?cursor="+cursor).Changed
 		if len(told) != 1 || !told[0].Unrated {
-			t.Errorf("followers are told of %v", told)
+			t.Errorf("the feed contains %v", told)
 		}
 		counts := get[api.CountFindingsResponse](t, s, "findings/counts?issue_type=sca&group_by=severity,severity_unrated")
 		want := map[string]map[string]int64{"severity": {"medium": 2}, "severity_unrated": {"true": 1, "false": 1}}

@@ -132,7 +132,7 @@ func TestPageUploadEqualsImport(t *testing.T) {
 		}
 		byPage := told.Imports[0]
 		if byPage.Items != nil || told.Gate.Blocking != nil {
-			t.Errorf("each finding is kept for a page that shows none: %+v", told)
+			t.Errorf("each finding is stored for a page that shows none: %+v", told)
 		}
 		// The stored response is not that of an upload.
 		s.imported(t, "project=acme/named&ref=main", report, "Idempotency-Key", "upload-mine")
@@ -218,7 +218,7 @@ func TestPageUploadRejectsInvalidInput(t *testing.T) {
 			t.Errorf("sent by a viewer: %d", w.Code)
 		}
 		if n := s.scans(t); n != 0 {
-			t.Errorf("%d scans were taken", n)
+			t.Errorf("%d scans were accepted", n)
 		}
 	})
 }
@@ -264,12 +264,12 @@ func TestPageUploadAbortedByClient(t *testing.T) {
 		} {
 			w := u.post(t, &meanwhile{bytes.NewReader(body[:half]), bytes.NewReader(body[half:]), happen}, contentType)
 			if to := w.Header().Get("Location"); w.Code != http.StatusSeeOther || !strings.HasPrefix(to, "/login?next=") || !strings.Contains(to, "acme%252Fshop") {
-				t.Errorf("who %s is led to %d %q: %s", name, w.Code, to, w.Body)
+				t.Errorf("a user who %s gets %d %q: %s", name, w.Code, to, w.Body)
 			}
 			u.left = false
 		}
 		if n := s.scans(t); n != 0 {
-			t.Errorf("%d scans were taken", n)
+			t.Errorf("%d scans were accepted", n)
 		}
 	})
 }
@@ -287,6 +287,6 @@ func TestPageUploadIsBounded(t *testing.T) {
 		}
 	}
 	if n := s.scans(t); n != 0 {
-		t.Errorf("%d scans were taken", n)
+		t.Errorf("%d scans were accepted", n)
 	}
 }

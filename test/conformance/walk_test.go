@@ -249,7 +249,7 @@ func (g *growing) walks(t *testing.T, what string, l walked, before []string) (w
 			}
 		}
 		if asked < 2 {
-			t.Errorf("%s: %d rows came while nothing was written", what, rows)
+			t.Errorf("%s: %d rows appeared without a write", what, rows)
 		}
 		for row := range all {
 			if seen[row] == 0 {
@@ -259,7 +259,7 @@ func (g *growing) walks(t *testing.T, what string, l walked, before []string) (w
 		for row, times := range seen {
 			all[row] = true
 			if times > 1 && !l.mayRepeat {
-				t.Errorf("%s: %s came %d times", what, row, times)
+				t.Errorf("%s: %s was returned %d times", what, row, times)
 			}
 		}
 		walks = append(walks, seen)
@@ -284,7 +284,7 @@ func noHole(t *testing.T, what string, walk, last map[string]int) {
 	}
 	for row := range last {
 		if number(row) <= end && walk[row] == 0 {
-			t.Errorf("%s: %s came to be behind a walk that ended at %d", what, row, end)
+			t.Errorf("%s: %s was added behind a walk that ended at %d", what, row, end)
 		}
 	}
 }

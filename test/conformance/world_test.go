@@ -296,7 +296,7 @@ func (w *world) load(t testing.TB) {
 	t.Helper()
 	w.code, w.supply, w.secrets = w.allCode(t), w.allSupply(t), w.allSecrets(t)
 	if len(w.code) < 300 || len(w.supply) < 150 || len(w.secrets) < 150 {
-		t.Fatalf("the world holds %d, %d and %d findings, which is too few", len(w.code), len(w.supply), len(w.secrets))
+		t.Fatalf("the test data has %d, %d and %d findings, which is too few", len(w.code), len(w.supply), len(w.secrets))
 	}
 }
 

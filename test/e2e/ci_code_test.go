@@ -110,7 +110,7 @@ func codeFollows(w *ciWorld) {
 	w.commit("fix")
 	w.want(0, "main")
 	if _, there := w.Snippets()["main eqeq used.py"]; there {
-		w.Error("there is code of what is fixed")
+		w.Error("a fixed finding has code")
 	}
 }
 
@@ -142,6 +142,6 @@ func noCode(w *ciWorld) {
 		w.Errorf("turned on, there is code of %d findings", len(got))
 	}
 	if trail := w.redoubt("audit", "--limit", "1000"); strings.Count(trail, "keeps_code") < 2 || !strings.Contains(trail, "scan.code") {
-		w.Errorf("the trail does not tell:\n%s", trail)
+		w.Errorf("the audit log has no entry:\n%s", trail)
 	}
 }

@@ -58,7 +58,7 @@ func login(w *ciWorld) {
 		w.Errorf("the scanner is not among those that wait:\n%s", waiting)
 	}
 	if told := w.redoubt(strings.Fields(string(command[1]))...); !strings.Contains(told, "Semgrep/1.") {
-		w.Errorf("the approval does not say of what: %s", told)
+		w.Errorf("the approval does not name its request: %s", told)
 	}
 	if err := <-ended; err != nil {
 		w.Fatalf("semgrep login: %v\n%s", err, out.Bytes())

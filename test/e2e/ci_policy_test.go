@@ -60,11 +60,11 @@ func policyForSome(w *ciWorld) {
 	blocking := w.codeIn("", "main", api.FindingsQuery{Policies: []string{"rule-board-block"}})
 	for place, f := range blocking {
 		if f.Repository.Name != "acme/payments" || f.RuleName != "eqeq" {
-			w.Errorf("%s of %s is said to block", place, f.Repository.Name)
+			w.Errorf("%s of %s is shown as blocking", place, f.Repository.Name)
 		}
 	}
 	if len(blocking) != len(w.codeIn("acme/payments", "main", api.FindingsQuery{Rules: []string{"eqeq"}})) {
-		w.Errorf("%d findings are said to block", len(blocking))
+		w.Errorf("%d findings are shown as blocking", len(blocking))
 	}
 	for policy, want := range map[string][]string{"strict": {"eqeq"}, "code": {"eqeq", "js-eval", "taint-x"}} {
 		if got := w.served(policy); !slices.Equal(got, want) || !slices.Equal(w.listed(policy), want) {
@@ -175,7 +175,7 @@ func blockAll(w *ciWorld) {
 	w.want(0, "main")
 	w.redoubt("policy", "set", "code", "--block-all")
 	if r := w.want(1, "main"); !strings.Contains(r.stderr, "in a policy that blocks all") {
-		w.Errorf("the scanner does not say why it blocks:\n%s", r.stderr)
+		w.Errorf("the scanner does not print why it blocks:\n%s", r.stderr)
 	}
 	w.redoubt("policy", "set", "code", "--no-block-all")
 	w.want(0, "main")

@@ -33,7 +33,7 @@ func TestSARIFMeetsCI(t *testing.T) {
 	}
 	said := w.redoubt("import", "--project", "acme/refused", "--ref", "main", reports["sarif"])
 	if strings.Count(said, "about a package and does not say which") != len(packages) {
-		t.Errorf("the import does not say what it refused:\n%s", said)
+		t.Errorf("the import does not list what it rejected:\n%s", said)
 	}
 }
 

@@ -59,7 +59,7 @@ func blockSecret(w *ciWorld) {
 	w.redoubt("policy", "set-mode", "hardcoded-token", "block")
 	r := w.want(1, "feature", "--baseline-commit", "main")
 	if !strings.Contains(r.stderr, "hardcoded-token at keys.py:1") {
-		w.Errorf("the scanner does not say why it blocks:\n%s", r.stderr)
+		w.Errorf("the scanner does not print why it blocks:\n%s", r.stderr)
 	}
 	if mode := w.secretRows("refs/heads/feature")[0].Mode; mode != "MODE_BLOCK" {
 		w.Errorf("the mode is %s", mode)
@@ -175,7 +175,7 @@ func (w *ciWorld) lookInto(name string, text []byte) {
 	for _, secret := range []string{ciSecret, branchSecret, leakedSecret} {
 		for _, spelling := range []string{secret, hex.EncodeToString([]byte(secret))} {
 			if bytes.Contains(text, []byte(spelling)) {
-				w.Errorf("%s holds the secret %s", name, secret)
+				w.Errorf("%s contains the secret %s", name, secret)
 			}
 		}
 	}

@@ -211,7 +211,7 @@ func (c *ciHost) Check(t *testing.T, want ciBuild, exit int, printed string) {
 		t.Fatalf("the build of %s ends with %d, want %d:\n%s", want.ref, exit, want.exit, printed)
 	}
 	if want.exit == 1 && !blockingLink.MatchString(printed) {
-		t.Errorf("the build does not say why it is blocked:\n%s", printed)
+		t.Errorf("the build does not print why it is blocked:\n%s", printed)
 	}
 	project, err := c.client().GetProject(t.Context(), "acme", c.project)
 	if err != nil {

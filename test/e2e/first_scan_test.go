@@ -61,7 +61,7 @@ func TestFirstScan(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if diff := cmp.Diff(string(text), got.String()); diff != "" {
-		t.Errorf("docs/start/first-scan.md says something else than what happens; make transcript writes it again (-page +run):\n%s", diff)
+		t.Errorf("docs/start/first-scan.md differs from the run; make transcript rewrites it (-page +run):\n%s", diff)
 	}
 }
 

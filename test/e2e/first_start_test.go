@@ -39,7 +39,7 @@ func TestFirstStartInTheBrowser(t *testing.T) {
 		w.types(commands[i], token, source)
 		p.waits(`document.querySelector("#startsteps li.done")?.textContent.includes("` + source + `")`)
 		if stays := p.reads(`String(window.stays)`); stays != "yes" {
-			t.Error("the page was loaded anew")
+			t.Error("the page was reloaded")
 		}
 	}
 	if again := p.reads(`document.querySelector(".of-terminal pre").textContent`); again != commands[0] {
@@ -103,7 +103,7 @@ func (p *person) dropsAReport(w *ciWorld) {
 		p.waits(`(text => ` + c.shows + `)(document.querySelector("#uploadfault .say").textContent) && !document.querySelector("[data-upload]").hasAttribute("aria-busy")`)
 	}
 	if kept := p.reads(`document.querySelector("#project").value + " " + document.querySelector("#file").files[0].name`); kept != "acme/dropped photo.png" {
-		p.Errorf("kept is %q", kept)
+		p.Errorf("stored is %q", kept)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestJourney(t *testing.T) {
 	w.wantAs(1, as, "topic", diff...)
 	p.waits(`document.querySelector("#news a")?.textContent.startsWith("2 ")`)
 	if n := p.reads(`String(document.querySelectorAll("[data-row]").length)`); n != "1" {
-		t.Errorf("the page has %s rows before anybody asked", n)
+		t.Errorf("the page has %s rows before the request", n)
 	}
 	p.does(chromedp.Click("#news a"))
 	p.waits(`document.querySelectorAll("[data-row]").length === 3 && !document.querySelector("[data-theme-toggle][hidden]")`)
@@ -90,7 +90,7 @@ func (p *person) makesToken() string {
 	p.Helper()
 	p.does(chromedp.Click(`nav a[href$="/settings/tokens"]`), chromedp.WaitVisible("input[name=web_api]"))
 	if on := p.reads(`String([...document.querySelectorAll("fieldset input:checked")].length)`); on != "0" {
-		p.Errorf("%s scopes are asked for already", on)
+		p.Errorf("%s scopes are already selected", on)
 	}
 	p.does(chromedp.SendKeys("#name", "pipeline"), chromedp.Click("input[name=ci]"), chromedp.Click("form[action$='/settings/tokens'] .primary"), chromedp.WaitVisible("pre.command"))
 	token := strings.TrimSpace(p.reads(`document.querySelector("pre.command").textContent`))
@@ -98,7 +98,7 @@ func (p *person) makesToken() string {
 	p.waits(`document.querySelector("main") && !document.querySelector("pre.command") && document.readyState === "complete"`)
 	text := p.reads(`document.querySelector("main").innerText`)
 	if !regexp.MustCompile(`^rdt_\w+$`).MatchString(token) || strings.Contains(text, token) || !strings.Contains(text, "scans and imports") {
-		p.Fatalf("the token %q, and the page says:\n%s", token, text)
+		p.Fatalf("the token %q, and the page shows:\n%s", token, text)
 	}
 	return token
 }
@@ -126,7 +126,7 @@ func (p *person) takesSBOM(w *ciWorld) {
 	}
 	parts := strings.SplitN(text, "\n", 3)
 	if !strings.Contains(parts[0], "attachment") || !strings.Contains(parts[1], "cyclonedx+json") {
-		p.Errorf("it comes as %q, %q", parts[0], parts[1])
+		p.Errorf("it is sent as %q, %q", parts[0], parts[1])
 	}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(parts[2]))
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *person) takesSBOM(w *ciWorld) {
 	}
 	for _, want := range []string{`"pkg:pypi/pyyaml@5.3"`, `"pkg:cargo/smallvec@1.6.0"`} {
 		if !strings.Contains(parts[2], want) {
-			p.Errorf("the document does not hold %s", want)
+			p.Errorf("the document does not contain %s", want)
 		}
 	}
 }

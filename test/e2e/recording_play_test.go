@@ -44,7 +44,7 @@ func TestPlaybackMatchesRecordedResponses(t *testing.T) {
 					return
 				}
 				if r.URL.Path != "/api/agent/scans/31/complete" {
-					t.Errorf("it asked for %s", r.URL.Path)
+					t.Errorf("it requested %s", r.URL.Path)
 				}
 				answer := c.answers[min(asked, len(c.answers)-1)]
 				if asked++; answer == "" {
@@ -59,7 +59,7 @@ func TestPlaybackMatchesRecordedResponses(t *testing.T) {
 			}
 			err := r.play(is)
 			if (err != nil) != c.fails || !c.fails && asked != c.asked {
-				t.Errorf("asked %d times, and then: %v", asked, err)
+				t.Errorf("%d requests, and then: %v", asked, err)
 			}
 		})
 	}

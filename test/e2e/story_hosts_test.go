@@ -41,13 +41,13 @@ func TestHostsStory(t *testing.T) {
 		do   func(*story)
 	}{
 		{"connect and import repositories", (*story).connectAndImport},
-		{"a push is heard of and scanned in full", (*story).pushAndScan},
+		{"a push starts a full scan", (*story).pushAndScan},
 		{"a change request with bad lines is blocked", (*story).proposeBadLines},
 		{"a reply triages", (*story).replyTriages},
-		{"a fix turns the status, the host being down in the middle", (*story).fixWhileTheHostIsDown},
+		{"a fix changes the status although the host is down for a while", (*story).fixWhileTheHostIsDown},
 		{"a hostile repository stays harmless, while a runner is killed in a scan", (*story).hostileRepository},
 		{"another runner takes over", (*story).anotherTakesOver},
-		{"a revoked token is told of, and mended", (*story).tokenRevoked},
+		{"a revoked token is reported and replaced", (*story).tokenRevoked},
 	} {
 		if !t.Run(step.name, func(t *testing.T) {
 			defer func(of *testing.T) { s.T = of }(s.T)
@@ -123,7 +123,7 @@ func (s *story) pushAndScan() {
 	if !slices.ContainsFunc(deliveries.Deliveries, func(d api.Delivery) bool { return d.Event == "push" && d.Outcome == "a push to main" }) {
 		s.Errorf("the deliveries are %+v", deliveries.Deliveries)
 	}
-	s.until("the commit's status is told", func() bool { return s.statusOf(s.rev("main")) != nil })
+	s.until("the commit's status is posted", func() bool { return s.statusOf(s.rev("main")) != nil })
 	if st := s.status("acme/shop"); st.State != "scheduled" || st.LastRunID == nil || *st.LastRunID != run.ID {
 		s.Errorf("in force is %+v", st)
 	}
@@ -154,7 +154,7 @@ func (s *story) proposeBadLines() {
 		}
 	}
 	if st := s.statusOf(s.head); !strings.HasPrefix(st.TargetURL, s.proxy.URL+"/orgs/acme/scans/") || !strings.HasSuffix(st.TargetURL, "/blocking") {
-		s.Errorf("the status leads to %s", st.TargetURL)
+		s.Errorf("the status links to %s", st.TargetURL)
 	}
 	s.atHost(s.comments()...)
 }
@@ -188,7 +188,7 @@ func (s *story) replyTriages() {
 			s.Errorf("Ada decided, and its history is %+v", history.Events)
 		}
 	}
-	s.until("its comment is settled", func() bool {
+	s.until("its comment is posted", func() bool {
 		return slices.ContainsFunc(s.comments(), func(n giteaNote) bool { return n.ID == line.ID && strings.Contains(n.Body, "Settled") })
 	})
 	s.atHost(slices.DeleteFunc(s.comments(), func(n giteaNote) bool { return n.Position != line.Position })...)
@@ -210,7 +210,7 @@ func (s *story) fixWhileTheHostIsDown() {
 	}
 	s.gitea.Start(s.T)
 	s.awaitStatus("success", "no blocking findings")
-	s.until("all comments are settled", func() bool {
+	s.until("all comments are posted", func() bool {
 		open := slices.ContainsFunc(s.comments(), func(n giteaNote) bool {
 			return n.Path != "" && strings.Contains(n.Body, "redoubt:lineage") && !strings.Contains(n.Body, "Settled")
 		})
@@ -253,10 +253,10 @@ func (s *story) tokenRevoked() {
 	s.must(err)
 	run = s.startRun("acme/evil")
 	if run = s.ended("acme/evil", "a run with the new token", func(r api.Run) bool { return r.ID == run.ID }); run.State != "done" {
-		s.Errorf("mended it is %+v:\n%s", run, s.redoubt("runs", "log", fmt.Sprint(run.ID)))
+		s.Errorf("repaired it is %+v:\n%s", run, s.redoubt("runs", "log", fmt.Sprint(run.ID)))
 	}
 	if st := s.status("acme/shop"); st.State != "scheduled" {
-		s.Errorf("mended, in force is %+v", st)
+		s.Errorf("repaired, the active lockfiles are %+v", st)
 	}
 }
 

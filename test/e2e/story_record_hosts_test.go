@@ -149,7 +149,7 @@ func (s *story) compare(t *testing.T) {
 	before, rest, is := strings.Cut(string(page), storyBegin)
 	_, after, ends := strings.Cut(rest, storyEnd)
 	if !is || !ends {
-		t.Fatalf("%s has no place for the record: %s%s", storyPage, storyBegin, storyEnd)
+		t.Fatalf("%s has no marker for the record: %s%s", storyPage, storyBegin, storyEnd)
 	}
 	got := before + storyBegin + s.told.text.String() + "\n" + storyEnd + after
 	if *record {
@@ -157,6 +157,6 @@ func (s *story) compare(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if diff := cmp.Diff(string(page), got); diff != "" {
-		t.Errorf("%s says something else than what happens; make transcript-hosts writes it again (-page +run):\n%s", storyPage, diff)
+		t.Errorf("%s differs from the run; make transcript-hosts rewrites it (-page +run):\n%s", storyPage, diff)
 	}
 }

@@ -39,7 +39,7 @@ func TestMailAddressSettings(t *testing.T) {
 		shows(t, page, "[data-say=mail]")
 		now, err := d.store.User(t.Context(), "ada")
 		if err != nil || now.MailTo() != c.to {
-			t.Errorf("%v: mail goes to %q, want %q (%v)", c.form, now.MailTo(), c.to, err)
+			t.Errorf("%v: mail is sent to %q, want %q (%v)", c.form, now.MailTo(), c.to, err)
 		}
 	}
 }

@@ -171,7 +171,7 @@ func TestSearchFindsByEveryName(t *testing.T) {
 	demo := demoSite(t)
 	for _, query := range []string{"sql", "src%2F"} {
 		if got := total(t, demo.page("/findings?status=any&q="+query)); got == "0" {
-			t.Errorf("%s finds no code", query)
+			t.Errorf("%s returns no code findings", query)
 		}
 	}
 	preview := s.post("/triage/preview", map[string][]string{"type": {"sca"}, "query": {"q=ghsa-35jh-r3h4-6jhm"}, "all": {"1"}})
@@ -192,7 +192,7 @@ func TestUpdateNoticeOfSearchedList(t *testing.T) {
 		u.Commit = strings.Repeat("c", i+1)
 		s.build(u)
 		if a := s.poll(ask); document(t, a.text).Find("#news [data-new]").Length() > 0 || a.Header.Get("HX-Refresh") != "" {
-			t.Errorf("%s hears of the news of other lists: %s %s", query, a.Status, a.text)
+			t.Errorf("%s shows an update notice of another list: %s %s", query, a.Status, a.text)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestExploitedFindingsAreShownAndCounted(t *testing.T) {
 		}
 	}
 	if a := s.get(page + "?known_exploited=perhaps"); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("a value that is none: %d", a.StatusCode)
+		t.Errorf("an invalid value returns %d", a.StatusCode)
 	}
 	s.scores(nil)
 	if got := total(t, s.page(page+"?known_exploited=true")); got != "0" {

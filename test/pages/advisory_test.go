@@ -66,13 +66,13 @@ func TestDependencyPathOfPackage(t *testing.T) {
 	const direct, others = "[data-say=direct]", "[data-others='1']"
 	page := finding("qs")
 	if got := way(page); got != "acme/shop → express 4.18.0 → qs 6.5.0" {
-		t.Errorf("the way is %s", got)
+		t.Errorf("the path is %s", got)
 	}
 	shows(t, page, others)
 	hides(t, page, direct)
 	page = finding("lodash")
 	if got := way(page); got != "acme/shop → lodash 4.17.20" {
-		t.Errorf("the way is %s", got)
+		t.Errorf("the path is %s", got)
 	}
 	shows(t, page, direct)
 	hides(t, page, others)
@@ -150,7 +150,7 @@ func TestHostileAdvisoryIsEscaped(t *testing.T) {
 	page := s.page("/advisories/" + names[0])
 	for _, text := range []string{list, page} {
 		if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img src=x") || strings.Contains(text, "<iframe") || strings.Contains(text, `href="javascript`) {
-			t.Errorf("hostile text came through:\n%s", text)
+			t.Errorf("hostile text is not escaped:\n%s", text)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestOpenFindingsOfOtherBranchesAreCounted(t *testing.T) {
 	want := countLink{"/orgs/acme" + strings.ReplaceAll(address, "&amp;", "&"), "elsewhere", 1}
 	for _, page := range []string{list, s.page("/advisories/CVE-2021-23337")} {
 		if links := countLinks(t, page); !slices.Contains(links, want) {
-			t.Errorf("what is on other branches is not counted: %v", links)
+			t.Errorf("findings of other branches are not counted: %v", links)
 		}
 	}
 	if got := total(t, s.page(strings.ReplaceAll(address, "&amp;", "&"))); got != "1" {
@@ -233,7 +233,7 @@ func TestOpenFindingsOfOtherBranchesAreCounted(t *testing.T) {
 	}
 	links := countLinks(t, s.page("/supply-chain/vulnerabilities?q=lodash"))
 	if len(links) != 1 || links[0].of != "elsewhere" || links[0].n != 1 || !strings.HasSuffix(links[0].address, "branch=every&q=lodash") {
-		t.Errorf("the empty list leads to %v", links)
+		t.Errorf("the empty list links to %v", links)
 	}
 	hides(t, s.page("/supply-chain/vulnerabilities?q=no-such"), "[data-count=elsewhere]")
 }
@@ -261,10 +261,10 @@ func TestUnratedAdvisoryIsMarked(t *testing.T) {
 		page := s.page("/advisories?severity=" + o[1])
 		listed := rowsOf(page)
 		if strconv.Itoa(len(listed)) != o[2] || slices.Contains(listed, "GHSA-1111-1111-1111") != (o[1] == "not_rated") {
-			t.Errorf("%s says %s and lists %v", o[1], o[2], listed)
+			t.Errorf("%s shows %s but lists %v", o[1], o[2], listed)
 		}
 		if tags := document(t, page).Find("span.tag." + o[1] + ", [data-say=not-rated]").Length(); tags != len(listed) {
-			t.Errorf("%s lists %d, of which %d say so", o[1], len(listed), tags)
+			t.Errorf("%s lists %d, of which %d are marked", o[1], len(listed), tags)
 		}
 	}
 }
@@ -300,7 +300,7 @@ func TestUnratedFindingsAreCounted(t *testing.T) {
 		links := countLinks(t, s.page(page))
 		at := slices.IndexFunc(links, func(l countLink) bool { return l.of == "not_rated" })
 		if at < 0 || links[at].n != 1 || s.total(t, links[at]) != 1 {
-			t.Errorf("%s tells of what is not rated: %v", page, links)
+			t.Errorf("%s lists unrated findings: %v", page, links)
 		}
 	}
 	for query, want := range map[string]string{"?severity_unrated=true": "1", "?severity_unrated=true&severities=medium": "1", "?severity_unrated=true&severities=high": "0", "?severity_unrated=false": rated} {
@@ -310,7 +310,7 @@ func TestUnratedFindingsAreCounted(t *testing.T) {
 	}
 	shows(t, s.page(list), "[data-say=not-rated]", "[data-value=true] .take[href*='severity_unrated=true']", "[data-value=false] .take[href*='severity_unrated=false']")
 	if a := s.get(list + "?severity_unrated=perhaps"); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("a value that is none: %d", a.StatusCode)
+		t.Errorf("an invalid value returns %d", a.StatusCode)
 	}
 }
 
@@ -321,7 +321,7 @@ func saysUnrated(t *testing.T, s *site, unrated bool, paths ...string) {
 		page := s.page(path)
 		d := document(t, page)
 		if (d.Find("[data-say=not-rated]").Length() > 0) != unrated || (d.Find("span.tag.medium").Length() > 0) == unrated {
-			t.Errorf("%s does not say %v of not rated", path, unrated)
+			t.Errorf("%s does not mark %v as not rated", path, unrated)
 		}
 	}
 }
@@ -380,7 +380,7 @@ func TestCountLinksToVersion(t *testing.T) {
 	s := advisedSite(t)
 	at := regexp.MustCompile(`<a class="tag high" href="([^"]+)">1</a>`).FindStringSubmatch(s.page("/supply-chain/dependencies?name=lodash&exact=1"))
 	if at == nil {
-		t.Fatal("no count leads anywhere")
+		t.Fatal("no count has a link")
 	}
 	here := strings.TrimPrefix(html.UnescapeString(at[1]), "/orgs/acme")
 	if got := total(t, s.page(here)); got != "1" {

@@ -57,20 +57,20 @@ func TestSensitiveActionsRequireReauthentication(t *testing.T) {
 	before := b.cookies["redoubt"]
 	b.wants("the right one", prove(goodPassword), http.StatusSeeOther, "/orgs/acme/settings/users?x=1")
 	if b.cookies["redoubt"] == before {
-		t.Error("the session goes on under its old secret")
+		t.Error("the session still works with its old secret")
 	}
 	b.follow(b.submit("/settings/tokens", token))
 	var last answer
 	for range 11 {
 		last = prove("guess")
 	}
-	b.wants("too many tries", last, http.StatusTooManyRequests, "")
+	b.wants("too many attempts", last, http.StatusTooManyRequests, "")
 	if last.Header.Get("Retry-After") == "" {
-		t.Error("a program is not told how long to wait")
+		t.Error("the response of an API client has no Retry-After")
 	}
 	nobody := d.browser()
-	nobody.wants("a program of nobody", nobody.do(http.MethodGet, "/orgs/-/authorize?client_id=x&state=y", nil), http.StatusSeeOther, "/login?next=%2Forgs%2F-%2Fauthorize%3Fclient_id%3Dx%26state%3Dy")
-	nobody.wants("by nobody", nobody.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
+	nobody.wants("an OAuth request without a session", nobody.do(http.MethodGet, "/orgs/-/authorize?client_id=x&state=y", nil), http.StatusSeeOther, "/login?next=%2Forgs%2F-%2Fauthorize%3Fclient_id%3Dx%26state%3Dy")
+	nobody.wants("without a session", nobody.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
 }
 
 // TestReauthenticationSkipsUsersWithoutCredentials checks that a session of the provider only counts as recent if
@@ -89,7 +89,7 @@ func TestReauthenticationSkipsUsersWithoutCredentials(t *testing.T) {
 	}
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
 	silent := begin("oidc")
-	silent.wants("who was only recognised", silent.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
+	silent.wants("without authentication at the provider", silent.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
 	anew := begin("oidc anew")
 	anew.follow(anew.submit("/settings/tokens", token))
 	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {

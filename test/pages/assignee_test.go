@@ -91,7 +91,7 @@ func TestAssignInBulk(t *testing.T) {
 	mine := s.page("/mine")
 	for _, at := range []string{"h1 .total", `nav a[href$="/mine"] .n`} {
 		if got := textAt(t, mine, at); got != "2" {
-			t.Errorf("%s says %s", at, got)
+			t.Errorf("%s shows %s", at, got)
 		}
 	}
 	says(t, mine, "/findings?assignees=ada&amp;", "acme/payments")
@@ -124,7 +124,7 @@ func TestAssigneesWithoutAccess(t *testing.T) {
 	const tag = ".finding > header .tags"
 	page := s.page(own)
 	if now := textAt(t, page, tag); !strings.Contains(now, "Eve") || now == enabled {
-		t.Errorf("of a disabled user the page says the same as before: %s", now)
+		t.Errorf("the page does not show that a user is disabled: %s", now)
 	}
 	if strings.Contains(page, `<option value="eve">`) {
 		t.Error("a disabled user is offered")
@@ -144,7 +144,7 @@ func TestAssigneesWithoutAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left := textAt(t, s.page("/findings?assignees=eve&status=any"), "#facet-assignees [data-value=eve] .take"); !strings.Contains(left, "eve") || left == "eve" {
-		t.Errorf("who is no user here any more is called %q", left)
+		t.Errorf("a former user is named %q", left)
 	}
 	form = formOf(s.previewOf("assignees=eve&status=any"))
 	form.Set("state", "note")
@@ -177,7 +177,7 @@ func TestIgnoreUntilADay(t *testing.T) {
 		t.Errorf("%s end within a week, want %d", got, chosen)
 	}
 	if got := total(t, s.page("/findings?status=ignored&ends=7")); got != strconv.Itoa(chosen) {
-		t.Errorf("the filter keeps %s, want %d", got, chosen)
+		t.Errorf("the filter selects %s, want %d", got, chosen)
 	}
 	ids, err := s.View().Newest(t.Context(), model.FindingFilter{IssueType: model.SAST, EndsBy: s.clock.Now().AddDate(0, 0, 30), Dedup: true}, 1)
 	if err != nil || len(ids) != 1 {
@@ -267,7 +267,7 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	ada.do(chromedp.Click(`.done button`))
 	ada.until(there("[data-did=undone]"))
 	if said := read[string](ada, `document.querySelector(".done").outerHTML`); document(t, said).Find(didTo("undone", chosen-5)+"[data-left='2']").Length() != 1 {
-		t.Errorf("the undo says %q", said)
+		t.Errorf("the undo shows %q", said)
 	}
 	fixing := model.FindingFilter{IssueType: model.SAST, Dedup: true, Projects: []string{"acme/payments"}, Statuses: []model.Status{model.StatusFixing}}
 	if n := s.View().Count(fixing); n != 2 {

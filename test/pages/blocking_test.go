@@ -110,7 +110,7 @@ func TestBlockingFindingsPage(t *testing.T) {
 	shows(t, text, blocks(2), "[data-verdict=block]", "[data-by=rule]")
 	for _, at := range []string{"h1", "[data-verdict]"} {
 		if n := figures(textAt(t, text, at)); n != "2" {
-			t.Errorf("%s says that %s block", at, n)
+			t.Errorf("%s shows %s blocking findings", at, n)
 		}
 	}
 	says(t, text, "src/one.go:1", "do_one()")
@@ -118,10 +118,10 @@ func TestBlockingFindingsPage(t *testing.T) {
 		t.Errorf("%d are offered to be decided about together", n)
 	}
 	if strings.Contains(text, "src/three.go") {
-		t.Error("what does not block is on the page")
+		t.Error("a finding that does not block is on the page")
 	}
 	if strings.Contains(text, "<script>window") || strings.Contains(text, "<img") {
-		t.Error("what a scanner wrote is code on the page")
+		t.Error("a scanner's text is not escaped on the page")
 	}
 
 	// One rule now blocks, and another no longer does.
@@ -143,7 +143,7 @@ func TestBlockingFindingsPage(t *testing.T) {
 	}
 	done := s.post("/triage", decision)
 	if to := done.Header.Get("Location"); !strings.HasPrefix(to, "/orgs/acme"+page+"?done=") {
-		t.Fatalf("the decision leads to %q: %s\n%s", to, done.text, preview.text)
+		t.Fatalf("the decision redirects to %q: %s\n%s", to, done.text, preview.text)
 	}
 	text = s.page(page)
 	shows(t, text, "[data-say=nothing-blocks]", "[data-verdict=pass][data-say=rerun-passes]")
@@ -194,7 +194,7 @@ func TestBlockingFindingsOfRecordedScan(t *testing.T) {
 	s.build(branchReport(s, "topic", true, "old"))
 	sum := s.build(branchReport(s, "topic", true, "one", "two"))
 	if sum.Outcome != model.ScanSuperseded {
-		t.Fatalf("the commit that came back is %v", sum.Outcome)
+		t.Fatalf("the returned commit is %v", sum.Outcome)
 	}
 	page := "/scans/" + ui.Decimal(sum.ScanID) + "/blocking"
 	shows(t, s.page(page), blocks(2), "[data-verdict=block]")
@@ -230,7 +230,7 @@ func TestEachPassingFindingHasReason(t *testing.T) {
 	text := s.page(page)
 	shows(t, text, blocks(1))
 	if n := document(t, text).Find("dd[data-say=mode]").Length(); n != len(rules)-1 {
-		t.Errorf("%d of %d say why they pass", n, len(rules)-1)
+		t.Errorf("%d of %d have a pass reason", n, len(rules)-1)
 	}
 }
 

@@ -306,7 +306,7 @@ func TestSilentWebhookShowsWarning(t *testing.T) {
 		return s.store.Update(ctx, s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			r, err := tx.RepositoryByID(ctx, repositoryID)
 			if err != nil || r.ConnectionID != id || r.FullName != "acme/new" {
-				t.Errorf("made at connection %d: %+v, %v", id, r, err)
+				t.Errorf("created at connection %d: %+v, %v", id, r, err)
 			}
 			return tx.SetRepositoryHook(ctx, r.ID, "42", "https://redoubt.example/api/webhooks/1/1")
 		})

@@ -32,7 +32,7 @@ func countLinks(t *testing.T, page string) (links []countLink) {
 		text := strings.ReplaceAll(digits.FindString(markup.ReplaceAllString(m[3], " ")), "\u202f", "")
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			t.Fatalf("%s says no number", m[0])
+			t.Fatalf("%s shows no number", m[0])
 		}
 		links = append(links, countLink{html.UnescapeString(href.FindStringSubmatch(m[1])[1]), m[2], n})
 	}
@@ -75,18 +75,18 @@ func TestCountsLinkToTheirRows(t *testing.T) {
 			}
 		}
 		if len(seen) == 0 {
-			t.Errorf("%s leads to nothing", page)
+			t.Errorf("%s has no link", page)
 		}
 	}
 	followed, policies := 0, 0
 	for page, atLeast := range least {
 		links := countLinks(t, s.page(page))
 		if len(links) < atLeast {
-			t.Errorf("%s has %d numbers that open their rows, want %d", page, len(links), atLeast)
+			t.Errorf("%s has %d counts with links, want %d", page, len(links), atLeast)
 		}
 		for _, l := range links {
 			if got := s.total(t, l); got != l.n {
-				t.Errorf("%s says %d %s, and %s has %d", page, l.n, l.of, l.address, got)
+				t.Errorf("%s shows %d %s, and %s has %d", page, l.n, l.of, l.address, got)
 			}
 		}
 		followed += len(links)

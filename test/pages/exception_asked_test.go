@@ -39,7 +39,7 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 	s := demoSite(t)
 	finding := firstFinding(s)
 	if strings.Contains(s.page("/findings/"+finding), "data-ask>") {
-		t.Error("who may triage is offered to ask")
+		t.Error("the request form is shown to a triager")
 	}
 	s.as(model.RoleViewer)
 	shows(t, s.page("/findings/"+finding), `[data-ask] form[action$="/exceptions/requests"] [name=id][value="`+finding+`"]`)
@@ -49,17 +49,17 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 	says(t, one, "&lt;b&gt;only&lt;/b&gt; our tests", "2999-01-31", "/orgs/acme/findings/"+finding)
 	checkInline(t, one)
 	if strings.Contains(one, `value="approve"`) || s.waits() != "" {
-		t.Error("a viewer is asked to decide")
+		t.Error("the decision form is shown to a viewer")
 	}
 	panel := s.page("/findings/" + finding)
 	shows(t, panel, `[data-asked] a[href$="/exceptions/`+id+`"]`, `.history [data-did=asked] a[href$="/exceptions/`+id+`"]`)
 	says(t, textAt(t, panel, ".history [data-did=asked]"), "2999-01-31")
 	if strings.Contains(panel, "data-ask>") {
-		t.Error("what was asked already may be asked again")
+		t.Error("a requested exception can be requested again")
 	}
 	again := s.post("/exceptions/requests", url.Values{"id": {finding}, "reason": {"kept <typed>"}})
 	if again.StatusCode != http.StatusConflict {
-		t.Errorf("asked twice: %s", again.Status)
+		t.Errorf("requested twice: %s", again.Status)
 	}
 	says(t, textAt(t, again.text, "[role=alert]"), id, finding)
 	says(t, again.text, "kept &lt;typed&gt;")
@@ -77,10 +77,10 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 	says(t, s.page("/exceptions/"+id), `name="until" value="2999-01-31"`, `value="approve"`, `value="refuse"`)
 	told := map[string]bool{}
 	for what, form := range map[string]url.Values{
-		"no reason":          {"do": {"refuse"}, "refusal": {" "}},
-		"a day that is over": {"do": {"approve"}, "until": {"2001-01-31"}},
-		"a day and no end":   {"do": {"approve"}, "until": {"2999-01-31"}, "forever": {"1"}},
-		"neither":            {},
+		"no reason":           {"do": {"refuse"}, "refusal": {" "}},
+		"an expired day":      {"do": {"approve"}, "until": {"2001-01-31"}},
+		"a day and no expiry": {"do": {"approve"}, "until": {"2999-01-31"}, "forever": {"1"}},
+		"neither":             {},
 	} {
 		a := s.post("/exceptions/"+id, form)
 		if told[textAt(t, a.text, "[role=alert]")] = true; a.StatusCode != http.StatusBadRequest {
@@ -88,7 +88,7 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 		}
 	}
 	if len(told) != 4 {
-		t.Errorf("of four faults is said %v", told)
+		t.Errorf("for four errors got %v", told)
 	}
 	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"until the upgrade"}})
 	if a.Header.Get("Location") != "/orgs/acme/exceptions/"+id+"?done=approved" {
@@ -155,7 +155,7 @@ func TestExceptionRequestFromBlockingPage(t *testing.T) {
 	s.setMode("two", model.ModeBlock)
 	page := "/scans/" + ui.Decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
 	if strings.Contains(s.page(page), "data-ask>") {
-		t.Error("who may triage is offered to ask")
+		t.Error("the request form is shown to a triager")
 	}
 	s.as(model.RoleViewer)
 	text := s.page(page)
@@ -167,11 +167,11 @@ func TestExceptionRequestFromBlockingPage(t *testing.T) {
 		ids = append(ids, m[1])
 	}
 	if len(ids) != 2 {
-		t.Fatalf("it asks about %q", ids)
+		t.Fatalf("the question is about %q", ids)
 	}
 	id := s.asks("a spike", ids...)
 	if strings.Contains(s.page(page), "data-ask>") {
-		t.Error("what was asked already may be asked again")
+		t.Error("a requested exception can be requested again")
 	}
 	shows(t, s.page("/exceptions?show=mine"), "[data-more='1']")
 	s.as(model.RoleTriager)

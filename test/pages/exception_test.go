@@ -19,7 +19,7 @@ func commonRule(s *site) string {
 	s.t.Helper()
 	m := regexp.MustCompile(`href="/orgs/acme/exceptions\?[^"]*target=([^"&#]+)`).FindStringSubmatch(s.page("/findings/" + firstFinding(s)))
 	if m == nil {
-		s.t.Fatal("a finding's page does not lead to an exception")
+		s.t.Fatal("a finding's page does not link to an exception")
 	}
 	name, err := url.QueryUnescape(m[1])
 	if err != nil {
@@ -148,7 +148,7 @@ func TestConditionsOnPages(t *testing.T) {
 		}
 	}
 	if len(told) != 6 {
-		t.Errorf("of six faults is said %v", told)
+		t.Errorf("for six errors got %v", told)
 	}
 	if a := s.post("/policies/"+policyOf(s, "code")+"/conditions", form); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a policy for code: %s", a.Status)

@@ -92,10 +92,10 @@ func TestPreviewMatchesTriage(t *testing.T) {
 		}
 		shows(t, s.follow("/triage", form), did(n, "ignored")) // count of the triage trail
 		if severities != n {
-			t.Errorf("%s: the preview says %s findings, of severities %d", query, findings, severities)
+			t.Errorf("%s: the preview shows %s findings, of severities %d", query, findings, severities)
 		}
 		if got := strconv.Itoa(ignored() - before); got != occurrences {
-			t.Errorf("%s: the preview says %s occurrences, %s are ignored now", query, occurrences, got)
+			t.Errorf("%s: the preview shows %s occurrences, %s are ignored now", query, occurrences, got)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestCommentsOnPages(t *testing.T) {
 		}
 	}
 	if a := s.post(own+"/comments", url.Values{"text": {"x"}, "back": {"https://evil.example/"}}); a.Header.Get("Location") != "/orgs/acme"+own+"#comments" {
-		t.Errorf("it leads to %s", a.Header.Get("Location"))
+		t.Errorf("it redirects to %s", a.Header.Get("Location"))
 	}
 	if a := s.post("/findings/999999/comments", url.Values{"text": {"x"}}); a.StatusCode != http.StatusNotFound {
 		t.Errorf("of a finding that is not there: %s", a.Status)
@@ -72,7 +72,7 @@ func TestCommentsOnPages(t *testing.T) {
 	withdraw := own + "/comments/" + lastComment(s, own) + "/withdraw"
 	first := own + "/comments/" + firstComment(s, ben.ID) + "/withdraw"
 	if a := s.post(first, nil); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("withdrawn by somebody else: %s", a.Status)
+		t.Errorf("withdrawn by another user: %s", a.Status)
 	} else {
 		shows(t, a.text, "[role=alert]")
 	}

@@ -34,7 +34,7 @@ func TestExportOfAPage(t *testing.T) {
 				t.Fatalf("%s answers %d %v", link[1], a.StatusCode, a.Header)
 			}
 			if got := exported(t, link[2], a.text); got >= 0 && strconv.Itoa(got) != want {
-				t.Errorf("%s says %s, its export as %s has %d", address, want, link[2], got)
+				t.Errorf("%s shows %s, its export as %s has %d", address, want, link[2], got)
 			}
 		}
 	}

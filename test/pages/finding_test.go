@@ -41,7 +41,7 @@ func TestCountsAgreeOnAllPages(t *testing.T) {
 		page := s.page(p.Path)
 		want := s.View().Count(model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}})
 		if got := total(t, page); got != ui.Count(want) {
-			t.Errorf("%s says %s, the API counts %d", p.Path, got, want)
+			t.Errorf("%s shows %s, the API counts %d", p.Path, got, want)
 		}
 	}
 	value := regexp.MustCompile(`(?s)<li data-value="[^"]*"( class="(?:in|out)")?>\s*<a class="take" href="([^"]+)".*?<span class="n">([^<]+)</span>`)
@@ -53,7 +53,7 @@ func TestCountsAgreeOnAllPages(t *testing.T) {
 		}
 		followed++
 		if got := total(t, s.page(strings.TrimPrefix(address, "/orgs/acme"))); got != m[3] {
-			t.Errorf("the facet says %s, %s shows %s", m[3], address, got)
+			t.Errorf("the facet shows %s, %s shows %s", m[3], address, got)
 		}
 	}
 	if followed < 10 {
@@ -69,7 +69,7 @@ func TestDefaultListIsOpenBySeverity(t *testing.T) {
 	last := 0
 	for _, m := range tags {
 		if rank[m[1]] < last {
-			t.Fatalf("%s comes after something milder", m[1])
+			t.Fatalf("%s follows a lower severity", m[1])
 		}
 		last = rank[m[1]]
 	}
@@ -92,7 +92,7 @@ func TestLinksFromCommandLine(t *testing.T) {
 		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: []string{"acme/payments"}, Ref: "refs/heads/main",
 	})
 	if got := total(t, page); got != ui.Count(want) || want == 0 {
-		t.Errorf("says %s, want %d", got, want)
+		t.Errorf("shows %s, want %d", got, want)
 	}
 	s.page("/supply-chain/vulnerabilities?repo=acme/payments&ref=main")
 	s.page("/secrets?repo=acme/payments&ref=main")
@@ -228,10 +228,10 @@ func TestTagsMatchAPI(t *testing.T) {
 			}
 			text := s.page("/findings/" + ui.Decimal(f.ID))
 			if got, want := document(t, text).Find("[data-say=malicious]").Length() > 0, f.IsMalicious != nil && *f.IsMalicious; got != want {
-				t.Errorf("#%d says that its package is malicious: %v, the API: %v", f.ID, got, want)
+				t.Errorf("#%d marks its package as malicious: %v, the API: %v", f.ID, got, want)
 			}
 			if got := gateTag.MatchString(text); p.Type != model.SCA && got != blocking[f.ID] {
-				t.Errorf("#%d says what its rule does to builds: %v, the API: %v", f.ID, got, blocking[f.ID])
+				t.Errorf("#%d shows its rule's effect on builds: %v, the API: %v", f.ID, got, blocking[f.ID])
 			}
 			said[p.Section]++
 			if blocking[f.ID] {

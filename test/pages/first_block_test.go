@@ -55,7 +55,7 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 		})
 	}
 	if n := s.blockedIn(s.build(mildRules(branchReport(s, "topic", true, "old", "fresh"))).ScanID); n != 1 {
-		t.Errorf("the gate blocks on %d, the preview said 1", n)
+		t.Errorf("the gate blocks on %d, the preview showed 1", n)
 	}
 	u := mildRules(branchReport(s, "other", true, "old", "never-seen", "medium"))
 	u.Report.Results[2].Severity = model.SeverityMedium
@@ -87,7 +87,7 @@ func TestNewPoliciesIncludeImportedRules(t *testing.T) {
 	s.serve("code", "served")
 	page := s.sent("/policies/new/preview", url.Values{"name": {"Gate"}, "product": {"sast"}, "projects": {"acme/*"}, "take": {"block"}})
 	if got := foreseen(page)["blocking"]; got[:6] != "1 of 3" {
-		t.Errorf("the preview says %q", got)
+		t.Errorf("the preview shows %q", got)
 	}
 	s.follow("/policies/new", wouldForm(t, page))
 	modes := func(slug string) map[string]model.PolicyMode {
@@ -116,6 +116,6 @@ func TestNewPoliciesIncludeImportedRules(t *testing.T) {
 		t.Errorf("%d of %d rules", len(own), len(all))
 	}
 	if n := s.blockedIn(s.build(branchReport(s, "topic", true, "old", "fresh")).ScanID); n != 1 {
-		t.Errorf("the gate blocks on %d, the preview said 1", n)
+		t.Errorf("the gate blocks on %d, the preview showed 1", n)
 	}
 }

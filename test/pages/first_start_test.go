@@ -58,7 +58,7 @@ func TestFirstStartCreatesTokenOfCommand(t *testing.T) {
 	shown := s.withCookies(a)
 	text := secret.FindString(shown)
 	if text == "" || strings.Count(shown, text) != 1 || !strings.Contains(shown, "gh secret set REDOUBT_TOKEN\n") {
-		t.Fatalf("the token does not stand beside the commands, once:\n%s", shown)
+		t.Fatalf("the token is not shown exactly once near the commands:\n%s", shown)
 	}
 	shows(t, shown, "[value=github][checked]")
 	says(t, textAt(t, shown, "[data-say=token-made]"), "GitHub Actions (first start)", s.clock.Now().AddDate(0, 0, 90).UTC().Format(time.DateOnly))
@@ -145,7 +145,7 @@ func TestFirstStartCanBeSkipped(t *testing.T) {
 	}
 	s.as(model.RoleViewer)
 	if a := s.post(ui.StartPath+"/token", url.Values{"from": {"github"}}); a.StatusCode != http.StatusForbidden {
-		t.Errorf("a viewer makes a token: %s", a.Status)
+		t.Errorf("a viewer creates a token: %s", a.Status)
 	}
 	const token = `form[action$="/start/token"]`
 	shows(t, s.page("/overview"), "[data-say=nothing-scanned]", "[data-say=others-connect]")

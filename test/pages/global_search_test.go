@@ -71,12 +71,12 @@ func TestSearchLinksToExistingPages(t *testing.T) {
 	} {
 		addresses, texts, _ := s.palette("/overview", c.typed)
 		if len(addresses) == 0 || !strings.HasPrefix(addresses[0], "/orgs/acme"+c.leads) {
-			t.Errorf("%q finds first %.200q, %.200q; want %s", c.typed, addresses, texts, c.leads)
+			t.Errorf("the first results of %q are %.200q, %.200q; want %s", c.typed, addresses, texts, c.leads)
 			continue
 		}
 		for _, to := range addresses {
 			if a := s.get(strings.TrimPrefix(to, "/orgs/acme")); a.StatusCode != http.StatusOK {
-				t.Errorf("%q leads to %s, which is %d", c.typed, to, a.StatusCode)
+				t.Errorf("%q links to %s, which returns %d", c.typed, to, a.StatusCode)
 			}
 		}
 		says(t, s.page("/search?q="+url.QueryEscape(c.typed)), html.EscapeString(addresses[0]))
@@ -127,7 +127,7 @@ func TestActionsFollowFindingStatus(t *testing.T) {
 	_, _, all := s.palette("/findings?severities=high&finding=3", "")
 	addresses, _, _ := s.palette("/findings?severities=high&finding=3", textAt(t, all, `[id^=hit-action][href*="/export?"]`))
 	if len(addresses) == 0 || addresses[0] != "/orgs/acme/findings/export?format=csv&severities=high" {
-		t.Fatalf("what is exported: %q", addresses)
+		t.Fatalf("exported: %q", addresses)
 	}
 	if a := s.get(strings.TrimPrefix(addresses[0], "/orgs/acme")); a.StatusCode != http.StatusOK {
 		t.Errorf("the export answers %d", a.StatusCode)
@@ -154,7 +154,7 @@ func TestSearchEscapesHostileNames(t *testing.T) {
 		}
 		found := slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(text, strings.Join(strings.Fields(name), " ")) })
 		if want := !strings.Contains(typed, "script"); found != want {
-			t.Errorf("%q finds it: %t in %q", typed, found, texts)
+			t.Errorf("%q returns it: %t in %q", typed, found, texts)
 		}
 	}
 	_, _, all := s.palette("/overview", "IMG")

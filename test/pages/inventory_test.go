@@ -23,7 +23,7 @@ func TestProjects(t *testing.T) {
 	page := s.page("/projects")
 	says(t, page, "acme/payments", "platform/infra/terraform-modules", "team:platform")
 	if strings.Index(page, "acme/web-shop") > strings.Index(page, "acme/gateway") {
-		t.Error("the most severe does not come first")
+		t.Error("the most severe is not first")
 	}
 	byName := s.page("/projects?sort=name")
 	if strings.Index(byName, "acme/web-shop") < strings.Index(byName, "acme/gateway") {
@@ -57,7 +57,7 @@ func TestProjectCountsLinkToTheirRows(t *testing.T) {
 	for _, m := range parts {
 		address := strings.TrimPrefix(html.UnescapeString(m[1]), "/orgs/acme")
 		if got := total(t, s.page(address)); got != m[2] {
-			t.Errorf("the project says %s, %s shows %s", m[2], address, got)
+			t.Errorf("the project shows %s, %s shows %s", m[2], address, got)
 		}
 	}
 	if a := s.get("/projects/99999999"); a.StatusCode != http.StatusNotFound {
@@ -126,7 +126,7 @@ func TestScanPageShowsItsResults(t *testing.T) {
 		for _, c := range regexp.MustCompile(`data-count="(new|fixed|moved|returned|removed)"[^>]*>(\d+)<`).FindAllStringSubmatch(page, -1) {
 			listed := strings.Count(page, `<tr data-change="`+c[1]+`"`)
 			if ui.Count(listed) != c[2] {
-				t.Errorf("scan %s says %s %s and lists %d", m[1], c[2], c[1], listed)
+				t.Errorf("scan %s shows %s %s and lists %d", m[1], c[2], c[1], listed)
 			}
 			if listed > 0 {
 				kinds[c[1]] = true
@@ -185,7 +185,7 @@ func TestProjectsUsingPackage(t *testing.T) {
 		}
 	}
 	if all == 0 {
-		t.Error("nobody uses requests")
+		t.Error("requests has no users")
 	}
 	for _, query := range []string{"?name=x&lower=%3E%3E1", "?project=nobody/none"} {
 		if a := s.get("/supply-chain/dependencies" + query); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, `role="alert"`) {
@@ -215,13 +215,13 @@ func TestPolicyModes(t *testing.T) {
 	s.as(model.RoleAdmin)
 	page := s.follow("/policies/"+id+"/rules", change)
 	if rule := textAt(t, page, "[data-say=mode-set] code"); rule != "redoubt.python.eval" {
-		t.Errorf("the mode of %q is said to be set", rule)
+		t.Errorf("the mode of %q is shown as set", rule)
 	}
 	says(t, page, `value="block" aria-pressed="true"`)
 	says(t, textAt(t, page, "[data-changed-by]"), "ada")
 	filter := model.FindingFilter{IssueType: model.SAST, Rules: []string{"redoubt.python.eval"}, Modes: []model.PolicyMode{model.ModeBlock}}
 	if s.View().Count(filter) == 0 {
-		t.Error("the mode does not hold")
+		t.Error("the mode has no effect")
 	}
 	for _, bad := range []url.Values{{"rule": {"redoubt.python.eval"}, "mode": {"never"}}, {"rule": {"no such"}, "mode": {"block"}}} {
 		if a := s.post("/policies/"+id+"/rules", bad); a.StatusCode < 400 {
@@ -316,6 +316,6 @@ func TestDependencyPages(t *testing.T) {
 		path = strings.TrimPrefix(html.UnescapeString(next[1]), "/orgs/acme")
 	}
 	if rows != want {
-		t.Errorf("the pages hold %d of %d dependencies", rows, want)
+		t.Errorf("the pages list %d of %d dependencies", rows, want)
 	}
 }

@@ -70,13 +70,13 @@ func TestUserNamesOfOtherDeploymentsAreHidden(t *testing.T) {
 			link = joinText.FindString(b.follow(b.submit("/settings/users", url.Values{"name": {name}, "role": {"viewer"}})).text)
 			say(guest.do(http.MethodPost, link, url.Values{"password": {goodPassword}, "again": {goodPassword}}))
 			if _, err := d.store.User(t.Context(), name+"@acme"); err != nil {
-				t.Errorf("the link made nobody: %v", err)
+				t.Errorf("the link created no user: %v", err)
 			}
-			his.wants("his own page", his.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/orgs/noise/overview")
+			his.wants("his page", his.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/orgs/noise/overview")
 		})
 	}
 	if diff := cmp.Diff(answers["tri-taken"], answers["tri-fresh"]); diff != "" {
-		t.Errorf("a name that is taken elsewhere is answered otherwise than one that nobody has (-taken +fresh):\n%s", diff)
+		t.Errorf("the response differs for a name that exists elsewhere (-taken +fresh):\n%s", diff)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestUserJoinsByAcceptingInvitation(t *testing.T) {
 		invite := func() { admin.submit("/settings/users", url.Values{"name": {"Tri"}, "role": {"triager"}}) }
 		invite()
 		his.wants("before", his.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusNotFound, "")
-		his.wants("his own page", his.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/orgs/noise/overview")
+		his.wants("his page", his.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/orgs/noise/overview")
 		shows(t, his.do(http.MethodGet, "/orgs/noise/account", nil).text, `a[href="/invitations"][data-count="1"]`)
 		list := his.do(http.MethodGet, "/invitations", nil)
 		says(t, list.text, "ada", "acme", "triager")
@@ -98,8 +98,8 @@ func TestUserJoinsByAcceptingInvitation(t *testing.T) {
 		stranger.wants("accepted by another", stranger.do(http.MethodPost, path+"/accept", nil), http.StatusNotFound, "")
 		stranger.wants("declined by another", stranger.do(http.MethodPost, path+"/decline", nil), http.StatusNotFound, "")
 		nobody := d.browser()
-		nobody.wants("by nobody", nobody.do(http.MethodPost, path+"/accept", nil), http.StatusSeeOther, "/login")
-		nobody.wants("the list, to nobody", nobody.do(http.MethodGet, "/invitations", nil), http.StatusSeeOther, "/login?next=%2Finvitations")
+		nobody.wants("without a session", nobody.do(http.MethodPost, path+"/accept", nil), http.StatusSeeOther, "/login")
+		nobody.wants("the list, without a session", nobody.do(http.MethodGet, "/invitations", nil), http.StatusSeeOther, "/login?next=%2Finvitations")
 
 		his.wants("declined", his.do(http.MethodPost, path+"/decline", nil), http.StatusSeeOther, "/invitations")
 		his.wants("accepted after that", his.do(http.MethodPost, path+"/accept", nil), http.StatusNotFound, "")
@@ -139,7 +139,7 @@ func TestFormErrorsQuoteInput(t *testing.T) {
 		b.wants(name, a, http.StatusBadRequest, "")
 		says(t, textAt(t, a.text, "main [role=alert]"), want)
 		if kept, _ := document(t, a.text).Find("input[name=name]").Attr("value"); kept != name {
-			t.Errorf("of %q the form keeps %q", name, kept)
+			t.Errorf("for %q the form preserves %q", name, kept)
 		}
 	}
 	long := b.submit("/settings/users", url.Values{"name": {"zoe"}, "display_name": {strings.Repeat("z", 101)}, "role": {"viewer"}})
@@ -224,10 +224,10 @@ func TestUsersOfSeveralDeploymentsChoose(t *testing.T) {
 		choose := func(slug, next string) answer {
 			return b.do(http.MethodPost, "/choose", url.Values{"deployment": {slug}, "next": {next}})
 		}
-		b.wants("what is not theirs", choose("nothing", "/"), http.StatusNotFound, "")
+		b.wants("without a role there", choose("nothing", "/"), http.StatusNotFound, "")
 		b.wants("chosen", choose("noise", "/"), http.StatusSeeOther, "/orgs/noise/overview")
 		b.wants("/ again", b.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/orgs/noise/overview")
-		b.wants("a page of their own", b.do(http.MethodGet, "/orgs/-/scans", nil), http.StatusSeeOther, "/orgs/noise/scans")
+		b.wants("their own page", b.do(http.MethodGet, "/orgs/-/scans", nil), http.StatusSeeOther, "/orgs/noise/scans")
 
 		approve := "/orgs/-/approve/ABCD-2345"
 		b.wants("a scanner", b.do(http.MethodGet, approve, nil), http.StatusSeeOther, "/choose?next=%2Forgs%2F-%2Fapprove%2FABCD-2345")

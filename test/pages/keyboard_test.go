@@ -78,7 +78,7 @@ func TestTriageByKeyboard(t *testing.T) {
 	b.press("2")
 	b.until(decided(1, "ignored") + ` && ` + scripted)
 	if n := read[int](b, `document.querySelectorAll('[data-row][data-id="`+rows[1]+`"]').length`); n != 0 {
-		t.Error("what was ignored is still among what is open")
+		t.Error("an ignored finding is still among the open ones")
 	}
 	if open, current := read[string](b, panelID), read[string](b, currentID); open != rows[2] || current != rows[2] {
 		t.Errorf("after the decision %s is open and %s current, want %s", open, current, rows[2])
@@ -120,13 +120,13 @@ func TestKeyboardTriageAppliesOnce(t *testing.T) {
 	}
 	send("true")
 	if read[bool](b, `!!document.querySelector("[data-sent]")`) {
-		t.Error("a key that is held decides")
+		t.Error("a repeated key press changes a finding")
 	}
 	b.run(`document.documentElement.dataset.settling = ""`)
 	send("false")
 	b.run(`document.querySelector('.footer [data-key="r"]').click()`)
 	if read[bool](b, `!!document.querySelector("[data-sent]")`) {
-		t.Error("a finding that has just come is decided about")
+		t.Error("a new finding has a triage state")
 	}
 	b.run(`delete document.documentElement.dataset.settling`)
 	b.press("?")
@@ -171,7 +171,7 @@ func TestTriageOfSelectedFindings(t *testing.T) {
 	b.open("/findings?severities=critical")
 	visible := `document.querySelector(".picked")?.checkVisibility()`
 	if read[bool](b, visible) {
-		t.Error("with nothing selected there is a bar for what is selected")
+		t.Error("the selection bar is shown without a selection")
 	}
 	rows := read[[]string](b, `[...document.querySelectorAll("[data-row]")].map(r => r.dataset.id)`)
 	b.run(`document.querySelectorAll('input[name="id"]')[0].click(); document.querySelectorAll('input[name="id"]')[2].click()`)
@@ -183,7 +183,7 @@ func TestTriageOfSelectedFindings(t *testing.T) {
 		t.Errorf("left are %v of %v", left, rows)
 	}
 	if search := read[string](b, `location.search`); !strings.Contains(search, "severities=critical") {
-		t.Errorf("it leads to %q", search)
+		t.Errorf("it redirects to %q", search)
 	}
 	b.press("u")
 	b.until(decided(2, "undone") + ` && document.querySelectorAll("[data-row]").length === 4 && ` + scripted)
@@ -201,7 +201,7 @@ func TestFiltersCollapse(t *testing.T) {
 	b.press("j")
 	b.until(panelID)
 	if read[bool](b, visible) {
-		t.Error("the filters take the room of the finding")
+		t.Error("the filters cover the finding")
 	}
 	b.press("F")
 	b.until(visible)
@@ -209,7 +209,7 @@ func TestFiltersCollapse(t *testing.T) {
 	b.until("!" + visible)
 	box := read[[]float64](b, `(() => { const f = document.querySelector(".footer").getBoundingClientRect(); return [f.top, f.bottom, innerHeight] })()`)
 	if box[0] < 0 || box[1] > box[2] {
-		t.Errorf("what decides is out of sight: %v", box)
+		t.Errorf("the triage controls are outside of the screen: %v", box)
 	}
 }
 
@@ -313,12 +313,12 @@ func TestHostileFindingText(t *testing.T) {
 	} {
 		b.open(page)
 		if harmed := read[bool](b, `"harmed" in window`); harmed {
-			t.Errorf("%s ran what a scanner wrote", page)
+			t.Errorf("%s ran code from a scanner's report", page)
 		}
 		for _, bad := range read[[]string](b, `[...document.querySelectorAll("a[href], form[action], img, script, iframe")].filter(e =>
 			e.tagName === "IMG" || e.tagName === "IFRAME" || e.tagName === "SCRIPT" && !e.src.startsWith(location.origin + "/assets/") || e.href && !/^https?:/.test(e.href) ||
 			e.action && !e.action.startsWith(location.origin)).map(e => e.outerHTML.slice(0, 200))`) {
-			t.Errorf("%s holds %s", page, bad)
+			t.Errorf("%s contains %s", page, bad)
 		}
 		if n := read[int](b, `[...document.querySelectorAll("*")].filter(e => [...e.attributes].some(a => /^on/i.test(a.name))).length`); n != 0 {
 			t.Errorf("%s has %d handlers inline", page, n)

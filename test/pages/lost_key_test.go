@@ -59,7 +59,7 @@ func TestUnreadableSecondFactorsAreReported(t *testing.T) {
 		causes[m[1]] = true
 	}
 	if len(causes) != 2 {
-		t.Errorf("the log says nothing:\n%s", d.log.String())
+		t.Errorf("the log is empty:\n%s", d.log.String())
 	}
 
 	b.wants("another passkey", b.do(http.MethodGet, "/second-factor/passkeys", nil), http.StatusOK, "")
@@ -98,7 +98,7 @@ func TestPasskeyCanBeRemovedWithoutPublicURL(t *testing.T) {
 	gone := b.do(http.MethodPost, "/second-factor/passkeys/"+strconv.FormatInt(list[0].ID, 10)+"/remove", nil)
 	b.wants("removed", gone, http.StatusSeeOther, ui.SecondFactorPath+"?done=passkey-removed")
 	if b.cookies["redoubt"] == before {
-		t.Error("the session goes on under its old secret")
+		t.Error("the session still works with its old secret")
 	}
 	shows(t, b.follow(gone).text, "[data-say=passkey-removed]")
 	other.wants("another session", other.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")

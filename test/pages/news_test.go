@@ -20,7 +20,7 @@ func asks(t *testing.T, page string) string {
 	t.Helper()
 	m := regexp.MustCompile(`id="news"[^>]* hx-get="([^"]+)"`).FindStringSubmatch(page)
 	if m == nil {
-		t.Fatalf("the page follows nothing:\n%s", page)
+		t.Fatalf("the page does not poll for updates:\n%s", page)
 	}
 	return html.UnescapeString(m[1])
 }
@@ -42,7 +42,7 @@ func told(t *testing.T, text string) string {
 	}
 	said := news.AttrOr("data-new", "") + " " + news.AttrOr("data-gone", "")
 	if shown := figures(news.Text()); " "+shown+" " != strings.ReplaceAll(" "+said+" ", " 0 ", " ") {
-		t.Errorf("of %q the words say %q", said, shown)
+		t.Errorf("for %q the text is %q", said, shown)
 	}
 	return said
 }
@@ -61,7 +61,7 @@ func TestUpdateNoticeOfOpenPage(t *testing.T) {
 	for page := range pages {
 		ask[page] = asks(t, s.page(page))
 		if a := s.poll(ask[page]); a.StatusCode != http.StatusNoContent {
-			t.Errorf("%s has news of nothing: %s %s", page, a.Status, a.text)
+			t.Errorf("%s shows an update notice without a change: %s %s", page, a.Status, a.text)
 		}
 	}
 	s.clock.Advance(time.Minute)
@@ -75,7 +75,7 @@ func TestUpdateNoticeOfOpenPage(t *testing.T) {
 		}
 		// The response continues polling, and only reports again when more changes.
 		if next := s.poll(asks(t, a.text)); next.StatusCode != http.StatusNoContent {
-			t.Errorf("%s asks again and hears %s %s", page, next.Status, next.text)
+			t.Errorf("a second request for %s returns %s %s", page, next.Status, next.text)
 		}
 	}
 	for _, bad := range []string{"/orgs/acme/news?version=x&at=1&had=1", "/orgs/acme/news?version=0&at=1&had=-1", "/orgs/acme/news?version=0&at=1&had=1&type=dast", "/orgs/acme/news?version=0&at=1&had=1&type=sast&query=severities%3Dodd"} {
@@ -126,6 +126,6 @@ func TestUpdateNoticeAfterTriage(t *testing.T) {
 		return err
 	})
 	if got := told(t, s.poll(address).text); got != "0 1" {
-		t.Errorf("the page is told %q", got)
+		t.Errorf("the page receives %q", got)
 	}
 }

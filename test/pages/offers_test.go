@@ -51,10 +51,10 @@ func TestPagesShowPermittedActions(t *testing.T) {
 				}
 				_, pattern := mux.Handler(httptest.NewRequestWithContext(t.Context(), method, address, nil))
 				if pattern == "" {
-					t.Errorf("%s leads a %s to %s %s, which is nothing", page, role, method, address)
+					t.Errorf("%s links a %s to %s %s, which does not exist", page, role, method, address)
 				}
 				if least[pattern] > role {
-					t.Errorf("%s offers a %s %s %s, which takes a %s", page, role, method, address, least[pattern])
+					t.Errorf("%s offers a %s %s %s, which requires a %s", page, role, method, address, least[pattern])
 				}
 				offered++
 			}

@@ -191,7 +191,7 @@ func TestSingleSignOnWithRealProvider(t *testing.T) {
 		says(t, textAt(t, at.text, "main [role=alert]"), "Acme SSO", say)
 	}
 	if _, err := p.store.User(t.Context(), "eve"); err == nil {
-		t.Error("who has no role was made a user")
+		t.Error("a person without a role became a user")
 	}
 	server, err := p.store.ServerEvents(t.Context(), 0, 10)
 	if err != nil || len(server) != 2 || !strings.Contains(server[0].After, "(eve)") {
@@ -203,7 +203,7 @@ func TestSingleSignOnWithRealProvider(t *testing.T) {
 	}
 	disabled := p.through(p.person(), "ada@example.com+sec+lookers", "/")
 	if disabled.status != http.StatusForbidden {
-		t.Errorf("who is disabled ends with %d", disabled.status)
+		t.Errorf("a disabled user ends with %d", disabled.status)
 	}
 	lacks(t, textAt(t, disabled.text, "main [role=alert]"), "Acme SSO") // this server refuses, and not the provider
 }
@@ -282,6 +282,6 @@ func TestUnreachableProvider(t *testing.T) {
 	says(t, textAt(t, a.text, `a[href^="/login/oidc?next="]`), "Acme SSO")
 	says(t, a.text, `value="/orgs/acme/overview"`)
 	if !strings.Contains(d.log.String(), "127.0.0.1:1") {
-		t.Errorf("the log does not say which provider: %s", d.log.String())
+		t.Errorf("the log does not name the provider: %s", d.log.String())
 	}
 }

@@ -73,7 +73,7 @@ func (m madeSecret) seal(t *testing.T) (d *door, b *browserOf, form answer, to s
 	form = b.submit(m.form, m.values)
 	to = form.Header.Get("Location")
 	if !regexp.MustCompile(`^/orgs/acme` + m.page + `\?made=\d+$`).MatchString(to) {
-		t.Fatalf("the form leads to %d %q\n%s", form.StatusCode, to, form.text)
+		t.Fatalf("the form returns %d %q\n%s", form.StatusCode, to, form.text)
 	}
 	return d, b, form, to
 }
@@ -87,12 +87,12 @@ func TestSecretIsShownOnceAndReloadCreatesNoOther(t *testing.T) {
 				t.Errorf("the cookie is %v", c)
 			}
 			if head := b.do(http.MethodHead, to, nil); len(head.Cookies()) > 0 {
-				t.Error("a look ahead uses the secret up")
+				t.Error("a prefetch consumes the secret")
 			}
 			shown := b.do(http.MethodGet, to, nil)
 			secret := m.secret.FindString(shown.text)
 			if secret == "" || shown.Header.Get("Cache-Control") != "no-store" || onceCookie(t, shown).MaxAge >= 0 {
-				t.Fatalf("not shown, kept by caches, or to be shown again: %v\n%s", shown.Header, shown.text)
+				t.Fatalf("not shown, cacheable, or shown a second time: %v\n%s", shown.Header, shown.text)
 			}
 			secret = secret[strings.LastIndexByte(secret, '/')+1:]
 			for where, text := range map[string]string{"the form's answer": form.text, "its cookie": c.Value, "the address": to, "the log": d.log.String()} {
@@ -114,7 +114,7 @@ func TestSecretIsShownOnceAndReloadCreatesNoOther(t *testing.T) {
 				}
 			}
 			if made != 1 {
-				t.Errorf("%d were made", made)
+				t.Errorf("%d were created", made)
 			}
 		})
 	}

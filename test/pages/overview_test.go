@@ -25,11 +25,11 @@ func TestOverviewCountsMatchLists(t *testing.T) {
 		all += n
 		says(t, page, `<a class="big" href="/orgs/acme`+p.Path+`?status=open" data-count="open">`+ui.Count(n))
 		if got := total(t, s.page(p.Path)); got != ui.Count(n) {
-			t.Errorf("%s lists %s, the overview says %d", p.Path, got, n)
+			t.Errorf("%s lists %s, the overview shows %d", p.Path, got, n)
 		}
 	}
 	if got := textAt(t, page, "h1 [data-open]"); got != ui.Count(all) {
-		t.Errorf("the overview says that %s are open, %d are", got, all)
+		t.Errorf("the overview shows %s open findings, want %d", got, all)
 	}
 	shows(t, page, "[data-say=time-to-fix]")
 	says(t, textAt(t, page, "[data-say=silent]"), "14", "acme/gateway")
@@ -40,7 +40,7 @@ func TestOverviewCountsMatchLists(t *testing.T) {
 	checkInline(t, page)
 	for _, m := range regexp.MustCompile(`<li><a href="(/orgs/acme/(?:findings|supply|secrets)[^"]*)"><span class="dot \w+" aria-hidden="true"></span>[^<]* <b>([^<]+)</b>`).FindAllStringSubmatch(page, -1) {
 		if got := total(t, s.page(strings.TrimPrefix(m[1], "/orgs/acme"))); got != m[2] {
-			t.Errorf("the overview says %s, %s shows %s", m[2], m[1], got)
+			t.Errorf("the overview shows %s, %s shows %s", m[2], m[1], got)
 		}
 	}
 }
@@ -73,12 +73,12 @@ func TestFilteredOverview(t *testing.T) {
 	} {
 		page := s.page("/overview?" + query)
 		if got := textAt(t, page, "h1 [data-open]"); got != strconv.Itoa(want) {
-			t.Errorf("%s says that %s are open, %d are", query, got, want)
+			t.Errorf("%s shows %s open findings, want %d", query, got, want)
 		}
 		followed := countLinks(t, page)
 		for _, l := range followed {
 			if got := s.total(t, l); got != l.n {
-				t.Errorf("%s says %d %s, and %s has %d", query, l.n, l.of, l.address, got)
+				t.Errorf("%s shows %d %s, and %s has %d", query, l.n, l.of, l.address, got)
 			}
 		}
 		ages := 0

@@ -161,7 +161,7 @@ func TestPasskeyAssertionWorksOnce(t *testing.T) {
 	made := a.stealsAnswer()
 	made.Set("name", "key")
 	eve := d.browserAs(d.user(d.org, "eve", model.RoleAdmin))
-	eve.wants("a key that was made for another", eve.do(http.MethodPost, "/second-factor/passkeys", made), http.StatusBadRequest, "")
+	eve.wants("a key of another user", eve.do(http.MethodPost, "/second-factor/passkeys", made), http.StatusBadRequest, "")
 	a.at("/second-factor/passkeys", "[data-ask]:not([hidden])")
 	a.do(chromedp.SendKeys("#name", "key"))
 	a.submitForm("[data-ask]", "pre.command") // the first second factor creates recovery codes
@@ -192,7 +192,7 @@ func TestPasskeyAssertionWorksOnce(t *testing.T) {
 	a.at("/login", "#password")
 	v := a.stealsAnswer()
 	b := d.browser()
-	b.wants("as it was asked", b.do(http.MethodPost, "/login/passkey", v), http.StatusSeeOther, "/")
+	b.wants("as requested", b.do(http.MethodPost, "/login/passkey", v), http.StatusSeeOther, "/")
 	shows(t, b.page("/account"), "[data-method=passkey]")
 	b.wants("again", d.browser().do(http.MethodPost, "/login/passkey", v), http.StatusUnauthorized, "")
 	a.at("/login", "#password")
@@ -210,8 +210,8 @@ func TestPasskeyAssertionWorksOnce(t *testing.T) {
 	second := a.stealsAnswer()
 	c := d.browser()
 	c.signsIn("ada", goodPassword, "/")
-	c.wants("asked of another sign-in by the password", c.do(http.MethodPost, "/login/code", second), http.StatusUnauthorized, "")
-	c.wants("asked after the password", d.browser().do(http.MethodPost, "/login/passkey", second), http.StatusUnauthorized, "")
+	c.wants("by a password of another sign-in", c.do(http.MethodPost, "/login/code", second), http.StatusUnauthorized, "")
+	c.wants("after the password", d.browser().do(http.MethodPost, "/login/passkey", second), http.StatusUnauthorized, "")
 
 	all := call(a.browser, webauthn.GetCredentials, webauthn.GetCredentialsParams{AuthenticatorID: a.id})
 	if len(all.Credentials) != 1 {
@@ -229,7 +229,7 @@ func TestPasskeyAssertionWorksOnce(t *testing.T) {
 	trail := d.trail()
 	last := trail[len(trail)-1]
 	if last.Action != "user.sign_in_failed" || slices.ContainsFunc(trail[:len(trail)-1], func(e model.AuditEvent) bool { return e.After == last.After }) {
-		t.Errorf("the trail ends with %+v, which is no reason of its own", last)
+		t.Errorf("the audit log ends with %+v, want a distinct reason", last)
 	}
 	if err := d.store.ResetSecondFactor(t.Context(), ada.ID, nil, ada.Actor()); err != nil {
 		t.Fatal(err)

@@ -76,7 +76,7 @@ func TestRulesAreAddedShownAndRemoved(t *testing.T) {
 
 	s.as(model.RoleTriager)
 	if page := s.page(rule); strings.Contains(page, "/remove") {
-		t.Error("a triager is offered to take it out")
+		t.Error("the remove button is shown to a triager")
 	}
 	for _, a := range []answer{s.post(rule+"/remove", nil), s.hand(policy+"/add-rules", nil, map[string]string{"a.yaml": ownRule}), s.get(policy + "/add-rules")} {
 		if a.StatusCode != http.StatusForbidden {
@@ -108,7 +108,7 @@ func TestConflictingRuleIsNamed(t *testing.T) {
 	says(t, textAt(t, a.text, "main [role=alert] li"), " code ", " own ")
 	says(t, a.text, "note: a-note", `value="comment" selected`)
 	if page := s.page(secrets); strings.Contains(page, ">fine</a>") {
-		t.Error("the rule before it was taken")
+		t.Error("the rule before it was stored")
 	}
 }
 
@@ -144,6 +144,6 @@ func TestAllRuleErrorsAreReported(t *testing.T) {
 		t.Errorf("a form without files: %s", a.Status)
 	}
 	if strings.Contains(s.page(policy), ">own</a>") {
-		t.Error("a rule of a form with faults is taken")
+		t.Error("a rule of an invalid form is stored")
 	}
 }

@@ -99,7 +99,7 @@ func TestPolicyOfSelectedBranches(t *testing.T) {
 		says(t, textAt(t, form, "[data-branches] code"), "elsewhere")
 		page := s.sent("/policies/"+id+"/settings/preview", query)
 		if got := foreseen(page)["blocking"]; !strings.HasPrefix(got, ui.Decimal(int64(c.blocks))+" of ") {
-			t.Errorf("%q: the page says %q", c.branches, got)
+			t.Errorf("%q: the page shows %q", c.branches, got)
 		}
 		s.follow("/policies/"+id+"/settings", wouldForm(t, page))
 		if full, change := blocked(true), blocked(false); full != c.blocks || change != c.blocks {
@@ -107,7 +107,7 @@ func TestPolicyOfSelectedBranches(t *testing.T) {
 		}
 	}
 	if about := textAt(t, s.post("/policies/"+id+"/settings/preview", url.Values{"name": {"x"}, "branches": {"a\x01b"}}).text, "main [role=alert] li b"); !strings.EqualFold(about, "branches") {
-		t.Errorf("what is wrong is %q", about)
+		t.Errorf("the error is %q", about)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestPoliciesAreCreatedChangedAndDeleted(t *testing.T) {
 	page := s.sent("/policies/new/preview", url.Values{"name": {"Card payments"}, "product": {"sast"}, "projects": {"acme/sh*"}, "take": {"block"}})
 	got := foreseen(page)
 	if got["projects"] != "1 0" || got["joined"] != "acme/shop" || got["blocking"] != "1 of 3, 0 now, on 1 of 2" {
-		t.Fatalf("the page says %q", got)
+		t.Fatalf("the page shows %q", got)
 	}
 	shows(t, page, "[data-say=starts-with][data-count='2'][data-mode=block]")
 	says(t, page, "topic</span></td><td class=\"num\">0</td><td class=\"num\">1")
@@ -143,7 +143,7 @@ func TestPoliciesAreCreatedChangedAndDeleted(t *testing.T) {
 	change := url.Values{"name": {"Payments"}, "projects": {"acme/app"}, "tags": {""}}
 	page = s.sent(settings+"/preview", change)
 	if got = foreseen(page); got["joined"] != "acme/app" || got["left"] != "acme/shop" || !strings.HasPrefix(got["blocking"], "1 of 6, 1 now") {
-		t.Errorf("of other projects the page says %q", got)
+		t.Errorf("for other projects the page shows %q", got)
 	}
 	says(t, s.follow(settings, wouldForm(t, page)), "<h1>Payments</h1>")
 	if shop, app := rebuilt("acme/shop"), rebuilt("acme/app"); shop != 0 || app != 1 {
@@ -155,12 +155,12 @@ func TestPoliciesAreCreatedChangedAndDeleted(t *testing.T) {
 	change.Set("excludes", "src/")
 	page = s.sent(settings+"/preview", change)
 	if got = foreseen(page); got["removed"] != "3" || !strings.HasPrefix(got["blocking"], "0 of 0, 1 now") {
-		t.Errorf("of paths left out the page says %q", got)
+		t.Errorf("for excluded paths the page shows %q", got)
 	}
 
 	page = s.page("/policies/" + id + "/delete")
 	if got = foreseen(page); got["projects"] != "0 1" || !strings.HasPrefix(got["blocking"], "0 of 3, 1 now") {
-		t.Errorf("of its end the page says %q", got)
+		t.Errorf("for its expiry the page shows %q", got)
 	}
 	seen := seenIn(t, page)
 	if a := s.post("/policies/"+id+"/delete", url.Values{"name": {"Card payments"}, "seen": {seen}}); a.StatusCode != http.StatusBadRequest {
@@ -199,7 +199,7 @@ func TestPolicyChangeRequiresCurrentVersion(t *testing.T) {
 		says(t, a.text, "kept-tag")
 		about := document(t, a.text).Find("main [role=alert] li b").Map(func(_ int, b *goquery.Selection) string { return strings.ToLower(b.Text()) })
 		if !slices.Contains(about, c.want) {
-			t.Errorf("%s: what is wrong is %q", name, about)
+			t.Errorf("%s: the error is %q", name, about)
 		}
 	}
 	id := policyOf(s, "code")
@@ -255,7 +255,7 @@ func seenIn(t *testing.T, page string) string {
 	t.Helper()
 	m := regexp.MustCompile(`name="seen" value="([^"]+)"`).FindStringSubmatch(page)
 	if m == nil {
-		t.Fatalf("nothing says what was seen:\n%s", page)
+		t.Fatalf("the version that was seen is missing:\n%s", page)
 	}
 	return m[1]
 }
@@ -284,7 +284,7 @@ func TestPolicyDeletionRequiresCurrentVersion(t *testing.T) {
 		}
 		shows(t, a.text, "main [role=alert]")
 		if again := seenIn(t, a.text); again == seen {
-			t.Errorf("%s: the answer has what was seen before", name)
+			t.Errorf("%s: the response repeats earlier rows", name)
 		}
 	}
 	shows(t, s.follow("/policies/"+id+"/delete", url.Values{"name": {"Chain"}, "seen": {seenIn(t, s.page("/policies/"+id+"/delete"))}}), "[data-say=policy-deleted]")
@@ -322,7 +322,7 @@ func TestPolicyPreviewAcceptsLongLists(t *testing.T) {
 		t.Fatalf("%d bytes are answered with %s, %v", len(form.Encode()), a.Status, err)
 	}
 	if got := wouldForm(t, string(text)).Get("excludes"); got != form.Get("excludes") {
-		t.Errorf("what would be saved is %.200q", got)
+		t.Errorf("the form would save %.200q", got)
 	}
 }
 
@@ -336,7 +336,7 @@ func TestPolicyNamesUnmatchedBranches(t *testing.T) {
 	settings := "/policies/" + policyOf(s, "releases") + "/settings"
 	warned := s.page(settings)
 	if glob := textAt(t, warned, "#unmatched code:first-child"); glob != "realese/*" {
-		t.Errorf("what fits no branch is %q", glob)
+		t.Errorf("the unmatched branches are %q", glob)
 	}
 	says(t, warned, "<code>topic</code> <code>main</code>")
 	for branches, warns := range map[string]bool{"main": false, "": false, "main\nmian": true, "refs/heads/*": false, "refs/pull/**": true} {

@@ -40,7 +40,7 @@ func TestProjectDeletionRequiresItsName(t *testing.T) {
 		s.as(role)
 		lacks(t, s.page(path), path+"/delete")
 		if a := s.get(path + "/delete"); a.StatusCode != http.StatusForbidden {
-			t.Errorf("a %s is asked: %s", role, a.Status)
+			t.Errorf("a %s is asked to decide: %s", role, a.Status)
 		}
 		if a := s.post(path+"/delete", url.Values{"name": {name}}); a.StatusCode != http.StatusForbidden {
 			t.Errorf("a %s deletes: %s", role, a.Status)

@@ -83,6 +83,6 @@ func TestEmptyProject(t *testing.T) {
 	shows(t, page, "[data-say=nothing-open]", `[data-say=no-lockfile] a[href="/orgs/acme/upload"]`, `[data-say=no-scan] a[href="/orgs/acme/start"]`)
 	s.as(model.RoleViewer)
 	if page = s.page("/projects/" + first(s, "/projects", "/projects/")); strings.Contains(page, `href="/orgs/acme/upload"`) {
-		t.Error("a viewer is told to upload")
+		t.Error("the upload command is shown to a viewer")
 	}
 }

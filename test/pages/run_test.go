@@ -161,7 +161,7 @@ func TestRunLogIsReadInParts(t *testing.T) {
 	shows(t, s.follow(at+"/cancel", url.Values{}), "h1 [data-state=cancelled]") // repeated, as by two concurrent users
 	other := s.partOf(at + "?offset=33&attempt=2")
 	if other.Header.Get("HX-Refresh") != "true" {
-		t.Errorf("another attempt goes on with this log: %v", other.Header)
+		t.Errorf("another attempt appends to this log: %v", other.Header)
 	}
 }
 

@@ -32,7 +32,7 @@ func totalOf(t testing.TB, page string) string {
 	t.Helper()
 	m := totals.FindStringSubmatch(page)
 	if m == nil {
-		t.Fatal("the page tells no total")
+		t.Fatal("the page shows no total")
 	}
 	return m[1]
 }
@@ -58,10 +58,10 @@ func TestSavedViewsOnPages(t *testing.T) {
 	shows(t, page, "button[name=do][value=settings]", deleteView, "input[name=shared]")
 	hides(t, page, saveChanges)
 	if totalOf(t, page) != totalOf(t, before) || strings.Contains(page, `class="ref"`) {
-		t.Error("the view is another list than was kept")
+		t.Error("the view differs from the saved list")
 	}
 	if !strings.Contains(page, view+"&amp;finding=") && !strings.Contains(page, "?finding=") {
-		t.Error("rows lead out of the view")
+		t.Error("rows link out of the view")
 	}
 
 	id := view[strings.LastIndex(view, "=")+1:]
@@ -122,7 +122,7 @@ func TestDefaultView(t *testing.T) {
 	}
 	s.viewer.UserID, s.viewer.User = bobID, "bob"
 	if got := totalOf(t, s.page("/findings")); got != all {
-		t.Errorf("somebody else's page lists %s, want %s", got, all)
+		t.Errorf("another user's page lists %s, want %s", got, all)
 	}
 	s.as(model.RoleTriager)
 	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"default"}}); a.StatusCode != http.StatusSeeOther {
@@ -159,7 +159,7 @@ func TestLinksKeepListsWithoutView(t *testing.T) {
 		"grouped, and no longer":        {"/findings?status=open", `a[href$="group=rule"]`, `.menu:has(a[href*="group=project"]) li:first-child a`},
 		"four facets, and none":         {"/findings?status=open&severities=high&severities=medium&severities=low&severities=critical", chip, chip, chip, chip},
 		"a finding, and its list":       {"/findings?status=open", "a.title", "a.shut"},
-		"the list of the news":          {"/findings?page=1", "input[name=back]"},
+		"the list of the update notice": {"/findings?page=1", "input[name=back]"},
 		"all findings of the menu":      {"/findings", `a[href$="view=all"]`},
 		"the product of the overview":   {"/overview", `h2 a[href*="/findings"]`},
 	} {
@@ -249,7 +249,7 @@ func TestViewPermissions(t *testing.T) {
 	}
 	for _, path := range []string{"/saved-views/" + id(mine), "/saved-views/" + id(mine) + "/remove"} {
 		if a := s.post(path, url.Values{"type": {"sast"}, "do": {"settings"}, "name": {"x"}}); a.StatusCode != http.StatusNotFound {
-			t.Errorf("%s of somebody else's: %s", path, a.Status)
+			t.Errorf("%s for another user's view: %s", path, a.Status)
 		}
 	}
 	s.viewer.Role = model.RoleTriager

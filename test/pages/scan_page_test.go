@@ -47,10 +47,10 @@ func TestScanCountsLinkToTheirRows(t *testing.T) {
 		numbers[m[2]] = n
 		opened := s.page(strings.TrimPrefix(html.UnescapeString(m[1]), "/orgs/acme"))
 		if got := opensRows(t, opened); got != n {
-			t.Errorf("%s says %d and opens %d rows", m[2], n, got)
+			t.Errorf("%s shows %d and links to %d rows", m[2], n, got)
 		}
 		if rows := strings.Count(opened, `<td><a href="/orgs/acme/findings/`); rows != n {
-			t.Errorf("%s says %d and shows %d rows", m[2], n, rows)
+			t.Errorf("%s shows %d but lists %d rows", m[2], n, rows)
 		}
 	}
 	want := map[string]int{"new": 2, "fixed": 1, "moved": 1, "muted": 1, "returned": 0, "removed": 0, "unmuted": 0, "reported": 4}
@@ -69,7 +69,7 @@ func opensRows(t *testing.T, page string) int {
 	t.Helper()
 	m := regexp.MustCompile(`data-total="(\d+)"`).FindStringSubmatch(page)
 	if m == nil {
-		t.Fatalf("the page says no total:\n%s", page)
+		t.Fatalf("the page shows no total:\n%s", page)
 	}
 	n, err := strconv.Atoi(m[1])
 	if err != nil {

@@ -79,7 +79,7 @@ func TestSignInRequiresCode(t *testing.T) {
 		b.wants("the password", b.signsIn("ada", goodPassword, "/orgs/acme/scans"), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
 		page := b.do(http.MethodGet, "/login/code?next=%2Forgs%2Facme%2Fscans", nil)
 		if name := textAt(t, page.text, "main p strong"); name != "ada" {
-			t.Errorf("the code is asked of %q", name)
+			t.Errorf("the code is required of %q", name)
 		}
 		shows(t, page.text, "input[name=code]")
 		says(t, page.text, `value="/orgs/acme/scans"`, "reset-2fa ada")
@@ -109,7 +109,7 @@ func TestSignInRequiresCode(t *testing.T) {
 		last := c.entersCode("000000", "/")
 		c.wants("too many", last, http.StatusUnauthorized, "")
 		over := c.entersCode(a.recovery[1], "/")
-		c.wants("when it is over", over, http.StatusUnauthorized, "")
+		c.wants("after the end", over, http.StatusUnauthorized, "")
 		shows(t, over.text, "main [role=alert]", "form[action='/login']")
 		hides(t, over.text, "input[name=code]")
 	})
@@ -156,7 +156,7 @@ func TestPendingSessionHasNoAccess(t *testing.T) {
 		}
 	}
 	if after := len(d.trail()); after != before {
-		t.Errorf("%d events came of it", after-before)
+		t.Errorf("it created %d events", after-before)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestSignInLinksRequireSecondFactor(t *testing.T) {
 	set := c.do(http.MethodPost, "/setup/"+link(model.LinkReset), url.Values{"password": {goodPassword + "s"}, "again": {goodPassword + "s"}})
 	c.wants("a link to set the password", set, http.StatusSeeOther, "/login/code")
 	c.wants("after it", c.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
-	b.wants("the link's half session after the new password", b.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/login")
+	b.wants("the link's pending session after the new password", b.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/login")
 	d.clock.Advance(time.Minute)
 	c.wants("with the code", c.entersCode(a.code(), "/"), http.StatusSeeOther, "/")
 	changed := c.submit("/account/password", url.Values{"current": {goodPassword + "s"}, "password": {goodPassword}, "again": {goodPassword}})
@@ -241,9 +241,9 @@ func TestDeploymentRequiresSecondFactor(t *testing.T) {
 		admin, tri := d.browserAs(d.user(d.org, "ada", model.RoleAdmin)), d.user(d.org, "tri", model.RoleTriager)
 		d.mustJoin(tri, other, model.RoleViewer)
 		b := d.browserAs(tri)
-		b.wants("asked for by a triager", b.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusForbidden, "")
-		admin.wants("asked for", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=second-factor-required")
-		admin.wants("of the admin too", admin.do(http.MethodGet, "/orgs/acme/settings/users", nil), http.StatusSeeOther, ui.SecondFactorPath+"?next=%2Forgs%2Facme%2Fsettings%2Fusers")
+		b.wants("required by a triager", b.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusForbidden, "")
+		admin.wants("required by an admin", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=second-factor-required")
+		admin.wants("of the admin", admin.do(http.MethodGet, "/orgs/acme/settings/users", nil), http.StatusSeeOther, ui.SecondFactorPath+"?next=%2Forgs%2Facme%2Fsettings%2Fusers")
 		for _, r := range web.Routes() {
 			if !strings.HasPrefix(r.Pattern, ui.Org) || r.Role > model.RoleTriager {
 				continue
@@ -265,7 +265,7 @@ func TestDeploymentRequiresSecondFactor(t *testing.T) {
 			t.Fatal(err)
 		}
 		elsewhere.cookies["redoubt"] = secret
-		elsewhere.wants("who comes by a provider", elsewhere.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusOK, "")
+		elsewhere.wants("signed in by a provider", elsewhere.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusOK, "")
 		shows(t, elsewhere.do(http.MethodGet, ui.SecondFactorPath, nil).text, "[data-say=by-provider]")
 		elsewhere.wants("an app of theirs", elsewhere.do(http.MethodGet, "/second-factor/app", nil), http.StatusSeeOther, ui.AgainPath+"?next=%2Fsecond-factor%2Fapp")
 
@@ -296,7 +296,7 @@ func TestAdminRemovesLostSecondFactor(t *testing.T) {
 	if events := d.trail(); !slices.ContainsFunc(events, func(e model.AuditEvent) bool {
 		return e.Action == "user.second_factor_removed" && e.By.ID == "ada" && e.Subject == "user:ben"
 	}) {
-		t.Errorf("the trail does not tell: %v", events)
+		t.Errorf("the audit log has no entry: %v", events)
 	}
 	d.browserAs(ben).setUpApp()
 	shows(t, admin.page("/settings/users"), "form[action$='/users/ben/reset-2fa']")
@@ -304,7 +304,7 @@ func TestAdminRemovesLostSecondFactor(t *testing.T) {
 	hides(t, admin.page("/settings/users"), "form[action$='/users/ada/reset-2fa']")
 	admin.wants("one's own", admin.submit("/settings/users/ada/reset-2fa", nil), http.StatusConflict, "")
 	d.mustJoin(ben, noise, model.RoleViewer)
-	admin.wants("of who belongs to others too", reset(), http.StatusForbidden, "")
+	admin.wants("of a user of several deployments", reset(), http.StatusForbidden, "")
 	d.clock.Advance(auth.ProofFor + time.Second)
 	admin.wants("without proof", reset(), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
 	admin.wants("required without proof", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, ui.AgainPath+"?next=%2F")

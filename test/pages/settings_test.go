@@ -65,7 +65,7 @@ func TestSetupLinkCreatesFirstAdmin(t *testing.T) {
 	b.wants("the link", a, http.StatusOK, "")
 	shows(t, a.text, "[data-say=first-admin]", "input[name=name]", "input[autocomplete=new-password]")
 	if a.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("caches keep the page: %q", a.Header.Get("Cache-Control"))
+		t.Errorf("caches may store the page: %q", a.Header.Get("Cache-Control"))
 	}
 	use := func(name, password, again string) answer {
 		return b.do(http.MethodPost, "/setup/"+code, url.Values{"name": {name}, "display_name": {"Ada <L>"}, "password": {password}, "again": {again}})
@@ -78,7 +78,7 @@ func TestSetupLinkCreatesFirstAdmin(t *testing.T) {
 		a := use(c.name, c.password, c.again)
 		b.wants(c.about, a, http.StatusBadRequest, "")
 		if about, _, _ := strings.Cut(textAt(t, a.text, "main [role=alert]"), ": "); about != c.about {
-			t.Errorf("what is wrong is %q, want %q", about, c.about)
+			t.Errorf("the error is %q, want %q", about, c.about)
 		}
 		says(t, a.text, "Ada &lt;L&gt;")
 		lacks(t, a.text, goodPassword)
@@ -165,7 +165,7 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	before := b.cookies["redoubt"]
 	b.wants("all well", change(goodPassword, fresh), http.StatusSeeOther, "/orgs/acme/account?done=password")
 	if b.cookies["redoubt"] == before {
-		t.Error("the session keeps its secret")
+		t.Error("the session did not change its secret")
 	}
 	shows(t, b.page("/account?done=password"), "[data-say=password]")
 	other.wants("the other browser", other.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
@@ -208,10 +208,10 @@ func TestNewPasswordRevokesTokensOnRequest(t *testing.T) {
 	}
 	shows(t, b.page("/account"), "input[name=revoke_tokens]")
 	if change(nil, "password"); inForce() != 1 {
-		t.Error("a new password takes tokens along that nobody asked to revoke")
+		t.Error("a new password revokes tokens without a request")
 	}
 	if change(url.Values{"revoke_tokens": {"on"}}, "password-tokens"); inForce() != 0 {
-		t.Error("the token goes on")
+		t.Error("the token still works")
 	}
 	mint()
 	code, hash := auth.NewCode()
@@ -222,7 +222,7 @@ func TestNewPasswordRevokesTokensOnRequest(t *testing.T) {
 	shows(t, d.browser().do(http.MethodGet, "/setup/"+code, nil).text, "input[name=revoke_tokens]")
 	d.browser().do(http.MethodPost, "/setup/"+code, url.Values{"password": {goodPassword}, "again": {goodPassword}, "revoke_tokens": {"on"}})
 	if inForce() != 0 {
-		t.Error("the token goes on after the link was used")
+		t.Error("the token still works after the link was used")
 	}
 }
 
@@ -234,7 +234,7 @@ func TestSessionsCanBeRevoked(t *testing.T) {
 	if len(ends) != 1 {
 		t.Fatalf("ada can end %v", ends)
 	}
-	bens.wants("somebody else's", bens.submit(ends[0], nil), http.StatusSeeOther, "/orgs/acme/account?done=session")
+	bens.wants("of another user", bens.submit(ends[0], nil), http.StatusSeeOther, "/orgs/acme/account?done=session")
 	other.page("/overview")
 	b.wants("one's own", b.submit(ends[0], nil), http.StatusSeeOther, "/orgs/acme/account?done=session")
 	other.wants("ended", other.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
@@ -260,13 +260,13 @@ func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
 		b.wants(form, a, http.StatusBadRequest, "")
 		got, why, _ := strings.Cut(textAt(t, a.text, "main [role=alert]"), ": ")
 		if said[why] = true; got != about {
-			t.Errorf("%s: what is wrong is %q", form, got)
+			t.Errorf("%s: the error is %q", form, got)
 		}
 	}
 	if len(said) != 3 {
-		t.Errorf("of three faults is said %v", said)
+		t.Errorf("for three errors got %v", said)
 	}
-	b.wants("a life that is no choice", b.submit("/settings/tokens", url.Values{"name": {"x"}, "ci": {"on"}, "days": {"9"}}), http.StatusBadRequest, "")
+	b.wants("an invalid lifetime", b.submit("/settings/tokens", url.Values{"name": {"x"}, "ci": {"on"}, "days": {"9"}}), http.StatusBadRequest, "")
 	a := b.submit("/settings/tokens", url.Values{"name": {"<i>mine"}, "web_api": {"on"}, "ci": {"on"}, "days": {"30"}, "globs": {"acme/*\nother/**"}})
 	a = b.follow(a)
 	text := tokenText.FindString(a.text)
@@ -290,11 +290,11 @@ func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
 	mine := d.browserAs(d.user(d.org, "cleo", model.RoleTriager))
 	revoke := regexp.MustCompile(`/settings/tokens/\d+/revoke`).FindString(page)
 	lacks(t, mine.page("/settings/tokens"), "mine</")
-	mine.wants("somebody else's", mine.submit(revoke, nil), http.StatusNotFound, "")
+	mine.wants("of another user", mine.submit(revoke, nil), http.StatusNotFound, "")
 	b.wants("one's own", b.submit(revoke, nil), http.StatusSeeOther, "/orgs/acme/settings/tokens?done=token-revoked")
 	shows(t, b.page("/settings/tokens?done=token-revoked"), "[data-say=token-revoked]", "tr [data-state=revoked]")
 	if got, err := d.store.TokenByHash(t.Context(), d.org.ID, sum); err != nil || got.RevokedAt.IsZero() {
-		t.Errorf("the token goes on: %v, %v", got, err)
+		t.Errorf("the token still works: %v, %v", got, err)
 	}
 }
 
@@ -318,7 +318,7 @@ func TestUserManagement(t *testing.T) {
 
 	b.wants("disabled", b.submit("/settings/users/ben@acme/disable", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-disabled")
 	ben.wants("after that", ben.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
-	ben.wants("and no way in", ben.signsIn("ben@acme", goodPassword, "/"), http.StatusUnauthorized, "")
+	ben.wants("and no access", ben.signsIn("ben@acme", goodPassword, "/"), http.StatusUnauthorized, "")
 	for what, path := range map[string]string{"disable": "/settings/users/ada/disable", "demote": "/settings/users/ada/role"} {
 		a := b.submit(path, url.Values{"role": {"viewer"}})
 		b.wants(what, a, http.StatusConflict, "")

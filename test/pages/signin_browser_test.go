@@ -55,7 +55,7 @@ func TestFirstAdminInBrowser(t *testing.T) {
 		chromedp.SendKeys("#name", "ada@acme"), chromedp.SendKeys("#password", goodPassword)) // there is another deployment
 	b.submitForm("form .primary", "table")
 	if at := read[string](b, "location.pathname"); at != "/orgs/acme/settings/audit" {
-		t.Errorf("the sign-in leads to %s", at)
+		t.Errorf("the sign-in redirects to %s", at)
 	}
 }
 

@@ -199,9 +199,9 @@ func TestCookieFlags(t *testing.T) {
 		want   string
 	}{
 		{"plain", func(*ui.SignIn) {}, false, "", "redoubt"},
-		{"plain, though the client says it is not", func(*ui.SignIn) {}, false, "https", "redoubt"},
+		{"plain, with a header of the client", func(*ui.SignIn) {}, false, "https", "redoubt"},
 		{"by TLS", func(*ui.SignIn) {}, true, "", "__Host-redoubt"},
-		{"behind a proxy of ours", proxy, false, "https", "__Host-redoubt"},
+		{"behind a trusted proxy", proxy, false, "https", "__Host-redoubt"},
 		{"with a public address of https", always, false, "", "__Host-redoubt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -233,10 +233,10 @@ func TestSignInReplacesSession(t *testing.T) {
 	planted := b.cookies["redoubt"]
 	b.wants("sign-in", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
 	if b.cookies["redoubt"] == planted {
-		t.Error("the session keeps a secret that was known before")
+		t.Error("the session reuses a planted secret")
 	}
 	if v, err := d.signIn.Sessions.Authenticate(t.Context(), planted); err == nil {
-		t.Errorf("the planted session goes on as %s", v.User.Name)
+		t.Errorf("the planted session still works as %s", v.User.Name)
 	}
 	first := b.cookies["redoubt"]
 	b.wants("sign-in again", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
@@ -327,7 +327,7 @@ func TestRoleMatrix(t *testing.T) {
 			return b.do(r.Method, address, nil)
 		}
 		if a := ask(d.browser()); !strings.HasPrefix(a.Header.Get("Location"), "/login") {
-			t.Errorf("%s %s answers %d to nobody", r.Method, address, a.StatusCode)
+			t.Errorf("%s %s returns %d without a session", r.Method, address, a.StatusCode)
 		}
 		for role, u := range users {
 			a := ask(d.browserAs(u))

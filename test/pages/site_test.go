@@ -261,7 +261,7 @@ func says(t testing.TB, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
 		if !strings.Contains(text, w) {
-			t.Errorf("the page does not say %q:\n%s", w, text)
+			t.Errorf("the page does not show %q:\n%s", w, text)
 		}
 	}
 }

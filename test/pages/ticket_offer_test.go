@@ -91,7 +91,7 @@ func TestTicketErrorsAreShownOnFinding(t *testing.T) {
 	const address = "https://tracker.example/browse/SEC-12"
 	a := s.post("/findings/"+id+"/ticket", url.Values{"do": {"link"}, "ticket_url": {address}, "back": {list}})
 	if to := a.Header.Get("Location"); to != list+"#ticket" {
-		t.Errorf("linking leads to %q", to)
+		t.Errorf("linking redirects to %q", to)
 	}
 	preview := s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}, "id": {id}, "back": {list}})
 	form := formOf(preview.text)

@@ -67,7 +67,7 @@ func TestTicketsOnPages(t *testing.T) {
 		}
 	}
 	if len(told) != 3 {
-		t.Errorf("of three faults is said %v", told)
+		t.Errorf("for three errors got %v", told)
 	}
 	if a := s.post("/findings/4000000000/ticket", url.Values{"do": {"unlink"}}); a.StatusCode != http.StatusNotFound {
 		t.Errorf("a finding that there is not: %s", a.Status)
@@ -75,7 +75,7 @@ func TestTicketsOnPages(t *testing.T) {
 	s.as(model.RoleViewer)
 	hides(t, s.page(path), create)
 	if a := s.post(path+"/ticket", url.Values{"do": {"link"}, "ticket_url": {address}}); a.StatusCode != http.StatusForbidden {
-		t.Errorf("who may only look links one: %s", a.Status)
+		t.Errorf("a viewer links a ticket: %s", a.Status)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestTicketsOfASelection(t *testing.T) {
 	a = s.post("/tickets", form("create", "each", "1"))
 	hides(t, a.text, "[data-reason]")
 	if n := document(t, a.text).Find("[data-state=requested]").Length(); n != 3 {
-		t.Errorf("%d tickets are made, want one for each of 3", n)
+		t.Errorf("%d tickets were created, want one for each of 3", n)
 	}
 	again := s.post("/tickets", form("create"))
 	shows(t, again.text, "td:has([data-state=requested]) [data-reason]")
@@ -150,7 +150,7 @@ func TestTicketsOfASelection(t *testing.T) {
 	create := form("create")
 	s.as(model.RoleViewer)
 	if a := s.post("/tickets", create); a.StatusCode != http.StatusForbidden {
-		t.Errorf("who may only look makes tickets: %s", a.Status)
+		t.Errorf("a viewer creates tickets: %s", a.Status)
 	}
 }
 

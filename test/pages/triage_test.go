@@ -88,7 +88,7 @@ func TestBulkTriageByFilterAndUndo(t *testing.T) {
 	after := s.follow("/triage", form)
 	shows(t, after, did(chosen, "ignored")+undoForm)
 	if n := figures(textAt(t, after, ".done > span")); n != strconv.Itoa(chosen) {
-		t.Errorf("the words say %s findings", n)
+		t.Errorf("the text names %s findings", n)
 	}
 	if n := s.View().Count(open("acme/payments")); n != 0 {
 		t.Errorf("%d are still open", n)
@@ -175,7 +175,7 @@ func TestInvalidTriageRequests(t *testing.T) {
 		"damaged ids":      func(f url.Values) { f.Set("ids", "!!!") },
 		"no version":       func(f url.Values) { f.Del("version") },
 		"no type":          func(f url.Values) { f.Set("type", "dast") },
-		"a day gone by":    func(f url.Values) { f.Set("until", "2000-01-01") },
+		"a past day":       func(f url.Values) { f.Set("until", "2000-01-01") },
 		"a long note":      func(f url.Values) { f.Set("note", strings.Repeat("x", model.MaxNote+1)) },
 	} {
 		form := url.Values{}
@@ -193,7 +193,7 @@ func TestInvalidTriageRequests(t *testing.T) {
 	maps.Copy(ahead, good)
 	ahead.Set("version", "99999999")
 	if a := s.post("/triage", ahead); a.StatusCode != http.StatusConflict {
-		t.Errorf("a version to come: %d", a.StatusCode)
+		t.Errorf("a future version returns %d", a.StatusCode)
 	}
 	for _, token := range []string{"", "1", "1-2-3", "0-99", "99-1"} {
 		if a := s.post("/triage/undo", url.Values{"decision": {token}}); a.StatusCode != http.StatusBadRequest {
@@ -216,7 +216,7 @@ func TestUndoKeepsTriageOfOthers(t *testing.T) {
 	form.Set("back", "https://evil.example/")
 	form.Set("version", strconv.FormatInt(s.View().Version(), 10))
 	if to := s.post("/triage", form).Header.Get("Location"); !strings.HasPrefix(to, "/orgs/acme/findings?") {
-		t.Errorf("leads to %q", to)
+		t.Errorf("redirects to %q", to)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestUploadFormIsPrefilled(t *testing.T) {
 	d := newDoor(t)
 	shows(t, d.browserAs(d.user(d.org, "ben", model.RoleTriager)).submit("/upload", nil).text, "#uploadfault .say")
 	if a := s.get("/upload/upload-unknown"); a.StatusCode != http.StatusNotFound {
-		t.Errorf("what was never uploaded: %s", a.Status)
+		t.Errorf("a file that was never uploaded: %s", a.Status)
 	}
 	s.as(model.RoleViewer)
 	if a := s.get("/upload"); a.StatusCode != http.StatusForbidden {

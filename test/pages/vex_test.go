@@ -106,7 +106,7 @@ func TestProposalsOnPages(t *testing.T) {
 	shows(t, s.page(decide("refuse", "CVE-2026-9")), "[data-say=refused]")
 	active := decide("approve", "CVE-2026-2")
 	if active == page || !strings.HasSuffix(active, "?done=approved") {
-		t.Errorf("when all is decided it leads to %s", active)
+		t.Errorf("after the last decision it redirects to %s", active)
 	}
 	active = strings.TrimSuffix(active, "?done=approved")
 	shows(t, s.page("/exceptions?show=requested"), "[data-say=no-requests]")
@@ -114,19 +114,19 @@ func TestProposalsOnPages(t *testing.T) {
 
 	page = s.propose("urn:b", "CVE-2026-3")
 	if a := s.post(page, url.Values{"do": {"approve"}, "statement": {strings.Repeat("0", 64)}}); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("a statement that it does not make: %s", a.Status)
+		t.Errorf("the page shows an unexpected statement: %s", a.Status)
 	}
 	if a := s.post(page, url.Values{"do": {"shout"}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("no decision: %s", a.Status)
 	}
 	if after := decide("refuse", ""); after != page+"?done=refused" {
-		t.Errorf("refused as a whole it leads to %s", after)
+		t.Errorf("rejected as a whole it redirects to %s", after)
 	}
 	if a := s.post(page, url.Values{"do": {"approve"}}); a.StatusCode != http.StatusConflict {
 		t.Errorf("approved afterwards: %s", a.Status)
 	}
 	if n := textAt(t, s.page(active), "[data-decides]"); n != "2" {
-		t.Errorf("it is said to decide about %s findings", n)
+		t.Errorf("the page announces %s findings", n)
 	}
 	shows(t, s.page(active), "form[action$='/remove']")
 	if a := s.post(active+"/remove", nil); a.Header.Get("Location") != "/orgs/acme/exceptions?removed=1" {

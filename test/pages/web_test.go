@@ -28,7 +28,7 @@ func TestSignInComesFirst(t *testing.T) {
 	r.Header.Set("HX-Request", "true")
 	r.Header.Set("HX-Current-URL", "http://localhost/orgs/acme/findings?repo=a")
 	if a := s.send(r); a.Header.Get("HX-Redirect") != "/login?next=%2Forgs%2Facme%2Ffindings%3Frepo%3Da" {
-		t.Errorf("a part of a page leads to %q", a.Header.Get("HX-Redirect"))
+		t.Errorf("a fragment redirects to %q", a.Header.Get("HX-Redirect"))
 	}
 }
 
@@ -79,7 +79,7 @@ func TestEveryRouteChecksViewer(t *testing.T) {
 		address := wildcard.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(route.Pattern, "{$}", ""), "{deployment}", "acme"), "1")
 		s.viewer = nil
 		if a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, address, nil)); !strings.HasPrefix(a.Header.Get("Location"), "/login") {
-			t.Errorf("%s %s answers %d to nobody", route.Method, address, a.StatusCode)
+			t.Errorf("%s %s returns %d without a session", route.Method, address, a.StatusCode)
 		}
 		if route.Role == model.RoleViewer {
 			continue
@@ -113,7 +113,7 @@ func TestNoInlineScriptsOrStyles(t *testing.T) {
 		}
 	}
 	if strings.Contains(policy, "unsafe") {
-		t.Errorf("the policy lets inline code run: %s", policy)
+		t.Errorf("the policy allows inline code: %s", policy)
 	}
 	checkInline(t, a.text)
 }

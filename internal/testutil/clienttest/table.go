@@ -154,7 +154,7 @@ func Pinned(t *testing.T, name string) string {
 		`(?m)^readonly ` + regexp.QuoteMeta(strings.ReplaceAll(name, "-", "_")) + `_version=(\S+)`,
 	).FindStringSubmatch(read(t, "scripts/setup"))
 	if found == nil {
-		t.Fatalf("scripts/setup says no version of %s", name)
+		t.Fatalf("scripts/setup has no version of %s", name)
 	}
 	return found[1]
 }
@@ -193,7 +193,7 @@ func path(t *testing.T, file string) string {
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			t.Fatal("no go.mod here or above")
+			t.Fatal("go.mod not found in this or a parent folder")
 		}
 		dir = parent
 	}

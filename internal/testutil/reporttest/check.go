@@ -52,7 +52,7 @@ func Check(t testing.TB, r *model.Report) {
 	}
 	for _, ref := range r.Refused {
 		if ref.Item == "" || ref.Reason == "" {
-			t.Errorf("refusal says too little: %+v", ref)
+			t.Errorf("the error lacks details: %+v", ref)
 		}
 	}
 	EachString(reflect.ValueOf(r), func(s string) {
@@ -76,7 +76,7 @@ func checkPartial(t testing.TB, r *model.Report) {
 		listed[f.Path] = true
 		for _, s := range f.Spans {
 			if s.First < 0 || s.Last < max(1, s.First) {
-				t.Errorf("span of %s is none: %+v", f.Path, s)
+				t.Errorf("invalid span of %s: %+v", f.Path, s)
 			}
 		}
 	}
@@ -89,14 +89,14 @@ func checkEdges(t testing.TB, inv model.Inventory) {
 	requirers := make([]int, len(inv.Dependencies))
 	for _, e := range inv.Edges {
 		if min(e[0], e[1]) < 0 || max(e[0], e[1]) >= len(requirers) || e[0] == e[1] {
-			t.Errorf("an edge of %s leads nowhere: %v of %d", inv.Lockfile, e, len(requirers))
+			t.Errorf("invalid edge of %s: %v of %d", inv.Lockfile, e, len(requirers))
 			continue
 		}
 		requirers[e[1]]++
 	}
 	for i, d := range inv.Dependencies {
 		if d.Requirers != requirers[i] {
-			t.Errorf("%s: %d packages ask for %s, and %d edges lead to it", inv.Lockfile, d.Requirers, d.Name, requirers[i])
+			t.Errorf("%s: %d packages require %s, and it has %d edges", inv.Lockfile, d.Requirers, d.Name, requirers[i])
 		}
 	}
 }

@@ -40,7 +40,7 @@ func CrashPostgres(t testing.TB) {
 		err = c.admin.PingContext(t.Context())
 	}
 	if err != nil {
-		t.Fatalf("PostgreSQL did not come back: %v", err)
+		t.Fatalf("PostgreSQL did not recover: %v", err)
 	}
 }
 

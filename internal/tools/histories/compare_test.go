@@ -50,7 +50,7 @@ func TestFollowCountsHops(t *testing.T) {
 		var r result
 		r.follow(before, c.after)
 		if r.kept != c.kept || r.hops != c.hops {
-			t.Errorf("%s: %d kept, %d hops, want %d and %d", c.name, r.kept, r.hops, c.kept, c.hops)
+			t.Errorf("%s: %d stored, %d hops, want %d and %d", c.name, r.kept, r.hops, c.kept, c.hops)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func TestFaultsMemory(t *testing.T) {
 	}
 	f.importThree(t.Context(), "after")
 	if !f.imports["imports/after"] {
-		t.Errorf("after the uploads no small one is taken:\n%s", f.said)
+		t.Errorf("after the uploads a small one is rejected:\n%s", f.said)
 	}
 	f.readiness(http.StatusOK)
 	f.kill()

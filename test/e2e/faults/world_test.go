@@ -344,7 +344,7 @@ func TestFaultsKills(t *testing.T) {
 			}
 			for kind, n := range map[string]int{"imports": len(f.imports), "triages": len(f.notes), "projects": len(f.projects), "exceptions": len(f.excepted), "loads": len(f.loads), "scans": len(f.scans), "tokens": len(f.tokens)} {
 				if n == 0 {
-					t.Errorf("of the %s none was acknowledged", kind)
+					t.Errorf("none of the %s was acknowledged", kind)
 				}
 			}
 			t.Logf("%d kills; acknowledged: %d imports, %d triages, %d projects, %d exceptions, %d loads, %d scans, %d tokens, %d writes in all",
@@ -439,7 +439,7 @@ func TestFaultsPostgresStalls(t *testing.T) {
 		}
 		start := exec.Command("redoubt", append([]string{"deployment", "list"}, f.flags...)...)
 		if out, err := start.CombinedOutput(); err == nil || !strings.Contains(string(out), "does not answer") {
-			t.Errorf("a command on a silent database says %q, %v", out, err)
+			t.Errorf("a command on an unresponsive database prints %q, %v", out, err)
 		}
 		proxy.Resume()
 		f.acknowledge(10)

@@ -75,7 +75,7 @@ func letInScript(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	if code == nil {
-		ts.Fatalf("no code was told within %v", programtest.WaitAtMost)
+		ts.Fatalf("no code was printed within %v", programtest.WaitAtMost)
 	}
 	jar, err := cookiejar.New(nil)
 	ts.Check(err)
