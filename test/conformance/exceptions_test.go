@@ -68,7 +68,7 @@ func TestExceptionsByAPI(t *testing.T) {
 			t.Errorf("behind the globs: %+v", got)
 		}
 		for projects, status := range map[string]int{"": 404, "acme/shop": 404, "other/**": 404, "other/x": 200, "other/*": 200} {
-			body := object{"target": "nobody", "reason": "x", "forever": true}
+			body := object{"target": "no-such-rule", "reason": "x", "forever": true}
 			if projects != "" {
 				body["projects"] = []string{projects}
 			}

@@ -18,7 +18,7 @@ import (
 // in every format.
 func testExport(t *testing.T, w *world) {
 	for issueType, queries := range map[string][]string{
-		"sast": {"", "status=open&status=ignored", "severities=high,critical&dedup=true", "repos=acme/payments&ref=main", "policies=rule-board-block", "assignees=@nobody", "repos=nobody/none"},
+		"sast": {"", "status=open&status=ignored", "severities=high,critical&dedup=true", "repos=acme/payments&ref=main", "policies=rule-board-block", "assignees=@nobody", "repos=missing/none"},
 		"sca":  {"", "status=open,fixed", "exposures=reachable", "transitivities=direct&repos=acme/payments", "is_malicious=false"},
 	} {
 		for _, query := range queries {

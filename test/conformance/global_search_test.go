@@ -27,7 +27,7 @@ func TestSearch(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		s.publish(t, record{id: "GHSA-aaaa-bbbb-cccc", aliases: []string{"CVE-2026-11111"}, name: "lodash", fixed: "9.0.0"},
-			record{id: "GHSA-dddd-eeee-ffff", name: "nobody-has-it", fixed: "1.0.0"})
+			record{id: "GHSA-dddd-eeee-ffff", name: "unused-package", fixed: "1.0.0"})
 		s.inventory(t, "main", "1.0.0")
 		ada, eve := s.as(t, "ada", model.RoleTriager), s.as(t, "eve", model.RoleViewer)
 		post[api.SavedViewResponse](t, ada, "saved-views", object{"name": "Old lodash", "issue_type": "sca", "query": "q=lodash"})

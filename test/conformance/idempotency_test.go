@@ -62,7 +62,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	conditions := "policies/" + w.policyID(t, "PRODUCT_TYPE_SCA") + "/conditions"
 	rules := "policies/" + w.policyID(t, "PRODUCT_TYPE_SAST")
 	writes["updatePolicy"] = keyedWrite{request{method: "PUT", path: rules, body: object{"rulePath": w.ruleOnly(t), "policyMode": "MODE_BLOCK"}}, object{"rulePath": w.ruleOnly(t), "policyMode": "MODE_COMMENT"}}
-	accepted := object{"target": "nobody", "reason": "once", "until": "2999-01-31"}
+	accepted := object{"target": "no-such-rule", "reason": "once", "until": "2999-01-31"}
 	writes["createPolicy"] = keyedWrite{request{method: "POST", path: "policies", body: object{"name": "once", "product": "sast"}}, object{"name": "twice", "product": "sast"}}
 	writes["deletePolicy"] = keyedWrite{request: request{method: "DELETE", path: "policies/" + w.policyOnly(t)}}
 	writes["setPolicySettings"] = keyedWrite{request{method: "PUT", path: rules + "/settings", body: object{"name": "Once"}}, object{"name": "Twice"}}
@@ -72,7 +72,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	writes["setDueDays"] = keyedWrite{request{method: "PUT", path: rules + "/due-days", body: object{"critical": 7}}, object{"critical": 14}}
 	writes["createPolicyCondition"] = keyedWrite{request{method: "POST", path: conditions, body: object{"mode": "block", "malicious": true}}, object{"mode": "block", "direct": true}}
 	writes["deletePolicyCondition"] = keyedWrite{request: request{method: "DELETE", path: conditions + "/1"}}
-	writes["createException"] = keyedWrite{request{method: "POST", path: "exceptions", body: accepted}, object{"target": "nobody", "reason": "twice", "forever": true}}
+	writes["createException"] = keyedWrite{request{method: "POST", path: "exceptions", body: accepted}, object{"target": "no-such-rule", "reason": "twice", "forever": true}}
 	writes["importDocuments"] = keyedWrite{request{method: "POST", path: "exceptions/documents", body: vexDocument("urn:once")}, vexDocument("urn:twice")}
 	ticket := func(address string) object { return object{"issue_ids": []int64{id}, "ticket_url": address} }
 	writes["linkTicket"] = keyedWrite{request{method: "POST", path: "tickets/link", body: ticket("https://t.example/browse/SEC-2")}, ticket("https://t.example/browse/SEC-3")}

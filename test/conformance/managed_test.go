@@ -33,7 +33,7 @@ func TestConnectionsByAPI(t *testing.T) {
 			"address":    {object{"base_url": "https://bot:pass@git.example"}, "body.base_url"},
 			"glob":       {object{"follow": []string{" "}}, "body.follow"},
 			"replies":    {object{"replies": "everybody"}, "body.replies"},
-			"nobody":     {object{"people": []object{{"login": "octocat", "user": "nobody-here"}}}, "body.people"},
+			"user":       {object{"people": []object{{"login": "octocat", "user": "missing-user"}}}, "body.people"},
 			"twice":      {object{"people": []object{{"login": "octocat", "user": "ada"}, {"login": "OctoCat", "user": "bob"}}}, "body.people"},
 			"member":     {object{"webhook_secret": "x"}, "body.webhook_secret"},
 		} {
@@ -132,7 +132,7 @@ func TestRepositoriesAreFollowedByChoice(t *testing.T) {
 			for cursor := ""; ; {
 				page := get[api.ListRepositoriesResponse](t, s, at+"?limit=1&cursor="+cursor+query)
 				for _, r := range page.Repositories {
-					if (r.Project != nil) != (query == "&followed=true" || query == "" && r.Name != "group/tools" && r.Name != "nobody/archived") {
+					if (r.Project != nil) != (query == "&followed=true" || query == "" && r.Name != "group/tools" && r.Name != "other/archived") {
 						t.Errorf("%q: %+v", query, r)
 					}
 					names = append(names, r.Name+" "+r.State)
@@ -143,16 +143,16 @@ func TestRepositoriesAreFollowedByChoice(t *testing.T) {
 			}
 		}
 		for query, want := range map[string]string{
-			"":                "[acme/payments present acme/web-shop present group/tools present nobody/archived archived]",
+			"":                "[acme/payments present acme/web-shop present group/tools present other/archived archived]",
 			"&followed=true":  "[acme/payments present acme/web-shop present]",
-			"&followed=false": "[group/tools present nobody/archived archived]",
+			"&followed=false": "[group/tools present other/archived archived]",
 		} {
 			if got := fmt.Sprint(list(query)); got != want {
 				t.Errorf("%q: %s, want %s", query, got, want)
 			}
 		}
 		names := func(list ...string) object { return object{"names": list} }
-		if got := post[api.FollowRepositoriesResponse](t, s, at+"/follow", names("group/*", "nobody/*", "acme/payments")); !slices.Equal(got.Projects, []string{"group/tools"}) {
+		if got := post[api.FollowRepositoriesResponse](t, s, at+"/follow", names("group/*", "other/*", "acme/payments")); !slices.Equal(got.Projects, []string{"group/tools"}) {
 			t.Errorf("followed %+v", got)
 		}
 		if got := post[api.UnfollowRepositoriesResponse](t, s, at+"/unfollow", names("acme/web-shop", "group/**")); !slices.Equal(got.Repositories, []string{"acme/web-shop", "group/tools"}) {
@@ -162,7 +162,7 @@ func TestRepositoriesAreFollowedByChoice(t *testing.T) {
 		if got := get[api.ConnectionResponse](t, s, fmt.Sprint("connections/", made.ID)).Connection; got.Followed != 1 || !slices.Equal(got.Follow, []string{"acme/*", "!acme/web-shop"}) {
 			t.Errorf("after another read: %+v", got)
 		}
-		refused(t, s.send(t, request{method: "POST", path: at + "/follow", body: names("nobody-has/*")}), 404, api.CodeNotFound)
+		refused(t, s.send(t, request{method: "POST", path: at + "/follow", body: names("missing/*")}), 404, api.CodeNotFound)
 		invalid(t, s.send(t, request{method: "POST", path: at + "/follow", body: names()}), "body.names")
 	})
 }
@@ -232,7 +232,7 @@ func TestRunsByAPI(t *testing.T) {
 		retried := post[api.RunResponse](t, s, fmt.Sprint("runs/", run.ID, "/retry"), nil).Run
 		for query, want := range map[string][]int64{
 			"": {retried.ID, topic.ID, run.ID}, "?project=acme/payments&state=cancelled": {run.ID}, "?state=queued": {retried.ID, topic.ID}, "?state=queued&state=cancelled": {retried.ID, topic.ID, run.ID},
-			"?project=acme/web-shop": {}, "?project=nobody/none": {},
+			"?project=acme/web-shop": {}, "?project=missing/none": {},
 		} {
 			got := []int64{}
 			for _, r := range get[api.ListRunsResponse](t, s, "runs"+query).Runs {

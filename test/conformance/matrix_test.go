@@ -64,9 +64,9 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"getProject":         {ours: project},
 		"updateProject":      {ours: project, body: object{}},
 		"deleteProject":      {ours: map[string]string{"projectName": "acme/created"}},
-		"renameProject":      {body: object{"project": w.projectOnly(t, "acme/renamed"), "name": "acme/anew"}, foreign: []probe{{body: object{"project": "rival/own", "name": "acme/a"}}, {body: object{"project": "nobody/none", "name": "acme/a"}}}},
+		"renameProject":      {body: object{"project": w.projectOnly(t, "acme/renamed"), "name": "acme/moved"}, foreign: []probe{{body: object{"project": "rival/own", "name": "acme/a"}}, {body: object{"project": "missing/none", "name": "acme/a"}}}},
 		"mergeProject": {body: object{"project": w.projectOnly(t, "acme/merged"), "into": "acme/payments"}, foreign: []probe{
-			{body: object{"project": "acme/payments", "into": "rival/own"}}, {body: object{"project": "rival/own", "into": "acme/payments"}}, {body: object{"project": "nobody/none", "into": "acme/payments"}},
+			{body: object{"project": "acme/payments", "into": "rival/own"}}, {body: object{"project": "rival/own", "into": "acme/payments"}}, {body: object{"project": "missing/none", "into": "acme/payments"}},
 		}},
 		"getTicketSettings":          {},
 		"setTicketSettings":          {body: object{}, foreign: []probe{{body: object{"connection_id": 4000000000}}}},
@@ -83,7 +83,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"getScan":                    {ours: scan},
 		"listDependencyRepositories": {body: object{}},
 		"deleteRef": {query: "?project=acme/payments&ref=feature", foreign: []probe{
-			{query: "?project=rival/own&ref=main"}, {query: "?project=nobody/none&ref=main"}, {query: "?project=single&ref=main"},
+			{query: "?project=rival/own&ref=main"}, {query: "?project=missing/none&ref=main"}, {query: "?project=single&ref=main"},
 		}},
 		"listDependencies": {body: object{}},
 		"listLockfiles":    {ours: map[string]string{"repositoryId": fmt.Sprint(w.projectID("acme/payments"))}, body: object{}},
@@ -117,7 +117,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"createPolicyCondition":  {ours: chain, body: object{"mode": "monitor", "malicious": true}},
 		"deletePolicyCondition":  {ours: map[string]string{"policyId": chain["policyId"], "conditionId": fmt.Sprint(w.conditionOnly(t, chain["policyId"]))}},
 		"listExceptions":         {},
-		"createException":        {body: object{"target": "nobody", "reason": "x", "forever": true, "projects": []string{"acme/payments"}}},
+		"createException":        {body: object{"target": "no-such-rule", "reason": "x", "forever": true, "projects": []string{"acme/payments"}}},
 		"getException":           {ours: accepted},
 		"deleteException":        {ours: accepted},
 		"requestException":       {body: object{"issue_ids": []int64{w.newFinding(t)}, "reason": "x"}},
@@ -147,7 +147,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"unfollowRepositories": {ours: connected, body: object{"names": []string{"acme/web-shop"}}},
 		"listDeliveries":       {ours: connected},
 		"listRuns":             {},
-		"startRun":             {body: object{"project": "acme/payments"}, foreign: []probe{{body: object{"project": "rival/own"}}, {body: object{"project": "nobody/none"}}, {body: object{"project": "single"}}}},
+		"startRun":             {body: object{"project": "acme/payments"}, foreign: []probe{{body: object{"project": "rival/own"}}, {body: object{"project": "missing/none"}}, {body: object{"project": "single"}}}},
 		"getRun":               {ours: run},
 		"getRunLog":            {ours: run},
 		"cancelRun":            {ours: map[string]string{"runId": fmt.Sprint(w.queue(t, model.RunFull, "refs/heads/other").ID)}},
@@ -277,7 +277,7 @@ func testForeign(t *testing.T, w *world) {
 			}
 		}
 		if strings.Contains(r.Pattern, "{deployment") {
-			for _, foreign := range []string{fmt.Sprint(w.rival.ID), w.rival.Slug, "noise", "1", "999999", "nobody", "0", "01", "18446744073709551616"} {
+			for _, foreign := range []string{fmt.Sprint(w.rival.ID), w.rival.Slug, "noise", "1", "999999", "unknown", "0", "01", "18446744073709551616"} {
 				same("deployment "+foreign, foreign, "", p.ours)
 			}
 		}
@@ -317,7 +317,7 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 	w.rivalProject = projects[0].ID
 	return map[string][]string{
 		"findingId":    {"4000000000", "99999999999999999999", "0", "-1", "x", "1e3"},
-		"projectName":  {"rival/own", "nobody/none", "single"},
+		"projectName":  {"rival/own", "missing/none", "single"},
 		"repositoryId": {fmt.Sprint(projects[0].ID), "4000000000", "0", "x", "18446744073709551615"},
 		"policyId":     {policies[0].ID, "4000000000", "0", "x"},
 		"conditionId":  {"4000000000", "0", "x"},

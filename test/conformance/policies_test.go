@@ -126,7 +126,7 @@ func TestRuleModes(t *testing.T) {
 		if i := slices.IndexFunc(listed, func(r api.PolicyRule) bool { return r.Path == rule }); i < 0 || listed[i].PolicyMode != "MODE_MONITOR" {
 			t.Errorf("a rejected request changed the rules to %+v", listed)
 		}
-		refused(t, s.send(t, request{method: "PUT", path: path, body: object{"rulePath": "nobody.knows", "policyMode": "MODE_BLOCK"}}), 404, api.CodeNotFound)
+		refused(t, s.send(t, request{method: "PUT", path: path, body: object{"rulePath": "unknown.rule", "policyMode": "MODE_BLOCK"}}), 404, api.CodeNotFound)
 	})
 }
 

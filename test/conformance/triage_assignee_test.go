@@ -102,7 +102,7 @@ func testAssigneeRefusals(t *testing.T, s *site, id int64) {
 		return object{"issue_type": "sast", "issue_ids": []int64{id}, "new_triage_state": "ignored", member: value}
 	}
 	var words []string
-	for _, name := range []string{"nobody-knows", "mallory"} { // users of another tenant are rejected like unknown ones
+	for _, name := range []string{"unknown-user", "mallory"} { // users of another tenant are rejected like unknown ones
 		a := s.triage(t, set("new_assignee", name))
 		words = append(words, refused(t, a, 400, api.CodeInvalidArgument, "body.new_assignee").Errors[0].Message[len(name)+2:])
 	}

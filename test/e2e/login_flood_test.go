@@ -31,7 +31,7 @@ func flood(w *ciWorld) {
 	w.Helper()
 	refused := 0
 	for i := range 51 * 20 {
-		body := fmt.Sprintf(`{"token_request_key":"a-key-that-nobody-can-guess-at-all-%d"}`, i)
+		body := fmt.Sprintf(`{"token_request_key":"a-key-that-is-long-enough-and-random-%d"}`, i)
 		req, err := http.NewRequestWithContext(w.Context(), http.MethodPost, w.target.String()+"/api/agent/tokens/requests", strings.NewReader(body))
 		if err != nil {
 			w.Fatal(err)

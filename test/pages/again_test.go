@@ -68,9 +68,9 @@ func TestSensitiveActionsRequireReauthentication(t *testing.T) {
 	if last.Header.Get("Retry-After") == "" {
 		t.Error("the response of an API client has no Retry-After")
 	}
-	nobody := d.browser()
-	nobody.wants("an OAuth request without a session", nobody.do(http.MethodGet, "/orgs/-/authorize?client_id=x&state=y", nil), http.StatusSeeOther, "/login?next=%2Forgs%2F-%2Fauthorize%3Fclient_id%3Dx%26state%3Dy")
-	nobody.wants("without a session", nobody.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
+	anonymous := d.browser()
+	anonymous.wants("an OAuth request without a session", anonymous.do(http.MethodGet, "/orgs/-/authorize?client_id=x&state=y", nil), http.StatusSeeOther, "/login?next=%2Forgs%2F-%2Fauthorize%3Fclient_id%3Dx%26state%3Dy")
+	anonymous.wants("without a session", anonymous.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
 }
 
 // TestReauthenticationSkipsUsersWithoutCredentials checks that a session of the provider only counts as recent if
@@ -90,8 +90,8 @@ func TestReauthenticationSkipsUsersWithoutCredentials(t *testing.T) {
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
 	silent := begin("oidc")
 	silent.wants("without authentication at the provider", silent.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
-	anew := begin("oidc anew")
-	anew.follow(anew.submit("/settings/tokens", token))
+	renewed := begin("oidc anew")
+	renewed.follow(renewed.submit("/settings/tokens", token))
 	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
 		t.Fatal(err)
 	}

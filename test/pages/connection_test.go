@@ -145,10 +145,10 @@ func TestConnectionLifecycle(t *testing.T) {
 	page = s.follow(at, url.Values{"name": {"theirs"}, "follow": {"**"}})
 	shows(t, page, "[data-say=connection-saved]")
 	says(t, textAt(t, page, "h1"), "theirs")
-	people := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {"octocat = nobody-here"}})
+	people := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {"octocat = missing-user"}})
 	shows(t, people.text, "[role=alert]")
-	says(t, textAt(t, people.text, "[role=alert]"), "nobody-here")
-	says(t, people.text, "octocat = nobody-here")
+	says(t, textAt(t, people.text, "[role=alert]"), "missing-user")
+	says(t, people.text, "octocat = missing-user")
 	for _, bad := range []string{"octocat", "octo cat = ada", " = ada", "octocat = ADA!"} {
 		if a := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {bad}}); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("people %q: %s", bad, a.Status)

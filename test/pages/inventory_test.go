@@ -187,7 +187,7 @@ func TestProjectsUsingPackage(t *testing.T) {
 	if all == 0 {
 		t.Error("requests has no users")
 	}
-	for _, query := range []string{"?name=x&lower=%3E%3E1", "?project=nobody/none"} {
+	for _, query := range []string{"?name=x&lower=%3E%3E1", "?project=missing/none"} {
 		if a := s.get("/supply-chain/dependencies" + query); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, `role="alert"`) {
 			t.Errorf("%s: %d", query, a.StatusCode)
 		}

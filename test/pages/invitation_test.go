@@ -97,9 +97,9 @@ func TestUserJoinsByAcceptingInvitation(t *testing.T) {
 		stranger := d.browserAs(d.user(other, "stranger", model.RoleAdmin))
 		stranger.wants("accepted by another", stranger.do(http.MethodPost, path+"/accept", nil), http.StatusNotFound, "")
 		stranger.wants("declined by another", stranger.do(http.MethodPost, path+"/decline", nil), http.StatusNotFound, "")
-		nobody := d.browser()
-		nobody.wants("without a session", nobody.do(http.MethodPost, path+"/accept", nil), http.StatusSeeOther, "/login")
-		nobody.wants("the list, without a session", nobody.do(http.MethodGet, "/invitations", nil), http.StatusSeeOther, "/login?next=%2Finvitations")
+		anonymous := d.browser()
+		anonymous.wants("without a session", anonymous.do(http.MethodPost, path+"/accept", nil), http.StatusSeeOther, "/login")
+		anonymous.wants("the list, without a session", anonymous.do(http.MethodGet, "/invitations", nil), http.StatusSeeOther, "/login?next=%2Finvitations")
 
 		his.wants("declined", his.do(http.MethodPost, path+"/decline", nil), http.StatusSeeOther, "/invitations")
 		his.wants("accepted after that", his.do(http.MethodPost, path+"/accept", nil), http.StatusNotFound, "")
@@ -184,10 +184,10 @@ func TestSignedInUserAcceptsInvitationLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := joinText.FindString(admin.follow(admin.submit("/settings/users", url.Values{"name": {"somebody"}, "role": {"viewer"}})).text)
+	link := joinText.FindString(admin.follow(admin.submit("/settings/users", url.Values{"name": {"newcomer"}, "role": {"viewer"}})).text)
 	guest := d.browser()
 	page := guest.do(http.MethodGet, link, nil)
-	says(t, page.text, strings.ReplaceAll("/login?next="+link, "/join/", "%2fjoin%2f"), "somebody@acme")
+	says(t, page.text, strings.ReplaceAll("/login?next="+link, "/join/", "%2fjoin%2f"), "newcomer@acme")
 	checkInline(t, page.text)
 	shows(t, page.text, "input[name=password]")
 	tri := d.browserAs(d.user(other, "tri", model.RoleTriager))

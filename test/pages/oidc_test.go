@@ -165,8 +165,8 @@ func TestSingleSignOnWithRealProvider(t *testing.T) {
 	// A session at the provider counts as no proof; a forced authentication does.
 	silent := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?next=%2Forgs%2Facme%2Faccount")
 	hides(t, silent.text, "[data-method='oidc anew']")
-	anew := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?again=1&next=%2Forgs%2Facme%2Faccount")
-	shows(t, anew.text, "[data-method='oidc anew']")
+	renewed := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?again=1&next=%2Forgs%2Facme%2Faccount")
+	shows(t, renewed.text, "[data-method='oidc anew']")
 
 	again := p.through(p.person(), "ada@example.com+sec+lookers", "/")
 	if again.status != http.StatusOK || !strings.HasSuffix(again.url, "/choose?next=%2F") { // of two deployments

@@ -69,7 +69,7 @@ func TestFilteredOverview(t *testing.T) {
 	tagged.ProjectTags, named.Projects = []string{"edge case & co"}, []string{"acme/app"}
 	for query, want := range map[string]int{
 		"weeks=4": count(open, ui.Products...), "product=sca": count(open, ui.ProductOf(model.SCA)), "tag=" + url.QueryEscape("edge case & co"): count(tagged, ui.Products...),
-		"project=acme%2Fapp": count(named, ui.Products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, ui.ProductOf(model.SAST)), "tag=nobody-has-it": 0,
+		"project=acme%2Fapp": count(named, ui.Products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, ui.ProductOf(model.SAST)), "tag=unused": 0,
 	} {
 		page := s.page("/overview?" + query)
 		if got := textAt(t, page, "h1 [data-open]"); got != strconv.Itoa(want) {

@@ -191,7 +191,7 @@ func TestScansAreFoundByPartialName(t *testing.T) {
 	if all := rows("acme"); all <= whole {
 		t.Errorf("all of acme have %d", all)
 	}
-	says(t, textAt(t, s.page("/scans?project=nobody%2Fno"), "[data-say=no-such-project]"), "nobody/no")
+	says(t, textAt(t, s.page("/scans?project=missing%2Fno"), "[data-say=no-such-project]"), "missing/no")
 }
 
 // TestScansOfOddlyNamedProjects checks project names that contain glob characters.

@@ -326,7 +326,7 @@ func TestUserManagement(t *testing.T) {
 	}
 	b.wants("enabled", b.submit("/settings/users/ben@acme/enable", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-enabled")
 	b.wants("removed", b.submit("/settings/users/ben@acme/role", url.Values{"role": {"none"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-removed")
-	b.wants("nobody", b.submit("/settings/users/ben@acme/disable", nil), http.StatusNotFound, "")
+	b.wants("an unknown user", b.submit("/settings/users/ben@acme/disable", nil), http.StatusNotFound, "")
 	b.wants("no role", b.submit("/settings/users/ada/role", url.Values{"role": {"owner"}}), http.StatusBadRequest, "")
 }
 

@@ -165,7 +165,7 @@ func TestSignInAndOut(t *testing.T) {
 	page := b.do(http.MethodGet, "/login?next=%2Forgs%2Facme%2Foverview%3Fx%3D1", nil)
 	says(t, page.text, `value="/orgs/acme/overview?x=1"`, `autocomplete="current-password"`)
 	checkInline(t, page.text)
-	for _, c := range [][2]string{{"ada", "wrong"}, {"nobody", goodPassword}} {
+	for _, c := range [][2]string{{"ada", "wrong"}, {"unknown", goodPassword}} {
 		a := b.signsIn(c[0], c[1], "/orgs/acme/overview?x=1")
 		b.wants(c[0], a, http.StatusUnauthorized, "")
 		shows(t, a.text, "main [role=alert]", `input[value="/orgs/acme/overview?x=1"]`)
