@@ -127,7 +127,7 @@ func TestCopyInheritsNoTriage(t *testing.T) {
 					way.send(t, s, "dev", a, b)
 					found = expect(again, "dev", map[string]string{a: "ignored", b: "untriaged"})
 				}
-				s.toldAsCopy(t, found[b].ID, found[a].ID)
+				s.checkCopyOf(t, found[b].ID, found[a].ID)
 				way.send(t, s, "main", a, b)
 				expect("merged", "main", map[string]string{a: "ignored", b: "untriaged"})
 			})
@@ -135,8 +135,8 @@ func TestCopyInheritsNoTriage(t *testing.T) {
 	}
 }
 
-// toldAsCopy checks that the history of a finding contains the finding that it was copied from.
-func (s *site) toldAsCopy(t *testing.T, id, of int64) {
+// checkCopyOf checks that the history of a finding contains the finding that it was copied from.
+func (s *site) checkCopyOf(t *testing.T, id, of int64) {
 	t.Helper()
 	err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		events, err := tx.History(ctx, id)

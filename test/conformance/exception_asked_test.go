@@ -33,8 +33,8 @@ func (s *site) asked(t testing.TB, finding int64) map[string]string {
 	return map[string]string{"exceptionId": fmt.Sprint(made.Exception.ID)}
 }
 
-// askedWrites adds the writes of exception requests, by operation.
-func askedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
+// exceptionRequestWrites adds the writes of exception requests, by operation.
+func exceptionRequestWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	t.Helper()
 	code := w.allCode(t)
 	request := func(i int, verb string, body, other any) keyedWrite {
@@ -42,14 +42,14 @@ func askedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	}
 	ask := func(i int) object { return object{"issue_ids": []int64{code[i].ID}, "reason": "only tests"} }
 	maps.Copy(writes, map[string]keyedWrite{
-		"requestException":  {askRequest(ask(3)), ask(4)},
+		"requestException":  {exceptionRequest(ask(3)), ask(4)},
 		"approveException":  request(5, "approve", object{"forever": true}, object{"until": "2999-01-31"}),
 		"refuseException":   request(6, "refuse", object{"answer": "no"}, object{"answer": "never"}),
 		"withdrawException": request(7, "withdraw", nil, nil),
 	})
 }
 
-func askRequest(body object) request {
+func exceptionRequest(body object) request {
 	return request{method: "POST", path: "exceptions/requests", body: body}
 }
 
@@ -66,8 +66,8 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 			t.Errorf("requested: %+v", r)
 		}
 		at := "exceptions/" + fmt.Sprint(r.ID)
-		refused(t, viewer.send(t, askRequest(ask)), 409, api.CodeConflict)
-		refused(t, other.send(t, askRequest(ask)), 409, api.CodeConflict)
+		refused(t, viewer.send(t, exceptionRequest(ask)), 409, api.CodeConflict)
+		refused(t, other.send(t, exceptionRequest(ask)), 409, api.CodeConflict)
 		refused(t, viewer.send(t, request{method: "POST", path: at + "/approve", body: object{}}), 403, api.CodePermissionDenied)
 		refused(t, viewer.send(t, request{method: "POST", path: at + "/refuse", body: object{"answer": "x"}}), 403, api.CodePermissionDenied)
 		refused(t, other.send(t, request{method: "POST", path: at + "/withdraw"}), 400, api.CodeInvalidArgument)
@@ -78,7 +78,7 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 			"no reason":         {"issue_ids": []int64{code[2].ID}, "reason": " "},
 			"an unknown member": {"issue_ids": []int64{code[2].ID}, "reason": "x", "ends": last},
 		} {
-			if a := viewer.send(t, askRequest(body)); a.status != 400 && a.status != 404 {
+			if a := viewer.send(t, exceptionRequest(body)); a.status != 400 && a.status != 404 {
 				t.Errorf("%s: %d %s", what, a.status, a.body)
 			}
 		}

@@ -83,7 +83,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	managedWrites(t, w, writes)
 	notificationWrites(t, w, writes)
 	savedViewWrites(t, w, writes)
-	askedWrites(t, w, writes)
+	exceptionRequestWrites(t, w, writes)
 	commentWrites(t, w, writes)
 	return []string{
 		"linkTicket", "unlinkTicket", "createTickets", "deleteTicket",

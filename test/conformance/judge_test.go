@@ -42,7 +42,7 @@ func TestJudge(t *testing.T) {
 			if faulty == text {
 				t.Errorf("%s contains no %s: %.300s", c.path, c.faults[i], text)
 			}
-			if judged(req, &http.Response{StatusCode: a.status, Header: a.header}, []byte(faulty)) == nil {
+			if checkResponse(req, &http.Response{StatusCode: a.status, Header: a.header}, []byte(faulty)) == nil {
 				t.Errorf("%s allows %s", c.path, c.faults[i+1])
 			}
 		}

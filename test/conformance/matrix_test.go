@@ -259,7 +259,7 @@ func (w *world) badTokens(t *testing.T) map[string]string {
 func testForeign(t *testing.T, w *world) {
 	rival := &site{config: w.config, clock: w.clock, store: w.store, deployment: w.rival, url: w.url, client: w.client}
 	rival.token = rival.newToken(t, model.Token{Name: "foreign", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
-	theirs := w.foreignParts(t, rival)
+	theirs := w.foreignPathValues(t, rival)
 	eachRoute(t, w, func(t *testing.T, r apihttp.Route, p probe) {
 		if r.Scope == httpx.Anyone {
 			return
@@ -304,9 +304,9 @@ func testForeign(t *testing.T, w *world) {
 	})
 }
 
-// foreignParts returns foreign values for each part of a path: of another tenant, of another kind,
+// foreignPathValues returns foreign values for each part of a path: of another tenant, of another kind,
 // and unknown ones.
-func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
+func (w *world) foreignPathValues(t *testing.T, rival *site) map[string][]string {
 	t.Helper()
 	post[api.ProjectResponse](t, rival, "projects", object{"name": "rival/own"})
 	rival.upload(t, "rival/own", "main", "full", semgrepReport())

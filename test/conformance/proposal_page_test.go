@@ -115,12 +115,12 @@ func TestProposalsByAPIAndPage(t *testing.T) {
 			t.Errorf("the rest approved: %+v", got)
 		}
 		refused(t, s.send(t, request{method: "POST", path: at, body: object{}}), 404, api.CodeNotFound)
-		s.endsAgain(t)
+		s.deleteDocument(t)
 	})
 }
 
-// endsAgain deletes the active document.
-func (s *site) endsAgain(t *testing.T) {
+// deleteDocument deletes the active document.
+func (s *site) deleteDocument(t *testing.T) {
 	t.Helper()
 	documents := func() []api.Exception {
 		return all(t, s.api().Exceptions(t.Context(), s.deployment.Slug, api.ExceptionsQuery{Kind: "document"}))

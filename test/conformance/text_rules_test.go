@@ -17,7 +17,7 @@ type ruledText struct {
 	good, bad    []string
 }
 
-func ruledTexts(chain string) []ruledText {
+func textRules(chain string) []ruledText {
 	name := strings.Repeat("é", 512)
 	exception := object{"target": "x", "reason": "y", "forever": true, "dry_run": true}
 	condition := object{"mode": "monitor", "direct": true}
@@ -70,7 +70,7 @@ func TestTextsKeepTheirRules(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s}
 		s.send(t, request{method: "POST", path: "projects", body: object{"name": "acme/patched"}})
-		for _, c := range ruledTexts("policies/" + w.policyID(t, "PRODUCT_TYPE_SCA") + "/conditions") {
+		for _, c := range textRules("policies/" + w.policyID(t, "PRODUCT_TYPE_SCA") + "/conditions") {
 			if c.method == "" {
 				c.method = "POST"
 			}

@@ -49,14 +49,14 @@ func (j judge) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := judged(r, resp, body); err != nil {
+	if err := checkResponse(r, resp, body); err != nil {
 		return nil, fmt.Errorf("%s %s answered %d against the contract: %w\n%.2000s", r.Method, r.URL, resp.StatusCode, err, body)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 
-func judged(r *http.Request, resp *http.Response, body []byte) error {
+func checkResponse(r *http.Request, resp *http.Response, body []byte) error {
 	if resp.Header.Get("X-Request-Id") == "" {
 		return errors.New("no X-Request-Id")
 	}

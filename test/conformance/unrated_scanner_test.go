@@ -32,7 +32,7 @@ func TestAdvisoriesRateUnratedFindings(t *testing.T) {
 
 		s.condition(t, true, model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityHigh})
 		s.inventory(t, "topic", "4.17.19")
-		wants(t, "the gate", gateOf(s.unratedGate(t, "topic", "4.17.19")), "lodash 4.17.19 block")
+		wants(t, "the gate", gateOf(s.checkUnratedGate(t, "topic", "4.17.19")), "lodash 4.17.19 block")
 
 		rated.withdrawn = true
 		s.publish(t, rated)
@@ -49,7 +49,7 @@ func (s *site) unratedScan(t *testing.T, ref, title string) string {
 	return fmt.Sprint(i.New, " ", i.Changed, " ", i.Unchanged)
 }
 
-func (s *site) unratedGate(t *testing.T, ref, version string) api.ImportGate {
+func (s *site) checkUnratedGate(t *testing.T, ref, version string) api.ImportGate {
 	t.Helper()
 	return s.unratedImport(t, ref, version, "one").Gate
 }

@@ -21,7 +21,7 @@ func TestStoredFindingsBecomeUnrated(t *testing.T) {
 		s.publish(t, record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21"}, record{id: "GHSA-2222-2222-2222", name: "left-pad", severity: "MODERATE"})
 		s.inventory(t, "main", "4.17.20")
 		before := s.unratedBy(t)
-		s.forgetRatings(t)
+		s.restoreOldRatings(t)
 		cursor := get[api.FindingChangesResponse](t, s, "findings/changes").Cursor
 		for name, unrated := range s.unratedBy(t) {
 			if unrated || len(before) != 2 {
@@ -60,8 +60,8 @@ func (s *site) unratedBy(t *testing.T) map[string]bool {
 	return out
 }
 
-// forgetRatings restores the findings and the match position of the older version.
-func (s *site) forgetRatings(t *testing.T) {
+// restoreOldRatings restores the findings and the match position of the older version.
+func (s *site) restoreOldRatings(t *testing.T) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		var writes []model.FindingWrite

@@ -57,7 +57,7 @@ func TestPaginationWhileRowsAreAdded(t *testing.T) {
 					}
 				}
 				if l.byID {
-					noHole(t, what, walk, last)
+					checkNoGap(t, what, walk, last)
 				}
 			}
 			if len(last) <= len(before[what]) {
@@ -186,8 +186,8 @@ func (g *growing) stop() {
 	g.moved.Broadcast()
 }
 
-// tell changes the state and wakes all waiters.
-func (g *growing) tell(change func()) {
+// applyAndWake changes the state and wakes all waiters.
+func (g *growing) applyAndWake(change func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	change()
@@ -203,7 +203,7 @@ func (g *growing) write(t *testing.T) {
 	}()
 	for g.await(func() bool { return g.done < g.want }) {
 		g.add(t, g.batch())
-		g.tell(func() { g.done++ })
+		g.applyAndWake(func() { g.done++ })
 	}
 }
 
@@ -219,7 +219,7 @@ func (g *growing) triageAll(t *testing.T) {
 // ask requests further batches and waits for one.
 func (g *growing) ask() {
 	var had int
-	g.tell(func() {
+	g.applyAndWake(func() {
 		had = g.done
 		g.want = max(g.want, g.done+writersAtOnce)
 	})
@@ -267,9 +267,9 @@ func (g *growing) walks(t *testing.T, what string, l walked, before []string) (w
 	return walks
 }
 
-// noHole checks that a walk by ascending ids saw all rows up to its end: none was added behind its
+// checkNoGap checks that a walk by ascending ids saw all rows up to its end: none was added behind its
 // position.
-func noHole(t *testing.T, what string, walk, last map[string]int) {
+func checkNoGap(t *testing.T, what string, walk, last map[string]int) {
 	t.Helper()
 	number := func(row string) int64 {
 		n, err := strconv.ParseInt(row, 10, 64)

@@ -30,7 +30,7 @@ func TestRedoubtCI(t *testing.T) {
 			ciStep{"code around findings", codeAround},
 			ciStep{"code follows its finding", codeFollows},
 			ciStep{"no code", noCode},
-			ciStep{"trouble", troubledBuild},
+			ciStep{"trouble", buildWithErrors},
 		)
 	})
 }
@@ -144,7 +144,7 @@ func fixedBuild(w *ciWorld) {
 	}
 }
 
-func troubledBuild(w *ciWorld) {
+func buildWithErrors(w *ciWorld) {
 	if out, said := w.build(2, "main", nil, "REDOUBT_TOKEN=rdt_1_wrong"); len(out.Trouble) != 1 || !strings.Contains(said, "the token is not valid here") {
 		w.Errorf("%+v\n%s", out, said)
 	}

@@ -145,16 +145,16 @@ func (w *ciWorld) holdNoSecret() {
 	dirs := []string{w.data, w.log.Name()}
 	if w.storage[0] == "--database-url" {
 		dirs = append(dirs, strings.TrimSpace(string(w.postgres("psql", "-At", "-c", "SHOW data_directory", w.storage[1]))))
-		w.lookInto("the dump", w.postgres("pg_dump", w.storage[1]))
+		w.checkFile("the dump", w.postgres("pg_dump", w.storage[1]))
 	}
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 			if err != nil || !entry.Type().IsRegular() {
-				return ignoreGone(err)
+				return ignoreNotExist(err)
 			}
 			text, err := os.ReadFile(path)
-			w.lookInto(path, text)
-			return ignoreGone(err)
+			w.checkFile(path, text)
+			return ignoreNotExist(err)
 		})
 		if err != nil {
 			w.Error(err)
@@ -162,15 +162,15 @@ func (w *ciWorld) holdNoSecret() {
 	}
 }
 
-// ignoreGone ignores files that the running database deleted.
-func ignoreGone(err error) error {
+// ignoreNotExist ignores files that the running database deleted.
+func ignoreNotExist(err error) error {
 	if os.IsNotExist(err) {
 		return nil
 	}
 	return err
 }
 
-func (w *ciWorld) lookInto(name string, text []byte) {
+func (w *ciWorld) checkFile(name string, text []byte) {
 	w.Helper()
 	for _, secret := range []string{ciSecret, branchSecret, leakedSecret} {
 		for _, spelling := range []string{secret, hex.EncodeToString([]byte(secret))} {

@@ -31,7 +31,7 @@ func TestSemgrepCI(t *testing.T) {
 			ciStep{"a secret blocks until it is ignored", blockSecret},
 			ciStep{"another branch inherits triage", secondBranch},
 			ciStep{"the server killed in mid-upload and before the completion", killed},
-			ciStep{"the server killed while it works in the background", killedLater},
+			ciStep{"the server killed while it works in the background", testKillDuringScan},
 			ciStep{"the same secrets from reports, the server killed among them", importSecrets},
 			ciStep{"a removed rule", removedRule},
 			ciStep{"a rule that does not parse", brokenRule},
@@ -240,9 +240,9 @@ func killed(w *ciWorld) {
 	}
 }
 
-// killedLater kills the server while it stores results in the background, after it responded that
+// testKillDuringScan kills the server while it stores results in the background, after it responded that
 // it will. The next server completes the scan, and the gate has the same result.
-func killedLater(w *ciWorld) {
+func testKillDuringScan(w *ciWorld) {
 	w.stop()
 	w.flags = []string{"--scan-wait", "0s"}
 	w.start()

@@ -172,7 +172,7 @@ func (w *ciWorld) pass(out http.ResponseWriter, r *http.Request) {
 				w.Errorf("the response of %s %s contains a null: %s", r.Method, r.URL.Path, text)
 			}
 			if step == "complete" && bytes.Contains(text, []byte(`"success":false`)) {
-				w.diesLater()
+				w.killDuringScan()
 			}
 			return err
 		},
@@ -180,8 +180,8 @@ func (w *ciWorld) pass(out http.ResponseWriter, r *http.Request) {
 	proxy.ServeHTTP(out, r)
 }
 
-// diesLater restarts a server that processes a scan in the background, if the test requested that.
-func (w *ciWorld) diesLater() {
+// killDuringScan restarts a server that processes a scan in the background, if the test requested that.
+func (w *ciWorld) killDuringScan() {
 	w.mu.Lock()
 	dies := w.later
 	w.later = false

@@ -20,8 +20,8 @@ func TestFirstStartInTheBrowser(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
 	p := newPerson(t)
-	p.becomesAdmin(w.ready.SetupURL)
-	p.dropsAReport(w)
+	p.createAdmin(w.ready.SetupURL)
+	p.dropReport(w)
 
 	p.opens(w, "/start")
 	p.choosesByKeyboard()
@@ -65,8 +65,8 @@ func (w *ciWorld) types(command, token, project string) {
 	}
 }
 
-// dropsAReport drops a report into the form and checks the result.
-func (p *person) dropsAReport(w *ciWorld) {
+// dropReport drops a report into the form and checks the result.
+func (p *person) dropReport(w *ciWorld) {
 	p.Helper()
 	p.opens(w, "/upload")
 	p.does(chromedp.SendKeys("#project", "acme/dropped"))

@@ -44,9 +44,9 @@ func TestHostsStory(t *testing.T) {
 		{"a push starts a full scan", (*story).pushAndScan},
 		{"a change request with bad lines is blocked", (*story).proposeBadLines},
 		{"a reply triages", (*story).replyTriages},
-		{"a fix changes the status although the host is down for a while", (*story).fixWhileTheHostIsDown},
+		{"a fix changes the status although the host is down for a while", (*story).fixWhileHostIsDown},
 		{"a hostile repository stays harmless, while a runner is killed in a scan", (*story).hostileRepository},
-		{"another runner takes over", (*story).anotherTakesOver},
+		{"another runner takes over", (*story).takeOver},
 		{"a revoked token is reported and replaced", (*story).tokenRevoked},
 	} {
 		if !t.Run(step.name, func(t *testing.T) {
@@ -192,12 +192,12 @@ func (s *story) replyTriages() {
 		return slices.ContainsFunc(s.comments(), func(n giteaNote) bool { return n.ID == line.ID && strings.Contains(n.Body, "Settled") })
 	})
 	s.atHost(slices.DeleteFunc(s.comments(), func(n giteaNote) bool { return n.Position != line.Position })...)
-	s.told.add("$ redoubt audit | grep reply.decide", s.blanked(linesWith(s.redoubt("audit", "--limit", "10000"), "reply.decide")))
+	s.told.add("$ redoubt audit | grep reply.decide", s.maskValues(linesWith(s.redoubt("audit", "--limit", "10000"), "reply.decide")))
 }
 
-// fixWhileTheHostIsDown pushes the fix of the other line, and stops the host during the scan. The
+// fixWhileHostIsDown pushes the fix of the other line, and stops the host during the scan. The
 // result is reported once the host is back.
-func (s *story) fixWhileTheHostIsDown() {
+func (s *story) fixWhileHostIsDown() {
 	s.edit("app.py", "    os.system(input())", "    return 1")
 	s.commit("the fix")
 	s.git("push", "-q", "origin", "topic")
@@ -222,8 +222,8 @@ func (s *story) fixWhileTheHostIsDown() {
 	}
 }
 
-// anotherTakesOver waits until another runner has completed the run of the killed runner.
-func (s *story) anotherTakesOver() {
+// takeOver waits until another runner has completed the run of the killed runner.
+func (s *story) takeOver() {
 	run := s.ended("acme/shop", "the run that was taken over", func(r api.Run) bool { return r.Cause == "manual" })
 	if run.State != "done" || run.Attempt != 2 || run.Runner != "second" {
 		s.Errorf("it is %+v:\n%s", run, s.redoubt("runs", "log", fmt.Sprint(run.ID)))

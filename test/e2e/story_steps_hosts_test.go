@@ -205,7 +205,7 @@ func (s *story) hostileRepository() {
 	}
 	s.typed("runs", "list", "--project", "acme/evil")
 	log := s.redoubt("runs", "log", fmt.Sprint(run.ID))
-	s.told.add("$ redoubt runs log … | grep escape", s.blanked(linesWith(log, "escape")))
+	s.told.add("$ redoubt runs log … | grep escape", s.maskValues(linesWith(log, "escape")))
 	s.holds("the log names what was left out", log, "escape")
 	for what, text := range map[string]string{"the log": log, "the findings": s.redoubt("export", "--format", "jsonl")} {
 		for _, secret := range []string{s.hidden, s.bot, "rdt_"} {

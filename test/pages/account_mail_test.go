@@ -11,7 +11,7 @@ import (
 // TestMailAddressSettings checks that users can set or disable their mail address, and that an invalid
 // address stays in the form.
 func TestMailAddressSettings(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleViewer)
 	b := d.browserAs(ada)
 	const account = "/orgs/acme/account"

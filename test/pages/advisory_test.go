@@ -245,13 +245,13 @@ func TestUnratedAdvisoryIsMarked(t *testing.T) {
 	for path, unrated := range map[string]bool{
 		"/advisories?q=unknown-pad": true, "/advisories/GHSA-1111-1111-1111": true, "/advisories?q=qs": false, "/advisories/CVE-2022-24999": false,
 	} {
-		saysUnrated(t, s, unrated, path)
+		checkUnrated(t, s, unrated, path)
 	}
 	s.lockfile("acme/pad", "main", "package-lock.json", strings.ReplaceAll(strings.ReplaceAll(shopLock, "lodash", "unknown-pad"), "4.17.20", "1.0.0"))
 	s.rematch()
 	for name, unrated := range map[string]bool{"GHSA-1111-1111-1111": true, "CVE-2022-24999": false} {
 		list := "/supply-chain/vulnerabilities?advisory=" + name
-		saysUnrated(t, s, unrated, "/findings/"+rowID(s, list), list, "/policies/"+policyOf(s, "supply-chain")+"?q="+name)
+		checkUnrated(t, s, unrated, "/findings/"+rowID(s, list), list, "/policies/"+policyOf(s, "supply-chain")+"?q="+name)
 	}
 	options := regexp.MustCompile(`<option value="(low|medium|high|critical|not_rated)" data-count="(\d+)"`).FindAllStringSubmatch(s.page("/advisories"), -1)
 	if len(options) != 5 {
@@ -280,8 +280,8 @@ func TestRuleSeverityComesFromAdvisories(t *testing.T) {
 			"vulnerabilities":[{"id":"NAME","affects":[{"ref":"a"}]}]}`))
 	}
 	policy := "/policies/" + policyOf(s, "supply-chain")
-	saysUnrated(t, s, true, policy+"?q=GHSA-1111-1111-1111")
-	saysUnrated(t, s, false, policy+"?q=GHSA-hrpp-h998-j3pp")
+	checkUnrated(t, s, true, policy+"?q=GHSA-1111-1111-1111")
+	checkUnrated(t, s, false, policy+"?q=GHSA-hrpp-h998-j3pp")
 }
 
 // TestUnratedFindingsAreCounted checks that counts by severity include the number of unrated medium
@@ -314,8 +314,8 @@ func TestUnratedFindingsAreCounted(t *testing.T) {
 	}
 }
 
-// saysUnrated checks whether pages with one severity show it as unrated.
-func saysUnrated(t *testing.T, s *site, unrated bool, paths ...string) {
+// checkUnrated checks whether pages with one severity show it as unrated.
+func checkUnrated(t *testing.T, s *site, unrated bool, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
 		page := s.page(path)
@@ -347,7 +347,7 @@ func TestUnratedFindingsAreMarked(t *testing.T) {
 		if _, err := strconv.ParseInt(id, 10, 64); err != nil {
 			t.Fatal(err)
 		}
-		saysUnrated(t, s, unrated, list, "/findings/"+id, scan, scan+"?show=reported", scan+"/blocking", "/policies/"+policyOf(s, "supply-chain")+"?q=left")
+		checkUnrated(t, s, unrated, list, "/findings/"+id, scan, scan+"?show=reported", scan+"/blocking", "/policies/"+policyOf(s, "supply-chain")+"?q=left")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // TestSensitiveActionsRequireReauthentication checks that sensitive actions require the password again in an old
 // session.
 func TestSensitiveActionsRequireReauthentication(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	d.user(d.org, "ben", model.RoleViewer)
 	b := d.browserAs(ada)
@@ -76,7 +76,7 @@ func TestSensitiveActionsRequireReauthentication(t *testing.T) {
 // TestReauthenticationSkipsUsersWithoutCredentials checks that a session of the provider only counts as recent if
 // the provider authenticated the user. Users who signed in by link cannot authenticate and pass.
 func TestReauthenticationSkipsUsersWithoutCredentials(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	begin := func(method string) *browserOf {
 		b := d.browser()
@@ -103,7 +103,7 @@ func TestReauthenticationSkipsUsersWithoutCredentials(t *testing.T) {
 // TestCodeRetriesAreLimited checks that codes have the same rate limit as passwords for
 // users who have only a second factor.
 func TestCodeRetriesAreLimited(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
 		t.Fatal(err)

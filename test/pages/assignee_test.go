@@ -259,7 +259,7 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	}
 	for _, id := range taken {
 		bob.open("/findings/" + id)
-		bob.settled()
+		bob.waitUntilReady()
 		bob.do(chromedp.Click(`.decide button[value="fixing"]`))
 		bob.until(decided(1, "fixing"))
 	}

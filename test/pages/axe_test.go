@@ -38,7 +38,7 @@ func pagesOf(s *site) []string {
 	policy := "/policies/" + ids["policies"]
 	ids["rules"] = first(s, policy, policy+"/rules/")
 	if s.viewer.May(model.RoleAdmin) {
-		ids["notifications"] = ui.Decimal(s.tellingRule().ID)
+		ids["notifications"] = ui.Decimal(s.notificationRule().ID)
 	}
 	wildcard := regexp.MustCompile(`/(\w+)/\{\w+\}`)
 	out := []string{"/findings?finding=" + ids["findings"], "/findings?group=rule", "/findings?q=nothing+has+this+name", "/supply-chain/dependencies?name=e"}

@@ -109,7 +109,7 @@ func TestBlockingFindingsPage(t *testing.T) {
 	text := looks.ReplaceAllString(s.page(page), "$1")
 	shows(t, text, blocks(2), "[data-verdict=block]", "[data-by=rule]")
 	for _, at := range []string{"h1", "[data-verdict]"} {
-		if n := figures(textAt(t, text, at)); n != "2" {
+		if n := visibleNumbers(textAt(t, text, at)); n != "2" {
 			t.Errorf("%s shows %s blocking findings", at, n)
 		}
 	}

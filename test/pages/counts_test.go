@@ -49,7 +49,7 @@ func (s *site) total(t *testing.T, l countLink) int {
 		return -1
 	}
 	if !regexp.MustCompile(`/projects/\d+$`).MatchString(address) {
-		return opensRows(t, a.text)
+		return scanTotal(t, a.text)
 	}
 	sum := 0
 	for _, part := range countLinks(t, a.text) {

@@ -58,7 +58,7 @@ func TestDueDatesOnPages(t *testing.T) {
 	says(t, s.page("/findings?group=project"), `data-count="overdue"`)
 	overview := s.page("/overview")
 	shows(t, overview, "[data-targets=severity] table", "[data-targets=tag] table", "[data-count=overdue]")
-	seesWhatIsLate(t, s, overview)
+	checkOverdueCounts(t, s, overview)
 	if a := s.get("/findings?due=soon"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("due=soon: %s", a.Status)
 	}
@@ -69,8 +69,8 @@ func TestDueDatesOnPages(t *testing.T) {
 	hides(t, s.page(page), offered)
 }
 
-// seesWhatIsLate checks that each overdue count equals the number of rows in its list.
-func seesWhatIsLate(t *testing.T, s *site, overview string) {
+// checkOverdueCounts checks that each overdue count equals the number of rows in its list.
+func checkOverdueCounts(t *testing.T, s *site, overview string) {
 	t.Helper()
 	links := slices.DeleteFunc(countLinks(t, overview), func(l countLink) bool { return l.of != "late" })
 	if len(links) == 0 || !strings.Contains(overview, "project_tags=") {

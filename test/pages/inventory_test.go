@@ -239,7 +239,7 @@ func TestSBOMFromTheForm(t *testing.T) {
 	waiting := s.follow("/sbom", url.Values{"format": {"SBOM_FORMAT_CYCLONEDX 1.6 json"}, "project": {project}})
 	says(t, textAt(t, waiting, "tr:has([data-say=being-made])"), "acme/web-shop")
 	shows(t, waiting, `[hx-trigger="every 2s"]`)
-	s.makeSBOM()
+	s.runSBOMJob()
 	done := s.page("/sbom")
 	m := regexp.MustCompile(`href="/orgs/acme(/sbom/[^"]+/download)"`).FindStringSubmatch(done)
 	if m == nil {
@@ -266,8 +266,8 @@ func TestSBOMFromTheForm(t *testing.T) {
 	}
 }
 
-// makeSBOM runs the next SBOM job as the server does.
-func (s *site) makeSBOM() {
+// runSBOMJob runs the next SBOM job as the server does.
+func (s *site) runSBOMJob() {
 	s.t.Helper()
 	job, err := storetest.Claim(s.t.Context(), s.store, time.Minute, "sbom")
 	if err != nil || job == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// bothDoors runs a test for each engine, on a site with sign-in and a second deployment.
-func bothDoors(t *testing.T, fn func(*testing.T, *door, model.Deployment)) {
+// eachSignInSite runs a test for each engine, on a site with sign-in and a second deployment.
+func eachSignInSite(t *testing.T, fn func(*testing.T, *signInSite, model.Deployment)) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -24,7 +24,7 @@ func bothDoors(t *testing.T, fn func(*testing.T, *door, model.Deployment)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fn(t, doorOf(t, siteOf(t, clock, s, storetest.Deployment(t, s))), other)
+			fn(t, withSignIn(t, siteOf(t, clock, s, storetest.Deployment(t, s))), other)
 		})
 	}
 }
@@ -35,8 +35,8 @@ var (
 	anyID   = regexp.MustCompile(`(made=|invitations/)\d+`)
 )
 
-// plainly returns a response without its name and all values that differ between responses.
-func plainly(a answer, name string) string {
+// normalizedText returns a response without its name and all values that differ between responses.
+func normalizedText(a answer, name string) string {
 	text := strings.ReplaceAll(a.Header.Get("Location")+"\n"+a.text, name, "NAME")
 	return anyID.ReplaceAllString(anyLink.ReplaceAllString(anyTime.ReplaceAllString(text, "TIME"), "CODE"), "$1 1")
 }
@@ -46,11 +46,11 @@ func plainly(a answer, name string) string {
 func TestUserNamesOfOtherDeploymentsAreHidden(t *testing.T) {
 	answers := map[string][]string{}
 	for _, name := range []string{"tri-taken", "tri-fresh"} {
-		bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+		eachSignInSite(t, func(t *testing.T, d *signInSite, other model.Deployment) {
 			tri := d.user(other, "tri-taken", model.RoleTriager)
 			his := d.browserAs(tri)
 			b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
-			say := func(a answer) { answers[name] = append(answers[name], plainly(a, name)) }
+			say := func(a answer) { answers[name] = append(answers[name], normalizedText(a, name)) }
 			made := b.submit("/settings/users", url.Values{"name": {name}, "display_name": {"T"}, "role": {"triager"}})
 			say(made)
 			page := b.follow(made)
@@ -81,7 +81,7 @@ func TestUserNamesOfOtherDeploymentsAreHidden(t *testing.T) {
 }
 
 func TestUserJoinsByAcceptingInvitation(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+	eachSignInSite(t, func(t *testing.T, d *signInSite, other model.Deployment) {
 		tri := d.user(other, "tri", model.RoleTriager)
 		admin, his := d.browserAs(d.user(d.org, "ada", model.RoleAdmin)), d.browserAs(tri)
 		invite := func() { admin.submit("/settings/users", url.Values{"name": {"Tri"}, "role": {"triager"}}) }
@@ -128,7 +128,7 @@ func signedIn(name, role string) string {
 // TestFormErrorsQuoteInput checks that error messages name fields in words and quote the input
 // unchanged.
 func TestFormErrorsQuoteInput(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	for name, want := range map[string]string{
 		"zoe_x y":                 `"zoe_x y"`,
@@ -161,7 +161,7 @@ func TestSingleDeploymentCreatesUsersDirectly(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	d := doorOf(t, siteOf(t, clock, s, storetest.Deployment(t, s)))
+	d := withSignIn(t, siteOf(t, clock, s, storetest.Deployment(t, s)))
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	page := b.follow(b.submit("/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}}))
 	link := linkText.FindString(page.text)
@@ -178,7 +178,7 @@ func TestSingleDeploymentCreatesUsersDirectly(t *testing.T) {
 // TestSignedInUserAcceptsInvitationLink checks that a signed-in user accepts an invitation link with
 // their account.
 func TestSignedInUserAcceptsInvitationLink(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	admin := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	other, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {
@@ -202,7 +202,7 @@ func TestSignedInUserAcceptsInvitationLink(t *testing.T) {
 // TestUsersWithoutRoleSeeInvitations checks that users without roles are redirected to their
 // invitations.
 func TestUsersWithoutRoleSeeInvitations(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	admin := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	eve := d.browserAs(d.user(d.org, "eve", model.RoleViewer))
 	admin.submit("/settings/users/eve/role", url.Values{"role": {"none"}})
@@ -212,7 +212,7 @@ func TestUsersWithoutRoleSeeInvitations(t *testing.T) {
 }
 
 func TestUsersOfSeveralDeploymentsChoose(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+	eachSignInSite(t, func(t *testing.T, d *signInSite, other model.Deployment) {
 		tri := d.user(other, "tri", model.RoleTriager)
 		d.user(d.org, "ada", model.RoleAdmin)
 		d.mustJoin(tri, d.org, model.RoleTriager)

@@ -20,12 +20,12 @@ import (
 // press sends keys to the page.
 func (b *browser) press(keys string) {
 	b.t.Helper()
-	b.settled()
+	b.waitUntilReady()
 	b.do(chromedp.KeyEvent(keys))
 }
 
-// settled waits until the page accepts decisions after loading a finding.
-func (b *browser) settled() {
+// waitUntilReady waits until the page accepts decisions after loading a finding.
+func (b *browser) waitUntilReady() {
 	b.t.Helper()
 	b.until(`!("settling" in document.documentElement.dataset)`)
 }
@@ -98,7 +98,7 @@ func TestTriageByKeyboard(t *testing.T) {
 	b.press("m")
 	b.until(`document.activeElement.name === "note"`)
 	b.press("for the next one")
-	b.settled()
+	b.waitUntilReady()
 	b.do(chromedp.Click(`.more button[value="note"]`))
 	b.until(decided(1, "note") + ` && ` + scripted)
 	b.press("o")
@@ -113,7 +113,7 @@ func TestKeyboardTriageAppliesOnce(t *testing.T) {
 	b.open("/findings")
 	b.press("j")
 	b.until(panelID)
-	b.settled()
+	b.waitUntilReady()
 	held := `dispatchEvent(new KeyboardEvent("keydown", {key: "f", bubbles: true, repeat: REPEAT}))`
 	send := func(repeat string) {
 		b.run(`document.body.` + strings.Replace(held, "REPEAT", repeat, 1))

@@ -12,7 +12,7 @@ import (
 )
 
 func TestScannerReceivesTokenOfApprover(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ben := d.user(d.org, "ben", model.RoleTriager)
 	if _, err := d.store.AddLogin(t.Context(), model.LoginRequest{KeyHash: []byte("key"), Code: "ABCD-2345", Address: "192.0.2.9", Agent: "<b>Semgrep/1.180"}); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestScannerReceivesTokenOfApprover(t *testing.T) {
 // TestScannerLoginRespectsTokenLimit checks that a user with the maximum number of tokens sees
 // an error before the request is used up. The approval succeeds after a token was revoked.
 func TestScannerLoginRespectsTokenLimit(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ben := d.user(d.org, "ben", model.RoleTriager)
 	for i, code := range []string{"ABCD-2345", "ABCD-2346"} {
 		if _, err := d.store.AddLogin(t.Context(), model.LoginRequest{KeyHash: []byte{byte(i)}, Code: code, Address: "192.0.2.9", Agent: "Semgrep"}); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// losesKeys restarts the server with another key file, as after redoubt key new.
-func (d *door) losesKeys() {
+// replaceKeys restarts the server with another key file, as after redoubt key new.
+func (d *signInSite) replaceKeys() {
 	d.t.Helper()
 	sealer, err := keyring.New(d.clock.Now()).Sealer("second factors")
 	if err != nil {
@@ -30,14 +30,14 @@ func (d *door) losesKeys() {
 // TestUnreadableSecondFactorsAreReported checks the messages about an app and passkeys that can no
 // longer be decrypted. The user can sign in with a recovery code or the help of an administrator.
 func TestUnreadableSecondFactorsAreReported(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	d.user(d.org, "root", model.RoleAdmin)
 	a := d.browserAs(ada).setUpApp()
 	if _, err := d.store.AddPasskey(t.Context(), model.Passkey{UserID: ada.ID, CredentialID: []byte("id"), Credential: []byte("of another key"), Name: "laptop"}, nil, model.Session{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	d.losesKeys()
+	d.replaceKeys()
 	d.clock.Advance(time.Minute)
 	b := d.browser()
 	b.wants("the password", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/login/code")
@@ -76,7 +76,7 @@ func TestUnreadableSecondFactorsAreReported(t *testing.T) {
 // TestPasskeyCanBeRemovedWithoutPublicURL checks that an undecryptable passkey can be removed on a
 // server without passkey support.
 func TestPasskeyCanBeRemovedWithoutPublicURL(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browserAs(ada)
 	b.setUpApp()

@@ -41,7 +41,7 @@ func told(t *testing.T, text string) string {
 		return ""
 	}
 	said := news.AttrOr("data-new", "") + " " + news.AttrOr("data-gone", "")
-	if shown := figures(news.Text()); " "+shown+" " != strings.ReplaceAll(" "+said+" ", " 0 ", " ") {
+	if shown := visibleNumbers(news.Text()); " "+shown+" " != strings.ReplaceAll(" "+said+" ", " 0 ", " ") {
 		t.Errorf("for %q the text is %q", said, shown)
 	}
 	return said

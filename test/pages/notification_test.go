@@ -41,8 +41,8 @@ func newNotifier(t testing.TB, s *store.Store, now func() time.Time) *notify.Not
 	})
 }
 
-// tellingRule returns a notification rule with a sent message, and creates it if necessary.
-func (s *site) tellingRule() (rule model.NotificationRule) {
+// notificationRule returns a notification rule with a sent message, and creates it if necessary.
+func (s *site) notificationRule() (rule model.NotificationRule) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.NotificationRules(ctx)
@@ -81,12 +81,12 @@ func hook(t *testing.T, status *int) string {
 	return server.URL + "/very-secret-path"
 }
 
-// bringingSecret opens the page that a response redirects to, with the secret of the response's
+// pageWithSecret opens the page that a response redirects to, with the secret of the response's
 // cookie.
-func (s *site) bringingSecret(a answer) string {
+func (s *site) pageWithSecret(a answer) string {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, a.Header.Get("Location"), nil)
-	r.AddCookie(onceCookie(s.t, a))
+	r.AddCookie(secretCookie(s.t, a))
 	return html.UnescapeString(s.send(r).text)
 }
 
@@ -113,7 +113,7 @@ func TestNotificationRuleLifecycle(t *testing.T) {
 	form.Set("filter", "branch=primary")
 	a = s.post(ui.NotificationsPath, form)
 	at, _, _ := strings.Cut(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"), "?")
-	page := s.bringingSecret(a)
+	page := s.pageWithSecret(a)
 	first := secretShown.FindString(page)
 	if first == "" {
 		t.Fatalf("the secret is not shown: %s", page)
@@ -150,7 +150,7 @@ func TestNotificationRuleLifecycle(t *testing.T) {
 	shows(t, s.page(ui.NotificationsPath), "[data-paused]")
 	shows(t, s.follow(at+"/pause", url.Values{"paused": {"off"}}), "[data-say=notification-resumed]", "button[name=paused][value=on]")
 
-	if second := secretShown.FindString(s.bringingSecret(s.post(at+"/rotate", nil))); second == "" || second == first {
+	if second := secretShown.FindString(s.pageWithSecret(s.post(at+"/rotate", nil))); second == "" || second == first {
 		t.Errorf("the secret after it was rotated: %q", second)
 	}
 	change := url.Values{"name": {"night shift"}, "events": {"assigned"}, "channel": {"slack"}, "url": {""}}
@@ -207,7 +207,7 @@ func TestInvalidNotificationRules(t *testing.T) {
 func TestNotificationRuleLog(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
-	rule := s.tellingRule()
+	rule := s.notificationRule()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		for i := range 50 {
 			_, err := tx.AddEndedNotification(ctx, model.Notification{
@@ -241,7 +241,7 @@ func TestNotificationRuleLog(t *testing.T) {
 func TestNotificationPagesOnANarrowScreen(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
-	at := ui.NotificationsPath + "/" + ui.Decimal(s.tellingRule().ID)
+	at := ui.NotificationsPath + "/" + ui.Decimal(s.notificationRule().ID)
 	b := s.browse(390, 844)
 	b.do(chromedp.EmulateViewport(390, 844))
 	for _, path := range []string{ui.NotificationsPath, ui.NotificationsPath + "/new", at} {

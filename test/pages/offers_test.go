@@ -19,8 +19,8 @@ var (
 	askFirst = regexp.MustCompile(`(?s)<details class="ask">.*?</details>`)
 )
 
-// leasts returns the minimum role of each route.
-func leasts() (mux *http.ServeMux, least map[string]model.Role) {
+// minimumRoles returns the minimum role of each route.
+func minimumRoles() (mux *http.ServeMux, least map[string]model.Role) {
 	mux, least = http.NewServeMux(), map[string]model.Role{}
 	for _, r := range web.Routes() {
 		pattern := r.Method + " " + r.Pattern
@@ -38,7 +38,7 @@ func TestPagesShowPermittedActions(t *testing.T) {
 	s.build(branchReport(s, "topic", false, "one"))
 	s.setMode("one", model.ModeBlock)
 	blocking := "/scans/" + ui.Decimal(s.build(branchReport(s, "topic", false, "one")).ScanID) + "/blocking"
-	mux, least := leasts()
+	mux, least := minimumRoles()
 	for _, role := range []model.Role{model.RoleViewer, model.RoleTriager, model.RoleAdmin} {
 		s.as(role)
 		offered := 0

@@ -25,7 +25,7 @@ import (
 
 // provided is a site with a real identity provider: npm's oidc-provider.
 type provided struct {
-	*door
+	*signInSite
 	url    string // of the pages
 	issuer string
 }
@@ -36,7 +36,7 @@ func newProvided(t *testing.T, change ...func(*sso.Config)) *provided {
 	if modules == "" {
 		t.Skip("REDOUBT_TEST_NODE_MODULES names no folder with oidc-provider: run make setup, which installs it into .cache/node, and make test")
 	}
-	p := &provided{door: newDoor(t)}
+	p := &provided{signInSite: newSignInSite(t)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.pages.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	p.url, p.issuer = server.URL, startProvider(t, modules, server.URL+"/login/oidc/callback")
@@ -272,7 +272,7 @@ func TestReturningUserKeepsIdentity(t *testing.T) {
 }
 
 func TestUnreachableProvider(t *testing.T) {
-	d := newDoor(t, func(s *ui.SignIn) {
+	d := newSignInSite(t, func(s *ui.SignIn) {
 		s.Provider = sso.New(sso.Config{Issuer: "http://127.0.0.1:1", ClientID: "redoubt", Title: "Acme SSO", Clock: time.Now})
 	})
 	b := d.browser()

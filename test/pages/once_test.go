@@ -27,8 +27,8 @@ func (b *browserOf) follow(a answer) answer {
 	return page
 }
 
-// onceCookie returns the cookie of a response that contains a secret.
-func onceCookie(t testing.TB, a answer) *http.Cookie {
+// secretCookie returns the cookie of a response that contains a secret.
+func secretCookie(t testing.TB, a answer) *http.Cookie {
 	t.Helper()
 	for _, c := range a.Cookies() {
 		if strings.Contains(c.Name, "once") {
@@ -44,8 +44,8 @@ var (
 	joinText = regexp.MustCompile(`/join/([a-z2-7]{52})`)
 )
 
-// madeSecret is a form that creates a secret, and the page that shows it.
-type madeSecret struct {
+// shownSecret is a form that creates a secret, and the page that shows it.
+type shownSecret struct {
 	form    string // address of the form
 	values  url.Values
 	page    string
@@ -54,8 +54,8 @@ type madeSecret struct {
 	counted string // action of the single audit event
 }
 
-func madeSecrets() map[string]madeSecret {
-	return map[string]madeSecret{
+func shownSecrets() map[string]shownSecret {
+	return map[string]shownSecret{
 		"token": {"/settings/tokens", url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}, "/settings/tokens", tokenText, "robot", "token.create"},
 		"user":  {"/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}}, "/settings/users/invited", joinText, "ben", "user.invite"},
 		"link":  {"/settings/users/cleo/link", nil, "/settings/users", linkText, "cleo", "user.link"},
@@ -64,9 +64,9 @@ func madeSecrets() map[string]madeSecret {
 
 // seal submits the form as the administrator ada, and returns the address of the page that shows
 // the secret.
-func (m madeSecret) seal(t *testing.T) (d *door, b *browserOf, form answer, to string) {
+func (m shownSecret) seal(t *testing.T) (d *signInSite, b *browserOf, form answer, to string) {
 	t.Helper()
-	d = newDoor(t)
+	d = newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	d.user(d.org, "cleo", model.RoleAdmin)
 	b = d.browserAs(ada)
@@ -79,10 +79,10 @@ func (m madeSecret) seal(t *testing.T) (d *door, b *browserOf, form answer, to s
 }
 
 func TestSecretIsShownOnceAndReloadCreatesNoOther(t *testing.T) {
-	for name, m := range madeSecrets() {
+	for name, m := range shownSecrets() {
 		t.Run(name, func(t *testing.T) {
 			d, b, form, to := m.seal(t)
-			c := onceCookie(t, form)
+			c := secretCookie(t, form)
 			if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/orgs/acme"+m.page || c.MaxAge != 60 || c.Secure {
 				t.Errorf("the cookie is %v", c)
 			}
@@ -91,7 +91,7 @@ func TestSecretIsShownOnceAndReloadCreatesNoOther(t *testing.T) {
 			}
 			shown := b.do(http.MethodGet, to, nil)
 			secret := m.secret.FindString(shown.text)
-			if secret == "" || shown.Header.Get("Cache-Control") != "no-store" || onceCookie(t, shown).MaxAge >= 0 {
+			if secret == "" || shown.Header.Get("Cache-Control") != "no-store" || secretCookie(t, shown).MaxAge >= 0 {
 				t.Fatalf("not shown, cacheable, or shown a second time: %v\n%s", shown.Header, shown.text)
 			}
 			secret = secret[strings.LastIndexByte(secret, '/')+1:]
@@ -121,10 +121,10 @@ func TestSecretIsShownOnceAndReloadCreatesNoOther(t *testing.T) {
 }
 
 func TestSecretIsShownOnlyToItsSessionForAShortTime(t *testing.T) {
-	for name, m := range madeSecrets() {
+	for name, m := range shownSecrets() {
 		t.Run(name, func(t *testing.T) {
 			d, b, form, to := m.seal(t)
-			c := onceCookie(t, form)
+			c := secretCookie(t, form)
 			shows := func(what string, by *browserOf, address, cookie, value string) {
 				t.Helper()
 				by.cookies[cookie] = value
@@ -137,7 +137,7 @@ func TestSecretIsShownOnlyToItsSessionForAShortTime(t *testing.T) {
 			cleo := d.browserAs(d.member("cleo"))
 			shows("another user", cleo, to, c.Name, c.Value)
 			next := b.submit(map[string]string{"token": "/settings/tokens", "user": "/settings/users", "link": "/settings/users/ada/link"}[name], m.values)
-			shows("another thing", b, next.Header.Get("Location"), onceCookie(t, next).Name, c.Value)
+			shows("another thing", b, next.Header.Get("Location"), secretCookie(t, next).Name, c.Value)
 			shows("changed", b, to, c.Name, "A"+c.Value[1:]+"A")
 			shows("no cookie of ours", b, to, c.Name, "%%%")
 			shows("in the clear", b, to, c.Name, "AAAA")
@@ -153,7 +153,7 @@ func TestSecretIsShownOnlyToItsSessionForAShortTime(t *testing.T) {
 }
 
 // member returns an existing user.
-func (d *door) member(name string) (u model.User) {
+func (d *signInSite) member(name string) (u model.User) {
 	d.t.Helper()
 	u, err := d.store.User(d.t.Context(), name)
 	if err != nil {
@@ -164,7 +164,7 @@ func (d *door) member(name string) (u model.User) {
 
 // TestVoidSecretIsNotShown checks that a secret that no longer works is not shown as valid.
 func TestVoidSecretIsNotShown(t *testing.T) {
-	all := madeSecrets()
+	all := shownSecrets()
 	d, b, _, to := all["token"].seal(t)
 	id, err := strconv.ParseInt(to[strings.LastIndex(to, "=")+1:], 10, 64)
 	if err != nil {
@@ -195,13 +195,13 @@ func TestVoidSecretIsNotShown(t *testing.T) {
 }
 
 func TestSecretCookieRequiresHTTPS(t *testing.T) {
-	d := newDoor(t, func(s *ui.SignIn) { s.Secure = true })
+	d := newSignInSite(t, func(s *ui.SignIn) { s.Secure = true })
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.https = true
 	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]
-	m := madeSecrets()["token"]
+	m := shownSecrets()["token"]
 	form := b.submit(m.form, m.values)
-	if c := onceCookie(t, form); !c.Secure || !strings.HasPrefix(c.Name, "__Secure-") {
+	if c := secretCookie(t, form); !c.Secure || !strings.HasPrefix(c.Name, "__Secure-") {
 		t.Errorf("the cookie is %v", c)
 	}
 	says(t, b.follow(form).text, "rdt_")
@@ -210,7 +210,7 @@ func TestSecretCookieRequiresHTTPS(t *testing.T) {
 // TestVisitCookieRequiresHTTPS checks that the cookie of the last visit is secure if
 // browsers use https, even if a proxy terminates TLS.
 func TestVisitCookieRequiresHTTPS(t *testing.T) {
-	d := doorOf(t, demoSite(t), func(s *ui.SignIn) { s.Secure = true })
+	d := withSignIn(t, demoSite(t), func(s *ui.SignIn) { s.Secure = true })
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]
 	for _, c := range (&http.Response{Header: b.do(http.MethodGet, "/orgs/acme/overview", nil).Header}).Cookies() {

@@ -21,7 +21,7 @@ func wouldBlock(t *testing.T, page string) string {
 	t.Helper()
 	would := document(t, page).Find("p[data-would]")
 	said := would.AttrOr("data-would", "")
-	if shown := figures(would.Text()); !strings.HasPrefix(shown, said+" ") {
+	if shown := visibleNumbers(would.Text()); !strings.HasPrefix(shown, said+" ") {
 		t.Errorf("for %q the text is %q", said, shown)
 	}
 	return said

@@ -14,8 +14,8 @@ import (
 
 const ownRule = "rules:\n- id: own\n  message: Do **not** do it.\n  severity: ERROR\n  languages: [go]\n  pattern: $X.first\n"
 
-// hand submits a form with files.
-func (s *site) hand(path string, fields, files map[string]string) answer {
+// submitFiles submits a form with files.
+func (s *site) submitFiles(path string, fields, files map[string]string) answer {
 	s.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -49,7 +49,7 @@ func TestRulesAreAddedShownAndRemoved(t *testing.T) {
 	policy := "/policies/" + policyOf(s, "code")
 	says(t, s.page(policy), policy+"/add-rules")
 	says(t, s.page(policy+"/add-rules"), `enctype="multipart/form-data"`)
-	a := s.hand(policy+"/add-rules", map[string]string{"mode": "block"}, map[string]string{"own.yaml": ownRule})
+	a := s.submitFiles(policy+"/add-rules", map[string]string{"mode": "block"}, map[string]string{"own.yaml": ownRule})
 	if a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s\n%s", a.Status, a.text)
 	}
@@ -57,7 +57,7 @@ func TestRulesAreAddedShownAndRemoved(t *testing.T) {
 	shows(t, added, "[data-say=rules-added][data-count='1']")
 	says(t, added, ">own</a>")
 	rule := policy + "/rules/" + first(s, policy+"?q=own", policy+"/rules/")
-	if a := s.hand(policy+"/add-rules", map[string]string{"text": strings.Replace(ownRule, "first", "second", 1)}, nil); a.StatusCode != http.StatusSeeOther {
+	if a := s.submitFiles(policy+"/add-rules", map[string]string{"text": strings.Replace(ownRule, "first", "second", 1)}, nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s\n%s", a.Status, a.text)
 	}
 	shown := func(page string) string { return html.UnescapeString(tags.ReplaceAllString(page, "")) }
@@ -78,7 +78,7 @@ func TestRulesAreAddedShownAndRemoved(t *testing.T) {
 	if page := s.page(rule); strings.Contains(page, "/remove") {
 		t.Error("the remove button is shown to a triager")
 	}
-	for _, a := range []answer{s.post(rule+"/remove", nil), s.hand(policy+"/add-rules", nil, map[string]string{"a.yaml": ownRule}), s.get(policy + "/add-rules")} {
+	for _, a := range []answer{s.post(rule+"/remove", nil), s.submitFiles(policy+"/add-rules", nil, map[string]string{"a.yaml": ownRule}), s.get(policy + "/add-rules")} {
 		if a.StatusCode != http.StatusForbidden {
 			t.Errorf("a triager: %s", a.Status)
 		}
@@ -96,12 +96,12 @@ func TestConflictingRuleIsNamed(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	typed := strings.Replace(ownRule, "  pattern:", "  metadata: {product: secrets, note: a-note}\n  pattern:", 1)
-	if a := s.hand("/policies/"+policyOf(s, "code")+"/add-rules", map[string]string{"text": ownRule}, nil); a.StatusCode != http.StatusSeeOther {
+	if a := s.submitFiles("/policies/"+policyOf(s, "code")+"/add-rules", map[string]string{"text": ownRule}, nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s\n%s", a.Status, a.text)
 	}
 	secrets := "/policies/" + policyOf(s, "secrets")
 	fine := strings.ReplaceAll(typed, "own", "fine")
-	a := s.hand(secrets+"/add-rules", map[string]string{"mode": "comment", "text": fine + strings.TrimPrefix(typed, "rules:\n")}, nil)
+	a := s.submitFiles(secrets+"/add-rules", map[string]string{"mode": "comment", "text": fine + strings.TrimPrefix(typed, "rules:\n")}, nil)
 	if a.StatusCode != http.StatusConflict {
 		t.Errorf("a clash: %s", a.Status)
 	}
@@ -133,7 +133,7 @@ func TestAllRuleErrorsAreReported(t *testing.T) {
 		"a bad mode": {map[string]string{"mode": "explode", "text": ownRule}, nil, http.StatusBadRequest, []string{"<li><code>mode</code>", "Do **not** do it."}},
 		"too large":  {nil, map[string]string{"a.yaml": strings.Repeat("#", 4<<20+1)}, http.StatusRequestEntityTooLarge, []string{"<li><code>files</code>"}},
 	} {
-		a := s.hand(policy+"/add-rules", c.fields, c.files)
+		a := s.submitFiles(policy+"/add-rules", c.fields, c.files)
 		if a.StatusCode != c.status {
 			t.Errorf("%s: %s", name, a.Status)
 		}

@@ -23,9 +23,9 @@ import (
 
 var hiddenWhole = regexp.MustCompile(`(?s)<input type="hidden" name="(\w+)" value="([^"]*)">|<textarea hidden name="(\w+)">(.*?)</textarea>`)
 
-// foreseen returns the preview of a change by topic: its numbers in order, and the projects that
+// previewByTopic returns the preview of a change by topic: its numbers in order, and the projects that
 // would join and leave.
-func foreseen(page string) map[string]string {
+func previewByTopic(page string) map[string]string {
 	d, err := goquery.NewDocumentFromReader(strings.NewReader(page))
 	if err != nil {
 		return nil
@@ -40,7 +40,7 @@ func foreseen(page string) map[string]string {
 		if len(n) > 1 && n[0] == n[1] && li.AttrOr("data-would", "") == "projects" {
 			n = n[:1] // equal numbers are shown once
 		}
-		if shown := figures(li.Text()); !strings.HasPrefix(shown+" ", strings.Join(n, " ")+" ") {
+		if shown := visibleNumbers(li.Text()); !strings.HasPrefix(shown+" ", strings.Join(n, " ")+" ") {
 			out[li.AttrOr("data-would", "")] = "shown as " + shown
 			continue
 		}
@@ -95,10 +95,10 @@ func TestPolicyOfSelectedBranches(t *testing.T) {
 		blocks   int
 	}{{"main\nrelease/*", 0}, {"top*", 1}, {"refs/pull/**", 0}, {"refs/heads/**", 1}, {"", 1}} {
 		query := url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {c.branches}}
-		form := s.follow("/policies/"+id+"/settings", url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {"elsewhere"}, "seen": {seenNow(t, s, id)}})
+		form := s.follow("/policies/"+id+"/settings", url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {"elsewhere"}, "seen": {currentHash(t, s, id)}})
 		says(t, textAt(t, form, "[data-branches] code"), "elsewhere")
 		page := s.sent("/policies/"+id+"/settings/preview", query)
-		if got := foreseen(page)["blocking"]; !strings.HasPrefix(got, ui.Decimal(int64(c.blocks))+" of ") {
+		if got := previewByTopic(page)["blocking"]; !strings.HasPrefix(got, ui.Decimal(int64(c.blocks))+" of ") {
 			t.Errorf("%q: the page shows %q", c.branches, got)
 		}
 		s.follow("/policies/"+id+"/settings", wouldForm(t, page))
@@ -118,7 +118,7 @@ func TestPoliciesAreCreatedChangedAndDeleted(t *testing.T) {
 	twoProjects(s)
 	s.serve("code", "fresh")
 	page := s.sent("/policies/new/preview", url.Values{"name": {"Card payments"}, "product": {"sast"}, "projects": {"acme/sh*"}, "take": {"block"}})
-	got := foreseen(page)
+	got := previewByTopic(page)
 	if got["projects"] != "1 0" || got["joined"] != "acme/shop" || got["blocking"] != "1 of 3, 0 now, on 1 of 2" {
 		t.Fatalf("the page shows %q", got)
 	}
@@ -142,7 +142,7 @@ func TestPoliciesAreCreatedChangedAndDeleted(t *testing.T) {
 	says(t, s.page(settings), `value="Card payments"`, "acme/sh*</textarea>")
 	change := url.Values{"name": {"Payments"}, "projects": {"acme/app"}, "tags": {""}}
 	page = s.sent(settings+"/preview", change)
-	if got = foreseen(page); got["joined"] != "acme/app" || got["left"] != "acme/shop" || !strings.HasPrefix(got["blocking"], "1 of 6, 1 now") {
+	if got = previewByTopic(page); got["joined"] != "acme/app" || got["left"] != "acme/shop" || !strings.HasPrefix(got["blocking"], "1 of 6, 1 now") {
 		t.Errorf("for other projects the page shows %q", got)
 	}
 	says(t, s.follow(settings, wouldForm(t, page)), "<h1>Payments</h1>")
@@ -154,15 +154,15 @@ func TestPoliciesAreCreatedChangedAndDeleted(t *testing.T) {
 	// Excluded paths remove existing findings.
 	change.Set("excludes", "src/")
 	page = s.sent(settings+"/preview", change)
-	if got = foreseen(page); got["removed"] != "3" || !strings.HasPrefix(got["blocking"], "0 of 0, 1 now") {
+	if got = previewByTopic(page); got["removed"] != "3" || !strings.HasPrefix(got["blocking"], "0 of 0, 1 now") {
 		t.Errorf("for excluded paths the page shows %q", got)
 	}
 
 	page = s.page("/policies/" + id + "/delete")
-	if got = foreseen(page); got["projects"] != "0 1" || !strings.HasPrefix(got["blocking"], "0 of 3, 1 now") {
+	if got = previewByTopic(page); got["projects"] != "0 1" || !strings.HasPrefix(got["blocking"], "0 of 3, 1 now") {
 		t.Errorf("for its expiry the page shows %q", got)
 	}
-	seen := seenIn(t, page)
+	seen := formHash(t, page)
 	if a := s.post("/policies/"+id+"/delete", url.Values{"name": {"Card payments"}, "seen": {seen}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("deleted by another name: %s", a.Status)
 	}
@@ -244,14 +244,14 @@ func (s *site) sent(path string, form url.Values) string {
 	return a.text
 }
 
-// seenNow returns the current hash in the form of a policy's settings.
-func seenNow(t *testing.T, s *site, id string) string {
+// currentHash returns the current hash in the form of a policy's settings.
+func currentHash(t *testing.T, s *site, id string) string {
 	t.Helper()
-	return seenIn(t, s.sent("/policies/"+id+"/settings/preview", url.Values{"name": {"Any"}}))
+	return formHash(t, s.sent("/policies/"+id+"/settings/preview", url.Values{"name": {"Any"}}))
 }
 
-// seenIn returns the hash in a form.
-func seenIn(t *testing.T, page string) string {
+// formHash returns the hash in a form.
+func formHash(t *testing.T, page string) string {
 	t.Helper()
 	m := regexp.MustCompile(`name="seen" value="([^"]+)"`).FindStringSubmatch(page)
 	if m == nil {
@@ -270,24 +270,24 @@ func TestPolicyDeletionRequiresCurrentVersion(t *testing.T) {
 	id := policyOf(s, "chain")
 	for name, change := range map[string]func(){
 		"its settings": func() {
-			s.follow("/policies/"+id+"/settings", url.Values{"name": {"Chain"}, "excludes": {"gen/"}, "seen": {seenNow(t, s, id)}})
+			s.follow("/policies/"+id+"/settings", url.Values{"name": {"Chain"}, "excludes": {"gen/"}, "seen": {currentHash(t, s, id)}})
 		},
 		"its conditions": func() { s.post("/policies/"+id+"/conditions", url.Values{"mode": {"block"}, "severity": {"high"}}) },
 		"its due days":   func() { s.post("/policies/"+id+"/due", url.Values{"high": {"30"}}) },
 		"its rules":      func() { s.serve("chain", "second") },
 	} {
-		seen := seenIn(t, s.page("/policies/"+id+"/delete"))
+		seen := formHash(t, s.page("/policies/"+id+"/delete"))
 		change()
 		a := s.post("/policies/"+id+"/delete", url.Values{"name": {"Chain"}, "seen": {seen}})
 		if a.StatusCode != http.StatusConflict {
 			t.Fatalf("%s changed since, and it is deleted: %s\n%s", name, a.Status, a.text)
 		}
 		shows(t, a.text, "main [role=alert]")
-		if again := seenIn(t, a.text); again == seen {
+		if again := formHash(t, a.text); again == seen {
 			t.Errorf("%s: the response repeats earlier rows", name)
 		}
 	}
-	shows(t, s.follow("/policies/"+id+"/delete", url.Values{"name": {"Chain"}, "seen": {seenIn(t, s.page("/policies/"+id+"/delete"))}}), "[data-say=policy-deleted]")
+	shows(t, s.follow("/policies/"+id+"/delete", url.Values{"name": {"Chain"}, "seen": {formHash(t, s.page("/policies/"+id+"/delete"))}}), "[data-say=policy-deleted]")
 }
 
 // TestPolicyPreviewAcceptsLongLists checks that a preview accepts the maximum number of globs, which

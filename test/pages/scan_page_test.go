@@ -46,7 +46,7 @@ func TestScanCountsLinkToTheirRows(t *testing.T) {
 		}
 		numbers[m[2]] = n
 		opened := s.page(strings.TrimPrefix(html.UnescapeString(m[1]), "/orgs/acme"))
-		if got := opensRows(t, opened); got != n {
+		if got := scanTotal(t, opened); got != n {
 			t.Errorf("%s shows %d and links to %d rows", m[2], n, got)
 		}
 		if rows := strings.Count(opened, `<td><a href="/orgs/acme/findings/`); rows != n {
@@ -64,8 +64,8 @@ func TestScanCountsLinkToTheirRows(t *testing.T) {
 	}
 }
 
-// opensRows returns the total on a page of a scan.
-func opensRows(t *testing.T, page string) int {
+// scanTotal returns the total on a page of a scan.
+func scanTotal(t *testing.T, page string) int {
 	t.Helper()
 	m := regexp.MustCompile(`data-total="(\d+)"`).FindStringSubmatch(page)
 	if m == nil {

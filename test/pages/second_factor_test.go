@@ -64,7 +64,7 @@ func (b *browserOf) entersCode(code, next string) answer {
 }
 
 func TestSignInRequiresCode(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, _ model.Deployment) {
+	eachSignInSite(t, func(t *testing.T, d *signInSite, _ model.Deployment) {
 		ada := d.user(d.org, "ada", model.RoleAdmin)
 		here, elsewhere := d.browserAs(ada), d.browserAs(ada)
 		shows(t, here.page("/account"), "[data-say=no-second-factor]")
@@ -117,7 +117,7 @@ func TestSignInRequiresCode(t *testing.T) {
 
 // TestPendingSessionHasNoAccess checks that a pending sign-in opens no page.
 func TestPendingSessionHasNoAccess(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	var err error
 	if d.signIn.Passkeys, err = auth.NewPasskeys("https://redoubt.example", d.signIn.Factors, d.store); err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestPendingSessionHasNoAccess(t *testing.T) {
 
 // TestSignInLinksRequireSecondFactor checks that other ways to sign in do not bypass the second factor.
 func TestSignInLinksRequireSecondFactor(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	a := d.browserAs(ada).setUpApp()
 	link := func(kind model.LinkKind) string {
@@ -192,7 +192,7 @@ func TestSignInLinksRequireSecondFactor(t *testing.T) {
 // TestStolenSessionCannotChangeSecondFactor checks that sensitive actions and changes of the second factor
 // require password and code. A stolen session can neither set up nor remove a second factor.
 func TestStolenSessionCannotChangeSecondFactor(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	stolen := d.browserAs(ada)
 	page := stolen.do(http.MethodGet, "/second-factor/app", nil)
@@ -237,7 +237,7 @@ func TestStolenSessionCannotChangeSecondFactor(t *testing.T) {
 // TestDeploymentRequiresSecondFactor checks that a deployment that requires a second factor
 // rejects users without one, and that their other deployments are not affected.
 func TestDeploymentRequiresSecondFactor(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+	eachSignInSite(t, func(t *testing.T, d *signInSite, other model.Deployment) {
 		admin, tri := d.browserAs(d.user(d.org, "ada", model.RoleAdmin)), d.user(d.org, "tri", model.RoleTriager)
 		d.mustJoin(tri, other, model.RoleViewer)
 		b := d.browserAs(tri)
@@ -279,7 +279,7 @@ func TestDeploymentRequiresSecondFactor(t *testing.T) {
 // TestAdminRemovesLostSecondFactor checks that an administrator can remove a lost second factor
 // if they may change the account.
 func TestAdminRemovesLostSecondFactor(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {
 		t.Fatal(err)

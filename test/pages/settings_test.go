@@ -32,7 +32,7 @@ func (b *browserOf) submit(path string, form url.Values) answer {
 }
 
 // trail returns the audit events of acme.
-func (d *door) trail() (list []model.AuditEvent) {
+func (d *signInSite) trail() (list []model.AuditEvent) {
 	d.t.Helper()
 	err := d.store.View(d.t.Context(), d.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.AuditEvents(ctx, 0, 1000)
@@ -54,7 +54,7 @@ func lacks(t testing.TB, text string, words ...string) {
 }
 
 func TestSetupLinkCreatesFirstAdmin(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
@@ -93,7 +93,7 @@ func TestSetupLinkCreatesFirstAdmin(t *testing.T) {
 }
 
 func TestSignInLinkWorksOnce(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkSignIn, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
@@ -135,7 +135,7 @@ func TestSignInLinkWorksOnce(t *testing.T) {
 // TestTokenResponseListsItsPermissions checks that the suggested command for a token matches its
 // permissions, and that permanent actions require a confirmation.
 func TestTokenResponseListsItsPermissions(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	made := func(scope string) string {
 		return b.follow(b.submit("/settings/tokens", url.Values{"name": {"of " + scope}, scope: {"on"}, "days": {"30"}})).text
@@ -151,7 +151,7 @@ func TestTokenResponseListsItsPermissions(t *testing.T) {
 }
 
 func TestPasswordChangeEndsOtherSessions(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	b, other := d.browserAs(ada), d.browserAs(ada)
 	const fresh = "battery staple horse"
@@ -176,7 +176,7 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 // TestNewPasswordRevokesTokensOnRequest checks that tokens are only revoked on request, for changed
 // passwords and for links that set one.
 func TestNewPasswordRevokesTokensOnRequest(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	inForce := func() (n int) {
 		err := d.store.View(t.Context(), d.org.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -227,7 +227,7 @@ func TestNewPasswordRevokesTokensOnRequest(t *testing.T) {
 }
 
 func TestSessionsCanBeRevoked(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada, ben := d.user(d.org, "ada", model.RoleAdmin), d.user(d.org, "ben", model.RoleViewer)
 	b, other, bens := d.browserAs(ada), d.browserAs(ada), d.browserAs(ben)
 	ends := regexp.MustCompile(`/account/sessions/\d+/end`).FindAllString(b.page("/account"), -1)
@@ -247,7 +247,7 @@ func TestSessionsCanBeRevoked(t *testing.T) {
 var tokenText = regexp.MustCompile(`rdt_[0-9a-z]+_[a-z2-7]{52}_[0-9a-f]{8}`)
 
 func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada, ben := d.user(d.org, "ada", model.RoleAdmin), d.user(d.org, "ben", model.RoleTriager)
 	chief, b := d.browserAs(ada), d.browserAs(ben)
 	shows(t, b.page("/settings/tokens"), "[data-say=no-tokens]", "input[name=web_api]")
@@ -299,7 +299,7 @@ func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
 }
 
 func TestUserManagement(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	a := b.submit("/settings/users", url.Values{"name": {"Ben"}, "display_name": {"<img src=x onerror=alert(1)>"}, "role": {"triager"}})
 	a = b.follow(a)
@@ -333,7 +333,7 @@ func TestUserManagement(t *testing.T) {
 // TestUsersOfOtherTenantsAreNotTakenOver checks that an administrator of one tenant cannot gain access to
 // another through its users.
 func TestUsersOfOtherTenantsAreNotTakenOver(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {
 		t.Fatal(err)
@@ -363,7 +363,7 @@ func TestUsersOfOtherTenantsAreNotTakenOver(t *testing.T) {
 }
 
 func TestAuditLogIsPagedAndFiltered(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	for range 50 {
 		d.browserAs(ada)
@@ -391,7 +391,7 @@ func TestAuditLogIsPagedAndFiltered(t *testing.T) {
 }
 
 func TestAboutPageShowsVersion(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleViewer))
 	page := b.page("/settings/about")
 	if v := textAt(t, page, "[data-version]"); v != "test" {

@@ -22,7 +22,7 @@ func (b *browser) submitForm(button, then string) {
 // TestFirstAdminInBrowser goes from the setup link to a token in a real browser, with its
 // cookies, content security policy and cross-site checks.
 func TestFirstAdminInBrowser(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
@@ -61,7 +61,7 @@ func TestFirstAdminInBrowser(t *testing.T) {
 
 // TestAccountPagesOnANarrowScreen checks that all account pages fit a small screen.
 func TestAccountPagesOnANarrowScreen(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkSignIn, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}

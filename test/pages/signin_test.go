@@ -25,22 +25,22 @@ import (
 
 const goodPassword = "correct horse battery"
 
-// door is a site with the real sign-in.
-type door struct {
+// signInSite is a site with the real sign-in.
+type signInSite struct {
 	*site
 	signIn *ui.SignIn
 	hash   string // of goodPassword
 }
 
-func newDoor(t testing.TB, change ...func(*ui.SignIn)) *door {
+func newSignInSite(t testing.TB, change ...func(*ui.SignIn)) *signInSite {
 	t.Helper()
-	return doorOf(t, newSite(t), change...)
+	return withSignIn(t, newSite(t), change...)
 }
 
-// doorOf adds the real sign-in to a site.
-func doorOf(t testing.TB, s *site, change ...func(*ui.SignIn)) *door {
+// withSignIn adds the real sign-in to a site.
+func withSignIn(t testing.TB, s *site, change ...func(*ui.SignIn)) *signInSite {
 	t.Helper()
-	d := &door{site: s}
+	d := &signInSite{site: s}
 	passwords := auth.NewPasswords()
 	d.signIn = &ui.SignIn{Sessions: auth.NewSessions(d.store, passwords, d.clock.Now, auth.SessionLimits{})}
 	sealer, err := ring.Sealer("second factors")
@@ -67,7 +67,7 @@ func doorOf(t testing.TB, s *site, change ...func(*ui.SignIn)) *door {
 }
 
 // user creates a user of a deployment.
-func (d *door) user(org model.Deployment, name string, role model.Role) (u model.User) {
+func (d *signInSite) user(org model.Deployment, name string, role model.Role) (u model.User) {
 	d.t.Helper()
 	err := d.store.Update(d.t.Context(), org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
 		u, err = tx.CreateUser(ctx, model.User{Name: name, PasswordHash: d.hash}, role)
@@ -80,7 +80,7 @@ func (d *door) user(org model.Deployment, name string, role model.Role) (u model
 }
 
 // mustJoin assigns a user a role in a deployment.
-func (d *door) mustJoin(u model.User, org model.Deployment, role model.Role) {
+func (d *signInSite) mustJoin(u model.User, org model.Deployment, role model.Role) {
 	d.t.Helper()
 	err := d.store.Update(d.t.Context(), org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
 	if err != nil {
@@ -91,18 +91,18 @@ func (d *door) mustJoin(u model.User, org model.Deployment, role model.Role) {
 
 // browserOf is a browser with its cookies.
 type browserOf struct {
-	*door
+	*signInSite
 	cookies map[string]string
 	https   bool
 	header  map[string]string
 }
 
-func (d *door) browser() *browserOf {
-	return &browserOf{door: d, cookies: map[string]string{}, header: map[string]string{}}
+func (d *signInSite) browser() *browserOf {
+	return &browserOf{signInSite: d, cookies: map[string]string{}, header: map[string]string{}}
 }
 
 // browserAs returns a browser with the session of a user, without the cost of hashing a password.
-func (d *door) browserAs(u model.User) *browserOf {
+func (d *signInSite) browserAs(u model.User) *browserOf {
 	d.t.Helper()
 	b := d.browser()
 	secret, err := d.signIn.Sessions.Begin(d.t.Context(), u.ID, "password", auth.Origin{Address: "192.0.2.1"}, model.CheckedPassword{})
@@ -158,7 +158,7 @@ func (b *browserOf) signsIn(name, password, next string) answer {
 }
 
 func TestSignInAndOut(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()
 	b.wants("before", b.do(http.MethodGet, "/orgs/acme/overview?x=1", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview%3Fx%3D1")
@@ -205,7 +205,7 @@ func TestCookieFlags(t *testing.T) {
 		{"with a public address of https", always, false, "", "__Host-redoubt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDoor(t, c.change)
+			d := newSignInSite(t, c.change)
 			d.user(d.org, "ada", model.RoleAdmin)
 			b := d.browser()
 			b.https = c.https
@@ -227,7 +227,7 @@ func TestCookieFlags(t *testing.T) {
 }
 
 func TestSignInReplacesSession(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada, eve := d.user(d.org, "ada", model.RoleAdmin), d.user(d.org, "eve", model.RoleViewer)
 	b := d.browserAs(eve) // planted by eve
 	planted := b.cookies["redoubt"]
@@ -250,7 +250,7 @@ func TestSignInReplacesSession(t *testing.T) {
 }
 
 func TestNextURLStaysOnServer(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	for next, want := range map[string]string{
 		"/orgs/acme/findings?a=b#c":    "/orgs/acme/findings?a=b#c",
@@ -273,7 +273,7 @@ func TestNextURLStaysOnServer(t *testing.T) {
 }
 
 func TestOtherSitesCannotSignIn(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browserAs(ada)
 	for _, r := range web.Routes() {
@@ -304,7 +304,7 @@ func fill(pattern string) string {
 // TestRoleMatrix requests all routes without a session, with each role, and as the administrator of
 // another deployment. Each request has a separate session, as some end it.
 func TestRoleMatrix(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {
 		t.Fatal(err)
@@ -343,7 +343,7 @@ func TestRoleMatrix(t *testing.T) {
 }
 
 func TestTooManyAttempts(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()
 	var last answer
@@ -380,7 +380,7 @@ func TestClientAddressesComeFromTrustedProxies(t *testing.T) {
 }
 
 func TestUserWithoutRoleSeesNotice(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	d.user(d.org, "chief", model.RoleAdmin)
 	u := d.user(d.org, "ada", model.RoleViewer)
 	err := d.store.Update(t.Context(), d.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -398,7 +398,7 @@ func TestUserWithoutRoleSeesNotice(t *testing.T) {
 // TestInvalidTextIsRejected checks that zero bytes and invalid UTF-8 are rejected as client errors.
 // The store does not accept them, and one engine fails when queried for them.
 func TestInvalidTextIsRejected(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()
 	b.wants("a name", b.signsIn("ada\x00", goodPassword, "/"), http.StatusBadRequest, "")

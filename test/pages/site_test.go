@@ -243,8 +243,8 @@ func textAt(t testing.TB, page, selector string) string {
 
 var figure = regexp.MustCompile(`\b\d+\b`)
 
-// figures returns the visible numbers of a text, in order. Tests compare them with attributes.
-func figures(text string) string { return strings.Join(figure.FindAllString(text, -1), " ") }
+// visibleNumbers returns the visible numbers of a text, in order. Tests compare them with attributes.
+func visibleNumbers(text string) string { return strings.Join(figure.FindAllString(text, -1), " ") }
 
 func document(t testing.TB, page string) *goquery.Document {
 	t.Helper()

@@ -87,7 +87,7 @@ func TestBulkTriageByFilterAndUndo(t *testing.T) {
 	form.Set("note", "a demo <only>")
 	after := s.follow("/triage", form)
 	shows(t, after, did(chosen, "ignored")+undoForm)
-	if n := figures(textAt(t, after, ".done > span")); n != strconv.Itoa(chosen) {
+	if n := visibleNumbers(textAt(t, after, ".done > span")); n != strconv.Itoa(chosen) {
 		t.Errorf("the text names %s findings", n)
 	}
 	if n := s.View().Count(open("acme/payments")); n != 0 {

@@ -30,7 +30,7 @@ func TestUploadFormIsPrefilled(t *testing.T) {
 	says(t, page, `value="acme/shop"`, `value="release"`, `name="full" value="true" checked`, `value="c0ffee"`, "<details class=\"fold\" open>")
 	lacks(t, page, `name="diff" value="true" checked`)
 	hides(t, page, "#uploadfault .say")
-	d := newDoor(t)
+	d := newSignInSite(t)
 	shows(t, d.browserAs(d.user(d.org, "ben", model.RoleTriager)).submit("/upload", nil).text, "#uploadfault .say")
 	if a := s.get("/upload/upload-unknown"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("a file that was never uploaded: %s", a.Status)

@@ -14,7 +14,7 @@ import (
 )
 
 // Names lists the clients in docs/guides/clients.md, in the order of its table. Each has a test
-// that calls Tell.
+// that calls CheckRow.
 var Names = []string{
 	"semgrep ci", "semgrep login", "semgrep show", "semgrep mcp", "semgrep-mcp", "cartography",
 	"apimatic-semgrep-sdk", "oapi-codegen", "openapi-typescript", "openapi-python-client",
@@ -41,9 +41,9 @@ const (
 	header = "| client | version | operations | verdict |\n|---|---|---|---|\n"
 )
 
-// Tell compares the row of docs/guides/clients.md with the result of a test. With the flag -update
+// CheckRow compares the row of docs/guides/clients.md with the result of a test. With the flag -update
 // it writes the row.
-func Tell(t *testing.T, c Client) {
+func CheckRow(t *testing.T, c Client) {
 	t.Helper()
 	if t.Failed() {
 		return // no verdict
