@@ -92,7 +92,7 @@ func testDependencyShape(t *testing.T, w *world) {
 	want := fmt.Sprintf(`{"dependencies":[{"id":"0","name":"@scope/lodash-es","version":"4.17.21","ecosystem":"npm","repositoryId":"%d","lockfilePath":"package-lock.json",`+
 		`"transitivity":"transitive","licenses":["MIT"],"purl":"pkg:npm/%%40scope/lodash-es@4.17.21"}],"cursor":"","hasMore":false}`, w.projectID("acme/payments"))
 	if got := strings.TrimSpace(id.ReplaceAllString(string(a.body), `"id":"0"`)); got != want {
-		t.Errorf("answers %s, want %s", got, want)
+		t.Errorf("returns %s, want %s", got, want)
 	}
 }
 

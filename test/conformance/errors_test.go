@@ -49,7 +49,7 @@ func testMethods(t *testing.T, w *world) {
 			}
 			a := w.send(t, request{method: method, path: address(pattern, "acme", parts)})
 			if a.status != 405 {
-				t.Errorf("%s %s answers %d", method, pattern, a.status)
+				t.Errorf("%s %s returns %d", method, pattern, a.status)
 				continue
 			}
 			if method != "HEAD" {
@@ -95,7 +95,7 @@ func testRequestIDs(t *testing.T, w *world) {
 func testHead(t *testing.T, w *world) {
 	for _, path := range []string{"findings", "projects", "policies", "projects/acme/payments"} {
 		if a := w.send(t, request{method: "HEAD", path: path}); a.status != 200 || len(a.body) > 0 {
-			t.Errorf("HEAD %s answers %d and %d bytes", path, a.status, len(a.body))
+			t.Errorf("HEAD %s returns %d and %d bytes", path, a.status, len(a.body))
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestInternal(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	s := newSite(t, "sqlite")
 	if a := s.send(t, request{method: "GET", path: "/readyz"}); a.status != 200 {
-		t.Errorf("readyz answers %d", a.status)
+		t.Errorf("readyz returns %d", a.status)
 	}
 	if err := s.store.Close(); err != nil {
 		t.Fatal(err)

@@ -91,10 +91,10 @@ func TestOneConcurrentRequestWins(t *testing.T) {
 		won := kept(answers, func(a answer) bool { return a.status == 200 })
 		lost := kept(answers, func(a answer) bool { return a.status == 409 })
 		if len(won) != 1 || len(lost) != len(answers)-1 {
-			t.Fatalf("%d won and %d lost", len(won), len(lost))
+			t.Fatalf("%d succeeded and %d failed", len(won), len(lost))
 		}
 		if now := s.send(t, request{method: "GET", path: payments}); now.header.Get("ETag") != won[0].header.Get("ETag") {
-			t.Errorf("%s won, %s is there", won[0].body, now.body)
+			t.Errorf("%s succeeded, but %s is stored", won[0].body, now.body)
 		}
 	})
 }

@@ -56,7 +56,7 @@ func TestExceptionsByAPI(t *testing.T) {
 		}
 		wants(t, "ignored", s.supply(t, "status=ignored"), "1 lodash@4.17.20 CVE-2021-23337 ignored")
 		if got := s.depend(t, "topic", "4.17.20"); got.Blocked || len(got.Noted) > 0 {
-			t.Errorf("while it is accepted: %+v", got)
+			t.Errorf("during the exception: %+v", got)
 		}
 		one := get[api.ExceptionResponse](t, s, "exceptions/"+itoa(e.ID)).Exception
 		list := get[api.ListExceptionsResponse](t, s, "exceptions").Exceptions

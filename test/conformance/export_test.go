@@ -85,7 +85,7 @@ func testExportRefusals(t *testing.T, w *world) {
 	}
 	a := w.send(t, request{method: "HEAD", path: "findings/export?format=xlsx"})
 	if a.status != 200 || len(a.body) > 0 || a.header.Get("Content-Disposition") != `attachment; filename="findings.xlsx"` {
-		t.Errorf("HEAD answers %d with %v", a.status, a.header)
+		t.Errorf("HEAD returns %d with %v", a.status, a.header)
 	}
 }
 

@@ -132,7 +132,7 @@ func (l listing[R]) testOrder(t *testing.T, w *world) {
 		}
 	}
 	if ties == 0 {
-		t.Error("no two findings of one time, so the order by id is not proved")
+		t.Error("no two findings have the same time, so the order by id is not tested")
 	}
 }
 

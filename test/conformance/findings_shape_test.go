@@ -61,7 +61,7 @@ func checkMember(t *testing.T, name string, nullable bool, null, set, all int) {
 			t.Errorf("assistant is null %d times and there %d times of %d", null, set, all)
 		}
 	case null+set != all:
-		t.Errorf("%s is left out %d times of %d", name, all-null-set, all)
+		t.Errorf("%s is absent %d times of %d", name, all-null-set, all)
 	case !nullable && null > 0:
 		t.Errorf("%s is null %d times", name, null)
 	case nullable && set == 0 && name != "reachable_condition": // not in the reports of the tests

@@ -114,17 +114,17 @@ func TestSameKeyAgain(t *testing.T) {
 			k := writes[id]
 			first := s.send(t, k.with("key-"+id))
 			if first.status != 200 || first.header.Get("Idempotency-Replayed") != "" {
-				t.Fatalf("%s answers %d: %s", id, first.status, first.body)
+				t.Fatalf("%s returns %d: %s", id, first.status, first.body)
 			}
 			before := s.trace(t)
 			for _, again := range []*site{s, s.another(t)} {
 				second := again.send(t, k.with("key-"+id))
 				if second.status != 200 || !bytes.Equal(first.body, second.body) || second.header.Get("Idempotency-Replayed") != "true" || second.header.Get("ETag") != first.header.Get("ETag") {
-					t.Errorf("%s answers %s, and again %d %v %s", id, first.body, second.status, second.header, second.body)
+					t.Errorf("%s returns %s, and the second time %d %v %s", id, first.body, second.status, second.header, second.body)
 				}
 			}
 			if after := s.trace(t); after != before {
-				t.Errorf("%s under the same key was done again: %s, then %s", id, before, after)
+				t.Errorf("%s with the same key was executed twice: %s, then %s", id, before, after)
 			}
 			if k.other != nil {
 				other := k
@@ -253,7 +253,7 @@ func TestSameKeyAtOnce(t *testing.T) {
 				}
 			}
 			if done != 1 {
-				t.Errorf("%s was done %d times", what, done)
+				t.Errorf("%s was executed %d times", what, done)
 			}
 		}
 		if scans := all(t, s.api().Scans(t.Context(), s.deployment.Slug, api.SearchScansRequest{})); len(scans) != 1 {
@@ -307,7 +307,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil && l.answers > 0 {
 		l.answers--
 		resp.Body.Close()
-		return nil, fmt.Errorf("the answer was lost after %s", time.Second)
+		return nil, fmt.Errorf("the connection was lost after %s", time.Second)
 	}
 	return resp, err
 }

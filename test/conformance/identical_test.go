@@ -111,7 +111,7 @@ func testIdenticalUnlike(t *testing.T, w *world) {
 		return err
 	})
 	if got := w.imported(t, query, body); got.Outcome != "applied" || got.Closed != 2 {
-		t.Errorf("after a merge that brought findings: %+v", got)
+		t.Errorf("after a merge that added findings: %+v", got)
 	}
 }
 

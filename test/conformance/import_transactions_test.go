@@ -65,11 +65,11 @@ func testFindingTransactions(t *testing.T, w *world, opened *storetest.Transacti
 	views, updates = opened.During(func() {
 		decided := w.triaged(t, object{"issue_type": "sast", "repos": []string{"acme/large"}, "new_triage_state": "reviewing"})
 		if len(decided) < 2 {
-			t.Errorf("a decision about many: %d findings", len(decided))
+			t.Errorf("a bulk decision: %d findings", len(decided))
 		}
 	})
 	if views > 1 || updates != 1 {
-		t.Errorf("a decision about many: %d views, want at most 1; %d updates, want 1", views, updates)
+		t.Errorf("a bulk decision: %d views, want at most 1; %d updates, want 1", views, updates)
 	}
 }
 

@@ -62,7 +62,7 @@ func testCutForm(t *testing.T, s *site, goMod file) {
 	boundary := bytes.LastIndex(body[:second], []byte("--"))
 	for name, end := range map[string]int{"behind a file": boundary, "in a file": len(body) - 100, "before the last boundary": bytes.LastIndex(body, []byte("--"+strings.Split(contentType, "boundary=")[1]))} {
 		if a := s.importing(t, "project=acme/shop&ref=main&whole=true", body[:end], "Content-Type", contentType); a.status != 400 {
-			t.Errorf("a form that ends %s answers %d", name, a.status)
+			t.Errorf("a form that ends %s returns %d", name, a.status)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func testFullAndDiff(t *testing.T, w *world) {
 		t.Errorf("a diff: %+v", got)
 	}
 	if got := w.imported(t, diff, semgrepReport(append(w.matches(2, 8, 10), w.matches(2, 0, 1)...)...)); got.Closed != 2 || got.New != 0 {
-		t.Errorf("a diff of less: %+v", got)
+		t.Errorf("a smaller diff scan: %+v", got)
 	}
 	if got := w.imported(t, full, semgrepReport(w.matches(2, 0, 1)...)); got.Closed != 9 {
 		t.Errorf("a full scan of one: %+v", got)
@@ -159,7 +159,7 @@ func testImportAt(t *testing.T, w *world) {
 	}
 	future := url.QueryEscape(w.clock.Now().Add(time.Hour).Format(time.RFC3339Nano))
 	if a := w.importing(t, "project=acme/old&ref=main&at="+future, semgrepReport()); a.status != 400 {
-		t.Errorf("an import from the future answers %d", a.status)
+		t.Errorf("an import from the future returns %d", a.status)
 	}
 }
 

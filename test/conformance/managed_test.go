@@ -81,12 +81,12 @@ func TestConnectionsByAPI(t *testing.T) {
 		unreachable := s.send(t, request{method: "POST", path: at + "/webhooks"})
 		refused(t, unreachable, 409, api.CodeConflict)
 		if !strings.Contains(string(unreachable.body), "--public-url") {
-			t.Errorf("a server without an address: %s", unreachable.body)
+			t.Errorf("a server without a public URL: %s", unreachable.body)
 		}
 		gone := s.send(t, request{method: "DELETE", path: at})
 		refused(t, s.send(t, request{method: "GET", path: at}), 404, api.CodeNotFound)
 		if list := get[api.ListProjectsResponse](t, s, "projects").Projects; len(list) != 3 {
-			t.Errorf("%d projects stay", len(list))
+			t.Errorf("%d projects remain", len(list))
 		}
 		for _, a := range []answer{first, changed, tested, gone} {
 			if strings.Contains(string(a.body), rightToken) || a.status != 200 {
@@ -113,7 +113,7 @@ func TestBrokenConnectionShowsError(t *testing.T) {
 		for range 2 {
 			again := s.send(t, keyedWrite{request: request{method: "POST", path: fmt.Sprint("connections/", id, "/test")}}.with("test"))
 			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "" {
-				t.Errorf("a failure is remembered: %v %s", again.header, again.body)
+				t.Errorf("an error is stored: %v %s", again.header, again.body)
 			}
 		}
 		listed := get[api.ListConnectionsResponse](t, s, "connections").Connections[0]

@@ -223,7 +223,7 @@ func testTokens(t *testing.T, w *world) {
 				continue
 			case name == "read only" && !r.Writes:
 				if a := call(token); a.status != 200 {
-					t.Errorf("a token that reads is refused: %s", a.body)
+					t.Errorf("a read-only token is refused: %s", a.body)
 				}
 				continue
 			case name == "ci only", name == "read only", name == "no scope":
@@ -273,7 +273,7 @@ func testForeign(t *testing.T, w *world) {
 				first = anonymous(t, a.body)
 			}
 			if got := anonymous(t, a.body); !bytes.Equal(got, first) {
-				t.Errorf("%s answers %s, others %s", what, got, first)
+				t.Errorf("%s returns %s, others %s", what, got, first)
 			}
 		}
 		if strings.Contains(r.Pattern, "{deployment") {
@@ -285,7 +285,7 @@ func testForeign(t *testing.T, w *world) {
 			a := w.send(t, request{method: r.Method, path: address(r.Pattern, w.deployment.Slug, p.ours) + f.query, body: f.body})
 			refused(t, a, 404, api.CodeNotFound)
 			if got := anonymous(t, a.body); !bytes.Equal(got, first) {
-				t.Errorf("%v answers %s, others %s", f, got, first)
+				t.Errorf("%v returns %s, others %s", f, got, first)
 			}
 		}
 		for name := range p.ours {

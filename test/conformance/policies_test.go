@@ -277,7 +277,7 @@ func TestRulesByAPI(t *testing.T) {
 			invalid(t, s.send(t, request{method: "POST", path: path, body: object{"text": text}}), "body.text")
 		}
 		if a := s.send(t, request{method: "POST", path: path, body: object{"text": ruleText("fine", "x") + "- {id: not fine}\n"}}); a.status != 400 || strings.Count(string(a.body), `"location":"body.text","message":"rules[1].`) != 5 {
-			t.Errorf("of several faults: %d %s", a.status, a.body)
+			t.Errorf("several errors: %d %s", a.status, a.body)
 		}
 		if rules := get[api.ListPolicyRulesResponse](t, s, "policies/"+id+"?limit=2000").Rules; slices.ContainsFunc(rules, func(r api.PolicyRule) bool { return r.Path == "fine" }) {
 			t.Error("a rule of an invalid file is stored")

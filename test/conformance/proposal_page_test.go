@@ -38,7 +38,7 @@ func (s *site) page(t *testing.T, path string) string {
 	w := httptest.NewRecorder()
 	pages.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/orgs/"+s.deployment.Slug+path, nil))
 	if w.Code != http.StatusOK {
-		t.Fatalf("%s answers %d: %s", path, w.Code, w.Body)
+		t.Fatalf("%s returns %d: %s", path, w.Code, w.Body)
 	}
 	return w.Body.String()
 }

@@ -65,7 +65,7 @@ func TestUploadTokensCannotTriage(t *testing.T) {
 		} {
 			note, outcomes := as(ci, c.file, c.body)
 			if note == "" || i < 2 && fmt.Sprint(outcomes) != "[proposed]" {
-				t.Errorf("%s is answered with %q, %v", c.file, note, outcomes)
+				t.Errorf("%s returns %q, %v", c.file, note, outcomes)
 			}
 			expect(c.file, c.open, c.ignored)
 		}

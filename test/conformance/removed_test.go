@@ -60,7 +60,7 @@ func TestRemovedFindingShowsReason(t *testing.T) {
 			p := refused(t, a, 404, api.CodeNotFound)
 			at := slices.IndexFunc(whys, func(why string) bool { return strings.Contains(p.Detail, "was removed: "+why) })
 			if at < 0 {
-				t.Fatalf("finding %d answers %q", id, p.Detail)
+				t.Fatalf("finding %d returns %q", id, p.Detail)
 			}
 			went[id] = whys[at]
 			if merged := strings.Contains(p.Detail, "merged into #"); merged != strings.Contains(string(a.body), `"merged_into"`) || merged && p.MergedInto == id {
@@ -68,12 +68,12 @@ func TestRemovedFindingShowsReason(t *testing.T) {
 			}
 		}
 		if len(stays) != 1 || len(went) != 3 {
-			t.Fatalf("%v stay, and %v were removed", stays, went)
+			t.Fatalf("%v remain, and %v were removed", stays, went)
 		}
 		historiesOfRemoved(t, s, stays[0], went)
 		unknown := refused(t, s.send(t, request{method: "GET", path: "findings/99"}), 404, api.CodeNotFound)
 		if strings.Contains(unknown.Detail, "removed") {
-			t.Errorf("an unknown one answers %q", unknown.Detail)
+			t.Errorf("an unknown one returns %q", unknown.Detail)
 		}
 		refused(t, s.send(t, request{method: "GET", path: "findings/99/history"}), 404, api.CodeNotFound)
 	})

@@ -172,7 +172,7 @@ func TestFindingsOfASavedView(t *testing.T) {
 		}
 		id := keep("sort=oldest&branch=primary")
 		if newest, want := ids(ada, "findings?sort=newest&view="+id), ids(ada, "findings?view="+id); len(want) < 2 || slices.Equal(newest, want) || newest[0] != want[len(want)-1] {
-			t.Errorf("another order of a view: %v, beside %v", newest, want)
+			t.Errorf("another order of a view: %v, without it %v", newest, want)
 		}
 		for query, at := range map[string]string{
 			"view=" + id + "&status=open": "query.status", "view=" + id + "&issue_type=sca": "query.issue_type", "view=4000000000": "query.view", "sort=epss": "query.sort", "sort=size": "query.sort",
@@ -227,7 +227,7 @@ func TestSavedViewsInTheHostedDialect(t *testing.T) {
 		} {
 			text := s.hosted(t, "findings?"+query)
 			if refusedAt == "" && !strings.HasPrefix(text, `{"findings":`) || refusedAt != "" && !strings.Contains(text, refusedAt) {
-				t.Errorf("%s answers %.300s, want it refused at %q", query, text, refusedAt)
+				t.Errorf("%s returns %.300s, want an error at %q", query, text, refusedAt)
 			}
 		}
 	})
@@ -263,7 +263,7 @@ func TestSavedViewsTakeIfMatch(t *testing.T) {
 		refused(t, change(old, "second"), 409, api.CodeConflict)
 		refused(t, s.send(t, request{method: "DELETE", path: at, header: map[string]string{"If-Match": old}}), 409, api.CodeConflict)
 		if name := get[api.SavedViewResponse](t, s, at).View.Name; name != "first" {
-			t.Errorf("it is called %q", name)
+			t.Errorf("its name is %q", name)
 		}
 	})
 }

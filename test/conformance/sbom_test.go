@@ -104,7 +104,7 @@ func testSBOMAddress(t *testing.T, w *world) {
 	other := w.exported(t, object{"repositoryId": w.projectID("group/tools")})
 	address := w.exported(t, object{})
 	if a := w.send(t, request{method: "GET", path: address, token: "-"}); a.status != 200 {
-		t.Fatalf("answers %d: %s", a.status, a.body)
+		t.Fatalf("status %d: %s", a.status, a.body)
 	}
 	task := func(address string) string { return strings.Split(address, "/")[9] }
 	signature := address[strings.Index(address, "signature="):]
@@ -118,12 +118,12 @@ func testSBOMAddress(t *testing.T, w *world) {
 		"an unknown task":    strings.Replace(address, task(address), "task_none", 1),
 	} {
 		if a := w.send(t, request{method: "GET", path: altered, token: "-"}); a.status != http.StatusForbidden && a.status != http.StatusBadRequest {
-			t.Errorf("%s: answers %d: %.200s", name, a.status, a.body)
+			t.Errorf("%s: status %d: %.200s", name, a.status, a.body)
 		}
 	}
 	w.clock.Advance(time.Hour)
 	if a := w.send(t, request{method: "GET", path: address, token: "-"}); a.status != 200 {
-		t.Errorf("at its end it answers %d", a.status)
+		t.Errorf("at its end it returns %d", a.status)
 	}
 	w.clock.Advance(time.Second)
 	refused(t, w.send(t, request{method: "GET", path: address, token: "-"}), 403, api.CodePermissionDenied)

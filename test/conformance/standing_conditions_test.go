@@ -80,7 +80,7 @@ func TestSeverityConditionsJudgeFindings(t *testing.T) {
 
 		got = s.gated(t, topic, sarif(sarifResult("never-seen", `"level":"error",`, "n.py")+","+sarifResult("unrated", "", "u.py")))
 		if len(got.Blocking) != 1 || got.Blocking[0].Rule != "never-seen" {
-			t.Errorf("a rule never seen before: %+v", got.Blocking)
+			t.Errorf("a new rule: %+v", got.Blocking)
 		}
 
 		if a := s.send(t, request{method: "DELETE", path: condition}); a.status != 200 {

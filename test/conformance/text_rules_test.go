@@ -76,16 +76,16 @@ func TestTextsKeepTheirRules(t *testing.T) {
 			}
 			for _, text := range c.good {
 				if a := s.send(t, request{method: c.method, path: c.path, body: c.with(text)}); a.status != 200 && a.status != 409 {
-					t.Errorf("%s.%s: %.30q is answered with %d %s", c.path, c.member, text, a.status, a.body)
+					t.Errorf("%s.%s: %.30q returns %d %s", c.path, c.member, text, a.status, a.body)
 				}
 			}
 			for _, text := range c.bad {
 				a := s.send(t, request{method: c.method, path: c.path, body: c.with(text)})
 				if a.status != 400 {
-					t.Errorf("%s.%s: %.30q is answered with %d %s", c.path, c.member, text, a.status, a.body)
+					t.Errorf("%s.%s: %.30q returns %d %s", c.path, c.member, text, a.status, a.body)
 				}
 				if strings.Contains(string(a.body), "secret") {
-					t.Errorf("%s.%s: the answer shows a password: %s", c.path, c.member, a.body)
+					t.Errorf("%s.%s: the response contains a password: %s", c.path, c.member, a.body)
 				}
 			}
 		}

@@ -153,7 +153,7 @@ func TestInvalidTicketLinks(t *testing.T) {
 			t.Errorf("failed is %+v", out.Failed)
 		}
 		if len(out.Skipped) != 1 || out.Skipped[0].IssueIDs[0] != 4000000000 || len(out.Succeeded)+len(out.Pending) != 0 {
-			t.Errorf("it answers %+v", out)
+			t.Errorf("it returns %+v", out)
 		}
 	})
 }

@@ -50,7 +50,7 @@ func (j judge) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if err := checkResponse(r, resp, body); err != nil {
-		return nil, fmt.Errorf("%s %s answered %d against the contract: %w\n%.2000s", r.Method, r.URL, resp.StatusCode, err, body)
+		return nil, fmt.Errorf("%s %s returned %d, which violates the contract: %w\n%.2000s", r.Method, r.URL, resp.StatusCode, err, body)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil

@@ -134,7 +134,7 @@ func testEndOfDecisions(t *testing.T, s *site) {
 	s.upload(t, "acme/end", "main", "full", semgrepReport(w.matches(1, 0, 6)...))
 	rows := kept(s.allCode(t), func(f codeRow) bool { return f.Repository.Name == "acme/end" && f.State == "unresolved" })
 	if len(rows) < 3 {
-		t.Fatalf("only %d findings to decide about", len(rows))
+		t.Fatalf("only %d findings to triage", len(rows))
 	}
 	today := s.clock.Now().UTC().Format(time.DateOnly)
 	ids := []int64{rows[0].ID, rows[1].ID, rows[2].ID}

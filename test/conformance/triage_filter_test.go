@@ -147,7 +147,7 @@ func (s selection[R]) check(t *testing.T, w *world, c choice[R], only []R) int {
 		return 0
 	}
 	if diff := cmp.Diff(want, got.TriagedIssues); diff != "" || got.NumTriaged != int64(len(want)) {
-		t.Errorf("%v reaches %d (-want +got):\n%s", body, got.NumTriaged, diff)
+		t.Errorf("%v matches %d (-want +got):\n%s", body, got.NumTriaged, diff)
 	}
 	return len(want)
 }

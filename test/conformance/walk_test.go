@@ -53,7 +53,7 @@ func TestPaginationWhileRowsAreAdded(t *testing.T) {
 			for _, walk := range seen[what] {
 				for row := range walk {
 					if last[row] != 1 {
-						t.Errorf("%s: %s was seen and is there %d times in the end", what, row, last[row])
+						t.Errorf("%s: %s was returned and exists %d times at the end", what, row, last[row])
 					}
 				}
 				if l.byID {

@@ -47,14 +47,14 @@ func policyForSome(w *ciWorld) {
 	w.commit("add")
 	diff := append(slices.Clone(loud), "--baseline-commit", "main")
 	if r := w.scan("feature", diff); r.exit != 0 {
-		w.Errorf("a project that the policy is not for is blocked:\n%s", r.stderr)
+		w.Errorf("the build of a project outside of the policy is blocked:\n%s", r.stderr)
 	}
 	if r := w.scan("feature", diff, payments); r.exit != 1 || !strings.Contains(r.stderr, "eqeq at more.py:2") {
-		w.Errorf("a project that the policy is for ends with %d:\n%s", r.exit, r.stderr)
+		w.Errorf("the build of a project of the policy ends with %d:\n%s", r.exit, r.stderr)
 	}
 	for repo, want := range map[string]string{"acme/shop": "code", "acme/payments": "strict"} {
 		if got := w.codeIn(repo, "main")["eqeq app.py:4"].SourcingPolicy; got == nil || got.Slug != want {
-			w.Errorf("the finding of %s is of the policy %+v, want %s", repo, got, want)
+			w.Errorf("the finding of %s has the policy %+v, want %s", repo, got, want)
 		}
 	}
 	blocking := w.codeIn("", "main", api.FindingsQuery{Policies: []string{"rule-board-block"}})
@@ -165,7 +165,7 @@ func pathsLeftOut(w *ciWorld) {
 	w.redoubt("policy", "set", "code", "--clear", "exclude")
 	w.want(0, "main")
 	if back := w.code("main")[place]; back.Status != "open" || back.ID != before.ID {
-		w.Errorf("looked at again, it is %s %d; it was %d", back.Status, back.ID, before.ID)
+		w.Errorf("read again, it is %s %d; it was %d", back.Status, back.ID, before.ID)
 	}
 }
 

@@ -89,10 +89,10 @@ func importSecrets(w *ciWorld) {
 	w.kill["imports"] = true
 	w.mu.Unlock()
 	if _, err := w.imports(r.stdout); err == nil {
-		w.Error("the server answers though it was killed")
+		w.Error("the server responds after it was killed")
 	}
 	if status, err := w.imports(r.stdout); err != nil || status != http.StatusOK {
-		w.Errorf("the import is answered %d, %v", status, err)
+		w.Errorf("the import returns %d, %v", status, err)
 	}
 	place := func(s api.Secret) string { return s.ID + " " + s.FindingPath + " " + s.Status }
 	after := w.secretRows("refs/heads/main")
@@ -102,7 +102,7 @@ func importSecrets(w *ciWorld) {
 	leak := `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[{"ruleId":"generic-api-key","message":{"text":"found ` + leakedSecret + `"},
 		"locations":[{"physicalLocation":{"artifactLocation":{"uri":"conf.py"},"region":{"startLine":2,"snippet":{"text":"` + leakedSecret + `"}}}}]}]}]}`
 	if status, err := w.imports([]byte(leak)); err != nil || status != http.StatusOK {
-		w.Errorf("the other scanner's import is answered %d, %v", status, err)
+		w.Errorf("the other scanner's import returns %d, %v", status, err)
 	}
 	if got := w.secretRows("refs/heads/main"); len(got) != len(before)+1 {
 		w.Errorf("with the other scanner's there are %d secrets, were %d", len(got), len(before))

@@ -43,7 +43,7 @@ func TestFirstStartInTheBrowser(t *testing.T) {
 		}
 	}
 	if again := p.reads(`document.querySelector(".of-terminal pre").textContent`); again != commands[0] {
-		t.Errorf("the command is %q by now", again)
+		t.Errorf("the command is now %q", again)
 	}
 }
 

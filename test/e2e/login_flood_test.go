@@ -49,10 +49,10 @@ func flood(w *ciWorld) {
 		case res.StatusCode == http.StatusTooManyRequests:
 			refused++
 		case res.StatusCode != http.StatusNotFound:
-			w.Fatalf("request %d is answered %s", i+1, res.Status)
+			w.Fatalf("request %d returns %s", i+1, res.Status)
 		}
 	}
 	if refused == 0 {
-		w.Error("all of them wait: the line never was full")
+		w.Error("all are queued: the queue was never full")
 	}
 }

@@ -316,7 +316,7 @@ func (r *recorder) repeat(e exchange, want string, times int) error {
 			return nil
 		}
 		if later := strings.Contains(got, `"success":false`); times == 0 && !later || time.Now().After(end) {
-			return fmt.Errorf("%s %s was answered otherwise when it was recorded (-recorded +now):\n%s", e.Method, e.URI, diff.Diff(want, got))
+			return fmt.Errorf("the response to %s %s differs from the recording (-recorded +now):\n%s", e.Method, e.URI, diff.Diff(want, got))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

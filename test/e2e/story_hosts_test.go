@@ -56,7 +56,7 @@ func TestHostsStory(t *testing.T) {
 			step.do(s)
 		}) {
 			log, _ := os.ReadFile(s.log.Name())
-			t.Fatalf("the story ends here; runs:\n%s\nthe server's log ends with\n%s", s.redoubt("runs", "list"), log[max(0, len(log)-4000):])
+			t.Fatalf("the step failed; runs:\n%s\nthe server's log ends with\n%s", s.redoubt("runs", "list"), log[max(0, len(log)-4000):])
 		}
 	}
 	s.compare(t)
@@ -96,7 +96,7 @@ func (s *story) connectAndImport() {
 	}
 	s.typed("connections", "repositories", "1")
 	if state := s.status("acme/shop").State; state != "off" {
-		s.Errorf("managed scans are %s before anybody wants them", state)
+		s.Errorf("managed scans are %s before they are set up", state)
 	}
 	_, err = s.client().ToggleManagedScan(s.Context(), "acme", "acme/shop", api.ToggleManagedScanRequest{DiffScan: &api.Switch{Enabled: new(true)}, FullScan: &api.Switch{Enabled: new(true)}, Schedule: "push"})
 	s.must(err)
@@ -238,7 +238,7 @@ func (s *story) tokenRevoked() {
 	tested, err := s.client().TestConnection(s.Context(), "acme", 1)
 	s.must(err)
 	if tested.Connection.Problem == "" {
-		s.Error("a token that is revoked is no problem")
+		s.Error("a revoked token is not reported as a problem")
 	}
 	s.typed("connections", "list")
 	if st := s.status("acme/shop"); st.State != "failing" || st.Reason == "" {

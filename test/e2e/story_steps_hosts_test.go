@@ -215,7 +215,7 @@ func (s *story) hostileRepository() {
 		}
 	}
 	if _, err := os.Stat(canary + ".ran"); err == nil {
-		s.Error("something of the repository ran")
+		s.Error("code of the repository was executed")
 	}
 }
 

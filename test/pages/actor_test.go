@@ -35,7 +35,7 @@ func TestPagesNamePeopleByLoginName(t *testing.T) {
 		s.viewer.Role = model.RoleAdmin
 		text := markup.ReplaceAllString(strings.Join(part.FindAllString(s.page(page), -1), " "), " ")
 		if !strings.Contains(text, "mallory") || regexp.MustCompile(`\bada\b`).MatchString(text) {
-			t.Errorf("%s names the user otherwise: %s", page, text)
+			t.Errorf("%s shows another name of the user: %s", page, text)
 		}
 	}
 }

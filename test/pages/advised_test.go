@@ -177,7 +177,7 @@ func TestSearchFindsByEveryName(t *testing.T) {
 	preview := s.post("/triage/preview", map[string][]string{"type": {"sca"}, "query": {"q=ghsa-35jh-r3h4-6jhm"}, "all": {"1"}})
 	shows(t, preview.text, "input[name=type][value=sca]")
 	if got := textAt(t, preview.text, "[data-selected]"); got != "1" {
-		t.Errorf("%s are chosen, want 1", got)
+		t.Errorf("%s are selected, want 1", got)
 	}
 }
 

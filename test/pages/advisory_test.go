@@ -170,7 +170,7 @@ func TestStaleAdvisoriesShowWarning(t *testing.T) {
 	}
 	shows(t, s.page("/advisories"), `#sources td[title="https://osv.example/npm/all.zip"]`)
 	if name := textAt(t, s.page("/advisories"), `td[title="https://osv.example/npm/all.zip"]`); name != "npm" {
-		t.Errorf("fresh data is called %q", name)
+		t.Errorf("current data is labeled %q", name)
 	}
 	for _, old := range []func(){func() { put(s.clock.Now().Add(-49*time.Hour), "") }, func() { put(s.clock.Now(), "no route to host") }} {
 		old()
@@ -255,7 +255,7 @@ func TestUnratedAdvisoryIsMarked(t *testing.T) {
 	}
 	options := regexp.MustCompile(`<option value="(low|medium|high|critical|not_rated)" data-count="(\d+)"`).FindAllStringSubmatch(s.page("/advisories"), -1)
 	if len(options) != 5 {
-		t.Fatalf("the severities to choose are %v", options)
+		t.Fatalf("the severity options are %v", options)
 	}
 	for _, o := range options {
 		page := s.page("/advisories?severity=" + o[1])

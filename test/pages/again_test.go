@@ -42,7 +42,7 @@ func TestSensitiveActionsRequireReauthentication(t *testing.T) {
 	}
 	for _, e := range d.trail()[len(d.trail())-2:] {
 		if e.Action == "user.role" || e.Action == "user.disable" || e.Action == "user.invite" {
-			t.Errorf("%s was done all the same", e.Action)
+			t.Errorf("%s was executed nevertheless", e.Action)
 		}
 	}
 	b.page("/settings/users") // reading requires no password
@@ -128,7 +128,7 @@ func TestCodeRetriesAreLimited(t *testing.T) {
 	b.wants("too many", last, http.StatusTooManyRequests, "")
 	shows(t, last.text, "[role=alert]", "[data-say=code-only]")
 	if tries > 10 || last.Header.Get("Retry-After") == "" || b.cookies["redoubt-half"] == half {
-		t.Errorf("%d half sessions began", tries)
+		t.Errorf("%d pending sessions were created", tries)
 	}
 	d.clock.Advance(time.Minute)
 	b.wants("later", ask(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")

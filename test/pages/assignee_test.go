@@ -127,7 +127,7 @@ func TestAssigneesWithoutAccess(t *testing.T) {
 		t.Errorf("the page does not show that a user is disabled: %s", now)
 	}
 	if strings.Contains(page, `<option value="eve">`) {
-		t.Error("a disabled user is offered")
+		t.Error("a disabled user is in the list")
 	}
 	for _, name := range []string{"eve", "mallory"} {
 		form = formOf(page)
@@ -247,12 +247,12 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	ada.until(there(didTo("ignored", chosen-3) + "[data-left='3']"))
 	for _, id := range his {
 		if read[int](ada, `document.querySelectorAll('.done a[href$="/findings/`+id+`"]').length`) != 1 {
-			t.Errorf("%s was left alone and is not listed", id)
+			t.Errorf("%s was skipped and is not listed", id)
 		}
 	}
 	reviewing := model.FindingFilter{IssueType: model.SAST, Dedup: true, Assignees: []string{"bob"}, Statuses: []model.Status{model.StatusReviewing}}
 	if n := s.View().Count(reviewing); n != 3 {
-		t.Errorf("%d of Bob's are as he left them", n)
+		t.Errorf("%d of Bob's are unchanged", n)
 	}
 	if n := s.View().Count(ignored); n != before+chosen-3 {
 		t.Errorf("%d are ignored, want %d", n, before+chosen-3)
@@ -319,7 +319,7 @@ func TestViewersCannotTriage(t *testing.T) {
 	b.press("a")
 	b.press("x")
 	if n := read[int](b, `document.querySelectorAll('.decide, [data-take], [data-decide], input[type="checkbox"][name="id"], button[name="all"], .done').length`); n != 0 {
-		t.Errorf("a viewer sees %d controls to decide with", n)
+		t.Errorf("a viewer sees %d triage controls", n)
 	}
 	form := formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "ignored")
@@ -329,10 +329,10 @@ func TestViewersCannotTriage(t *testing.T) {
 		b.run(`window.answered = 0; fetch("/orgs/acme` + path + `", {method: "POST", headers: {"Content-Type": "application/x-www-form-urlencoded"}, body: "` + forged.Encode() + `"}).then(r => { window.answered = r.status })`)
 		b.until(`window.answered`)
 		if status := read[int](b, `window.answered`); status != http.StatusForbidden {
-			t.Errorf("a viewer's forged POST to %s answers %v", path, status)
+			t.Errorf("a viewer's forged POST to %s returns %v", path, status)
 		}
 	}
 	if now := s.View().Version(); now != before {
-		t.Errorf("a viewer brought the deployment from version %d to %d", before, now)
+		t.Errorf("a viewer changed the deployment from version %d to %d", before, now)
 	}
 }

@@ -82,7 +82,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	for _, page := range pages {
 		b.open(page)
 		for _, fault := range append(read[[]string](b, touching), read[[]string](b, cutOff)...) {
-			t.Errorf("%s: touch or are cut off: %s", page, fault)
+			t.Errorf("%s: overlap or are truncated: %s", page, fault)
 		}
 		b.run(axe)
 		for _, fault := range b.axe(allRules) {

@@ -115,7 +115,7 @@ func TestBlockingFindingsPage(t *testing.T) {
 	}
 	says(t, text, "src/one.go:1", "do_one()")
 	if n := document(t, text).Find(together + " [name=id]").Length(); n != 2 {
-		t.Errorf("%d are offered to be decided about together", n)
+		t.Errorf("%d are offered for a common decision", n)
 	}
 	if strings.Contains(text, "src/three.go") {
 		t.Error("a finding that does not block is on the page")
@@ -154,7 +154,7 @@ func TestBlockingFindingsPage(t *testing.T) {
 
 	s.as(model.RoleViewer)
 	if text := s.page(page); strings.Contains(text, "<textarea") {
-		t.Error("a viewer is offered to decide")
+		t.Error("the decision form is shown to a viewer")
 	}
 }
 
@@ -249,7 +249,7 @@ func TestBlockingPageOfPassingScan(t *testing.T) {
 	}
 	shows(t, s.page("/scans/"+ui.Decimal(running)+"/blocking"), "[data-say=not-ended]")
 	if a := s.get("/scans/999999/blocking"); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a scan that is not there answers %s", a.Status)
+		t.Errorf("an unknown scan returns %s", a.Status)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestPagesAreNotCached(t *testing.T) {
 		path := fill.Replace(route.Pattern)
 		a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, path, http.NoBody))
 		if got := a.Header.Get("Cache-Control"); got != "no-store" {
-			t.Errorf("%s %s answers %d with Cache-Control %q", route.Method, route.Pattern, a.StatusCode, got)
+			t.Errorf("%s %s returns %d with Cache-Control %q", route.Method, route.Pattern, a.StatusCode, got)
 		}
 	}
 	for _, path := range []string{"/overview", "/findings", "/secrets", "/settings/users", "/settings/tokens", "/settings/audit", "/nowhere"} {

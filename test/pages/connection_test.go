@@ -186,7 +186,7 @@ func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 		_, label, _ = strings.Cut(label, ">")
 		label, _, _ = strings.Cut(label, "<")
 		if other, taken := named[label]; taken || label == "" {
-			t.Errorf("%s is called %q, as is %s", kind, label, other)
+			t.Errorf("%s has the name %q, as has %s", kind, label, other)
 		}
 		named[label] = kind
 	}

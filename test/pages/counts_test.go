@@ -150,6 +150,6 @@ func TestFiltersOnANarrowScreen(t *testing.T) {
 	wide := s.browse(1440, 900)
 	wide.open("/findings")
 	if !read[bool](wide, shown) || read[bool](wide, `document.querySelector(".filters summary").checkVisibility()`) {
-		t.Error("the filters are folded on a wide screen")
+		t.Error("the filters are collapsed on a wide screen")
 	}
 }

@@ -136,7 +136,7 @@ func TestExceptionRequestShowsTheCode(t *testing.T) {
 	for _, block := range blocks {
 		shown[looks.ReplaceAllString(block, "$1")] = true
 		if strings.Count(block, `class="line hit"`) != 2 || strings.Contains(block, "<script>") || strings.Contains(block, "<img") {
-			t.Errorf("not as the page of the finding shows it:\n%s", block)
+			t.Errorf("it differs from the finding's page:\n%s", block)
 		}
 	}
 	if len(shown) != len(blocks) {

@@ -71,7 +71,7 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 
 	s.as(model.RoleTriager)
 	if got := s.waits(); got != "1" {
-		t.Errorf("%q wait in the navigation", got)
+		t.Errorf("the navigation shows %q pending", got)
 	}
 	says(t, s.page("/exceptions?show=requested"), "&lt;b&gt;only&lt;/b&gt; our tests", "/orgs/acme/exceptions/"+id)
 	says(t, s.page("/exceptions/"+id), `name="until" value="2999-01-31"`, `value="approve"`, `value="refuse"`)
@@ -103,7 +103,7 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 	shows(t, panel, ".history [data-did^=ignored]")
 	says(t, textAt(t, panel, ".history [data-did=exception-active]"), "2999-06-30", "until the upgrade")
 	if got := s.waits(); got != "" {
-		t.Errorf("%q wait in the navigation", got)
+		t.Errorf("the navigation shows %q pending", got)
 	}
 	shows(t, s.page("/exceptions?show=requested"), "[data-say=no-requests]")
 	shows(t, s.page("/exceptions?show=all"), `td a[href="/orgs/acme/exceptions/`+id+`"]`, "[data-state=active]")
@@ -138,7 +138,7 @@ func TestUndoOfApproval(t *testing.T) {
 	says(t, s.page("/exceptions/"+id), `value="approve"`, `value="refuse"`)
 	lacks(t, s.page("/exceptions/"+id), "2999-06-30", ">oh<")
 	if got := s.waits(); got != "1" {
-		t.Errorf("%q wait in the navigation", got)
+		t.Errorf("the navigation shows %q pending", got)
 	}
 	if got := s.audited("exception."); strings.Join(got, " ") != "exception.create by user:ada exception.approve by user:ada exception.reopen by user:ada" {
 		t.Errorf("in the audit log: %q", got)

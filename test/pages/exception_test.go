@@ -61,7 +61,7 @@ func TestExceptionsOnPages(t *testing.T) {
 	shows(t, one, "h2[data-count='"+m[1]+"']", "[data-reason=no_time]", `form[action$="/remove"]`)
 	says(t, one, "<b>"+m[1]+"</b>")
 	if rows := strings.Count(one, `<a href="/orgs/acme/findings/`); ui.Decimal(int64(rows)) != m[1] {
-		t.Errorf("the number %s opens %d rows", m[1], rows)
+		t.Errorf("the count %s links to %d rows", m[1], rows)
 	}
 	if a := s.post("/exceptions/"+id+"/remove", nil); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("%s %s", a.Status, a.text)
@@ -110,7 +110,7 @@ func TestInvalidExceptionForms(t *testing.T) {
 	}
 	s.as(model.RoleViewer)
 	if page := s.page("/exceptions"); strings.Contains(page, "<textarea") || document(t, page).Find("[data-say=triager-accepts]").Length() != 1 {
-		t.Errorf("a viewer is offered to add: %s", page)
+		t.Errorf("the add form is shown to a viewer: %s", page)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestConditionsOnPages(t *testing.T) {
 	page := "/policies/" + id
 	says(t, s.page(page), "redoubt policies conditions create supply-chain")
 	if strings.Contains(s.page(page), `name="grace"`) {
-		t.Error("a triager is offered the form of conditions")
+		t.Error("the form of conditions is shown to a triager")
 	}
 	s.as(model.RoleAdmin)
 	form := url.Values{"mode": {"block"}, "severity": {"high"}, "asks": {"fixable"}, "grace": {"14"}, "projects": {"acme/*\r\n"}, "branches": {"main\nrelease/*"}}

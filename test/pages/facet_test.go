@@ -60,7 +60,7 @@ func TestAllValuesOfAFacet(t *testing.T) {
 			t.Errorf("%s has %s findings, by the API %d", rule, n, got)
 		}
 		if chosen, _ := facet(s.page(wide + "&rules=" + url.QueryEscape(rule))); len(chosen) != len(all) {
-			t.Errorf("with %s chosen %d rules are listed", rule, len(chosen))
+			t.Errorf("with %s selected %d rules are listed", rule, len(chosen))
 		}
 		break
 	}

@@ -61,7 +61,7 @@ func TestCommentsOnPages(t *testing.T) {
 		t.Errorf("it redirects to %s", a.Header.Get("Location"))
 	}
 	if a := s.post("/findings/999999/comments", url.Values{"text": {"x"}}); a.StatusCode != http.StatusNotFound {
-		t.Errorf("of a finding that is not there: %s", a.Status)
+		t.Errorf("of an unknown finding: %s", a.Status)
 	}
 	hides(t, s.page("/mine"), mentions)
 
@@ -111,7 +111,7 @@ func TestCommentIsSentOnce(t *testing.T) {
 	}
 	first, second := onceOf(), onceOf()
 	if first == "" || first == second {
-		t.Fatalf("forms are named %q and %q", first, second)
+		t.Fatalf("the form names are %q and %q", first, second)
 	}
 	send := func(once, text string, want int) {
 		t.Helper()
@@ -128,7 +128,7 @@ func TestCommentIsSentOnce(t *testing.T) {
 	page := s.page(own)
 	for text, want := range map[string]int{"the same": 1, "another": 1, "of bob": 1} {
 		if n := strings.Count(page, `<p class="said">`+text+`</p>`); n != want {
-			t.Errorf("%q is there %d times", text, n)
+			t.Errorf("%q occurs %d times", text, n)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func firstComment(s *site, user int64) (id string) {
 		return err
 	})
 	if err != nil || id == "" {
-		s.t.Fatal("there is no such comment", err)
+		s.t.Fatal("the comment does not exist", err)
 	}
 	return id
 }

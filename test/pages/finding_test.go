@@ -115,7 +115,7 @@ func TestExcludeOmitsFindings(t *testing.T) {
 		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Except: &model.FindingFilter{Projects: []string{"acme/payments"}},
 	})
 	if total(t, without) != ui.Count(want) || total(t, without) == total(t, all) {
-		t.Errorf("%s of %s are left, want %d", total(t, without), total(t, all), want)
+		t.Errorf("%s of %s remain, want %d", total(t, without), total(t, all), want)
 	}
 	shows(t, without, ".chips a.not", "#facet-repos li.out")
 }
@@ -240,7 +240,7 @@ func TestTagsMatchAPI(t *testing.T) {
 		}
 	}
 	if said["vulnerabilities"] < 2 || said["findings"] < 5 || blocked == 0 {
-		t.Errorf("looked at %v, of which %d block", said, blocked)
+		t.Errorf("checked %v, of which %d block", said, blocked)
 	}
 }
 
@@ -256,7 +256,7 @@ func TestDefaultOrderIsBySeverity(t *testing.T) {
 	}
 	for _, path := range []string{"/findings", "/supply-chain/vulnerabilities", "/secrets", "/projects", "/mine"} {
 		if strings.Contains(strings.ToLower(s.page(path)), "riskiest") {
-			t.Errorf("%s calls an order by severity the riskiest", path)
+			t.Errorf("%s labels an order by severity as riskiest", path)
 		}
 	}
 }

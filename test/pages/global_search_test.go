@@ -130,7 +130,7 @@ func TestActionsFollowFindingStatus(t *testing.T) {
 		t.Fatalf("exported: %q", addresses)
 	}
 	if a := s.get(strings.TrimPrefix(addresses[0], "/orgs/acme")); a.StatusCode != http.StatusOK {
-		t.Errorf("the export answers %d", a.StatusCode)
+		t.Errorf("the export returns %d", a.StatusCode)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestProjectCountsLinkToTheirRows(t *testing.T) {
 		}
 	}
 	if a := s.get("/projects/99999999"); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a project that is not there: %d", a.StatusCode)
+		t.Errorf("an unknown project: %d", a.StatusCode)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestRunningScansAreRefreshed(t *testing.T) {
 	page := s.page("/scans/" + ui.Decimal(id))
 	shows(t, page, "[data-status=SCAN_STATUS_NEVER_FINISHED]")
 	if strings.Contains(page, "hx-trigger") {
-		t.Error("a scan that never finished is waited for")
+		t.Error("the page polls for a scan that never finished")
 	}
 }
 

@@ -87,7 +87,7 @@ func TestTriageByKeyboard(t *testing.T) {
 	b.press("u")
 	b.until(decided(1, "undone") + ` && ` + scripted)
 	if n := read[int](b, `document.querySelectorAll('[data-row][data-id="`+rows[1]+`"]').length`); n != 1 {
-		t.Error("the undo did not bring it back")
+		t.Error("the undo did not restore it")
 	}
 	for key, word := range map[string]string{"f": "fixing", "r": "reviewing"} {
 		b.open("/findings?finding=" + rows[3])
@@ -134,7 +134,7 @@ func TestKeyboardTriageAppliesOnce(t *testing.T) {
 	b.press(kb.Escape)
 	send("false")
 	if read[bool](b, `!!document.querySelector("[data-sent]")`) {
-		t.Error("keys that are off decide")
+		t.Error("disabled keys change findings")
 	}
 	b.run(`document.querySelector("[data-keys-toggle]").click()`)
 	send("false")
@@ -180,7 +180,7 @@ func TestTriageOfSelectedFindings(t *testing.T) {
 	b.press("1")
 	b.until(decided(2, "ignored") + ` && ` + scripted)
 	if left := read[[]string](b, `[...document.querySelectorAll("[data-row]")].map(r => r.dataset.id)`); strings.Join(left, " ") != rows[1]+" "+rows[3] {
-		t.Errorf("left are %v of %v", left, rows)
+		t.Errorf("remaining are %v of %v", left, rows)
 	}
 	if search := read[string](b, `location.search`); !strings.Contains(search, "severities=critical") {
 		t.Errorf("it redirects to %q", search)

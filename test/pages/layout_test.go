@@ -62,7 +62,7 @@ func TestPagesAreLaidOut(t *testing.T) {
 	} {
 		b.open(page)
 		for _, pair := range read[[]string](b, touching) {
-			t.Errorf("%s: these touch: %s", page, pair)
+			t.Errorf("%s: these overlap: %s", page, pair)
 		}
 		for _, what := range read[[]string](b, cutOff) {
 			t.Errorf("%s is cut off: %s", page, what)

@@ -59,7 +59,7 @@ func TestPanelOnSlowNetwork(t *testing.T) {
 	b.press("a")
 	b.press("i")
 	if n.posts.Load() != 0 || read[string](b, `document.activeElement.tagName`) != "BODY" {
-		t.Error("something was decided about the finding before")
+		t.Error("the finding was triaged before")
 	}
 	b.press("j") // cancels the pending request
 	n.slow.Store(nil)
@@ -94,7 +94,7 @@ func TestFormsInABrowser(t *testing.T) {
 	b.run(`{ const button = document.querySelectorAll(".modes")[40].querySelector("button:not([disabled])"); button.click(); button.click(); }`)
 	b.until(`location.search.includes("changed=") && document.readyState === "complete" && document.querySelector("tr:target [role=status]")`)
 	if sent := n.posts.Load(); sent != 1 {
-		t.Errorf("two presses sent %d forms", sent)
+		t.Errorf("two key presses sent %d forms", sent)
 	}
 	b.until(place + ` !== 0`)
 	if after := read[int](b, place); after < before-3 || after > before+3 {

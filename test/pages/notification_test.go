@@ -165,7 +165,7 @@ func TestNotificationRuleLifecycle(t *testing.T) {
 	says(t, refused, `value="kept name"`, `value="ftp://files.example"`, "<h1 class=\"long\">night shift")
 	shows(t, s.follow(at+"/delete", nil), "[data-say=notification-deleted]", "[data-say=no-rules]")
 	if a := s.get(at); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a rule that is gone: %s", a.Status)
+		t.Errorf("a deleted rule: %s", a.Status)
 	}
 }
 

@@ -66,12 +66,12 @@ func TestPagesShowPermittedActions(t *testing.T) {
 					check(http.MethodPost, m[1])
 				}
 				if strings.Contains(askFirst.ReplaceAllString(form, ""), "danger") {
-					t.Errorf("%s loses something by one press: %s", page, form)
+					t.Errorf("%s deletes something with one key press: %s", page, form)
 				}
 			}
 		}
 		if offered < 200 {
-			t.Errorf("a %s is offered only %d things", role, offered)
+			t.Errorf("a %s sees only %d actions", role, offered)
 		}
 	}
 }

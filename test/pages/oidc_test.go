@@ -153,7 +153,7 @@ func TestSingleSignOnWithRealProvider(t *testing.T) {
 	says(t, textAt(t, p.read(ada.Get(p.url+"/login?next=/orgs/acme/account")).text, `a[href^="/login/oidc?next="]`), "Acme SSO")
 	at := p.through(ada, "ada@example.com+sec+lookers", "/orgs/acme/account")
 	if at.status != http.StatusOK || at.url != p.url+"/orgs/acme/account" {
-		t.Fatalf("ended up at %s with %d: %s\n%s", at.url, at.status, at.text, p.log.String())
+		t.Fatalf("redirected to %s with %d: %s\n%s", at.url, at.status, at.text, p.log.String())
 	}
 	says(t, at.text, "Name of ada@example.com", "/orgs/noise/overview")
 	shows(t, at.text, signedIn("ada", "triager"), "[data-method=oidc]", "[data-say=no-password]")

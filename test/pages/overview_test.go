@@ -87,10 +87,10 @@ func TestFilteredOverview(t *testing.T) {
 			ages += n
 		}
 		if ages != want {
-			t.Errorf("%s: the ages add up to %d, %d are open", query, ages, want)
+			t.Errorf("%s: the sum of the ages is %d, %d are open", query, ages, want)
 		}
 		if len(followed) < 2 && want > 0 {
-			t.Errorf("%s: %d numbers open their rows", query, len(followed))
+			t.Errorf("%s: %d counts have links", query, len(followed))
 		}
 	}
 	shows(t, s.page("/overview?weeks=4"), "[data-say=trend][data-weeks='4']", "[data-say=time-to-fix][data-weeks='4']", "[data-period][data-weeks='4']")

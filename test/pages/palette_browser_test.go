@@ -95,7 +95,7 @@ func TestPaletteIsAccessible(t *testing.T) {
 			b.hit(chosen)
 			b.until(`document.querySelector("#palette-hits").textContent.includes("` + typed + `")`)
 			if off := read[[]string](b, `[document.querySelector("#palette"), document.querySelector("[data-palette-box]")].filter(e => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().left < 0 || e.getBoundingClientRect().right > innerWidth).map(e => e.outerHTML.slice(0, 80))`); len(off) > 0 {
-				t.Errorf("%q at %d is cut off: %v", typed, width, off)
+				t.Errorf("%q at %d is truncated: %v", typed, width, off)
 			}
 			b.run(axe)
 			for _, fault := range b.axe(allRules) {

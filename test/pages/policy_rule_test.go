@@ -67,7 +67,7 @@ func TestRulesAreAddedShownAndRemoved(t *testing.T) {
 	says(t, shown(page), "pattern: $X.second")
 	says(t, shown(s.page(rule+"?version=1")), "pattern: $X.first")
 	if a := s.get(rule + "?version=3"); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a version that there is not: %s", a.Status)
+		t.Errorf("an unknown version: %s", a.Status)
 	}
 	other := "/policies/" + policyOf(s, "secrets") + "/rules/" + rule[strings.LastIndex(rule, "/")+1:]
 	if a := s.get(other); a.StatusCode != http.StatusNotFound {
@@ -86,7 +86,7 @@ func TestRulesAreAddedShownAndRemoved(t *testing.T) {
 	s.as(model.RoleAdmin)
 	shows(t, s.follow(rule+"/remove", nil), "[data-say=rule-removed]")
 	if a := s.get(rule); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a rule that is out: %s", a.Status)
+		t.Errorf("a removed rule: %s", a.Status)
 	}
 }
 

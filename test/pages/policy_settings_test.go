@@ -230,7 +230,7 @@ func TestPolicyChangeRequiresCurrentVersion(t *testing.T) {
 	s.as(model.RoleTriager)
 	says(t, textAt(t, s.page("/policies/"+id), "[data-say=admins-only]"), "triager")
 	if page := s.page("/policies"); strings.Contains(page, "/policies/new") {
-		t.Error("a triager is offered a new policy")
+		t.Error("the button for a new policy is shown to a triager")
 	}
 }
 
@@ -319,7 +319,7 @@ func TestPolicyPreviewAcceptsLongLists(t *testing.T) {
 	defer a.Body.Close()
 	text, err := io.ReadAll(a.Body)
 	if err != nil || a.StatusCode != http.StatusOK || len(form.Encode()) < 8<<10 {
-		t.Fatalf("%d bytes are answered with %s, %v", len(form.Encode()), a.Status, err)
+		t.Fatalf("%d bytes return %s, %v", len(form.Encode()), a.Status, err)
 	}
 	if got := wouldForm(t, string(text)).Get("excludes"); got != form.Get("excludes") {
 		t.Errorf("the form would save %.200q", got)

@@ -68,7 +68,7 @@ func TestSavedViewsOnPages(t *testing.T) {
 	other := "/findings?severities=low&view=" + id
 	shows(t, s.page(other), ".views summary [data-changed]", saveChanges, `.shows > a.button[href="/orgs/acme`+view+`"]`, ".keep #new-view")
 	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"query"}, "query": {"severities=low&page=4&view=" + id}}); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("a query with a view in it: %s", a.Status)
+		t.Errorf("a query with a view: %s", a.Status)
 	}
 	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"query"}, "query": {"severities=low&page=4"}}); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("to save changes: %s", a.Status)
@@ -227,7 +227,7 @@ func TestViewPermissions(t *testing.T) {
 	shows(t, s.page(mine), "[data-say=view-gone]")
 	page := s.page(shared)
 	if name := textAt(t, page, ".views summary .name"); name != "Shared" {
-		t.Errorf("the view is called %q", name)
+		t.Errorf("the view has the name %q", name)
 	}
 	shows(t, page, "button[name=do][value=default]")
 	hides(t, page, deleteView, "input[name=shared]")
@@ -267,7 +267,7 @@ func TestConcurrentChangesOfView(t *testing.T) {
 	state := func(page string) string {
 		m := regexp.MustCompile(`name="state" value="([^"]+)"`).FindStringSubmatch(page)
 		if m == nil {
-			t.Fatal("no form names the state of the view")
+			t.Fatal("no form has the state of the view")
 		}
 		return m[1]
 	}
@@ -303,11 +303,11 @@ func TestConcurrentChangesOfView(t *testing.T) {
 		says(t, textAt(t, a.text, ".views [role=alert]"), "bob", "Bob’s")
 		says(t, a.text, c.kept)
 		if state(a.text) == seen {
-			t.Errorf("%v cannot be done again", c.form)
+			t.Errorf("%v cannot be redone", c.form)
 		}
 	}
 	if page := s.page(view); !strings.Contains(page, "Bob’s") || totalOf(t, page) != totalOf(t, s.page("/findings?severities=high")) {
-		t.Error("a change that was refused is there")
+		t.Error("a rejected change was stored")
 	}
 	post(at, form("do", "query", "query", "severities=low", "state", state(s.page(view))), http.StatusSeeOther)
 	own := textAt(t, post(at, form("do", "query", "query", "severities=critical", "state", state(s.page(view))+"0"), http.StatusConflict).text, ".views [role=alert]")
@@ -368,6 +368,6 @@ func TestSavedViewOfRemovedValues(t *testing.T) {
 	page := s.page(view)
 	says(t, textAt(t, page, "[data-say=view-lost]"), "acme/gone")
 	if totalOf(t, page) != totalOf(t, s.page("/findings?severities=high")) {
-		t.Error("the rest of the view is not in force")
+		t.Error("the rest of the view is not applied")
 	}
 }

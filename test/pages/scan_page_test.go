@@ -60,7 +60,7 @@ func TestScanCountsLinkToTheirRows(t *testing.T) {
 		}
 	}
 	if a := s.get(scan + "?show=nothing"); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("a count that there is not answers %s", a.Status)
+		t.Errorf("an unknown count returns %s", a.Status)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestSignInRequiresCode(t *testing.T) {
 		shows(t, wrong.text, "main [role=alert]", `input[value="/orgs/acme/scans"]`)
 		b.wants("the right one", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
 		if _, kept := b.cookies["redoubt-half"]; kept {
-			t.Error("the half session stays in the browser")
+			t.Error("the pending session stays in the browser")
 		}
 		shows(t, b.page("/account"), "[data-method='password and code']")
 
@@ -152,7 +152,7 @@ func TestPendingSessionHasNoAccess(t *testing.T) {
 			if linked && a.StatusCode == http.StatusNotFound || strings.HasPrefix(a.Header.Get("Location"), "/login") {
 				continue
 			}
-			t.Errorf("%s %s answers %d to %q", r.Method, address, a.StatusCode, a.Header.Get("Location"))
+			t.Errorf("%s %s returns %d to %q", r.Method, address, a.StatusCode, a.Header.Get("Location"))
 		}
 	}
 	if after := len(d.trail()); after != before {
@@ -249,7 +249,7 @@ func TestDeploymentRequiresSecondFactor(t *testing.T) {
 				continue
 			}
 			if a := b.do(r.Method, fill(r.Pattern), nil); a.StatusCode != http.StatusSeeOther || !strings.HasPrefix(a.Header.Get("Location"), ui.SecondFactorPath+"?next=") {
-				t.Errorf("%s %s answers %d to %q", r.Method, r.Pattern, a.StatusCode, a.Header.Get("Location"))
+				t.Errorf("%s %s returns %d to %q", r.Method, r.Pattern, a.StatusCode, a.Header.Get("Location"))
 			}
 		}
 		b.wants("the other deployment", b.do(http.MethodGet, "/orgs/noise/overview", nil), http.StatusOK, "")

@@ -105,7 +105,7 @@ func TestSignInLinkWorksOnce(t *testing.T) {
 	for _, ahead := range []string{http.MethodHead, http.MethodGet, http.MethodGet} { // as mail programs do
 		a := d.browser().do(ahead, "/sign-in/"+code, nil)
 		if a.StatusCode != http.StatusOK || len(a.Cookies()) > 0 {
-			t.Fatalf("%s answers %d and sets %v", ahead, a.StatusCode, a.Cookies())
+			t.Fatalf("%s returns %d and sets %v", ahead, a.StatusCode, a.Cookies())
 		}
 	}
 	if as := textAt(t, d.browser().do(http.MethodGet, "/sign-in/"+code, nil).text, "main strong"); as != "ada" {
@@ -232,7 +232,7 @@ func TestSessionsCanBeRevoked(t *testing.T) {
 	b, other, bens := d.browserAs(ada), d.browserAs(ada), d.browserAs(ben)
 	ends := regexp.MustCompile(`/account/sessions/\d+/end`).FindAllString(b.page("/account"), -1)
 	if len(ends) != 1 {
-		t.Fatalf("ada can end %v", ends)
+		t.Fatalf("ada can revoke %v", ends)
 	}
 	bens.wants("of another user", bens.submit(ends[0], nil), http.StatusSeeOther, "/orgs/acme/account?done=session")
 	other.page("/overview")

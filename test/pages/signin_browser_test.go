@@ -48,7 +48,7 @@ func TestFirstAdminInBrowser(t *testing.T) {
 	if _, sum, err := auth.ParseSecret(text); err != nil {
 		t.Errorf("the page shows %q: %v", text, err)
 	} else if _, err := d.store.TokenByHash(t.Context(), d.org.ID, sum); err != nil {
-		t.Errorf("the token is not there: %v", err)
+		t.Errorf("the token is missing: %v", err)
 	}
 	b.submitForm("form[action='/logout'] button", "#password")
 	b.do(chromedp.Navigate(b.url+"/orgs/acme/settings/audit"), chromedp.WaitVisible("#password"),

@@ -179,7 +179,7 @@ func TestSignInAndOut(t *testing.T) {
 	old := b.cookies["redoubt"]
 	b.wants("out", b.do(http.MethodPost, "/logout", nil), http.StatusSeeOther, "/login")
 	if _, kept := b.cookies["redoubt"]; kept {
-		t.Error("the cookie stays")
+		t.Error("the cookie remains")
 	}
 	b.cookies["redoubt"] = old
 	b.wants("with the old cookie", b.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
@@ -288,7 +288,7 @@ func TestOtherSitesCannotSignIn(t *testing.T) {
 		w := httptest.NewRecorder()
 		d.pages.ServeHTTP(w, req)
 		if w.Code != http.StatusForbidden || len(w.Result().Cookies()) > 0 {
-			t.Errorf("POST %s from another site answers %d", address, w.Code)
+			t.Errorf("POST %s from another site returns %d", address, w.Code)
 		}
 	}
 }
@@ -333,11 +333,11 @@ func TestRoleMatrix(t *testing.T) {
 			a := ask(d.browserAs(u))
 			refused := a.StatusCode == http.StatusForbidden
 			if refused != (role < r.Role) || a.StatusCode >= http.StatusInternalServerError {
-				t.Errorf("%s %s answers %d to a %s, its least role is %s\n%s", r.Method, address, a.StatusCode, role, r.Role, d.log.String())
+				t.Errorf("%s %s returns %d to a %s, its minimum role is %s\n%s", r.Method, address, a.StatusCode, role, r.Role, d.log.String())
 			}
 		}
 		if a := ask(d.browserAs(stranger)); strings.Contains(r.Pattern, "{deployment}") && a.StatusCode != http.StatusNotFound {
-			t.Errorf("%s %s answers %d to the admin of another deployment", r.Method, address, a.StatusCode)
+			t.Errorf("%s %s returns %d to the admin of another deployment", r.Method, address, a.StatusCode)
 		}
 	}
 }

@@ -223,7 +223,7 @@ func hides(t testing.TB, page string, selectors ...string) {
 	d := document(t, page)
 	for _, s := range selectors {
 		if d.Find(s+", html").Length() == 0 { // an invalid selector matches nothing
-			t.Fatalf("%s is no selector", s)
+			t.Fatalf("%s is not a selector", s)
 		}
 		if found := d.Find(s); found.Length() > 0 {
 			t.Errorf("the page has %s: %s", s, found.Text())

@@ -129,16 +129,16 @@ func TestTicketsAreOfferedForOwnRepositories(t *testing.T) {
 	})
 	offered := func(id string) bool { return strings.Contains(s.page("/findings/"+id), createTicket) }
 	if !offered(own) || offered(other) {
-		t.Errorf("offered: %v with a private repository, %v without one", offered(own), offered(other))
+		t.Errorf("shown: %v with a private repository, %v without one", offered(own), offered(other))
 	}
 	for ids, want := range map[string]bool{own + "," + other: true, other: false} {
 		preview := s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}, "id": strings.Split(ids, ",")}).text
 		if got := strings.Contains(preview, createTicket); got != want {
-			t.Errorf("of %s: offered %v", ids, got)
+			t.Errorf("on %s: shown %v", ids, got)
 		}
 	}
 	save(false)
 	if offered(own) {
-		t.Error("a ticket in a public repository is offered")
+		t.Error("the ticket button is shown for a public repository")
 	}
 }

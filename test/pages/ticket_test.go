@@ -70,7 +70,7 @@ func TestTicketsOnPages(t *testing.T) {
 		t.Errorf("for three errors got %v", told)
 	}
 	if a := s.post("/findings/4000000000/ticket", url.Values{"do": {"unlink"}}); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a finding that there is not: %s", a.Status)
+		t.Errorf("an unknown finding: %s", a.Status)
 	}
 	s.as(model.RoleViewer)
 	hides(t, s.page(path), create)

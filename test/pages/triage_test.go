@@ -77,7 +77,7 @@ func TestBulkTriageByFilterAndUndo(t *testing.T) {
 	chosen := s.View().Count(open("acme/payments"))
 	preview := s.previewOf("repos=acme%2Fpayments")
 	if n := selected(t, preview); n != strconv.Itoa(chosen) {
-		t.Errorf("the preview is about %s findings, %d match", n, chosen)
+		t.Errorf("the preview counts %s findings, %d match", n, chosen)
 	}
 	says(t, preview, "acme/payments", "main", "release/1.3")
 	shows(t, preview, "[data-touched]")
@@ -149,7 +149,7 @@ func TestTriageOfSelectedRowsAndOneFinding(t *testing.T) {
 	id := firstFinding(s)
 	a := s.post("/triage/preview", url.Values{"type": {"sast"}, "pick": {"1"}, "id": {id}})
 	if n := selected(t, a.text); n != "1" {
-		t.Errorf("the preview is about %s findings", n)
+		t.Errorf("the preview counts %s findings", n)
 	}
 	shows(t, a.text, "[data-say=picked-rows]")
 	form := formOf(s.page("/findings/" + id))
@@ -279,7 +279,7 @@ func TestPreviewCountsSelectedSeverities(t *testing.T) {
 		t.Errorf("severities of the preview (-API +page):\n%s", diff)
 	}
 	if n := selected(t, page); n != strconv.Itoa(sum) {
-		t.Errorf("the preview is about %s findings, their severities add up to %d", n, sum)
+		t.Errorf("the preview counts %s findings, the sum of their severities is %d", n, sum)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestTriageOfGroups(t *testing.T) {
 		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Severities: []model.Severity{model.SeverityHigh}, Rules: []string{"B324", "CKV_AWS_3"},
 	})
 	if n := selected(t, preview.text); n != strconv.Itoa(want) {
-		t.Errorf("the preview is about %s findings, %d match", n, want)
+		t.Errorf("the preview counts %s findings, %d match", n, want)
 	}
 	says(t, preview.text, "B324", "CKV_AWS_3")
 	if want == 0 {
@@ -308,13 +308,13 @@ func TestTriageOfGroups(t *testing.T) {
 	lacks(t, done, `value="B324"`)
 	form.Del("group")
 	if a := s.post("/triage/preview", form); a.StatusCode != http.StatusBadRequest || document(t, a.text).Find("[role=alert]").Length() == 0 {
-		t.Errorf("no group is all of them: %d %s", a.StatusCode, a.text)
+		t.Errorf("without a group filter: %d %s", a.StatusCode, a.text)
 	}
 	form.Set("query", "group=project")
 	form["group"] = []string{"acme/gateway"}
 	want = s.View().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: []string{"acme/gateway"}})
 	if n := selected(t, s.post("/triage/preview", form).text); n != strconv.Itoa(want) {
-		t.Errorf("the preview is about %s findings, %d match", n, want)
+		t.Errorf("the preview counts %s findings, %d match", n, want)
 	}
 }
 

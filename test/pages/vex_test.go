@@ -85,7 +85,7 @@ func TestProposalsOnPages(t *testing.T) {
 	statement := func(v string) string {
 		form := document(t, s.page(page)).Find(`tr:has(td:first-child:contains("` + v + `")) form:has(button[name=do][value=approve]) input[name=statement]`)
 		if form.Length() != 1 || len(form.AttrOr("value", "")) != 64 {
-			t.Fatalf("%s cannot be decided about", v)
+			t.Fatalf("%s has no triage controls", v)
 		}
 		return form.AttrOr("value", "")
 	}
@@ -148,7 +148,7 @@ func TestViewersCannotReviewProposals(t *testing.T) {
 	changes(t, text, "1")
 	shows(t, text, "[data-say=triager-decides]")
 	if strings.Contains(text, `name="do"`) {
-		t.Errorf("a viewer is offered to decide: %s", text)
+		t.Errorf("the decision form is shown to a viewer: %s", text)
 	}
 	if a := s.post(page, url.Values{"do": {"approve"}}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a viewer decides: %s", a.Status)

@@ -72,7 +72,7 @@ func TestEveryRouteChecksViewer(t *testing.T) {
 	for _, route := range web.Routes() {
 		if route.Role == ui.Anyone {
 			if !open.MatchString(route.Pattern) {
-				t.Errorf("%s %s is open to everybody", route.Method, route.Pattern)
+				t.Errorf("%s %s requires no authentication", route.Method, route.Pattern)
 			}
 			continue
 		}
@@ -86,7 +86,7 @@ func TestEveryRouteChecksViewer(t *testing.T) {
 		}
 		s.as(route.Role - 1)
 		if a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, address, nil)); a.StatusCode != http.StatusForbidden {
-			t.Errorf("%s %s answers %d to a %s", route.Method, address, a.StatusCode, s.viewer.Role)
+			t.Errorf("%s %s returns %d to a %s", route.Method, address, a.StatusCode, s.viewer.Role)
 		}
 	}
 }
@@ -141,6 +141,6 @@ func TestAssetsAreCached(t *testing.T) {
 		}
 	}
 	if a := s.send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/assets/app.css", nil)); a.StatusCode != http.StatusNotFound {
-		t.Errorf("an asset without its hash answers %d", a.StatusCode)
+		t.Errorf("an asset without its hash returns %d", a.StatusCode)
 	}
 }

@@ -57,7 +57,7 @@ func CheckRow(t *testing.T, c Client) {
 		return
 	}
 	if text := read(t, docs); !strings.Contains(text, "\n"+row) {
-		t.Errorf("%s lacks the row below; with -update this test writes it\n%s", docs, row)
+		t.Errorf("%s lacks the row below; run with -update to write it\n%s", docs, row)
 	}
 }
 

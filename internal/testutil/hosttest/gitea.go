@@ -170,7 +170,7 @@ func (g *Gitea) Start(t *testing.T) {
 		time.Sleep(startLook)
 	}
 	g.Stop(t)
-	t.Fatalf("Gitea does not answer:\n%s", log.String())
+	t.Fatalf("Gitea does not respond:\n%s", log.String())
 }
 
 // Stop kills Gitea, to simulate a failure.

@@ -23,7 +23,7 @@ func CrashPostgres(t testing.TB) {
 	t.Helper()
 	c := theCluster.cluster
 	if c == nil {
-		t.Fatal("there is no cluster to crash")
+		t.Fatal("there is no cluster to stop")
 	}
 	if err := c.server.Process.Signal(syscall.SIGQUIT); err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func TestFaultsMemory(t *testing.T) {
 			for !done.Load() {
 				_, err := f.client.ListFindings(t.Context(), f.ready.DeploymentSlug, api.FindingsQuery{Repos: []string{"imports/before"}})
 				if err != nil {
-					t.Errorf("a read beside the uploads: %v", err)
+					t.Errorf("a read during the uploads: %v", err)
 					return
 				}
 			}

@@ -150,7 +150,7 @@ func TestFaultsUploads(t *testing.T) {
 			for i := 0; status == 0; i++ {
 				begun := time.Now()
 				if got := f.importOf("small/beside", "requirements.txt", fmt.Appendf(nil, "a==%d\n", i)); got != http.StatusOK {
-					t.Errorf("a small upload is answered %d", got)
+					t.Errorf("a small upload returns %d", got)
 				}
 				slowest = max(slowest, time.Since(begun))
 				select {
