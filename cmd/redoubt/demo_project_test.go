@@ -23,10 +23,10 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// somebody returns the same viewer for every request.
-type somebody struct{ is web.Viewer }
+// oneViewer returns the same viewer for every request.
+type oneViewer struct{ is web.Viewer }
 
-func (s somebody) Viewer(*http.Request) (web.Viewer, error) { return s.is, nil }
+func (s oneViewer) Viewer(*http.Request) (web.Viewer, error) { return s.is, nil }
 
 // testProjectsSayWhatIsCounted compares the numbers on project pages with the counts of the Web
 // API, by product, severity, branch and package.
@@ -43,7 +43,7 @@ func testProjectsSayWhatIsCounted(t *testing.T, d model.Deployment, st *store.St
 	defer site.Close()
 	pages, err := web.New(web.Config{
 		Store: st, Index: findings, Clock: time.Now, Logger: log, Version: "test", SigningKeys: keys,
-		Viewers: somebody{web.Viewer{UserID: 1, User: "ada", Role: model.RoleViewer, Deployment: d}},
+		Viewers: oneViewer{web.Viewer{UserID: 1, User: "ada", Role: model.RoleViewer, Deployment: d}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func TestUnreadAnswerIsCutOff(t *testing.T) {
 	})
 	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	if err := <-failed; err == nil {
-		t.Error("an answer that nobody reads was written")
+		t.Error("an unread response was written")
 	}
 }
 

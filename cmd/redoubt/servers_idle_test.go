@@ -207,7 +207,7 @@ func TestEventsAreActedOnAtOnce(t *testing.T) {
 			select {
 			case <-s.got:
 			case <-time.After(programtest.WaitAtMost):
-				t.Fatal("nobody is told")
+				t.Fatal("no notification was sent")
 			}
 			// Two jobs run: matching the event with rules, and the delivery.
 			if took := time.Since(committed); took > c.within+500*time.Millisecond {

@@ -405,7 +405,7 @@ func (s *several) measuresEach() {
 var policiesRead = regexp.MustCompile(`(?m)^redoubt_http_requests_total\{method="GET",route="[^"]*/policies",status="200"\} (\d+)$`)
 
 // isReplaced simulates a migration by a newer version. Within about a second the servers reject all
-// requests as unavailable, and clients are told to retry.
+// requests as unavailable, and clients should retry.
 func (s *several) isReplaced() {
 	s.t.Helper()
 	db, err := sql.Open("pgx", string(s.on.DatabaseURL))

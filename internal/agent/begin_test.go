@@ -42,7 +42,7 @@ func TestBeginningsAreChecked(t *testing.T) {
 	}
 	only := `{"project_metadata":{"repository":"a/b","branch":"main"},"scan_metadata":{"unique_id":"u","requested_products":["secrets"]}}`
 	if text := w.ok("POST", "/api/cli/v2/scans", []byte(only)); !strings.Contains(text, `"enabled_products":["sast"]`) {
-		t.Errorf("who asks for secrets alone is told %s", text)
+		t.Errorf("a request for secrets only returns %s", text)
 	}
 }
 

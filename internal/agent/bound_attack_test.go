@@ -53,7 +53,7 @@ func TestARunStaysWithItsProject(t *testing.T) {
 		_, id, _ := w.beginAs(bound, claim{name: "platform/a", id: "1"})
 		rename("platform/a", "secret/a")
 		results, complete := w.finishAs(bound, id)
-		w.same("handed in once it is hidden", [2]int{http.StatusNotFound, http.StatusNotFound}, [2]int{results, complete})
+		w.same("uploaded after it was hidden", [2]int{http.StatusNotFound, http.StatusNotFound}, [2]int{results, complete})
 		w.same("its name", "secret/a", w.named("platform/a").Name)
 		w.scanAs(bound, claim{name: "platform/a", id: "1"})
 		w.same("seen", map[string]int{"platform/a": found}, w.seenBy(bound))
@@ -71,7 +71,7 @@ func TestARunStaysWithItsProject(t *testing.T) {
 			return tx.DeleteProject(ctx, p.ID)
 		})
 		results, complete = w.finishAs(bound, two)
-		w.same("handed in once it is deleted", [2]int{http.StatusNotFound, http.StatusNotFound}, [2]int{results, complete})
+		w.same("uploaded after it was deleted", [2]int{http.StatusNotFound, http.StatusNotFound}, [2]int{results, complete})
 		for _, name := range []string{"Platform/x", "platform /x", "ｐlatform/x", "platform/../acme/b", "platform", "platform//x"} {
 			status, _, _ := w.beginAs(bound, claim{name: name, id: "2"})
 			if status != http.StatusNotFound && status != http.StatusBadRequest {

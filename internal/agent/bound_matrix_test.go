@@ -165,7 +165,7 @@ var boundAsks = map[string][]asked{
 	"listConnections":          plain,
 	"getTicketSettings":        plain,
 	"setTicketSettings":        {{body: `{}`}},
-	"renameProject":            {{body: `{"project":"{name}","name":"platform/anew"}`}},
+	"renameProject":            {{body: `{"project":"{name}","name":"platform/moved"}`}},
 	"mergeProject":             {{body: `{"project":"{name}","into":"platform/own"}`}, {body: `{"project":"platform/own","into":"{name}"}`}},
 	"createConnection":         {{body: `{"kind":"git","name":"x","base_url":"https://git.example/x"}`}},
 	"getConnection":            plain,
@@ -370,7 +370,7 @@ func TestABoundTokenSeesNoTraceOfOthers(t *testing.T) {
 				}
 				got, want := w.ask(token, r, a, theirs, i), w.ask(token, r, a, nobodys, i)
 				if got != want {
-					t.Errorf("%s %v tells: %s\nof one that nobody has: %s", key, a, got, want)
+					t.Errorf("%s %v returns: %s\nfor an unknown one: %s", key, a, got, want)
 				}
 				if strings.HasPrefix(got, "400") || strings.HasPrefix(got, "5") { // invalid requests test nothing
 					t.Errorf("%s %v: %s", key, a, got)

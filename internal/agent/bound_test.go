@@ -144,7 +144,7 @@ func TestABoundTokenLocksNobodyOut(t *testing.T) {
 		w.same("the owner begins", http.StatusOK, status)
 		w.scanAs(thief, claim{name: "platform/infra/modules", id: "888"})
 		results, complete := w.finishAs(owner, id)
-		w.same("the owner hands in", [2]int{http.StatusOK, http.StatusOK}, [2]int{results, complete})
+		w.same("uploaded by the owner", [2]int{http.StatusOK, http.StatusOK}, [2]int{results, complete})
 		w.same("seen by the owner", map[string]int{"acme/gateway": found}, w.seenBy(owner))
 		w.same("seen by the thief", map[string]int{"platform/infra/modules": found}, w.seenBy(thief))
 	})
@@ -184,7 +184,7 @@ func TestABoundTokenLearnsNoIDs(t *testing.T) {
 			// The next scan must not reveal more: the rename must have the same effect in both
 			// cases.
 			results, complete := w.finishAs(thief, id)
-			w.same("handed in", [2]int{http.StatusOK, http.StatusOK}, [2]int{results, complete})
+			w.same("uploaded", [2]int{http.StatusOK, http.StatusOK}, [2]int{results, complete})
 			id = w.named(c.name).ID
 			scans++
 			w.scanAs(thief, claim{name: c.name + "-renamed", id: c.id})

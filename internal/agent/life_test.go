@@ -192,7 +192,7 @@ func (h *wireHistory) gate(s *wireScan, before map[int64]model.Finding, based, b
 		blocks = account.Gate.Blocking
 	}
 	if blocked != (len(blocks) > 0) {
-		h.t.Fatalf("the scanner is told %v, the gate says %+v", blocked, blocks)
+		h.t.Fatalf("the scanner gets %v, the gate returns %+v", blocked, blocks)
 	}
 	at := map[string]bool{}
 	for _, b := range blocks {

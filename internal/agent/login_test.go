@@ -69,7 +69,7 @@ func TestLoginGivesATokenOnce(t *testing.T) {
 			return tx.ApproveLogin(ctx, waiting, model.Token{Name: "laptop", Scopes: []model.Scope{model.ScopeCI}})
 		})
 		tokens := w.tokens()
-		w.same("tokens while nobody has fetched it", 1, tokens)
+		w.same("tokens before it is fetched", 1, tokens)
 		status, text := w.send("POST", poll, "", askFor(requestKey))
 		var got struct {
 			Token    string

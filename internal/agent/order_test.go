@@ -104,7 +104,7 @@ func TestOldCommitAgain(t *testing.T) {
 			r.end(r.run(ref, "b"+ref, true))
 			warnings, answer := r.end(r.run(ref, "a"+ref, true, "x == x"))
 			if !strings.Contains(warnings, "had this commit before") || !strings.Contains(answer, `"scan_outcome":"superseded"`) {
-				w.Errorf("%s: the scanner is told %s and %s", ref, warnings, answer)
+				w.Errorf("%s: the scanner gets %s and %s", ref, warnings, answer)
 			}
 			if strings.Contains(answer, "app_block_override") != blocks {
 				w.Errorf("%s: %s", ref, answer)

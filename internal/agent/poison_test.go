@@ -66,7 +66,7 @@ func TestAScanThatBreaksTheConnectionEnds(t *testing.T) {
 		t.Errorf("the connection broke %d times, and the scan is %s", proxy.Breaks(), scan.Status)
 	}
 	if status != http.StatusConflict || !strings.Contains(text, "5 times") {
-		t.Errorf("the scanner is told %d %s", status, text)
+		t.Errorf("the scanner gets %d %s", status, text)
 	}
 
 	_, id, _ := w.beginAs(w.token, claim{name: "acme/next"})
@@ -122,6 +122,6 @@ func TestAScanThatPostgreSQLCancelsEnds(t *testing.T) {
 		t.Errorf("the scan is %s", scan.Status)
 	}
 	if status != http.StatusConflict || !strings.Contains(text, "5 times") {
-		t.Errorf("the scanner is told %d %s", status, text)
+		t.Errorf("the scanner gets %d %s", status, text)
 	}
 }

@@ -45,7 +45,7 @@ func TestPathsExcludedWhileAScanRuns(t *testing.T) {
 		got, _ := w.code("main")
 		w.same("main without the folder", want, got)
 		if text := w.ok("POST", "/api/cli/scans", w.recorded("error/1-scans.json")); !strings.Contains(text, `"engine_params":{"product_ignored_files":[["sast",["web/"]]]}`) {
-			t.Errorf("the next scan is told %s", text)
+			t.Errorf("the next scan gets %s", text)
 		}
 		w.savePolicy("code", func(p *model.Policy) { p.Excludes = nil })
 		w.replay("after-fix")

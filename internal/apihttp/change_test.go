@@ -149,7 +149,7 @@ func TestForgottenChanges(t *testing.T) {
 	h.wantProblem(h.send(http.MethodGet, at+f.cursor, ""), api.CodeConflict)
 	h.wantProblem(h.send(http.MethodGet, at+f.cursor+"x", ""), api.CodeInvalidArgument)
 	if a := h.send(http.MethodGet, at, ""); a.status != http.StatusOK {
-		t.Errorf("anew: %d %s", a.status, a.body)
+		t.Errorf("again: %d %s", a.status, a.body)
 	}
 	h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/**"}})
 	h.wantProblem(h.send(http.MethodGet, at, ""), api.CodeNotFound)

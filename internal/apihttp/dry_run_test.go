@@ -89,7 +89,7 @@ func TestEndOfAnExceptionAsItWasTold(t *testing.T) {
 	}
 	id := made.Exception.ID
 	if plain, err := h.client.GetException(t.Context(), "acme", id, api.ExceptionQuery{}); err != nil || plain.Ending != nil {
-		t.Errorf("nobody asked for its end: %+v, %v", plain, err)
+		t.Errorf("its end was not requested: %+v, %v", plain, err)
 	}
 	told := func() *api.ExceptionEffect {
 		t.Helper()

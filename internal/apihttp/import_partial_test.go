@@ -65,7 +65,7 @@ func TestAPartialParseHidesItsLinesOnly(t *testing.T) {
 		want     []int64 // lines of open findings
 	}{
 		"nothing failed":                     {"", "", false, []int64{5}},
-		"a rule that nobody knows":           {"", partialParse([2]int{1, 2}, [2]int{6, 6}), false, []int64{2, 5}},
+		"an unknown rule":                    {"", partialParse([2]int{1, 2}, [2]int{6, 6}), false, []int64{2, 5}},
 		"a rule that parses":                 {"html", partialParse([2]int{1, 2}, [2]int{6, 6}), false, []int64{2, 5}},
 		"in the other span":                  {"html", partialParse([2]int{1, 1}, [2]int{6, 7}), false, []int64{5, 7}},
 		"two errors":                         {"html", partialParse([2]int{1, 2}) + "," + partialParse([2]int{6, 7}), false, []int64{2, 5, 7}},
@@ -77,7 +77,7 @@ func TestAPartialParseHidesItsLinesOnly(t *testing.T) {
 		"a lexical error":                    {"regex", failure("Lexical error"), false, []int64{2, 5, 5, 7}},
 		"a syntax error":                     {"regex", failure("Syntax error"), false, []int64{2, 5, 5, 7}},
 		"a timeout besides":                  {"regex", partialParse([2]int{1, 2}) + "," + failure("Timeout"), false, []int64{2, 5, 5, 7}},
-		"SARIF: a rule that nobody knows":    {"", syntax, true, []int64{2, 5, 5, 7}},
+		"SARIF: an unknown rule":             {"", syntax, true, []int64{2, 5, 5, 7}},
 		"SARIF: a rule that parses":          {"html", syntax, true, []int64{2, 5, 5, 7}},
 		"SARIF: a regex":                     {"regex", syntax, true, []int64{5}},
 		"SARIF: a regex that took its time":  {"regex", notice("Timeout", "Timeout when running acme.script on t.html:\n "), true, []int64{2, 5, 5, 7}},

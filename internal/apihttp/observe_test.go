@@ -132,7 +132,7 @@ func TestProbes(t *testing.T) {
 	a := h.send(http.MethodGet, findingsPath, "")
 	h.wantProblem(a, api.CodeUnavailable)
 	if a.header.Get("Retry-After") == "" {
-		t.Error("nobody is told when to come back")
+		t.Error("the response has no Retry-After")
 	}
 }
 

@@ -178,7 +178,7 @@ func TestProblemOf(t *testing.T) {
 		t.Errorf("a caller that hung up is the server's fault: %s", p.Code)
 	}
 	if p := core.ProblemOf(model.ErrUnavailable); p.Wait == 0 {
-		t.Error("nobody is told when to come back")
+		t.Error("the response has no Retry-After")
 	}
 }
 

@@ -186,7 +186,7 @@ func TestCaller(t *testing.T) {
 		}
 	}
 	if c.CanUse() || !c.CanUpload() || !c.CanWrite() {
-		t.Error("a ci token hands in scans and nothing else")
+		t.Error("a ci token may only upload scans")
 	}
 	c.Token.Scopes = []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}
 	if !c.CanUse() || c.CanWrite() {
@@ -281,7 +281,7 @@ func TestMadeUpTokensPushOutNone(t *testing.T) {
 	}
 	before := store.looks
 	if _, err := a.Authenticate(t.Context(), secret); err != nil || store.looks != before {
-		t.Errorf("the store was asked anew for a token that is in use: %d, %v", store.looks-before, err)
+		t.Errorf("the store was queried again for a token in use: %d, %v", store.looks-before, err)
 	}
 	if n := len(a.known.entries); n != 1 {
 		t.Errorf("%d tokens are remembered, and there is one", n)
@@ -334,7 +334,7 @@ func TestACallerIsOfItsDeployment(t *testing.T) {
 	}
 	store.fail = model.ErrUnavailable
 	if _, err := gone.Authenticate(t.Context(), NewSecret(7).Text); err == nil || !strings.HasPrefix(err.Error(), "look up the token: ") {
-		t.Errorf("the failure of the store is told as %v", err)
+		t.Errorf("the error of the store is reported as %v", err)
 	}
 }
 

@@ -171,10 +171,10 @@ func TestAPasskeySignsInAlone(t *testing.T) {
 	for what, change := range map[string]func(bad *softKey, c *Ceremony){
 		"another site":             func(bad *softKey, _ *Ceremony) { bad.origin = "https://evil.example" },
 		"another host":             func(bad *softKey, _ *Ceremony) { bad.host = "evil.example" },
-		"nobody verified":          func(bad *softKey, _ *Ceremony) { bad.flags = 1 },
-		"nobody there":             func(bad *softKey, _ *Ceremony) { bad.flags = 4 },
+		"user not verified":        func(bad *softKey, _ *Ceremony) { bad.flags = 1 },
+		"user not present":         func(bad *softKey, _ *Ceremony) { bad.flags = 4 },
 		"another key":              func(bad *softKey, _ *Ceremony) { bad.key = newSoftKey(t, "x").key },
-		"a key of nobody":          func(bad *softKey, _ *Ceremony) { bad.id = []byte("another one") },
+		"an unknown key":           func(bad *softKey, _ *Ceremony) { bad.id = []byte("another one") },
 		"another user":             func(bad *softKey, _ *Ceremony) { bad.user = []byte("12345678") },
 		"a counter that stays":     func(bad *softKey, _ *Ceremony) { bad.counter = k.counter - 1 },
 		"asked after the password": func(_ *softKey, c *Ceremony) { *c = second },
@@ -277,7 +277,7 @@ func TestAFirstPasskey(t *testing.T) {
 			_, _, err := p.Add(t.Context(), who, "key", c.Sealed, bad.makes(c), home)
 			return err
 		},
-		"with nobody verified": func() error {
+		"without user verification": func() error {
 			bad := *k
 			bad.flags = 1
 			_, _, err := p.Add(t.Context(), who, "key", c.Sealed, bad.makes(c), home)
@@ -290,7 +290,7 @@ func TestAFirstPasskey(t *testing.T) {
 		}
 	}
 	if _, _, err := p.Add(t.Context(), who, "key", c.Sealed, taken.makes(c), home); !errors.Is(err, model.ErrConflict) {
-		t.Errorf("a passkey of somebody else: %v", err)
+		t.Errorf("a passkey of another user: %v", err)
 	}
 	var invalid *model.InvalidError
 	if _, _, err := p.Add(t.Context(), who, " ", c.Sealed, k.makes(c), home); !errors.As(err, &invalid) {

@@ -40,7 +40,7 @@ func TestPasswordIsRehashedWhenTheCostChanged(t *testing.T) {
 		t.Errorf("the new hash: %v, rehash %q, %v", ok, again, err)
 	}
 	if ok, rehash, _ := p.Check(t.Context(), hash, "wrong"); ok || rehash != "" {
-		t.Error("a wrong password was hashed anew")
+		t.Error("a wrong password was hashed again")
 	}
 }
 

@@ -26,7 +26,7 @@ func TestLongPasswordsAreWrong(t *testing.T) {
 func TestNobodyBeginsNoSession(t *testing.T) {
 	d := newDoor(t)
 	if _, err := d.Begin(t.Context(), d.ada.ID+1000, "oidc", home, model.CheckedPassword{}); !errors.Is(err, ErrSignIn) {
-		t.Errorf("a session of nobody: %v", err)
+		t.Errorf("an unknown session: %v", err)
 	}
 }
 

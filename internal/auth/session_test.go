@@ -108,7 +108,7 @@ func TestEveryFailureLooksTheSame(t *testing.T) {
 	}
 	server, err := d.store.ServerEvents(t.Context(), 0, 10)
 	if err != nil || len(server) != 2 {
-		t.Errorf("tries of nobody are noted as %v, %v", server, err)
+		t.Errorf("attempts of an unknown user are recorded as %v, %v", server, err)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestTriesAreLimitedWithoutLockingOut(t *testing.T) {
 		}
 	}
 	if busy == nil || busy.Wait < time.Second {
-		t.Fatalf("nobody was refused: %v", busy)
+		t.Fatalf("no attempt was refused: %v", busy)
 	}
 	d.signIn("ada") // from another address, while the attacker is limited
 	if _, err := d.SignIn(t.Context(), "ada", password, stranger); !errors.As(err, &busy) {

@@ -26,7 +26,7 @@ func TestALoginThatCannotBeTriedIsRevoked(t *testing.T) {
 		said     string
 		wantsNot string
 	}{
-		{name: "and is told", revokes: true, wantsNot: "/settings/tokens"},
+		{name: "and is shown", revokes: true, wantsNot: "/settings/tokens"},
 		{name: "and cannot be told", said: "/settings/tokens"},
 	} {
 		var revoked []string

@@ -204,7 +204,7 @@ func TestARunnerThatGetsAnotherTokenKeepsItsRepositories(t *testing.T) {
 				}
 				return nil
 			case <-time.After(2 * time.Minute):
-				return errors.New("it asked nobody")
+				return errors.New("no lease was requested")
 			}
 		})
 		for len(asked) > 0 {

@@ -39,20 +39,20 @@ func TestCommentsThatAreAdopted(t *testing.T) {
 			before  func(tx *store.Tx, ctx context.Context) error
 			adopted bool
 		}{
-			"ours":                            {body: line(ours.LineageID, " of "+mine), adopted: true},
-			"ours, settled":                   {body: line(ours.LineageID, " settled of "+mine), adopted: true},
-			"of a connection that is gone":    {body: line(ours.LineageID, " of "+me+"99999"), adopted: true},
-			"of another project":              {body: line(foreign.LineageID, " of "+mine)},
-			"of nothing here":                 {body: line(999999, " of "+mine)},
-			"of another connection":           {body: line(ours.LineageID, fmt.Sprint(" of ", me, second.ID))},
-			"of another deployment":           {body: line(ours.LineageID, fmt.Sprintf(" of %s/%d/%d", w.keeper.Instance, w.d.ID+1, c.ID))},
-			"of another server":               {body: line(ours.LineageID, fmt.Sprintf(" of aaaaaaaaaaaaaaaa/%d/%d", w.d.ID, c.ID))},
-			"of nobody knows whom":            {body: line(ours.LineageID, "")},
-			"it was about to be written":      {body: line(ours.LineageID, ""), before: begun(line(ours.LineageID, "")), adopted: true},
-			"another was about to be":         {body: line(ours.LineageID, ""), before: begun("other" + line(ours.LineageID, ""))},
-			"our summary":                     {body: "<!-- redoubt:summary of " + mine + " -->", summary: true, adopted: true},
-			"the summary of another server":   {body: fmt.Sprintf("<!-- redoubt:summary of aaaaaaaaaaaaaaaa/%d/%d -->", w.d.ID, c.ID), summary: true},
-			"the summary of nobody knows who": {body: "<!-- redoubt:summary -->", summary: true},
+			"ours":                          {body: line(ours.LineageID, " of "+mine), adopted: true},
+			"ours, settled":                 {body: line(ours.LineageID, " settled of "+mine), adopted: true},
+			"of a connection that is gone":  {body: line(ours.LineageID, " of "+me+"99999"), adopted: true},
+			"of another project":            {body: line(foreign.LineageID, " of "+mine)},
+			"of nothing here":               {body: line(999999, " of "+mine)},
+			"of another connection":         {body: line(ours.LineageID, fmt.Sprint(" of ", me, second.ID))},
+			"of another deployment":         {body: line(ours.LineageID, fmt.Sprintf(" of %s/%d/%d", w.keeper.Instance, w.d.ID+1, c.ID))},
+			"of another server":             {body: line(ours.LineageID, fmt.Sprintf(" of aaaaaaaaaaaaaaaa/%d/%d", w.d.ID, c.ID))},
+			"without an owner":              {body: line(ours.LineageID, "")},
+			"it was about to be written":    {body: line(ours.LineageID, ""), before: begun(line(ours.LineageID, "")), adopted: true},
+			"another was about to be":       {body: line(ours.LineageID, ""), before: begun("other" + line(ours.LineageID, ""))},
+			"our summary":                   {body: "<!-- redoubt:summary of " + mine + " -->", summary: true, adopted: true},
+			"the summary of another server": {body: fmt.Sprintf("<!-- redoubt:summary of aaaaaaaaaaaaaaaa/%d/%d -->", w.d.ID, c.ID), summary: true},
+			"a summary without an owner":    {body: "<!-- redoubt:summary -->", summary: true},
 		} {
 			t.Run(what, func(t *testing.T) {
 				w.t = t

@@ -72,7 +72,7 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 			t.Errorf("follows %s, %v", got, err)
 		}
 		if _, err := leave("nobody/*"); !errors.Is(err, model.ErrNotFound) {
-			t.Errorf("what nobody has: %v", err)
+			t.Errorf("an unknown repository: %v", err)
 		}
 	})
 }

@@ -61,7 +61,7 @@ func TestACopyLeavesHooksAlone(t *testing.T) {
 	same(t, "and of itself nothing", w.elsewhere(c.ID), "")
 
 	restored.hook(c, theirs)
-	same(t, "once somebody wants it", w.host.hooked, []scm.Hook{{ID: restored.repository(c).HookID, Address: theirs + path}})
+	same(t, "after it is requested", w.host.hooked, []scm.Hook{{ID: restored.repository(c).HookID, Address: theirs + path}})
 	same(t, "it tells the copy", restored.elsewhere(c.ID), "")
 	there = slices.Clone(w.host.hooked)
 	looks(w)

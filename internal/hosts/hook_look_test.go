@@ -26,12 +26,12 @@ func TestHooksAreLookedAt(t *testing.T) {
 		{"the host makes it without them", scm.Hook{ID: "41", Address: ours, Lacks: "issue_comment"}, ours, "issue_comment", "its webhook at the host does not tell of issue_comment"},
 		{"it tells another server, or where this was before", scm.Hook{ID: "41", Address: ours}, moved, "", ""},
 		{"and events of it were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, moved, "", "its webhook at the host does not tell of push"},
-		{"somebody has it tell another address", scm.Hook{ID: "41", Address: moved}, ours, "", "its webhook at the host tells another address, " + moved + "{path}"},
+		{"it was changed to another address", scm.Hook{ID: "41", Address: moved}, ours, "", "its webhook at the host tells another address, " + moved + "{path}"},
 		{"which is this server's by now", scm.Hook{ID: "41", Address: moved}, moved, "", "its webhook at the host tells another address, " + moved + "{path}"},
 		{"the server knows no address of its own", scm.Hook{ID: "41", Address: ours}, "", "", ""},
 		{"and events were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, "", "", "its webhook at the host does not tell of push"},
-		{"somebody switched it off", scm.Hook{ID: "41", Address: ours, Off: true}, ours, "", "its webhook at the host is switched off"},
-		{"somebody removed it", scm.Hook{}, ours, "", "its webhook at the host is not there any more"},
+		{"it was switched off", scm.Hook{ID: "41", Address: ours, Off: true}, ours, "", "its webhook at the host is switched off"},
+		{"it was removed", scm.Hook{}, ours, "", "its webhook at the host is not there any more"},
 	} {
 		t.Run(step.what, func(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -55,7 +55,7 @@ func TestHooksAreLookedAt(t *testing.T) {
 				same(t, "what the host was asked to do", len(w.host.hooks), 0)
 				same(t, "those of others", w.host.hooked[0], theirs)
 				r := w.repository(c)
-				same(t, "what is told of it", r.HookProblem(w.now), step.problem)
+				same(t, "its reported problem", r.HookProblem(w.now), step.problem)
 				w.view(func(ctx context.Context, tx *store.Tx) error {
 					counts, err := tx.CountRepositories(ctx)
 					n := counts[c.ID]

@@ -105,7 +105,7 @@ func TestAHostHasOneHookOfOurs(t *testing.T) {
 
 	w.host.hooked = []scm.Hook{theirs}
 	w.hook(c, "https://moved.example")
-	same(t, "after somebody removed it there", w.host.hooked, []scm.Hook{theirs, {ID: w.repository(c).HookID, Address: moved}})
+	same(t, "after it was removed there", w.host.hooked, []scm.Hook{theirs, {ID: w.repository(c).HookID, Address: moved}})
 }
 
 // TestRecreateHook checks that the webhook of one repository is created again. One with the address
@@ -123,7 +123,7 @@ func TestRecreateHook(t *testing.T) {
 		{"it lacks events", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, ours, false, true},
 		{"it is switched off", scm.Hook{ID: "41", Address: ours, Off: true}, ours, false, true},
 		{"it is gone", scm.Hook{}, ours, false, true},
-		{"somebody gave it another address", scm.Hook{ID: "41", Address: theirs}, ours, true, true},
+		{"it got another address", scm.Hook{ID: "41", Address: theirs}, ours, true, true},
 		{"it is another server's", scm.Hook{ID: "41", Address: theirs, Lacks: "push"}, theirs, true, true},
 	} {
 		t.Run(step.what, func(t *testing.T) {
@@ -253,13 +253,13 @@ func TestAHookThatDiesIsNoticed(t *testing.T) {
 
 			w.host.heads["trunk"] = third
 			step("another", 51*time.Minute, polled, well)
-			step("of which nobody tells", 6*time.Minute, nothing, "polling, asked soon. acme/payments 333333333333 trunk")
+			step("without a webhook", 6*time.Minute, nothing, "polling, asked soon. acme/payments 333333333333 trunk")
 			w.host.open = []model.ChangeRequest{{Number: 7, State: model.ChangeOpen, HeadCommit: fifth}}
 			step("nor of a change request", 6*time.Minute, polled, "polling, asked soon. acme/payments 7 555555555555")
 			step("until one comes", time.Minute, func() { push(fourth) }, well)
 
 			w.host.open[0].HeadCommit = second
-			step("of what is told by a push of that commit before", 62*time.Minute, polled, well)
+			step("of a commit that an earlier push reported", 62*time.Minute, polled, well)
 			step("nothing is missed", 10*time.Minute, nothing, well)
 			w.host.open[0].HeadCommit = third
 			step("of another head", 51*time.Minute, polled, well)

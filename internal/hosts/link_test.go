@@ -91,11 +91,11 @@ func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
 	w.must(change("octocat=vic"))
 	same(t, "another user", linked(), "map[octocat:{vic id of mallory}]")
 	if err := change("octocat=vic", "nobody=ada"); err == nil || !strings.Contains(err.Error(), "nobody") {
-		t.Errorf("nobody is linked: %v", err)
+		t.Errorf("an unknown login is linked: %v", err)
 	}
 	w.host.down = model.ErrUnavailable
 	if err := change("octocat=vic", "bob=ada"); err == nil || !strings.Contains(err.Error(), "bob") {
-		t.Errorf("somebody is linked whom the host was not asked for: %v", err)
+		t.Errorf("a user is linked without a request to the host: %v", err)
 	}
 	many := make([]string, model.MaxNewHostPeople+1)
 	for i := range many {

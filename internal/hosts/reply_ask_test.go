@@ -63,7 +63,7 @@ func TestRepliesAskForExceptions(t *testing.T) {
 				return
 			}
 			if got := w.last(); !strings.Contains(got, "/exceptions/") || strings.Contains(got, "<b>") {
-				t.Errorf("the answer does not say where it is decided, or has what somebody wrote: %q", got)
+				t.Errorf("the reply does not link to the request, or repeats the comment: %q", got)
 			}
 			w.says(scm.Comment{Author: c.author, Thread: "t1", Path: "a.go", Body: c.body})
 			same(t, "asked twice, the requests", w.asked(), c.want)

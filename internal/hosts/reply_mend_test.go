@@ -63,7 +63,7 @@ func TestAChangeRequestHoldsUpNoOther(t *testing.T) {
 			w.host.broken = map[int64]error{2: wrong}
 			w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
 			if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
-				t.Error("nobody hears of it")
+				t.Error("Poll returned no error")
 			}
 			same(t, "the decision", w.triage(w.on).State, model.TriageFixing)
 		})
@@ -80,7 +80,7 @@ func TestAReplyHoldsUpNoOther(t *testing.T) {
 		scm.Comment{ID: "51", Author: "octocat", Thread: "t2", Path: "a.go", Body: "/redoubt reviewing"},
 	)
 	if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
-		t.Error("nobody hears of it")
+		t.Error("Poll returned no error")
 	}
 	same(t, "the first", w.triage(w.on).State, model.TriageFixing)
 	same(t, "the second", w.triage(w.other).State, model.TriageReviewing)
@@ -196,7 +196,7 @@ func TestRefusalsOfOurAccount(t *testing.T) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, _, err := tx.Deliveries(ctx, store.DeliveryQuery{ConnectionID: w.connection.ID, Limit: 9})
 		if !slices.ContainsFunc(list, func(d store.Delivery) bool { return strings.Contains(d.Outcome, "acme/payments") }) {
-			t.Errorf("nobody hears why: %+v", list)
+			t.Errorf("the log does not name the repository: %+v", list)
 		}
 		return err
 	})
@@ -266,7 +266,7 @@ func TestALinkedUserWhoLeft(t *testing.T) {
 	if _, err := w.keeper.ChangeReplies(t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(_ *model.ReplyPolicy, people model.HostPeople) {
 		w.must(people.Add("new", "ada"))
 	}); err == nil {
-		t.Error("somebody is linked to who left")
+		t.Error("a user without a role is linked")
 	}
 }
 
@@ -328,7 +328,7 @@ func TestATurnedPolicyIsReadWhenItIsDecided(t *testing.T) {
 		w.let(model.RepliesLinked)
 	}
 	if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
-		t.Error("nobody hears that the policy has changed")
+		t.Error("Poll returned no error")
 	}
 	w.must(w.keeper.Poll(t.Context(), w.d.ID, w.connected()))
 	same(t, "the decision", w.triage(w.on).State, model.TriageUntriaged)

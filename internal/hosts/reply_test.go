@@ -168,7 +168,7 @@ func TestRepliesDecide(t *testing.T) {
 		{"which one?", "octocat", whole, "/redoubt ignore", 0, untouched, hosts.ErrSayWhich.Error()},
 		{"another one than it answers", "octocat", "t2", "/redoubt ignore #ID", 0, untouched, hosts.ErrOtherFinding.Error()},
 		{"none of it", "octocat", whole, "/redoubt ignore #999", 0, untouched, hosts.ErrNotOfRequest.Error()},
-		{"below somebody else's comment", "octocat", "t77", "/redoubt ignore", 0, untouched, hosts.ErrSayWhich.Error()},
+		{"below another user's comment", "octocat", "t77", "/redoubt ignore", 0, untouched, hosts.ErrSayWhich.Error()},
 		{"too long", "octocat", line, "/redoubt ignore " + strings.Repeat("é", model.MaxNote+1), 0, untouched, hosts.AnswerNotDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestAnAnswerThatWasLost(t *testing.T) {
 		w.host.cut = fmt.Errorf("the line is cut: %w", model.ErrUnavailable)
 		w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: later"})
 		if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
-			t.Error("nobody hears that the host cannot be told")
+			t.Error("Poll returned no error")
 		}
 		before := w.triage(w.on)
 		w.host.cut = nil

@@ -136,7 +136,7 @@ func TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn(t *testing.T) {
 		defer func() { close(of.let); stop() }()
 		eventually(t, "the slow ones are asked", func() bool { return len(of.slow.asked) >= 4 })
 		w.scanAll(other.ID)
-		eventually(t, "the other deployment is told of", func() bool { return of.quick.told() == 1 })
+		eventually(t, "the other deployment is notified", func() bool { return of.quick.told() == 1 })
 		same(t, "slow ones asked at once", len(of.slow.asked), 4)
 	})
 }
@@ -240,13 +240,13 @@ func TestAHostThatIsDownIsAskedForADay(t *testing.T) {
 	w.keeper.Clock = clock.Now
 	w.connect()
 	w.scanBy("semgrep", "refs/heads/fix", first)
-	w.host.down = fmt.Errorf("nobody answers: %w", model.ErrUnavailable)
+	w.host.down = fmt.Errorf("host is down: %w", model.ErrUnavailable)
 	for _, c := range []struct{ after, want time.Duration }{{0, 5 * time.Second}, {time.Minute, 15 * time.Second}, {23 * time.Hour, 5 * time.Minute}} {
 		clock.Advance(c.after)
 		j := w.claim()
 		_, _, err := queue.Do(w.keeper.Tell)(t.Context(), j)
 		wait, is := errors.AsType[queue.WaitError](err)
-		if !is || wait.Wait.Round(time.Second) != c.want || !strings.Contains(wait.Reason, "nobody answers") || queue.Outage(err) {
+		if !is || wait.Wait.Round(time.Second) != c.want || !strings.Contains(wait.Reason, "host is down") || queue.Outage(err) {
 			t.Errorf("after %v: %v, waiting %v, want %v", c.after, err, wait.Wait, c.want)
 		}
 		w.must(w.s.ReleaseJob(t.Context(), j, 0))

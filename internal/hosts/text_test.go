@@ -11,7 +11,7 @@ var here = origin{"1b9ff0c2d4a55e77", 3, 4}
 
 func page(int64) string { return "https://redoubt.example/x" }
 
-// TestHostileTextsSayJustThat checks that untrusted text mentions nobody, contains no links and is
+// TestHostileTextsSayJustThat checks that untrusted text mentions no user, contains no links and is
 // not parsed as a mark.
 func TestHostileTextsSayJustThat(t *testing.T) {
 	hostile := item{

@@ -96,7 +96,7 @@ func (w *world) askTicket(f ...model.Finding) (id int64, j model.Job) {
 	})
 	claimed, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.TicketJob)
 	if err != nil || claimed == nil {
-		w.t.Fatalf("nobody creates it: %v", err)
+		w.t.Fatalf("it was not created: %v", err)
 	}
 	return id, *claimed
 }

@@ -327,7 +327,7 @@ func (w *world) claim() model.Job {
 	w.t.Helper()
 	claimed, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.TellJob)
 	if err != nil || claimed == nil {
-		w.t.Fatalf("nobody is told: %v", err)
+		w.t.Fatalf("no notification was sent: %v", err)
 	}
 	return *claimed
 }

@@ -129,7 +129,7 @@ func TestTokensAreToldTheirRate(t *testing.T) {
 	}
 	told := http.Header{}
 	if RetryAfter(told, 1500*time.Millisecond); told.Get("Retry-After") != "2" {
-		t.Errorf("a wait is told as %v", told)
+		t.Errorf("a wait is reported as %v", told)
 	}
 }
 

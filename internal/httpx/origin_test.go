@@ -23,7 +23,7 @@ func TestOrigin(t *testing.T) {
 		tls          bool
 		want         Origin
 	}{
-		{"nobody in front", "203.0.113.5:1", nil, false, Origin{"203.0.113.5", "http://here", false}},
+		{"no proxy", "203.0.113.5:1", nil, false, Origin{"203.0.113.5", "http://here", false}},
 		{"by TLS", "203.0.113.5:1", nil, true, Origin{"203.0.113.5", "https://here", true}},
 		{
 			"a stranger's headers", "203.0.113.5:1",

@@ -21,8 +21,8 @@ func TestAReplacedFileKeepsItsOwnerAndMode(t *testing.T) {
 	if err := r.Create(path); err != nil {
 		t.Fatal(err)
 	}
-	const somebody = 4711
-	if err := os.Chown(path, somebody, somebody); err != nil {
+	const testUID = 4711
+	if err := os.Chown(path, testUID, testUID); err != nil {
 		t.Skipf("only root gives files away: %v", err)
 	}
 	if err := os.Chmod(path, 0o640); err != nil {
@@ -36,7 +36,7 @@ func TestAReplacedFileKeepsItsOwnerAndMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || owner.Uid != somebody || owner.Gid != somebody || info.Mode().Perm() != 0o640 {
+	if !ok || owner.Uid != testUID || owner.Gid != testUID || info.Mode().Perm() != 0o640 {
 		t.Errorf("the file is %v of %+v", info.Mode(), owner)
 	}
 	if err := r.Replace(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {

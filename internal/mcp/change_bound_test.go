@@ -78,6 +78,6 @@ func TestPlansAreBoundedByBytes(t *testing.T) {
 		t.Error(err)
 	}
 	if n, _ := changes.waiting(); n != 1 {
-		t.Errorf("%d changes wait that nobody can confirm", n-1)
+		t.Errorf("%d pending changes cannot be confirmed", n-1)
 	}
 }

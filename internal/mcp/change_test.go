@@ -66,7 +66,7 @@ func TestAConfirmationIsForOnce(t *testing.T) {
 func TestAConfirmationOfWhatChangedIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"a finding came": func(w *world) { w.upload(w.token, "acme/app", "eval is dangerous", 1, 2, 3, 4) },
-		"somebody decided": func(w *world) {
+		"it was triaged": func(w *world) {
 			if _, err := w.client(w.token).TriageFindings(w.Context(), "acme", api.TriageRequest{IssueType: "sast", NewTriageState: "reviewing", TriageFilter: api.TriageFilter{Repos: []string{"acme/app"}}, Limit: 1}); err != nil {
 				w.Fatal(err)
 			}

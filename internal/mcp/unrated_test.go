@@ -12,7 +12,7 @@ func TestUnratedIsToldToAssistants(t *testing.T) {
 	for unrated, want := range map[bool]string{false: "medium", true: "not rated, counts as medium"} {
 		f.Severity, f.Unrated = "medium", unrated
 		if got := supplyLine(f).Severity; got != want {
-			t.Errorf("unrated %v is told as %q", unrated, got)
+			t.Errorf("unrated %v is shown as %q", unrated, got)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestNewFindingsAreToldBySignedWebhook(t *testing.T) {
 			t.Errorf("the log has %+v", log)
 		}
 		if w.settle(); len(w.receiver.take()) != 0 {
-			t.Error("they are told again")
+			t.Error("they are notified again")
 		}
 	})
 }
@@ -81,7 +81,7 @@ func TestNothingIsToldOfWhatDidNotCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.settle(); len(w.receiver.take()) != 0 {
-			t.Error("people are told of what was rolled back")
+			t.Error("a notification was sent for a rolled back change")
 		}
 	})
 }
@@ -119,7 +119,7 @@ func TestWhoDiesWhileTellingIsFollowedByAnother(t *testing.T) {
 		}
 		w.clock.Advance(5 * time.Minute)
 		if w.settle(); len(w.receiver.take()) != 2 {
-			t.Error("nobody tells what was being told")
+			t.Error("an interrupted delivery is not resumed")
 		}
 	})
 }
@@ -150,7 +150,7 @@ func TestWhoIsDownIsToldInOrderOnceBack(t *testing.T) {
 		w.settle()
 		events := w.receiver.events(w.T)
 		if len(events) != 2 || events[0].Data.Count != 1 || events[1].Data.Count != 2 || events[0].Sequence >= events[1].Sequence {
-			t.Errorf("it is told %+v", events)
+			t.Errorf("it received %+v", events)
 		}
 		if w.problem(r.ID) != "" {
 			t.Error("the rule still says that its receiver is down")
@@ -209,7 +209,7 @@ func TestHowReceiversEndAttempts(t *testing.T) {
 			}
 			for _, got := range w.receiver.take() {
 				if got.path != "/hook" {
-					t.Errorf("somebody was followed to %s", got.path)
+					t.Errorf("a redirect to %s was followed", got.path)
 				}
 			}
 			w.view(func(ctx context.Context, tx *store.Tx) error {

@@ -218,7 +218,7 @@ func TestDigestThatFailedOnceIsTriedAgain(t *testing.T) {
 			p.refuse(nil)
 			w.clock.Advance(time.Minute)
 			if w.settle(); len(p.take()) != 1 {
-				t.Errorf("nobody is told; the log has %+v", w.log(r.ID))
+				t.Errorf("no notification was sent; the log has %+v", w.log(r.ID))
 			}
 		})
 	}
@@ -384,7 +384,7 @@ func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.settle(); len(w.receiver.take()) != 1 {
-			t.Error("nobody is told")
+			t.Error("no notification was sent")
 		}
 	})
 }

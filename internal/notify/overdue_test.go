@@ -77,7 +77,7 @@ func TestOverdueIsToldOnceADate(t *testing.T) {
 			{"moved back", func() { w.due(5) }, both},
 			{"ignored", func() { decide(model.TriageIgnored); w.clock.Advance(3 * day) }, ""},
 			{"open once more", func() { decide(model.TriageReopened) }, second},
-			{"as nobody asks", func() {
+			{"while all rules are paused", func() {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
 					list, err := tx.NotificationRules(ctx)
 					for _, r := range list {

@@ -44,7 +44,7 @@ func TestOutcomesAreKeptWhileTheyTakeLong(t *testing.T) {
 		defer cancel()
 		time.Sleep(10 * keepWithin)
 		if ctx.Err() != nil {
-			t.Fatal("it ends though nobody stops")
+			t.Fatal("it ends without a stop")
 		}
 		stop()
 		time.Sleep(keepWithin - time.Millisecond)

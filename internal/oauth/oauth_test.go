@@ -240,7 +240,7 @@ func TestARefreshTokenThatComesTwiceEndsAll(t *testing.T) {
 		}
 	}
 	if !w.works(second.get("access_token")) {
-		t.Fatal("what somebody made up ended the grant")
+		t.Fatal("a made-up token ended the grant")
 	}
 	if w.works(first.get("access_token")) {
 		t.Error("the token that was renewed works beside the other")
@@ -295,7 +295,7 @@ func TestWishesThatAreRefused(t *testing.T) {
 		return q
 	}
 	for name, q := range map[string]url.Values{
-		"no client": with("client_id"), "a client that somebody made up": with("client_id", client+"x"), "another address": with("redirect_uri", "https://evil.example/cb"),
+		"no client": with("client_id"), "a made-up client": with("client_id", client+"x"), "another address": with("redirect_uri", "https://evil.example/cb"),
 		"a path below": with("redirect_uri", here+"/../x"), "a user in it": with("redirect_uri", "http://127.0.0.1@evil.example/callback"), "no address": with("redirect_uri"),
 		"localhost for an address of numbers": with("redirect_uri", "http://localhost:7777/callback"),
 	} {

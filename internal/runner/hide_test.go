@@ -33,7 +33,7 @@ func TestSecretsAreHiddenWhereverALineIsCut(t *testing.T) {
 			write(tell)
 			log := tell.waiting.String()
 			if strings.Contains(log, secretToken[:4]) || len(log) > maxLine+100 || !strings.HasPrefix(log, "xxxx") {
-				t.Fatalf("%s: with %d bytes in front of the token, %d are told, that end in %q", way, before, len(log), log[max(0, len(log)-60):])
+				t.Fatalf("%s: with %d bytes in front of the token, %d are logged, that end in %q", way, before, len(log), log[max(0, len(log)-60):])
 			}
 			if way == "lines" && !strings.HasSuffix(log, " …\nnext\n") {
 				t.Fatalf("the line behind it is not told: %q", log[max(0, len(log)-60):])
@@ -62,7 +62,7 @@ func TestSecretsOfSeveralLinesAreHidden(t *testing.T) {
 	log := tell.waiting.String()
 	for _, part := range []string{"b3Blbn", "AAAAMwAAAAtzc2g", "ZGVhZGJlZWY"} {
 		if strings.Contains(log, part) {
-			t.Errorf("%q is told:\n%s", part, log)
+			t.Errorf("%q is logged:\n%s", part, log)
 		}
 	}
 	for _, kept := range []string{"reading the key\n", "-----BEGIN OPENSSH PRIVATE KEY-----", "indented: " + redact.Mark + "!"} {
@@ -85,8 +85,8 @@ func TestNothingIsHiddenWithoutSecrets(t *testing.T) {
 func TestGitsWordsAreCutWithoutSecrets(t *testing.T) {
 	const secret = "glpat-0123456789abcdef"
 	for name, said := range map[string]string{
-		"as it is told": "fatal: " + strings.Repeat("x", 280) + " " + secret + " more",
-		"as it is kept": strings.Repeat("y", 16<<10-20) + "\nfatal: " + secret + " more",
+		"as it is logged": "fatal: " + strings.Repeat("x", 280) + " " + secret + " more",
+		"as it is kept":   strings.Repeat("y", 16<<10-20) + "\nfatal: " + secret + " more",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

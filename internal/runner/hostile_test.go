@@ -49,7 +49,7 @@ func TestGitHasABoundOfMemory(t *testing.T) {
 	g := git{dir: b.dir, home: b.dir, path: os.Getenv("PATH"), stdin: endless{}}
 	_, err := g.run(t.Context(), "-c", "core.bigFileThreshold=100g", "hash-object", "--stdin")
 	if f, is := errors.AsType[*failure](explained(err)); !is || f.class != "permanent" || !strings.Contains(f.reason, "memory") {
-		t.Errorf("git that is told without end: %v", err)
+		t.Errorf("git with endless output: %v", err)
 	}
 }
 

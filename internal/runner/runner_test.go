@@ -147,7 +147,7 @@ func TestFailuresAreTold(t *testing.T) {
 		"git":            {func(r *api.LeasedRun) { r.CloneURL = "git://127.0.0.1/x" }, "none that this runner fetches from", "permanent"},
 		"a path":         {func(r *api.LeasedRun) { r.CloneURL = b.remote }, "none that this runner fetches from", "permanent"},
 		"an option":      {func(r *api.LeasedRun) { r.CloneURL = "ssh://-oProxyCommand=touch/x" }, "names no host", "permanent"},
-		"nobody answers": {func(r *api.LeasedRun) { r.CloneURL = "http://127.0.0.1:1/x.git" }, "does not answer", "transient"},
+		"no server":      {func(r *api.LeasedRun) { r.CloneURL = "http://127.0.0.1:1/x.git" }, "does not answer", "transient"},
 		"unrelated base": {func(r *api.LeasedRun) { r.Kind, r.Base, r.Commit = "diff", "refs/heads/alone", main }, "no commit in common", "permanent"},
 		"a scanner":      {func(r *api.LeasedRun) { r.Ref = "refs/heads/fail" }, "exit code 7", "scanner"},
 	} {

@@ -113,7 +113,7 @@ func TestHostsGitea(t *testing.T) {
 	}
 	var refused *scm.HostError
 	if _, err := open("0123456789012345678901234567890123456789").Who(ctx); !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized || strings.Contains(err.Error(), "01234") {
-		t.Errorf("a token of nobody: %v", err)
+		t.Errorf("an unknown token: %v", err)
 	}
 	g.Stop(t)
 	if _, err := h.Who(ctx); !errors.Is(err, model.ErrUnavailable) {
@@ -172,7 +172,7 @@ func keepsTickets(t *testing.T, g *hosttest.Gitea, h scm.Host) {
 	began := time.Now().Add(-time.Minute)
 	g.Call(t, http.MethodPost, "/repos/acme/payments/labels", map[string]string{"name": "security", "color": "#ff0000"}, nil)
 	if none, is, err := tracker.FindTicket(t.Context(), "acme/payments", "redoubt-abc", began); err != nil || is {
-		t.Errorf("a marker of nobody: %+v, %v", none, err)
+		t.Errorf("an unknown marker: %+v, %v", none, err)
 	}
 	made, err := tracker.CreateTicket(t.Context(), "acme/payments", scm.Draft{Title: "[high] rule", Markdown: "text\n\n<!-- redoubt-abc -->", Labels: []string{"security", "nobody's"}})
 	if err != nil || made.Closed || made.Key == "" || !strings.HasPrefix(made.URL, "http") {

@@ -149,7 +149,7 @@ func TestRoundsOfAnAppShareItsToken(t *testing.T) {
 	}{
 		{"at first", func() { round(g.credential) }, 1, "told"},
 		{"five minutes later", func() { g.now = g.now.Add(5 * time.Minute); round(g.credential) }, 1, "unchanged"},
-		{"somebody with another key", func() { round(other) }, 2, "told"},
+		{"a client with another key", func() { round(other) }, 2, "told"},
 		{"the first, whose token this host takes no more", func() { round(g.credential) }, 3, "unknown unchanged"},
 		{"six minutes before it ends", func() { g.now = g.now.Add(54 * time.Minute); round(g.credential) }, 3, "unchanged"},
 		{"five minutes before it ends", func() { g.now = g.now.Add(time.Minute); round(g.credential) }, 4, "unchanged"},

@@ -181,7 +181,7 @@ func TestHostsTellTheSame(t *testing.T) {
 			of, err = h.User(ctx, "ada")
 			equal(t, "who ada is", err, of, ada)
 			if of, err := h.User(ctx, "mallory"); !errors.Is(err, model.ErrNotFound) {
-				t.Errorf("nobody is %+v, %v", of, err)
+				t.Errorf("mallory is %+v, %v", of, err)
 			}
 			hooks, err := h.Hooks(ctx, mine)
 			equal(t, "the hooks", err, hooks, []scm.Hook{{ID: "40", Off: true, Lacks: lacks[kind]}, {ID: "41", Address: "https://redoubt.example/hook"}})

@@ -44,7 +44,7 @@ func TestHostsAreAskedWhatChanged(t *testing.T) {
 	}
 	equal(t, "at first", nil, titles("a"), "first")
 	equal(t, "again", nil, titles("a"), "first")
-	equal(t, "somebody else", nil, titles("b"), "first")
+	equal(t, "another token", nil, titles("b"), "first")
 	tag, title = `"2"`, "second"
 	equal(t, "once it changed", nil, titles("a"), "second")
 	equal(t, "how it was answered", nil, strings.Join(answers, " "), "told unchanged told told")

@@ -41,7 +41,7 @@ func TestRateLimits(t *testing.T) {
 	now = now.Add(20 * time.Second)
 	equal(t, "what is left of it", nil, ask("a"), 40*time.Second)
 	equal(t, "how often it was asked", nil, asked, 1)
-	equal(t, "somebody else's", nil, ask("b"), time.Minute)
+	equal(t, "another user's", nil, ask("b"), time.Minute)
 	now = now.Add(time.Minute)
 	equal(t, "after it", nil, ask("a"), time.Minute)
 	equal(t, "how often it was asked by then", nil, asked, 3)

@@ -88,7 +88,7 @@ func TestTrackersKeepTickets(t *testing.T) {
 				return
 			}
 			if _, there, err := h.FindTicket(t.Context(), c.project, "redoubt-other", time.Now()); there || err != nil {
-				t.Errorf("a marker of nobody: %v, %v", there, err)
+				t.Errorf("an unknown marker: %v, %v", there, err)
 			}
 			if _, there, err := h.FindTicket(t.Context(), "acme/gone", marker, time.Now()); there || err == nil {
 				t.Errorf("in a project that is not there: %v, %v", there, err)
@@ -193,7 +193,7 @@ func TestReasonsOfJira(t *testing.T) {
 		_, err := opened(t, loopback, model.HostJira, s.URL).Who(t.Context())
 		s.Close()
 		if refusal, is := errors.AsType[*scm.HostError](err); !is || refusal.Text != want {
-			t.Errorf("%s is told as %v, want %q", body, err, want)
+			t.Errorf("%s is reported as %v, want %q", body, err, want)
 		}
 	}
 }

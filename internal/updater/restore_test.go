@@ -32,7 +32,7 @@ func TestARestoredDeploymentFollows(t *testing.T) {
 		return behind
 	}
 	if !pending() {
-		t.Error("nothing waits for what nobody followed")
+		t.Error("nothing is pending")
 	}
 	if err := MatchDeployments(t.Context(), st, advisory.NewLibrary(command.AdvisoryOrders), nil, func(model.Deployment, advisory.SweepResult) {}); err != nil {
 		t.Fatal(err)
@@ -47,6 +47,6 @@ func TestARestoredDeploymentFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !pending() {
-		t.Fatal("nobody sees that the deployment is behind")
+		t.Fatal("the deployment is not pending")
 	}
 }

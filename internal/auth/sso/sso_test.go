@@ -142,7 +142,7 @@ func TestWhatDoesNotHoldIsRefused(t *testing.T) {
 		{"for another client", claim(l.URL, "other", flow.Nonce, later), info, flow.State, false, false},
 		{"of another issuer", claim("https://evil.example", "redoubt", flow.Nonce, later), info, flow.State, false, false},
 		{"expired", claim(l.URL, "redoubt", flow.Nonce, 1), info, flow.State, false, false},
-		{"about somebody else", claim(l.URL, "redoubt", flow.Nonce, later), `{"sub":"other","groups":["chiefs"]}`, flow.State, false, true},
+		{"about another user", claim(l.URL, "redoubt", flow.Nonce, later), `{"sub":"other","groups":["chiefs"]}`, flow.State, false, true},
 	} {
 		l.token, l.info = c.token, c.info
 		who, err := p.Finish(t.Context(), "http://back.example/", flow, Back{State: c.state, Code: "x"})

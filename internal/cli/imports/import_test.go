@@ -76,7 +76,7 @@ func (w *importer) run(c Command, files ...string) (out api.ImportResponse, said
 		return out, err.Error(), 1
 	}
 	if bytes.Contains(stdout.Bytes(), []byte(`"gate"`)) {
-		w.Error("it tells of a gate that nobody asked")
+		w.Error("the output contains a gate that was not requested")
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
 		w.Fatalf("%v in %s", err, stdout.Bytes())

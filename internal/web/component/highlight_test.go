@@ -65,7 +65,7 @@ func TestHighlightIsBounded(t *testing.T) {
 		lines := []CodeLine{{Text: "if x"}}
 		highlightBy(t.Context(), slow, lines)
 		if lines[0].Spans != nil {
-			t.Errorf("highlighted by nobody: %v", lines)
+			t.Errorf("highlighted despite the time limit: %v", lines)
 		}
 	}
 	close(slow.ended)
