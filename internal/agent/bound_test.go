@@ -134,8 +134,8 @@ func TestABoundTokenTakesNoFindings(t *testing.T) {
 	})
 }
 
-// TestABoundTokenLocksNobodyOut checks that a claimed repository id does not block its project.
-func TestABoundTokenLocksNobodyOut(t *testing.T) {
+// TestBoundTokenDoesNotBlockProjects checks that a claimed repository id does not block its project.
+func TestBoundTokenDoesNotBlockProjects(t *testing.T) {
 	each(t, func(w *world) {
 		thief, owner := w.bound("platform/**"), w.bound("acme/gateway")
 		w.scanAs(thief, claim{name: "platform/infra/modules", id: "888"})

@@ -169,9 +169,9 @@ func TestWhatEndsARun(t *testing.T) {
 	}
 }
 
-// TestNoPasswordForARunThatNobodyTook checks that no password is created if the lease is not
+// TestNoPasswordWithoutStoredLease checks that no password is created if the lease is not
 // stored. The run must remain for the next runner.
-func TestNoPasswordForARunThatNobodyTook(t *testing.T) {
+func TestNoPasswordWithoutStoredLease(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	ctx, gone := context.WithCancel(t.Context())
 	made := false

@@ -199,9 +199,9 @@ func TestChangesSinceATime(t *testing.T) {
 	h.wantProblem(a, api.CodeConflict)
 }
 
-// TestAFindingThatCameAndWentIsToldByTime checks that removals are listed even since the first
+// TestRemovalsAreListedByTime checks that removals are listed even since the first
 // version of a deployment.
-func TestAFindingThatCameAndWentIsToldByTime(t *testing.T) {
+func TestRemovalsAreListedByTime(t *testing.T) {
 	h := newHarness(t)
 	since := h.clock.Now()
 	h.imported(map[string][]int{"a.py": {1}})

@@ -74,9 +74,9 @@ var hostedMembers = map[string]string{
 	"FormatVersion":    "cyclonedxVersion",
 }
 
-// TestContractMembersAreToldFromOurs checks that members of the contract exist without the
+// TestOnlyOwnMembersHaveExtensionMark checks that members of the contract exist without the
 // extension mark, and that all other members have it.
-func TestContractMembersAreToldFromOurs(t *testing.T) {
+func TestOnlyOwnMembersHaveExtensionMark(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {
 		t.Fatal(err)

@@ -10,10 +10,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestDamageIsToldAtOnce damages the database while the server runs. The request that detects the
+// TestDamageIsReportedImmediately damages the database while the server runs. The request that detects the
 // damage gets a 503 with that reason. From then on readiness, metrics and writes report it too,
 // while undamaged data can still be read.
-func TestDamageIsToldAtOnce(t *testing.T) {
+func TestDamageIsReportedImmediately(t *testing.T) {
 	const findings = "/api/v1/deployments/acme/findings"
 	for name, change := range map[string]string{
 		"a row that cannot be read":   `UPDATE lineage SET annotations_json = '{"epss_score*'`,

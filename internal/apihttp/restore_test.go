@@ -36,9 +36,9 @@ func (h *harness) restore(dir string) {
 	h.client = &api.Client{BaseURL: h.url, Token: h.token, Retries: -1}
 }
 
-// TestARestoreLiesToNobody checks that cursors and tags of commits that a restore removed are
+// TestRestoreInvalidatesCursorsAndTags checks that cursors and tags of commits that a restore removed are
 // rejected, even after as many new commits. Those of the backup remain valid.
-func TestARestoreLiesToNobody(t *testing.T) {
+func TestRestoreInvalidatesCursorsAndTags(t *testing.T) {
 	h := newHarness(t, func(c *core.Config) { c.PublicURL = "https://r.example" })
 	const base = "/api/v1/deployments/acme/"
 	lists := []string{"findings?issue_type=sast", "projects", "secrets", "policies"}

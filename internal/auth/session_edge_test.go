@@ -22,8 +22,8 @@ func TestLongPasswordsAreWrong(t *testing.T) {
 	}
 }
 
-// TestNobodyBeginsNoSession checks that a deleted user gets the same error as an unknown one.
-func TestNobodyBeginsNoSession(t *testing.T) {
+// TestDeletedUserCannotSignIn checks that a deleted user gets the same error as an unknown one.
+func TestDeletedUserCannotSignIn(t *testing.T) {
 	d := newDoor(t)
 	if _, err := d.Begin(t.Context(), d.ada.ID+1000, "oidc", home, model.CheckedPassword{}); !errors.Is(err, ErrSignIn) {
 		t.Errorf("an unknown session: %v", err)

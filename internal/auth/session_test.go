@@ -209,9 +209,9 @@ func TestSignOutHoldsAtOnce(t *testing.T) {
 	}
 }
 
-// TestNamesThatNobodyHasAreNotRemembered checks that invalid names are not stored as keys of the
+// TestUnknownNamesAreNotStored checks that invalid names are not stored as keys of the
 // limiter. They may be megabytes long, or a password.
-func TestNamesThatNobodyHasAreNotRemembered(t *testing.T) {
+func TestUnknownNamesAreNotStored(t *testing.T) {
 	d := newDoor(t)
 	for _, name := range []string{strings.Repeat("x", 1<<20), password, "\x00", "a\xffb"} {
 		if _, err := d.SignIn(t.Context(), name, password, home); !errors.Is(err, ErrSignIn) {

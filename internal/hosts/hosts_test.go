@@ -230,7 +230,7 @@ func TestHostsThatResolveAreLeftTheText(t *testing.T) {
 	})
 }
 
-func TestAFloodOfFindingsIsToldInTheSummary(t *testing.T) {
+func TestManyFindingsAreListedInSummary(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()

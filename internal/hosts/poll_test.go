@@ -37,9 +37,9 @@ func pushTo(id int, branch, commit string) string {
 	return fmt.Sprintf(`{"ref":"refs/heads/%s","after":"%s","repository":{"id":%d}}`, branch, commit, id)
 }
 
-// TestPushesAreScannedOnceInWhateverOrderTheyAreTold checks that a late webhook does not replace a
+// TestPushesAreScannedOnceInAnyOrder checks that a late webhook does not replace a
 // newer commit. A push that is both polled and delivered is scanned once.
-func TestPushesAreScannedOnceInWhateverOrderTheyAreTold(t *testing.T) {
+func TestPushesAreScannedOnceInAnyOrder(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.scanOnPush()

@@ -86,9 +86,9 @@ func TestAReplyHoldsUpNoOther(t *testing.T) {
 	same(t, "the second", w.triage(w.other).State, model.TriageReviewing)
 }
 
-// TestStrangersSilenceNobody checks that comments of people without write access never prevent
+// TestStrangersCannotBlockCommands checks that comments of people without write access never prevent
 // commands of people with it.
-func TestStrangersSilenceNobody(t *testing.T) {
+func TestStrangersCannotBlockCommands(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	for i := range 250 {
 		w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(1000 + i), Author: "eve", Body: "/redoubt help"})

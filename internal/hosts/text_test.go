@@ -42,7 +42,7 @@ func TestHostileTextsSayJustThat(t *testing.T) {
 	}
 }
 
-func TestCommentsSayWhatNobodyRates(t *testing.T) {
+func TestCommentsMarkUnratedFindings(t *testing.T) {
 	for unrated, want := range map[bool]string{true: "not rated", false: "medium"} {
 		name, message := "CVE-2024-1", "left is affected"
 		body, err := model.Body{RuleMessage: &message, SCABody: &model.SCABody{Unrated: unrated, VulnerabilityIdentifier: &name}}.Members()

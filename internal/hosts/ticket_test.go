@@ -197,7 +197,7 @@ func TestTicketsThatCannotBeCreated(t *testing.T) {
 	})
 }
 
-func TestATicketThatNobodyWantsAnyMore(t *testing.T) {
+func TestDeletedTicketIsNotCreated(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.connect()
 	id, j := w.askTicket(w.find("rule.a", 3))

@@ -95,9 +95,9 @@ func TestFailedTokensAreSlowedByNetwork(t *testing.T) {
 	}
 }
 
-// TestTokensAreToldTheirRate checks that each response has rate limit headers, and that requests
+// TestResponsesHaveRateLimitHeaders checks that each response has rate limit headers, and that requests
 // over the limit get a delay. Without a limit there are no headers.
-func TestTokensAreToldTheirRate(t *testing.T) {
+func TestResponsesHaveRateLimitHeaders(t *testing.T) {
 	good, now := auth.NewSecret(1), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	tokens := auth.New(oneToken{string(good.Hash)}, clock)

@@ -6,8 +6,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestUnratedIsToldToAssistants checks that an unrated vulnerability is not reported as medium.
-func TestUnratedIsToldToAssistants(t *testing.T) {
+// TestUnratedIsShownToAssistants checks that an unrated vulnerability is not reported as medium.
+func TestUnratedIsShownToAssistants(t *testing.T) {
 	var f api.SupplyChainFinding
 	for unrated, want := range map[bool]string{false: "medium", true: "not rated, counts as medium"} {
 		f.Severity, f.Unrated = "medium", unrated

@@ -39,9 +39,9 @@ func (w *world) user(u model.User, role model.Role) (made model.User) {
 	return made
 }
 
-// TestWhoIsMentionedIsTold checks that mentioned users get one mail for each comment, and other
+// TestMentionedUsersGetMail checks that mentioned users get one mail for each comment, and other
 // users get none.
-func TestWhoIsMentionedIsTold(t *testing.T) {
+func TestMentionedUsersGetMail(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
 		finding := w.found(added{n: 1, severity: model.SeverityHigh})[0]

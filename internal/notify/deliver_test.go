@@ -33,7 +33,7 @@ func verify(t *testing.T, secret string, got received) bool {
 	return slices.Contains(strings.Fields(got.header.Get("webhook-signature")), want)
 }
 
-func TestNewFindingsAreToldBySignedWebhook(t *testing.T) {
+func TestNewFindingsAreSentBySignedWebhook(t *testing.T) {
 	each(t, func(w *world) {
 		r, secret := w.ask(func(r *model.NotificationRule) { r.MinSeverity = model.SeverityHigh })
 		w.found(added{n: 2, severity: model.SeverityMedium})
@@ -67,7 +67,7 @@ func TestNewFindingsAreToldBySignedWebhook(t *testing.T) {
 	})
 }
 
-func TestNothingIsToldOfWhatDidNotCommit(t *testing.T) {
+func TestRolledBackChangesAreNotNotified(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(nil)
 		broke := errors.New("broke")
@@ -86,7 +86,7 @@ func TestNothingIsToldOfWhatDidNotCommit(t *testing.T) {
 	})
 }
 
-func TestWhatWasMatchedTwiceIsToldOnce(t *testing.T) {
+func TestEventMatchedTwiceIsSentOnce(t *testing.T) {
 	each(t, func(w *world) {
 		r, _ := w.ask(nil)
 		w.found(added{n: 1, severity: model.SeverityHigh})
@@ -124,7 +124,7 @@ func TestWhoDiesWhileTellingIsFollowedByAnother(t *testing.T) {
 	})
 }
 
-func TestWhoIsDownIsToldInOrderOnceBack(t *testing.T) {
+func TestMessagesAreSentInOrderAfterOutage(t *testing.T) {
 	each(t, func(w *world) {
 		r, _ := w.ask(nil)
 		w.receiver.takes(http.StatusServiceUnavailable)

@@ -276,9 +276,9 @@ func TestDigestsAreDue(t *testing.T) {
 	}
 }
 
-// TestMissingScansAreToldOnce checks that missing scans of matching projects are reported once,
+// TestMissingScansAreReportedOnce checks that missing scans of matching projects are reported once,
 // when the period has passed.
-func TestMissingScansAreToldOnce(t *testing.T) {
+func TestMissingScansAreReportedOnce(t *testing.T) {
 	each(t, func(w *world) {
 		missing := func(name, filter string) func(r *model.NotificationRule) {
 			return func(r *model.NotificationRule) {
@@ -306,8 +306,8 @@ func TestMissingScansAreToldOnce(t *testing.T) {
 	})
 }
 
-// TestMissingScansAreToldByOldNames checks that filters match projects by their former names.
-func TestMissingScansAreToldByOldNames(t *testing.T) {
+// TestMissingScansMatchOldNames checks that filters match projects by their former names.
+func TestMissingScansMatchOldNames(t *testing.T) {
 	each(t, func(w *world) {
 		told := map[int64]string{} // expected project, by rule
 		for filter, want := range map[string]string{"repos=acme/api": "acme/now", "-repos=acme/api": "acme/taken", "repos=acme/taken": "acme/taken", "-repos=acme/taken": "acme/now"} {
@@ -341,8 +341,8 @@ func TestMissingScansAreToldByOldNames(t *testing.T) {
 	})
 }
 
-// TestMissingScansAreToldOnceBySeveralServers checks concurrent sweeps.
-func TestMissingScansAreToldOnceBySeveralServers(t *testing.T) {
+// TestMissingScansAreReportedOnceBySeveralServers checks concurrent sweeps.
+func TestMissingScansAreReportedOnceBySeveralServers(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(func(r *model.NotificationRule) {
 			r.Events, r.MissingDays = model.NotificationEvents(0).With(model.EventScanMissing), 3
@@ -363,8 +363,8 @@ func TestMissingScansAreToldOnceBySeveralServers(t *testing.T) {
 	})
 }
 
-// TestWhatWaitsWithoutAJobIsTold checks that a lost job loses no message.
-func TestWhatWaitsWithoutAJobIsTold(t *testing.T) {
+// TestLostJobLosesNoMessage checks that a lost job loses no message.
+func TestLostJobLosesNoMessage(t *testing.T) {
 	each(t, func(w *world) {
 		w.ask(nil)
 		w.found(added{n: 1, severity: model.SeverityHigh})

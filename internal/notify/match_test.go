@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestWhichRulesAreTold is a table of events and rules.
-func TestWhichRulesAreTold(t *testing.T) {
+// TestRulesOfEvents is a table of events and rules.
+func TestRulesOfEvents(t *testing.T) {
 	high := added{n: 2, severity: model.SeverityHigh}
 	only := func(e model.NotificationEvent) model.NotificationEvents {
 		return model.NotificationEvents(0).With(e)

@@ -34,9 +34,9 @@ func (w *world) sweep(n int) {
 	w.settle()
 }
 
-// TestOverdueIsToldOnceADate follows a due date that passes, is moved by a policy and by a
+// TestOverdueIsReportedOncePerDate follows a due date that passes, is moved by a policy and by a
 // decision, and passes again.
-func TestOverdueIsToldOnceADate(t *testing.T) {
+func TestOverdueIsReportedOncePerDate(t *testing.T) {
 	each(t, func(w *world) {
 		overdue := model.NotificationEvents(0).With(model.EventOverdue)
 		w.ask(func(r *model.NotificationRule) { r.Events = overdue })

@@ -42,8 +42,8 @@ func removeProject(w *world, _ model.Exception) {
 	w.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, w.project.ID) })
 }
 
-// TestWhoAskedIsTold checks that the requester is notified of the decision once, without a rule.
-func TestWhoAskedIsTold(t *testing.T) {
+// TestRequesterIsNotified checks that the requester is notified of the decision once, without a rule.
+func TestRequesterIsNotified(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
 		for i, c := range []struct {
@@ -189,9 +189,9 @@ func TestWhoDecidesTheirOwnIsNotTold(t *testing.T) {
 	}
 }
 
-// TestWhatWasRemovedIsTold checks that rules match a deleted request by its project only,
+// TestRulesMatchDeletedRequestsByProject checks that rules match a deleted request by its project only,
 // regardless of their other filters.
-func TestWhatWasRemovedIsTold(t *testing.T) {
+func TestRulesMatchDeletedRequestsByProject(t *testing.T) {
 	each(t, func(w *world) {
 		for name, filter := range map[string]string{"all": "", "tagged": "project_tags=team", "this": "repos=acme/api", "other": "repos=acme/other", "not this": "-repos=acme/api", "status": "status=fixed"} {
 			w.ask(func(r *model.NotificationRule) {

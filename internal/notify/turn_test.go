@@ -49,10 +49,10 @@ func (w *world) work() (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// TestBlackHoleHoldsNobodyUp checks the worst case: a thousand messages to as many rules with one
+// TestUnresponsiveHostDoesNotDelayOthers checks the worst case: a thousand messages to as many rules with one
 // unresponsive host. While all of its slots are blocked, receivers on other hosts, also of another
 // tenant, are still served.
-func TestBlackHoleHoldsNobodyUp(t *testing.T) {
+func TestUnresponsiveHostDoesNotDelayOthers(t *testing.T) {
 	each(t, func(w *world) {
 		const deliveries = 100 // many more than slots
 		hole := newReceiver(w.T)
@@ -154,9 +154,9 @@ func TestJobsOfTheOutboxAreBounded(t *testing.T) {
 	})
 }
 
-// TestWhoIsOutOfTheRuleIsToldNothingMore checks that removed recipients also get no messages that
+// TestRemovedRecipientsGetNoQueuedMessages checks that removed recipients also get no messages that
 // were queued before.
-func TestWhoIsOutOfTheRuleIsToldNothingMore(t *testing.T) {
+func TestRemovedRecipientsGetNoQueuedMessages(t *testing.T) {
 	change := func(w *world, r model.NotificationRule, how func(r *model.NotificationRule)) {
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			how(&r)

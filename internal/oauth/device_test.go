@@ -261,9 +261,9 @@ func TestCodesAreNotGuessed(t *testing.T) {
 	}
 }
 
-// TestCodesOfScannersAndProgramsAreToldApart checks that scanners and programs never get the token
+// TestScannersAndProgramsGetSeparateTokens checks that scanners and programs never get the token
 // of each other.
-func TestCodesOfScannersAndProgramsAreToldApart(t *testing.T) {
+func TestScannersAndProgramsGetSeparateTokens(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.registerDevice()
 	codes := w.begin(client, "read")

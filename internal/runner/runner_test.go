@@ -130,7 +130,7 @@ func (b *bench) harmless(saw *seen, isolated bool) {
 	}
 }
 
-func TestFailuresAreTold(t *testing.T) {
+func TestFailuresAreReported(t *testing.T) {
 	b := newBench(t, nil)
 	main := b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("x")}, b.plan("")))
 	b.commit("refs/heads/alone", b.tree(b.plan("")))
@@ -188,9 +188,9 @@ func TestRunsAreBounded(t *testing.T) {
 	})
 }
 
-// TestAnEndIsToldUntilItIsHeard checks that an outcome is retried until the server accepts it, so
+// TestOutcomeIsRetriedUntilAccepted checks that an outcome is retried until the server accepts it, so
 // that a brief outage does not cause another scan.
-func TestAnEndIsToldUntilItIsHeard(t *testing.T) {
+func TestOutcomeIsRetriedUntilAccepted(t *testing.T) {
 	b := newBench(t, nil)
 	b.commit("refs/heads/main", b.tree(b.plan("")))
 	b.deaf = map[string]int{"progress": 2, "finish": 2}

@@ -77,7 +77,7 @@ func TestFailedAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-func TestOpenRulesAreTold(t *testing.T) {
+func TestOpenRulesAreInAuditLog(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for range 2 {

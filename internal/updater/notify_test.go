@@ -19,9 +19,9 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// TestNewsOfTheAdvisoriesAreTold checks the notifications of a real sweep. The first match of a
+// TestAdvisoryChangesAreNotified checks the notifications of a real sweep. The first match of a
 // deployment sends none; later published advisories do.
-func TestNewsOfTheAdvisoriesAreTold(t *testing.T) {
+func TestAdvisoryChangesAreNotified(t *testing.T) {
 	c := advisoriesUpdateCmd{}
 	c.Data = t.TempDir()
 	st := advisorytest.OpenData(t, c.Data)

@@ -83,8 +83,8 @@ func TestSpellingsOfTheHostedService(t *testing.T) {
 	}
 }
 
-// TestMalformedJSONIsToldWhere checks that the error contains the byte offset.
-func TestMalformedJSONIsToldWhere(t *testing.T) {
+// TestMalformedJSONErrorHasOffset checks that the error contains the byte offset.
+func TestMalformedJSONErrorHasOffset(t *testing.T) {
 	if _, _, err := testSpec.readBody([]byte(`{"a":1,}`), nil); err == nil || !strings.Contains(err.Error(), "at byte 8") {
 		t.Errorf("the client reads: %v", err)
 	}
