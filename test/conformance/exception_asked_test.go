@@ -26,8 +26,8 @@ func (s *site) newFinding(t testing.TB) int64 {
 	return list.SASTFindings.Findings[0].ID
 }
 
-// asked creates a request for an exception for a finding.
-func (s *site) asked(t testing.TB, finding int64) map[string]string {
+// newExceptionRequest creates a request for an exception for a finding.
+func (s *site) newExceptionRequest(t testing.TB, finding int64) map[string]string {
 	t.Helper()
 	made := post[api.ExceptionChangeResponse](t, s, "exceptions/requests", object{"issue_ids": []int64{finding}, "reason": "only tests"})
 	return map[string]string{"exceptionId": fmt.Sprint(made.Exception.ID)}
@@ -38,7 +38,7 @@ func exceptionRequestWrites(t testing.TB, w *world, writes map[string]keyedWrite
 	t.Helper()
 	code := w.allCode(t)
 	request := func(i int, verb string, body, other any) keyedWrite {
-		return keyedWrite{request{method: "POST", path: "exceptions/" + w.asked(t, code[i].ID)["exceptionId"] + "/" + verb, body: body}, other}
+		return keyedWrite{request{method: "POST", path: "exceptions/" + w.newExceptionRequest(t, code[i].ID)["exceptionId"] + "/" + verb, body: body}, other}
 	}
 	ask := func(i int) object { return object{"issue_ids": []int64{code[i].ID}, "reason": "only tests"} }
 	maps.Copy(writes, map[string]keyedWrite{
@@ -110,7 +110,7 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 		if want := []string{"found", "exception_asked", "triaged", "exception_approved"}; !slices.Equal(kinds, want) {
 			t.Errorf("the history is %q, not %q", kinds, want)
 		}
-		second := viewer.asked(t, code[2].ID)["exceptionId"]
+		second := viewer.newExceptionRequest(t, code[2].ID)["exceptionId"]
 		mine := get[api.ListExceptionsResponse](t, viewer, "exceptions", url.Values{"mine": {"true"}, "limit": {"1"}})
 		if len(mine.Exceptions) != 1 || fmt.Sprint(mine.Exceptions[0].ID) != second || mine.Cursor == "" {
 			t.Errorf("mine are %+v", mine)
@@ -122,7 +122,7 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 		if got := post[api.ExceptionChangeResponse](t, viewer, "exceptions/"+second+"/withdraw", nil).Exception.State; got != "withdrawn" {
 			t.Errorf("withdrawn is %s", got)
 		}
-		third := viewer.asked(t, code[2].ID)["exceptionId"]
+		third := viewer.newExceptionRequest(t, code[2].ID)["exceptionId"]
 		refused(t, triager.send(t, request{method: "POST", path: "exceptions/" + third + "/approve", body: object{}}), 400, api.CodeInvalidArgument) // the request has no end, and neither does the approval
 		if got := post[api.ExceptionChangeResponse](t, triager, "exceptions/"+third+"/refuse", object{"answer": "it is reachable"}).Exception; got.State != "refused" || got.Answer != "it is reachable" {
 			t.Errorf("refused is %+v", got)

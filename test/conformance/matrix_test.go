@@ -39,7 +39,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	run := map[string]string{"runId": fmt.Sprint(w.queue(t, model.RunFull, "refs/heads/main").ID)}
 	scan := map[string]string{"scanId": all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID}
 	ticket := map[string]string{"ticketId": fmt.Sprint(w.ticketOnly(t, w.code[0].ID))}
-	telling := w.told(t, "ours")
+	telling := w.sendTestNotification(t, "ours")
 	ruleOf := func(told map[string]string) map[string]string {
 		return map[string]string{"notificationRuleId": told["notificationRuleId"]}
 	}
@@ -122,9 +122,9 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"deleteException":        {ours: accepted},
 		"requestException":       {body: object{"issue_ids": []int64{w.newFinding(t)}, "reason": "x"}},
 		"importDocuments":        {body: vexDocument("urn:matrix")},
-		"approveException":       {ours: w.asked(t, w.newFinding(t)), body: object{"forever": true}},
-		"refuseException":        {ours: w.asked(t, w.newFinding(t)), body: object{"answer": "no"}},
-		"withdrawException":      {ours: w.asked(t, w.newFinding(t))},
+		"approveException":       {ours: w.newExceptionRequest(t, w.newFinding(t)), body: object{"forever": true}},
+		"refuseException":        {ours: w.newExceptionRequest(t, w.newFinding(t)), body: object{"answer": "no"}},
+		"withdrawException":      {ours: w.newExceptionRequest(t, w.newFinding(t))},
 		"listFindingComments":    {ours: map[string]string{"findingId": fmt.Sprint(w.code[0].ID)}},
 		"addFindingComment":      {ours: map[string]string{"findingId": fmt.Sprint(w.code[0].ID)}, body: object{"text": "x"}},
 		"withdrawFindingComment": {ours: w.commented(t, w.code[0].ID)},
@@ -164,11 +164,11 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"createNotificationRule":   {body: w.webhook("created")},
 		"getNotificationRule":      {ours: rule},
 		"updateNotificationRule":   {ours: rule, body: object{}},
-		"deleteNotificationRule":   {ours: ruleOf(w.told(t, "deleted"))},
+		"deleteNotificationRule":   {ours: ruleOf(w.sendTestNotification(t, "deleted"))},
 		"testNotificationRule":     {ours: rule},
 		"rotateNotificationSecret": {ours: rule},
 		"listNotifications":        {ours: rule},
-		"resendNotification":       {ours: w.told(t, "resent")},
+		"resendNotification":       {ours: w.sendTestNotification(t, "resent")},
 	}
 }
 
@@ -321,7 +321,7 @@ func (w *world) foreignPathValues(t *testing.T, rival *site) map[string][]string
 		"repositoryId": {fmt.Sprint(projects[0].ID), "4000000000", "0", "x", "18446744073709551615"},
 		"policyId":     {policies[0].ID, "4000000000", "0", "x"},
 		"conditionId":  {"4000000000", "0", "x"},
-		"exceptionId":  {fmt.Sprint(rival.exceptionOnly(t)), rival.asked(t, rival.newFinding(t))["exceptionId"], rival.proposalOnly(t, "foreign"), "4000000000", "0", "x"},
+		"exceptionId":  {fmt.Sprint(rival.exceptionOnly(t)), rival.newExceptionRequest(t, rival.newFinding(t))["exceptionId"], rival.proposalOnly(t, "foreign"), "4000000000", "0", "x"},
 		"ticketId":     {fmt.Sprint(rival.ticketOnly(t, rival.anyFinding(t))), "4000000000", "0", "x"},
 		"scanId":       {rivalScan, "4000000000", "0", "01", "x", "99999999999999999999"},
 		"connectionId": {theirs, "4000000000", "0", "01", "x"},
@@ -331,8 +331,8 @@ func (w *world) foreignPathValues(t *testing.T, rival *site) map[string][]string
 		"commentId":          {rival.commented(t, rival.newFinding(t))["commentId"], "4000000000", "0", "x"},
 		"policyRuleId":       {rival.policyRule(t, "theirs")["policyRuleId"], "4000000000", "0", "x"},
 		"savedViewId":        {rival.savedView(t, "theirs"), "4000000000", "0", "x"},
-		"notificationRuleId": {rival.told(t, "theirs")["notificationRuleId"], "4000000000", "0", "x"},
-		"notificationId":     {rival.told(t, "theirs too")["notificationId"], "4000000000", "0", "x"},
+		"notificationRuleId": {rival.sendTestNotification(t, "theirs")["notificationRuleId"], "4000000000", "0", "x"},
+		"notificationId":     {rival.sendTestNotification(t, "theirs too")["notificationId"], "4000000000", "0", "x"},
 		"taskToken":          {post[api.CreateSBOMExportResponse](t, rival, "sbom/export", object{}).TaskToken, "job-token", "task_none", "1"},
 	}
 }

@@ -38,13 +38,13 @@ func (s *site) webhook(name string) object {
 	return object{"name": name, "events": []string{"new_finding"}, "channel": "webhook", "url": listener.URL + "/secret-path"}
 }
 
-// tellings counts the rules that told creates, for unique names.
-var tellings atomic.Int64
+// notificationCount counts the rules that sendTestNotification creates, for unique names.
+var notificationCount atomic.Int64
 
-// told creates a rule and sends a test notification. It returns both ids.
-func (s *site) told(t testing.TB, name string) map[string]string {
+// sendTestNotification creates a rule and sends a test notification. It returns both ids.
+func (s *site) sendTestNotification(t testing.TB, name string) map[string]string {
 	t.Helper()
-	rule := post[api.NotificationRuleResponse](t, s, "notification-rules", s.webhook(fmt.Sprint(name, " ", tellings.Add(1)))).Rule
+	rule := post[api.NotificationRuleResponse](t, s, "notification-rules", s.webhook(fmt.Sprint(name, " ", notificationCount.Add(1)))).Rule
 	sent := post[api.TestNotificationRuleResponse](t, s, fmt.Sprint("notification-rules/", rule.ID, "/test"), nil).Notifications[0]
 	return map[string]string{"notificationRuleId": fmt.Sprint(rule.ID), "notificationId": fmt.Sprint(sent.ID)}
 }
@@ -52,7 +52,7 @@ func (s *site) told(t testing.TB, name string) map[string]string {
 // notificationWrites adds the writes of notifications, by operation.
 func notificationWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	t.Helper()
-	ids := w.told(t, "keyed")
+	ids := w.sendTestNotification(t, "keyed")
 	at := "notification-rules/" + ids["notificationRuleId"]
 	maps.Copy(writes, map[string]keyedWrite{
 		"createNotificationRule":   {request{method: "POST", path: "notification-rules", body: w.webhook("once")}, w.webhook("twice")},

@@ -81,8 +81,8 @@ func (u *uploader) post(t *testing.T, body io.Reader, contentType string, header
 	return w
 }
 
-// taken opens the page that the form redirects to.
-func (u *uploader) taken(t *testing.T, w *httptest.ResponseRecorder) string {
+// openUpload opens the page that the form redirects to.
+func (u *uploader) openUpload(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	to := w.Header().Get("Location")
 	if w.Code != http.StatusSeeOther || !strings.Contains(to, "/upload/") {
@@ -120,7 +120,7 @@ func TestPageUploadEqualsImport(t *testing.T) {
 		files := []file{{"semgrep.json", report}, {"package-lock.json", []byte("{broken")}}
 		body, contentType := form(t, map[string]string{"project": "acme/by-page", "ref": "main", "commit": "", "category": "", "full": "true"}, files...)
 		w := u.post(t, bytes.NewReader(body), contentType)
-		text := u.taken(t, w)
+		text := u.openUpload(t, w)
 		key := regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(w.Header().Get("Location"))[1]
 		var told api.ImportResponse
 		err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -156,7 +156,7 @@ func TestPageUploadEqualsImport(t *testing.T) {
 			}
 		}
 		again := u.post(t, bytes.NewReader(body), contentType)
-		u.taken(t, again)
+		u.openUpload(t, again)
 		key = regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(again.Header().Get("Location"))[1]
 		err = s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 			told, _, err = scans.Uploads{}.UploadTaken(ctx, tx, key)

@@ -428,18 +428,18 @@ func onPlainGit(c *ciHost, t *testing.T) {
 		return out
 	}
 	out = push("main")
-	c.Check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, said(out, "redoubt: main passes", 0), out)
+	c.Check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, exitIfPrinted(out, "redoubt: main passes", 0), out)
 	out = push("feature", c.feature+":refs/tags/v1")
-	c.Check(t, ciBuild{1, "refs/heads/feature", c.feature, false, []string{"more.py:2"}}, said(out, "redoubt: feature does not pass (exit code 1)", 1), out)
+	c.Check(t, ciBuild{1, "refs/heads/feature", c.feature, false, []string{"more.py:2"}}, exitIfPrinted(out, "redoubt: feature does not pass (exit code 1)", 1), out)
 	if out := push("--delete", "feature"); strings.Contains(out, "redoubt:") {
 		t.Errorf("a deleted branch was scanned:\n%s", out)
 	}
 	write(token, "wrong\n", 0o600)
-	c.refused(t, said(push("feature"), "redoubt: feature does not pass (exit code 13)", 13), "")
+	c.refused(t, exitIfPrinted(push("feature"), "redoubt: feature does not pass (exit code 13)", 13), "")
 }
 
-// said returns exit if the output of a hook contains a line, or -1.
-func said(out, line string, exit int) int {
+// exitIfPrinted returns exit if the output of a hook contains a line, or -1.
+func exitIfPrinted(out, line string, exit int) int {
 	if strings.Contains(out, line) {
 		return exit
 	}

@@ -51,7 +51,7 @@ func TestMyRequests(t *testing.T) {
 	s.as(model.RoleViewer)
 	const mine = "#my-requests"
 	hides(t, s.page("/mine"), mine)
-	id := s.asks("a <spike>", firstFinding(s))
+	id := s.addExceptionRequest("a <spike>", firstFinding(s))
 	shows(t, s.page("/mine"), mine, `a[href="/orgs/acme/exceptions/`+id+`"]`, "[data-say=undecided]")
 	s.as(model.RoleTriager)
 	if a := s.post("/exceptions/"+id, url.Values{"do": {"refuse"}, "refusal": {"upgrade <soon>"}}); a.StatusCode != http.StatusSeeOther {

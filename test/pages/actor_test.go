@@ -21,7 +21,7 @@ func TestPagesNamePeopleByLoginName(t *testing.T) {
 	finding := firstFinding(s)
 	own := "/findings/" + finding
 	s.post(own+"/comments", url.Values{"text": {"a remark"}})
-	s.asks("it is a test", finding)
+	s.addExceptionRequest("it is a test", finding)
 	form := formOf(s.page(own))
 	form.Set("state", "reviewing")
 	s.follow("/triage", form)

@@ -186,7 +186,7 @@ func TestSearchFindsByEveryName(t *testing.T) {
 func TestUpdateNoticeOfSearchedList(t *testing.T) {
 	s := advisedSite(t)
 	for i, query := range []string{"?advisory=CVE-1999-0001", "?q=ghsa-35jh-r3h4-6jhm", "?advisory=CVE-2021-23337"} {
-		ask := asks(t, s.page("/supply-chain/vulnerabilities"+query))
+		ask := pollURL(t, s.page("/supply-chain/vulnerabilities"+query))
 		s.clock.Advance(time.Minute)
 		u := branchReport(s, "main", true, strings.Repeat("x", i+1))
 		u.Commit = strings.Repeat("c", i+1)

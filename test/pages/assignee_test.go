@@ -210,8 +210,10 @@ func (s *site) browserOf(name string, role model.Role) *browser {
 	return s.browse(1440, 900, chromedp.Flag("user-agent", name))
 }
 
-// there returns a script that reports whether a page has an element.
-func there(selector string) string { return fmt.Sprintf("!!document.querySelector(%q)", selector) }
+// elementExists returns a script that reports whether a page has an element.
+func elementExists(selector string) string {
+	return fmt.Sprintf("!!document.querySelector(%q)", selector)
+}
 
 // titled returns a script that reports whether the preview of a decision about n findings is shown.
 func titled(n int) string {
@@ -244,7 +246,7 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	bob.until(decided(3, "reviewing"))
 
 	ada.do(chromedp.Click(`.decide input[value="ignored"]`), chromedp.Click(`.decide button`))
-	ada.until(there(didTo("ignored", chosen-3) + "[data-left='3']"))
+	ada.until(elementExists(didTo("ignored", chosen-3) + "[data-left='3']"))
 	for _, id := range his {
 		if read[int](ada, `document.querySelectorAll('.done a[href$="/findings/`+id+`"]').length`) != 1 {
 			t.Errorf("%s was skipped and is not listed", id)
@@ -265,7 +267,7 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	}
 
 	ada.do(chromedp.Click(`.done button`))
-	ada.until(there("[data-did=undone]"))
+	ada.until(elementExists("[data-did=undone]"))
 	if said := read[string](ada, `document.querySelector(".done").outerHTML`); document(t, said).Find(didTo("undone", chosen-5)+"[data-left='2']").Length() != 1 {
 		t.Errorf("the undo shows %q", said)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// asks requests an exception and returns the request's id.
-func (s *site) asks(reason string, findings ...string) string {
+// addExceptionRequest requests an exception and returns the request's id.
+func (s *site) addExceptionRequest(reason string, findings ...string) string {
 	s.t.Helper()
 	a := s.post("/exceptions/requests", url.Values{"id": findings, "reason": {reason}, "until": {"2999-01-31"}, "triage_reason": {"no_time"}})
 	id, asked := strings.CutPrefix(strings.TrimSuffix(a.Header.Get("Location"), "?done=asked"), "/orgs/acme/exceptions/")
@@ -43,7 +43,7 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 	}
 	s.as(model.RoleViewer)
 	shows(t, s.page("/findings/"+finding), `[data-ask] form[action$="/exceptions/requests"] [name=id][value="`+finding+`"]`)
-	id := s.asks("<b>only</b> our tests", finding)
+	id := s.addExceptionRequest("<b>only</b> our tests", finding)
 	one := s.page("/exceptions/" + id + "?done=asked")
 	shows(t, one, "[data-say=asked]", "[data-reason=no_time]", `form[action$="/withdraw"]`)
 	says(t, one, "&lt;b&gt;only&lt;/b&gt; our tests", "2999-01-31", "/orgs/acme/findings/"+finding)
@@ -118,7 +118,7 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 func TestUndoOfApproval(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleViewer)
-	id := s.asks("only tests", firstFinding(s))
+	id := s.addExceptionRequest("only tests", firstFinding(s))
 	s.as(model.RoleTriager)
 	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"oh"}})
 	page := strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")
@@ -169,7 +169,7 @@ func TestExceptionRequestFromBlockingPage(t *testing.T) {
 	if len(ids) != 2 {
 		t.Fatalf("the question is about %q", ids)
 	}
-	id := s.asks("a spike", ids...)
+	id := s.addExceptionRequest("a spike", ids...)
 	if strings.Contains(s.page(page), "data-ask>") {
 		t.Error("a requested exception can be requested again")
 	}

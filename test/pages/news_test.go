@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// asks returns the address that an open page polls.
-func asks(t *testing.T, page string) string {
+// pollURL returns the address that an open page polls.
+func pollURL(t *testing.T, page string) string {
 	t.Helper()
 	m := regexp.MustCompile(`id="news"[^>]* hx-get="([^"]+)"`).FindStringSubmatch(page)
 	if m == nil {
@@ -33,8 +33,8 @@ func (s *site) poll(address string) answer {
 	return s.send(r)
 }
 
-// told returns the numbers of new and resolved findings on an open page; empty if there are none.
-func told(t *testing.T, text string) string {
+// newsCounts returns the numbers of new and resolved findings on an open page; empty if there are none.
+func newsCounts(t *testing.T, text string) string {
 	t.Helper()
 	news := document(t, text).Find("#news a[data-new]")
 	if news.Length() == 0 {
@@ -59,7 +59,7 @@ func TestUpdateNoticeOfOpenPage(t *testing.T) {
 	}
 	ask := map[string]string{}
 	for page := range pages {
-		ask[page] = asks(t, s.page(page))
+		ask[page] = pollURL(t, s.page(page))
 		if a := s.poll(ask[page]); a.StatusCode != http.StatusNoContent {
 			t.Errorf("%s shows an update notice without a change: %s %s", page, a.Status, a.text)
 		}
@@ -70,11 +70,11 @@ func TestUpdateNoticeOfOpenPage(t *testing.T) {
 	s.build(u)
 	for page, want := range pages {
 		a := s.poll(ask[page])
-		if got := told(t, a.text); a.StatusCode != http.StatusOK || got != want {
+		if got := newsCounts(t, a.text); a.StatusCode != http.StatusOK || got != want {
 			t.Errorf("%s: %s %q, want %q", page, a.Status, got, want)
 		}
 		// The response continues polling, and only reports again when more changes.
-		if next := s.poll(asks(t, a.text)); next.StatusCode != http.StatusNoContent {
+		if next := s.poll(pollURL(t, a.text)); next.StatusCode != http.StatusNoContent {
 			t.Errorf("a second request for %s returns %s %s", page, next.Status, next.text)
 		}
 	}
@@ -88,7 +88,7 @@ func TestUpdateNoticeOfOpenPage(t *testing.T) {
 // TestUpdateNoticeOfEmptyPage checks that an empty page reloads itself when there are findings.
 func TestUpdateNoticeOfEmptyPage(t *testing.T) {
 	s := newSite(t)
-	address := asks(t, s.page("/findings"))
+	address := pollURL(t, s.page("/findings"))
 	b := s.browse(1200, 800)
 	b.open("/findings")
 	s.build(branchReport(s, "main", true, "one"))
@@ -116,7 +116,7 @@ func TestUpdateNoticeOfEmptyPage(t *testing.T) {
 func TestUpdateNoticeAfterTriage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one", "two"))
-	address := asks(t, s.page("/findings"))
+	address := pollURL(t, s.page("/findings"))
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		view, err := s.index.Deployment(ctx, s.org.ID)
 		if err != nil {
@@ -125,7 +125,7 @@ func TestUpdateNoticeAfterTriage(t *testing.T) {
 		_, err = triage.Apply(ctx, tx, view, triage.Request{State: model.TriageIgnored, Filter: model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{1}}})
 		return err
 	})
-	if got := told(t, s.poll(address).text); got != "0 1" {
+	if got := newsCounts(t, s.poll(address).text); got != "0 1" {
 		t.Errorf("the page receives %q", got)
 	}
 }
