@@ -117,7 +117,7 @@ func (h *wireHistory) step() {
 // tree returns a branch after some edits.
 func (h *wireHistory) tree() (string, *wireTree) {
 	ref := rapid.SampledFrom([]string{"main", "main", "dev", "refs/pull/7/merge"}).Draw(h.t, "ref")
-	if ref != "main" && rapid.IntRange(0, 5).Draw(h.t, "anew") == 0 {
+	if ref != "main" && rapid.IntRange(0, 5).Draw(h.t, "again") == 0 {
 		h.trees[ref] = &wireTree{items: slices.Clone(h.trees["main"].items), pattern: h.trees["main"].pattern}
 	}
 	h.trees[ref].edit(h.t)
