@@ -19,12 +19,12 @@ var rules = []struct {
 	check func(*source) findings
 }{
 	{"package table", packagesHaveRows},
-	{"layers", importsGoDown},
-	{"areas", areasStayApart},
+	{"layers", importsPointDown},
+	{"areas", areasAreSeparate},
 	{"import depth", importsAreShallow},
 	{"confined libraries", librariesAreConfined},
 	{"test packages", testPackagesStayInTests},
-	{"clock and environment", clockIsAnArgument},
+	{"clock and environment", clockIsParameter},
 	{"package comments", packagesAreDocumented},
 	{"files per package", packagesHaveFewFiles},
 	{"lines per package", packagesHaveFewLines},
@@ -36,7 +36,7 @@ var rules = []struct {
 	{"SQL in the store", sqlIsInTheStore},
 	{"migration numbers", migrationsAreNumbered},
 	{"machine paths", noMachinePaths},
-	{"unfinished work", nothingLeftForLater},
+	{"unfinished work", noTodoComments},
 	{"links", linksWork},
 }
 

@@ -57,7 +57,7 @@ func noMachinePaths(src *source) findings {
 		func(path string) bool { return strings.HasSuffix(path, "_test.go") }) // a test may use invented paths
 }
 
-func nothingLeftForLater(src *source) findings {
+func noTodoComments(src *source) findings {
 	return grep(src, laterMark, "finish it now, or open an issue and remove the mark", func(string) bool { return false })
 }
 

@@ -69,7 +69,7 @@ func packagesHaveRows(src *source) (found findings) {
 	return found
 }
 
-func importsGoDown(src *source) (found findings) {
+func importsPointDown(src *source) (found findings) {
 	for _, f := range src.code() {
 		for _, imported := range f.imports() {
 			dir, local := localDir(imported)
@@ -88,7 +88,7 @@ func importsGoDown(src *source) (found findings) {
 	return found
 }
 
-func areasStayApart(src *source) (found findings) {
+func areasAreSeparate(src *source) (found findings) {
 	for _, f := range src.code() {
 		folder, area := path.Split(f.dir())
 		base, divided := areas[strings.TrimSuffix(folder, "/")]
@@ -185,7 +185,7 @@ var ambient = map[string][]string{
 	"os":   {"Getenv", "LookupEnv", "Environ", "ExpandEnv"},
 }
 
-func clockIsAnArgument(src *source) (found findings) {
+func clockIsParameter(src *source) (found findings) {
 	for _, f := range src.code() {
 		if withinAny(f.dir(), clockReaders) || isForTests(f.dir()) {
 			continue

@@ -29,10 +29,10 @@ func running(t *testing.T, x *Index) {
 	})
 }
 
-// TestCommitsAreFollowedBeforeAnybodyAsks checks that commits are followed before the next read.
+// TestCommitsAreAppliedBeforeNextRead checks that commits are followed before the next read.
 // Commits of this process are followed immediately, commits of other processes within the polling
 // interval.
-func TestCommitsAreFollowedBeforeAnybodyAsks(t *testing.T) {
+func TestCommitsAreAppliedBeforeNextRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		seed(w)
@@ -185,9 +185,9 @@ func (s everywhere) Versions(ctx context.Context, ids []int64) (map[int64]int64,
 	return out, nil
 }
 
-// TestWhatNobodyAsksForLeavesMemory checks that the least recently used deployments are evicted,
+// TestLeastRecentlyUsedDeploymentsAreEvicted checks that the least recently used deployments are evicted,
 // and that existing views remain valid.
-func TestWhatNobodyAsksForLeavesMemory(t *testing.T) {
+func TestLeastRecentlyUsedDeploymentsAreEvicted(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, span(1, 300)...)
@@ -222,7 +222,7 @@ func TestWhatNobodyAsksForLeavesMemory(t *testing.T) {
 	}
 	loads := x.loads.Load()
 	if got := ids(t, ask(1), 0, 400); len(got) != 300 || x.loads.Load() != loads {
-		t.Errorf("asked for again it has %d findings of 300, and was built anew: %v\n%s", len(got), x.loads.Load() != loads, &log)
+		t.Errorf("requested again it has %d findings of 300, and was rebuilt: %v\n%s", len(got), x.loads.Load() != loads, &log)
 	}
 	x.memory = 1
 	x.evict(t.Context())
@@ -237,9 +237,9 @@ func TestWhatNobodyAsksForLeavesMemory(t *testing.T) {
 	}
 }
 
-// TestAStartLoadsBeforeAnybodyAsks checks that Start loads deployments in order until the memory
+// TestStartPreloadsDeployments checks that Start loads deployments in order until the memory
 // limit and skips a deployment that fails to load.
-func TestAStartLoadsBeforeAnybodyAsks(t *testing.T) {
+func TestStartPreloadsDeployments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		seed(w)

@@ -118,7 +118,7 @@ func TestABackDatedRowIsSortedInByARebuild(t *testing.T) {
 	}
 }
 
-func TestAStaleFeedLoadsAnew(t *testing.T) {
+func TestStaleFeedIsReloaded(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	x := New(w, Options{})

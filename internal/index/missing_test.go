@@ -30,7 +30,7 @@ func TestMissing(t *testing.T) {
 		"an old name":             {filter: model.FindingFilter{Projects: []string{"acme/store"}}},
 		"a project":               {filter: model.FindingFilter{Projects: []string{"acme/api", "acme/gone"}}, want: []string{"there is no project acme/gone any more"}},
 		"projects, in order":      {filter: model.FindingFilter{Projects: []string{"z", "acme/api", "b"}}, want: []string{"there are no projects b, z any more"}},
-		"more than are told":      {filter: model.FindingFilter{Projects: []string{"a", "b", "c", "d", "e", "f", "g"}}, want: []string{"there are no projects a, b, c, d, e and 2 more any more"}},
+		"more than are named":     {filter: model.FindingFilter{Projects: []string{"a", "b", "c", "d", "e", "f", "g"}}, want: []string{"there are no projects a, b, c, d, e and 2 more any more"}},
 		"a tag of a lost project": {filter: model.FindingFilter{ProjectTags: []string{"team-gone"}}, want: []string{"there is no project tag team-gone any more"}},
 		"a rule in another case":  {filter: model.FindingFilter{Rules: []string{"GO.xss"}}, want: []string{"there is no rule GO.xss any more"}},
 		"a ruleset":               {filter: model.FindingFilter{Rulesets: []string{"p/java"}}, want: []string{"there is no ruleset p/java any more"}},

@@ -212,9 +212,9 @@ func TestBillsOfMaterials(t *testing.T) {
 	})
 }
 
-// TestPagesOfDependencies checks that following the cursors returns every dependency once, also if
+// TestDependencyPages checks that following the cursors returns every dependency once, also if
 // a lockfile changed after another one was stored.
-func TestPagesOfDependencies(t *testing.T) {
+func TestDependencyPages(t *testing.T) {
 	w := newWorld(t, "")
 	requirements := func(version string, names ...string) (text string) {
 		for _, name := range names {

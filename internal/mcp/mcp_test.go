@@ -133,7 +133,7 @@ func TestClientGo(t *testing.T) {
 			}
 		})
 	}
-	clienttest.Tell(t, clienttest.Client{
+	clienttest.CheckRow(t, clienttest.Client{
 		Name: "MCP SDK for Go", Version: clienttest.Required(t, "github.com/modelcontextprotocol/go-sdk"), Asked: slices.Collect(maps.Keys(w.called)), Verdict: clienttest.Reads,
 	})
 }

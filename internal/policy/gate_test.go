@@ -109,9 +109,9 @@ func TestAProjectIsGivenTheStrictest(t *testing.T) {
 	}
 }
 
-// TestPolicyOfSomeBranches checks a policy on refs other than its own. There, its rules only
+// TestPolicyOfSelectedBranches checks a policy on refs other than its own. There, its rules only
 // monitor, its conditions fail no build, and other policies are not affected.
-func TestPolicyOfSomeBranches(t *testing.T) {
+func TestPolicyOfSelectedBranches(t *testing.T) {
 	severe := model.PolicyCondition{ID: 1, Mode: model.ModeBlock, Severity: model.SeverityHigh}
 	for _, c := range []struct {
 		branches model.ProjectGlobs

@@ -54,9 +54,9 @@ func TestFilesOfOneUploadShareWhatTheyKnow(t *testing.T) {
 	}
 }
 
-// TestSecretsOnOneLineAreToldApart checks that several secrets in one line differ by their order,
+// TestSecretsOnOneLineDiffer checks that several secrets in one line differ by their order,
 // in JSON and in uploads. A repeated line has the same secret.
-func TestSecretsOnOneLineAreToldApart(t *testing.T) {
+func TestSecretsOnOneLineDiffer(t *testing.T) {
 	const line = `a, b = 'hunter2-one', 'hunter2-two'`
 	at := func(column, number int) string {
 		return fmt.Sprintf(`{"check_id":"k","path":"a.py","start":{"line":%[2]d,"col":%[1]d},"end":{"line":%[2]d,"col":%[3]d},"extra":{"metadata":{"product":"secrets"},"lines":%[4]q}}`,

@@ -296,7 +296,7 @@ func TestSourcesCatalogueAndStatus(t *testing.T) {
 	})
 }
 
-func TestFindingsAreToldWhatTheyDoNotTell(t *testing.T) {
+func TestFindingsAreSupplementedByAdvisories(t *testing.T) {
 	const (
 		message = `"rule_message":"\"fix_recommendations\":[] ,\"severity_unrated\":true,\"vulnerability_identifier\":"`
 		fixed   = `"fix_recommendations":[{"package":"a","version":"2"}]`

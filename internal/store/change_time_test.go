@@ -49,7 +49,7 @@ func TestVersionOfATime(t *testing.T) {
 					case !c.at.Before(since.at) && c.after <= version:
 						t.Errorf("since %v: the commit of %v is not told", since.at, c.at)
 					case c.at.Before(since.at.Add(-7*time.Minute)) && c.after > version:
-						t.Errorf("since %v: the commit of %v is told", since.at, c.at)
+						t.Errorf("since %v: the commit of %v is returned", since.at, c.at)
 					}
 				}
 			}
@@ -105,7 +105,7 @@ func TestTimeOfACommitThatTakesLong(t *testing.T) {
 				version, err := reader.versionAt(at)
 				d.check(err)
 				if version > before {
-					t.Errorf("who looked at %v is told what changed since %d, not since %d", at, version, before)
+					t.Errorf("a reader at %v gets the changes since %d, want since %d", at, version, before)
 				}
 			}
 			version, err := d.versionAt(clock.Now())

@@ -38,7 +38,7 @@ func TestFailedAttemptGathersItsSteps(t *testing.T) {
 		})
 		stray, err := s.UnattributedAttempts(t.Context(), 10)
 		if err != nil || len(stray) != 1 || stray[0].Cause != "unknown" {
-			t.Errorf("of nobody: %+v, %v", stray, err)
+			t.Errorf("of an unknown user: %+v, %v", stray, err)
 		}
 		same(t, "events of the trail", len(events(t, s, d)), 4)
 		same(t, "the version", deployment(t, s, d.Slug).Version, d.Version)
@@ -77,7 +77,7 @@ func TestFailedAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-func TestOpenRulesAreTold(t *testing.T) {
+func TestOpenRulesAreInAuditLog(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for range 2 {

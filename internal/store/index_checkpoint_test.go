@@ -71,9 +71,9 @@ func TestRememberedCheckpointsHaveABound(t *testing.T) {
 	})
 }
 
-// TestCommitsAreTold checks that OnCommit is called once for each committed version, and not for
+// TestOnCommitIsCalledOncePerVersion checks that OnCommit is called once for each committed version, and not for
 // rollbacks or commits without changes.
-func TestCommitsAreTold(t *testing.T) {
+func TestOnCommitIsCalledOncePerVersion(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		var told []int64

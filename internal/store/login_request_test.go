@@ -130,10 +130,10 @@ func TestLoginsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNetworksOfOneLockNobodyOut fills the limit from fifty networks of one owner. Requests of
+// TestNetworksOfOneOwnerBlockNoOther fills the limit from fifty networks of one owner. Requests of
 // other networks must replace the owner's oldest ones and must not be replaced by later ones of the
 // owner.
-func TestNetworksOfOneLockNobodyOut(t *testing.T) {
+func TestNetworksOfOneOwnerBlockNoOther(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		there, err := s.Logins(t.Context())
 		if err != nil {
@@ -165,10 +165,10 @@ func TestNetworksOfOneLockNobodyOut(t *testing.T) {
 	})
 }
 
-// TestManyNetworksLockNobodyOut fills the limit with one request from each of a thousand networks.
+// TestManyNetworksBlockNoOther fills the limit with one request from each of a thousand networks.
 // Another network must still be accepted, and a scanner whose request was replaced must get the
 // same code with its next poll.
-func TestManyNetworksLockNobodyOut(t *testing.T) {
+func TestManyNetworksBlockNoOther(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		clock := storetest.NewClock()
 		s := storetest.Open(t, storetest.Database(t, engine, clock))
@@ -279,10 +279,10 @@ func TestPromisedTokensCount(t *testing.T) {
 			}
 		}
 		if err := approve(codes[3], ben); err != nil {
-			t.Errorf("somebody else: %v", err)
+			t.Errorf("another user: %v", err)
 		}
 		if err := approve(codes[4], model.User{}); err != nil {
-			t.Errorf("nobody's, by who runs the server: %v", err)
+			t.Errorf("by the command line: %v", err)
 		}
 		if err := s.SetPassword(t.Context(), ada.ID, "hash", false, ada.Actor()); err != nil {
 			t.Fatal(err)

@@ -227,7 +227,7 @@ func TestTheSecondFactorIsRemovedByProofOrReset(t *testing.T) {
 	})
 }
 
-func TestADeploymentAsksForASecondFactor(t *testing.T) {
+func TestDeploymentRequiresSecondFactor(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		ada := addUser(t, s, d, "ada", model.RoleAdmin)

@@ -60,7 +60,7 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 			"its own, named":                 {ticket.Request{Globs: globs, Project: "open/y"}, "open/y"},
 			"a name of the host of another":  {ticket.Request{Globs: globs, Project: "open/x"}, none},
 			"by the connection too":          {ticket.Request{Globs: globs, Connection: "gitea", Project: "open/x"}, none},
-			"one that nobody has":            {ticket.Request{Globs: globs, Project: "open/none"}, none},
+			"an unknown one":                 {ticket.Request{Globs: globs, Project: "open/none"}, none},
 			"its own by a name of the host":  {ticket.Request{Globs: globs, Project: "other/mine"}, "other/mine"},
 			"unbound":                        {ticket.Request{Project: "open/x"}, "open/x"},
 			"a tracker that is not set":      {ticket.Request{Globs: globs, Connection: "jira", Project: "HR"}, `refused: Connection "C" does not exist.`},

@@ -67,7 +67,7 @@ func TestSessionsEnd(t *testing.T) {
 		ada, ben := addUser(t, s, d, "ada", model.RoleAdmin), addUser(t, s, d, "ben", model.RoleViewer)
 		first, other := signIn(t, s, ada, "a1"), signIn(t, s, ben, "b1")
 		if err := s.EndSession(t.Context(), ada.ID, other.ID); err != nil || !hasSession(t, s, "b1") {
-			t.Errorf("somebody else's session was ended, %v", err)
+			t.Errorf("another user's session was ended, %v", err)
 		}
 		if err := s.EndSession(t.Context(), ada.ID, first.ID); err != nil || hasSession(t, s, "a1") {
 			t.Errorf("the session goes on, %v", err)

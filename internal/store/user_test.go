@@ -43,7 +43,7 @@ func TestUsersAndTheirRoles(t *testing.T) {
 		noise := deployment(t, s, storetest.Noise)
 		ada, ben := addUser(t, s, d, "ada", model.RoleAdmin), addUser(t, s, d, "ben", model.RoleViewer)
 		if has, err := s.HasUsers(t.Context()); err != nil || !has {
-			t.Errorf("nobody is known: %v", err)
+			t.Errorf("an unknown user: %v", err)
 		}
 		got, err := s.User(t.Context(), " ADA ")
 		same(t, "by name, as it is typed", got, ada)

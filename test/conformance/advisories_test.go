@@ -128,8 +128,8 @@ func wants(t testing.TB, what string, got []string, want ...string) {
 	}
 }
 
-// TestFindingsFollowTheNews checks the whole life of findings of advisories.
-func TestFindingsFollowTheNews(t *testing.T) {
+// TestFindingsUpdateAfterAdvisoryChanges checks the whole life of findings of advisories.
+func TestFindingsUpdateAfterAdvisoryChanges(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		jinja := record{id: "PYSEC-1", aliases: []string{"CVE-2019-10906"}, ecosystem: "PyPI", name: "Jinja2", fixed: "2.10.1", severity: "HIGH"}
 		lodash := record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "CRITICAL"}
@@ -258,7 +258,7 @@ func TestGoStdlibHasAdvisories(t *testing.T) {
 	})
 }
 
-func TestAScannerTakesOver(t *testing.T) {
+func TestScannerTakeover(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
 		s.inventory(t, "main", "4.17.20")
@@ -275,8 +275,8 @@ func TestAScannerTakesOver(t *testing.T) {
 	})
 }
 
-// TestTouchingStretchesOfARange publishes a range with adjacent intervals in another order.
-func TestTouchingStretchesOfARange(t *testing.T) {
+// TestAdjacentIntervalsOfRange publishes a range with adjacent intervals in another order.
+func TestAdjacentIntervalsOfRange(t *testing.T) {
 	s := newSite(t, "sqlite")
 	text := `{"id":"PYSEC-2022-42972","modified":"2024-01-01T00:00:00Z","affected":[{"package":{"ecosystem":"PyPI","name":"apache-iotdb"},
 		"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"0.13.0"},{"fixed":"0.14.0"},{"introduced":"0.12.2"},{"fixed":"0.13.0"},{"introduced":"2.0"},{"fixed":"2.0.0"}]}]}]}`

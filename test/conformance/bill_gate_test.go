@@ -37,10 +37,10 @@ func (s *site) download(t testing.TB, ref string, format object) []byte {
 // belittled matches the severities in a document.
 var belittled = regexp.MustCompile(`"(severity)": ?"[a-z]+"`)
 
-// TestOurBillsAreJudgedAsLockfiles imports the exported SBOM of one branch on another branch. The
+// TestOwnSBOMsAreGatedLikeLockfiles imports the exported SBOM of one branch on another branch. The
 // gate must return the same result as for the lockfile, also for a repetition, and list each
 // finding once.
-func TestOurBillsAreJudgedAsLockfiles(t *testing.T) {
+func TestOwnSBOMsAreGatedLikeLockfiles(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}, record{id: "MAL-2024-1", name: "left-pad"})
 		s.depend(t, "main", "4.17.21")
@@ -64,7 +64,7 @@ func TestOurBillsAreJudgedAsLockfiles(t *testing.T) {
 					}
 					for _, item := range slices.Concat(got.Blocking, got.Noted) {
 						if item.FindingID == 0 {
-							t.Errorf("%s, %s %s: nobody finds what blocks: %+v", &c, format["format"], what, item)
+							t.Errorf("%s, %s %s: the blocking finding is missing: %+v", &c, format["format"], what, item)
 						}
 					}
 				}
@@ -73,9 +73,9 @@ func TestOurBillsAreJudgedAsLockfiles(t *testing.T) {
 	})
 }
 
-// TestAVEXAloneLeavesTheInventory checks that documents with vulnerabilities only do not change the
+// TestVEXDoesNotChangeInventory checks that documents with vulnerabilities only do not change the
 // inventory.
-func TestAVEXAloneLeavesTheInventory(t *testing.T) {
+func TestVEXDoesNotChangeInventory(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
 		s.depend(t, "main", "4.17.20")
@@ -88,14 +88,14 @@ func TestAVEXAloneLeavesTheInventory(t *testing.T) {
 		}
 		before := held()
 		if len(before) != 2 {
-			t.Fatalf("held: %v", before)
+			t.Fatalf("stored: %v", before)
 		}
 		const said = `"vulnerabilities":[{"id":"CVE-2021-23337","analysis":{"state":"not_affected","justification":"code_not_reachable"},"affects":[{"ref":%q}]}]`
 		for name, doc := range map[string]string{
-			"no components":       `{"bomFormat":"CycloneDX","specVersion":"1.6",` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
-			"an empty list":       `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[],` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
-			"only what it is of":  `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[{"type":"library","bom-ref":"l","name":"lodash","version":"4.17.20","purl":"pkg:npm/lodash@4.17.20"}],` + fmt.Sprintf(said, "l") + `}`,
-			"written by our tool": `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":{"tools":{"components":[{"type":"application","name":"redoubt"}]}},` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
+			"no components":      `{"bomFormat":"CycloneDX","specVersion":"1.6",` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
+			"an empty list":      `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[],` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
+			"only its own":       `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[{"type":"library","bom-ref":"l","name":"lodash","version":"4.17.20","purl":"pkg:npm/lodash@4.17.20"}],` + fmt.Sprintf(said, "l") + `}`,
+			"written by Redoubt": `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":{"tools":{"components":[{"type":"application","name":"redoubt"}]}},` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
 		} {
 			answer := s.importBill(t, "main", []byte(doc))
 			if diff := cmp.Diff(before, held()); diff != "" {

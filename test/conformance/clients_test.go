@@ -16,7 +16,7 @@ func clients(t *testing.T) string {
 	t.Helper()
 	folder := os.Getenv("REDOUBT_TEST_CLIENTS")
 	if folder == "" {
-		t.Skip("REDOUBT_TEST_CLIENTS names no folder with other people's clients: run make setup, which installs them into .cache/clients, and make test")
+		t.Skip("REDOUBT_TEST_CLIENTS names no folder with third-party clients: run make setup, which installs them into .cache/clients, and make test")
 	}
 	return folder
 }
@@ -45,7 +45,7 @@ func same(t *testing.T, what string, want, got any) {
 		t.Errorf("%s: there is nothing to read", what)
 	}
 	if diff := cmp.Diff(there, read); diff != "" {
-		t.Errorf("%s: what is there, and what was read (-there +read):\n%.4000s", what, diff)
+		t.Errorf("%s: the stored rows differ from the response (-stored +response):\n%.4000s", what, diff)
 	}
 }
 

@@ -55,10 +55,10 @@ func gateOf(g api.ImportGate) (out []string) {
 	return out
 }
 
-// TestEachAttributeOfAConditionGates checks for each condition which findings of two advisories
+// TestEachConditionAttributeBlocks checks for each condition which findings of two advisories
 // block the build of a branch. The finding of lodash is direct, exploited and fixable and has a
 // score; that of left-pad is malicious and transitive. Neither is on the primary branch.
-func TestEachAttributeOfAConditionGates(t *testing.T) {
+func TestEachConditionAttributeBlocks(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}, record{id: "MAL-2024-1", name: "left-pad"})
 		if err := s.store.PutScores(t.Context(), func(put func(model.EPSSScore) error) error {
@@ -139,9 +139,9 @@ func TestConditionsByMode(t *testing.T) {
 	})
 }
 
-// TestRecordedScansAreJudgedByTheirOwnLockfiles checks that a scan of an old commit is evaluated by
+// TestRecordedScansUseTheirOwnLockfiles checks that a scan of an old commit is evaluated by
 // the lockfiles of that commit. The current ones of the branch do not count.
-func TestRecordedScansAreJudgedByTheirOwnLockfiles(t *testing.T) {
+func TestRecordedScansUseTheirOwnLockfiles(t *testing.T) {
 	const bad, good, other = "4.17.20", "4.17.21", "4.17.19"
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
@@ -164,11 +164,11 @@ func TestRecordedScansAreJudgedByTheirOwnLockfiles(t *testing.T) {
 			late             bool
 			want             []string
 		}{
-			"what was bad still is":            {bad, good, bad, false, []string{"lodash 4.17.20 block"}},
-			"what the branch got since is not": {good, bad, good, false, nil},
-			"another version":                  {other, bad, other, false, []string{"lodash 4.17.19 block"}},
-			"late, and bad as no scan before":  {good, good, bad, true, []string{"lodash 4.17.20 block"}},
-			"late, before the branch had it":   {good, bad, good, true, nil},
+			"vulnerable before":               {bad, good, bad, false, []string{"lodash 4.17.20 block"}},
+			"vulnerable later":                {good, bad, good, false, nil},
+			"another version":                 {other, bad, other, false, []string{"lodash 4.17.19 block"}},
+			"late, and bad as no scan before": {good, good, bad, true, []string{"lodash 4.17.20 block"}},
+			"late, before the branch had it":  {good, bad, good, true, nil},
 		} {
 			t.Run(name, func(t *testing.T) {
 				ref := "topic/" + strings.ReplaceAll(name, " ", "-")

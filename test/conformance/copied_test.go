@@ -37,7 +37,7 @@ var copyWays = map[string]struct {
 		}
 		s.imported(t, "project=acme/copied&full=true&filename=trivy.json&ref="+ref, []byte(`{"SchemaVersion": 2, "Results": [`+strings.Join(results, ",")+"]}"))
 	}},
-	"a package that advisories know": {"trivy", func(t *testing.T, s *site, ref string, paths ...string) {
+	"a package with advisories": {"trivy", func(t *testing.T, s *site, ref string, paths ...string) {
 		t.Helper()
 		s.clock.Advance(1e9)
 		var results []string
@@ -94,10 +94,10 @@ func (s *site) decisions(t *testing.T, source, ref string, among []string) (map[
 	return states, found
 }
 
-// TestACopyInheritsNothing checks that a copy of an ignored finding is not ignored. It moves a
+// TestCopyInheritsNoTriage checks that a copy of an ignored finding is not ignored. It moves a
 // secret, a vulnerable package and a lockfile, all ignored, and then reports them at both
 // locations. The history of the copy records its origin if it was known before.
-func TestACopyInheritsNothing(t *testing.T) {
+func TestCopyInheritsNoTriage(t *testing.T) {
 	for name, way := range copyWays {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {
@@ -127,7 +127,7 @@ func TestACopyInheritsNothing(t *testing.T) {
 					way.send(t, s, "dev", a, b)
 					found = expect(again, "dev", map[string]string{a: "ignored", b: "untriaged"})
 				}
-				s.toldAsCopy(t, found[b].ID, found[a].ID)
+				s.checkCopyOf(t, found[b].ID, found[a].ID)
 				way.send(t, s, "main", a, b)
 				expect("merged", "main", map[string]string{a: "ignored", b: "untriaged"})
 			})
@@ -135,8 +135,8 @@ func TestACopyInheritsNothing(t *testing.T) {
 	}
 }
 
-// toldAsCopy checks that the history of a finding contains the finding that it was copied from.
-func (s *site) toldAsCopy(t *testing.T, id, of int64) {
+// checkCopyOf checks that the history of a finding contains the finding that it was copied from.
+func (s *site) checkCopyOf(t *testing.T, id, of int64) {
 	t.Helper()
 	err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		events, err := tx.History(ctx, id)
@@ -150,7 +150,7 @@ func (s *site) toldAsCopy(t *testing.T, id, of int64) {
 			}
 		}
 		if !slices.Equal(told, []int64{of}) {
-			t.Errorf("finding %d is told to be a copy of %v, want %d", id, told, of)
+			t.Errorf("finding %d is listed as a copy of %v, want %d", id, told, of)
 		}
 		return err
 	})

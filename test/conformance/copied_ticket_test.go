@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestATicketNamesNoCopy checks that a ticket remains linked to a finding that moves. A copy at the
+// TestTicketListsNoCopies checks that a ticket remains linked to a finding that moves. A copy at the
 // old location must not be linked.
-func TestATicketNamesNoCopy(t *testing.T) {
+func TestTicketListsNoCopies(t *testing.T) {
 	for name, way := range copyWays {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {
@@ -35,7 +35,7 @@ func TestATicketNamesNoCopy(t *testing.T) {
 					}
 					stays, left := lineages[found[a].LineageID].Annotations.ExternalTicket, lineages[found[b].LineageID].Annotations.ExternalTicket
 					if left != nil || stays == nil || !slices.Equal(stays.LinkedIssueIDs, ticket.IssueIDs) {
-						t.Errorf("what stays has %+v, the copy %+v; the ticket is about %v", stays, left, ticket.IssueIDs)
+						t.Errorf("the remaining finding has %+v, the copy %+v; the ticket is about %v", stays, left, ticket.IssueIDs)
 					}
 					named, err := tx.Finding(ctx, ticket.IssueIDs[0])
 					if err == nil && named.LineageID != found[a].LineageID {

@@ -65,7 +65,7 @@ func testCounts(t *testing.T, w *world) {
 	for name := range countable {
 		groups.Add("group_by", name)
 	}
-	for _, query := range []string{"issue_type=sast", "issue_type=sast&status=open&severities=high,medium", "issue_type=sca", "issue_type=sca&dedup=true&status=open", "issue_type=sast&repos=nobody/none"} {
+	for _, query := range []string{"issue_type=sast", "issue_type=sast&status=open&severities=high,medium", "issue_type=sca", "issue_type=sca&dedup=true&status=open", "issue_type=sast&repos=missing/none"} {
 		for _, token := range []string{"", w.globbed} {
 			want := map[string]map[string]int64{}
 			for name := range countable {

@@ -34,12 +34,12 @@ func (w *world) dependencyCases() map[string]dependencyCase {
 		return func(d api.Dependency) bool { return d.Name == "ranged" && slices.Contains(versions, d.Version) }
 	}
 	return map[string]dependencyCase{
-		"a part of the name": {api.DependencyFilter{Name: "LODA"}, lodash},
-		"a name in no case":  {api.DependencyFilter{Name: "left-pad"}, func(d api.Dependency) bool { return d.Name == "Left-Pad" }},
-		"a wildcard is none": {api.DependencyFilter{Name: "l%d"}, func(api.Dependency) bool { return false }},
-		"version":            {api.DependencyFilter{Version: "1.9.0"}, func(d api.Dependency) bool { return d.Version == "1.9.0" }},
-		"half a version":     {api.DependencyFilter{Version: "1.9"}, func(api.Dependency) bool { return false }},
-		"lockfile":           {api.DependencyFilter{LockfilePath: "web03/package-lock.json"}, func(d api.Dependency) bool { return d.LockfilePath == "web03/package-lock.json" }},
+		"a part of the name":     {api.DependencyFilter{Name: "LODA"}, lodash},
+		"a name in another case": {api.DependencyFilter{Name: "left-pad"}, func(d api.Dependency) bool { return d.Name == "Left-Pad" }},
+		"a wildcard is none":     {api.DependencyFilter{Name: "l%d"}, func(api.Dependency) bool { return false }},
+		"version":                {api.DependencyFilter{Version: "1.9.0"}, func(d api.Dependency) bool { return d.Version == "1.9.0" }},
+		"half a version":         {api.DependencyFilter{Version: "1.9"}, func(api.Dependency) bool { return false }},
+		"lockfile":               {api.DependencyFilter{LockfilePath: "web03/package-lock.json"}, func(d api.Dependency) bool { return d.LockfilePath == "web03/package-lock.json" }},
 		"licence": {api.DependencyFilter{License: []string{"ISC", "WTFPL"}}, func(d api.Dependency) bool {
 			return slices.Contains(d.Licenses, "ISC") || slices.Contains(d.Licenses, "WTFPL")
 		}},
@@ -60,7 +60,7 @@ func (w *world) dependencyCases() map[string]dependencyCase {
 		"ecosystem":            {api.DependencyFilter{Ecosystem: []string{"PyPI"}}, func(d api.Dependency) bool { return d.Ecosystem == "pypi" }},
 		"ecosystems":           {api.DependencyFilter{Ecosystem: []string{"pypi", "cargo", "golang"}}, func(d api.Dependency) bool { return slices.Contains([]string{"pypi", "cargo", "gomod"}, d.Ecosystem) }},
 		"ecosystem and name":   {api.DependencyFilter{Ecosystem: []string{"npm"}, Name: "LODA"}, lodash},
-		"in no case at all":    {api.DependencyFilter{Ecosystem: []string{"cocoapods"}}, func(api.Dependency) bool { return false }},
+		"an unknown ecosystem": {api.DependencyFilter{Ecosystem: []string{"cocoapods"}}, func(api.Dependency) bool { return false }},
 		"transitivity":         {api.DependencyFilter{Transitivity: []string{"direct"}}, func(d api.Dependency) bool { return d.Transitivity == "direct" }},
 		"transitivities":       {api.DependencyFilter{Transitivity: []string{"TRANSITIVE", "UNKNOWN_TRANSITIVITY"}}, func(d api.Dependency) bool { return d.Transitivity != "direct" }},
 		"other ecosystems":     {packages(api.PackageFilter{Name: "django", VersionLowerBound: "4.2", VersionUpperBound: "4.10"}), func(d api.Dependency) bool { return d.Name == "django" }},
@@ -79,7 +79,7 @@ func testDependencies(t *testing.T, w *world) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if nothing := strings.Contains(name, "wildcard") || strings.Contains(name, "half") || strings.Contains(name, "case"); len(want) == len(rows) || len(want) == 0 && !nothing {
-			t.Errorf("%s keeps %d of %d, which proves nothing", name, len(want), len(rows))
+			t.Errorf("%s selects %d of %d, which proves nothing", name, len(want), len(rows))
 		}
 	}
 }
@@ -92,7 +92,7 @@ func testDependencyShape(t *testing.T, w *world) {
 	want := fmt.Sprintf(`{"dependencies":[{"id":"0","name":"@scope/lodash-es","version":"4.17.21","ecosystem":"npm","repositoryId":"%d","lockfilePath":"package-lock.json",`+
 		`"transitivity":"transitive","licenses":["MIT"],"purl":"pkg:npm/%%40scope/lodash-es@4.17.21"}],"cursor":"","hasMore":false}`, w.projectID("acme/payments"))
 	if got := strings.TrimSpace(id.ReplaceAllString(string(a.body), `"id":"0"`)); got != want {
-		t.Errorf("answers %s, want %s", got, want)
+		t.Errorf("returns %s, want %s", got, want)
 	}
 }
 

@@ -85,7 +85,7 @@ func testCompression(t *testing.T, w *world) {
 		}
 		defer resp.Body.Close()
 		if got := resp.Header.Get("Content-Encoding"); got != encoding {
-			t.Errorf("asked for %s, got %q", encoding, got)
+			t.Errorf("requested %s, got %q", encoding, got)
 			continue
 		}
 		r, err := open(resp.Body)
@@ -98,9 +98,9 @@ func testCompression(t *testing.T, w *world) {
 	}
 }
 
-// TestModeNow checks that the filter policies uses the current mode of a rule, also after a command
+// TestPolicyFilterUsesCurrentMode checks that the filter policies uses the current mode of a rule, also after a command
 // changed it.
-func TestModeNow(t *testing.T) {
+func TestPolicyFilterUsesCurrentMode(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		rule := code[0].RuleName
@@ -121,7 +121,7 @@ func TestModeNow(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := blocked() > 0; got != (mode == model.ModeBlock) {
-				t.Errorf("in mode %s, rule-board-block finds %d", mode, blocked())
+				t.Errorf("in mode %s, rule-board-block has %d findings", mode, blocked())
 			}
 		}
 	})

@@ -49,7 +49,7 @@ func testMethods(t *testing.T, w *world) {
 			}
 			a := w.send(t, request{method: method, path: address(pattern, "acme", parts)})
 			if a.status != 405 {
-				t.Errorf("%s %s answers %d", method, pattern, a.status)
+				t.Errorf("%s %s returns %d", method, pattern, a.status)
 				continue
 			}
 			if method != "HEAD" {
@@ -86,7 +86,7 @@ func testRequestIDs(t *testing.T, w *world) {
 	for sent, keep := range map[string]bool{"mine-1.2_3": true, strings.Repeat("x", 129): false, "a b": false, "a\"b": false, "": false} {
 		a := w.send(t, request{method: "GET", path: "projects", header: map[string]string{"X-Request-Id": sent}})
 		if got := a.header.Get("X-Request-Id"); (got == sent) != keep || got == "" {
-			t.Errorf("id %q comes back as %q", sent, got)
+			t.Errorf("id %q is returned as %q", sent, got)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func testRequestIDs(t *testing.T, w *world) {
 func testHead(t *testing.T, w *world) {
 	for _, path := range []string{"findings", "projects", "policies", "projects/acme/payments"} {
 		if a := w.send(t, request{method: "HEAD", path: path}); a.status != 200 || len(a.body) > 0 {
-			t.Errorf("HEAD %s answers %d and %d bytes", path, a.status, len(a.body))
+			t.Errorf("HEAD %s returns %d and %d bytes", path, a.status, len(a.body))
 		}
 	}
 }
@@ -155,10 +155,10 @@ func TestInternal(t *testing.T) {
 				a := s.send(t, r)
 				p := refused(t, a, 500, api.CodeInternal)
 				if body := strings.ToLower(strings.NewReplacer(p.Instance, "", p.RequestID, "").Replace(string(a.body))); strings.Contains(body, table) || strings.Contains(body, "sql") || strings.Contains(body, ".go") {
-					t.Errorf("tells %s", a.body)
+					t.Errorf("shows %s", a.body)
 				}
 				if line := s.log.lines(p.RequestID); !strings.Contains(line, table) || !strings.Contains(line, `"cause"`) {
-					t.Errorf("without %s the log says %s", table, line)
+					t.Errorf("without %s the log shows %s", table, line)
 				}
 			})
 		}
@@ -169,7 +169,7 @@ func TestInternal(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	s := newSite(t, "sqlite")
 	if a := s.send(t, request{method: "GET", path: "/readyz"}); a.status != 200 {
-		t.Errorf("readyz answers %d", a.status)
+		t.Errorf("readyz returns %d", a.status)
 	}
 	if err := s.store.Close(); err != nil {
 		t.Fatal(err)
@@ -197,9 +197,9 @@ func TestLog(t *testing.T) {
 		}
 	}
 	if line["status"] != float64(http.StatusOK) || line["route"] != "/api/v1/deployments/{deploymentSlug}/findings" {
-		t.Errorf("the line says %s", text)
+		t.Errorf("the line shows %s", text)
 	}
 	if all := s.log.String(); strings.Contains(all, "private-word") || strings.Contains(all, s.token) {
-		t.Errorf("the log holds a query or a token: %s", all)
+		t.Errorf("the log contains a query or a token: %s", all)
 	}
 }

@@ -55,8 +55,8 @@ func tagIn(a answer) string {
 	return regexp.MustCompile(`-z-(gzip|zstd)"$`).ReplaceAllString(a.header.Get("ETag"), `"`)
 }
 
-// TestScansAreNoConflict checks that a scan between reading and changing causes no conflict.
-func TestScansAreNoConflict(t *testing.T) {
+// TestScansDoNotConflictWithEdits checks that a scan between reading and changing causes no conflict.
+func TestScansDoNotConflictWithEdits(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		w := &world{site: s, rules: map[string]scanRule{}}
@@ -72,9 +72,9 @@ func TestScansAreNoConflict(t *testing.T) {
 	})
 }
 
-// TestOneOfManyWins checks that one of many concurrent changes to the same state succeeds, and the
+// TestOneConcurrentRequestWins checks that one of many concurrent changes to the same state succeeds, and the
 // others get a conflict.
-func TestOneOfManyWins(t *testing.T) {
+func TestOneConcurrentRequestWins(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
 		other := s.another(t)
@@ -91,10 +91,10 @@ func TestOneOfManyWins(t *testing.T) {
 		won := kept(answers, func(a answer) bool { return a.status == 200 })
 		lost := kept(answers, func(a answer) bool { return a.status == 409 })
 		if len(won) != 1 || len(lost) != len(answers)-1 {
-			t.Fatalf("%d won and %d lost", len(won), len(lost))
+			t.Fatalf("%d succeeded and %d failed", len(won), len(lost))
 		}
 		if now := s.send(t, request{method: "GET", path: payments}); now.header.Get("ETag") != won[0].header.Get("ETag") {
-			t.Errorf("%s won, %s is there", won[0].body, now.body)
+			t.Errorf("%s succeeded, but %s is stored", won[0].body, now.body)
 		}
 	})
 }

@@ -26,30 +26,30 @@ func (s *site) newFinding(t testing.TB) int64 {
 	return list.SASTFindings.Findings[0].ID
 }
 
-// asked creates a request for an exception for a finding.
-func (s *site) asked(t testing.TB, finding int64) map[string]string {
+// newExceptionRequest creates a request for an exception for a finding.
+func (s *site) newExceptionRequest(t testing.TB, finding int64) map[string]string {
 	t.Helper()
 	made := post[api.ExceptionChangeResponse](t, s, "exceptions/requests", object{"issue_ids": []int64{finding}, "reason": "only tests"})
 	return map[string]string{"exceptionId": fmt.Sprint(made.Exception.ID)}
 }
 
-// askedWrites adds the writes of exception requests, by operation.
-func askedWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
+// exceptionRequestWrites adds the writes of exception requests, by operation.
+func exceptionRequestWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	t.Helper()
 	code := w.allCode(t)
 	request := func(i int, verb string, body, other any) keyedWrite {
-		return keyedWrite{request{method: "POST", path: "exceptions/" + w.asked(t, code[i].ID)["exceptionId"] + "/" + verb, body: body}, other}
+		return keyedWrite{request{method: "POST", path: "exceptions/" + w.newExceptionRequest(t, code[i].ID)["exceptionId"] + "/" + verb, body: body}, other}
 	}
 	ask := func(i int) object { return object{"issue_ids": []int64{code[i].ID}, "reason": "only tests"} }
 	maps.Copy(writes, map[string]keyedWrite{
-		"requestException":  {askRequest(ask(3)), ask(4)},
+		"requestException":  {exceptionRequest(ask(3)), ask(4)},
 		"approveException":  request(5, "approve", object{"forever": true}, object{"until": "2999-01-31"}),
 		"refuseException":   request(6, "refuse", object{"answer": "no"}, object{"answer": "never"}),
 		"withdrawException": request(7, "withdraw", nil, nil),
 	})
 }
 
-func askRequest(body object) request {
+func exceptionRequest(body object) request {
 	return request{method: "POST", path: "exceptions/requests", body: body}
 }
 
@@ -63,22 +63,22 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 		ask := object{"issue_ids": []int64{code[0].ID, code[1].ID}, "reason": "only our tests call it", "until": last, "triage_reason": "false_positive"}
 		r := post[api.ExceptionChangeResponse](t, viewer, "exceptions/requests", ask).Exception
 		if r.State != "requested" || r.Project != "acme/payments" || len(r.IssueIDs) != 2 || r.Until == nil || r.DecidedAt != nil || r.CreatedBy != "token:dev" {
-			t.Errorf("asked: %+v", r)
+			t.Errorf("requested: %+v", r)
 		}
 		at := "exceptions/" + fmt.Sprint(r.ID)
-		refused(t, viewer.send(t, askRequest(ask)), 409, api.CodeConflict)
-		refused(t, other.send(t, askRequest(ask)), 409, api.CodeConflict)
+		refused(t, viewer.send(t, exceptionRequest(ask)), 409, api.CodeConflict)
+		refused(t, other.send(t, exceptionRequest(ask)), 409, api.CodeConflict)
 		refused(t, viewer.send(t, request{method: "POST", path: at + "/approve", body: object{}}), 403, api.CodePermissionDenied)
 		refused(t, viewer.send(t, request{method: "POST", path: at + "/refuse", body: object{"answer": "x"}}), 403, api.CodePermissionDenied)
 		refused(t, other.send(t, request{method: "POST", path: at + "/withdraw"}), 400, api.CodeInvalidArgument)
 		for what, body := range map[string]object{
-			"no such finding":      {"issue_ids": []int64{4000000000}, "reason": "x"},
-			"a day that is over":   {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2001-01-31"},
-			"no day":               {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2099-02-30"},
-			"no reason":            {"issue_ids": []int64{code[2].ID}, "reason": " "},
-			"a member of no sense": {"issue_ids": []int64{code[2].ID}, "reason": "x", "ends": last},
+			"no such finding":   {"issue_ids": []int64{4000000000}, "reason": "x"},
+			"an expired day":    {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2001-01-31"},
+			"no day":            {"issue_ids": []int64{code[2].ID}, "reason": "x", "until": "2099-02-30"},
+			"no reason":         {"issue_ids": []int64{code[2].ID}, "reason": " "},
+			"an unknown member": {"issue_ids": []int64{code[2].ID}, "reason": "x", "ends": last},
 		} {
-			if a := viewer.send(t, askRequest(body)); a.status != 400 && a.status != 404 {
+			if a := viewer.send(t, exceptionRequest(body)); a.status != 400 && a.status != 404 {
 				t.Errorf("%s: %d %s", what, a.status, a.body)
 			}
 		}
@@ -110,7 +110,7 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 		if want := []string{"found", "exception_asked", "triaged", "exception_approved"}; !slices.Equal(kinds, want) {
 			t.Errorf("the history is %q, not %q", kinds, want)
 		}
-		second := viewer.asked(t, code[2].ID)["exceptionId"]
+		second := viewer.newExceptionRequest(t, code[2].ID)["exceptionId"]
 		mine := get[api.ListExceptionsResponse](t, viewer, "exceptions", url.Values{"mine": {"true"}, "limit": {"1"}})
 		if len(mine.Exceptions) != 1 || fmt.Sprint(mine.Exceptions[0].ID) != second || mine.Cursor == "" {
 			t.Errorf("mine are %+v", mine)
@@ -122,7 +122,7 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 		if got := post[api.ExceptionChangeResponse](t, viewer, "exceptions/"+second+"/withdraw", nil).Exception.State; got != "withdrawn" {
 			t.Errorf("withdrawn is %s", got)
 		}
-		third := viewer.asked(t, code[2].ID)["exceptionId"]
+		third := viewer.newExceptionRequest(t, code[2].ID)["exceptionId"]
 		refused(t, triager.send(t, request{method: "POST", path: "exceptions/" + third + "/approve", body: object{}}), 400, api.CodeInvalidArgument) // the request has no end, and neither does the approval
 		if got := post[api.ExceptionChangeResponse](t, triager, "exceptions/"+third+"/refuse", object{"answer": "it is reachable"}).Exception; got.State != "refused" || got.Answer != "it is reachable" {
 			t.Errorf("refused is %+v", got)

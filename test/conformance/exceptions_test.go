@@ -52,11 +52,11 @@ func TestExceptionsByAPI(t *testing.T) {
 		end := last.Truncate(24*time.Hour).AddDate(0, 0, 1)
 		if made.Changed != 1 || e.Ignores != 1 || e.State != "active" || e.TriageReason != "acceptable_risk" || e.Until == nil || !e.Until.Equal(end) ||
 			!slices.Equal(e.Projects, []string{"ACME/*"}) || !strings.HasPrefix(e.CreatedBy, "token:") {
-			t.Errorf("made %+v", made)
+			t.Errorf("created %+v", made)
 		}
 		wants(t, "ignored", s.supply(t, "status=ignored"), "1 lodash@4.17.20 CVE-2021-23337 ignored")
 		if got := s.depend(t, "topic", "4.17.20"); got.Blocked || len(got.Noted) > 0 {
-			t.Errorf("while it is accepted: %+v", got)
+			t.Errorf("during the exception: %+v", got)
 		}
 		one := get[api.ExceptionResponse](t, s, "exceptions/"+itoa(e.ID)).Exception
 		list := get[api.ListExceptionsResponse](t, s, "exceptions").Exceptions
@@ -68,7 +68,7 @@ func TestExceptionsByAPI(t *testing.T) {
 			t.Errorf("behind the globs: %+v", got)
 		}
 		for projects, status := range map[string]int{"": 404, "acme/shop": 404, "other/**": 404, "other/x": 200, "other/*": 200} {
-			body := object{"target": "nobody", "reason": "x", "forever": true}
+			body := object{"target": "no-such-rule", "reason": "x", "forever": true}
 			if projects != "" {
 				body["projects"] = []string{projects}
 			}
@@ -116,7 +116,7 @@ func TestBadExceptionsAndConditions(t *testing.T) {
 			invalid(t, s.send(t, request{method: "POST", path: c.path, body: c.body}), c.want...)
 		}
 		if list := get[api.ListExceptionsResponse](t, s, "exceptions").Exceptions; len(list) > 0 {
-			t.Errorf("made all the same: %+v", list)
+			t.Errorf("created nevertheless: %+v", list)
 		}
 	})
 }

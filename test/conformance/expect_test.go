@@ -14,7 +14,7 @@ import (
 func read[T any](t testing.TB, a answer) T {
 	t.Helper()
 	if a.status != 200 {
-		t.Fatalf("answered %d, want 200: %.1000s", a.status, a.body)
+		t.Fatalf("status %d, want 200: %.1000s", a.status, a.body)
 	}
 	var out T
 	decode := json.NewDecoder(bytes.NewReader(a.body))
@@ -50,7 +50,7 @@ func patch[T any](t testing.TB, s *site, path string, body any) T {
 func refused(t testing.TB, a answer, status int, code string, locations ...string) api.Problem {
 	t.Helper()
 	if a.status != status {
-		t.Errorf("answered %d, want %d: %.500s", a.status, status, a.body)
+		t.Errorf("status %d, want %d: %.500s", a.status, status, a.body)
 		return api.Problem{}
 	}
 	var p api.Problem

@@ -18,7 +18,7 @@ import (
 // in every format.
 func testExport(t *testing.T, w *world) {
 	for issueType, queries := range map[string][]string{
-		"sast": {"", "status=open&status=ignored", "severities=high,critical&dedup=true", "repos=acme/payments&ref=main", "policies=rule-board-block", "assignees=@nobody", "repos=nobody/none"},
+		"sast": {"", "status=open&status=ignored", "severities=high,critical&dedup=true", "repos=acme/payments&ref=main", "policies=rule-board-block", "assignees=@nobody", "repos=missing/none"},
 		"sca":  {"", "status=open,fixed", "exposures=reachable", "transitivities=direct&repos=acme/payments", "is_malicious=false"},
 	} {
 		for _, query := range queries {
@@ -65,7 +65,7 @@ func testExportedSecrets(t *testing.T, w *world) {
 		slices.Sort(want)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
-			t.Errorf("%s keeps %d (-want +got):\n%s", query, len(want), diff)
+			t.Errorf("%s selects %d (-want +got):\n%s", query, len(want), diff)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func testExportRefusals(t *testing.T, w *world) {
 	}
 	a := w.send(t, request{method: "HEAD", path: "findings/export?format=xlsx"})
 	if a.status != 200 || len(a.body) > 0 || a.header.Get("Content-Disposition") != `attachment; filename="findings.xlsx"` {
-		t.Errorf("HEAD answers %d with %v", a.status, a.header)
+		t.Errorf("HEAD returns %d with %v", a.status, a.header)
 	}
 }
 

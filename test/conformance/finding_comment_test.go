@@ -75,13 +75,13 @@ func TestFindingCommentsByAPI(t *testing.T) {
 			told = append(told, e.Kind+" "+e.By.Name+" "+e.Note)
 		}
 		if want := []string{"commented dev ", "commented eve ", "comment_withdrawn dev ", "comment_withdrawn chief ", "commented eve third"}; !slices.Equal(told, want) {
-			t.Errorf("the history tells %q, not %q", told, want)
+			t.Errorf("the history shows %q, want %q", told, want)
 		}
 	})
 }
 
-// TestAKeyKeepsNoTextOfAComment checks that a repeated request returns the current comment.
-func TestAKeyKeepsNoTextOfAComment(t *testing.T) {
+// TestIdempotencyKeyStoresNoCommentText checks that a repeated request returns the current comment.
+func TestIdempotencyKeyStoresNoCommentText(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		on := commentsOf(code[0].ID)

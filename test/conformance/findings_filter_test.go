@@ -36,7 +36,7 @@ func (l listing[R]) testFilters(t *testing.T, w *world) {
 	for _, f := range l.filters {
 		for _, value := range f.values {
 			if n := l.check(t, w, f.choose(value)); n == 0 || n == len(l.rows) {
-				t.Errorf("%s=%s keeps %d of %d, which proves nothing", f.param, value, n, len(l.rows))
+				t.Errorf("%s=%s selects %d of %d, which proves nothing", f.param, value, n, len(l.rows))
 			}
 		}
 		if f.param != "ref" && f.param != "since" && f.param != "is_malicious" && f.param != "autotriage_verdict" && len(f.values) > 1 {
@@ -50,7 +50,7 @@ func (l listing[R]) testFilters(t *testing.T, w *world) {
 		}
 	}
 	if some == 0 {
-		t.Error("no two filters together keep anything")
+		t.Error("every pair of filters selects nothing")
 	}
 }
 
@@ -123,16 +123,16 @@ func (l listing[R]) testOrder(t *testing.T, w *world) {
 		a, b := l.core(l.rows[i-1]), l.core(l.rows[i])
 		switch a.RelevantSince.Compare(b.RelevantSince.Time) {
 		case -1:
-			t.Fatalf("%d of %s stands before %d of %s", a.ID, a.RelevantSince, b.ID, b.RelevantSince)
+			t.Fatalf("%d of %s precedes %d of %s", a.ID, a.RelevantSince, b.ID, b.RelevantSince)
 		case 0:
 			ties++
 			if a.ID <= b.ID {
-				t.Fatalf("%d stands before %d, of the same time", a.ID, b.ID)
+				t.Fatalf("%d precedes %d, of the same time", a.ID, b.ID)
 			}
 		}
 	}
 	if ties == 0 {
-		t.Error("no two findings of one time, so the order by id is not proved")
+		t.Error("no two findings have the same time, so the order by id is not tested")
 	}
 }
 
@@ -146,7 +146,7 @@ func testSince(t *testing.T, w *world) {
 	from := len(kept(w.code, func(r codeRow) bool { return !r.RelevantSince.Before(at.Time) }))
 	after := len(kept(w.code, func(r codeRow) bool { return r.RelevantSince.After(at.Time) }))
 	if from == after {
-		t.Fatal("nothing is of the time")
+		t.Fatal("no row has the time")
 	}
 	if got := count(at.UnixMicro()); got != from {
 		t.Errorf("since the time itself: %d findings, want %d", got, from)

@@ -38,7 +38,7 @@ func testSpellings(t *testing.T, w *world) {
 			name + "=" + a + "&" + name + "%5B%5D=" + b + "," + a,
 		} {
 			if got := w.count(t, issueType, spelling); got != want || got == 0 {
-				t.Errorf("%s finds %d, want %d", spelling, got, want)
+				t.Errorf("%s returns %d, want %d", spelling, got, want)
 			}
 		}
 	}
@@ -73,10 +73,10 @@ func testRefSpellings(t *testing.T, w *world) {
 	} {
 		got := w.count(t, "sast", c.spelling)
 		if c.want >= 0 && got != c.want {
-			t.Errorf("%s finds %d, want %d", c.spelling, got, c.want)
+			t.Errorf("%s returns %d, want %d", c.spelling, got, c.want)
 		}
 		if c.want < 0 && (got == 0 || got == all || got != w.count(t, "sast", c.same)) {
-			t.Errorf("%s finds %d of %d, %s another number", c.spelling, got, all, c.same)
+			t.Errorf("%s returns %d of %d, %s another number", c.spelling, got, all, c.same)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func testFindingsLimits(t *testing.T, w *world) {
 	}
 	for _, query := range []string{"page_size=100", "page_size=3000", "page=0", "page=4294967295", "page_size=&page=", "unknown=1&pagesize=5", "SEVERITIES=none"} {
 		if a := w.send(t, request{method: "GET", path: "findings?" + query}); a.status != 200 {
-			t.Errorf("%s answers %d: %s", query, a.status, a.body)
+			t.Errorf("%s returns %d: %s", query, a.status, a.body)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func testContainers(t *testing.T, w *world) {
 	const empty = `{"sastFindings":{"findings":[]},"scaFindings":{"findings":[]}}`
 	for _, query := range []string{"ref=nowhere", "issue_type=sca&ref=nowhere", "page=9999", "issue_type=sca&page=9999"} {
 		if got := strings.TrimSpace(string(w.send(t, request{method: "GET", path: "findings?" + query}).body)); got != empty {
-			t.Errorf("%s answers %s, want %s", query, got, empty)
+			t.Errorf("%s returns %s, want %s", query, got, empty)
 		}
 	}
 	for query, start := range map[string]string{"": `{"sastFindings":{"findings":[{`, "issue_type=sca": `{"sastFindings":{"findings":[]},"scaFindings":{"findings":[{`} {

@@ -37,7 +37,7 @@ func testShape(t *testing.T, w *world, issueType string, own map[string]bool) {
 		for name, value := range row {
 			_, shared := sharedMembers[name]
 			if _, ok := own[name]; !ok && !shared {
-				t.Fatalf("member %s is none of a %s finding's", name, issueType)
+				t.Fatalf("member %s does not belong to a %s finding", name, issueType)
 			}
 			if string(value) == "null" {
 				null[name]++
@@ -61,7 +61,7 @@ func checkMember(t *testing.T, name string, nullable bool, null, set, all int) {
 			t.Errorf("assistant is null %d times and there %d times of %d", null, set, all)
 		}
 	case null+set != all:
-		t.Errorf("%s is left out %d times of %d", name, all-null-set, all)
+		t.Errorf("%s is absent %d times of %d", name, all-null-set, all)
 	case !nullable && null > 0:
 		t.Errorf("%s is null %d times", name, null)
 	case nullable && set == 0 && name != "reachable_condition": // not in the reports of the tests

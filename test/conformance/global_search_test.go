@@ -27,7 +27,7 @@ func TestSearch(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		s.publish(t, record{id: "GHSA-aaaa-bbbb-cccc", aliases: []string{"CVE-2026-11111"}, name: "lodash", fixed: "9.0.0"},
-			record{id: "GHSA-dddd-eeee-ffff", name: "nobody-has-it", fixed: "1.0.0"})
+			record{id: "GHSA-dddd-eeee-ffff", name: "unused-package", fixed: "1.0.0"})
 		s.inventory(t, "main", "1.0.0")
 		ada, eve := s.as(t, "ada", model.RoleTriager), s.as(t, "eve", model.RoleViewer)
 		post[api.SavedViewResponse](t, ada, "saved-views", object{"name": "Old lodash", "issue_type": "sca", "query": "q=lodash"})
@@ -53,12 +53,12 @@ func TestSearch(t *testing.T) {
 			"q=" + strings.Repeat("x", 200):        nil,
 		} {
 			if got := s.found(t, query); !slices.Equal(got, want) {
-				t.Errorf("%s finds %q, want %q", query, got, want)
+				t.Errorf("%s returns %q, want %q", query, got, want)
 			}
 		}
 		for other, want := range map[*site]int{ada: 2, eve: 1, s: 1} {
 			if n := strings.Count(strings.Join(other.found(t, "q=lodash"), "\n"), "saved_view"); n != want {
-				t.Errorf("%d saved views are found, want %d", n, want)
+				t.Errorf("%d saved views, want %d", n, want)
 			}
 		}
 		for query, at := range map[string]string{
@@ -95,7 +95,7 @@ func TestSearchOfABoundToken(t *testing.T) {
 			fmt.Sprint("q=%23", code[0].ID):          nil,
 		} {
 			if got := bound.found(t, query); !slices.Equal(got, want) {
-				t.Errorf("%s finds %q, want %q", query, got, want)
+				t.Errorf("%s returns %q, want %q", query, got, want)
 			}
 		}
 		noise, err := s.store.Deployment(t.Context(), storetest.Noise)

@@ -62,7 +62,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	conditions := "policies/" + w.policyID(t, "PRODUCT_TYPE_SCA") + "/conditions"
 	rules := "policies/" + w.policyID(t, "PRODUCT_TYPE_SAST")
 	writes["updatePolicy"] = keyedWrite{request{method: "PUT", path: rules, body: object{"rulePath": w.ruleOnly(t), "policyMode": "MODE_BLOCK"}}, object{"rulePath": w.ruleOnly(t), "policyMode": "MODE_COMMENT"}}
-	accepted := object{"target": "nobody", "reason": "once", "until": "2999-01-31"}
+	accepted := object{"target": "no-such-rule", "reason": "once", "until": "2999-01-31"}
 	writes["createPolicy"] = keyedWrite{request{method: "POST", path: "policies", body: object{"name": "once", "product": "sast"}}, object{"name": "twice", "product": "sast"}}
 	writes["deletePolicy"] = keyedWrite{request: request{method: "DELETE", path: "policies/" + w.policyOnly(t)}}
 	writes["setPolicySettings"] = keyedWrite{request{method: "PUT", path: rules + "/settings", body: object{"name": "Once"}}, object{"name": "Twice"}}
@@ -72,7 +72,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	writes["setDueDays"] = keyedWrite{request{method: "PUT", path: rules + "/due-days", body: object{"critical": 7}}, object{"critical": 14}}
 	writes["createPolicyCondition"] = keyedWrite{request{method: "POST", path: conditions, body: object{"mode": "block", "malicious": true}}, object{"mode": "block", "direct": true}}
 	writes["deletePolicyCondition"] = keyedWrite{request: request{method: "DELETE", path: conditions + "/1"}}
-	writes["createException"] = keyedWrite{request{method: "POST", path: "exceptions", body: accepted}, object{"target": "nobody", "reason": "twice", "forever": true}}
+	writes["createException"] = keyedWrite{request{method: "POST", path: "exceptions", body: accepted}, object{"target": "no-such-rule", "reason": "twice", "forever": true}}
 	writes["importDocuments"] = keyedWrite{request{method: "POST", path: "exceptions/documents", body: vexDocument("urn:once")}, vexDocument("urn:twice")}
 	ticket := func(address string) object { return object{"issue_ids": []int64{id}, "ticket_url": address} }
 	writes["linkTicket"] = keyedWrite{request{method: "POST", path: "tickets/link", body: ticket("https://t.example/browse/SEC-2")}, ticket("https://t.example/browse/SEC-3")}
@@ -83,7 +83,7 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	managedWrites(t, w, writes)
 	notificationWrites(t, w, writes)
 	savedViewWrites(t, w, writes)
-	askedWrites(t, w, writes)
+	exceptionRequestWrites(t, w, writes)
 	commentWrites(t, w, writes)
 	return []string{
 		"linkTicket", "unlinkTicket", "createTickets", "deleteTicket",
@@ -114,17 +114,17 @@ func TestSameKeyAgain(t *testing.T) {
 			k := writes[id]
 			first := s.send(t, k.with("key-"+id))
 			if first.status != 200 || first.header.Get("Idempotency-Replayed") != "" {
-				t.Fatalf("%s answers %d: %s", id, first.status, first.body)
+				t.Fatalf("%s returns %d: %s", id, first.status, first.body)
 			}
 			before := s.trace(t)
 			for _, again := range []*site{s, s.another(t)} {
 				second := again.send(t, k.with("key-"+id))
 				if second.status != 200 || !bytes.Equal(first.body, second.body) || second.header.Get("Idempotency-Replayed") != "true" || second.header.Get("ETag") != first.header.Get("ETag") {
-					t.Errorf("%s answers %s, and again %d %v %s", id, first.body, second.status, second.header, second.body)
+					t.Errorf("%s returns %s, and the second time %d %v %s", id, first.body, second.status, second.header, second.body)
 				}
 			}
 			if after := s.trace(t); after != before {
-				t.Errorf("%s under the same key was done again: %s, then %s", id, before, after)
+				t.Errorf("%s with the same key was executed twice: %s, then %s", id, before, after)
 			}
 			if k.other != nil {
 				other := k
@@ -161,9 +161,9 @@ func (s *site) trace(t testing.TB) string {
 	return fmt.Sprint("version ", s.version(t), ", ", len(events), " events, ", len(scans), " scans")
 }
 
-// TestKeyOfAnUpload checks that the key of an upload covers its files and fields, independent of
+// TestIdempotencyKeyOfUpload checks that the key of an upload covers its files and fields, independent of
 // the encoding.
-func TestKeyOfAnUpload(t *testing.T) {
+func TestIdempotencyKeyOfUpload(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s, rules: map[string]scanRule{}}
 		text := semgrepReport(w.matches(1, 0, 6)...)
@@ -193,9 +193,9 @@ func TestKeyOfAnUpload(t *testing.T) {
 	})
 }
 
-// TestKeyRefusals checks that an invalid key is reported and a rejected request stores nothing. A
+// TestInvalidIdempotencyKeys checks that an invalid key is reported and a rejected request stores nothing. A
 // token that sees fewer projects must not get the stored response.
-func TestKeyRefusals(t *testing.T) {
+func TestInvalidIdempotencyKeys(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
 		tags := func(key, tag string) request {
@@ -253,7 +253,7 @@ func TestSameKeyAtOnce(t *testing.T) {
 				}
 			}
 			if done != 1 {
-				t.Errorf("%s was done %d times", what, done)
+				t.Errorf("%s was executed %d times", what, done)
 			}
 		}
 		if scans := all(t, s.api().Scans(t.Context(), s.deployment.Slug, api.SearchScansRequest{})); len(scans) != 1 {
@@ -307,7 +307,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil && l.answers > 0 {
 		l.answers--
 		resp.Body.Close()
-		return nil, fmt.Errorf("the answer was lost after %s", time.Second)
+		return nil, fmt.Errorf("the connection was lost after %s", time.Second)
 	}
 	return resp, err
 }

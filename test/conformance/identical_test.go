@@ -80,10 +80,10 @@ func testIdenticalUnlike(t *testing.T, w *world) {
 	post[api.AddPolicyRulesResponse](t, w.site, "policies/"+w.policyOnly(t)+"/rules", object{"text": ruleText("another-rule-is-stored", "x")})
 	unlike("another text of a rule is stored", 0)
 
-	ci := w.newToken(t, model.Token{Name: "hands in only", Scopes: []model.Scope{model.ScopeCI}})
+	ci := w.newToken(t, model.Token{Name: "upload only", Scopes: []model.Scope{model.ScopeCI}})
 	in := &site{url: w.url, client: w.client, deployment: w.deployment, token: ci, clock: w.clock}
 	if got := in.imported(t, query, body); got.Outcome != "applied" {
-		t.Errorf("from who may not decide: %s", got.Outcome)
+		t.Errorf("without permission to triage: %s", got.Outcome)
 	}
 	unlike("from who may", 0)
 
@@ -111,7 +111,7 @@ func testIdenticalUnlike(t *testing.T, w *world) {
 		return err
 	})
 	if got := w.imported(t, query, body); got.Outcome != "applied" || got.Closed != 2 {
-		t.Errorf("after a merge that brought findings: %+v", got)
+		t.Errorf("after a merge that added findings: %+v", got)
 	}
 }
 

@@ -131,8 +131,8 @@ func eachImageReport(t *testing.T, test func(t *testing.T, s *site, report func(
 	}
 }
 
-// TestAnImageClosesNothingOfAnother imports two images of a project, each as a full scan.
-func TestAnImageClosesNothingOfAnother(t *testing.T) {
+// TestImageScanFixesNothingOfOtherImages imports two images of a project, each as a full scan.
+func TestImageScanFixesNothingOfOtherImages(t *testing.T) {
 	eachImageReport(t, func(t *testing.T, s *site, report func(string, ...imagePackage) []byte) {
 		for _, fields := range []map[string]string{{"ref": "main"}, {"ref": "main", "category": "nightly"}} {
 			s.importFiles(t, fields, file{"r.json", report("reg:5000/api:1", opensslInImage, lodashInImage)})
@@ -214,8 +214,8 @@ func TestImagesInOneUpload(t *testing.T) {
 	})
 }
 
-// TestAnOlderReportOfAnotherImageCounts imports an image that was scanned before another.
-func TestAnOlderReportOfAnotherImageCounts(t *testing.T) {
+// TestOlderReportOfOtherImageCounts imports an image that was scanned before another.
+func TestOlderReportOfOtherImageCounts(t *testing.T) {
 	s := newSite(t, "sqlite")
 	at := func(report []byte, hour int) []byte {
 		created := s.clock.Now().Add(-time.Duration(hour) * time.Hour).Format(time.RFC3339)
@@ -227,8 +227,8 @@ func TestAnOlderReportOfAnotherImageCounts(t *testing.T) {
 	}
 }
 
-// TestFileSystemScansStayInTheirSource imports a scan of a checkout and one of an image.
-func TestFileSystemScansStayInTheirSource(t *testing.T) {
+// TestFileSystemScansAffectOnlyTheirSource imports a scan of a checkout and one of an image.
+func TestFileSystemScansAffectOnlyTheirSource(t *testing.T) {
 	s := newSite(t, "sqlite")
 	fs := []byte(strings.Replace(string(trivyImage(".", lodashInImage)), "container_image", "filesystem", 1))
 	if i := s.importFiles(t, nil, file{"fs.json", fs}).Imports[0]; i.Source != "trivy" {
@@ -245,9 +245,9 @@ func TestFileSystemScansStayInTheirSource(t *testing.T) {
 	}
 }
 
-// TestInventoriesOfACheckoutKeepImages checks that a complete list of a checkout's lockfiles does
+// TestCheckoutInventoryKeepsImages checks that a complete list of a checkout's lockfiles does
 // not remove the SBOM of an image. The command redoubt ci sends such lists.
-func TestInventoriesOfACheckoutKeepImages(t *testing.T) {
+func TestCheckoutInventoryKeepsImages(t *testing.T) {
 	lock := file{"package-lock.json", []byte(`{"lockfileVersion":3,"packages":{"":{"name":"shop"},"node_modules/a":{"version":"1.0.0"}}}`)}
 	whole := map[string]string{"whole": "true", "full": "false", "commit": "1"}
 	for name, bom := range map[string]func(string, ...imagePackage) []byte{"JSON": bomOfImage, "XML": bomOfImageXML} {

@@ -74,7 +74,7 @@ func testImportGate(t *testing.T, w *world) {
 	err = w.store.View(t.Context(), w.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		account, err := tx.ScanAccount(ctx, id)
 		if err == nil && (account.Gate == nil || len(account.Gate.Blocking) != 1) {
-			t.Errorf("the upload again takes from the failed build what it failed on: %+v", account.Gate)
+			t.Errorf("the repeated upload removes the failed build's findings: %+v", account.Gate)
 		}
 		return err
 	})
@@ -101,11 +101,11 @@ func testImportWhole(t *testing.T, w *world) {
 	}
 	send("category=other", lock)
 	if got := dropped(send("commit=1&full=true", goMod)); got != nil {
-		t.Errorf("a full report of another source drops %v", got)
+		t.Errorf("a full report of another source removes %v", got)
 	}
 	broken := send("commit=2&whole=true", goMod, file{lock.name, []byte(`{"name":`)})
 	if got := dropped(broken); got != nil || len(broken.Imports) != 1 || len(broken.Imports[0].Refused) != 1 || broken.Imports[0].Refused[0].Item != lock.name {
-		t.Errorf("one that cannot be read: %v, %+v", got, broken)
+		t.Errorf("an unreadable one: %v, %+v", got, broken)
 	}
 	if diff := cmp.Diff([]string{lock.name}, dropped(send("commit=3&whole=true", goMod))); diff != "" {
 		t.Errorf("without it (-want +got):\n%s", diff)

@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAnImportOpensOneUpdateAndAtMostOneView checks the number of transactions of an import, also
+// TestImportOpensOneUpdateAndAtMostOneView checks the number of transactions of an import, also
 // for a report that was replaced since.
-func TestAnImportOpensOneUpdateAndAtMostOneView(t *testing.T) {
+func TestImportOpensOneUpdateAndAtMostOneView(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -21,7 +21,7 @@ func TestAnImportOpensOneUpdateAndAtMostOneView(t *testing.T) {
 			s.deployment = storetest.Deployment(t, s.store)
 			s.token = s.newToken(t, model.Token{Name: "main", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 			w := &world{site: s, rules: map[string]scanRule{}}
-			t.Run("what is counted", func(t *testing.T) { testCountedTransactions(t, w, opened) })
+			t.Run("counted findings", func(t *testing.T) { testCountedTransactions(t, w, opened) })
 
 			first, second := semgrepReport(w.matches(60, 0, 12)...), semgrepReport(w.matches(60, 0, 11)...)
 			large := semgrepReport(w.matches(61, 0, 1200)...)
@@ -65,11 +65,11 @@ func testFindingTransactions(t *testing.T, w *world, opened *storetest.Transacti
 	views, updates = opened.During(func() {
 		decided := w.triaged(t, object{"issue_type": "sast", "repos": []string{"acme/large"}, "new_triage_state": "reviewing"})
 		if len(decided) < 2 {
-			t.Errorf("a decision about many: %d findings", len(decided))
+			t.Errorf("a bulk decision: %d findings", len(decided))
 		}
 	})
 	if views > 1 || updates != 1 {
-		t.Errorf("a decision about many: %d views, want at most 1; %d updates, want 1", views, updates)
+		t.Errorf("a bulk decision: %d views, want at most 1; %d updates, want 1", views, updates)
 	}
 }
 

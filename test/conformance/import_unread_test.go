@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestImportUnread checks that an unreadable lockfile does not affect the others. Its stored
+// TestImportOfUnreadableFiles checks that an unreadable lockfile does not affect the others. Its stored
 // dependencies and findings remain (docs/reference/uploads.md).
-func TestImportUnread(t *testing.T) {
+func TestImportOfUnreadableFiles(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21", severity: "HIGH"},
 			record{id: "GHSA-2222-2222-2222", ecosystem: "PyPI", name: "jinja2", fixed: "3.0.0", severity: "HIGH"})
@@ -38,7 +38,7 @@ func TestImportUnread(t *testing.T) {
 			t.Fatalf("one that is not sent: %+v, %v", sent, err)
 		}
 		if c := sent.Imports[0].Changes; c.Removed != 1 || !slices.Equal(c.LockfilesDropped, []string{api2.name}) {
-			t.Errorf("what went with a lockfile that is gone is not counted: %+v", c)
+			t.Errorf("findings of a removed lockfile are not counted: %+v", c)
 		}
 		wants(t, "findings", s.supply(t, "status=open"), before[1])
 
@@ -62,7 +62,7 @@ func testCutForm(t *testing.T, s *site, goMod file) {
 	boundary := bytes.LastIndex(body[:second], []byte("--"))
 	for name, end := range map[string]int{"behind a file": boundary, "in a file": len(body) - 100, "before the last boundary": bytes.LastIndex(body, []byte("--"+strings.Split(contentType, "boundary=")[1]))} {
 		if a := s.importing(t, "project=acme/shop&ref=main&whole=true", body[:end], "Content-Type", contentType); a.status != 400 {
-			t.Errorf("a form that ends %s answers %d", name, a.status)
+			t.Errorf("a form that ends %s returns %d", name, a.status)
 		}
 	}
 }

@@ -45,17 +45,17 @@ func TestImports(t *testing.T) {
 		t.Run("again", func(t *testing.T) { testImportAgain(t, w) })
 		t.Run("identical", func(t *testing.T) { testIdentical(t, w) })
 		t.Run("identical, gate", func(t *testing.T) { testIdenticalGate(t, w) })
-		t.Run("identical bytes, read anew", func(t *testing.T) { testIdenticalUnlike(t, w) })
+		t.Run("identical bytes, read again", func(t *testing.T) { testIdenticalUnlike(t, w) })
 		t.Run("commits of merged projects", func(t *testing.T) { testMergedCommits(t, w) })
 		t.Run("full and diff", func(t *testing.T) { testFullAndDiff(t, w) })
-		t.Run("ways to send", func(t *testing.T) { testWaysToSend(t, w) })
+		t.Run("encodings", func(t *testing.T) { testWaysToSend(t, w) })
 		t.Run("at", func(t *testing.T) { testImportAt(t, w) })
 		t.Run("broken items", func(t *testing.T) { testBrokenItems(t, w) })
 		t.Run("refusals", func(t *testing.T) { testImportRefusals(t, w) })
 		t.Run("whole", func(t *testing.T) { testImportWhole(t, w) })
 		t.Run("gate", func(t *testing.T) { testImportGate(t, w) })
 		t.Run("client", func(t *testing.T) { testImportClient(t, w) })
-		t.Run("secrets are kept nowhere", func(t *testing.T) { testNoSecret(t, w) })
+		t.Run("secrets are not stored", func(t *testing.T) { testNoSecret(t, w) })
 	})
 }
 
@@ -104,7 +104,7 @@ func testFullAndDiff(t *testing.T, w *world) {
 		t.Errorf("a diff: %+v", got)
 	}
 	if got := w.imported(t, diff, semgrepReport(append(w.matches(2, 8, 10), w.matches(2, 0, 1)...)...)); got.Closed != 2 || got.New != 0 {
-		t.Errorf("a diff of less: %+v", got)
+		t.Errorf("a smaller diff scan: %+v", got)
 	}
 	if got := w.imported(t, full, semgrepReport(w.matches(2, 0, 1)...)); got.Closed != 9 {
 		t.Errorf("a full scan of one: %+v", got)
@@ -159,7 +159,7 @@ func testImportAt(t *testing.T, w *world) {
 	}
 	future := url.QueryEscape(w.clock.Now().Add(time.Hour).Format(time.RFC3339Nano))
 	if a := w.importing(t, "project=acme/old&ref=main&at="+future, semgrepReport()); a.status != 400 {
-		t.Errorf("an import from the future answers %d", a.status)
+		t.Errorf("an import from the future returns %d", a.status)
 	}
 }
 
@@ -231,10 +231,10 @@ func testNoSecret(t *testing.T, w *world) {
 		answers = append(answers, fmt.Sprintf("%+v", s), string(w.send(t, request{method: "GET", path: "findings/" + s.ID}).body))
 	}
 	if strings.Contains(strings.Join(answers, "\n"), raw) {
-		t.Errorf("an answer holds the secret: %s", answers)
+		t.Errorf("a response contains the secret: %s", answers)
 	}
 	if strings.Contains(w.log.String(), raw) {
-		t.Error("the log holds the secret")
+		t.Error("the log contains the secret")
 	}
 	if w.config.DatabaseURL == "" {
 		notInFiles(t, w.config.Dir, raw)
@@ -250,7 +250,7 @@ func notInFiles(t *testing.T, dir, raw string) {
 		}
 		text, err := os.ReadFile(path)
 		if bytes.Contains(text, []byte(raw)) || bytes.Contains(text, []byte(raw[10:])) {
-			t.Errorf("%s holds the secret", path)
+			t.Errorf("%s contains the secret", path)
 		}
 		return err
 	})

@@ -40,10 +40,10 @@ func TestJudge(t *testing.T) {
 			text := string(a.body)
 			faulty := strings.Replace(text, c.faults[i], c.faults[i+1], 1)
 			if faulty == text {
-				t.Errorf("%s holds no %s: %.300s", c.path, c.faults[i], text)
+				t.Errorf("%s contains no %s: %.300s", c.path, c.faults[i], text)
 			}
-			if judged(req, &http.Response{StatusCode: a.status, Header: a.header}, []byte(faulty)) == nil {
-				t.Errorf("%s may say %s", c.path, c.faults[i+1])
+			if checkResponse(req, &http.Response{StatusCode: a.status, Header: a.header}, []byte(faulty)) == nil {
+				t.Errorf("%s allows %s", c.path, c.faults[i+1])
 			}
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestLinterFindsNothing checks openapi.json with the recommended rules of redocly's linter. A
+// TestLinterReportsNothing checks openapi.json with the recommended rules of redocly's linter. A
 // broken document must fail.
-func TestLinterFindsNothing(t *testing.T) {
+func TestLinterReportsNothing(t *testing.T) {
 	tools := os.Getenv("REDOUBT_TEST_GENERATORS")
 	if tools == "" {
 		t.Skip("REDOUBT_TEST_GENERATORS names no folder with redocly's linter: run make setup, which installs it into .cache/generators, and make test")
@@ -21,7 +21,7 @@ func TestLinterFindsNothing(t *testing.T) {
 	}
 	const published = "../../api/openapi.json"
 	if said := says(published); said != "" {
-		t.Errorf("the linter says:\n%s", said)
+		t.Errorf("the linter printed:\n%s", said)
 	}
 	text, err := os.ReadFile(published)
 	if err != nil {
@@ -33,6 +33,6 @@ func TestLinterFindsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said := says(broken); !strings.Contains(said, "operation-operationId-unique") {
-		t.Errorf("of an operation's id that is there twice the linter says %q", said)
+		t.Errorf("for a duplicate operation ID the linter prints %q", said)
 	}
 }

@@ -92,9 +92,9 @@ func TestPnpmLockfileOfTwoDocuments(t *testing.T) {
 	})
 }
 
-// TestLockfilesOfMoreDocumentsThanAreRead uploads a second YAML document in formats with a single
+// TestLockfilesWithTooManyDocuments uploads a second YAML document in formats with a single
 // one.
-func TestLockfilesOfMoreDocumentsThanAreRead(t *testing.T) {
+func TestLockfilesWithTooManyDocuments(t *testing.T) {
 	s := newSite(t, "sqlite")
 	for name, text := range map[string]string{
 		"yarn.lock":       "__metadata:\n  version: 8\n\n\"a@npm:1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  linkType: hard\n",

@@ -31,8 +31,8 @@ func inUTF16(text string, bigEndian bool) (out []byte) {
 	return out
 }
 
-// TestPackagesByTheirRealNameAndVersion imports lockfiles with names or versions in unusual places.
-func TestPackagesByTheirRealNameAndVersion(t *testing.T) {
+// TestPackagesAreMatchedByRealNameAndVersion imports lockfiles with names or versions in unusual places.
+func TestPackagesAreMatchedByRealNameAndVersion(t *testing.T) {
 	const yarn = "# yarn lockfile v1\n\n\"foo-uuid@npm:@types/uuid\":\n  version \"9.0.7\"\n\n\"foo-ms@npm:ms\":\n  version \"2.1.3\"\n\n" +
 		"\"old@npm:lodash@^4\":\n  version \"4.17.20\"\n\nplain@^1:\n  version \"1.0.0\"\n"
 	const pip = "b==1.0,<2\nd!=1.1, ==1.2\nc @ https://x.example/c-1.2-py3-none-any.whl#sha256=00\n" +

@@ -151,7 +151,7 @@ func testLockfiles(t *testing.T, w *world) {
 // testDependencyRepositories compares the list of projects with the dependencies.
 func testDependencyRepositories(t *testing.T, w *world) {
 	const path = "dependencies/repositories"
-	for _, filter := range []api.DependencyFilter{{}, {Name: "lodash"}, {Ecosystem: []string{"pypi"}}, {RepositoryID: []api.Int{api.Int(w.projectID("group/tools"))}}, {Name: "nobody"}} {
+	for _, filter := range []api.DependencyFilter{{}, {Name: "lodash"}, {Ecosystem: []string{"pypi"}}, {RepositoryID: []api.Int{api.Int(w.projectID("group/tools"))}}, {Name: "unknown"}} {
 		want := map[string]int64{}
 		for _, d := range w.dependencies(t, filter) {
 			want[d.RepositoryID]++

@@ -33,7 +33,7 @@ func TestConnectionsByAPI(t *testing.T) {
 			"address":    {object{"base_url": "https://bot:pass@git.example"}, "body.base_url"},
 			"glob":       {object{"follow": []string{" "}}, "body.follow"},
 			"replies":    {object{"replies": "everybody"}, "body.replies"},
-			"nobody":     {object{"people": []object{{"login": "octocat", "user": "nobody-here"}}}, "body.people"},
+			"user":       {object{"people": []object{{"login": "octocat", "user": "missing-user"}}}, "body.people"},
 			"twice":      {object{"people": []object{{"login": "octocat", "user": "ada"}, {"login": "OctoCat", "user": "bob"}}}, "body.people"},
 			"member":     {object{"webhook_secret": "x"}, "body.webhook_secret"},
 		} {
@@ -43,12 +43,12 @@ func TestConnectionsByAPI(t *testing.T) {
 			invalid(t, s.send(t, request{method: "POST", path: "connections", body: body}), bad.at)
 		}
 		if list := get[api.ListConnectionsResponse](t, s, "connections").Connections; len(list) != 0 {
-			t.Fatalf("refused ones are kept: %+v", list)
+			t.Fatalf("rejected ones are stored: %+v", list)
 		}
 		first := s.send(t, request{method: "POST", path: "connections", body: gitea("ours", "acme/*")})
 		made := read[api.ConnectionResponse](t, first).Connection
 		if made.Account != "redoubt-bot" || made.BaseURL != "https://git.example" || made.Repositories != 4 || made.Followed != 2 || made.HearsBy != "polling" || made.Replies != "linked" || len(made.People) != 0 || made.Problem != "" || made.CheckedAt == nil {
-			t.Errorf("made %+v", made)
+			t.Errorf("created %+v", made)
 		}
 		refused(t, s.send(t, request{method: "POST", path: "connections", body: gitea("ours")}), 409, api.CodeConflict)
 		at := fmt.Sprint("connections/", made.ID)
@@ -74,19 +74,19 @@ func TestConnectionsByAPI(t *testing.T) {
 			}
 			again := s.send(t, keyedWrite{request: request{method: "POST", path: at + "/webhooks"}}.with("hooks"))
 			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "" {
-				t.Errorf("what the host refused is remembered: %v %s", again.header, again.body)
+				t.Errorf("an item that the host rejected is stored: %v %s", again.header, again.body)
 			}
 		}
 		s.keeper.HookURL = ""
 		unreachable := s.send(t, request{method: "POST", path: at + "/webhooks"})
 		refused(t, unreachable, 409, api.CodeConflict)
 		if !strings.Contains(string(unreachable.body), "--public-url") {
-			t.Errorf("a server without an address: %s", unreachable.body)
+			t.Errorf("a server without a public URL: %s", unreachable.body)
 		}
 		gone := s.send(t, request{method: "DELETE", path: at})
 		refused(t, s.send(t, request{method: "GET", path: at}), 404, api.CodeNotFound)
 		if list := get[api.ListProjectsResponse](t, s, "projects").Projects; len(list) != 3 {
-			t.Errorf("%d projects stay", len(list))
+			t.Errorf("%d projects remain", len(list))
 		}
 		for _, a := range []answer{first, changed, tested, gone} {
 			if strings.Contains(string(a.body), rightToken) || a.status != 200 {
@@ -96,9 +96,9 @@ func TestConnectionsByAPI(t *testing.T) {
 	})
 }
 
-// TestAConnectionThatBreaksSaysSo checks that a test with a rejected credential returns the error
+// TestBrokenConnectionShowsError checks that a test with a rejected credential returns the error
 // of the host, which the list then contains.
-func TestAConnectionThatBreaksSaysSo(t *testing.T) {
+func TestBrokenConnectionShowsError(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		var id int64
 		err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -113,7 +113,7 @@ func TestAConnectionThatBreaksSaysSo(t *testing.T) {
 		for range 2 {
 			again := s.send(t, keyedWrite{request: request{method: "POST", path: fmt.Sprint("connections/", id, "/test")}}.with("test"))
 			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "" {
-				t.Errorf("a failure is remembered: %v %s", again.header, again.body)
+				t.Errorf("an error is stored: %v %s", again.header, again.body)
 			}
 		}
 		listed := get[api.ListConnectionsResponse](t, s, "connections").Connections[0]
@@ -132,7 +132,7 @@ func TestRepositoriesAreFollowedByChoice(t *testing.T) {
 			for cursor := ""; ; {
 				page := get[api.ListRepositoriesResponse](t, s, at+"?limit=1&cursor="+cursor+query)
 				for _, r := range page.Repositories {
-					if (r.Project != nil) != (query == "&followed=true" || query == "" && r.Name != "group/tools" && r.Name != "nobody/archived") {
+					if (r.Project != nil) != (query == "&followed=true" || query == "" && r.Name != "group/tools" && r.Name != "other/archived") {
 						t.Errorf("%q: %+v", query, r)
 					}
 					names = append(names, r.Name+" "+r.State)
@@ -143,16 +143,16 @@ func TestRepositoriesAreFollowedByChoice(t *testing.T) {
 			}
 		}
 		for query, want := range map[string]string{
-			"":                "[acme/payments present acme/web-shop present group/tools present nobody/archived archived]",
+			"":                "[acme/payments present acme/web-shop present group/tools present other/archived archived]",
 			"&followed=true":  "[acme/payments present acme/web-shop present]",
-			"&followed=false": "[group/tools present nobody/archived archived]",
+			"&followed=false": "[group/tools present other/archived archived]",
 		} {
 			if got := fmt.Sprint(list(query)); got != want {
 				t.Errorf("%q: %s, want %s", query, got, want)
 			}
 		}
 		names := func(list ...string) object { return object{"names": list} }
-		if got := post[api.FollowRepositoriesResponse](t, s, at+"/follow", names("group/*", "nobody/*", "acme/payments")); !slices.Equal(got.Projects, []string{"group/tools"}) {
+		if got := post[api.FollowRepositoriesResponse](t, s, at+"/follow", names("group/*", "other/*", "acme/payments")); !slices.Equal(got.Projects, []string{"group/tools"}) {
 			t.Errorf("followed %+v", got)
 		}
 		if got := post[api.UnfollowRepositoriesResponse](t, s, at+"/unfollow", names("acme/web-shop", "group/**")); !slices.Equal(got.Repositories, []string{"acme/web-shop", "group/tools"}) {
@@ -160,9 +160,9 @@ func TestRepositoriesAreFollowedByChoice(t *testing.T) {
 		}
 		post[api.ConnectionResponse](t, s, fmt.Sprint("connections/", made.ID, "/test"), nil)
 		if got := get[api.ConnectionResponse](t, s, fmt.Sprint("connections/", made.ID)).Connection; got.Followed != 1 || !slices.Equal(got.Follow, []string{"acme/*", "!acme/web-shop"}) {
-			t.Errorf("after another look: %+v", got)
+			t.Errorf("after another read: %+v", got)
 		}
-		refused(t, s.send(t, request{method: "POST", path: at + "/follow", body: names("nobody-has/*")}), 404, api.CodeNotFound)
+		refused(t, s.send(t, request{method: "POST", path: at + "/follow", body: names("missing/*")}), 404, api.CodeNotFound)
 		invalid(t, s.send(t, request{method: "POST", path: at + "/follow", body: names()}), "body.names")
 	})
 }
@@ -227,12 +227,12 @@ func TestRunsByAPI(t *testing.T) {
 		}
 		refused(t, s.send(t, request{method: "POST", path: fmt.Sprint("runs/", run.ID, "/cancel")}), 409, api.CodeConflict)
 		if !get[api.RunLogResponse](t, s, fmt.Sprint("runs/", run.ID, "/log?offset=19")).Ended {
-			t.Error("the log of a run that ended goes on")
+			t.Error("the log of a finished run grows")
 		}
 		retried := post[api.RunResponse](t, s, fmt.Sprint("runs/", run.ID, "/retry"), nil).Run
 		for query, want := range map[string][]int64{
 			"": {retried.ID, topic.ID, run.ID}, "?project=acme/payments&state=cancelled": {run.ID}, "?state=queued": {retried.ID, topic.ID}, "?state=queued&state=cancelled": {retried.ID, topic.ID, run.ID},
-			"?project=acme/web-shop": {}, "?project=nobody/none": {},
+			"?project=acme/web-shop": {}, "?project=missing/none": {},
 		} {
 			got := []int64{}
 			for _, r := range get[api.ListRunsResponse](t, s, "runs"+query).Runs {
@@ -266,12 +266,12 @@ func (s *site) work(t testing.TB, id int64) {
 		err = s.store.ProgressRun(t.Context(), s.deployment.ID, run.ID, run.Claim, store.RunProgress{State: model.RunScanning, Log: []byte("fetching über git\n")})
 	}
 	if err != nil || run.ID != id {
-		t.Fatalf("run %d was taken, want %d: %v", run.ID, id, err)
+		t.Fatalf("run %d was leased, want %d: %v", run.ID, id, err)
 	}
 }
 
-// TestManagedScanStatusTellsTheTruth checks the effective status after each step.
-func TestManagedScanStatusTellsTheTruth(t *testing.T) {
+// TestManagedScanStatusMatchesScan checks the effective status after each step.
+func TestManagedScanStatusMatchesScan(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		post[api.ProjectResponse](t, s, "projects", object{"name": "acme/payments"})
 		status := func() api.ManagedScanStatus {
@@ -302,7 +302,7 @@ func TestManagedScanStatusTellsTheTruth(t *testing.T) {
 		}
 		s.work(t, run.ID)
 		if got := status(); got.State != "running" {
-			t.Errorf("under way: %+v", got)
+			t.Errorf("in progress: %+v", got)
 		}
 		err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.FinishRun(ctx, run.ID, 1, model.RunOutcome{State: model.RunFailed, Failure: model.RunPermanent, Reason: "the branch is gone"})
@@ -343,9 +343,9 @@ func TestRunnersAreListed(t *testing.T) {
 	})
 }
 
-// TestABoundTokenSeesRunsOfItsProjects checks that a restricted token sees only the runs of its
+// TestBoundTokenListsOnlyRunsOfItsProjects checks that a restricted token sees only the runs of its
 // projects.
-func TestABoundTokenSeesRunsOfItsProjects(t *testing.T) {
+func TestBoundTokenListsOnlyRunsOfItsProjects(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		post[api.ConnectionResponse](t, s, "connections", gitea("ours", "**"))
 		theirs := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run
@@ -362,9 +362,9 @@ func TestABoundTokenSeesRunsOfItsProjects(t *testing.T) {
 	})
 }
 
-// TestTheTokenOfARunHasNoPartInOthers checks that the token of a run cannot start or read runs, or
+// TestRunTokenCannotAccessOtherRuns checks that the token of a run cannot start or read runs, or
 // add code to findings of other scans.
-func TestTheTokenOfARunHasNoPartInOthers(t *testing.T) {
+func TestRunTokenCannotAccessOtherRuns(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.connect(t, "ours")
 		run := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run

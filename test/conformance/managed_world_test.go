@@ -83,9 +83,9 @@ func (h codeHost) User(_ context.Context, login string) (scm.Account, error) {
 
 func (h codeHost) Repositories(_ context.Context, take func([]model.Repository) error) error {
 	var told []model.Repository
-	for i, name := range []string{"acme/payments", "acme/web-shop", "group/tools", "nobody/archived"} {
+	for i, name := range []string{"acme/payments", "acme/web-shop", "group/tools", "other/archived"} {
 		told = append(told, model.Repository{
-			HostID: fmt.Sprint(i + 1), FullName: name, DefaultBranch: "main", Archived: name == "nobody/archived", CloneURL: "https://git.example/" + name + ".git", WebURL: "https://git.example/" + name,
+			HostID: fmt.Sprint(i + 1), FullName: name, DefaultBranch: "main", Archived: name == "other/archived", CloneURL: "https://git.example/" + name + ".git", WebURL: "https://git.example/" + name,
 		})
 	}
 	return errors.Join(h.refuses, take(told))

@@ -39,7 +39,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	run := map[string]string{"runId": fmt.Sprint(w.queue(t, model.RunFull, "refs/heads/main").ID)}
 	scan := map[string]string{"scanId": all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID}
 	ticket := map[string]string{"ticketId": fmt.Sprint(w.ticketOnly(t, w.code[0].ID))}
-	telling := w.told(t, "ours")
+	telling := w.sendTestNotification(t, "ours")
 	ruleOf := func(told map[string]string) map[string]string {
 		return map[string]string{"notificationRuleId": told["notificationRuleId"]}
 	}
@@ -64,9 +64,9 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"getProject":         {ours: project},
 		"updateProject":      {ours: project, body: object{}},
 		"deleteProject":      {ours: map[string]string{"projectName": "acme/created"}},
-		"renameProject":      {body: object{"project": w.projectOnly(t, "acme/renamed"), "name": "acme/anew"}, foreign: []probe{{body: object{"project": "rival/own", "name": "acme/a"}}, {body: object{"project": "nobody/none", "name": "acme/a"}}}},
+		"renameProject":      {body: object{"project": w.projectOnly(t, "acme/renamed"), "name": "acme/moved"}, foreign: []probe{{body: object{"project": "rival/own", "name": "acme/a"}}, {body: object{"project": "missing/none", "name": "acme/a"}}}},
 		"mergeProject": {body: object{"project": w.projectOnly(t, "acme/merged"), "into": "acme/payments"}, foreign: []probe{
-			{body: object{"project": "acme/payments", "into": "rival/own"}}, {body: object{"project": "rival/own", "into": "acme/payments"}}, {body: object{"project": "nobody/none", "into": "acme/payments"}},
+			{body: object{"project": "acme/payments", "into": "rival/own"}}, {body: object{"project": "rival/own", "into": "acme/payments"}}, {body: object{"project": "missing/none", "into": "acme/payments"}},
 		}},
 		"getTicketSettings":          {},
 		"setTicketSettings":          {body: object{}, foreign: []probe{{body: object{"connection_id": 4000000000}}}},
@@ -83,7 +83,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"getScan":                    {ours: scan},
 		"listDependencyRepositories": {body: object{}},
 		"deleteRef": {query: "?project=acme/payments&ref=feature", foreign: []probe{
-			{query: "?project=rival/own&ref=main"}, {query: "?project=nobody/none&ref=main"}, {query: "?project=single&ref=main"},
+			{query: "?project=rival/own&ref=main"}, {query: "?project=missing/none&ref=main"}, {query: "?project=single&ref=main"},
 		}},
 		"listDependencies": {body: object{}},
 		"listLockfiles":    {ours: map[string]string{"repositoryId": fmt.Sprint(w.projectID("acme/payments"))}, body: object{}},
@@ -117,14 +117,14 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"createPolicyCondition":  {ours: chain, body: object{"mode": "monitor", "malicious": true}},
 		"deletePolicyCondition":  {ours: map[string]string{"policyId": chain["policyId"], "conditionId": fmt.Sprint(w.conditionOnly(t, chain["policyId"]))}},
 		"listExceptions":         {},
-		"createException":        {body: object{"target": "nobody", "reason": "x", "forever": true, "projects": []string{"acme/payments"}}},
+		"createException":        {body: object{"target": "no-such-rule", "reason": "x", "forever": true, "projects": []string{"acme/payments"}}},
 		"getException":           {ours: accepted},
 		"deleteException":        {ours: accepted},
 		"requestException":       {body: object{"issue_ids": []int64{w.newFinding(t)}, "reason": "x"}},
 		"importDocuments":        {body: vexDocument("urn:matrix")},
-		"approveException":       {ours: w.asked(t, w.newFinding(t)), body: object{"forever": true}},
-		"refuseException":        {ours: w.asked(t, w.newFinding(t)), body: object{"answer": "no"}},
-		"withdrawException":      {ours: w.asked(t, w.newFinding(t))},
+		"approveException":       {ours: w.newExceptionRequest(t, w.newFinding(t)), body: object{"forever": true}},
+		"refuseException":        {ours: w.newExceptionRequest(t, w.newFinding(t)), body: object{"answer": "no"}},
+		"withdrawException":      {ours: w.newExceptionRequest(t, w.newFinding(t))},
 		"listFindingComments":    {ours: map[string]string{"findingId": fmt.Sprint(w.code[0].ID)}},
 		"addFindingComment":      {ours: map[string]string{"findingId": fmt.Sprint(w.code[0].ID)}, body: object{"text": "x"}},
 		"withdrawFindingComment": {ours: w.commented(t, w.code[0].ID)},
@@ -147,7 +147,7 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"unfollowRepositories": {ours: connected, body: object{"names": []string{"acme/web-shop"}}},
 		"listDeliveries":       {ours: connected},
 		"listRuns":             {},
-		"startRun":             {body: object{"project": "acme/payments"}, foreign: []probe{{body: object{"project": "rival/own"}}, {body: object{"project": "nobody/none"}}, {body: object{"project": "single"}}}},
+		"startRun":             {body: object{"project": "acme/payments"}, foreign: []probe{{body: object{"project": "rival/own"}}, {body: object{"project": "missing/none"}}, {body: object{"project": "single"}}}},
 		"getRun":               {ours: run},
 		"getRunLog":            {ours: run},
 		"cancelRun":            {ours: map[string]string{"runId": fmt.Sprint(w.queue(t, model.RunFull, "refs/heads/other").ID)}},
@@ -164,11 +164,11 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 		"createNotificationRule":   {body: w.webhook("created")},
 		"getNotificationRule":      {ours: rule},
 		"updateNotificationRule":   {ours: rule, body: object{}},
-		"deleteNotificationRule":   {ours: ruleOf(w.told(t, "deleted"))},
+		"deleteNotificationRule":   {ours: ruleOf(w.sendTestNotification(t, "deleted"))},
 		"testNotificationRule":     {ours: rule},
 		"rotateNotificationSecret": {ours: rule},
 		"listNotifications":        {ours: rule},
-		"resendNotification":       {ours: w.told(t, "resent")},
+		"resendNotification":       {ours: w.sendTestNotification(t, "resent")},
 	}
 }
 
@@ -188,12 +188,12 @@ func eachRoute(t *testing.T, w *world, test func(t *testing.T, r apihttp.Route, 
 	for _, route := range apihttp.Routes() {
 		p, ok := probes[route.ID]
 		if !ok {
-			t.Errorf("the tenant matrix does not know %s: say in matrix how to call it", route.ID)
+			t.Errorf("the tenant matrix has no entry for %s: add it to matrix", route.ID)
 			continue
 		}
 		for _, part := range regexp.MustCompile(`{(\w+)}`).FindAllStringSubmatch(route.Pattern, -1) {
 			if _, ok := p.ours[part[1]]; !ok && part[1] != "deploymentId" && part[1] != "deploymentSlug" {
-				t.Errorf("the tenant matrix does not know %s of %s", part[1], route.ID)
+				t.Errorf("the tenant matrix has no entry for %s of %s", part[1], route.ID)
 			}
 		}
 		t.Run(route.ID, func(t *testing.T) { test(t, route, p) })
@@ -223,7 +223,7 @@ func testTokens(t *testing.T, w *world) {
 				continue
 			case name == "read only" && !r.Writes:
 				if a := call(token); a.status != 200 {
-					t.Errorf("a token that reads is refused: %s", a.body)
+					t.Errorf("a read-only token is refused: %s", a.body)
 				}
 				continue
 			case name == "ci only", name == "read only", name == "no scope":
@@ -259,7 +259,7 @@ func (w *world) badTokens(t *testing.T) map[string]string {
 func testForeign(t *testing.T, w *world) {
 	rival := &site{config: w.config, clock: w.clock, store: w.store, deployment: w.rival, url: w.url, client: w.client}
 	rival.token = rival.newToken(t, model.Token{Name: "foreign", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
-	theirs := w.foreignParts(t, rival)
+	theirs := w.foreignPathValues(t, rival)
 	eachRoute(t, w, func(t *testing.T, r apihttp.Route, p probe) {
 		if r.Scope == httpx.Anyone {
 			return
@@ -273,11 +273,11 @@ func testForeign(t *testing.T, w *world) {
 				first = anonymous(t, a.body)
 			}
 			if got := anonymous(t, a.body); !bytes.Equal(got, first) {
-				t.Errorf("%s answers %s, others %s", what, got, first)
+				t.Errorf("%s returns %s, others %s", what, got, first)
 			}
 		}
 		if strings.Contains(r.Pattern, "{deployment") {
-			for _, foreign := range []string{fmt.Sprint(w.rival.ID), w.rival.Slug, "noise", "1", "999999", "nobody", "0", "01", "18446744073709551616"} {
+			for _, foreign := range []string{fmt.Sprint(w.rival.ID), w.rival.Slug, "noise", "1", "999999", "unknown", "0", "01", "18446744073709551616"} {
 				same("deployment "+foreign, foreign, "", p.ours)
 			}
 		}
@@ -285,7 +285,7 @@ func testForeign(t *testing.T, w *world) {
 			a := w.send(t, request{method: r.Method, path: address(r.Pattern, w.deployment.Slug, p.ours) + f.query, body: f.body})
 			refused(t, a, 404, api.CodeNotFound)
 			if got := anonymous(t, a.body); !bytes.Equal(got, first) {
-				t.Errorf("%v answers %s, others %s", f, got, first)
+				t.Errorf("%v returns %s, others %s", f, got, first)
 			}
 		}
 		for name := range p.ours {
@@ -304,9 +304,9 @@ func testForeign(t *testing.T, w *world) {
 	})
 }
 
-// foreignParts returns foreign values for each part of a path: of another tenant, of another kind,
+// foreignPathValues returns foreign values for each part of a path: of another tenant, of another kind,
 // and unknown ones.
-func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
+func (w *world) foreignPathValues(t *testing.T, rival *site) map[string][]string {
 	t.Helper()
 	post[api.ProjectResponse](t, rival, "projects", object{"name": "rival/own"})
 	rival.upload(t, "rival/own", "main", "full", semgrepReport())
@@ -317,11 +317,11 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 	w.rivalProject = projects[0].ID
 	return map[string][]string{
 		"findingId":    {"4000000000", "99999999999999999999", "0", "-1", "x", "1e3"},
-		"projectName":  {"rival/own", "nobody/none", "single"},
+		"projectName":  {"rival/own", "missing/none", "single"},
 		"repositoryId": {fmt.Sprint(projects[0].ID), "4000000000", "0", "x", "18446744073709551615"},
 		"policyId":     {policies[0].ID, "4000000000", "0", "x"},
 		"conditionId":  {"4000000000", "0", "x"},
-		"exceptionId":  {fmt.Sprint(rival.exceptionOnly(t)), rival.asked(t, rival.newFinding(t))["exceptionId"], rival.proposalOnly(t, "foreign"), "4000000000", "0", "x"},
+		"exceptionId":  {fmt.Sprint(rival.exceptionOnly(t)), rival.newExceptionRequest(t, rival.newFinding(t))["exceptionId"], rival.proposalOnly(t, "foreign"), "4000000000", "0", "x"},
 		"ticketId":     {fmt.Sprint(rival.ticketOnly(t, rival.anyFinding(t))), "4000000000", "0", "x"},
 		"scanId":       {rivalScan, "4000000000", "0", "01", "x", "99999999999999999999"},
 		"connectionId": {theirs, "4000000000", "0", "01", "x"},
@@ -331,8 +331,8 @@ func (w *world) foreignParts(t *testing.T, rival *site) map[string][]string {
 		"commentId":          {rival.commented(t, rival.newFinding(t))["commentId"], "4000000000", "0", "x"},
 		"policyRuleId":       {rival.policyRule(t, "theirs")["policyRuleId"], "4000000000", "0", "x"},
 		"savedViewId":        {rival.savedView(t, "theirs"), "4000000000", "0", "x"},
-		"notificationRuleId": {rival.told(t, "theirs")["notificationRuleId"], "4000000000", "0", "x"},
-		"notificationId":     {rival.told(t, "theirs too")["notificationId"], "4000000000", "0", "x"},
+		"notificationRuleId": {rival.sendTestNotification(t, "theirs")["notificationRuleId"], "4000000000", "0", "x"},
+		"notificationId":     {rival.sendTestNotification(t, "theirs too")["notificationId"], "4000000000", "0", "x"},
 		"taskToken":          {post[api.CreateSBOMExportResponse](t, rival, "sbom/export", object{}).TaskToken, "job-token", "task_none", "1"},
 	}
 }

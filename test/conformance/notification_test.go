@@ -38,13 +38,13 @@ func (s *site) webhook(name string) object {
 	return object{"name": name, "events": []string{"new_finding"}, "channel": "webhook", "url": listener.URL + "/secret-path"}
 }
 
-// tellings counts the rules that told creates, for unique names.
-var tellings atomic.Int64
+// notificationCount counts the rules that sendTestNotification creates, for unique names.
+var notificationCount atomic.Int64
 
-// told creates a rule and sends a test notification. It returns both ids.
-func (s *site) told(t testing.TB, name string) map[string]string {
+// sendTestNotification creates a rule and sends a test notification. It returns both ids.
+func (s *site) sendTestNotification(t testing.TB, name string) map[string]string {
 	t.Helper()
-	rule := post[api.NotificationRuleResponse](t, s, "notification-rules", s.webhook(fmt.Sprint(name, " ", tellings.Add(1)))).Rule
+	rule := post[api.NotificationRuleResponse](t, s, "notification-rules", s.webhook(fmt.Sprint(name, " ", notificationCount.Add(1)))).Rule
 	sent := post[api.TestNotificationRuleResponse](t, s, fmt.Sprint("notification-rules/", rule.ID, "/test"), nil).Notifications[0]
 	return map[string]string{"notificationRuleId": fmt.Sprint(rule.ID), "notificationId": fmt.Sprint(sent.ID)}
 }
@@ -52,7 +52,7 @@ func (s *site) told(t testing.TB, name string) map[string]string {
 // notificationWrites adds the writes of notifications, by operation.
 func notificationWrites(t testing.TB, w *world, writes map[string]keyedWrite) {
 	t.Helper()
-	ids := w.told(t, "keyed")
+	ids := w.sendTestNotification(t, "keyed")
 	at := "notification-rules/" + ids["notificationRuleId"]
 	maps.Copy(writes, map[string]keyedWrite{
 		"createNotificationRule":   {request{method: "POST", path: "notification-rules", body: w.webhook("once")}, w.webhook("twice")},
@@ -72,21 +72,21 @@ func TestNotificationRulesByAPI(t *testing.T) {
 			with object
 			at   string
 		}{
-			"no event":        {object{"events": []string{}}, "body.events"},
-			"unknown event":   {object{"events": []string{"payday"}}, "body.events[0]"},
-			"channel":         {object{"channel": "pigeon"}, "body.channel"},
-			"no address":      {object{"url": ""}, "body.url"},
-			"another scheme":  {object{"url": "file:///etc/passwd"}, "body.url"},
-			"a password":      {object{"url": "https://a:b@hooks.example/"}, "body.url"},
-			"inside":          {object{"url": "http://10.0.0.1/"}, "body.url"},
-			"filter":          {object{"filter": "severities=terrible"}, "body.filter"},
-			"a word unknown":  {object{"filter": "colour=red"}, "body.filter"},
-			"none has that":   {object{"filter": "exposures=reachable", "issue_types": []string{"sast"}}, "body.filter"},
-			"no days":         {object{"events": []string{"scan_missing"}}, "body.missing_days"},
-			"mail of a hook":  {object{"to": []string{"alice@example.com"}}, "body.to"},
-			"no mail":         {object{"channel": "email", "url": "", "to": []string{"alice@example.com"}}, "body.channel"},
-			"no such address": {object{"channel": "email", "url": "", "to": []string{"Alice <alice@example.com>"}}, "body.to"},
-			"member":          {object{"secret": "x"}, "body.secret"},
+			"no event":                   {object{"events": []string{}}, "body.events"},
+			"unknown event":              {object{"events": []string{"payday"}}, "body.events[0]"},
+			"channel":                    {object{"channel": "pigeon"}, "body.channel"},
+			"no address":                 {object{"url": ""}, "body.url"},
+			"another scheme":             {object{"url": "file:///etc/passwd"}, "body.url"},
+			"a password":                 {object{"url": "https://a:b@hooks.example/"}, "body.url"},
+			"inside":                     {object{"url": "http://10.0.0.1/"}, "body.url"},
+			"filter":                     {object{"filter": "severities=terrible"}, "body.filter"},
+			"a word unknown":             {object{"filter": "colour=red"}, "body.filter"},
+			"a filter of the other type": {object{"filter": "exposures=reachable", "issue_types": []string{"sast"}}, "body.filter"},
+			"no days":                    {object{"events": []string{"scan_missing"}}, "body.missing_days"},
+			"mail of a hook":             {object{"to": []string{"alice@example.com"}}, "body.to"},
+			"no mail":                    {object{"channel": "email", "url": "", "to": []string{"alice@example.com"}}, "body.channel"},
+			"no such address":            {object{"channel": "email", "url": "", "to": []string{"Alice <alice@example.com>"}}, "body.to"},
+			"member":                     {object{"secret": "x"}, "body.secret"},
 		} {
 			body := s.webhook("ours")
 			maps.Copy(body, bad.with)
@@ -94,13 +94,13 @@ func TestNotificationRulesByAPI(t *testing.T) {
 			invalid(t, s.send(t, request{method: "POST", path: "notification-rules", body: body}), bad.at)
 		}
 		if list := get[api.ListNotificationRulesResponse](t, s, "notification-rules").Rules; len(list) != 0 {
-			t.Fatalf("refused ones are kept: %+v", list)
+			t.Fatalf("rejected ones are stored: %+v", list)
 		}
 		body := s.webhook("ours")
 		maps.Copy(body, object{"filter": "branch=primary&severities=high", "issue_types": []string{"sast", "secrets"}, "min_severity": "medium"})
 		made := post[api.NotificationRuleResponse](t, s, "notification-rules", body)
 		if !strings.HasPrefix(made.Secret, "whsec_") || made.Rule.Host != strings.TrimPrefix(listener.URL, "http://") || made.Rule.MinSeverity != "medium" || len(made.Rule.IssueTypes) != 2 {
-			t.Errorf("made %+v", made)
+			t.Errorf("created %+v", made)
 		}
 		refused(t, s.send(t, request{method: "POST", path: "notification-rules", body: s.webhook("ours")}), 409, api.CodeConflict)
 		at := fmt.Sprint("notification-rules/", made.Rule.ID)
@@ -127,7 +127,7 @@ func TestNotificationRulesByAPI(t *testing.T) {
 		refused(t, s.send(t, request{method: "POST", path: resend}), 409, api.CodeConflict) // already queued
 		everything := []any{get[api.ListNotificationRulesResponse](t, s, "notification-rules"), get[api.NotificationRuleResponse](t, s, at), first}
 		if text, _ := json.Marshal(everything); strings.Contains(string(text), "secret-path") || strings.Contains(string(text), "whsec_") {
-			t.Errorf("an answer tells what is secret: %s", text)
+			t.Errorf("a response contains a secret: %s", text)
 		}
 		read[api.NotificationRuleResponse](t, s.send(t, request{method: "DELETE", path: at}))
 		refused(t, s.send(t, request{method: "GET", path: at}), 404, api.CodeNotFound)

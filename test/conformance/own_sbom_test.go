@@ -40,10 +40,10 @@ func (s *site) supplyChainOf(t testing.TB, project string, ids bool) (list []str
 	return list
 }
 
-// TestAnSBOMThatRedoubtWroteIsInventory exports a project and imports the document twice. Nothing
+// TestExportedSBOMImportsAsInventory exports a project and imports the document twice. Nothing
 // must change in the same project; a new project gets the same dependencies and the findings of
 // advisories only.
-func TestAnSBOMThatRedoubtWroteIsInventory(t *testing.T) {
+func TestExportedSBOMImportsAsInventory(t *testing.T) {
 	const audit = `{"dependencies": [{"name": "django", "version": "2.0", "vulns": [{"id": "CVE-2026-1", "fix_versions": ["3"], "description": "One."}]}]}`
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})

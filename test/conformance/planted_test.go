@@ -71,10 +71,10 @@ func samples(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestNoCredentialIsKept plants unique credentials in reports of each format, in requests of
+// TestCredentialsAreNotStored plants unique credentials in reports of each format, in requests of
 // scanners and runners, and in user input. It searches for them in responses, log, exports and
 // database files.
-func TestNoCredentialIsKept(t *testing.T) {
+func TestCredentialsAreNotStored(t *testing.T) {
 	s := newSite(t, "sqlite")
 	g := &garden{T: t, site: s, planter: newPlanter(), leaks: map[string]string{}}
 	g.serveScanners()
@@ -88,7 +88,7 @@ func TestNoCredentialIsKept(t *testing.T) {
 		t.Fatalf("only %d were planted, and %d documents accepted", len(g.planted), g.taken)
 	}
 	g.answers()
-	g.nowhere("the log", []byte(s.log.String()))
+	g.checkNoCredentials("the log", []byte(s.log.String()))
 	files, err := filepath.Glob(filepath.Join(s.config.Dir, "*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files in %s, %v", len(files), s.config.Dir, err)
@@ -98,7 +98,7 @@ func TestNoCredentialIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.nowhere("the database", data)
+		g.checkNoCredentials("the database", data)
 	}
 	for _, what := range slices.Sorted(maps.Keys(g.leaks)) {
 		t.Errorf("%s: %s", what, g.leaks[what])
@@ -107,8 +107,8 @@ func TestNoCredentialIsKept(t *testing.T) {
 
 var policyIDs = regexp.MustCompile(`"id":"(\d+)"`)
 
-// nowhere reports the credentials in a text, each once.
-func (g *garden) nowhere(where string, text []byte) {
+// checkNoCredentials reports the credentials in a text, each once.
+func (g *garden) checkNoCredentials(where string, text []byte) {
 	for what, around := range g.left(text) {
 		if _, known := g.leaks[what]; !known {
 			g.leaks[what] = fmt.Sprintf("left in %s: %q", where, around)
@@ -152,7 +152,7 @@ func (g *garden) reports() {
 // accept sends an upload, which may be rejected.
 func (g *garden) accept(path string, body any, media string) {
 	a := g.send(g.T, request{method: "POST", path: path, body: body, header: map[string]string{"Content-Type": media}})
-	g.nowhere("the answer of "+path[:min(len(path), 20)], a.body)
+	g.checkNoCredentials("the answer of "+path[:min(len(path), 20)], a.body)
 	if a.status == 200 {
 		g.taken++
 	}
@@ -176,7 +176,7 @@ func (g *garden) names() {
 		send(lock, url.Values{"ref": {"main"}, "filename": {plant("filename", "web") + "/package-lock.json"}})
 		id := map[string]string{"X-Request-Id": g.line("the id of a request")}
 		a := g.send(g.T, request{method: "GET", path: "projects", header: id})
-		g.nowhere("an answer", a.body)
+		g.checkNoCredentials("an answer", a.body)
 	}
 }
 
@@ -220,7 +220,7 @@ func (g *garden) serveScanners() {
 // post sends a request of a scanner and returns the response.
 func (g *garden) post(path string, body any) []byte {
 	a := g.send(g.T, request{method: "POST", path: g.scanners + path, body: body})
-	g.nowhere("the answer of "+path, a.body)
+	g.checkNoCredentials("the answer of "+path, a.body)
 	if a.status == http.StatusOK {
 		g.taken++
 	}
@@ -297,7 +297,7 @@ func (g *garden) failures() {
 				"User-Agent": g.line("a user agent"), "X-Semgrep-Scan-ID": g.line("the name of a refused scan"),
 			},
 		})
-		g.nowhere("a refused scan", refused.body)
+		g.checkNoCredentials("a refused scan", refused.body)
 		g.clock.Advance(time.Minute)
 		traceback := "Traceback: request failed with " + g.next("a failure") + " (401)"
 		g.post("/failure", object{"error": traceback, "request_id": "x", "exit_code": 2})
@@ -310,7 +310,7 @@ func (g *garden) people() {
 	code := smallSite(g.T, g.site)
 	say := func(path string, body object) {
 		a := g.send(g.T, request{method: "POST", path: path, body: body})
-		g.nowhere("the answer of "+path, a.body)
+		g.checkNoCredentials("the answer of "+path, a.body)
 		if a.status >= 300 {
 			g.Fatalf("%s: %d %s", path, a.status, a.body)
 		}
@@ -325,8 +325,8 @@ func (g *garden) people() {
 		exception := object{"target": fmt.Sprint("nothing-", i), "forever": true, "reason": said("the reason of an exception")}
 		say("exceptions", exception)
 		ask := object{"issue_ids": []int64{g.newFinding(g.T)}, "reason": said("the reason of a request")}
-		asked := g.send(g.T, askRequest(ask))
-		g.nowhere("a request", asked.body)
+		asked := g.send(g.T, exceptionRequest(ask))
+		g.checkNoCredentials("a request", asked.body)
 		id := read[api.ExceptionChangeResponse](g.T, asked).Exception.ID
 		say(fmt.Sprint("exceptions/", id, "/refuse"), object{"answer": said("an answer")})
 	}
@@ -355,7 +355,7 @@ func (g *garden) runner() {
 			g.Fatal(err)
 		}
 		a := g.send(g.T, request{method: "GET", path: "runs/" + run.ID + "/log"})
-		g.nowhere("the log of a run", a.body)
+		g.checkNoCredentials("the log of a run", a.body)
 	}
 }
 
@@ -393,7 +393,7 @@ func (g *garden) answers() {
 		if a.status != 200 {
 			g.Errorf("%s: %d %.300s", list.path, a.status, a.body)
 		}
-		g.nowhere(list.path, a.body)
+		g.checkNoCredentials(list.path, a.body)
 	}
 	for format, version := range map[string]string{"CYCLONEDX": "1.6", "SPDX": "2.3", "OPENVEX": ""} {
 		of := object{"format": "SBOM_FORMAT_" + format, "version": version}
@@ -404,7 +404,7 @@ func (g *garden) answers() {
 		if err != nil {
 			g.Fatal(err)
 		}
-		g.nowhere("the export as "+format, doc)
+		g.checkNoCredentials("the export as "+format, doc)
 	}
 }
 

@@ -124,9 +124,9 @@ func TestRuleModes(t *testing.T) {
 		}
 		listed := get[api.ListPolicyRulesResponse](t, s, path).Rules
 		if i := slices.IndexFunc(listed, func(r api.PolicyRule) bool { return r.Path == rule }); i < 0 || listed[i].PolicyMode != "MODE_MONITOR" {
-			t.Errorf("what was refused changed the rules to %+v", listed)
+			t.Errorf("a rejected request changed the rules to %+v", listed)
 		}
-		refused(t, s.send(t, request{method: "PUT", path: path, body: object{"rulePath": "nobody.knows", "policyMode": "MODE_BLOCK"}}), 404, api.CodeNotFound)
+		refused(t, s.send(t, request{method: "PUT", path: path, body: object{"rulePath": "unknown.rule", "policyMode": "MODE_BLOCK"}}), 404, api.CodeNotFound)
 	})
 }
 
@@ -147,7 +147,7 @@ func TestPoliciesByAPI(t *testing.T) {
 		made := post[api.PolicyChangeResponse](t, s, "policies", object{"name": "Card payments", "product": "sca", "projects": []string{"other/*"}})
 		id, path := made.Policy.ID, "policies/"+made.Policy.ID
 		if made.Policy.Slug != "card-payments" || made.Policy.IsDefault || made.Policy.ProductType != "PRODUCT_TYPE_SCA" || !slices.Equal(made.Settings.Projects, []string{"other/*"}) {
-			t.Errorf("made %+v", made)
+			t.Errorf("created %+v", made)
 		}
 		if _, err := s.api().CreatePolicyCondition(t.Context(), s.deployment.Slug, id, api.CreatePolicyConditionRequest{Mode: "block", Severity: "high"}); err != nil {
 			t.Fatal(err)
@@ -156,7 +156,7 @@ func TestPoliciesByAPI(t *testing.T) {
 		preview := post[api.PolicyImpact](t, s, path+"/preview", object{"projects": []string{"acme/*"}, "excludes": []string{"vendor/"}})
 		if preview.Projects != 1 || preview.ProjectsNow != 0 || preview.Blocking != 1 || preview.BlockingNow != 0 || preview.Builds != 1 || preview.Branches != 2 ||
 			len(preview.Changed) != 1 || preview.Changed[0] != (api.ChangedBranch{Project: "acme/shop", Ref: "refs/heads/topic", Blocking: 1}) || preview.Partial {
-			t.Errorf("the preview says %+v", preview)
+			t.Errorf("the preview has %+v", preview)
 		}
 		if got := s.depend(t, "topic", "4.17.20"); got.Blocked {
 			t.Error("a preview changes the gate")
@@ -183,7 +183,7 @@ func TestPoliciesByAPI(t *testing.T) {
 			}
 		}
 		if got := s.depend(t, "topic", "4.17.20"); !got.Blocked {
-			t.Error("the gate does not do what the preview said")
+			t.Error("the gate differs from the preview")
 		}
 		for _, c := range []struct {
 			branches  []string
@@ -199,7 +199,7 @@ func TestPoliciesByAPI(t *testing.T) {
 				scanned = []string{"refs/heads/topic", "refs/heads/main"}
 			}
 			if got := post[api.PolicyImpact](t, s, path+"/preview", body); !slices.Equal(got.UnmatchedBranches, c.unmatched) || !slices.Equal(got.ScannedRefs, scanned) || got.Blocking != c.blocks || got.Builds != c.blocks || got.Projects != 1 {
-				t.Errorf("on %v the preview says %+v", c.branches, got)
+				t.Errorf("on %v the preview has %+v", c.branches, got)
 			}
 			if a := s.send(t, request{method: "PUT", path: path + "/settings", body: body}); a.status != 200 {
 				t.Fatalf("%v: %d %s", c.branches, a.status, a.body)
@@ -232,7 +232,7 @@ func TestPoliciesByAPI(t *testing.T) {
 		refused(t, s.send(t, request{method: "DELETE", path: "policies/" + code}), 409, api.CodeConflict)
 		invalid(t, s.send(t, request{method: "PUT", path: "policies/" + code + "/settings", body: object{"name": "Code", "tags": []string{"pci"}}}), "body.scope")
 		if end := post[api.PolicyImpact](t, s, path+"/preview", object{"deleted": true}); end.BlockingNow != 1 || end.Blocking != 0 || end.Projects != 0 || end.ProjectsNow != 1 {
-			t.Errorf("of its end the preview says %+v", end)
+			t.Errorf("for its expiry the preview has %+v", end)
 		}
 		if gone, err := s.api().DeletePolicy(t.Context(), s.deployment.Slug, id); err != nil || gone.Policy.ID != id {
 			t.Errorf("%+v, %v", gone, err)
@@ -277,10 +277,10 @@ func TestRulesByAPI(t *testing.T) {
 			invalid(t, s.send(t, request{method: "POST", path: path, body: object{"text": text}}), "body.text")
 		}
 		if a := s.send(t, request{method: "POST", path: path, body: object{"text": ruleText("fine", "x") + "- {id: not fine}\n"}}); a.status != 400 || strings.Count(string(a.body), `"location":"body.text","message":"rules[1].`) != 5 {
-			t.Errorf("of several faults: %d %s", a.status, a.body)
+			t.Errorf("several errors: %d %s", a.status, a.body)
 		}
 		if rules := get[api.ListPolicyRulesResponse](t, s, "policies/"+id+"?limit=2000").Rules; slices.ContainsFunc(rules, func(r api.PolicyRule) bool { return r.Path == "fine" }) {
-			t.Error("of a file with faults a rule is taken")
+			t.Error("a rule of an invalid file is stored")
 		}
 		other := (&world{site: s}).policyID(t, "PRODUCT_TYPE_SECRETS")
 		refused(t, s.send(t, request{method: "GET", path: "policies/" + other + "/rules/" + made[0].ID}), 404, api.CodeNotFound)

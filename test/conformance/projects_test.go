@@ -111,7 +111,7 @@ func testPrimaryBranch(t *testing.T, s *site) {
 	} {
 		p := patch[api.ProjectResponse](t, s, payments, object{"primary_branch": c[0]}).Project
 		if p.PrimaryBranch != c[1] || p.DefaultBranch != "refs/heads/main" {
-			t.Errorf("%s makes %s primary, with default %s", c[0], p.PrimaryBranch, p.DefaultBranch)
+			t.Errorf("with %s the primary branch is %s, with default %s", c[0], p.PrimaryBranch, p.DefaultBranch)
 		}
 	}
 	// The primary branch determines the occurrence that dedup selects, at once.
@@ -153,13 +153,13 @@ func testManagedScans(t *testing.T, s *site) {
 		{"projects/acme%2Fpayments/managed-scan", object{"diff_scan": on, "full_scan": off, "projectName": "acme/payments", "deploymentSlug": "acme"}, "true false"},
 	} {
 		if got := state(patch[api.ProjectResponse](t, s, step.path, step.body).Project); got != step.want {
-			t.Errorf("%v leaves %s, want %s", step.body, got, step.want)
+			t.Errorf("after %v got %s, want %s", step.body, got, step.want)
 		}
 	}
 	post[api.ProjectResponse](t, s, "projects", object{"name": "acme/managed-scan"})
 	p := patch[api.ProjectResponse](t, s, "projects/acme/managed-scan", object{"tags": "named"}).Project
 	if p.Name != "acme/managed-scan" || len(p.Tags) != 1 {
-		t.Errorf("the project called managed-scan is %+v", p)
+		t.Errorf("the project managed-scan is %+v", p)
 	}
 	p = patch[api.ProjectResponse](t, s, "projects/acme/managed-scan/managed-scan", object{"full_scan": on}).Project
 	if p.Name != "acme/managed-scan" || state(p) != "false true" {
@@ -184,7 +184,7 @@ func testProjectRefusals(t *testing.T, s *site) {
 	}
 	p := patch[api.ProjectResponse](t, s, payments, object{"projectName": "acme/payments", "deploymentSlug": fmt.Sprint(s.deployment.ID), "unknown": []int{1}}).Project
 	if p.Name != "acme/payments" {
-		t.Errorf("repeating the path answers %+v", p)
+		t.Errorf("repeating the path returns %+v", p)
 	}
 }
 
@@ -209,7 +209,7 @@ func testProjectLife(t *testing.T, s *site) {
 	}
 	refused(t, s.send(t, request{method: "GET", path: payments}), 404, api.CodeNotFound)
 	if rows := s.allCode(t); len(rows) != 0 {
-		t.Errorf("%d findings outlive their project", len(rows))
+		t.Errorf("%d findings remain after their project was deleted", len(rows))
 	}
 }
 
@@ -227,7 +227,7 @@ func TestProjectTagsOneByOne(t *testing.T) {
 		patch[api.ProjectResponse](t, s, payments, object{"tags": []string{}})
 		send("PUT", payments+"/tags", object{"tags": []string{"pci", "money"}}, "pci", "money")
 		send("PUT", "projects/acme%2Fpayments/tags", object{"tags": "money, core"}, "pci", "money", "core")
-		send("DELETE", payments+"/tags?tags=pci&tags=nobody", nil, "money", "core")
+		send("DELETE", payments+"/tags?tags=pci&tags=unused", nil, "money", "core")
 		send("DELETE", payments+"/tags", object{"tags": []string{"core"}}, "money")
 		send("DELETE", payments+"/tags?tags=money,core", object{"tags": []string{"x"}})
 		invalid(t, s.send(t, request{method: "DELETE", path: payments + "/tags"}), "query.tags")

@@ -38,7 +38,7 @@ func (s *site) page(t *testing.T, path string) string {
 	w := httptest.NewRecorder()
 	pages.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/orgs/"+s.deployment.Slug+path, nil))
 	if w.Code != http.StatusOK {
-		t.Fatalf("%s answers %d: %s", path, w.Code, w.Body)
+		t.Fatalf("%s returns %d: %s", path, w.Code, w.Body)
 	}
 	return w.Body.String()
 }
@@ -115,19 +115,19 @@ func TestProposalsByAPIAndPage(t *testing.T) {
 			t.Errorf("the rest approved: %+v", got)
 		}
 		refused(t, s.send(t, request{method: "POST", path: at, body: object{}}), 404, api.CodeNotFound)
-		s.endsAgain(t)
+		s.deleteDocument(t)
 	})
 }
 
-// endsAgain deletes the active document.
-func (s *site) endsAgain(t *testing.T) {
+// deleteDocument deletes the active document.
+func (s *site) deleteDocument(t *testing.T) {
 	t.Helper()
 	documents := func() []api.Exception {
 		return all(t, s.api().Exceptions(t.Context(), s.deployment.Slug, api.ExceptionsQuery{Kind: "document"}))
 	}
 	held := documents()
 	if len(held) != 1 || held[0].State != "active" || held[0].Document.Changes != nil || held[0].Ignores != 3 || held[0].Document.Statements != 3 {
-		t.Fatalf("held is %+v", held)
+		t.Fatalf("stored is %+v", held)
 	}
 	refused(t, s.send(t, request{method: "POST", path: fmt.Sprint("exceptions/", held[0].ID, "/refuse"), body: object{}}), 409, api.CodeConflict)
 	if gone, err := s.api().DeleteException(t.Context(), s.deployment.Slug, held[0].ID, api.DeleteExceptionQuery{}); err != nil || gone.Changed != 3 {
@@ -149,11 +149,11 @@ func (s *site) sameOnThePage(t *testing.T, one *api.ExceptionResponse) {
 	t.Helper()
 	text := s.page(t, fmt.Sprint("/exceptions/", one.Exception.ID))
 	if want := fmt.Sprintf("<b data-changes>%d</b>", *one.Exception.Document.Changes); !strings.Contains(text, want) {
-		t.Errorf("the page does not say %s", want)
+		t.Errorf("the page does not show %s", want)
 	}
 	rows := shownStatements.FindAllStringSubmatch(text, -1)
 	if len(rows) != len(one.Statements) {
-		t.Fatalf("the page has %d rows, the API tells %d: %s", len(rows), len(one.Statements), text)
+		t.Fatalf("the page has %d rows, the API returns %d: %s", len(rows), len(one.Statements), text)
 	}
 	for i, said := range one.Statements {
 		row := rows[i]
@@ -168,7 +168,7 @@ func (s *site) sameOnThePage(t *testing.T, one *api.ExceptionResponse) {
 		want := []string{said.ID, strings.Join(said.Vulnerabilities, ", "), said.About, says, said.Detail, said.TriageState, changes}
 		row[6] = strings.ToLower(row[6])
 		if got := row[1:]; fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("the page says %q, the API %q", got, want)
+			t.Errorf("the page shows %q, the API %q", got, want)
 		}
 	}
 }

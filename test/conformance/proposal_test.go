@@ -14,10 +14,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestUploadsAloneDecideNothing uploads mutes and exemptions with an upload-only token: no open
+// TestUploadTokensCannotTriage uploads mutes and exemptions with an upload-only token: no open
 // finding may close. With a token that may triage they apply, and later uploads with the first
 // token do not revert them.
-func TestUploadsAloneDecideNothing(t *testing.T) {
+func TestUploadTokensCannotTriage(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		const (
 			audit   = `{"dependencies": [{"name": "django", "version": "2.0", "vulns": [{"id": "PYSEC-1", "aliases": ["CVE-2026-1"], "fix_versions": ["3"], "description": "One."}]}]}`
@@ -65,7 +65,7 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 		} {
 			note, outcomes := as(ci, c.file, c.body)
 			if note == "" || i < 2 && fmt.Sprint(outcomes) != "[proposed]" {
-				t.Errorf("%s is answered with %q, %v", c.file, note, outcomes)
+				t.Errorf("%s returns %q, %v", c.file, note, outcomes)
 			}
 			expect(c.file, c.open, c.ignored)
 		}
@@ -112,9 +112,9 @@ func TestUploadsAloneDecideNothing(t *testing.T) {
 	})
 }
 
-// TestUploadsAreTakenWhateverTheyPropose checks that an upload with too many proposals is accepted.
+// TestUploadsSucceedWithAnyProposals checks that an upload with too many proposals is accepted.
 // It loses the proposal or replaces older ones, reports that, and still imports its findings.
-func TestUploadsAreTakenWhateverTheyPropose(t *testing.T) {
+func TestUploadsSucceedWithAnyProposals(t *testing.T) {
 	s := newSite(t, "sqlite")
 	s.token = s.newToken(t, model.Token{Name: "uploads", Scopes: []model.Scope{model.ScopeCI}})
 	bom := func(n int) []byte {
@@ -140,7 +140,7 @@ func TestUploadsAreTakenWhateverTheyPropose(t *testing.T) {
 	for _, part := range got.Imports {
 		switch {
 		case part.Source != "vex" && (len(part.VEX) != 1 || part.New != 1 || part.Changes.Added != 2):
-			t.Errorf("what came with it: %+v", part)
+			t.Errorf("uploaded with it: %+v", part)
 		case part.Source == "vex" && (len(part.VEX) != 0 || part.RefusedCount != 1 || !strings.Contains(part.Refused[0].Reason, "20001 statements")):
 			t.Errorf("too many statements: %+v", part)
 		}
@@ -171,7 +171,7 @@ func (s *site) proposesTooManyAtOnce(t *testing.T) {
 		return err
 	})
 	if err != nil || len(held) != model.MaxVEXProposals {
-		t.Fatalf("%d are held, %v", len(held), err)
+		t.Fatalf("%d are stored, %v", len(held), err)
 	}
 	dropped := 0
 	for _, d := range part.VEX {
@@ -181,11 +181,11 @@ func (s *site) proposesTooManyAtOnce(t *testing.T) {
 		case d.Outcome == "proposed" && held[d.ID] && !told[d.ID]:
 			told[d.ID] = true
 		default:
-			t.Errorf("of %d that are held: %+v", len(held), d)
+			t.Errorf("of %d stored: %+v", len(held), d)
 		}
 	}
 	if len(told) != len(held) || dropped != more+1 || !strings.Contains(part.Note, " 6 ") {
-		t.Errorf("%d are told, %d dropped, %q", len(told), dropped, part.Note)
+		t.Errorf("%d are listed, %d dropped, %q", len(told), dropped, part.Note)
 	}
 }
 

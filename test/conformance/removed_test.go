@@ -15,13 +15,13 @@ func historiesOfRemoved(t *testing.T, s *site, stays int64, went map[int64]strin
 	t.Helper()
 	history := get[api.FindingHistoryResponse](t, s, fmt.Sprint("findings/", stays, "/history"))
 	if last := history.Events[len(history.Events)-1]; history.MergedInto != 0 || last.Kind != "merged" || went[last.FindingID] == "" {
-		t.Errorf("the one that stays tells %+v", history)
+		t.Errorf("the remaining one has %+v", history)
 	}
 	for id, why := range went {
 		history := get[api.FindingHistoryResponse](t, s, fmt.Sprint("findings/", id, "/history"))
 		last := history.Events[len(history.Events)-1]
 		if history.Events[0].Kind != "found" || last.Kind != "removed" || !strings.HasPrefix(last.Note, why) {
-			t.Errorf("the one that was removed, as %q, tells %+v", why, history)
+			t.Errorf("the removed one, as %q, has %+v", why, history)
 		}
 		into := int64(0)
 		if strings.HasPrefix(why, "merged") {
@@ -34,9 +34,9 @@ func historiesOfRemoved(t *testing.T, s *site, stays int64, went map[int64]strin
 	}
 }
 
-// TestARemovedFindingSaysWhy reads findings that were withdrawn, left the range of their advisory,
+// TestRemovedFindingShowsReason reads findings that were withdrawn, left the range of their advisory,
 // or were merged.
-func TestARemovedFindingSaysWhy(t *testing.T) {
+func TestRemovedFindingShowsReason(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		one := record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21", severity: "HIGH"}
 		two := record{id: "CVE-2026-0001", name: "lodash", fixed: "4.17.21", severity: "HIGH"}
@@ -60,7 +60,7 @@ func TestARemovedFindingSaysWhy(t *testing.T) {
 			p := refused(t, a, 404, api.CodeNotFound)
 			at := slices.IndexFunc(whys, func(why string) bool { return strings.Contains(p.Detail, "was removed: "+why) })
 			if at < 0 {
-				t.Fatalf("finding %d answers %q", id, p.Detail)
+				t.Fatalf("finding %d returns %q", id, p.Detail)
 			}
 			went[id] = whys[at]
 			if merged := strings.Contains(p.Detail, "merged into #"); merged != strings.Contains(string(a.body), `"merged_into"`) || merged && p.MergedInto == id {
@@ -68,12 +68,12 @@ func TestARemovedFindingSaysWhy(t *testing.T) {
 			}
 		}
 		if len(stays) != 1 || len(went) != 3 {
-			t.Fatalf("%v stay, and %v were removed", stays, went)
+			t.Fatalf("%v remain, and %v were removed", stays, went)
 		}
 		historiesOfRemoved(t, s, stays[0], went)
 		unknown := refused(t, s.send(t, request{method: "GET", path: "findings/99"}), 404, api.CodeNotFound)
 		if strings.Contains(unknown.Detail, "removed") {
-			t.Errorf("an unknown one answers %q", unknown.Detail)
+			t.Errorf("an unknown one returns %q", unknown.Detail)
 		}
 		refused(t, s.send(t, request{method: "GET", path: "findings/99/history"}), 404, api.CodeNotFound)
 	})

@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAViewOfWhatIsGoneSaysSo checks that each response for a view with deleted objects has a
+// TestSavedViewNamesRemovedValues checks that each response for a view with deleted objects has a
 // warning. An empty list could be mistaken for a good result.
-func TestAViewOfWhatIsGoneSaysSo(t *testing.T) {
+func TestSavedViewNamesRemovedValues(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
 		project := "projects/acme%2Fpayments"
@@ -27,7 +27,7 @@ func TestAViewOfWhatIsGoneSaysSo(t *testing.T) {
 			for _, path := range []string{"findings?", "findings/counts?", "findings/export?format=csv&", "findings/export?format=sarif&"} {
 				a := s.send(t, request{method: "GET", path: path + "view=" + view})
 				if got := a.header.Get(api.ViewProblemHeader); a.status != 200 || !strings.Contains(got, want) || (got == "") != (want == "") || got != "" && strings.Trim(got, `"`) == got {
-					t.Errorf("%s of view %s: %d says %s, want %s", path, view, a.status, got, want)
+					t.Errorf("%s of view %s: %d shows %s, want %s", path, view, a.status, got, want)
 				}
 			}
 		}
@@ -37,26 +37,26 @@ func TestAViewOfWhatIsGoneSaysSo(t *testing.T) {
 		const lost = "team-a"
 		says(s, tagged, lost)
 		if again := tagIn(s.send(t, request{method: "GET", path: "findings?view=" + tagged})); again == first {
-			t.Error("who had the list is not told")
+			t.Error("the tag of the list did not change")
 		}
 		says(s, ruled, "no.such.rule")
 		for _, v := range get[api.ListSavedViewsResponse](t, s, "saved-views").Views {
 			if fmt.Sprint(v.ID) == tagged && !strings.Contains(v.Problem, lost) {
-				t.Errorf("the list of views says %q", v.Problem)
+				t.Errorf("the list of views shows %q", v.Problem)
 			}
 		}
 		bound := *s
 		bound.token = s.newToken(t, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
 		says(&bound, keep("repos=acme%2Fpayments"), "acme/payments")
 		if a := s.send(t, request{method: "GET", path: "findings?repos=acme/gone"}); a.header.Get(api.ViewProblemHeader) != "" {
-			t.Error("a list of no view says so too")
+			t.Error("a list without a view has the note too")
 		}
 	})
 }
 
-// TestListsOfViewsAreNotStale checks that the tag of a view's list follows the meaning of the view,
+// TestSavedViewListsAreCurrent checks that the tag of a view's list follows the meaning of the view,
 // even if no finding changes. An unchanged list has the same tag.
-func TestListsOfViewsAreNotStale(t *testing.T) {
+func TestSavedViewListsAreCurrent(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		const week = 7 * 24 * time.Hour
 		begun, code := s.clock.Now(), smallSite(t, s)

@@ -89,12 +89,12 @@ func TestSavedViewsByAPI(t *testing.T) {
 		invalid(t, s.send(t, request{method: "POST", path: "saved-views", body: body(object{"shared": true, "default": true})}), "body.default")
 		refused(t, eve.send(t, request{method: "POST", path: "saved-views", body: body(nil)}), 403, api.CodePermissionDenied)
 		if list := get[api.ListSavedViewsResponse](t, ada, "saved-views").Views; len(list) != 0 {
-			t.Fatalf("refused ones are kept: %+v", list)
+			t.Fatalf("rejected ones are stored: %+v", list)
 		}
 
 		mine := post[api.SavedViewResponse](t, ada, "saved-views", body(object{"default": true})).View
 		if mine.Query != "severities=high&sort=due" || mine.Shared || !mine.Default || mine.CreatedBy == "" || mine.Problem != "" {
-			t.Errorf("made %+v", mine)
+			t.Errorf("created %+v", mine)
 		}
 		refused(t, ada.send(t, request{method: "POST", path: "saved-views", body: body(object{"name": "HIGH"})}), 409, api.CodeConflict)
 		at := fmt.Sprint("saved-views/", mine.ID)
@@ -172,7 +172,7 @@ func TestFindingsOfASavedView(t *testing.T) {
 		}
 		id := keep("sort=oldest&branch=primary")
 		if newest, want := ids(ada, "findings?sort=newest&view="+id), ids(ada, "findings?view="+id); len(want) < 2 || slices.Equal(newest, want) || newest[0] != want[len(want)-1] {
-			t.Errorf("another order of a view: %v, beside %v", newest, want)
+			t.Errorf("another order of a view: %v, without it %v", newest, want)
 		}
 		for query, at := range map[string]string{
 			"view=" + id + "&status=open": "query.status", "view=" + id + "&issue_type=sca": "query.issue_type", "view=4000000000": "query.view", "sort=epss": "query.sort", "sort=size": "query.sort",
@@ -184,7 +184,7 @@ func TestFindingsOfASavedView(t *testing.T) {
 		}
 		gone := get[api.SavedViewResponse](t, ada, "saved-views/"+keep("repos=acme%2Flost")).View
 		if gone.Problem != "there is no project acme/lost any more" {
-			t.Errorf("of a lost project it says %q", gone.Problem)
+			t.Errorf("for a deleted project it shows %q", gone.Problem)
 		}
 
 		tag := func() string {
@@ -227,15 +227,15 @@ func TestSavedViewsInTheHostedDialect(t *testing.T) {
 		} {
 			text := s.hosted(t, "findings?"+query)
 			if refusedAt == "" && !strings.HasPrefix(text, `{"findings":`) || refusedAt != "" && !strings.Contains(text, refusedAt) {
-				t.Errorf("%s answers %.300s, want it refused at %q", query, text, refusedAt)
+				t.Errorf("%s returns %.300s, want an error at %q", query, text, refusedAt)
 			}
 		}
 	})
 }
 
-// TestViewsOfWhoeverLooksNeedSomebody checks that a view with @me is rejected for a token without a
+// TestCurrentUserFilterRequiresUser checks that a view with @me is rejected for a token without a
 // user. Its list would be empty, which could be mistaken for a good result.
-func TestViewsOfWhoeverLooksNeedSomebody(t *testing.T) {
+func TestCurrentUserFilterRequiresUser(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
 		ada := s.as(t, "ada", model.RoleTriager)
@@ -263,7 +263,7 @@ func TestSavedViewsTakeIfMatch(t *testing.T) {
 		refused(t, change(old, "second"), 409, api.CodeConflict)
 		refused(t, s.send(t, request{method: "DELETE", path: at, header: map[string]string{"If-Match": old}}), 409, api.CodeConflict)
 		if name := get[api.SavedViewResponse](t, s, at).View.Name; name != "first" {
-			t.Errorf("it is called %q", name)
+			t.Errorf("its name is %q", name)
 		}
 	})
 }

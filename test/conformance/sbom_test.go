@@ -104,7 +104,7 @@ func testSBOMAddress(t *testing.T, w *world) {
 	other := w.exported(t, object{"repositoryId": w.projectID("group/tools")})
 	address := w.exported(t, object{})
 	if a := w.send(t, request{method: "GET", path: address, token: "-"}); a.status != 200 {
-		t.Fatalf("answers %d: %s", a.status, a.body)
+		t.Fatalf("status %d: %s", a.status, a.body)
 	}
 	task := func(address string) string { return strings.Split(address, "/")[9] }
 	signature := address[strings.Index(address, "signature="):]
@@ -115,15 +115,15 @@ func testSBOMAddress(t *testing.T, w *world) {
 		"a later end":        strings.Replace(address, "expires=1", "expires=9", 1),
 		"another task":       strings.Replace(address, task(address), task(other), 1),
 		"another deployment": strings.Replace(address, w.root(), "/api/v1/deployments/"+fmt.Sprint(w.rival.ID), 1),
-		"a task of nobody's": strings.Replace(address, task(address), "task_none", 1),
+		"an unknown task":    strings.Replace(address, task(address), "task_none", 1),
 	} {
 		if a := w.send(t, request{method: "GET", path: altered, token: "-"}); a.status != http.StatusForbidden && a.status != http.StatusBadRequest {
-			t.Errorf("%s: answers %d: %.200s", name, a.status, a.body)
+			t.Errorf("%s: status %d: %.200s", name, a.status, a.body)
 		}
 	}
 	w.clock.Advance(time.Hour)
 	if a := w.send(t, request{method: "GET", path: address, token: "-"}); a.status != 200 {
-		t.Errorf("at its end it answers %d", a.status)
+		t.Errorf("at its end it returns %d", a.status)
 	}
 	w.clock.Advance(time.Second)
 	refused(t, w.send(t, request{method: "GET", path: address, token: "-"}), 403, api.CodePermissionDenied)

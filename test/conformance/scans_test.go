@@ -185,7 +185,7 @@ func testScanFilters(t *testing.T, s *site, rows []api.Scan) {
 			t.Errorf("%s by 2 (-want +got):\n%s", name, diff)
 		}
 		if trivial := name == "no such product" || name == "unspecified"; (len(want) == 0 || len(want) == len(rows)) && !trivial {
-			t.Errorf("%s keeps %d of %d, which proves nothing", name, len(want), len(rows))
+			t.Errorf("%s selects %d of %d, which proves nothing", name, len(want), len(rows))
 		}
 	}
 }

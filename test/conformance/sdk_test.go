@@ -55,9 +55,9 @@ func TestClientSDK(t *testing.T) {
 		if member == "project" {
 			read = []any{read}
 		}
-		same(t, member, camelled(inJSON(t, want)), camelled(read))
+		same(t, member, toCamelCase(inJSON(t, want)), toCamelCase(read))
 	}
-	clienttest.Tell(t, clienttest.Client{
+	clienttest.CheckRow(t, clienttest.Client{
 		Name: "apimatic-semgrep-sdk", Version: got["version"].(string), Asked: service.Asked(),
 		Verdict: "reads all data except findings and scans: its schemas match a finding to two types and require numbers as text",
 	})
@@ -99,11 +99,11 @@ func (w *world) dependencyInSDK(d api.Dependency) any {
 	}
 }
 
-// camelled converts the names of members to camelCase and removes nulls, like the SDK.
-func camelled(v any) any {
+// toCamelCase converts the names of members to camelCase and removes nulls, like the SDK.
+func toCamelCase(v any) any {
 	switch v := v.(type) {
 	case []any:
-		return mapped(v, camelled)
+		return mapped(v, toCamelCase)
 	case object:
 		out := object{}
 		for name, value := range v {
@@ -112,7 +112,7 @@ func camelled(v any) any {
 				words[i+1] = strings.ToUpper(word[:1]) + word[1:]
 			}
 			if value != nil {
-				out[strings.Join(words, "")] = camelled(value)
+				out[strings.Join(words, "")] = toCamelCase(value)
 			}
 		}
 		return out

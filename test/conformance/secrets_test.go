@@ -47,7 +47,7 @@ func testSecrets(t *testing.T, w *world) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if len(want) == len(rows) || len(want) == 0 && name != "no repo" {
-			t.Errorf("%s keeps %d of %d, which proves nothing", name, len(want), len(rows))
+			t.Errorf("%s selects %d of %d, which proves nothing", name, len(want), len(rows))
 		}
 	}
 	if diff := cmp.Diff(rows, all(t, w.api().Secrets(t.Context(), w.deployment.Slug, api.SecretsQuery{Limit: 7}))); diff != "" {

@@ -90,7 +90,7 @@ func groupsOf(t *testing.T) []string {
 	words := strings.Split(field.Tag.Get("enum"), ",")
 	for _, word := range words {
 		if groupFilters[word] == "" {
-			t.Errorf("nothing selects what %s tells", word)
+			t.Errorf("%s has no filter", word)
 		}
 	}
 	return words

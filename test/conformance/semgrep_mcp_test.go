@@ -36,8 +36,8 @@ func TestClientSemgrepMCP(t *testing.T) {
 	if got.Pages < 3 {
 		t.Errorf("%d pages prove nothing", got.Pages)
 	}
-	same(t, "findings", w.openInSemgrepMCP(t), timesAlike(got.Findings))
-	clienttest.Tell(t, clienttest.Client{Name: "semgrep-mcp", Version: got.Version, Asked: service.Asked(), Verdict: "its models read all data correctly"})
+	same(t, "findings", w.openInSemgrepMCP(t), normalizeTimes(got.Findings))
+	clienttest.CheckRow(t, clienttest.Client{Name: "semgrep-mcp", Version: got.Version, Asked: service.Asked(), Verdict: "its models read all data correctly"})
 }
 
 // openInSemgrepMCP returns the open findings of both types, newest first, in the format of the
@@ -112,8 +112,8 @@ func assistantInSemgrepMCP(a *api.Assistant) any {
 	return out
 }
 
-// timesAlike formats times like the server: a client may print them with fewer digits.
-func timesAlike(findings []object) []object {
+// normalizeTimes formats times like the server: a client may print them with fewer digits.
+func normalizeTimes(findings []object) []object {
 	for _, f := range findings {
 		for name, value := range f {
 			if text, ok := value.(string); ok {

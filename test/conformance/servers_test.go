@@ -25,7 +25,7 @@ func TestTwoServers(t *testing.T) {
 			return here
 		}
 		if n := len(agree("nothing")); n != 0 {
-			t.Fatalf("%d findings to begin with", n)
+			t.Fatalf("%d findings before the test", n)
 		}
 		w := &world{site: a, rules: map[string]scanRule{}}
 		a.upload(t, "acme/payments", "main", "full", semgrepReport(w.matches(1, 0, 12)...))
@@ -36,32 +36,32 @@ func TestTwoServers(t *testing.T) {
 		}
 		b.triaged(t, object{"issue_type": "sast", "issue_ids": []int64{rows[0].ID}, "new_triage_state": "fixing"})
 		if got := a.finding(t, rows[0].ID).Status; got != "fixing" {
-			t.Errorf("triaged there, here it is %s", got)
+			t.Errorf("triaged on server b, server a shows %s", got)
 		}
 		patch[api.FindingResponse](t, a, "findings/"+itoa(rows[1].ID), object{"assistant": object{"component": object{"tag": "here", "risk": "low"}}})
 		if n := len(b.findings(t, url.Values{"component_tags": {"here"}}).SASTFindings.Findings); n != 2 {
-			t.Errorf("tagged here, there %d have it", n)
+			t.Errorf("tagged on server a, server b returns %d", n)
 		}
 		patch[api.ProjectResponse](t, b, payments, object{"primary_branch": "feature/x", "tags": "new"})
 		for _, f := range a.findings(t, url.Values{"dedup": {"true"}}).SASTFindings.Findings {
 			if f.Ref != "refs/heads/feature/x" {
-				t.Errorf("with the primary branch set there, here dedup shows %s", f.Ref)
+				t.Errorf("primary branch set on server b, with dedup server a shows %s", f.Ref)
 			}
 		}
 		if got := a.triaged(t, object{"issue_type": "sast", "project_tags": []string{"NEW"}, "new_note": "n"}); len(got) != 2*len(rows) {
-			t.Errorf("with a tag given there, here it finds %d", len(got))
+			t.Errorf("tagged on server b, server a returns %d", len(got))
 		}
 		agree("all of it")
 		read[api.DeleteProjectResponse](t, b.send(t, request{method: "DELETE", path: payments}))
 		if n := len(agree("a delete there")); n != 0 {
-			t.Errorf("%d findings outlive their project", n)
+			t.Errorf("%d findings remain after their project was deleted", n)
 		}
 	})
 }
 
-// TestRevokedBesideTheServer checks that a running server recognizes tokens that a command creates
+// TestTokenRevokedByCommandLine checks that a running server recognizes tokens that a command creates
 // or revokes within a second.
-func TestRevokedBesideTheServer(t *testing.T) {
+func TestTokenRevokedByCommandLine(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		command := s.another(t)
 		token := command.newToken(t, model.Token{Name: "short", Scopes: []model.Scope{model.ScopeWebAPI}, ExpiresAt: s.clock.Now().Add(time.Hour)})

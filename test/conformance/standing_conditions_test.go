@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// standing adds a condition to the default policy of a product over HTTP, and returns its path.
-func (s *site) standing(t *testing.T, product string, body object) string {
+// postCondition adds a condition to the default policy of a product over HTTP, and returns its path.
+func (s *site) postCondition(t *testing.T, product string, body object) string {
 	t.Helper()
 	path := "policies/" + (&world{site: s}).policyID(t, "PRODUCT_TYPE_"+product) + "/conditions"
 	made := read[api.PolicyConditionResponse](t, s.send(t, request{method: "POST", path: path, body: body}))
@@ -66,7 +66,7 @@ func TestSeverityConditionsJudgeFindings(t *testing.T) {
 		if got := s.gated(t, topic, bandit); got.Blocked {
 			t.Fatalf("blocked without a condition: %s", got.Reason)
 		}
-		condition := s.standing(t, "SAST", object{"mode": "block", "severity": "high"})
+		condition := s.postCondition(t, "SAST", object{"mode": "block", "severity": "high"})
 		got := s.gated(t, topic, bandit)
 		high := s.idsOf(t, "severities=high&severities=critical")
 		sameIDs(t, "the gate", blockingIDs(got), high, 5)
@@ -80,7 +80,7 @@ func TestSeverityConditionsJudgeFindings(t *testing.T) {
 
 		got = s.gated(t, topic, sarif(sarifResult("never-seen", `"level":"error",`, "n.py")+","+sarifResult("unrated", "", "u.py")))
 		if len(got.Blocking) != 1 || got.Blocking[0].Rule != "never-seen" {
-			t.Errorf("a rule never seen before: %+v", got.Blocking)
+			t.Errorf("a new rule: %+v", got.Blocking)
 		}
 
 		if a := s.send(t, request{method: "DELETE", path: condition}); a.status != 200 {
@@ -113,7 +113,7 @@ func TestConfidenceConditions(t *testing.T) {
 	}
 	each(t, func(t *testing.T, s *site) {
 		s.gated(t, "project=acme/app&ref=main&full=true", sarif(sarifResult("first", `"level":"note",`, "a.py")))
-		s.standing(t, "SAST", object{"mode": "block", "severity": "medium", "confidence": "high"})
+		s.postCondition(t, "SAST", object{"mode": "block", "severity": "medium", "confidence": "high"})
 		got := s.gated(t, "project=acme/app&ref=topic&full=true", bandit)
 		want := s.idsOf(t, "severities=medium&severities=high&severities=critical&confidence=high&ref=refs/heads/topic")
 		if len(want) == 0 || len(want) == len(s.idsOf(t, "severities=medium&severities=high&ref=refs/heads/topic")) {
@@ -124,9 +124,9 @@ func TestConfidenceConditions(t *testing.T) {
 	})
 }
 
-// TestStricterOfRuleAndCondition checks that a condition does not weaken a rule, and that the
+// TestStricterOfRuleAndConditionWins checks that a condition does not weaken a rule, and that the
 // response contains its policy if it is stricter.
-func TestStricterOfRuleAndCondition(t *testing.T) {
+func TestStricterOfRuleAndConditionWins(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.gated(t, "project=acme/app&ref=main&full=true", sarif(sarifResult("other", `"level":"note",`, "a.py")))
 		report := sarif(sarifResult("mild", `"level":"note",`, "m.py") + "," + sarifResult("grave", `"level":"error",`, "g.py"))
@@ -169,7 +169,7 @@ func TestConditionsOfSecrets(t *testing.T) {
 	}
 	each(t, func(t *testing.T, s *site) {
 		s.gated(t, "project=acme/app&ref=main&full=true", leak("old"))
-		s.standing(t, "SECRETS", object{"mode": "block", "severity": "high"})
+		s.postCondition(t, "SECRETS", object{"mode": "block", "severity": "high"})
 		got := s.gated(t, "project=acme/app&ref=topic&full=true", leak("old", "fresh"))
 		if len(got.Blocking) != 1 || got.Blocking[0].Rule != "fresh" {
 			t.Errorf("the gate: %+v", got)
@@ -191,7 +191,7 @@ func TestConditionsByProduct(t *testing.T) {
 				path := "policies/" + w.policyID(t, "PRODUCT_TYPE_"+product) + "/conditions"
 				invalid(t, s.send(t, request{method: "POST", path: path, body: object{"mode": "block", "severity": "high", member: value}}), "body."+member)
 			}
-			s.standing(t, "SCA", object{"mode": "monitor", member: value})
+			s.postCondition(t, "SCA", object{"mode": "monitor", member: value})
 		}
 		made := s.send(t, request{method: "POST", path: "policies/" + w.policyID(t, "PRODUCT_TYPE_SECRETS") + "/conditions", body: object{
 			"mode": "comment", "severity": "low", "confidence": "medium", "grace_days": 3, "projects": []string{"acme/*"}, "branches": []string{"main"},

@@ -17,7 +17,7 @@ type ruledText struct {
 	good, bad    []string
 }
 
-func ruledTexts(chain string) []ruledText {
+func textRules(chain string) []ruledText {
 	name := strings.Repeat("é", 512)
 	exception := object{"target": "x", "reason": "y", "forever": true, "dry_run": true}
 	condition := object{"mode": "monitor", "direct": true}
@@ -70,22 +70,22 @@ func TestTextsKeepTheirRules(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s}
 		s.send(t, request{method: "POST", path: "projects", body: object{"name": "acme/patched"}})
-		for _, c := range ruledTexts("policies/" + w.policyID(t, "PRODUCT_TYPE_SCA") + "/conditions") {
+		for _, c := range textRules("policies/" + w.policyID(t, "PRODUCT_TYPE_SCA") + "/conditions") {
 			if c.method == "" {
 				c.method = "POST"
 			}
 			for _, text := range c.good {
 				if a := s.send(t, request{method: c.method, path: c.path, body: c.with(text)}); a.status != 200 && a.status != 409 {
-					t.Errorf("%s.%s: %.30q is answered with %d %s", c.path, c.member, text, a.status, a.body)
+					t.Errorf("%s.%s: %.30q returns %d %s", c.path, c.member, text, a.status, a.body)
 				}
 			}
 			for _, text := range c.bad {
 				a := s.send(t, request{method: c.method, path: c.path, body: c.with(text)})
 				if a.status != 400 {
-					t.Errorf("%s.%s: %.30q is answered with %d %s", c.path, c.member, text, a.status, a.body)
+					t.Errorf("%s.%s: %.30q returns %d %s", c.path, c.member, text, a.status, a.body)
 				}
 				if strings.Contains(string(a.body), "secret") {
-					t.Errorf("%s.%s: the answer shows a password: %s", c.path, c.member, a.body)
+					t.Errorf("%s.%s: the response contains a password: %s", c.path, c.member, a.body)
 				}
 			}
 		}

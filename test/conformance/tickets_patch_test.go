@@ -54,9 +54,9 @@ func TestFindingsWithATicketDoNotCount(t *testing.T) {
 	}
 }
 
-// TestATicketIsTheSameHoweverItWasSet sets tickets by PATCH of a finding and by link, and reads
+// TestTicketIsEqualForEveryWayToSetIt sets tickets by PATCH of a finding and by link, and reads
 // them with all operations.
-func TestATicketIsTheSameHoweverItWasSet(t *testing.T) {
+func TestTicketIsEqualForEveryWayToSetIt(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		a, b := code[0].ID, code[1].ID
@@ -86,7 +86,7 @@ func TestATicketIsTheSameHoweverItWasSet(t *testing.T) {
 		}
 		out := post[api.CreateTicketsResponse](t, s, "tickets", object{"issue_ids": []int64{a}})
 		if len(out.Skipped) != 1 || !strings.Contains(out.Skipped[0].Reason, "ITEM-NINE already") {
-			t.Errorf("a ticket is made of what has one: %+v", out)
+			t.Errorf("a second ticket was created for a finding: %+v", out)
 		}
 		if table := s.send(t, request{method: "GET", path: "findings/export?format=csv"}); strings.Count(string(table.body), address) < 2 {
 			t.Errorf("the export has no ticket: %.300s", table.body)
@@ -102,7 +102,7 @@ func TestATicketIsTheSameHoweverItWasSet(t *testing.T) {
 			t.Errorf("after null it has %+v", found.ExternalTicket)
 		}
 		if gone := s.send(t, request{method: "GET", path: fmt.Sprint("tickets/", list[0].ID)}); gone.status != 404 {
-			t.Errorf("a linked ticket about nothing is kept: %d %s", gone.status, gone.body)
+			t.Errorf("a linked ticket without findings is stored: %d %s", gone.status, gone.body)
 		}
 		set(a, nil)
 		equal(t, "unlinked", post[api.UnlinkTicketResponse](t, s, "tickets/unlink", object{"issue_ids": []int64{b}}).UnlinkedIssueIDs, []int64{b})

@@ -96,7 +96,7 @@ func TestTicketsAreLinkedShownAndUnlinked(t *testing.T) {
 	})
 }
 
-func TestATicketFollowsTheFindingToItsOtherRefs(t *testing.T) {
+func TestTicketAppliesToOtherRefsOfFinding(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		s.link(t, "https://tracker.example/browse/SEC-1", code[0].ID)
@@ -111,7 +111,7 @@ func TestATicketFollowsTheFindingToItsOtherRefs(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoLinkToATicket(t *testing.T) {
+func TestInvalidTicketLinks(t *testing.T) {
 	s := newSite(t, "sqlite")
 	code := smallSite(t, s)
 	ids := []int64{code[0].ID}
@@ -141,7 +141,7 @@ func TestWhatIsNoLinkToATicket(t *testing.T) {
 			refused(t, s.send(t, request{method: "POST", path: c.path, body: c.body}), 400, api.CodeInvalidArgument, c.member)
 		})
 	}
-	t.Run("a finding that there is not", func(t *testing.T) {
+	t.Run("an unknown finding", func(t *testing.T) {
 		refused(t, s.send(t, request{method: "POST", path: "tickets/link", body: object{"issue_ids": append(ids, 4000000000), "ticket_url": "https://t.example/1"}}), 404, api.CodeNotFound)
 		if found := s.finding(t, ids[0]); found.ExternalTicket != nil {
 			t.Errorf("a refused link left %+v", found.ExternalTicket)
@@ -153,14 +153,14 @@ func TestWhatIsNoLinkToATicket(t *testing.T) {
 			t.Errorf("failed is %+v", out.Failed)
 		}
 		if len(out.Skipped) != 1 || out.Skipped[0].IssueIDs[0] != 4000000000 || len(out.Succeeded)+len(out.Pending) != 0 {
-			t.Errorf("it answers %+v", out)
+			t.Errorf("it returns %+v", out)
 		}
 	})
 }
 
-// TestATicketTellsNobodyOfOthersProjects links findings of two projects to one ticket. A token that
+// TestTicketShowsNoProjectsOfOthers links findings of two projects to one ticket. A token that
 // sees one project must get the finding of that project only.
-func TestATicketTellsNobodyOfOthersProjects(t *testing.T) {
+func TestTicketShowsNoProjectsOfOthers(t *testing.T) {
 	s := newSite(t, "sqlite")
 	w := &world{site: s, rules: map[string]scanRule{}}
 	s.upload(t, "acme/seen", "main", "full", semgrepReport(w.matches(1, 0, 1)...))
@@ -184,7 +184,7 @@ func TestATicketTellsNobodyOfOthersProjects(t *testing.T) {
 	other := s.newToken(t, model.Token{Name: "third", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: model.ProjectGlobs{"third/*"}})
 	refused(t, s.send(t, request{method: "GET", path: fmt.Sprint("tickets/", linked.TicketID), token: other}), 404, api.CodeNotFound)
 	if list := read[api.ListTicketsResponse](t, s.send(t, request{method: "GET", path: "tickets", token: other})); len(list.Tickets) != 0 {
-		t.Errorf("a token of another project is told of %+v", list.Tickets)
+		t.Errorf("a token of another project sees %+v", list.Tickets)
 	}
 }
 

@@ -49,14 +49,14 @@ func (j judge) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := judged(r, resp, body); err != nil {
-		return nil, fmt.Errorf("%s %s answered %d against the contract: %w\n%.2000s", r.Method, r.URL, resp.StatusCode, err, body)
+	if err := checkResponse(r, resp, body); err != nil {
+		return nil, fmt.Errorf("%s %s returned %d, which violates the contract: %w\n%.2000s", r.Method, r.URL, resp.StatusCode, err, body)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 
-func judged(r *http.Request, resp *http.Response, body []byte) error {
+func checkResponse(r *http.Request, resp *http.Response, body []byte) error {
 	if resp.Header.Get("X-Request-Id") == "" {
 		return errors.New("no X-Request-Id")
 	}
@@ -103,7 +103,7 @@ func bodyFits(op *openapi3.Operation, at []string, resp *http.Response, body []b
 	}
 	answer := op.Responses.Value(status)
 	if answer.Value.Content[media] == nil {
-		return fmt.Errorf("openapi.json knows no %s here", media)
+		return fmt.Errorf("openapi.json has no %s here", media)
 	}
 	at = append(at, status)
 	if shared, ok := strings.CutPrefix(answer.Ref, "#/"); ok {

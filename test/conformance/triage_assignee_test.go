@@ -61,7 +61,7 @@ func (s *site) assigned(t *testing.T, names ...string) []int64 {
 func testAssignee(t *testing.T, s *site, code []codeRow) {
 	all := s.assigned(t, model.AssigneeNobody)
 	if len(all) != len(code) {
-		t.Fatalf("%d of %d findings are nobody's", len(all), len(code))
+		t.Fatalf("%d of %d findings are unassigned", len(all), len(code))
 	}
 	before := s.finding(t, code[0].ID)
 	hers := s.triaged(t, object{"issue_type": "sast", "issue_ids": []int64{code[0].ID}, "new_assignee": " Ada "})
@@ -73,7 +73,7 @@ func testAssignee(t *testing.T, s *site, code []codeRow) {
 	}
 	his := s.triaged(t, object{"issue_type": "sast", "issue_ids": all, "assignees": []string{model.AssigneeNobody}, "new_triage_state": "fixing", "new_assignee": "bob"})
 	if len(his)+len(hers) != len(all) || slices.Contains(his, code[0].ID) {
-		t.Errorf("nobody's are %v, hers are %v of %v", his, hers, all)
+		t.Errorf("unassigned are %v, hers are %v of %v", his, hers, all)
 	}
 	if got := s.assigned(t, "ada", "bob"); !slices.Equal(got, all) {
 		t.Errorf("theirs are %v, want %v", got, all)
@@ -90,10 +90,10 @@ func testAssignee(t *testing.T, s *site, code []codeRow) {
 	}
 	invalid(t, s.triage(t, object{"issue_type": "sast", "assignees": []string{"ada"}, "new_assignee": "bob"}), "body.new_assignee")
 	if got := s.triaged(t, object{"issue_type": "sast", "assignees": []string{"ada", "bob"}, "new_assignee": ""}); !slices.Equal(got, all) {
-		t.Errorf("taken away from %v, want %v", got, all)
+		t.Errorf("unassigned from %v, want %v", got, all)
 	}
 	if got := s.assigned(t, model.AssigneeNobody); !slices.Equal(got, all) {
-		t.Errorf("nobody's are %v, want all", got)
+		t.Errorf("unassigned are %v, want all", got)
 	}
 }
 
@@ -102,7 +102,7 @@ func testAssigneeRefusals(t *testing.T, s *site, id int64) {
 		return object{"issue_type": "sast", "issue_ids": []int64{id}, "new_triage_state": "ignored", member: value}
 	}
 	var words []string
-	for _, name := range []string{"nobody-knows", "mallory"} { // users of another tenant are rejected like unknown ones
+	for _, name := range []string{"unknown-user", "mallory"} { // users of another tenant are rejected like unknown ones
 		a := s.triage(t, set("new_assignee", name))
 		words = append(words, refused(t, a, 400, api.CodeInvalidArgument, "body.new_assignee").Errors[0].Message[len(name)+2:])
 	}
@@ -134,7 +134,7 @@ func testEndOfDecisions(t *testing.T, s *site) {
 	s.upload(t, "acme/end", "main", "full", semgrepReport(w.matches(1, 0, 6)...))
 	rows := kept(s.allCode(t), func(f codeRow) bool { return f.Repository.Name == "acme/end" && f.State == "unresolved" })
 	if len(rows) < 3 {
-		t.Fatalf("only %d findings to decide about", len(rows))
+		t.Fatalf("only %d findings to triage", len(rows))
 	}
 	today := s.clock.Now().UTC().Format(time.DateOnly)
 	ids := []int64{rows[0].ID, rows[1].ID, rows[2].ID}
@@ -179,7 +179,7 @@ func (s *site) readTrailOfEnd(t *testing.T, id int64) {
 		}
 		over, err := tx.CountExpiredDecisions(ctx)
 		if over != 0 {
-			t.Errorf("%d decisions are over and stand", over)
+			t.Errorf("%d expired decisions are still shown", over)
 		}
 		return err
 	})

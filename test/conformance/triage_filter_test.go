@@ -114,7 +114,7 @@ func (s selection[R]) test(t *testing.T, w *world) {
 	for i, f := range s.filters {
 		for _, value := range f.values {
 			if n := s.check(t, w, f.choose(value), nil); n == 0 || n == len(s.rows) && !same[f.param] {
-				t.Errorf("%s=%s reaches %d of %d, which proves nothing", f.param, value, n, len(s.rows))
+				t.Errorf("%s=%s matches %d of %d, which proves nothing", f.param, value, n, len(s.rows))
 			}
 		}
 		next := s.filters[(i+1)%len(s.filters)]
@@ -147,7 +147,7 @@ func (s selection[R]) check(t *testing.T, w *world, c choice[R], only []R) int {
 		return 0
 	}
 	if diff := cmp.Diff(want, got.TriagedIssues); diff != "" || got.NumTriaged != int64(len(want)) {
-		t.Errorf("%v reaches %d (-want +got):\n%s", body, got.NumTriaged, diff)
+		t.Errorf("%v matches %d (-want +got):\n%s", body, got.NumTriaged, diff)
 	}
 	return len(want)
 }

@@ -110,7 +110,7 @@ func triageRefusals(id int64) map[string]triageRefusal {
 		"no ids in the list":     {set("issue_ids", []int{}), []string{"body.issue_ids"}},
 		"no values in filters":   {set("issue_ids", nil, "rules", []string{}, "severities", []string{}), []string{"body.issue_ids"}},
 		"a filter by default":    {set("issue_type", "secrets", "issue_ids", nil, "include_historical", true), []string{"body.issue_ids"}},
-		"a filter that is none":  {set("issue_ids", nil, "ref", "_default"), []string{"body.issue_ids"}},
+		"an invalid filter":      {set("issue_ids", nil, "ref", "_default"), []string{"body.issue_ids"}},
 		"a misspelt filter":      {set("severity", []string{"low"}), []string{"body.severity"}},
 		"several faults":         {set("issue_type", "x", "limit", 0, "wrong", 1), []string{"body.issue_type", "body.limit", "body.wrong"}},
 		"sca of sast":            {set("dependencies", []string{"a"}, "epss_probability", []string{"low"}, "exposures", []string{"reachable"}, "transitivities", []string{"direct"}), []string{"body.dependencies", "body.epss_probability", "body.exposures", "body.transitivities"}},
@@ -137,7 +137,7 @@ func testTriageStates(t *testing.T, s *site, id int64) {
 			s.clock.Advance(time.Minute)
 			before := s.finding(t, id)
 			if got := s.triaged(t, body); !slices.Contains(got, id) {
-				t.Fatalf("%s to %s reaches %v", from, to, got)
+				t.Fatalf("%s to %s matches %v", from, to, got)
 			}
 			f := s.finding(t, id)
 			if f.TriageState != to || f.Status != status || deref(f.TriageReason) != deref(reasonOf(to)) || f.State != "unresolved" {
@@ -197,7 +197,7 @@ func testTriagePropagation(t *testing.T, s *site, code []codeRow) {
 		}
 		body := object{"issue_type": "sast", "issue_ids": want, "ref": "feature/x", "limit": 1, "new_triage_state": "fixing"}
 		if got := s.triaged(t, body); !slices.Equal(got, want) {
-			t.Errorf("reaches %v, want %v, beyond the limit and the ref", got, want)
+			t.Errorf("matches %v, want %v, beyond the limit and the ref", got, want)
 		}
 		for _, id := range want {
 			if got := s.finding(t, id).Status; got != "fixing" {
@@ -224,16 +224,16 @@ func testTriageLimit(t *testing.T, s *site, code []codeRow) {
 		t.Errorf("the newest is %d, reached are %v", ids[0], one)
 	}
 	if got := s.triaged(t, object{"issue_type": "sast", "issue_ids": append(ids, 4000000000, 999999), "limit": 3000, "new_note": "all"}); !containsAll(got, ids) || slices.Contains(got, 999999) {
-		t.Errorf("reaches %v, want at least %v", got, ids)
+		t.Errorf("matches %v, want at least %v", got, ids)
 	}
 	if got := s.triaged(t, object{"issue_type": "sast", "issue_ids": []int64{4000000000, 999999}, "new_triage_state": "ignored"}); len(got) != 0 {
-		t.Errorf("unknown ids reach %v", got)
+		t.Errorf("unknown ids match %v", got)
 	}
 	if got := s.triaged(t, object{"issue_type": "sca", "issue_ids": ids, "new_triage_state": "ignored"}); len(got) != 0 {
-		t.Errorf("code findings as sca reach %v", got)
+		t.Errorf("code findings as sca match %v", got)
 	}
 	if got := s.triaged(t, object{"issue_type": "sast", "issue_ids": []int64{code[0].ID}, "rules": []string{"no-such-rule"}, "new_triage_state": "ignored"}); len(got) != 0 {
-		t.Errorf("ids and a filter that they do not match reach %v", got)
+		t.Errorf("ids with a filter that excludes them match %v", got)
 	}
 }
 
@@ -242,11 +242,11 @@ func testTriageSince(t *testing.T, s *site) {
 	supply := slices.Sorted(slices.Values(mapped(s.allSupply(t), func(f api.SupplyChainFinding) int64 { return f.ID })))
 	for _, since := range []any{"0", 0, "1", -1, 0.5} {
 		if got := s.triaged(t, object{"issue_type": "sca", "since": since, "new_note": fmt.Sprint("since ", since)}); len(supply) == 0 || !slices.Equal(got, supply) {
-			t.Errorf("since %#v reaches %v, want all of %v", since, got, supply)
+			t.Errorf("since %#v matches %v, want all of %v", since, got, supply)
 		}
 	}
 	if got := s.triaged(t, object{"issue_type": "sca", "since": "99999999999", "new_note": "later"}); len(got) != 0 {
-		t.Errorf("since a later day reaches %v", got)
+		t.Errorf("since a later day matches %v", got)
 	}
 	for _, none := range []object{{}, {"since": ""}} {
 		none["issue_type"], none["new_note"] = "sca", "all"
@@ -321,8 +321,8 @@ func testTriageWhole(t *testing.T, s *site) {
 	}
 }
 
-// TestTriageNeedsToWrite checks that a read-only token is rejected.
-func TestTriageNeedsToWrite(t *testing.T) {
+// TestTriageRequiresWriteAccess checks that a read-only token is rejected.
+func TestTriageRequiresWriteAccess(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.token = s.newToken(t, model.Token{Name: "reader", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})
 		refused(t, s.triage(t, object{"issue_type": "sast", "issue_ids": []int{1}, "new_triage_state": "ignored"}), 403, api.CodePermissionDenied)

@@ -8,10 +8,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAdvisoriesRateWhatAScannerDoesNot imports a scanner's report without a severity for a
+// TestAdvisoriesRateUnratedFindings imports a scanner's report without a severity for a
 // vulnerability that an advisory rates. The scanner's finding replaces that of the advisory and
 // must have its severity, in lists and for the gate, also after repetitions.
-func TestAdvisoriesRateWhatAScannerDoesNot(t *testing.T) {
+func TestAdvisoriesRateUnratedFindings(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		rated := record{id: "GHSA-1111-1111-1111", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"}
 		s.publish(t, rated)
@@ -32,7 +32,7 @@ func TestAdvisoriesRateWhatAScannerDoesNot(t *testing.T) {
 
 		s.condition(t, true, model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityHigh})
 		s.inventory(t, "topic", "4.17.19")
-		wants(t, "the gate", gateOf(s.unratedGate(t, "topic", "4.17.19")), "lodash 4.17.19 block")
+		wants(t, "the gate", gateOf(s.checkUnratedGate(t, "topic", "4.17.19")), "lodash 4.17.19 block")
 
 		rated.withdrawn = true
 		s.publish(t, rated)
@@ -49,7 +49,7 @@ func (s *site) unratedScan(t *testing.T, ref, title string) string {
 	return fmt.Sprint(i.New, " ", i.Changed, " ", i.Unchanged)
 }
 
-func (s *site) unratedGate(t *testing.T, ref, version string) api.ImportGate {
+func (s *site) checkUnratedGate(t *testing.T, ref, version string) api.ImportGate {
 	t.Helper()
 	return s.unratedImport(t, ref, version, "one").Gate
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestStoredFindingsLearnThatNobodyRatesThem checks findings that an older version stored without
+// TestStoredFindingsBecomeUnrated checks findings that an older version stored without
 // severity_unrated. The migration matches them against all advisories again, and the changes are
 // part of the feed.
-func TestStoredFindingsLearnThatNobodyRatesThem(t *testing.T) {
+func TestStoredFindingsBecomeUnrated(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21"}, record{id: "GHSA-2222-2222-2222", name: "left-pad", severity: "MODERATE"})
 		s.inventory(t, "main", "4.17.20")
 		before := s.unratedBy(t)
-		s.forgetRatings(t)
+		s.restoreOldRatings(t)
 		cursor := get[api.FindingChangesResponse](t, s, "findings/changes").Cursor
 		for name, unrated := range s.unratedBy(t) {
 			if unrated || len(before) != 2 {
-				t.Fatalf("of %d findings, %s says that nobody rates it", len(before), name)
+				t.Fatalf("of %d findings, %s is marked as unrated", len(before), name)
 			}
 		}
 		s.clock.Advance(1e9)
@@ -35,7 +35,7 @@ func TestStoredFindingsLearnThatNobodyRatesThem(t *testing.T) {
 		}
 		told := get[api.FindingChangesResponse](t, s, "findings/changes?cursor="+cursor).Changed
 		if len(told) != 1 || !told[0].Unrated {
-			t.Errorf("followers are told of %v", told)
+			t.Errorf("the feed contains %v", told)
 		}
 		counts := get[api.CountFindingsResponse](t, s, "findings/counts?issue_type=sca&group_by=severity,severity_unrated")
 		want := map[string]map[string]int64{"severity": {"medium": 2}, "severity_unrated": {"true": 1, "false": 1}}
@@ -60,8 +60,8 @@ func (s *site) unratedBy(t *testing.T) map[string]bool {
 	return out
 }
 
-// forgetRatings restores the findings and the match position of the older version.
-func (s *site) forgetRatings(t *testing.T) {
+// restoreOldRatings restores the findings and the match position of the older version.
+func (s *site) restoreOldRatings(t *testing.T) {
 	t.Helper()
 	err := s.store.Update(t.Context(), s.deployment.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		var writes []model.FindingWrite

@@ -81,8 +81,8 @@ func (u *uploader) post(t *testing.T, body io.Reader, contentType string, header
 	return w
 }
 
-// taken opens the page that the form redirects to.
-func (u *uploader) taken(t *testing.T, w *httptest.ResponseRecorder) string {
+// openUpload opens the page that the form redirects to.
+func (u *uploader) openUpload(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	to := w.Header().Get("Location")
 	if w.Code != http.StatusSeeOther || !strings.Contains(to, "/upload/") {
@@ -110,9 +110,9 @@ func (s *site) scans(t *testing.T) int {
 	return n
 }
 
-// TestUploadOnThePageIsAnImport checks that the form imports like the operation, with the same
+// TestPageUploadEqualsImport checks that the form imports like the operation, with the same
 // result and as the user. The page lists accepted and rejected files.
-func TestUploadOnThePageIsAnImport(t *testing.T) {
+func TestPageUploadEqualsImport(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		u := s.uploads(t, model.RoleTriager)
 		report := semgrepReport(found("rules.one", "a.py", 1), found("rules.two", "b.py", 2))
@@ -120,7 +120,7 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 		files := []file{{"semgrep.json", report}, {"package-lock.json", []byte("{broken")}}
 		body, contentType := form(t, map[string]string{"project": "acme/by-page", "ref": "main", "commit": "", "category": "", "full": "true"}, files...)
 		w := u.post(t, bytes.NewReader(body), contentType)
-		text := u.taken(t, w)
+		text := u.openUpload(t, w)
 		key := regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(w.Header().Get("Location"))[1]
 		var told api.ImportResponse
 		err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -132,7 +132,7 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 		}
 		byPage := told.Imports[0]
 		if byPage.Items != nil || told.Gate.Blocking != nil {
-			t.Errorf("each finding is kept for a page that shows none: %+v", told)
+			t.Errorf("each finding is stored for a page that shows none: %+v", told)
 		}
 		// The stored response is not that of an upload.
 		s.imported(t, "project=acme/named&ref=main", report, "Idempotency-Key", "upload-mine")
@@ -156,7 +156,7 @@ func TestUploadOnThePageIsAnImport(t *testing.T) {
 			}
 		}
 		again := u.post(t, bytes.NewReader(body), contentType)
-		u.taken(t, again)
+		u.openUpload(t, again)
 		key = regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(again.Header().Get("Location"))[1]
 		err = s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 			told, _, err = scans.Uploads{}.UploadTaken(ctx, tx, key)
@@ -173,9 +173,9 @@ var alert = regexp.MustCompile(`(?s)<div id="uploadfault".*?<form`)
 
 const notTaken = `data-say="not-taken"`
 
-// TestUploadOnThePageRefuses checks that nothing is imported after an error. The form has the
+// TestPageUploadRejectsInvalidInput checks that nothing is imported after an error. The form has the
 // entered values again, and the error has a text.
-func TestUploadOnThePageRefuses(t *testing.T) {
+func TestPageUploadRejectsInvalidInput(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		u := s.uploads(t, model.RoleTriager)
 		good := file{"semgrep.json", semgrepReport(found("rules.one", "a.py", 1))}
@@ -218,7 +218,7 @@ func TestUploadOnThePageRefuses(t *testing.T) {
 			t.Errorf("sent by a viewer: %d", w.Code)
 		}
 		if n := s.scans(t); n != 0 {
-			t.Errorf("%d scans were taken", n)
+			t.Errorf("%d scans were accepted", n)
 		}
 	})
 }
@@ -240,9 +240,9 @@ func (m *meanwhile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestUploadOnThePageWhoseSenderLeaves checks that nothing is imported if the user signs out or
+// TestPageUploadAbortedByClient checks that nothing is imported if the user signs out or
 // loses the role during the upload. The form has the entered values again.
-func TestUploadOnThePageWhoseSenderLeaves(t *testing.T) {
+func TestPageUploadAbortedByClient(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		u := s.uploads(t, model.RoleTriager)
 		body, contentType := form(t, map[string]string{"project": "acme/shop", "ref": "main"}, file{"semgrep.json", semgrepReport(found("rules.one", "a.py", 1))})
@@ -264,18 +264,18 @@ func TestUploadOnThePageWhoseSenderLeaves(t *testing.T) {
 		} {
 			w := u.post(t, &meanwhile{bytes.NewReader(body[:half]), bytes.NewReader(body[half:]), happen}, contentType)
 			if to := w.Header().Get("Location"); w.Code != http.StatusSeeOther || !strings.HasPrefix(to, "/login?next=") || !strings.Contains(to, "acme%252Fshop") {
-				t.Errorf("who %s is led to %d %q: %s", name, w.Code, to, w.Body)
+				t.Errorf("a user who %s gets %d %q: %s", name, w.Code, to, w.Body)
 			}
 			u.left = false
 		}
 		if n := s.scans(t); n != 0 {
-			t.Errorf("%d scans were taken", n)
+			t.Errorf("%d scans were accepted", n)
 		}
 	})
 }
 
-// TestUploadOnThePageIsBounded checks the limit of the API, with and without a Content-Length.
-func TestUploadOnThePageIsBounded(t *testing.T) {
+// TestPageUploadIsBounded checks the limit of the API, with and without a Content-Length.
+func TestPageUploadIsBounded(t *testing.T) {
 	s := newSite(t, "sqlite", apihttp.Limits{Upload: 1 << 20})
 	u := s.uploads(t, model.RoleTriager)
 	large := file{"semgrep.json", append(semgrepReport(found("rules.one", "a.py", 1)), bytes.Repeat([]byte(" "), 2<<20)...)}
@@ -287,6 +287,6 @@ func TestUploadOnThePageIsBounded(t *testing.T) {
 		}
 	}
 	if n := s.scans(t); n != 0 {
-		t.Errorf("%d scans were taken", n)
+		t.Errorf("%d scans were accepted", n)
 	}
 }

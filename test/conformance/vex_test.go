@@ -16,7 +16,7 @@ func TestVEX(t *testing.T) {
 			{"vulnerability": {"name": "CVE-2026-1"}, "products": [{"@id": "pkg:pypi/Django"}], "status": "not_affected", "justification": "component_not_present"},
 			{"vulnerability": {"name": "CVE-2026-2"}, "status": "fixed"}]}`))
 		if len(got.VEX) != 1 || got.VEX[0].ID == "" || len(got.Refused) != 1 || got.Refused[0].Item != "statements[1]" {
-			t.Fatalf("the answer is %+v", got)
+			t.Fatalf("the response is %+v", got)
 		}
 		got.VEX[0].ID = ""
 		if want := (api.ImportVEX{Name: "urn:acme", Format: "OpenVEX", Outcome: "held", Statements: 1, Triaged: 1}); got.VEX[0] != want {
@@ -24,7 +24,7 @@ func TestVEX(t *testing.T) {
 		}
 		ignored := s.send(t, request{method: "GET", path: "findings?issue_type=sca&status=ignored"})
 		if text := string(ignored.body); !strings.Contains(text, `"triage_reason":"false_positive"`) || !strings.Contains(text, `"triage_comment":"component_not_present"`) {
-			t.Errorf("no finding is ignored for it: %.400s", text)
+			t.Errorf("the list has no ignored finding: %.400s", text)
 		}
 
 		document, media, err := s.api("").DownloadSBOM(t.Context(), s.exported(t, object{"formatVersion": object{"format": "SBOM_FORMAT_OPENVEX"}}))

@@ -12,9 +12,9 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// TestWalksWhileRowsAreAdded reads each list to its end during concurrent imports and triage. Page
+// TestPaginationWhileRowsAreAdded reads each list to its end during concurrent imports and triage. Page
 // numbers may repeat a row, cursors may not, and neither may miss a row that existed at the start.
-func TestWalksWhileRowsAreAdded(t *testing.T) {
+func TestPaginationWhileRowsAreAdded(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		g := newGrowing(t, s)
 		lists := g.lists(t)
@@ -53,11 +53,11 @@ func TestWalksWhileRowsAreAdded(t *testing.T) {
 			for _, walk := range seen[what] {
 				for row := range walk {
 					if last[row] != 1 {
-						t.Errorf("%s: %s was seen and is there %d times in the end", what, row, last[row])
+						t.Errorf("%s: %s was returned and exists %d times at the end", what, row, last[row])
 					}
 				}
 				if l.byID {
-					noHole(t, what, walk, last)
+					checkNoGap(t, what, walk, last)
 				}
 			}
 			if len(last) <= len(before[what]) {
@@ -186,8 +186,8 @@ func (g *growing) stop() {
 	g.moved.Broadcast()
 }
 
-// tell changes the state and wakes all waiters.
-func (g *growing) tell(change func()) {
+// applyAndWake changes the state and wakes all waiters.
+func (g *growing) applyAndWake(change func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	change()
@@ -203,7 +203,7 @@ func (g *growing) write(t *testing.T) {
 	}()
 	for g.await(func() bool { return g.done < g.want }) {
 		g.add(t, g.batch())
-		g.tell(func() { g.done++ })
+		g.applyAndWake(func() { g.done++ })
 	}
 }
 
@@ -219,7 +219,7 @@ func (g *growing) triageAll(t *testing.T) {
 // ask requests further batches and waits for one.
 func (g *growing) ask() {
 	var had int
-	g.tell(func() {
+	g.applyAndWake(func() {
 		had = g.done
 		g.want = max(g.want, g.done+writersAtOnce)
 	})
@@ -249,7 +249,7 @@ func (g *growing) walks(t *testing.T, what string, l walked, before []string) (w
 			}
 		}
 		if asked < 2 {
-			t.Errorf("%s: %d rows came while nothing was written", what, rows)
+			t.Errorf("%s: %d rows appeared without a write", what, rows)
 		}
 		for row := range all {
 			if seen[row] == 0 {
@@ -259,7 +259,7 @@ func (g *growing) walks(t *testing.T, what string, l walked, before []string) (w
 		for row, times := range seen {
 			all[row] = true
 			if times > 1 && !l.mayRepeat {
-				t.Errorf("%s: %s came %d times", what, row, times)
+				t.Errorf("%s: %s was returned %d times", what, row, times)
 			}
 		}
 		walks = append(walks, seen)
@@ -267,9 +267,9 @@ func (g *growing) walks(t *testing.T, what string, l walked, before []string) (w
 	return walks
 }
 
-// noHole checks that a walk by ascending ids saw all rows up to its end: none was added behind its
+// checkNoGap checks that a walk by ascending ids saw all rows up to its end: none was added behind its
 // position.
-func noHole(t *testing.T, what string, walk, last map[string]int) {
+func checkNoGap(t *testing.T, what string, walk, last map[string]int) {
 	t.Helper()
 	number := func(row string) int64 {
 		n, err := strconv.ParseInt(row, 10, 64)
@@ -284,7 +284,7 @@ func noHole(t *testing.T, what string, walk, last map[string]int) {
 	}
 	for row := range last {
 		if number(row) <= end && walk[row] == 0 {
-			t.Errorf("%s: %s came to be behind a walk that ended at %d", what, row, end)
+			t.Errorf("%s: %s was added behind a walk that ended at %d", what, row, end)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func newWorld(t *testing.T, engine string) *world {
 	w := &world{site: newSite(t, engine), rules: map[string]scanRule{}, notes: map[string]object{}}
 	w.globbed = w.newToken(t, model.Token{Name: "globbed", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"group/**"}})
 	w.addRival(t)
-	w.publish(t, record{id: "GHSA-0000", aliases: []string{"CVE-2024-0001"}, name: "nobody-has-it", fixed: "1.0.0"})
+	w.publish(t, record{id: "GHSA-0000", aliases: []string{"CVE-2024-0001"}, name: "unused-package", fixed: "1.0.0"})
 	for i := range worldProjects {
 		w.addProject(t, i)
 	}
@@ -296,7 +296,7 @@ func (w *world) load(t testing.TB) {
 	t.Helper()
 	w.code, w.supply, w.secrets = w.allCode(t), w.allSupply(t), w.allSecrets(t)
 	if len(w.code) < 300 || len(w.supply) < 150 || len(w.secrets) < 150 {
-		t.Fatalf("the world holds %d, %d and %d findings, which is too few", len(w.code), len(w.supply), len(w.secrets))
+		t.Fatalf("the test data has %d, %d and %d findings, which is too few", len(w.code), len(w.supply), len(w.secrets))
 	}
 }
 

@@ -23,7 +23,7 @@ const patience = 6 * time.Minute
 func newPerson(t testing.TB) *person {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("a browser takes seconds: make test starts it, and go test without -short")
+		t.Skip("a browser needs seconds: make test starts it, and go test without -short")
 	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -85,5 +85,5 @@ func (p *person) waits(expression string) {
 			p.Fatalf("%s never holds: %v", expression, err)
 		}
 	}
-	p.Fatalf("%s does not hold, on %s", expression, p.reads("location.href + ' ' + document.body.innerText.slice(0, 3000)"))
+	p.Fatalf("%s fails on %s", expression, p.reads("location.href + ' ' + document.body.innerText.slice(0, 3000)"))
 }

@@ -64,9 +64,9 @@ func (w *ciWorld) say() (list []string) {
 	return list
 }
 
-// TestSupplyChainFollowsTheNews follows one repository through all changes of its dependencies and
+// TestSupplyChainUpdatesAfterAdvisoryChanges follows one repository through all changes of its dependencies and
 // advisories, with the unmodified scanner and redoubt ci.
-func TestSupplyChainFollowsTheNews(t *testing.T) {
+func TestSupplyChainUpdatesAfterAdvisoryChanges(t *testing.T) {
 	onEngines(t, followNews)
 }
 
@@ -92,14 +92,14 @@ func followNews(w *ciWorld) {
 	}
 	is("after the build", "GHSA-lodash open web/package-lock.json lodash 4.17.20")
 	if !slices.ContainsFunc(out.New, func(f ci.Finding) bool { return f.Path == "web/package-lock.json" && f.Source == "advisories" }) {
-		w.Errorf("the build does not tell of it: %+v", out.New)
+		w.Errorf("the build does not report it: %+v", out.New)
 	}
 
 	scans := w.newestScan().ID
 	w.advise(newsRecord("GHSA-urllib", "PyPI", "urllib3", "1.26.5", ""))
 	is("after the news", "GHSA-lodash open web/package-lock.json lodash 4.17.20", "GHSA-urllib open api/uv.lock urllib3 1.24.1")
 	if w.newestScan().ID != scans {
-		w.Error("it took a scan")
+		w.Error("it accepted a scan")
 	}
 	first := w.advised()["GHSA-urllib"]
 
@@ -115,7 +115,7 @@ func followNews(w *ciWorld) {
 	w.want(0, "main")
 	is("after a scan alone", "GHSA-lodash open web/package-lock.json lodash 4.17.20", "GHSA-urllib open api/uv.lock urllib3 1.25.0")
 	if after := w.dependencies(); !slices.Equal(before, after) {
-		w.Errorf("a scan alone made of %v\n%v", before, after)
+		w.Errorf("a scan alone changed %v to\n%v", before, after)
 	}
 
 	w.edit("web/package-lock.json", `"node_modules/lodash":{"version":"4.17.20"`, `"node_modules/lodash":{"version":"4.17.21"`)
@@ -123,7 +123,7 @@ func followNews(w *ciWorld) {
 	out, _ = w.build(0, "main", nil)
 	is("after the upgrade", "GHSA-lodash fixed web/package-lock.json lodash 4.17.20", "GHSA-urllib open api/uv.lock urllib3 1.25.0")
 	if len(out.Fixed) != 1 || out.Fixed[0].Path != "web/package-lock.json" {
-		w.Errorf("the build tells of %+v", out.Fixed)
+		w.Errorf("the build reports %+v", out.Fixed)
 	}
 
 	w.advise(strings.Replace(newsRecord("GHSA-urllib", "PyPI", "urllib3", "1.26.5", `,"withdrawn":"2026-02-01T00:00:00Z"`), "2026-01-01", "2026-02-01", 1))

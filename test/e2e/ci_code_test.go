@@ -110,7 +110,7 @@ func codeFollows(w *ciWorld) {
 	w.commit("fix")
 	w.want(0, "main")
 	if _, there := w.Snippets()["main eqeq used.py"]; there {
-		w.Error("there is code of what is fixed")
+		w.Error("a fixed finding has code")
 	}
 }
 
@@ -131,7 +131,7 @@ func noCode(w *ciWorld) {
 	}
 	w.redoubt("deployment", "set", "acme", "--code=off")
 	if got := w.Snippets(); len(got) != 0 {
-		w.Errorf("turned off, there is code: %v", got)
+		w.Errorf("disabled, there is code: %v", got)
 	}
 	if out, said := w.build(0, "main", nil, same); out.Code != 0 || sends() != before {
 		w.Errorf("%+v\n%s", out, said)
@@ -139,9 +139,9 @@ func noCode(w *ciWorld) {
 	w.redoubt("deployment", "set", "acme", "--code=on")
 	w.build(0, "main", nil, same)
 	if got := w.Snippets(); len(got) < 5 || sends() == before {
-		w.Errorf("turned on, there is code of %d findings", len(got))
+		w.Errorf("enabled, there is code of %d findings", len(got))
 	}
 	if trail := w.redoubt("audit", "--limit", "1000"); strings.Count(trail, "keeps_code") < 2 || !strings.Contains(trail, "scan.code") {
-		w.Errorf("the trail does not tell:\n%s", trail)
+		w.Errorf("the audit log has no entry:\n%s", trail)
 	}
 }

@@ -30,7 +30,7 @@ func TestRedoubtCI(t *testing.T) {
 			ciStep{"code around findings", codeAround},
 			ciStep{"code follows its finding", codeFollows},
 			ciStep{"no code", noCode},
-			ciStep{"trouble", troubledBuild},
+			ciStep{"trouble", buildWithErrors},
 		)
 	})
 }
@@ -127,7 +127,7 @@ func scanAlone(w *ciWorld) {
 	before := w.dependencies()
 	w.want(0, "main")
 	if after := w.dependencies(); !slices.Equal(before, after) {
-		w.Errorf("a scan alone made of %v\n%v", before, after)
+		w.Errorf("a scan alone changed %v to\n%v", before, after)
 	}
 }
 

@@ -20,9 +20,9 @@ const evalRule = `rules:
     pattern: eval($X)
 `
 
-// TestDecisionsStayWithTheirCode scans edits and moves of ignored code with the unmodified scanner.
+// TestTriageFollowsCode scans edits and moves of ignored code with the unmodified scanner.
 // Unchanged code remains ignored and blocks no build; new code is open, even if it looks the same.
-func TestDecisionsStayWithTheirCode(t *testing.T) {
+func TestTriageFollowsCode(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
 	rules := filepath.Join(w.home, "eval.yaml")
@@ -44,7 +44,7 @@ func TestDecisionsStayWithTheirCode(t *testing.T) {
 	w.commit("before")
 	w.want(0, "main")
 	ignored := map[string]int64{}
-	for _, f := range w.evals("open") {
+	for _, f := range w.evalFindings("open") {
 		if path := f.Location.FilePath; path != "apps/billing/routes.js" && path != "apps/cart/routes.js" {
 			w.triage(f.ID, "ignored")
 			ignored[f.Location.FilePath+" "+*f.RuleMessage] = f.ID
@@ -54,8 +54,8 @@ func TestDecisionsStayWithTheirCode(t *testing.T) {
 	w.moved(call)
 }
 
-// evals returns the findings of the rule, by status.
-func (w *ciWorld) evals(status ...string) (out []api.CodeFinding) {
+// evalFindings returns the findings of the rule, by status.
+func (w *ciWorld) evalFindings(status ...string) (out []api.CodeFinding) {
 	w.Helper()
 	for _, f := range w.code("main", status...) {
 		if f.RuleName == "eval" {
@@ -78,7 +78,7 @@ func (w *ciWorld) edited(ignored map[string]int64, call func(path, line string))
 	w.commit("edits")
 	w.want(0, "main")
 	got := map[string]int64{}
-	for _, f := range w.evals("ignored") {
+	for _, f := range w.evalFindings("ignored") {
 		got[strings.Replace(f.Location.FilePath, "infra/aws/", "infra/", 1)+" "+*f.RuleMessage] = f.ID
 	}
 	if diff := cmp.Diff(ignored, got); diff != "" {
@@ -100,12 +100,12 @@ func (w *ciWorld) moved(call func(path, line string)) {
 	}
 	w.commit("moves")
 	before := map[string]int64{}
-	for _, f := range w.evals("open") {
+	for _, f := range w.evalFindings("open") {
 		before[strings.Replace(f.Location.FilePath, "apps/", "services/", 1)] = f.ID
 	}
 	w.want(1, "main")
 	open, kept := []string{}, []string{}
-	for _, f := range w.evals("open") {
+	for _, f := range w.evalFindings("open") {
 		open = append(open, f.Location.FilePath)
 		if before[f.Location.FilePath] == f.ID {
 			kept = append(kept, f.Location.FilePath)

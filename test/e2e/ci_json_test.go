@@ -23,8 +23,8 @@ func TestPlainJSONMeetsCI(t *testing.T) {
 		w.twice()
 		reports := w.plainReports()
 		for _, kind := range slices.Sorted(keysOf(reports)) {
-			w.meet("acme/ci-then-"+kind, reports[kind], true)
-			w.meet("acme/"+kind+"-then-ci", reports[kind], false)
+			w.compareImports("acme/ci-then-"+kind, reports[kind], true)
+			w.compareImports("acme/"+kind+"-then-ci", reports[kind], false)
 		}
 	})
 }
@@ -46,10 +46,10 @@ func keysOf(m map[string]string) func(yield func(string) bool) {
 	}
 }
 
-// meet imports the findings of a project twice and compares them. Data of the rules in untold is
+// compareImports imports the findings of a project twice and compares them. Data of the rules in untold is
 // only in semgrep ci, and an import must not remove it. All projects of a test have the same code,
 // so the scanner runs only for the first.
-func (w *ciWorld) meet(project, report string, ciFirst bool, untold ...string) {
+func (w *ciWorld) compareImports(project, report string, ciFirst bool, untold ...string) {
 	w.Helper()
 	ci := func() {
 		variables := []string{"SEMGREP_REPO_NAME=" + project}

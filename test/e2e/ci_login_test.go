@@ -55,10 +55,10 @@ func login(w *ciWorld) {
 		return slices.ContainsFunc(w.requests()[before:], func(r string) bool { return strings.HasSuffix(r, "/tokens/requests") })
 	})
 	if waiting := w.redoubt("token", "requests"); !strings.Contains(waiting, string(command[2])) {
-		w.Errorf("the scanner is not among those that wait:\n%s", waiting)
+		w.Errorf("the scanner is not among the pending ones:\n%s", waiting)
 	}
 	if told := w.redoubt(strings.Fields(string(command[1]))...); !strings.Contains(told, "Semgrep/1.") {
-		w.Errorf("the approval does not say of what: %s", told)
+		w.Errorf("the approval does not name its request: %s", told)
 	}
 	if err := <-ended; err != nil {
 		w.Fatalf("semgrep login: %v\n%s", err, out.Bytes())

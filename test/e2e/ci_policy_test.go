@@ -47,24 +47,24 @@ func policyForSome(w *ciWorld) {
 	w.commit("add")
 	diff := append(slices.Clone(loud), "--baseline-commit", "main")
 	if r := w.scan("feature", diff); r.exit != 0 {
-		w.Errorf("a project that the policy is not for is blocked:\n%s", r.stderr)
+		w.Errorf("the build of a project outside of the policy is blocked:\n%s", r.stderr)
 	}
 	if r := w.scan("feature", diff, payments); r.exit != 1 || !strings.Contains(r.stderr, "eqeq at more.py:2") {
-		w.Errorf("a project that the policy is for ends with %d:\n%s", r.exit, r.stderr)
+		w.Errorf("the build of a project of the policy ends with %d:\n%s", r.exit, r.stderr)
 	}
 	for repo, want := range map[string]string{"acme/shop": "code", "acme/payments": "strict"} {
 		if got := w.codeIn(repo, "main")["eqeq app.py:4"].SourcingPolicy; got == nil || got.Slug != want {
-			w.Errorf("the finding of %s is of the policy %+v, want %s", repo, got, want)
+			w.Errorf("the finding of %s has the policy %+v, want %s", repo, got, want)
 		}
 	}
 	blocking := w.codeIn("", "main", api.FindingsQuery{Policies: []string{"rule-board-block"}})
 	for place, f := range blocking {
 		if f.Repository.Name != "acme/payments" || f.RuleName != "eqeq" {
-			w.Errorf("%s of %s is said to block", place, f.Repository.Name)
+			w.Errorf("%s of %s is shown as blocking", place, f.Repository.Name)
 		}
 	}
 	if len(blocking) != len(w.codeIn("acme/payments", "main", api.FindingsQuery{Rules: []string{"eqeq"}})) {
-		w.Errorf("%d findings are said to block", len(blocking))
+		w.Errorf("%d findings are shown as blocking", len(blocking))
 	}
 	for policy, want := range map[string][]string{"strict": {"eqeq"}, "code": {"eqeq", "js-eval", "taint-x"}} {
 		if got := w.served(policy); !slices.Equal(got, want) || !slices.Equal(w.listed(policy), want) {
@@ -165,7 +165,7 @@ func pathsLeftOut(w *ciWorld) {
 	w.redoubt("policy", "set", "code", "--clear", "exclude")
 	w.want(0, "main")
 	if back := w.code("main")[place]; back.Status != "open" || back.ID != before.ID {
-		w.Errorf("looked at again, it is %s %d; it was %d", back.Status, back.ID, before.ID)
+		w.Errorf("read again, it is %s %d; it was %d", back.Status, back.ID, before.ID)
 	}
 }
 
@@ -175,7 +175,7 @@ func blockAll(w *ciWorld) {
 	w.want(0, "main")
 	w.redoubt("policy", "set", "code", "--block-all")
 	if r := w.want(1, "main"); !strings.Contains(r.stderr, "in a policy that blocks all") {
-		w.Errorf("the scanner does not say why it blocks:\n%s", r.stderr)
+		w.Errorf("the scanner does not print why it blocks:\n%s", r.stderr)
 	}
 	w.redoubt("policy", "set", "code", "--no-block-all")
 	w.want(0, "main")

@@ -65,10 +65,10 @@ func rulesOnly(w *ciWorld) {
 	}
 	w.redoubt("deployment", "set", "acme", "--no-open-rules")
 	if trail := w.redoubt("audit", "--limit", "1000"); strings.Count(trail, "open_rules") != 4 {
-		w.Errorf("the trail does not tell of open rules:\n%s", trail)
+		w.Errorf("the audit log has no entry about open rules:\n%s", trail)
 	}
 	log, err := os.ReadFile(w.log.Name())
 	if err != nil || strings.Contains(string(log), w.ready.Token) {
-		w.Errorf("the log holds a token (%v)", err)
+		w.Errorf("the log contains a token (%v)", err)
 	}
 }

@@ -28,12 +28,12 @@ func TestSARIFMeetsCI(t *testing.T) {
 		if kind != "opengrep-json" {
 			untold = packages
 		}
-		w.meet("acme/ci-then-"+kind, reports[kind], true, untold...)
-		w.meet("acme/"+kind+"-then-ci", reports[kind], false, untold...)
+		w.compareImports("acme/ci-then-"+kind, reports[kind], true, untold...)
+		w.compareImports("acme/"+kind+"-then-ci", reports[kind], false, untold...)
 	}
 	said := w.redoubt("import", "--project", "acme/refused", "--ref", "main", reports["sarif"])
 	if strings.Count(said, "about a package and does not say which") != len(packages) {
-		t.Errorf("the import does not say what it refused:\n%s", said)
+		t.Errorf("the import does not list what it rejected:\n%s", said)
 	}
 }
 

@@ -59,7 +59,7 @@ func blockSecret(w *ciWorld) {
 	w.redoubt("policy", "set-mode", "hardcoded-token", "block")
 	r := w.want(1, "feature", "--baseline-commit", "main")
 	if !strings.Contains(r.stderr, "hardcoded-token at keys.py:1") {
-		w.Errorf("the scanner does not say why it blocks:\n%s", r.stderr)
+		w.Errorf("the scanner does not print why it blocks:\n%s", r.stderr)
 	}
 	if mode := w.secretRows("refs/heads/feature")[0].Mode; mode != "MODE_BLOCK" {
 		w.Errorf("the mode is %s", mode)
@@ -89,10 +89,10 @@ func importSecrets(w *ciWorld) {
 	w.kill["imports"] = true
 	w.mu.Unlock()
 	if _, err := w.imports(r.stdout); err == nil {
-		w.Error("the server answers though it was killed")
+		w.Error("the server responds after it was killed")
 	}
 	if status, err := w.imports(r.stdout); err != nil || status != http.StatusOK {
-		w.Errorf("the import is answered %d, %v", status, err)
+		w.Errorf("the import returns %d, %v", status, err)
 	}
 	place := func(s api.Secret) string { return s.ID + " " + s.FindingPath + " " + s.Status }
 	after := w.secretRows("refs/heads/main")
@@ -102,7 +102,7 @@ func importSecrets(w *ciWorld) {
 	leak := `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[{"ruleId":"generic-api-key","message":{"text":"found ` + leakedSecret + `"},
 		"locations":[{"physicalLocation":{"artifactLocation":{"uri":"conf.py"},"region":{"startLine":2,"snippet":{"text":"` + leakedSecret + `"}}}}]}]}]}`
 	if status, err := w.imports([]byte(leak)); err != nil || status != http.StatusOK {
-		w.Errorf("the other scanner's import is answered %d, %v", status, err)
+		w.Errorf("the other scanner's import returns %d, %v", status, err)
 	}
 	if got := w.secretRows("refs/heads/main"); len(got) != len(before)+1 {
 		w.Errorf("with the other scanner's there are %d secrets, were %d", len(got), len(before))
@@ -145,16 +145,16 @@ func (w *ciWorld) holdNoSecret() {
 	dirs := []string{w.data, w.log.Name()}
 	if w.storage[0] == "--database-url" {
 		dirs = append(dirs, strings.TrimSpace(string(w.postgres("psql", "-At", "-c", "SHOW data_directory", w.storage[1]))))
-		w.lookInto("the dump", w.postgres("pg_dump", w.storage[1]))
+		w.checkFile("the dump", w.postgres("pg_dump", w.storage[1]))
 	}
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 			if err != nil || !entry.Type().IsRegular() {
-				return ignoreGone(err)
+				return ignoreNotExist(err)
 			}
 			text, err := os.ReadFile(path)
-			w.lookInto(path, text)
-			return ignoreGone(err)
+			w.checkFile(path, text)
+			return ignoreNotExist(err)
 		})
 		if err != nil {
 			w.Error(err)
@@ -162,20 +162,20 @@ func (w *ciWorld) holdNoSecret() {
 	}
 }
 
-// ignoreGone ignores files that the running database deleted.
-func ignoreGone(err error) error {
+// ignoreNotExist ignores files that the running database deleted.
+func ignoreNotExist(err error) error {
 	if os.IsNotExist(err) {
 		return nil
 	}
 	return err
 }
 
-func (w *ciWorld) lookInto(name string, text []byte) {
+func (w *ciWorld) checkFile(name string, text []byte) {
 	w.Helper()
 	for _, secret := range []string{ciSecret, branchSecret, leakedSecret} {
 		for _, spelling := range []string{secret, hex.EncodeToString([]byte(secret))} {
 			if bytes.Contains(text, []byte(spelling)) {
-				w.Errorf("%s holds the secret %s", name, secret)
+				w.Errorf("%s contains the secret %s", name, secret)
 			}
 		}
 	}

@@ -103,11 +103,11 @@ func (c *ciHost) Snippets(heading string) (blocks []string) {
 	section, _, _ = strings.Cut(section, "\n## ")
 	for _, m := range regexp.MustCompile("(?ms)^```[a-z]+\n(.*?)^```$").FindAllStringSubmatch(section, -1) {
 		if !strings.Contains(m[1], "https://redoubt.example") {
-			c.Errorf("%s: a snippet names no server", heading)
+			c.Errorf("%s: a snippet has no server URL", heading)
 		}
 		for line := range strings.Lines(m[1]) {
 			if strings.Contains(line, " ci ") && !strings.Contains(line, " ci --oss-only --no-suppress-errors") {
-				c.Errorf("%s lacks the flags that matter: %s", heading, line)
+				c.Errorf("%s lacks required flags: %s", heading, line)
 			}
 		}
 		blocks = append(blocks, strings.ReplaceAll(m[1], "https://redoubt.example", c.proxy.URL))
@@ -211,7 +211,7 @@ func (c *ciHost) Check(t *testing.T, want ciBuild, exit int, printed string) {
 		t.Fatalf("the build of %s ends with %d, want %d:\n%s", want.ref, exit, want.exit, printed)
 	}
 	if want.exit == 1 && !blockingLink.MatchString(printed) {
-		t.Errorf("the build does not say why it is blocked:\n%s", printed)
+		t.Errorf("the build does not print why it is blocked:\n%s", printed)
 	}
 	project, err := c.client().GetProject(t.Context(), "acme", c.project)
 	if err != nil {
@@ -428,18 +428,18 @@ func onPlainGit(c *ciHost, t *testing.T) {
 		return out
 	}
 	out = push("main")
-	c.Check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, said(out, "redoubt: main passes", 0), out)
+	c.Check(t, ciBuild{0, "refs/heads/main", c.main, true, []string{"app.py:4"}}, exitIfPrinted(out, "redoubt: main passes", 0), out)
 	out = push("feature", c.feature+":refs/tags/v1")
-	c.Check(t, ciBuild{1, "refs/heads/feature", c.feature, false, []string{"more.py:2"}}, said(out, "redoubt: feature does not pass (exit code 1)", 1), out)
+	c.Check(t, ciBuild{1, "refs/heads/feature", c.feature, false, []string{"more.py:2"}}, exitIfPrinted(out, "redoubt: feature does not pass (exit code 1)", 1), out)
 	if out := push("--delete", "feature"); strings.Contains(out, "redoubt:") {
-		t.Errorf("a branch that is gone was scanned:\n%s", out)
+		t.Errorf("a deleted branch was scanned:\n%s", out)
 	}
 	write(token, "wrong\n", 0o600)
-	c.refused(t, said(push("feature"), "redoubt: feature does not pass (exit code 13)", 13), "")
+	c.refused(t, exitIfPrinted(push("feature"), "redoubt: feature does not pass (exit code 13)", 13), "")
 }
 
-// said returns exit if the output of a hook contains a line, or -1.
-func said(out, line string, exit int) int {
+// exitIfPrinted returns exit if the output of a hook contains a line, or -1.
+func exitIfPrinted(out, line string, exit int) int {
 	if strings.Contains(out, line) {
 		return exit
 	}

@@ -31,7 +31,7 @@ func TestSemgrepCI(t *testing.T) {
 			ciStep{"a secret blocks until it is ignored", blockSecret},
 			ciStep{"another branch inherits triage", secondBranch},
 			ciStep{"the server killed in mid-upload and before the completion", killed},
-			ciStep{"the server killed while it works in the background", killedLater},
+			ciStep{"the server killed while it works in the background", testKillDuringScan},
 			ciStep{"the same secrets from reports, the server killed among them", importSecrets},
 			ciStep{"a removed rule", removedRule},
 			ciStep{"a rule that does not parse", brokenRule},
@@ -57,7 +57,7 @@ func badToken(w *ciWorld) {
 	for i, row := range rows { // the newest first: one run hid its error, one reported it
 		for _, want := range []string{"unauthenticated", "acme/shop", "main", "127.0.0.1", "Semgrep/1.", "not a token of this server", []string{"13", "-"}[i]} {
 			if !strings.Contains(row, want) {
-				w.Errorf("the failed run does not tell %q: %s", want, row)
+				w.Errorf("the failed run does not show %q: %s", want, row)
 			}
 		}
 		if strings.Contains(row, w.ready.Token[10:40]) {
@@ -75,7 +75,7 @@ func firstScan(w *ciWorld) {
 	stored := slices.Concat(slices.Collect(maps.Keys(w.code("main", "open"))), slices.Collect(maps.Keys(w.chain("main"))), w.secrets())
 	slices.Sort(stored)
 	if diff := cmp.Diff(r.places(w.T), stored); diff != "" {
-		w.Errorf("what is stored is not what the scanner printed (-printed +stored):\n%s", diff)
+		w.Errorf("the stored findings differ from the scanner's output (-printed +stored):\n%s", diff)
 	}
 	if got := w.code("main", "ignored"); len(got) != 1 || got["eqeq app.py:14"].State != "muted" {
 		w.Errorf("muted by nosemgrep: %v", slices.Collect(maps.Keys(got)))
@@ -134,11 +134,11 @@ func returnOne(w *ciWorld) {
 	w.commit("break")
 	r := w.want(1, "main")
 	if !blockingLink.MatchString(r.stderr) {
-		w.Errorf("the scanner does not say why it blocks:\n%s", r.stderr)
+		w.Errorf("the scanner does not print why it blocks:\n%s", r.stderr)
 	}
 	back := w.code("main")["eqeq app.py:4"]
 	if back.Status != "open" || back.ID != fixed.ID || !back.RelevantSince.After(fixed.RelevantSince.Time) {
-		w.Errorf("came back as %s %d %v, was %d %v", back.Status, back.ID, back.RelevantSince, fixed.ID, fixed.RelevantSince)
+		w.Errorf("reopened as %s %d %v, was %d %v", back.Status, back.ID, back.RelevantSince, fixed.ID, fixed.RelevantSince)
 	}
 }
 
@@ -240,9 +240,9 @@ func killed(w *ciWorld) {
 	}
 }
 
-// killedLater kills the server while it stores results in the background, after it responded that
+// testKillDuringScan kills the server while it stores results in the background, after it responded that
 // it will. The next server completes the scan, and the gate has the same result.
-func killedLater(w *ciWorld) {
+func testKillDuringScan(w *ciWorld) {
 	w.stop()
 	w.flags = []string{"--scan-wait", "0s"}
 	w.start()
@@ -254,7 +254,7 @@ func killedLater(w *ciWorld) {
 	w.mu.Unlock()
 	r := w.want(1, "main")
 	if !blockingLink.MatchString(r.stderr) {
-		w.Errorf("the scanner does not say why it blocks:\n%s", r.stderr)
+		w.Errorf("the scanner does not print why it blocks:\n%s", r.stderr)
 	}
 	after := w.code("main")
 	if len(after) != len(before)+1 || after["eqeq later.py:2"].Status != "open" {

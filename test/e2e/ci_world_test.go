@@ -169,10 +169,10 @@ func (w *ciWorld) pass(out http.ResponseWriter, r *http.Request) {
 			text, err := io.ReadAll(res.Body)
 			res.Body = io.NopCloser(bytes.NewReader(text))
 			if !strings.HasPrefix(r.URL.Path, "/api/v1/") && strings.Contains(res.Header.Get("Content-Type"), "json") && holdsNull(text) {
-				w.Errorf("the answer to %s %s holds a null: %s", r.Method, r.URL.Path, text)
+				w.Errorf("the response of %s %s contains a null: %s", r.Method, r.URL.Path, text)
 			}
 			if step == "complete" && bytes.Contains(text, []byte(`"success":false`)) {
-				w.diesLater()
+				w.killDuringScan()
 			}
 			return err
 		},
@@ -180,8 +180,8 @@ func (w *ciWorld) pass(out http.ResponseWriter, r *http.Request) {
 	proxy.ServeHTTP(out, r)
 }
 
-// diesLater restarts a server that processes a scan in the background, if the test requested that.
-func (w *ciWorld) diesLater() {
+// killDuringScan restarts a server that processes a scan in the background, if the test requested that.
+func (w *ciWorld) killDuringScan() {
 	w.mu.Lock()
 	dies := w.later
 	w.later = false
@@ -349,7 +349,7 @@ func (w *ciWorld) edit(name, from, to string) {
 	w.Helper()
 	text, err := os.ReadFile(filepath.Join(w.repo, name))
 	if err != nil || !strings.Contains(string(text), from) {
-		w.Fatalf("%s holds no %q: %v", name, from, err)
+		w.Fatalf("%s contains no %q: %v", name, from, err)
 	}
 	w.write(name, strings.Replace(string(text), from, to, 1))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 )
 
-var record = flag.Bool("record", false, "write docs/start/first-scan.md, or what docs/guides/managed-scans-example.md has of make test-hosts, again, with what commands print now")
+var record = flag.Bool("record", false, "rewrite docs/start/first-scan.md or docs/guides/managed-scans-example.md with the current output of the commands")
 
 // TestFirstScan runs the commands of docs/start/first-scan.md in one shell with an empty home
 // directory, and compares their output with the page. With -record it writes the page.
@@ -61,7 +61,7 @@ func TestFirstScan(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if diff := cmp.Diff(string(text), got.String()); diff != "" {
-		t.Errorf("docs/start/first-scan.md says something else than what happens; make transcript writes it again (-page +run):\n%s", diff)
+		t.Errorf("docs/start/first-scan.md differs from the run; make transcript rewrites it (-page +run):\n%s", diff)
 	}
 }
 

@@ -20,8 +20,8 @@ func TestFirstStartInTheBrowser(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
 	p := newPerson(t)
-	p.becomesAdmin(w.ready.SetupURL)
-	p.dropsAReport(w)
+	p.createAdmin(w.ready.SetupURL)
+	p.dropReport(w)
 
 	p.opens(w, "/start")
 	p.choosesByKeyboard()
@@ -43,7 +43,7 @@ func TestFirstStartInTheBrowser(t *testing.T) {
 		}
 	}
 	if again := p.reads(`document.querySelector(".of-terminal pre").textContent`); again != commands[0] {
-		t.Errorf("the command is %q by now", again)
+		t.Errorf("the command is now %q", again)
 	}
 }
 
@@ -65,8 +65,8 @@ func (w *ciWorld) types(command, token, project string) {
 	}
 }
 
-// dropsAReport drops a report into the form and checks the result.
-func (p *person) dropsAReport(w *ciWorld) {
+// dropReport drops a report into the form and checks the result.
+func (p *person) dropReport(w *ciWorld) {
 	p.Helper()
 	p.opens(w, "/upload")
 	p.does(chromedp.SendKeys("#project", "acme/dropped"))
@@ -103,7 +103,7 @@ func (p *person) dropsAReport(w *ciWorld) {
 		p.waits(`(text => ` + c.shows + `)(document.querySelector("#uploadfault .say").textContent) && !document.querySelector("[data-upload]").hasAttribute("aria-busy")`)
 	}
 	if kept := p.reads(`document.querySelector("#project").value + " " + document.querySelector("#file").files[0].name`); kept != "acme/dropped photo.png" {
-		p.Errorf("kept is %q", kept)
+		p.Errorf("stored is %q", kept)
 	}
 }
 

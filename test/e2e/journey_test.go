@@ -21,8 +21,8 @@ func TestJourney(t *testing.T) {
 	w := newCIWorld(t, "sqlite")
 	w.redoubt("policy", "set-mode", "eqeq", "block")
 	p := newPerson(t)
-	p.becomesAdmin(w.ready.SetupURL)
-	token := p.makesToken()
+	p.createAdmin(w.ready.SetupURL)
+	token := p.createToken()
 	as := "SEMGREP_APP_TOKEN=" + token
 
 	// The list is empty, and fills while it is open.
@@ -39,7 +39,7 @@ func TestJourney(t *testing.T) {
 	w.wantAs(1, as, "topic", diff...)
 	p.waits(`document.querySelector("#news a")?.textContent.startsWith("2 ")`)
 	if n := p.reads(`String(document.querySelectorAll("[data-row]").length)`); n != "1" {
-		t.Errorf("the page has %s rows before anybody asked", n)
+		t.Errorf("the page has %s rows before the request", n)
 	}
 	p.does(chromedp.Click("#news a"))
 	p.waits(`document.querySelectorAll("[data-row]").length === 3 && !document.querySelector("[data-theme-toggle][hidden]")`)
@@ -68,11 +68,11 @@ func TestJourney(t *testing.T) {
 		p.waits(`document.querySelector("[data-say=decided][data-count='1']") && document.querySelectorAll("[data-row]").length === ` + strconv.Itoa(2-i) + ` && !document.querySelector("[data-theme-toggle][hidden]")`)
 	}
 	w.wantAs(0, as, "topic", diff...)
-	p.takesSBOM(w)
+	p.downloadSBOM(w)
 }
 
-// becomesAdmin opens the setup link of the first start and creates an admin.
-func (p *person) becomesAdmin(setup string) {
+// createAdmin opens the setup link of the first start and creates an admin.
+func (p *person) createAdmin(setup string) {
 	p.Helper()
 	p.does(chromedp.Navigate(setup), chromedp.WaitVisible("#name"), chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#display_name", "Ada Lovelace"),
 		chromedp.SendKeys("#new-password", password), chromedp.SendKeys("#again", password), chromedp.Click("form .primary"), chromedp.WaitVisible(".who"))
@@ -85,12 +85,12 @@ func (p *person) opens(w *ciWorld, page string) {
 	p.does(chromedp.Navigate(w.ready.BaseURL+"/orgs/acme"+page), chromedp.WaitReady("[data-theme-toggle]:not([hidden])"))
 }
 
-// makesToken creates a token for builds on the page, which shows it once.
-func (p *person) makesToken() string {
+// createToken creates a token for builds on the page, which shows it once.
+func (p *person) createToken() string {
 	p.Helper()
 	p.does(chromedp.Click(`nav a[href$="/settings/tokens"]`), chromedp.WaitVisible("input[name=web_api]"))
 	if on := p.reads(`String([...document.querySelectorAll("fieldset input:checked")].length)`); on != "0" {
-		p.Errorf("%s scopes are asked for already", on)
+		p.Errorf("%s scopes are already selected", on)
 	}
 	p.does(chromedp.SendKeys("#name", "pipeline"), chromedp.Click("input[name=ci]"), chromedp.Click("form[action$='/settings/tokens'] .primary"), chromedp.WaitVisible("pre.command"))
 	token := strings.TrimSpace(p.reads(`document.querySelector("pre.command").textContent`))
@@ -111,9 +111,9 @@ func (w *ciWorld) wantAs(exit int, as, branch string, args ...string) {
 	}
 }
 
-// takesSBOM requests a bill of materials on its page, waits for it, and validates the download
+// downloadSBOM requests a bill of materials on its page, waits for it, and validates the download
 // against the official schema.
-func (p *person) takesSBOM(w *ciWorld) {
+func (p *person) downloadSBOM(w *ciWorld) {
 	p.Helper()
 	p.opens(w, "/sbom")
 	if format := p.reads(`document.querySelector("#format").value`); !strings.HasSuffix(format, "CYCLONEDX 1.6 json") {
@@ -126,7 +126,7 @@ func (p *person) takesSBOM(w *ciWorld) {
 	}
 	parts := strings.SplitN(text, "\n", 3)
 	if !strings.Contains(parts[0], "attachment") || !strings.Contains(parts[1], "cyclonedx+json") {
-		p.Errorf("it comes as %q, %q", parts[0], parts[1])
+		p.Errorf("it is sent as %q, %q", parts[0], parts[1])
 	}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(parts[2]))
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *person) takesSBOM(w *ciWorld) {
 	}
 	for _, want := range []string{`"pkg:pypi/pyyaml@5.3"`, `"pkg:cargo/smallvec@1.6.0"`} {
 		if !strings.Contains(parts[2], want) {
-			p.Errorf("the document does not hold %s", want)
+			p.Errorf("the document does not contain %s", want)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAFloodOfLoginsLocksNoScannerOut requests a thousand tokens from fifty networks of one owner.
+// TestLoginFloodDoesNotBlockScanners requests a thousand tokens from fifty networks of one owner.
 // The real scanner, from another network, must still get its token.
-func TestAFloodOfLoginsLocksNoScannerOut(t *testing.T) {
+func TestLoginFloodDoesNotBlockScanners(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -49,10 +49,10 @@ func flood(w *ciWorld) {
 		case res.StatusCode == http.StatusTooManyRequests:
 			refused++
 		case res.StatusCode != http.StatusNotFound:
-			w.Fatalf("request %d is answered %s", i+1, res.Status)
+			w.Fatalf("request %d returns %s", i+1, res.Status)
 		}
 	}
 	if refused == 0 {
-		w.Error("all of them wait: the line never was full")
+		w.Error("all are queued: the queue was never full")
 	}
 }

@@ -227,7 +227,7 @@ func (r *recorder) pass(w http.ResponseWriter, req *http.Request) {
 	if m := scanPath.FindStringSubmatch(e.URI); m != nil {
 		e.URI = strings.Replace(e.URI, "/scans/"+m[1], "/scans/@@SCAN@@", 1)
 	}
-	e.Answer = steady(e.Status, e.Answer, r.scan)
+	e.Answer = maskVariables(e.Status, e.Answer, r.scan)
 	r.exchanges = append(r.exchanges, e)
 	r.mu.Unlock()
 	if err != nil {
@@ -312,11 +312,11 @@ func (r *recorder) repeat(e exchange, want string, times int) error {
 			status = res.StatusCode
 		}
 		r.learn(exchange{URI: e.URI, Header: e.Header, Answer: string(answer)})
-		if got = r.values.names(steady(status, string(answer), r.scan)); got == want {
+		if got = r.values.names(maskVariables(status, string(answer), r.scan)); got == want {
 			return nil
 		}
 		if later := strings.Contains(got, `"success":false`); times == 0 && !later || time.Now().After(end) {
-			return fmt.Errorf("%s %s was answered otherwise when it was recorded (-recorded +now):\n%s", e.Method, e.URI, diff.Diff(want, got))
+			return fmt.Errorf("the response to %s %s differs from the recording (-recorded +now):\n%s", e.Method, e.URI, diff.Diff(want, got))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

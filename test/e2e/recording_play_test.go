@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// TestPlaybackHoldsTheServerToItsAnswers plays a recording to a server with the recorded responses,
+// TestPlaybackMatchesRecordedResponses plays a recording to a server with the recorded responses,
 // after some retries, and to servers with others.
-func TestPlaybackHoldsTheServerToItsAnswers(t *testing.T) {
+func TestPlaybackMatchesRecordedResponses(t *testing.T) {
 	complete := exchange{Method: "POST", URI: "/api/agent/scans/@@SCAN@@/complete", Body: `{"exit_code":1}`}
 	later, done, broken := complete, complete, complete
 	later.Answer, done.Answer, broken.Answer = `200 {"success":false}`, `200 {"success":true,"time":"@@TIME@@"}`, "0 "
@@ -44,7 +44,7 @@ func TestPlaybackHoldsTheServerToItsAnswers(t *testing.T) {
 					return
 				}
 				if r.URL.Path != "/api/agent/scans/31/complete" {
-					t.Errorf("it asked for %s", r.URL.Path)
+					t.Errorf("it requested %s", r.URL.Path)
 				}
 				answer := c.answers[min(asked, len(c.answers)-1)]
 				if asked++; answer == "" {
@@ -59,7 +59,7 @@ func TestPlaybackHoldsTheServerToItsAnswers(t *testing.T) {
 			}
 			err := r.play(is)
 			if (err != nil) != c.fails || !c.fails && asked != c.asked {
-				t.Errorf("asked %d times, and then: %v", asked, err)
+				t.Errorf("%d requests, and then: %v", asked, err)
 			}
 		})
 	}

@@ -86,9 +86,9 @@ func header(h http.Header, change func(string) string) http.Header {
 	return out
 }
 
-// steady removes the parts of a response that may differ between two servers: addresses, times, and
+// maskVariables removes the parts of a response that may differ between two servers: addresses, times, and
 // the ids of the request and of the scan.
-func steady(status int, answer, scan string) string {
+func maskVariables(status int, answer, scan string) string {
 	answer = requests.ReplaceAllString(answer, `"request_id":"@@REQUEST@@"`)
 	answer = times.ReplaceAllString(addresses.ReplaceAllString(answer, "@@ADDRESS@@"), "@@TIME@@")
 	if scan != "" {

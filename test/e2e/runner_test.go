@@ -75,7 +75,7 @@ func TestManagedScanFromConnectionToFindings(t *testing.T) {
 	w.Connect(host.URL+"/shop.git", "managed/shop", programtest.GitPassword)
 	w.Connect(host.URL+"/./shop.git", "managed/locked", "wrong")
 	if said := w.redoubt("connection", "replies", "1", "collaborators"); !strings.Contains(said, "collaborators") {
-		t.Errorf("replies are said to decide: %s", said)
+		t.Errorf("replies are shown as enabled: %s", said)
 	}
 	w.redoubt("run", "start", "managed/shop")
 	w.redoubt("run", "start", "managed/locked")

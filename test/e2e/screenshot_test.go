@@ -49,7 +49,7 @@ var shots = []struct {
 // it saves pictures (make screenshots). No page may be wider than its screen.
 func TestScreenshots(t *testing.T) {
 	if testing.Short() {
-		t.Skip("draws every page; not with -short")
+		t.Skip("loads every page; not with -short")
 	}
 	p := newPerson(t)
 	p.does(chromedp.Navigate(runDemo(t)), chromedp.Click("main form button", chromedp.NodeVisible), chromedp.WaitReady("[data-theme-toggle]:not([hidden])"))

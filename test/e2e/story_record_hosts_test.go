@@ -66,7 +66,7 @@ func (s *story) typed(args ...string) string {
 			words[i] = "'" + w + "'"
 		}
 	}
-	s.told.add("$ redoubt "+s.blanked(strings.Join(words, " ")), aligned(s.blanked(said)))
+	s.told.add("$ redoubt "+s.maskValues(strings.Join(words, " ")), aligned(s.maskValues(said)))
 	return said
 }
 
@@ -96,14 +96,14 @@ func aligned(text string) string {
 func (s *story) atHost(comments ...giteaNote) {
 	s.Helper()
 	st := s.statusOf(s.head)
-	s.told.add("# at the host, beside the commit", s.blanked(st.Context+"  "+st.Status+"  "+st.Description+"  "+st.TargetURL))
+	s.told.add("# at the host, beside the commit", s.maskValues(st.Context+"  "+st.Status+"  "+st.Description+"  "+st.TargetURL))
 	slices.SortFunc(comments, func(a, b giteaNote) int { return strings.Compare(a.Path+a.Body, b.Path+b.Body) })
 	for _, n := range comments {
 		where := "the change request"
 		if n.Path != "" {
 			where = fmt.Sprintf("%s line %d", n.Path, n.Position)
 		}
-		s.told.add("# a comment of "+n.User.Login+" at "+where, s.blanked(n.Body))
+		s.told.add("# a comment of "+n.User.Login+" at "+where, s.maskValues(n.Body))
 	}
 }
 
@@ -131,7 +131,7 @@ var blanks = []struct {
 	{regexp.MustCompile(`[ \n]+\n`), "\n"},
 }
 
-func (s *story) blanked(text string) string {
+func (s *story) maskValues(text string) string {
 	text = strings.NewReplacer(s.gitea.URL, "https://git.example.com", s.proxy.URL, "https://redoubt.example.com").Replace(text)
 	for _, b := range blanks {
 		text = b.is.ReplaceAllString(text, b.to)
@@ -149,7 +149,7 @@ func (s *story) compare(t *testing.T) {
 	before, rest, is := strings.Cut(string(page), storyBegin)
 	_, after, ends := strings.Cut(rest, storyEnd)
 	if !is || !ends {
-		t.Fatalf("%s has no place for the record: %s%s", storyPage, storyBegin, storyEnd)
+		t.Fatalf("%s has no marker for the record: %s%s", storyPage, storyBegin, storyEnd)
 	}
 	got := before + storyBegin + s.told.text.String() + "\n" + storyEnd + after
 	if *record {
@@ -157,6 +157,6 @@ func (s *story) compare(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if diff := cmp.Diff(string(page), got); diff != "" {
-		t.Errorf("%s says something else than what happens; make transcript-hosts writes it again (-page +run):\n%s", storyPage, diff)
+		t.Errorf("%s differs from the run; make transcript-hosts rewrites it (-page +run):\n%s", storyPage, diff)
 	}
 }

@@ -27,7 +27,7 @@ func (s *story) must(err error) {
 	}
 }
 
-func (s *story) holds(what, text, part string) {
+func (s *story) checkContains(what, text, part string) {
 	s.Helper()
 	if !strings.Contains(text, part) {
 		s.Fatalf("%s: %q, want %q", what, text, part)
@@ -205,8 +205,8 @@ func (s *story) hostileRepository() {
 	}
 	s.typed("runs", "list", "--project", "acme/evil")
 	log := s.redoubt("runs", "log", fmt.Sprint(run.ID))
-	s.told.add("$ redoubt runs log … | grep escape", s.blanked(linesWith(log, "escape")))
-	s.holds("the log names what was left out", log, "escape")
+	s.told.add("$ redoubt runs log … | grep escape", s.maskValues(linesWith(log, "escape")))
+	s.checkContains("the log names the omitted file", log, "escape")
 	for what, text := range map[string]string{"the log": log, "the findings": s.redoubt("export", "--format", "jsonl")} {
 		for _, secret := range []string{s.hidden, s.bot, "rdt_"} {
 			if strings.Contains(text, secret) {
@@ -215,7 +215,7 @@ func (s *story) hostileRepository() {
 		}
 	}
 	if _, err := os.Stat(canary + ".ran"); err == nil {
-		s.Error("something of the repository ran")
+		s.Error("code of the repository was executed")
 	}
 }
 

@@ -36,11 +36,11 @@ func TestUnblock(t *testing.T) {
 	blocked := w.want(1, "topic", diff...)
 	link := blockingLink.FindString(blocked.stderr)
 	if link == "" {
-		t.Fatalf("the output leads nowhere:\n%s", blocked.stderr)
+		t.Fatalf("the output has no link:\n%s", blocked.stderr)
 	}
 	// those of the scanner and of redoubt ci
 	if _, said := w.build(1, "topic", append([]string{"--"}, diff...)); len(blockingLink.FindAllString(said, -1)) < 2 {
-		t.Errorf("redoubt ci leads nowhere:\n%s", said)
+		t.Errorf("redoubt ci prints no link:\n%s", said)
 	}
 
 	p := newPerson(t)
@@ -50,11 +50,11 @@ func TestUnblock(t *testing.T) {
 	page := p.reads(`document.querySelector("main").innerText`)
 	for _, want := range []string{"eqeq", "more.py:5", "is compared to itself", "sca-reached", "more.py:4", "pyyaml 5.3"} {
 		if !strings.Contains(strings.ToLower(page), strings.ToLower(want)) {
-			t.Errorf("the page does not say %q:\n%s", want, page)
+			t.Errorf("the page does not show %q:\n%s", want, page)
 		}
 	}
 	if strings.Contains(page, "js-eval") || strings.Contains(page, "taint-x") {
-		t.Errorf("the page says:\n%s", page)
+		t.Errorf("the page shows:\n%s", page)
 	}
 
 	first := p.reads(`document.querySelector("[data-blocked]").dataset.blocked`)
@@ -62,15 +62,15 @@ func TestUnblock(t *testing.T) {
 	p.waits(`document.querySelector("[data-verdict=block]") && document.querySelectorAll(".blocked .passes").length === 1`)
 	second := p.reads(`document.querySelector("[data-blocked]:not(.passes)").dataset.blocked`)
 	if first == second {
-		t.Error("what was ignored still comes first")
+		t.Error("the ignored finding is still first")
 	}
 	if r := w.want(1, "topic", diff...); !blockingLink.MatchString(r.stderr) {
-		t.Errorf("half of it ignored, and the re-run says:\n%s", r.stderr)
+		t.Errorf("half of it ignored, and the re-run prints:\n%s", r.stderr)
 	}
 	p.ignores(second)
 	p.waits(`document.querySelector("[data-verdict=pass]")`)
 	if said := p.reads(`[...document.querySelectorAll(".blocked dd[data-say=ignored]")].map(dd => dd.innerText).join("\n")`); strings.Count(said, "tess") != 2 {
-		t.Errorf("the page does not say who decided:\n%s", said)
+		t.Errorf("the page does not name the user who decided:\n%s", said)
 	}
 	w.want(0, "topic", diff...)
 

@@ -8,10 +8,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestWhereMailGoes checks that users can set or disable their mail address, and that an invalid
+// TestMailAddressSettings checks that users can set or disable their mail address, and that an invalid
 // address stays in the form.
-func TestWhereMailGoes(t *testing.T) {
-	d := newDoor(t)
+func TestMailAddressSettings(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleViewer)
 	b := d.browserAs(ada)
 	const account = "/orgs/acme/account"
@@ -39,7 +39,7 @@ func TestWhereMailGoes(t *testing.T) {
 		shows(t, page, "[data-say=mail]")
 		now, err := d.store.User(t.Context(), "ada")
 		if err != nil || now.MailTo() != c.to {
-			t.Errorf("%v: mail goes to %q, want %q (%v)", c.form, now.MailTo(), c.to, err)
+			t.Errorf("%v: mail is sent to %q, want %q (%v)", c.form, now.MailTo(), c.to, err)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func TestMyRequests(t *testing.T) {
 	s.as(model.RoleViewer)
 	const mine = "#my-requests"
 	hides(t, s.page("/mine"), mine)
-	id := s.asks("a <spike>", firstFinding(s))
+	id := s.addExceptionRequest("a <spike>", firstFinding(s))
 	shows(t, s.page("/mine"), mine, `a[href="/orgs/acme/exceptions/`+id+`"]`, "[data-say=undecided]")
 	s.as(model.RoleTriager)
 	if a := s.post("/exceptions/"+id, url.Values{"do": {"refuse"}, "refusal": {"upgrade <soon>"}}); a.StatusCode != http.StatusSeeOther {

@@ -21,7 +21,7 @@ func TestPagesNamePeopleByLoginName(t *testing.T) {
 	finding := firstFinding(s)
 	own := "/findings/" + finding
 	s.post(own+"/comments", url.Values{"text": {"a remark"}})
-	s.asks("it is a test", finding)
+	s.addExceptionRequest("it is a test", finding)
 	form := formOf(s.page(own))
 	form.Set("state", "reviewing")
 	s.follow("/triage", form)
@@ -35,7 +35,7 @@ func TestPagesNamePeopleByLoginName(t *testing.T) {
 		s.viewer.Role = model.RoleAdmin
 		text := markup.ReplaceAllString(strings.Join(part.FindAllString(s.page(page), -1), " "), " ")
 		if !strings.Contains(text, "mallory") || regexp.MustCompile(`\bada\b`).MatchString(text) {
-			t.Errorf("%s names the user otherwise: %s", page, text)
+			t.Errorf("%s shows another name of the user: %s", page, text)
 		}
 	}
 }

@@ -171,35 +171,35 @@ func TestSearchFindsByEveryName(t *testing.T) {
 	demo := demoSite(t)
 	for _, query := range []string{"sql", "src%2F"} {
 		if got := total(t, demo.page("/findings?status=any&q="+query)); got == "0" {
-			t.Errorf("%s finds no code", query)
+			t.Errorf("%s returns no code findings", query)
 		}
 	}
 	preview := s.post("/triage/preview", map[string][]string{"type": {"sca"}, "query": {"q=ghsa-35jh-r3h4-6jhm"}, "all": {"1"}})
 	shows(t, preview.text, "input[name=type][value=sca]")
 	if got := textAt(t, preview.text, "[data-selected]"); got != "1" {
-		t.Errorf("%s are chosen, want 1", got)
+		t.Errorf("%s are selected, want 1", got)
 	}
 }
 
-// TestNewsOfASearchedList checks that a page of one advisory, or of an alias, counts only changes
+// TestUpdateNoticeOfSearchedList checks that a page of one advisory, or of an alias, counts only changes
 // of its own findings.
-func TestNewsOfASearchedList(t *testing.T) {
+func TestUpdateNoticeOfSearchedList(t *testing.T) {
 	s := advisedSite(t)
 	for i, query := range []string{"?advisory=CVE-1999-0001", "?q=ghsa-35jh-r3h4-6jhm", "?advisory=CVE-2021-23337"} {
-		ask := asks(t, s.page("/supply-chain/vulnerabilities"+query))
+		ask := pollURL(t, s.page("/supply-chain/vulnerabilities"+query))
 		s.clock.Advance(time.Minute)
 		u := branchReport(s, "main", true, strings.Repeat("x", i+1))
 		u.Commit = strings.Repeat("c", i+1)
 		s.build(u)
 		if a := s.poll(ask); document(t, a.text).Find("#news [data-new]").Length() > 0 || a.Header.Get("HX-Refresh") != "" {
-			t.Errorf("%s hears of the news of other lists: %s %s", query, a.Status, a.text)
+			t.Errorf("%s shows an update notice of another list: %s %s", query, a.Status, a.text)
 		}
 	}
 }
 
-// TestExploitedIsShownCountedAndFollowed checks the filter and the counts of exploited
+// TestExploitedFindingsAreShownAndCounted checks the filter and the counts of exploited
 // vulnerabilities when the catalog adds and removes entries.
-func TestExploitedIsShownCountedAndFollowed(t *testing.T) {
+func TestExploitedFindingsAreShownAndCounted(t *testing.T) {
 	s := advisedSite(t)
 	const page = "/supply-chain/vulnerabilities"
 	const exploited = "[data-row] [data-say=exploited]"
@@ -213,7 +213,7 @@ func TestExploitedIsShownCountedAndFollowed(t *testing.T) {
 		}
 	}
 	if a := s.get(page + "?known_exploited=perhaps"); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("a value that is none: %d", a.StatusCode)
+		t.Errorf("an invalid value returns %d", a.StatusCode)
 	}
 	s.scores(nil)
 	if got := total(t, s.page(page+"?known_exploited=true")); got != "0" {

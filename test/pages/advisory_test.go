@@ -52,8 +52,8 @@ func TestAdvisoriesAffectingHereComeFirst(t *testing.T) {
 	says(t, newSite(t).page("/advisories"), "redoubt advisories update")
 }
 
-// TestTheWayToAPackage checks that a finding and the page of a package show how it is included.
-func TestTheWayToAPackage(t *testing.T) {
+// TestDependencyPathOfPackage checks that a finding and the page of a package show how it is included.
+func TestDependencyPathOfPackage(t *testing.T) {
 	s := advisedSite(t)
 	way := func(page string) string {
 		found := document(t, page).Find(".way")
@@ -66,13 +66,13 @@ func TestTheWayToAPackage(t *testing.T) {
 	const direct, others = "[data-say=direct]", "[data-others='1']"
 	page := finding("qs")
 	if got := way(page); got != "acme/shop → express 4.18.0 → qs 6.5.0" {
-		t.Errorf("the way is %s", got)
+		t.Errorf("the path is %s", got)
 	}
 	shows(t, page, others)
 	hides(t, page, direct)
 	page = finding("lodash")
 	if got := way(page); got != "acme/shop → lodash 4.17.20" {
-		t.Errorf("the way is %s", got)
+		t.Errorf("the path is %s", got)
 	}
 	shows(t, page, direct)
 	hides(t, page, others)
@@ -83,8 +83,8 @@ func TestTheWayToAPackage(t *testing.T) {
 	says(t, way(s.page("/supply-chain/dependencies?name=qs&exact=1")), "acme/shop → express 4.18.0 → body-parser 1.20.0 → qs 6.5.0")
 }
 
-// TestAdvisoriesFollowWhatChanges checks that the list reflects changed advisories and findings.
-func TestAdvisoriesFollowWhatChanges(t *testing.T) {
+// TestAdvisoriesUpdateAfterChanges checks that the list reflects changed advisories and findings.
+func TestAdvisoriesUpdateAfterChanges(t *testing.T) {
 	s := advisedSite(t)
 	s.page("/advisories")
 	s.clock.Advance(time.Hour)
@@ -101,7 +101,7 @@ func TestAdvisoriesFollowWhatChanges(t *testing.T) {
 	shows(t, page, "[data-say=withdrawn]", "[data-say=malicious]", "[name=malicious][data-count='1']", "[name=here][data-count='1']")
 }
 
-func TestAdvisoryTellsWhoHasIt(t *testing.T) {
+func TestAdvisoryListsAffectedProjects(t *testing.T) {
 	s := advisedSite(t)
 	page := s.page("/advisories/CVE-2021-23337")
 	checkInline(t, page)
@@ -150,12 +150,12 @@ func TestHostileAdvisoryIsEscaped(t *testing.T) {
 	page := s.page("/advisories/" + names[0])
 	for _, text := range []string{list, page} {
 		if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img src=x") || strings.Contains(text, "<iframe") || strings.Contains(text, `href="javascript`) {
-			t.Errorf("hostile text came through:\n%s", text)
+			t.Errorf("hostile text is not escaped:\n%s", text)
 		}
 	}
 }
 
-func TestStaleAdvisoriesAreWarnedAbout(t *testing.T) {
+func TestStaleAdvisoriesShowWarning(t *testing.T) {
 	s := advisedSite(t)
 	put := func(at time.Time, problem string) {
 		source := model.AdvisorySource{Location: "https://osv.example/npm/all.zip", Kind: "osv", LoadedAt: at, CheckedAt: at, Records: 3, Error: problem}
@@ -170,7 +170,7 @@ func TestStaleAdvisoriesAreWarnedAbout(t *testing.T) {
 	}
 	shows(t, s.page("/advisories"), `#sources td[title="https://osv.example/npm/all.zip"]`)
 	if name := textAt(t, s.page("/advisories"), `td[title="https://osv.example/npm/all.zip"]`); name != "npm" {
-		t.Errorf("fresh data is called %q", name)
+		t.Errorf("current data is labeled %q", name)
 	}
 	for _, old := range []func(){func() { put(s.clock.Now().Add(-49*time.Hour), "") }, func() { put(s.clock.Now(), "no route to host") }} {
 		old()
@@ -203,9 +203,9 @@ func TestSourcesAreListedWithoutCredentials(t *testing.T) {
 	says(t, s.page("/advisories"), `title="https://osv.example/npm/all.zip"`)
 }
 
-// TestWhatIsOpenOnOtherBranchesOnlyIsTold checks that findings that are only open on other branches
+// TestOpenFindingsOfOtherBranchesAreCounted checks that findings that are only open on other branches
 // are counted and found.
-func TestWhatIsOpenOnOtherBranchesOnlyIsTold(t *testing.T) {
+func TestOpenFindingsOfOtherBranchesAreCounted(t *testing.T) {
 	s := advisedSite(t)
 	s.clock.Advance(time.Hour)
 	s.lockfile("acme/shop", "main", "package-lock.json", strings.ReplaceAll(shopLock, "4.17.20", "4.17.21"))
@@ -225,7 +225,7 @@ func TestWhatIsOpenOnOtherBranchesOnlyIsTold(t *testing.T) {
 	want := countLink{"/orgs/acme" + strings.ReplaceAll(address, "&amp;", "&"), "elsewhere", 1}
 	for _, page := range []string{list, s.page("/advisories/CVE-2021-23337")} {
 		if links := countLinks(t, page); !slices.Contains(links, want) {
-			t.Errorf("what is on other branches is not counted: %v", links)
+			t.Errorf("findings of other branches are not counted: %v", links)
 		}
 	}
 	if got := total(t, s.page(strings.ReplaceAll(address, "&amp;", "&"))); got != "1" {
@@ -233,45 +233,45 @@ func TestWhatIsOpenOnOtherBranchesOnlyIsTold(t *testing.T) {
 	}
 	links := countLinks(t, s.page("/supply-chain/vulnerabilities?q=lodash"))
 	if len(links) != 1 || links[0].of != "elsewhere" || links[0].n != 1 || !strings.HasSuffix(links[0].address, "branch=every&q=lodash") {
-		t.Errorf("the empty list leads to %v", links)
+		t.Errorf("the empty list links to %v", links)
 	}
 	hides(t, s.page("/supply-chain/vulnerabilities?q=no-such"), "[data-count=elsewhere]")
 }
 
-// TestAnUnratedAdvisorySaysSo checks that an unrated vulnerability is not shown as medium.
-func TestAnUnratedAdvisorySaysSo(t *testing.T) {
+// TestUnratedAdvisoryIsMarked checks that an unrated vulnerability is not shown as medium.
+func TestUnratedAdvisoryIsMarked(t *testing.T) {
 	s := advisedSite(t)
 	s.advise(osv("GHSA-1111-1111-1111", "unknown-pad", "2.0.0", ""))
 	for path, unrated := range map[string]bool{
 		"/advisories?q=unknown-pad": true, "/advisories/GHSA-1111-1111-1111": true, "/advisories?q=qs": false, "/advisories/CVE-2022-24999": false,
 	} {
-		saysUnrated(t, s, unrated, path)
+		checkUnrated(t, s, unrated, path)
 	}
 	s.lockfile("acme/pad", "main", "package-lock.json", strings.ReplaceAll(strings.ReplaceAll(shopLock, "lodash", "unknown-pad"), "4.17.20", "1.0.0"))
 	s.rematch()
 	for name, unrated := range map[string]bool{"GHSA-1111-1111-1111": true, "CVE-2022-24999": false} {
 		list := "/supply-chain/vulnerabilities?advisory=" + name
-		saysUnrated(t, s, unrated, "/findings/"+rowID(s, list), list, "/policies/"+policyOf(s, "supply-chain")+"?q="+name)
+		checkUnrated(t, s, unrated, "/findings/"+rowID(s, list), list, "/policies/"+policyOf(s, "supply-chain")+"?q="+name)
 	}
 	options := regexp.MustCompile(`<option value="(low|medium|high|critical|not_rated)" data-count="(\d+)"`).FindAllStringSubmatch(s.page("/advisories"), -1)
 	if len(options) != 5 {
-		t.Fatalf("the severities to choose are %v", options)
+		t.Fatalf("the severity options are %v", options)
 	}
 	for _, o := range options {
 		page := s.page("/advisories?severity=" + o[1])
 		listed := rowsOf(page)
 		if strconv.Itoa(len(listed)) != o[2] || slices.Contains(listed, "GHSA-1111-1111-1111") != (o[1] == "not_rated") {
-			t.Errorf("%s says %s and lists %v", o[1], o[2], listed)
+			t.Errorf("%s shows %s but lists %v", o[1], o[2], listed)
 		}
 		if tags := document(t, page).Find("span.tag." + o[1] + ", [data-say=not-rated]").Length(); tags != len(listed) {
-			t.Errorf("%s lists %d, of which %d say so", o[1], len(listed), tags)
+			t.Errorf("%s lists %d, of which %d are marked", o[1], len(listed), tags)
 		}
 	}
 }
 
-// TestARuleIsRatedByTheDatabases checks that a rule without a rating has the severity of its
+// TestRuleSeverityComesFromAdvisories checks that a rule without a rating has the severity of its
 // findings in the databases, under any name of the vulnerability.
-func TestARuleIsRatedByTheDatabases(t *testing.T) {
+func TestRuleSeverityComesFromAdvisories(t *testing.T) {
 	s := advisedSite(t)
 	s.advise(osv("GHSA-1111-1111-1111", "unknown-pad", "2.0.0", ""))
 	for name, pkg := range map[string]string{"GHSA-1111-1111-1111": "unknown-pad@1.0.0", "GHSA-hrpp-h998-j3pp": "qs@6.5.0"} {
@@ -280,13 +280,13 @@ func TestARuleIsRatedByTheDatabases(t *testing.T) {
 			"vulnerabilities":[{"id":"NAME","affects":[{"ref":"a"}]}]}`))
 	}
 	policy := "/policies/" + policyOf(s, "supply-chain")
-	saysUnrated(t, s, true, policy+"?q=GHSA-1111-1111-1111")
-	saysUnrated(t, s, false, policy+"?q=GHSA-hrpp-h998-j3pp")
+	checkUnrated(t, s, true, policy+"?q=GHSA-1111-1111-1111")
+	checkUnrated(t, s, false, policy+"?q=GHSA-hrpp-h998-j3pp")
 }
 
-// TestWhatIsNotRatedIsCounted checks that counts by severity include the number of unrated medium
+// TestUnratedFindingsAreCounted checks that counts by severity include the number of unrated medium
 // findings, with a link to them.
-func TestWhatIsNotRatedIsCounted(t *testing.T) {
+func TestUnratedFindingsAreCounted(t *testing.T) {
 	s := advisedSite(t)
 	const list = "/supply-chain/vulnerabilities"
 	pages := []string{"/overview", "/projects/" + first(s, "/projects", "/projects/")}
@@ -300,7 +300,7 @@ func TestWhatIsNotRatedIsCounted(t *testing.T) {
 		links := countLinks(t, s.page(page))
 		at := slices.IndexFunc(links, func(l countLink) bool { return l.of == "not_rated" })
 		if at < 0 || links[at].n != 1 || s.total(t, links[at]) != 1 {
-			t.Errorf("%s tells of what is not rated: %v", page, links)
+			t.Errorf("%s lists unrated findings: %v", page, links)
 		}
 	}
 	for query, want := range map[string]string{"?severity_unrated=true": "1", "?severity_unrated=true&severities=medium": "1", "?severity_unrated=true&severities=high": "0", "?severity_unrated=false": rated} {
@@ -310,25 +310,25 @@ func TestWhatIsNotRatedIsCounted(t *testing.T) {
 	}
 	shows(t, s.page(list), "[data-say=not-rated]", "[data-value=true] .take[href*='severity_unrated=true']", "[data-value=false] .take[href*='severity_unrated=false']")
 	if a := s.get(list + "?severity_unrated=perhaps"); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("a value that is none: %d", a.StatusCode)
+		t.Errorf("an invalid value returns %d", a.StatusCode)
 	}
 }
 
-// saysUnrated checks whether pages with one severity show it as unrated.
-func saysUnrated(t *testing.T, s *site, unrated bool, paths ...string) {
+// checkUnrated checks whether pages with one severity show it as unrated.
+func checkUnrated(t *testing.T, s *site, unrated bool, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
 		page := s.page(path)
 		d := document(t, page)
 		if (d.Find("[data-say=not-rated]").Length() > 0) != unrated || (d.Find("span.tag.medium").Length() > 0) == unrated {
-			t.Errorf("%s does not say %v of not rated", path, unrated)
+			t.Errorf("%s does not mark %v as not rated", path, unrated)
 		}
 	}
 }
 
-// TestWhatAScannerDoesNotRateSaysSo checks lists and the pages of findings, scans and policies.
+// TestUnratedFindingsAreMarked checks lists and the pages of findings, scans and policies.
 // They mark findings without a rating by the scanner, but not those that only the scanner rates.
-func TestWhatAScannerDoesNotRateSaysSo(t *testing.T) {
+func TestUnratedFindingsAreMarked(t *testing.T) {
 	for _, unrated := range []bool{true, false} {
 		s := newSite(t)
 		s.advise(osv("GHSA-1111-1111-1111", "left", "2.0.0", ""))
@@ -347,7 +347,7 @@ func TestWhatAScannerDoesNotRateSaysSo(t *testing.T) {
 		if _, err := strconv.ParseInt(id, 10, 64); err != nil {
 			t.Fatal(err)
 		}
-		saysUnrated(t, s, unrated, list, "/findings/"+id, scan, scan+"?show=reported", scan+"/blocking", "/policies/"+policyOf(s, "supply-chain")+"?q=left")
+		checkUnrated(t, s, unrated, list, "/findings/"+id, scan, scan+"?show=reported", scan+"/blocking", "/policies/"+policyOf(s, "supply-chain")+"?q=left")
 	}
 }
 
@@ -375,12 +375,12 @@ func TestDependenciesCountTheirOwnVersion(t *testing.T) {
 	}
 }
 
-// TestACountLeadsToItsVersion checks that the count of a version links to its findings.
-func TestACountLeadsToItsVersion(t *testing.T) {
+// TestCountLinksToVersion checks that the count of a version links to its findings.
+func TestCountLinksToVersion(t *testing.T) {
 	s := advisedSite(t)
 	at := regexp.MustCompile(`<a class="tag high" href="([^"]+)">1</a>`).FindStringSubmatch(s.page("/supply-chain/dependencies?name=lodash&exact=1"))
 	if at == nil {
-		t.Fatal("no count leads anywhere")
+		t.Fatal("no count has a link")
 	}
 	here := strings.TrimPrefix(html.UnescapeString(at[1]), "/orgs/acme")
 	if got := total(t, s.page(here)); got != "1" {
@@ -391,8 +391,8 @@ func TestACountLeadsToItsVersion(t *testing.T) {
 	}
 }
 
-// TestAMergedFindingLeadsOn checks that the page of a merged finding links to the remaining one.
-func TestAMergedFindingLeadsOn(t *testing.T) {
+// TestMergedFindingRedirects checks that the page of a merged finding links to the remaining one.
+func TestMergedFindingRedirects(t *testing.T) {
 	s := advisedSite(t)
 	s.advise(osv("GHSA-9999-9999-9999", "lodash", "4.17.21", "HIGH"))
 	var ids []string

@@ -11,10 +11,10 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// TestWhatMattersAsksAgain checks that sensitive actions require the password again in an old
+// TestSensitiveActionsRequireReauthentication checks that sensitive actions require the password again in an old
 // session.
-func TestWhatMattersAsksAgain(t *testing.T) {
-	d := newDoor(t)
+func TestSensitiveActionsRequireReauthentication(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	d.user(d.org, "ben", model.RoleViewer)
 	b := d.browserAs(ada)
@@ -42,7 +42,7 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 	}
 	for _, e := range d.trail()[len(d.trail())-2:] {
 		if e.Action == "user.role" || e.Action == "user.disable" || e.Action == "user.invite" {
-			t.Errorf("%s was done all the same", e.Action)
+			t.Errorf("%s was executed nevertheless", e.Action)
 		}
 	}
 	b.page("/settings/users") // reading requires no password
@@ -57,26 +57,26 @@ func TestWhatMattersAsksAgain(t *testing.T) {
 	before := b.cookies["redoubt"]
 	b.wants("the right one", prove(goodPassword), http.StatusSeeOther, "/orgs/acme/settings/users?x=1")
 	if b.cookies["redoubt"] == before {
-		t.Error("the session goes on under its old secret")
+		t.Error("the session still works with its old secret")
 	}
 	b.follow(b.submit("/settings/tokens", token))
 	var last answer
 	for range 11 {
 		last = prove("guess")
 	}
-	b.wants("too many tries", last, http.StatusTooManyRequests, "")
+	b.wants("too many attempts", last, http.StatusTooManyRequests, "")
 	if last.Header.Get("Retry-After") == "" {
-		t.Error("a program is not told how long to wait")
+		t.Error("the response of an API client has no Retry-After")
 	}
-	nobody := d.browser()
-	nobody.wants("a program of nobody", nobody.do(http.MethodGet, "/orgs/-/authorize?client_id=x&state=y", nil), http.StatusSeeOther, "/login?next=%2Forgs%2F-%2Fauthorize%3Fclient_id%3Dx%26state%3Dy")
-	nobody.wants("by nobody", nobody.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
+	anonymous := d.browser()
+	anonymous.wants("an OAuth request without a session", anonymous.do(http.MethodGet, "/orgs/-/authorize?client_id=x&state=y", nil), http.StatusSeeOther, "/login?next=%2Forgs%2F-%2Fauthorize%3Fclient_id%3Dx%26state%3Dy")
+	anonymous.wants("without a session", anonymous.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
 }
 
-// TestAProofIsNotAskedOfWhoHasNone checks that a session of the provider only counts as recent if
+// TestReauthenticationSkipsUsersWithoutCredentials checks that a session of the provider only counts as recent if
 // the provider authenticated the user. Users who signed in by link cannot authenticate and pass.
-func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
-	d := newDoor(t)
+func TestReauthenticationSkipsUsersWithoutCredentials(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	begin := func(method string) *browserOf {
 		b := d.browser()
@@ -89,9 +89,9 @@ func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
 	}
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
 	silent := begin("oidc")
-	silent.wants("who was only recognised", silent.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
-	anew := begin("oidc anew")
-	anew.follow(anew.submit("/settings/tokens", token))
+	silent.wants("without authentication at the provider", silent.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
+	renewed := begin("oidc anew")
+	renewed.follow(renewed.submit("/settings/tokens", token))
 	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
 		t.Fatal(err)
 	}
@@ -100,10 +100,10 @@ func TestAProofIsNotAskedOfWhoHasNone(t *testing.T) {
 	link.follow(link.submit("/settings/tokens", token))
 }
 
-// TestAskingForACodeAgainIsBounded checks that codes have the same rate limit as passwords for
+// TestCodeRetriesAreLimited checks that codes have the same rate limit as passwords for
 // users who have only a second factor.
-func TestAskingForACodeAgainIsBounded(t *testing.T) {
-	d := newDoor(t)
+func TestCodeRetriesAreLimited(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestAskingForACodeAgainIsBounded(t *testing.T) {
 	b.wants("too many", last, http.StatusTooManyRequests, "")
 	shows(t, last.text, "[role=alert]", "[data-say=code-only]")
 	if tries > 10 || last.Header.Get("Retry-After") == "" || b.cookies["redoubt-half"] == half {
-		t.Errorf("%d half sessions began", tries)
+		t.Errorf("%d pending sessions were created", tries)
 	}
 	d.clock.Advance(time.Minute)
 	b.wants("later", ask(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")

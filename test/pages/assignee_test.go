@@ -91,7 +91,7 @@ func TestAssignInBulk(t *testing.T) {
 	mine := s.page("/mine")
 	for _, at := range []string{"h1 .total", `nav a[href$="/mine"] .n`} {
 		if got := textAt(t, mine, at); got != "2" {
-			t.Errorf("%s says %s", at, got)
+			t.Errorf("%s shows %s", at, got)
 		}
 	}
 	says(t, mine, "/findings?assignees=ada&amp;", "acme/payments")
@@ -106,9 +106,9 @@ func TestAssignInBulk(t *testing.T) {
 	}
 }
 
-// TestAssigneesWhoLeft checks that findings of disabled and removed users keep their assignee, are
+// TestAssigneesWithoutAccess checks that findings of disabled and removed users keep their assignee, are
 // shown as such, and can be reassigned at once.
-func TestAssigneesWhoLeft(t *testing.T) {
+func TestAssigneesWithoutAccess(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	bob := s.member("eve", "Eve", model.RoleViewer)
@@ -124,10 +124,10 @@ func TestAssigneesWhoLeft(t *testing.T) {
 	const tag = ".finding > header .tags"
 	page := s.page(own)
 	if now := textAt(t, page, tag); !strings.Contains(now, "Eve") || now == enabled {
-		t.Errorf("of a disabled user the page says the same as before: %s", now)
+		t.Errorf("the page does not show that a user is disabled: %s", now)
 	}
 	if strings.Contains(page, `<option value="eve">`) {
-		t.Error("a disabled user is offered")
+		t.Error("a disabled user is in the list")
 	}
 	for _, name := range []string{"eve", "mallory"} {
 		form = formOf(page)
@@ -144,7 +144,7 @@ func TestAssigneesWhoLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left := textAt(t, s.page("/findings?assignees=eve&status=any"), "#facet-assignees [data-value=eve] .take"); !strings.Contains(left, "eve") || left == "eve" {
-		t.Errorf("who is no user here any more is called %q", left)
+		t.Errorf("a former user is named %q", left)
 	}
 	form = formOf(s.previewOf("assignees=eve&status=any"))
 	form.Set("state", "note")
@@ -177,7 +177,7 @@ func TestIgnoreUntilADay(t *testing.T) {
 		t.Errorf("%s end within a week, want %d", got, chosen)
 	}
 	if got := total(t, s.page("/findings?status=ignored&ends=7")); got != strconv.Itoa(chosen) {
-		t.Errorf("the filter keeps %s, want %d", got, chosen)
+		t.Errorf("the filter selects %s, want %d", got, chosen)
 	}
 	ids, err := s.View().Newest(t.Context(), model.FindingFilter{IssueType: model.SAST, EndsBy: s.clock.Now().AddDate(0, 0, 30), Dedup: true}, 1)
 	if err != nil || len(ids) != 1 {
@@ -210,8 +210,10 @@ func (s *site) browserOf(name string, role model.Role) *browser {
 	return s.browse(1440, 900, chromedp.Flag("user-agent", name))
 }
 
-// there returns a script that reports whether a page has an element.
-func there(selector string) string { return fmt.Sprintf("!!document.querySelector(%q)", selector) }
+// elementExists returns a script that reports whether a page has an element.
+func elementExists(selector string) string {
+	return fmt.Sprintf("!!document.querySelector(%q)", selector)
+}
 
 // titled returns a script that reports whether the preview of a decision about n findings is shown.
 func titled(n int) string {
@@ -244,30 +246,30 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	bob.until(decided(3, "reviewing"))
 
 	ada.do(chromedp.Click(`.decide input[value="ignored"]`), chromedp.Click(`.decide button`))
-	ada.until(there(didTo("ignored", chosen-3) + "[data-left='3']"))
+	ada.until(elementExists(didTo("ignored", chosen-3) + "[data-left='3']"))
 	for _, id := range his {
 		if read[int](ada, `document.querySelectorAll('.done a[href$="/findings/`+id+`"]').length`) != 1 {
-			t.Errorf("%s was left alone and is not listed", id)
+			t.Errorf("%s was skipped and is not listed", id)
 		}
 	}
 	reviewing := model.FindingFilter{IssueType: model.SAST, Dedup: true, Assignees: []string{"bob"}, Statuses: []model.Status{model.StatusReviewing}}
 	if n := s.View().Count(reviewing); n != 3 {
-		t.Errorf("%d of Bob's are as he left them", n)
+		t.Errorf("%d of Bob's are unchanged", n)
 	}
 	if n := s.View().Count(ignored); n != before+chosen-3 {
 		t.Errorf("%d are ignored, want %d", n, before+chosen-3)
 	}
 	for _, id := range taken {
 		bob.open("/findings/" + id)
-		bob.settled()
+		bob.waitUntilReady()
 		bob.do(chromedp.Click(`.decide button[value="fixing"]`))
 		bob.until(decided(1, "fixing"))
 	}
 
 	ada.do(chromedp.Click(`.done button`))
-	ada.until(there("[data-did=undone]"))
+	ada.until(elementExists("[data-did=undone]"))
 	if said := read[string](ada, `document.querySelector(".done").outerHTML`); document(t, said).Find(didTo("undone", chosen-5)+"[data-left='2']").Length() != 1 {
-		t.Errorf("the undo says %q", said)
+		t.Errorf("the undo shows %q", said)
 	}
 	fixing := model.FindingFilter{IssueType: model.SAST, Dedup: true, Projects: []string{"acme/payments"}, Statuses: []model.Status{model.StatusFixing}}
 	if n := s.View().Count(fixing); n != 2 {
@@ -281,9 +283,9 @@ func TestTwoPeopleTriageAtOnce(t *testing.T) {
 	}
 }
 
-// TestTakeByKeyboard checks that one key assigns and unassigns a finding, and that the count in the
+// TestAssignByKeyboard checks that one key assigns and unassigns a finding, and that the count in the
 // navigation is updated.
-func TestTakeByKeyboard(t *testing.T) {
+func TestAssignByKeyboard(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	b := s.browserOf("ada", model.RoleTriager)
@@ -306,9 +308,9 @@ func TestTakeByKeyboard(t *testing.T) {
 	b.until(decided(3, "assigned") + ` && document.querySelector(".done").textContent.includes("ada")`)
 }
 
-// TestViewersDecideNothing checks that viewers can read everything, see no decisions, and that a
+// TestViewersCannotTriage checks that viewers can read everything, see no decisions, and that a
 // forged decision is rejected.
-func TestViewersDecideNothing(t *testing.T) {
+func TestViewersCannotTriage(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	b := s.browserOf("bob", model.RoleViewer)
@@ -319,7 +321,7 @@ func TestViewersDecideNothing(t *testing.T) {
 	b.press("a")
 	b.press("x")
 	if n := read[int](b, `document.querySelectorAll('.decide, [data-take], [data-decide], input[type="checkbox"][name="id"], button[name="all"], .done').length`); n != 0 {
-		t.Errorf("a viewer sees %d controls to decide with", n)
+		t.Errorf("a viewer sees %d triage controls", n)
 	}
 	form := formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "ignored")
@@ -329,10 +331,10 @@ func TestViewersDecideNothing(t *testing.T) {
 		b.run(`window.answered = 0; fetch("/orgs/acme` + path + `", {method: "POST", headers: {"Content-Type": "application/x-www-form-urlencoded"}, body: "` + forged.Encode() + `"}).then(r => { window.answered = r.status })`)
 		b.until(`window.answered`)
 		if status := read[int](b, `window.answered`); status != http.StatusForbidden {
-			t.Errorf("a viewer's forged POST to %s answers %v", path, status)
+			t.Errorf("a viewer's forged POST to %s returns %v", path, status)
 		}
 	}
 	if now := s.View().Version(); now != before {
-		t.Errorf("a viewer brought the deployment from version %d to %d", before, now)
+		t.Errorf("a viewer changed the deployment from version %d to %d", before, now)
 	}
 }

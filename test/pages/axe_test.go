@@ -38,7 +38,7 @@ func pagesOf(s *site) []string {
 	policy := "/policies/" + ids["policies"]
 	ids["rules"] = first(s, policy, policy+"/rules/")
 	if s.viewer.May(model.RoleAdmin) {
-		ids["notifications"] = ui.Decimal(s.tellingRule().ID)
+		ids["notifications"] = ui.Decimal(s.notificationRule().ID)
 	}
 	wildcard := regexp.MustCompile(`/(\w+)/\{\w+\}`)
 	out := []string{"/findings?finding=" + ids["findings"], "/findings?group=rule", "/findings?q=nothing+has+this+name", "/supply-chain/dependencies?name=e"}
@@ -82,7 +82,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	for _, page := range pages {
 		b.open(page)
 		for _, fault := range append(read[[]string](b, touching), read[[]string](b, cutOff)...) {
-			t.Errorf("%s: touch or are cut off: %s", page, fault)
+			t.Errorf("%s: overlap or are truncated: %s", page, fault)
 		}
 		b.run(axe)
 		for _, fault := range b.axe(allRules) {

@@ -92,9 +92,9 @@ func blocks(n int) string { return fmt.Sprintf("h1[data-say=blocks][data-left='%
 
 const together = `form[action$="/triage/preview"]`
 
-// TestWhatBlocks checks that the page about blocking findings reflects changed rules, decisions and
+// TestBlockingFindingsPage checks that the page about blocking findings reflects changed rules, decisions and
 // primary branches without another scan.
-func TestWhatBlocks(t *testing.T) {
+func TestBlockingFindingsPage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two", "three")) // the rules are known after this scan
@@ -109,19 +109,19 @@ func TestWhatBlocks(t *testing.T) {
 	text := looks.ReplaceAllString(s.page(page), "$1")
 	shows(t, text, blocks(2), "[data-verdict=block]", "[data-by=rule]")
 	for _, at := range []string{"h1", "[data-verdict]"} {
-		if n := figures(textAt(t, text, at)); n != "2" {
-			t.Errorf("%s says that %s block", at, n)
+		if n := visibleNumbers(textAt(t, text, at)); n != "2" {
+			t.Errorf("%s shows %s blocking findings", at, n)
 		}
 	}
 	says(t, text, "src/one.go:1", "do_one()")
 	if n := document(t, text).Find(together + " [name=id]").Length(); n != 2 {
-		t.Errorf("%d are offered to be decided about together", n)
+		t.Errorf("%d are offered for a common decision", n)
 	}
 	if strings.Contains(text, "src/three.go") {
-		t.Error("what does not block is on the page")
+		t.Error("a finding that does not block is on the page")
 	}
 	if strings.Contains(text, "<script>window") || strings.Contains(text, "<img") {
-		t.Error("what a scanner wrote is code on the page")
+		t.Error("a scanner's text is not escaped on the page")
 	}
 
 	// One rule now blocks, and another no longer does.
@@ -143,7 +143,7 @@ func TestWhatBlocks(t *testing.T) {
 	}
 	done := s.post("/triage", decision)
 	if to := done.Header.Get("Location"); !strings.HasPrefix(to, "/orgs/acme"+page+"?done=") {
-		t.Fatalf("the decision leads to %q: %s\n%s", to, done.text, preview.text)
+		t.Fatalf("the decision redirects to %q: %s\n%s", to, done.text, preview.text)
 	}
 	text = s.page(page)
 	shows(t, text, "[data-say=nothing-blocks]", "[data-verdict=pass][data-say=rerun-passes]")
@@ -154,13 +154,13 @@ func TestWhatBlocks(t *testing.T) {
 
 	s.as(model.RoleViewer)
 	if text := s.page(page); strings.Contains(text, "<textarea") {
-		t.Error("a viewer is offered to decide")
+		t.Error("the decision form is shown to a viewer")
 	}
 }
 
-// TestABlockedBuildTellsAViewerWhomToAsk checks that viewers see whom to contact instead of
+// TestBlockedBuildNamesApproversToViewer checks that viewers see whom to contact instead of
 // decisions.
-func TestABlockedBuildTellsAViewerWhomToAsk(t *testing.T) {
+func TestBlockedBuildNamesApproversToViewer(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known after this scan
@@ -183,9 +183,9 @@ func TestABlockedBuildTellsAViewerWhomToAsk(t *testing.T) {
 	}
 }
 
-// TestWhatBlocksAScanThatIsRecordedOnly checks that a scan that is only recorded fails its build,
+// TestBlockingFindingsOfRecordedScan checks that a scan that is only recorded fails its build,
 // too. Its account contains only the blocking findings.
-func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {
+func TestBlockingFindingsOfRecordedScan(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", true, "one", "two"))
@@ -194,7 +194,7 @@ func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {
 	s.build(branchReport(s, "topic", true, "old"))
 	sum := s.build(branchReport(s, "topic", true, "one", "two"))
 	if sum.Outcome != model.ScanSuperseded {
-		t.Fatalf("the commit that came back is %v", sum.Outcome)
+		t.Fatalf("the returned commit is %v", sum.Outcome)
 	}
 	page := "/scans/" + ui.Decimal(sum.ScanID) + "/blocking"
 	shows(t, s.page(page), blocks(2), "[data-verdict=block]")
@@ -207,9 +207,9 @@ func TestWhatBlocksAScanThatIsRecordedOnly(t *testing.T) {
 	hides(t, text, "[data-say=rerun-passes]") // the other findings are unknown
 }
 
-// TestWhyManyPass checks that each finding that no longer blocks has a reason, for many findings
+// TestEachPassingFindingHasReason checks that each finding that no longer blocks has a reason, for many findings
 // and for deleted ones.
-func TestWhyManyPass(t *testing.T) {
+func TestEachPassingFindingHasReason(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	rules := make([]string, 2*20)
@@ -230,12 +230,12 @@ func TestWhyManyPass(t *testing.T) {
 	text := s.page(page)
 	shows(t, text, blocks(1))
 	if n := document(t, text).Find("dd[data-say=mode]").Length(); n != len(rules)-1 {
-		t.Errorf("%d of %d say why they pass", n, len(rules)-1)
+		t.Errorf("%d of %d have a pass reason", n, len(rules)-1)
 	}
 }
 
-// TestWhatDoesNotBlock checks the page for scans that did not fail their build.
-func TestWhatDoesNotBlock(t *testing.T) {
+// TestBlockingPageOfPassingScan checks the page for scans that did not fail their build.
+func TestBlockingPageOfPassingScan(t *testing.T) {
 	s := newSite(t)
 	passed := s.build(branchReport(s, "main", true, "old"))
 	shows(t, s.page("/scans/"+ui.Decimal(passed.ScanID)+"/blocking"), "[data-say=not-blocked]", "[data-say=policies-pass]")
@@ -249,13 +249,13 @@ func TestWhatDoesNotBlock(t *testing.T) {
 	}
 	shows(t, s.page("/scans/"+ui.Decimal(running)+"/blocking"), "[data-say=not-ended]")
 	if a := s.get("/scans/999999/blocking"); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a scan that is not there answers %s", a.Status)
+		t.Errorf("an unknown scan returns %s", a.Status)
 	}
 }
 
-// TestWhatBlocksLeadsThroughTheSignIn checks that a request without a session is redirected to the
+// TestBlockingPageRedirectsToSignIn checks that a request without a session is redirected to the
 // sign-in page and back.
-func TestWhatBlocksLeadsThroughTheSignIn(t *testing.T) {
+func TestBlockingPageRedirectsToSignIn(t *testing.T) {
 	s := newSite(t)
 	s.viewer = nil
 	a := s.get("/scans/7/blocking")
@@ -264,8 +264,8 @@ func TestWhatBlocksLeadsThroughTheSignIn(t *testing.T) {
 	}
 }
 
-// TestWhatBlocksIsAccessible checks the page in both themes and on a small screen.
-func TestWhatBlocksIsAccessible(t *testing.T) {
+// TestBlockingPageIsAccessible checks the page in both themes and on a small screen.
+func TestBlockingPageIsAccessible(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two"))

@@ -23,7 +23,7 @@ type browser struct {
 func chromium(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("a browser takes seconds: make test starts it, and go test without -short")
+		t.Skip("a browser needs seconds: make test starts it, and go test without -short")
 	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// TestNoPageIsStored requests all routes, with and without valid parameters, and checks that only
+// TestPagesAreNotCached requests all routes, with and without valid parameters, and checks that only
 // static assets may be cached.
-func TestNoPageIsStored(t *testing.T) {
+func TestPagesAreNotCached(t *testing.T) {
 	s := newSite(t)
 	fill := strings.NewReplacer("{deployment}", "acme", "{$}", "")
 	for _, route := range web.Routes() {
 		path := fill.Replace(route.Pattern)
 		a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, path, http.NoBody))
 		if got := a.Header.Get("Cache-Control"); got != "no-store" {
-			t.Errorf("%s %s answers %d with Cache-Control %q", route.Method, route.Pattern, a.StatusCode, got)
+			t.Errorf("%s %s returns %d with Cache-Control %q", route.Method, route.Pattern, a.StatusCode, got)
 		}
 	}
 	for _, path := range []string{"/overview", "/findings", "/secrets", "/settings/users", "/settings/tokens", "/settings/audit", "/nowhere"} {

@@ -102,9 +102,9 @@ const works, makeHooks = "[data-state=works]", "#make-hooks"
 // followed selects the number of followed repositories, of two.
 func followed(n int) string { return fmt.Sprintf("[data-followed='%d'][data-seen='2']", n) }
 
-// TestAConnectionFromItsFormToItsEnd checks that the host is contacted before a connection is
+// TestConnectionLifecycle checks that the host is contacted before a connection is
 // stored, and that no page shows the credential. Followed repositories become projects.
-func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
+func TestConnectionLifecycle(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	form := url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {"wrong-secret"}, "follow": {"acme/*"}}
@@ -145,10 +145,10 @@ func TestAConnectionFromItsFormToItsEnd(t *testing.T) {
 	page = s.follow(at, url.Values{"name": {"theirs"}, "follow": {"**"}})
 	shows(t, page, "[data-say=connection-saved]")
 	says(t, textAt(t, page, "h1"), "theirs")
-	people := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {"octocat = nobody-here"}})
+	people := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {"octocat = missing-user"}})
 	shows(t, people.text, "[role=alert]")
-	says(t, textAt(t, people.text, "[role=alert]"), "nobody-here")
-	says(t, people.text, "octocat = nobody-here")
+	says(t, textAt(t, people.text, "[role=alert]"), "missing-user")
+	says(t, people.text, "octocat = missing-user")
 	for _, bad := range []string{"octocat", "octo cat = ada", " = ada", "octocat = ADA!"} {
 		if a := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {bad}}); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("people %q: %s", bad, a.Status)
@@ -186,7 +186,7 @@ func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 		_, label, _ = strings.Cut(label, ">")
 		label, _, _ = strings.Cut(label, "<")
 		if other, taken := named[label]; taken || label == "" {
-			t.Errorf("%s is called %q, as is %s", kind, label, other)
+			t.Errorf("%s has the name %q, as has %s", kind, label, other)
 		}
 		named[label] = kind
 	}
@@ -194,9 +194,9 @@ func TestEachKindOfHostHasItsOwnName(t *testing.T) {
 	says(t, page, "connections create --app")
 }
 
-// TestAConnectionOffersWebhooksWhereItsHostHasThem checks that webhooks are offered if the host
+// TestConnectionOffersWebhooksIfHostSupportsThem checks that webhooks are offered if the host
 // supports them and the server's address is known. Otherwise the page names the missing setting.
-func TestAConnectionOffersWebhooksWhereItsHostHasThem(t *testing.T) {
+func TestConnectionOffersWebhooksIfHostSupportsThem(t *testing.T) {
 	for _, kind := range model.HostKinds() {
 		for name, unreachable := range map[string]bool{"": false, " without an address": true} {
 			t.Run(kind.String()+name, func(t *testing.T) {
@@ -253,9 +253,9 @@ func TestRunnersPage(t *testing.T) {
 	shows(t, s.follow(ui.RunnersPath+"/"+ui.Decimal(run.RunnerID)+"/revoke", url.Values{}), "[data-say=runner-revoked]", "[data-say=no-runners]")
 }
 
-// TestASilentWebhookIsSaid checks that the connection's page and the list show a broken webhook
+// TestSilentWebhookShowsWarning checks that the connection's page and the list show a broken webhook
 // with the missing events.
-func TestASilentWebhookIsSaid(t *testing.T) {
+func TestSilentWebhookShowsWarning(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.follow(ui.ConnectionsPath, url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {hostSecret}, "follow": {"acme/*"}})
@@ -306,7 +306,7 @@ func TestASilentWebhookIsSaid(t *testing.T) {
 		return s.store.Update(ctx, s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			r, err := tx.RepositoryByID(ctx, repositoryID)
 			if err != nil || r.ConnectionID != id || r.FullName != "acme/new" {
-				t.Errorf("made at connection %d: %+v, %v", id, r, err)
+				t.Errorf("created at connection %d: %+v, %v", id, r, err)
 			}
 			return tx.SetRepositoryHook(ctx, r.ID, "42", "https://redoubt.example/api/webhooks/1/1")
 		})

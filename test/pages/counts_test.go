@@ -32,7 +32,7 @@ func countLinks(t *testing.T, page string) (links []countLink) {
 		text := strings.ReplaceAll(digits.FindString(markup.ReplaceAllString(m[3], " ")), "\u202f", "")
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			t.Fatalf("%s says no number", m[0])
+			t.Fatalf("%s shows no number", m[0])
 		}
 		links = append(links, countLink{html.UnescapeString(href.FindStringSubmatch(m[1])[1]), m[2], n})
 	}
@@ -49,7 +49,7 @@ func (s *site) total(t *testing.T, l countLink) int {
 		return -1
 	}
 	if !regexp.MustCompile(`/projects/\d+$`).MatchString(address) {
-		return opensRows(t, a.text)
+		return scanTotal(t, a.text)
 	}
 	sum := 0
 	for _, part := range countLinks(t, a.text) {
@@ -60,9 +60,9 @@ func (s *site) total(t *testing.T, l countLink) int {
 	return sum
 }
 
-// TestEveryCountOpensItsRows checks that each count on a page is the number of rows that it links
+// TestCountsLinkToTheirRows checks that each count on a page is the number of rows that it links
 // to.
-func TestEveryCountOpensItsRows(t *testing.T) {
+func TestCountsLinkToTheirRows(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
 	least := map[string]int{"/overview": 20, "/projects": 4, "/policies": 0, "/findings?group=rule": 20, "/findings?group=project": 8}
@@ -75,18 +75,18 @@ func TestEveryCountOpensItsRows(t *testing.T) {
 			}
 		}
 		if len(seen) == 0 {
-			t.Errorf("%s leads to nothing", page)
+			t.Errorf("%s has no link", page)
 		}
 	}
 	followed, policies := 0, 0
 	for page, atLeast := range least {
 		links := countLinks(t, s.page(page))
 		if len(links) < atLeast {
-			t.Errorf("%s has %d numbers that open their rows, want %d", page, len(links), atLeast)
+			t.Errorf("%s has %d counts with links, want %d", page, len(links), atLeast)
 		}
 		for _, l := range links {
 			if got := s.total(t, l); got != l.n {
-				t.Errorf("%s says %d %s, and %s has %d", page, l.n, l.of, l.address, got)
+				t.Errorf("%s shows %d %s, and %s has %d", page, l.n, l.of, l.address, got)
 			}
 		}
 		followed += len(links)
@@ -99,9 +99,9 @@ func TestEveryCountOpensItsRows(t *testing.T) {
 	}
 }
 
-// TestFaultsKeepTheLayout checks that errors about missing or inaccessible objects are shown within
+// TestErrorPagesKeepLayout checks that errors about missing or inaccessible objects are shown within
 // a page of the user's own deployment, with its navigation.
-func TestFaultsKeepTheLayout(t *testing.T) {
+func TestErrorPagesKeepLayout(t *testing.T) {
 	hasLayout := func(a answer) bool { return document(t, a.text).Find("header.side nav a").Length() > 0 }
 	s := demoSite(t)
 	s.as(model.RoleViewer)
@@ -150,6 +150,6 @@ func TestFiltersOnANarrowScreen(t *testing.T) {
 	wide := s.browse(1440, 900)
 	wide.open("/findings")
 	if !read[bool](wide, shown) || read[bool](wide, `document.querySelector(".filters summary").checkVisibility()`) {
-		t.Error("the filters are folded on a wide screen")
+		t.Error("the filters are collapsed on a wide screen")
 	}
 }

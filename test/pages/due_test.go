@@ -22,7 +22,7 @@ func TestDueDatesOnPages(t *testing.T) {
 	const offered = `form[action$="/due"]`
 	shows(t, s.page(page), offered)
 	if strings.Contains(s.page("/findings"), "data-due") {
-		t.Error("a due date, and no policy has days")
+		t.Error("there is a due date without a policy with days")
 	}
 	form := url.Values{"critical": {"1"}, "high": {" 30 "}, "medium": {""}}
 	if a := s.post(page+"/due", form); a.StatusCode != http.StatusSeeOther || !strings.HasSuffix(a.Header.Get("Location"), page+"?due=set#due") {
@@ -45,7 +45,7 @@ func TestDueDatesOnPages(t *testing.T) {
 	var before string
 	for _, m := range regexp.MustCompile(`data-due>[^<]*([\d]{4}-\d\d-\d\d)`).FindAllStringSubmatch(list, -1) {
 		if m[1] < before {
-			t.Errorf("%s comes after %s", m[1], before)
+			t.Errorf("%s follows %s", m[1], before)
 		}
 		before = m[1]
 	}
@@ -58,7 +58,7 @@ func TestDueDatesOnPages(t *testing.T) {
 	says(t, s.page("/findings?group=project"), `data-count="overdue"`)
 	overview := s.page("/overview")
 	shows(t, overview, "[data-targets=severity] table", "[data-targets=tag] table", "[data-count=overdue]")
-	seesWhatIsLate(t, s, overview)
+	checkOverdueCounts(t, s, overview)
 	if a := s.get("/findings?due=soon"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("due=soon: %s", a.Status)
 	}
@@ -69,12 +69,12 @@ func TestDueDatesOnPages(t *testing.T) {
 	hides(t, s.page(page), offered)
 }
 
-// seesWhatIsLate checks that each overdue count equals the number of rows in its list.
-func seesWhatIsLate(t *testing.T, s *site, overview string) {
+// checkOverdueCounts checks that each overdue count equals the number of rows in its list.
+func checkOverdueCounts(t *testing.T, s *site, overview string) {
 	t.Helper()
 	links := slices.DeleteFunc(countLinks(t, overview), func(l countLink) bool { return l.of != "late" })
 	if len(links) == 0 || !strings.Contains(overview, "project_tags=") {
-		t.Fatalf("%d figures of what is overdue", len(links))
+		t.Fatalf("%d counts of overdue findings", len(links))
 	}
 	for _, link := range links {
 		_, path, _ := strings.Cut(link.address, "/orgs/"+s.org.Slug)

@@ -44,8 +44,8 @@ func approval(t *testing.T, page string) url.Values {
 	return nil
 }
 
-// askFor requests an exception until a day; an empty day means no end.
-func (s *site) askFor(until string, findings ...string) string {
+// requestException requests an exception until a day; an empty day means no end.
+func (s *site) requestException(until string, findings ...string) string {
 	s.t.Helper()
 	s.as(model.RoleViewer)
 	a := s.post("/exceptions/requests", url.Values{"id": findings, "reason": {"only tests"}, "until": {until}})
@@ -75,7 +75,7 @@ func TestApprovalFormIsPrefilled(t *testing.T) {
 			if test.ask > 0 {
 				until = day(s, test.ask)
 			}
-			id := s.askFor(until, firstFinding(s))
+			id := s.requestException(until, firstFinding(s))
 			s.clock.Advance(time.Duration(test.later) * 24 * time.Hour)
 			form := approval(t, s.page("/exceptions/"+id))
 			if a := s.post("/exceptions/"+id, form); a.StatusCode != http.StatusSeeOther {
@@ -92,11 +92,11 @@ func TestApprovalFormIsPrefilled(t *testing.T) {
 	}
 }
 
-// TestRefusedApprovalKeepsItsValues checks that a rejected form shows the entered values instead of
+// TestRejectedApprovalKeepsItsValues checks that a rejected form shows the entered values instead of
 // the proposal.
-func TestRefusedApprovalKeepsItsValues(t *testing.T) {
+func TestRejectedApprovalKeepsItsValues(t *testing.T) {
 	s := demoSite(t)
-	id := s.askFor("", firstFinding(s))
+	id := s.requestException("", firstFinding(s))
 	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2001-01-31"}})
 	if form := approval(t, a.text); a.StatusCode != http.StatusBadRequest || form.Get("until") != "2001-01-31" || form.Has("forever") {
 		t.Errorf("%s, the form has %v", a.Status, form)
@@ -107,7 +107,7 @@ func TestRefusedApprovalKeepsItsValues(t *testing.T) {
 // versa, so that a prefilled form is changed in one step.
 func TestDayAndNeverExpiresExcludeEachOther(t *testing.T) {
 	s := demoSite(t)
-	id := s.askFor("", firstFinding(s))
+	id := s.requestException("", firstFinding(s))
 	b := s.browse(1280, 900)
 	b.open("/exceptions/" + id)
 	const until, forever = `document.querySelector("#until")`, `document.querySelector("[name=forever]")`
@@ -126,7 +126,7 @@ func TestExceptionRequestShowsTheCode(t *testing.T) {
 	for i, id := range ids {
 		s.keepCode(id, func(snippet *model.Snippet) { snippet.Lines[0] = "before_" + strconv.Itoa(i) + "()" })
 	}
-	request := s.askFor("", ids...)
+	request := s.requestException("", ids...)
 	page := s.page("/exceptions/" + request)
 	blocks := codeBlock.FindAllString(page, -1)
 	if len(blocks) != 5 {
@@ -136,7 +136,7 @@ func TestExceptionRequestShowsTheCode(t *testing.T) {
 	for _, block := range blocks {
 		shown[looks.ReplaceAllString(block, "$1")] = true
 		if strings.Count(block, `class="line hit"`) != 2 || strings.Contains(block, "<script>") || strings.Contains(block, "<img") {
-			t.Errorf("not as the page of the finding shows it:\n%s", block)
+			t.Errorf("it differs from the finding's page:\n%s", block)
 		}
 	}
 	if len(shown) != len(blocks) {
@@ -163,7 +163,7 @@ func TestExceptionRequestWithoutCode(t *testing.T) {
 	s := demoSite(t)
 	finding := firstFinding(s)
 	s.keepCode(finding, nil)
-	id := s.askFor("", finding)
+	id := s.requestException("", finding)
 	s.post("/exceptions/"+id, url.Values{"do": {"refuse"}, "refusal": {"no"}})
 	if codeBlock.MatchString(s.page("/exceptions?show=all")) {
 		t.Error("the list shows the code of a refused request")
@@ -189,7 +189,7 @@ func TestBlockingPageShowsPendingRequests(t *testing.T) {
 	if len(ids) != 2 || strings.Contains(s.page(page), "data-asked") {
 		t.Fatalf("before a request: %q block", ids)
 	}
-	first := s.askFor("", ids[0])
+	first := s.requestException("", ids[0])
 	link := func(id string) string { return `href="/orgs/acme/exceptions/` + id + `"` }
 	for role, offered := range map[model.Role]bool{model.RoleViewer: true, model.RoleTriager: false} {
 		s.as(role)
@@ -198,7 +198,7 @@ func TestBlockingPageShowsPendingRequests(t *testing.T) {
 			t.Errorf("%v: the page does not show request %s:\n%s", role, first, text)
 		}
 	}
-	second := s.askFor("", ids[1])
+	second := s.requestException("", ids[1])
 	s.as(model.RoleViewer)
 	text := s.page(page)
 	says(t, text, link(first), link(second))
@@ -233,7 +233,7 @@ func TestCodeOfRequestsFitsThePage(t *testing.T) {
 	s.build(branchReport(s, "main", true, "one"))
 	finding := firstFinding(s)
 	s.keepCode(finding, func(snippet *model.Snippet) { snippet.Lines[1] = strings.Repeat("long(code) ", 60) })
-	id := s.askFor("", finding)
+	id := s.requestException("", finding)
 	b := s.browse(1280, 900)
 	for _, page := range []string{"/exceptions?show=requested", "/exceptions/" + id} {
 		b.open(page)

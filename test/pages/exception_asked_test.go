@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// asks requests an exception and returns the request's id.
-func (s *site) asks(reason string, findings ...string) string {
+// addExceptionRequest requests an exception and returns the request's id.
+func (s *site) addExceptionRequest(reason string, findings ...string) string {
 	s.t.Helper()
 	a := s.post("/exceptions/requests", url.Values{"id": findings, "reason": {reason}, "until": {"2999-01-31"}, "triage_reason": {"no_time"}})
 	id, asked := strings.CutPrefix(strings.TrimSuffix(a.Header.Get("Location"), "?done=asked"), "/orgs/acme/exceptions/")
@@ -32,34 +32,34 @@ func (s *site) waits() string {
 	return regexp.MustCompile(`\d*$`).FindString(strings.TrimSpace(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[1], " ")))
 }
 
-// TestExceptionRequestsOnThePages checks without JavaScript that a viewer requests an exception
+// TestExceptionRequestsOnPages checks without JavaScript that a viewer requests an exception
 // from the panel. A triager finds it in the queue and decides, and the finding's history shows all
 // steps.
-func TestExceptionRequestsOnThePages(t *testing.T) {
+func TestExceptionRequestsOnPages(t *testing.T) {
 	s := demoSite(t)
 	finding := firstFinding(s)
 	if strings.Contains(s.page("/findings/"+finding), "data-ask>") {
-		t.Error("who may triage is offered to ask")
+		t.Error("the request form is shown to a triager")
 	}
 	s.as(model.RoleViewer)
 	shows(t, s.page("/findings/"+finding), `[data-ask] form[action$="/exceptions/requests"] [name=id][value="`+finding+`"]`)
-	id := s.asks("<b>only</b> our tests", finding)
+	id := s.addExceptionRequest("<b>only</b> our tests", finding)
 	one := s.page("/exceptions/" + id + "?done=asked")
 	shows(t, one, "[data-say=asked]", "[data-reason=no_time]", `form[action$="/withdraw"]`)
 	says(t, one, "&lt;b&gt;only&lt;/b&gt; our tests", "2999-01-31", "/orgs/acme/findings/"+finding)
 	checkInline(t, one)
 	if strings.Contains(one, `value="approve"`) || s.waits() != "" {
-		t.Error("a viewer is asked to decide")
+		t.Error("the decision form is shown to a viewer")
 	}
 	panel := s.page("/findings/" + finding)
 	shows(t, panel, `[data-asked] a[href$="/exceptions/`+id+`"]`, `.history [data-did=asked] a[href$="/exceptions/`+id+`"]`)
 	says(t, textAt(t, panel, ".history [data-did=asked]"), "2999-01-31")
 	if strings.Contains(panel, "data-ask>") {
-		t.Error("what was asked already may be asked again")
+		t.Error("a requested exception can be requested again")
 	}
 	again := s.post("/exceptions/requests", url.Values{"id": {finding}, "reason": {"kept <typed>"}})
 	if again.StatusCode != http.StatusConflict {
-		t.Errorf("asked twice: %s", again.Status)
+		t.Errorf("requested twice: %s", again.Status)
 	}
 	says(t, textAt(t, again.text, "[role=alert]"), id, finding)
 	says(t, again.text, "kept &lt;typed&gt;")
@@ -71,16 +71,16 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 
 	s.as(model.RoleTriager)
 	if got := s.waits(); got != "1" {
-		t.Errorf("%q wait in the navigation", got)
+		t.Errorf("the navigation shows %q pending", got)
 	}
 	says(t, s.page("/exceptions?show=requested"), "&lt;b&gt;only&lt;/b&gt; our tests", "/orgs/acme/exceptions/"+id)
 	says(t, s.page("/exceptions/"+id), `name="until" value="2999-01-31"`, `value="approve"`, `value="refuse"`)
 	told := map[string]bool{}
 	for what, form := range map[string]url.Values{
-		"no reason":          {"do": {"refuse"}, "refusal": {" "}},
-		"a day that is over": {"do": {"approve"}, "until": {"2001-01-31"}},
-		"a day and no end":   {"do": {"approve"}, "until": {"2999-01-31"}, "forever": {"1"}},
-		"neither":            {},
+		"no reason":           {"do": {"refuse"}, "refusal": {" "}},
+		"an expired day":      {"do": {"approve"}, "until": {"2001-01-31"}},
+		"a day and no expiry": {"do": {"approve"}, "until": {"2999-01-31"}, "forever": {"1"}},
+		"neither":             {},
 	} {
 		a := s.post("/exceptions/"+id, form)
 		if told[textAt(t, a.text, "[role=alert]")] = true; a.StatusCode != http.StatusBadRequest {
@@ -88,7 +88,7 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 		}
 	}
 	if len(told) != 4 {
-		t.Errorf("of four faults is said %v", told)
+		t.Errorf("for four errors got %v", told)
 	}
 	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"until the upgrade"}})
 	if a.Header.Get("Location") != "/orgs/acme/exceptions/"+id+"?done=approved" {
@@ -103,7 +103,7 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 	shows(t, panel, ".history [data-did^=ignored]")
 	says(t, textAt(t, panel, ".history [data-did=exception-active]"), "2999-06-30", "until the upgrade")
 	if got := s.waits(); got != "" {
-		t.Errorf("%q wait in the navigation", got)
+		t.Errorf("the navigation shows %q pending", got)
 	}
 	shows(t, s.page("/exceptions?show=requested"), "[data-say=no-requests]")
 	shows(t, s.page("/exceptions?show=all"), `td a[href="/orgs/acme/exceptions/`+id+`"]`, "[data-state=active]")
@@ -113,12 +113,12 @@ func TestExceptionRequestsOnThePages(t *testing.T) {
 	}
 }
 
-// TestUndoingAnApproval checks that an approval can be undone by its approver only, and that the
+// TestUndoOfApproval checks that an approval can be undone by its approver only, and that the
 // request is pending again.
-func TestUndoingAnApproval(t *testing.T) {
+func TestUndoOfApproval(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleViewer)
-	id := s.asks("only tests", firstFinding(s))
+	id := s.addExceptionRequest("only tests", firstFinding(s))
 	s.as(model.RoleTriager)
 	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"oh"}})
 	page := strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")
@@ -138,16 +138,16 @@ func TestUndoingAnApproval(t *testing.T) {
 	says(t, s.page("/exceptions/"+id), `value="approve"`, `value="refuse"`)
 	lacks(t, s.page("/exceptions/"+id), "2999-06-30", ">oh<")
 	if got := s.waits(); got != "1" {
-		t.Errorf("%q wait in the navigation", got)
+		t.Errorf("the navigation shows %q pending", got)
 	}
 	if got := s.audited("exception."); strings.Join(got, " ") != "exception.create by user:ada exception.approve by user:ada exception.reopen by user:ada" {
 		t.Errorf("in the audit log: %q", got)
 	}
 }
 
-// TestAskingFromTheBlockingPage checks that a viewer can request an exception for all blocking
+// TestExceptionRequestFromBlockingPage checks that a viewer can request an exception for all blocking
 // findings, and that errors state their reason.
-func TestAskingFromTheBlockingPage(t *testing.T) {
+func TestExceptionRequestFromBlockingPage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known after this scan
@@ -155,7 +155,7 @@ func TestAskingFromTheBlockingPage(t *testing.T) {
 	s.setMode("two", model.ModeBlock)
 	page := "/scans/" + ui.Decimal(s.build(branchReport(s, "topic", false, "one", "two")).ScanID) + "/blocking"
 	if strings.Contains(s.page(page), "data-ask>") {
-		t.Error("who may triage is offered to ask")
+		t.Error("the request form is shown to a triager")
 	}
 	s.as(model.RoleViewer)
 	text := s.page(page)
@@ -167,11 +167,11 @@ func TestAskingFromTheBlockingPage(t *testing.T) {
 		ids = append(ids, m[1])
 	}
 	if len(ids) != 2 {
-		t.Fatalf("it asks about %q", ids)
+		t.Fatalf("the question is about %q", ids)
 	}
-	id := s.asks("a spike", ids...)
+	id := s.addExceptionRequest("a spike", ids...)
 	if strings.Contains(s.page(page), "data-ask>") {
-		t.Error("what was asked already may be asked again")
+		t.Error("a requested exception can be requested again")
 	}
 	shows(t, s.page("/exceptions?show=mine"), "[data-more='1']")
 	s.as(model.RoleTriager)

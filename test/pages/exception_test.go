@@ -19,7 +19,7 @@ func commonRule(s *site) string {
 	s.t.Helper()
 	m := regexp.MustCompile(`href="/orgs/acme/exceptions\?[^"]*target=([^"&#]+)`).FindStringSubmatch(s.page("/findings/" + firstFinding(s)))
 	if m == nil {
-		s.t.Fatal("a finding's page does not lead to an exception")
+		s.t.Fatal("a finding's page does not link to an exception")
 	}
 	name, err := url.QueryUnescape(m[1])
 	if err != nil {
@@ -28,9 +28,9 @@ func commonRule(s *site) string {
 	return name
 }
 
-// TestExceptionsOnThePages checks without JavaScript that an exception is filled in from a
+// TestExceptionsOnPages checks without JavaScript that an exception is filled in from a
 // finding's panel, previewed, created, counted, opened and removed.
-func TestExceptionsOnThePages(t *testing.T) {
+func TestExceptionsOnPages(t *testing.T) {
 	s := demoSite(t)
 	const none = "[data-say=no-exceptions]"
 	shows(t, s.page("/exceptions"), none)
@@ -61,7 +61,7 @@ func TestExceptionsOnThePages(t *testing.T) {
 	shows(t, one, "h2[data-count='"+m[1]+"']", "[data-reason=no_time]", `form[action$="/remove"]`)
 	says(t, one, "<b>"+m[1]+"</b>")
 	if rows := strings.Count(one, `<a href="/orgs/acme/findings/`); ui.Decimal(int64(rows)) != m[1] {
-		t.Errorf("the number %s opens %d rows", m[1], rows)
+		t.Errorf("the count %s links to %d rows", m[1], rows)
 	}
 	if a := s.post("/exceptions/"+id+"/remove", nil); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("%s %s", a.Status, a.text)
@@ -93,7 +93,7 @@ func (s *site) audited(kind string) (out []string) {
 	return out
 }
 
-func TestExceptionFormsThatWillNotDo(t *testing.T) {
+func TestInvalidExceptionForms(t *testing.T) {
 	s := newSite(t)
 	for _, edit := range []url.Values{
 		{"until": {""}}, {"until": {"soon"}}, {"until": {"2001-01-01"}}, {"target": {"a\tb"}}, {"reason": {" "}}, {"paths": {"!x"}}, {"triage_reason": {"bored"}},
@@ -110,19 +110,19 @@ func TestExceptionFormsThatWillNotDo(t *testing.T) {
 	}
 	s.as(model.RoleViewer)
 	if page := s.page("/exceptions"); strings.Contains(page, "<textarea") || document(t, page).Find("[data-say=triager-accepts]").Length() != 1 {
-		t.Errorf("a viewer is offered to add: %s", page)
+		t.Errorf("the add form is shown to a viewer: %s", page)
 	}
 }
 
-// TestConditionsOnThePages checks that all users see conditions as sentences, and that
+// TestConditionsOnPages checks that all users see conditions as sentences, and that
 // administrators can change them.
-func TestConditionsOnThePages(t *testing.T) {
+func TestConditionsOnPages(t *testing.T) {
 	s := demoSite(t)
 	id := policyOf(s, "supply-chain")
 	page := "/policies/" + id
 	says(t, s.page(page), "redoubt policies conditions create supply-chain")
 	if strings.Contains(s.page(page), `name="grace"`) {
-		t.Error("a triager is offered the form of conditions")
+		t.Error("the form of conditions is shown to a triager")
 	}
 	s.as(model.RoleAdmin)
 	form := url.Values{"mode": {"block"}, "severity": {"high"}, "asks": {"fixable"}, "grace": {"14"}, "projects": {"acme/*\r\n"}, "branches": {"main\nrelease/*"}}
@@ -148,7 +148,7 @@ func TestConditionsOnThePages(t *testing.T) {
 		}
 	}
 	if len(told) != 6 {
-		t.Errorf("of six faults is said %v", told)
+		t.Errorf("for six errors got %v", told)
 	}
 	if a := s.post("/policies/"+policyOf(s, "code")+"/conditions", form); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a policy for code: %s", a.Status)

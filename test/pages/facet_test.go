@@ -14,9 +14,9 @@ import (
 // tags matches the tags of a page.
 var tags = regexp.MustCompile(`<(?:[^>"']|"[^"]*"|'[^']*')*>`)
 
-// TestTheHistoryHasDecisionAndUndo checks that the history contains a decision with its reason, and
+// TestHistoryShowsTriageAndUndo checks that the history contains a decision with its reason, and
 // its undo.
-func TestTheHistoryHasDecisionAndUndo(t *testing.T) {
+func TestHistoryShowsTriageAndUndo(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
 	s.crew()
@@ -60,16 +60,16 @@ func TestAllValuesOfAFacet(t *testing.T) {
 			t.Errorf("%s has %s findings, by the API %d", rule, n, got)
 		}
 		if chosen, _ := facet(s.page(wide + "&rules=" + url.QueryEscape(rule))); len(chosen) != len(all) {
-			t.Errorf("with %s chosen %d rules are listed", rule, len(chosen))
+			t.Errorf("with %s selected %d rules are listed", rule, len(chosen))
 		}
 		break
 	}
 	says(t, text, "data-fewer", "data-narrow")
 }
 
-// TestThePreviewSaysWhatTheDecisionDoes checks that the counts of findings and of occurrences in a
+// TestPreviewMatchesTriage checks that the counts of findings and of occurrences in a
 // preview equal those of the decision.
-func TestThePreviewSaysWhatTheDecisionDoes(t *testing.T) {
+func TestPreviewMatchesTriage(t *testing.T) {
 	for _, query := range []string{"repos=acme%2Fpayments", "repos=acme%2Fpayments&branch=every", "repos=acme%2Fpayments&ref=release%2F1.3"} {
 		s := demoSite(t)
 		preview := s.previewOf(query)
@@ -92,10 +92,10 @@ func TestThePreviewSaysWhatTheDecisionDoes(t *testing.T) {
 		}
 		shows(t, s.follow("/triage", form), did(n, "ignored")) // count of the triage trail
 		if severities != n {
-			t.Errorf("%s: the preview says %s findings, of severities %d", query, findings, severities)
+			t.Errorf("%s: the preview shows %s findings, of severities %d", query, findings, severities)
 		}
 		if got := strconv.Itoa(ignored() - before); got != occurrences {
-			t.Errorf("%s: the preview says %s occurrences, %s are ignored now", query, occurrences, got)
+			t.Errorf("%s: the preview shows %s occurrences, %s are ignored now", query, occurrences, got)
 		}
 	}
 }

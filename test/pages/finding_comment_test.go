@@ -34,9 +34,9 @@ func (s *site) person(name, title string) (u model.User) {
 // mentions.
 const withdraws, mentions = `form[action$="/withdraw"]`, "#my-mentions"
 
-// TestCommentsOnThePages checks without JavaScript that viewers can comment and find their
+// TestCommentsOnPages checks without JavaScript that viewers can comment and find their
 // mentions, and that the author or an administrator can withdraw a comment.
-func TestCommentsOnThePages(t *testing.T) {
+func TestCommentsOnPages(t *testing.T) {
 	s := demoSite(t)
 	ben := s.person("ben", "Ben Okri")
 	finding := firstFinding(s)
@@ -58,10 +58,10 @@ func TestCommentsOnThePages(t *testing.T) {
 		}
 	}
 	if a := s.post(own+"/comments", url.Values{"text": {"x"}, "back": {"https://evil.example/"}}); a.Header.Get("Location") != "/orgs/acme"+own+"#comments" {
-		t.Errorf("it leads to %s", a.Header.Get("Location"))
+		t.Errorf("it redirects to %s", a.Header.Get("Location"))
 	}
 	if a := s.post("/findings/999999/comments", url.Values{"text": {"x"}}); a.StatusCode != http.StatusNotFound {
-		t.Errorf("of a finding that is not there: %s", a.Status)
+		t.Errorf("of an unknown finding: %s", a.Status)
 	}
 	hides(t, s.page("/mine"), mentions)
 
@@ -72,7 +72,7 @@ func TestCommentsOnThePages(t *testing.T) {
 	withdraw := own + "/comments/" + lastComment(s, own) + "/withdraw"
 	first := own + "/comments/" + firstComment(s, ben.ID) + "/withdraw"
 	if a := s.post(first, nil); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("withdrawn by somebody else: %s", a.Status)
+		t.Errorf("withdrawn by another user: %s", a.Status)
 	} else {
 		shows(t, a.text, "[role=alert]")
 	}
@@ -97,9 +97,9 @@ func TestCommentsOnThePages(t *testing.T) {
 	}
 }
 
-// TestACommentIsSentOnce checks that a form that is sent twice, by a double click or a reload,
+// TestCommentIsSentOnce checks that a form that is sent twice, by a double click or a reload,
 // creates one comment. Other forms and other users create another.
-func TestACommentIsSentOnce(t *testing.T) {
+func TestCommentIsSentOnce(t *testing.T) {
 	s := demoSite(t)
 	s.person("ben", "Ben Okri")
 	own := "/findings/" + firstFinding(s)
@@ -111,7 +111,7 @@ func TestACommentIsSentOnce(t *testing.T) {
 	}
 	first, second := onceOf(), onceOf()
 	if first == "" || first == second {
-		t.Fatalf("forms are named %q and %q", first, second)
+		t.Fatalf("the form names are %q and %q", first, second)
 	}
 	send := func(once, text string, want int) {
 		t.Helper()
@@ -128,14 +128,14 @@ func TestACommentIsSentOnce(t *testing.T) {
 	page := s.page(own)
 	for text, want := range map[string]int{"the same": 1, "another": 1, "of bob": 1} {
 		if n := strings.Count(page, `<p class="said">`+text+`</p>`); n != want {
-			t.Errorf("%q is there %d times", text, n)
+			t.Errorf("%q occurs %d times", text, n)
 		}
 	}
 }
 
-// TestACommentOnARemovedFindingIsWithdrawn checks that comments on a removed finding can be
+// TestCommentOnRemovedFindingIsWithdrawn checks that comments on a removed finding can be
 // withdrawn, but not added.
-func TestACommentOnARemovedFindingIsWithdrawn(t *testing.T) {
+func TestCommentOnRemovedFindingIsWithdrawn(t *testing.T) {
 	s := demoSite(t)
 	finding := firstFinding(s)
 	own := "/findings/" + finding
@@ -184,7 +184,7 @@ func firstComment(s *site, user int64) (id string) {
 		return err
 	})
 	if err != nil || id == "" {
-		s.t.Fatal("there is no such comment", err)
+		s.t.Fatal("the comment does not exist", err)
 	}
 	return id
 }

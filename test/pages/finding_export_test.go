@@ -31,15 +31,15 @@ func TestExportOfAPage(t *testing.T) {
 		for _, link := range links {
 			a := s.get(strings.TrimPrefix(html.UnescapeString(link[1]), "/orgs/acme"))
 			if a.StatusCode != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Disposition"), "attachment; ") {
-				t.Fatalf("%s answers %d %v", link[1], a.StatusCode, a.Header)
+				t.Fatalf("%s returns %d %v", link[1], a.StatusCode, a.Header)
 			}
 			if got := exported(t, link[2], a.text); got >= 0 && strconv.Itoa(got) != want {
-				t.Errorf("%s says %s, its export as %s has %d", address, want, link[2], got)
+				t.Errorf("%s shows %s, its export as %s has %d", address, want, link[2], got)
 			}
 		}
 	}
 	if a := s.get("/findings/export?format=pdf"); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("a format that there is not answers %d", a.StatusCode)
+		t.Errorf("an unknown format returns %d", a.StatusCode)
 	}
 }
 

@@ -63,9 +63,9 @@ func (s *site) setConditions(conditions ...model.PolicyCondition) {
 
 var gateTag = regexp.MustCompile(`<span class="tag warn" title="[^"]*" data-gate="([a-z-]+)"( data-condition)?>`)
 
-// TestThePageSaysWhatTheGateDoes checks that a finding's page shows the gate's result. It covers
+// TestScanPageMatchesGate checks that a finding's page shows the gate's result. It covers
 // rules and conditions of each mode, and policies for some projects, tags and branches.
-func TestThePageSaysWhatTheGateDoes(t *testing.T) {
+func TestScanPageMatchesGate(t *testing.T) {
 	s := newSite(t)
 	names := []string{"low-a", "medium-a", "high-a", "critical-a"}
 	s.build(supplyReport(s, "acme/shop", []string{"pci"}, "main", true, "old"))
@@ -102,7 +102,7 @@ func TestThePageSaysWhatTheGateDoes(t *testing.T) {
 					word, condition = m[1], m[2]
 				}
 				if want := slices.Contains(blocked, id); (word == "blocks") != want {
-					t.Errorf("%s: of finding %d on %s of %s the page says %q; that its build fails on it is %v", what, id, u.Ref, u.Project.Name, word, want)
+					t.Errorf("%s: for finding %d on %s of %s the page shows %q; its build fails: %v", what, id, u.Ref, u.Project.Name, word, want)
 				}
 				if word != "" && condition == "" {
 					t.Errorf("%s: the page does not name the condition", what)
@@ -112,7 +112,7 @@ func TestThePageSaysWhatTheGateDoes(t *testing.T) {
 		}
 	}
 	if said["blocks"] < 10 || said[""] < 10 {
-		t.Errorf("said %v", said)
+		t.Errorf("got %v", said)
 	}
 	s.setConditions(model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityLow})
 	shows(t, s.page("/findings/"+rowID(s, "/supply-chain/vulnerabilities?q=old")), "[data-gate=blocks-new]")

@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// TestHistoryNamesThePrecedent checks that the page of a finding whose line was edited after a
+// TestHistoryShowsPrecedent checks that the page of a finding whose line was edited after a
 // decision links to the old finding.
-func TestHistoryNamesThePrecedent(t *testing.T) {
+func TestHistoryShowsPrecedent(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "eval"))
 	old := firstFinding(s)

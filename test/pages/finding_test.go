@@ -33,15 +33,15 @@ func (s *site) View() *index.View {
 	return v
 }
 
-// TestOneNumberEverywhere checks that the total of a page equals the API's count with dedup=true.
+// TestCountsAgreeOnAllPages checks that the total of a page equals the API's count with dedup=true.
 // Facet counts equal the totals after selecting a value.
-func TestOneNumberEverywhere(t *testing.T) {
+func TestCountsAgreeOnAllPages(t *testing.T) {
 	s := demoSite(t)
 	for _, p := range ui.Products {
 		page := s.page(p.Path)
 		want := s.View().Count(model.FindingFilter{IssueType: p.Type, Dedup: true, Statuses: []model.Status{model.StatusOpen}})
 		if got := total(t, page); got != ui.Count(want) {
-			t.Errorf("%s says %s, the API counts %d", p.Path, got, want)
+			t.Errorf("%s shows %s, the API counts %d", p.Path, got, want)
 		}
 	}
 	value := regexp.MustCompile(`(?s)<li data-value="[^"]*"( class="(?:in|out)")?>\s*<a class="take" href="([^"]+)".*?<span class="n">([^<]+)</span>`)
@@ -53,7 +53,7 @@ func TestOneNumberEverywhere(t *testing.T) {
 		}
 		followed++
 		if got := total(t, s.page(strings.TrimPrefix(address, "/orgs/acme"))); got != m[3] {
-			t.Errorf("the facet says %s, %s shows %s", m[3], address, got)
+			t.Errorf("the facet shows %s, %s shows %s", m[3], address, got)
 		}
 	}
 	if followed < 10 {
@@ -61,7 +61,7 @@ func TestOneNumberEverywhere(t *testing.T) {
 	}
 }
 
-func TestLandsOnOpenBySeverity(t *testing.T) {
+func TestDefaultListIsOpenBySeverity(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/findings")
 	tags := regexp.MustCompile(`<span class="tag (critical|high|medium|low)">`).FindAllStringSubmatch(page, -1)
@@ -69,7 +69,7 @@ func TestLandsOnOpenBySeverity(t *testing.T) {
 	last := 0
 	for _, m := range tags {
 		if rank[m[1]] < last {
-			t.Fatalf("%s comes after something milder", m[1])
+			t.Fatalf("%s follows a lower severity", m[1])
 		}
 		last = rank[m[1]]
 	}
@@ -84,15 +84,15 @@ func TestLandsOnOpenBySeverity(t *testing.T) {
 	checkInline(t, page)
 }
 
-// TestLinksOfTheCommandLine checks the addresses that scanners print.
-func TestLinksOfTheCommandLine(t *testing.T) {
+// TestLinksFromCommandLine checks the addresses that scanners print.
+func TestLinksFromCommandLine(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/findings?repo=acme/payments&ref=main")
 	want := s.View().Count(model.FindingFilter{
 		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: []string{"acme/payments"}, Ref: "refs/heads/main",
 	})
 	if got := total(t, page); got != ui.Count(want) || want == 0 {
-		t.Errorf("says %s, want %d", got, want)
+		t.Errorf("shows %s, want %d", got, want)
 	}
 	s.page("/supply-chain/vulnerabilities?repo=acme/payments&ref=main")
 	s.page("/secrets?repo=acme/payments&ref=main")
@@ -108,19 +108,19 @@ func TestEveryAddressHasAPage(t *testing.T) {
 	}
 }
 
-func TestExcludeLeavesOut(t *testing.T) {
+func TestExcludeOmitsFindings(t *testing.T) {
 	s := demoSite(t)
 	all, without := s.page("/findings"), s.page("/findings?-repos=acme/payments")
 	want := s.View().Count(model.FindingFilter{
 		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Except: &model.FindingFilter{Projects: []string{"acme/payments"}},
 	})
 	if total(t, without) != ui.Count(want) || total(t, without) == total(t, all) {
-		t.Errorf("%s of %s are left, want %d", total(t, without), total(t, all), want)
+		t.Errorf("%s of %s remain, want %d", total(t, without), total(t, all), want)
 	}
 	shows(t, without, ".chips a.not", "#facet-repos li.out")
 }
 
-func TestBadAddressesSayWhatIsWrong(t *testing.T) {
+func TestInvalidQueriesNameTheParameter(t *testing.T) {
 	s := newSite(t)
 	for query, want := range map[string]string{
 		"?severities=huge": "severities", "?sort=best": "sort", "?page=x": "page", "?since=yesterday": "since", "?-status=odd": "status", "?group=x": "group", "?finding=x": "finding",
@@ -152,14 +152,14 @@ func TestSearchesAreBounded(t *testing.T) {
 	}
 }
 
-func TestEmptyPagesNameTheCommand(t *testing.T) {
+func TestEmptyPagesShowCommand(t *testing.T) {
 	s := newSite(t)
 	for _, p := range ui.Products {
 		says(t, s.page(p.Path), "redoubt import --project")
 	}
 }
 
-func TestFindingTellsEverything(t *testing.T) {
+func TestFindingPageShowsAllFields(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
 	page := s.page("/findings/" + id)
@@ -198,9 +198,9 @@ func TestEveryFindingHasAPage(t *testing.T) {
 	}
 }
 
-// TestTagsAreWhatTheAPISays checks that the tags for malicious packages and blocking match the API
+// TestTagsMatchAPI checks that the tags for malicious packages and blocking match the API
 // for all supply-chain findings.
-func TestTagsAreWhatTheAPISays(t *testing.T) {
+func TestTagsMatchAPI(t *testing.T) {
 	s := demoSite(t)
 	s.setMode(commonRule(s), model.ModeBlock)
 	said, blocked := map[string]int{}, 0
@@ -228,10 +228,10 @@ func TestTagsAreWhatTheAPISays(t *testing.T) {
 			}
 			text := s.page("/findings/" + ui.Decimal(f.ID))
 			if got, want := document(t, text).Find("[data-say=malicious]").Length() > 0, f.IsMalicious != nil && *f.IsMalicious; got != want {
-				t.Errorf("#%d says that its package is malicious: %v, the API: %v", f.ID, got, want)
+				t.Errorf("#%d marks its package as malicious: %v, the API: %v", f.ID, got, want)
 			}
 			if got := gateTag.MatchString(text); p.Type != model.SCA && got != blocking[f.ID] {
-				t.Errorf("#%d says what its rule does to builds: %v, the API: %v", f.ID, got, blocking[f.ID])
+				t.Errorf("#%d shows its rule's effect on builds: %v, the API: %v", f.ID, got, blocking[f.ID])
 			}
 			said[p.Section]++
 			if blocking[f.ID] {
@@ -240,13 +240,13 @@ func TestTagsAreWhatTheAPISays(t *testing.T) {
 		}
 	}
 	if said["vulnerabilities"] < 2 || said["findings"] < 5 || blocked == 0 {
-		t.Errorf("looked at %v, of which %d block", said, blocked)
+		t.Errorf("checked %v, of which %d block", said, blocked)
 	}
 }
 
-// TestTheFirstOrderIsBySeverity checks the label of the default order, and that its former name in
+// TestDefaultOrderIsBySeverity checks the label of the default order, and that its former name in
 // addresses still works.
-func TestTheFirstOrderIsBySeverity(t *testing.T) {
+func TestDefaultOrderIsBySeverity(t *testing.T) {
 	s := demoSite(t)
 	first := s.page("/findings")
 	const orders = `.menu:has(a[href="/orgs/acme/findings?sort=severity_asc"]:not([aria-current]))`
@@ -256,7 +256,7 @@ func TestTheFirstOrderIsBySeverity(t *testing.T) {
 	}
 	for _, path := range []string{"/findings", "/supply-chain/vulnerabilities", "/secrets", "/projects", "/mine"} {
 		if strings.Contains(strings.ToLower(s.page(path)), "riskiest") {
-			t.Errorf("%s calls an order by severity the riskiest", path)
+			t.Errorf("%s labels an order by severity as riskiest", path)
 		}
 	}
 }

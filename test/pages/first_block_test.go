@@ -16,9 +16,9 @@ import (
 
 var firstBlockCells = regexp.MustCompile(`<tr data-product="(\w+)" data-matches="(\d+)" data-blocking="(\d+)"`)
 
-// mildRules lowers the severity of a report's rules below that of its findings. Scanners that only
+// lowerRuleSeverities lowers the severity of a report's rules below that of its findings. Scanners that only
 // state a severity for each result send such reports.
-func mildRules(u ingest.Upload) ingest.Upload {
+func lowerRuleSeverities(u ingest.Upload) ingest.Upload {
 	for _, rule := range u.Report.Rules {
 		rule.Severity = model.SeverityMedium
 	}
@@ -30,8 +30,8 @@ func mildRules(u ingest.Upload) ingest.Upload {
 func TestFirstStartBlocksBySeverity(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
-	s.build(mildRules(branchReport(s, "main", true, "old")))
-	s.build(mildRules(branchReport(s, "topic", true, "old", "fresh")))
+	s.build(lowerRuleSeverities(branchReport(s, "main", true, "old")))
+	s.build(lowerRuleSeverities(branchReport(s, "topic", true, "old", "fresh")))
 	says(t, s.page(ui.StartPath), ui.StartPath+"/block?severity=high", ui.StartPath+"/block?severity=critical")
 	page := s.page(ui.StartPath + "/block?severity=high")
 	rows := map[string][]string{}
@@ -54,10 +54,10 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 			return err
 		})
 	}
-	if n := s.blockedIn(s.build(mildRules(branchReport(s, "topic", true, "old", "fresh"))).ScanID); n != 1 {
-		t.Errorf("the gate blocks on %d, the preview said 1", n)
+	if n := s.blockedIn(s.build(lowerRuleSeverities(branchReport(s, "topic", true, "old", "fresh"))).ScanID); n != 1 {
+		t.Errorf("the gate blocks on %d, the preview showed 1", n)
 	}
-	u := mildRules(branchReport(s, "other", true, "old", "never-seen", "medium"))
+	u := lowerRuleSeverities(branchReport(s, "other", true, "old", "never-seen", "medium"))
 	u.Report.Results[2].Severity = model.SeverityMedium
 	if n := s.blockedIn(s.build(u).ScanID); n != 1 {
 		t.Errorf("the gate blocks on %d of a rule that is new and one of medium severity", n)
@@ -77,17 +77,17 @@ func TestFirstStartBlocksBySeverity(t *testing.T) {
 	}
 }
 
-// TestNewPoliciesTakeImportedRules checks that a policy that copies the rules of the default policy
+// TestNewPoliciesIncludeImportedRules checks that a policy that copies the rules of the default policy
 // includes rules known only from imports. It blocks on them as its preview shows.
-func TestNewPoliciesTakeImportedRules(t *testing.T) {
+func TestNewPoliciesIncludeImportedRules(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", true, "old", "fresh"))
 	s.serve("code", "served")
 	page := s.sent("/policies/new/preview", url.Values{"name": {"Gate"}, "product": {"sast"}, "projects": {"acme/*"}, "take": {"block"}})
-	if got := foreseen(page)["blocking"]; got[:6] != "1 of 3" {
-		t.Errorf("the preview says %q", got)
+	if got := previewByTopic(page)["blocking"]; got[:6] != "1 of 3" {
+		t.Errorf("the preview shows %q", got)
 	}
 	s.follow("/policies/new", wouldForm(t, page))
 	modes := func(slug string) map[string]model.PolicyMode {
@@ -116,6 +116,6 @@ func TestNewPoliciesTakeImportedRules(t *testing.T) {
 		t.Errorf("%d of %d rules", len(own), len(all))
 	}
 	if n := s.blockedIn(s.build(branchReport(s, "topic", true, "old", "fresh")).ScanID); n != 1 {
-		t.Errorf("the gate blocks on %d, the preview said 1", n)
+		t.Errorf("the gate blocks on %d, the preview showed 1", n)
 	}
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// TestOnlyFailedScansAreNoFirstScan checks that the scan step shows failed scans and stays open
+// TestFailedScansDoNotCountAsFirstScan checks that the scan step shows failed scans and stays open
 // until one scan is completed.
-func TestOnlyFailedScansAreNoFirstScan(t *testing.T) {
+func TestFailedScansDoNotCountAsFirstScan(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.member("ada", "Ada Lovelace", model.RoleAdmin)
@@ -41,10 +41,10 @@ func TestOnlyFailedScansAreNoFirstScan(t *testing.T) {
 	says(t, textAt(t, s.steps(), "li.done[data-say=scanned]"), "acme/app")
 }
 
-// TestFirstStartMakesTheTokenOfItsCommand checks that a server without scans shows the setup
+// TestFirstStartCreatesTokenOfCommand checks that a server without scans shows the setup
 // methods. The token in the commands is created with one click, is shown once and is limited to
 // scans.
-func TestFirstStartMakesTheTokenOfItsCommand(t *testing.T) {
+func TestFirstStartCreatesTokenOfCommand(t *testing.T) {
 	s := newSite(t)
 	s.member("ada", "Ada Lovelace", model.RoleTriager)
 	bare := s.page("/overview")
@@ -58,7 +58,7 @@ func TestFirstStartMakesTheTokenOfItsCommand(t *testing.T) {
 	shown := s.withCookies(a)
 	text := secret.FindString(shown)
 	if text == "" || strings.Count(shown, text) != 1 || !strings.Contains(shown, "gh secret set REDOUBT_TOKEN\n") {
-		t.Fatalf("the token does not stand beside the commands, once:\n%s", shown)
+		t.Fatalf("the token is not shown exactly once near the commands:\n%s", shown)
 	}
 	shows(t, shown, "[value=github][checked]")
 	says(t, textAt(t, shown, "[data-say=token-made]"), "GitHub Actions (first start)", s.clock.Now().AddDate(0, 0, 90).UTC().Format(time.DateOnly))
@@ -88,10 +88,10 @@ func (s *site) withCookies(a answer) string {
 // decide selects the link to the blocking step, and leave the form that dismisses the guide.
 const decide, leave = `a[href$="/start/block?severity=high"]`, `form[action$="/start/leave"]`
 
-// TestFirstStartFollowsWhatHappens checks that steps are completed for all users, and that users
+// TestFirstStartUpdatesAfterScan checks that steps are completed for all users, and that users
 // see only the steps they may do. The guide disappears when all steps are done or an administrator
 // dismisses it.
-func TestFirstStartFollowsWhatHappens(t *testing.T) {
+func TestFirstStartUpdatesAfterScan(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.member("ada", "Ada Lovelace", model.RoleAdmin)
@@ -132,7 +132,7 @@ func (s *site) steps() string {
 	return a.text
 }
 
-func TestFirstStartIsLeft(t *testing.T) {
+func TestFirstStartCanBeSkipped(t *testing.T) {
 	s := newSite(t)
 	s.member("ada", "Ada Lovelace", model.RoleAdmin)
 	for role, want := range map[model.Role]int{model.RoleViewer: http.StatusForbidden, model.RoleTriager: http.StatusForbidden} {
@@ -145,7 +145,7 @@ func TestFirstStartIsLeft(t *testing.T) {
 	}
 	s.as(model.RoleViewer)
 	if a := s.post(ui.StartPath+"/token", url.Values{"from": {"github"}}); a.StatusCode != http.StatusForbidden {
-		t.Errorf("a viewer makes a token: %s", a.Status)
+		t.Errorf("a viewer creates a token: %s", a.Status)
 	}
 	const token = `form[action$="/start/token"]`
 	shows(t, s.page("/overview"), "[data-say=nothing-scanned]", "[data-say=others-connect]")

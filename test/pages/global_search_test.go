@@ -48,9 +48,9 @@ func pageRequest(t testing.TB, path string) *http.Request {
 	return r
 }
 
-// TestSearchLeadsToWhatIsThere checks that each kind of object is found, is ranked first for its
+// TestSearchLinksToExistingPages checks that each kind of object is found, is ranked first for its
 // name, and has a valid address.
-func TestSearchLeadsToWhatIsThere(t *testing.T) {
+func TestSearchLinksToExistingPages(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	s.as(model.RoleTriager)
@@ -71,12 +71,12 @@ func TestSearchLeadsToWhatIsThere(t *testing.T) {
 	} {
 		addresses, texts, _ := s.palette("/overview", c.typed)
 		if len(addresses) == 0 || !strings.HasPrefix(addresses[0], "/orgs/acme"+c.leads) {
-			t.Errorf("%q finds first %.200q, %.200q; want %s", c.typed, addresses, texts, c.leads)
+			t.Errorf("the first results of %q are %.200q, %.200q; want %s", c.typed, addresses, texts, c.leads)
 			continue
 		}
 		for _, to := range addresses {
 			if a := s.get(strings.TrimPrefix(to, "/orgs/acme")); a.StatusCode != http.StatusOK {
-				t.Errorf("%q leads to %s, which is %d", c.typed, to, a.StatusCode)
+				t.Errorf("%q links to %s, which returns %d", c.typed, to, a.StatusCode)
 			}
 		}
 		says(t, s.page("/search?q="+url.QueryEscape(c.typed)), html.EscapeString(addresses[0]))
@@ -94,8 +94,8 @@ func (s *site) navLabel(path string) string {
 	return textAt(s.t, s.page("/projects"), `nav a[href="/orgs/acme`+path+`"]`)
 }
 
-// TestActionsAreWhereTheyMakeSense checks the pages and roles for which actions are offered.
-func TestActionsAreWhereTheyMakeSense(t *testing.T) {
+// TestActionsFollowFindingStatus checks the pages and roles for which actions are offered.
+func TestActionsFollowFindingStatus(t *testing.T) {
 	s := demoSite(t)
 	project := first(s, "/projects", "/projects/")
 	for _, c := range []struct {
@@ -127,16 +127,16 @@ func TestActionsAreWhereTheyMakeSense(t *testing.T) {
 	_, _, all := s.palette("/findings?severities=high&finding=3", "")
 	addresses, _, _ := s.palette("/findings?severities=high&finding=3", textAt(t, all, `[id^=hit-action][href*="/export?"]`))
 	if len(addresses) == 0 || addresses[0] != "/orgs/acme/findings/export?format=csv&severities=high" {
-		t.Fatalf("what is exported: %q", addresses)
+		t.Fatalf("exported: %q", addresses)
 	}
 	if a := s.get(strings.TrimPrefix(addresses[0], "/orgs/acme")); a.StatusCode != http.StatusOK {
-		t.Errorf("the export answers %d", a.StatusCode)
+		t.Errorf("the export returns %d", a.StatusCode)
 	}
 }
 
-// TestSearchShowsHostileNamesAsTheyAre checks that names are escaped, including their highlighted
+// TestSearchEscapesHostileNames checks that names are escaped, including their highlighted
 // parts.
-func TestSearchShowsHostileNamesAsTheyAre(t *testing.T) {
+func TestSearchEscapesHostileNames(t *testing.T) {
 	s := demoSite(t)
 	const name = `acme/<img src=x onerror=alert(1)>&"\u202e`
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -154,7 +154,7 @@ func TestSearchShowsHostileNamesAsTheyAre(t *testing.T) {
 		}
 		found := slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(text, strings.Join(strings.Fields(name), " ")) })
 		if want := !strings.Contains(typed, "script"); found != want {
-			t.Errorf("%q finds it: %t in %q", typed, found, texts)
+			t.Errorf("%q returns it: %t in %q", typed, found, texts)
 		}
 	}
 	_, _, all := s.palette("/overview", "IMG")

@@ -23,7 +23,7 @@ func TestProjects(t *testing.T) {
 	page := s.page("/projects")
 	says(t, page, "acme/payments", "platform/infra/terraform-modules", "team:platform")
 	if strings.Index(page, "acme/web-shop") > strings.Index(page, "acme/gateway") {
-		t.Error("the most severe does not come first")
+		t.Error("the most severe is not first")
 	}
 	byName := s.page("/projects?sort=name")
 	if strings.Index(byName, "acme/web-shop") < strings.Index(byName, "acme/gateway") {
@@ -43,9 +43,9 @@ func TestProjects(t *testing.T) {
 	}
 }
 
-// TestProjectCountsOpenTheirRows checks that the counts of open findings of a project, by product
+// TestProjectCountsLinkToTheirRows checks that the counts of open findings of a project, by product
 // and by branch, match the lists.
-func TestProjectCountsOpenTheirRows(t *testing.T) {
+func TestProjectCountsLinkToTheirRows(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/projects/" + first(s, "/projects?q=payments", "/projects/"))
 	says(t, page, "acme/payments", "release/1.3", "requirements.txt")
@@ -57,11 +57,11 @@ func TestProjectCountsOpenTheirRows(t *testing.T) {
 	for _, m := range parts {
 		address := strings.TrimPrefix(html.UnescapeString(m[1]), "/orgs/acme")
 		if got := total(t, s.page(address)); got != m[2] {
-			t.Errorf("the project says %s, %s shows %s", m[2], address, got)
+			t.Errorf("the project shows %s, %s shows %s", m[2], address, got)
 		}
 	}
 	if a := s.get("/projects/99999999"); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a project that is not there: %d", a.StatusCode)
+		t.Errorf("an unknown project: %d", a.StatusCode)
 	}
 }
 
@@ -115,9 +115,9 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// TestScanAccountsForItself checks that the counts of new and fixed findings of a scan match its
+// TestScanPageShowsItsResults checks that the counts of new and fixed findings of a scan match its
 // page.
-func TestScanAccountsForItself(t *testing.T) {
+func TestScanPageShowsItsResults(t *testing.T) {
 	s := demoSite(t)
 	kinds := map[string]bool{}
 	for _, m := range regexp.MustCompile(`/scans/(\d+)"`).FindAllStringSubmatch(s.page("/scans?project=acme/payments"), -1) {
@@ -126,7 +126,7 @@ func TestScanAccountsForItself(t *testing.T) {
 		for _, c := range regexp.MustCompile(`data-count="(new|fixed|moved|returned|removed)"[^>]*>(\d+)<`).FindAllStringSubmatch(page, -1) {
 			listed := strings.Count(page, `<tr data-change="`+c[1]+`"`)
 			if ui.Count(listed) != c[2] {
-				t.Errorf("scan %s says %s %s and lists %d", m[1], c[2], c[1], listed)
+				t.Errorf("scan %s shows %s %s and lists %d", m[1], c[2], c[1], listed)
 			}
 			if listed > 0 {
 				kinds[c[1]] = true
@@ -140,7 +140,7 @@ func TestScanAccountsForItself(t *testing.T) {
 	}
 }
 
-func TestRunningScansAreLookedAtAgain(t *testing.T) {
+func TestRunningScansAreRefreshed(t *testing.T) {
 	s := demoSite(t)
 	var id int64
 	err := s.store.Update(t.Context(), s.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -163,11 +163,11 @@ func TestRunningScansAreLookedAtAgain(t *testing.T) {
 	page := s.page("/scans/" + ui.Decimal(id))
 	shows(t, page, "[data-status=SCAN_STATUS_NEVER_FINISHED]")
 	if strings.Contains(page, "hx-trigger") {
-		t.Error("a scan that never finished is waited for")
+		t.Error("the page polls for a scan that never finished")
 	}
 }
 
-func TestWhoUsesAPackage(t *testing.T) {
+func TestProjectsUsingPackage(t *testing.T) {
 	s := demoSite(t)
 	says(t, s.page("/supply-chain/dependencies"), "package-lock.json", "npm", "MIT")
 	page := s.page("/supply-chain/dependencies?name=LODASH")
@@ -185,9 +185,9 @@ func TestWhoUsesAPackage(t *testing.T) {
 		}
 	}
 	if all == 0 {
-		t.Error("nobody uses requests")
+		t.Error("requests has no users")
 	}
-	for _, query := range []string{"?name=x&lower=%3E%3E1", "?project=nobody/none"} {
+	for _, query := range []string{"?name=x&lower=%3E%3E1", "?project=missing/none"} {
 		if a := s.get("/supply-chain/dependencies" + query); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.text, `role="alert"`) {
 			t.Errorf("%s: %d", query, a.StatusCode)
 		}
@@ -215,13 +215,13 @@ func TestPolicyModes(t *testing.T) {
 	s.as(model.RoleAdmin)
 	page := s.follow("/policies/"+id+"/rules", change)
 	if rule := textAt(t, page, "[data-say=mode-set] code"); rule != "redoubt.python.eval" {
-		t.Errorf("the mode of %q is said to be set", rule)
+		t.Errorf("the mode of %q is shown as set", rule)
 	}
 	says(t, page, `value="block" aria-pressed="true"`)
 	says(t, textAt(t, page, "[data-changed-by]"), "ada")
 	filter := model.FindingFilter{IssueType: model.SAST, Rules: []string{"redoubt.python.eval"}, Modes: []model.PolicyMode{model.ModeBlock}}
 	if s.View().Count(filter) == 0 {
-		t.Error("the mode does not hold")
+		t.Error("the mode has no effect")
 	}
 	for _, bad := range []url.Values{{"rule": {"redoubt.python.eval"}, "mode": {"never"}}, {"rule": {"no such"}, "mode": {"block"}}} {
 		if a := s.post("/policies/"+id+"/rules", bad); a.StatusCode < 400 {
@@ -239,7 +239,7 @@ func TestSBOMFromTheForm(t *testing.T) {
 	waiting := s.follow("/sbom", url.Values{"format": {"SBOM_FORMAT_CYCLONEDX 1.6 json"}, "project": {project}})
 	says(t, textAt(t, waiting, "tr:has([data-say=being-made])"), "acme/web-shop")
 	shows(t, waiting, `[hx-trigger="every 2s"]`)
-	s.makeSBOM()
+	s.runSBOMJob()
 	done := s.page("/sbom")
 	m := regexp.MustCompile(`href="/orgs/acme(/sbom/[^"]+/download)"`).FindStringSubmatch(done)
 	if m == nil {
@@ -266,8 +266,8 @@ func TestSBOMFromTheForm(t *testing.T) {
 	}
 }
 
-// makeSBOM runs the next SBOM job as the server does.
-func (s *site) makeSBOM() {
+// runSBOMJob runs the next SBOM job as the server does.
+func (s *site) runSBOMJob() {
 	s.t.Helper()
 	job, err := storetest.Claim(s.t.Context(), s.store, time.Minute, "sbom")
 	if err != nil || job == nil {
@@ -291,8 +291,8 @@ func (s *site) makeSBOM() {
 	}
 }
 
-// TestPagesOfDependencies checks that the pages of the list contain each dependency once.
-func TestPagesOfDependencies(t *testing.T) {
+// TestDependencyPages checks that the pages of the list contain each dependency once.
+func TestDependencyPages(t *testing.T) {
 	s := demoSite(t)
 	want := 0
 	err := s.store.View(t.Context(), s.org.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -316,6 +316,6 @@ func TestPagesOfDependencies(t *testing.T) {
 		path = strings.TrimPrefix(html.UnescapeString(next[1]), "/orgs/acme")
 	}
 	if rows != want {
-		t.Errorf("the pages hold %d of %d dependencies", rows, want)
+		t.Errorf("the pages list %d of %d dependencies", rows, want)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// bothDoors runs a test for each engine, on a site with sign-in and a second deployment.
-func bothDoors(t *testing.T, fn func(*testing.T, *door, model.Deployment)) {
+// eachSignInSite runs a test for each engine, on a site with sign-in and a second deployment.
+func eachSignInSite(t *testing.T, fn func(*testing.T, *signInSite, model.Deployment)) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -24,7 +24,7 @@ func bothDoors(t *testing.T, fn func(*testing.T, *door, model.Deployment)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fn(t, doorOf(t, siteOf(t, clock, s, storetest.Deployment(t, s))), other)
+			fn(t, withSignIn(t, siteOf(t, clock, s, storetest.Deployment(t, s))), other)
 		})
 	}
 }
@@ -35,22 +35,22 @@ var (
 	anyID   = regexp.MustCompile(`(made=|invitations/)\d+`)
 )
 
-// plainly returns a response without its name and all values that differ between responses.
-func plainly(a answer, name string) string {
+// normalizedText returns a response without its name and all values that differ between responses.
+func normalizedText(a answer, name string) string {
 	text := strings.ReplaceAll(a.Header.Get("Location")+"\n"+a.text, name, "NAME")
 	return anyID.ReplaceAllString(anyLink.ReplaceAllString(anyTime.ReplaceAllString(text, "TIME"), "CODE"), "$1 1")
 }
 
-// TestNamesOfOthersCannotBeFound checks that an administrator receives the same responses for a
+// TestUserNamesOfOtherDeploymentsAreHidden checks that an administrator receives the same responses for a
 // name in use by another deployment and for an unused name.
-func TestNamesOfOthersCannotBeFound(t *testing.T) {
+func TestUserNamesOfOtherDeploymentsAreHidden(t *testing.T) {
 	answers := map[string][]string{}
 	for _, name := range []string{"tri-taken", "tri-fresh"} {
-		bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+		eachSignInSite(t, func(t *testing.T, d *signInSite, other model.Deployment) {
 			tri := d.user(other, "tri-taken", model.RoleTriager)
 			his := d.browserAs(tri)
 			b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
-			say := func(a answer) { answers[name] = append(answers[name], plainly(a, name)) }
+			say := func(a answer) { answers[name] = append(answers[name], normalizedText(a, name)) }
 			made := b.submit("/settings/users", url.Values{"name": {name}, "display_name": {"T"}, "role": {"triager"}})
 			say(made)
 			page := b.follow(made)
@@ -70,24 +70,24 @@ func TestNamesOfOthersCannotBeFound(t *testing.T) {
 			link = joinText.FindString(b.follow(b.submit("/settings/users", url.Values{"name": {name}, "role": {"viewer"}})).text)
 			say(guest.do(http.MethodPost, link, url.Values{"password": {goodPassword}, "again": {goodPassword}}))
 			if _, err := d.store.User(t.Context(), name+"@acme"); err != nil {
-				t.Errorf("the link made nobody: %v", err)
+				t.Errorf("the link created no user: %v", err)
 			}
-			his.wants("his own page", his.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/orgs/noise/overview")
+			his.wants("his page", his.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/orgs/noise/overview")
 		})
 	}
 	if diff := cmp.Diff(answers["tri-taken"], answers["tri-fresh"]); diff != "" {
-		t.Errorf("a name that is taken elsewhere is answered otherwise than one that nobody has (-taken +fresh):\n%s", diff)
+		t.Errorf("the response differs for a name that exists elsewhere (-taken +fresh):\n%s", diff)
 	}
 }
 
-func TestAPersonJoinsByAccepting(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+func TestUserJoinsByAcceptingInvitation(t *testing.T) {
+	eachSignInSite(t, func(t *testing.T, d *signInSite, other model.Deployment) {
 		tri := d.user(other, "tri", model.RoleTriager)
 		admin, his := d.browserAs(d.user(d.org, "ada", model.RoleAdmin)), d.browserAs(tri)
 		invite := func() { admin.submit("/settings/users", url.Values{"name": {"Tri"}, "role": {"triager"}}) }
 		invite()
 		his.wants("before", his.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusNotFound, "")
-		his.wants("his own page", his.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/orgs/noise/overview")
+		his.wants("his page", his.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/orgs/noise/overview")
 		shows(t, his.do(http.MethodGet, "/orgs/noise/account", nil).text, `a[href="/invitations"][data-count="1"]`)
 		list := his.do(http.MethodGet, "/invitations", nil)
 		says(t, list.text, "ada", "acme", "triager")
@@ -97,9 +97,9 @@ func TestAPersonJoinsByAccepting(t *testing.T) {
 		stranger := d.browserAs(d.user(other, "stranger", model.RoleAdmin))
 		stranger.wants("accepted by another", stranger.do(http.MethodPost, path+"/accept", nil), http.StatusNotFound, "")
 		stranger.wants("declined by another", stranger.do(http.MethodPost, path+"/decline", nil), http.StatusNotFound, "")
-		nobody := d.browser()
-		nobody.wants("by nobody", nobody.do(http.MethodPost, path+"/accept", nil), http.StatusSeeOther, "/login")
-		nobody.wants("the list, to nobody", nobody.do(http.MethodGet, "/invitations", nil), http.StatusSeeOther, "/login?next=%2Finvitations")
+		anonymous := d.browser()
+		anonymous.wants("without a session", anonymous.do(http.MethodPost, path+"/accept", nil), http.StatusSeeOther, "/login")
+		anonymous.wants("the list, without a session", anonymous.do(http.MethodGet, "/invitations", nil), http.StatusSeeOther, "/login?next=%2Finvitations")
 
 		his.wants("declined", his.do(http.MethodPost, path+"/decline", nil), http.StatusSeeOther, "/invitations")
 		his.wants("accepted after that", his.do(http.MethodPost, path+"/accept", nil), http.StatusNotFound, "")
@@ -125,10 +125,10 @@ func signedIn(name, role string) string {
 	return `.who [data-user="` + name + `"][data-role=` + role + `]`
 }
 
-// TestFormsSayWhatWasTyped checks that error messages name fields in words and quote the input
+// TestFormErrorsQuoteInput checks that error messages name fields in words and quote the input
 // unchanged.
-func TestFormsSayWhatWasTyped(t *testing.T) {
-	d := newDoor(t)
+func TestFormErrorsQuoteInput(t *testing.T) {
+	d := newSignInSite(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	for name, want := range map[string]string{
 		"zoe_x y":                 `"zoe_x y"`,
@@ -139,7 +139,7 @@ func TestFormsSayWhatWasTyped(t *testing.T) {
 		b.wants(name, a, http.StatusBadRequest, "")
 		says(t, textAt(t, a.text, "main [role=alert]"), want)
 		if kept, _ := document(t, a.text).Find("input[name=name]").Attr("value"); kept != name {
-			t.Errorf("of %q the form keeps %q", name, kept)
+			t.Errorf("for %q the form preserves %q", name, kept)
 		}
 	}
 	long := b.submit("/settings/users", url.Values{"name": {"zoe"}, "display_name": {strings.Repeat("z", 101)}, "role": {"viewer"}})
@@ -152,16 +152,16 @@ func TestFormsSayWhatWasTyped(t *testing.T) {
 	b.wants("the name of a deployment", guessed, http.StatusBadRequest, "")
 }
 
-// TestAServerOfOneDeploymentMakesUsersAtOnce checks that a server with one deployment creates users
+// TestSingleDeploymentCreatesUsersDirectly checks that a server with one deployment creates users
 // without an invitation.
-func TestAServerOfOneDeploymentMakesUsersAtOnce(t *testing.T) {
+func TestSingleDeploymentCreatesUsersDirectly(t *testing.T) {
 	clock := storetest.NewClock()
 	s, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Clock: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	d := doorOf(t, siteOf(t, clock, s, storetest.Deployment(t, s)))
+	d := withSignIn(t, siteOf(t, clock, s, storetest.Deployment(t, s)))
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	page := b.follow(b.submit("/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}}))
 	link := linkText.FindString(page.text)
@@ -175,19 +175,19 @@ func TestAServerOfOneDeploymentMakesUsersAtOnce(t *testing.T) {
 	says(t, textAt(t, b.follow(b.submit("/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}})).text, "[data-say=invited] h2"), "ben")
 }
 
-// TestALinkIsAcceptedByWhoOpensIt checks that a signed-in user accepts an invitation link with
+// TestSignedInUserAcceptsInvitationLink checks that a signed-in user accepts an invitation link with
 // their account.
-func TestALinkIsAcceptedByWhoOpensIt(t *testing.T) {
-	d := newDoor(t)
+func TestSignedInUserAcceptsInvitationLink(t *testing.T) {
+	d := newSignInSite(t)
 	admin := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	other, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := joinText.FindString(admin.follow(admin.submit("/settings/users", url.Values{"name": {"somebody"}, "role": {"viewer"}})).text)
+	link := joinText.FindString(admin.follow(admin.submit("/settings/users", url.Values{"name": {"newcomer"}, "role": {"viewer"}})).text)
 	guest := d.browser()
 	page := guest.do(http.MethodGet, link, nil)
-	says(t, page.text, strings.ReplaceAll("/login?next="+link, "/join/", "%2fjoin%2f"), "somebody@acme")
+	says(t, page.text, strings.ReplaceAll("/login?next="+link, "/join/", "%2fjoin%2f"), "newcomer@acme")
 	checkInline(t, page.text)
 	shows(t, page.text, "input[name=password]")
 	tri := d.browserAs(d.user(other, "tri", model.RoleTriager))
@@ -199,10 +199,10 @@ func TestALinkIsAcceptedByWhoOpensIt(t *testing.T) {
 	guest.wants("once more", guest.do(http.MethodGet, link, nil), http.StatusNotFound, "")
 }
 
-// TestWhoHasNoRoleFindsTheirInvitations checks that users without roles are redirected to their
+// TestUsersWithoutRoleSeeInvitations checks that users without roles are redirected to their
 // invitations.
-func TestWhoHasNoRoleFindsTheirInvitations(t *testing.T) {
-	d := newDoor(t)
+func TestUsersWithoutRoleSeeInvitations(t *testing.T) {
+	d := newSignInSite(t)
 	admin := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	eve := d.browserAs(d.user(d.org, "eve", model.RoleViewer))
 	admin.submit("/settings/users/eve/role", url.Values{"role": {"none"}})
@@ -211,8 +211,8 @@ func TestWhoHasNoRoleFindsTheirInvitations(t *testing.T) {
 	eve.wants("with one", eve.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/invitations")
 }
 
-func TestPeopleOfSeveralDeploymentsChoose(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+func TestUsersOfSeveralDeploymentsChoose(t *testing.T) {
+	eachSignInSite(t, func(t *testing.T, d *signInSite, other model.Deployment) {
 		tri := d.user(other, "tri", model.RoleTriager)
 		d.user(d.org, "ada", model.RoleAdmin)
 		d.mustJoin(tri, d.org, model.RoleTriager)
@@ -224,10 +224,10 @@ func TestPeopleOfSeveralDeploymentsChoose(t *testing.T) {
 		choose := func(slug, next string) answer {
 			return b.do(http.MethodPost, "/choose", url.Values{"deployment": {slug}, "next": {next}})
 		}
-		b.wants("what is not theirs", choose("nothing", "/"), http.StatusNotFound, "")
+		b.wants("without a role there", choose("nothing", "/"), http.StatusNotFound, "")
 		b.wants("chosen", choose("noise", "/"), http.StatusSeeOther, "/orgs/noise/overview")
 		b.wants("/ again", b.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/orgs/noise/overview")
-		b.wants("a page of their own", b.do(http.MethodGet, "/orgs/-/scans", nil), http.StatusSeeOther, "/orgs/noise/scans")
+		b.wants("their own page", b.do(http.MethodGet, "/orgs/-/scans", nil), http.StatusSeeOther, "/orgs/noise/scans")
 
 		approve := "/orgs/-/approve/ABCD-2345"
 		b.wants("a scanner", b.do(http.MethodGet, approve, nil), http.StatusSeeOther, "/choose?next=%2Forgs%2F-%2Fapprove%2FABCD-2345")

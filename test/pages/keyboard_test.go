@@ -20,12 +20,12 @@ import (
 // press sends keys to the page.
 func (b *browser) press(keys string) {
 	b.t.Helper()
-	b.settled()
+	b.waitUntilReady()
 	b.do(chromedp.KeyEvent(keys))
 }
 
-// settled waits until the page accepts decisions after loading a finding.
-func (b *browser) settled() {
+// waitUntilReady waits until the page accepts decisions after loading a finding.
+func (b *browser) waitUntilReady() {
 	b.t.Helper()
 	b.until(`!("settling" in document.documentElement.dataset)`)
 }
@@ -78,7 +78,7 @@ func TestTriageByKeyboard(t *testing.T) {
 	b.press("2")
 	b.until(decided(1, "ignored") + ` && ` + scripted)
 	if n := read[int](b, `document.querySelectorAll('[data-row][data-id="`+rows[1]+`"]').length`); n != 0 {
-		t.Error("what was ignored is still among what is open")
+		t.Error("an ignored finding is still among the open ones")
 	}
 	if open, current := read[string](b, panelID), read[string](b, currentID); open != rows[2] || current != rows[2] {
 		t.Errorf("after the decision %s is open and %s current, want %s", open, current, rows[2])
@@ -87,7 +87,7 @@ func TestTriageByKeyboard(t *testing.T) {
 	b.press("u")
 	b.until(decided(1, "undone") + ` && ` + scripted)
 	if n := read[int](b, `document.querySelectorAll('[data-row][data-id="`+rows[1]+`"]').length`); n != 1 {
-		t.Error("the undo did not bring it back")
+		t.Error("the undo did not restore it")
 	}
 	for key, word := range map[string]string{"f": "fixing", "r": "reviewing"} {
 		b.open("/findings?finding=" + rows[3])
@@ -98,35 +98,35 @@ func TestTriageByKeyboard(t *testing.T) {
 	b.press("m")
 	b.until(`document.activeElement.name === "note"`)
 	b.press("for the next one")
-	b.settled()
+	b.waitUntilReady()
 	b.do(chromedp.Click(`.more button[value="note"]`))
 	b.until(decided(1, "note") + ` && ` + scripted)
 	b.press("o")
 	b.until(decided(1, "reopened"))
 }
 
-// TestKeysDecideOnce checks that a key that is held or pressed twice decides about one finding, and
+// TestKeyboardTriageAppliesOnce checks that a key that is held or pressed twice decides about one finding, and
 // that keys can be disabled.
-func TestKeysDecideOnce(t *testing.T) {
+func TestKeyboardTriageAppliesOnce(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900)
 	b.open("/findings")
 	b.press("j")
 	b.until(panelID)
-	b.settled()
+	b.waitUntilReady()
 	held := `dispatchEvent(new KeyboardEvent("keydown", {key: "f", bubbles: true, repeat: REPEAT}))`
 	send := func(repeat string) {
 		b.run(`document.body.` + strings.Replace(held, "REPEAT", repeat, 1))
 	}
 	send("true")
 	if read[bool](b, `!!document.querySelector("[data-sent]")`) {
-		t.Error("a key that is held decides")
+		t.Error("a repeated key press changes a finding")
 	}
 	b.run(`document.documentElement.dataset.settling = ""`)
 	send("false")
 	b.run(`document.querySelector('.footer [data-key="r"]').click()`)
 	if read[bool](b, `!!document.querySelector("[data-sent]")`) {
-		t.Error("a finding that has just come is decided about")
+		t.Error("a new finding has a triage state")
 	}
 	b.run(`delete document.documentElement.dataset.settling`)
 	b.press("?")
@@ -134,7 +134,7 @@ func TestKeysDecideOnce(t *testing.T) {
 	b.press(kb.Escape)
 	send("false")
 	if read[bool](b, `!!document.querySelector("[data-sent]")`) {
-		t.Error("keys that are off decide")
+		t.Error("disabled keys change findings")
 	}
 	b.run(`document.querySelector("[data-keys-toggle]").click()`)
 	send("false")
@@ -147,8 +147,8 @@ func TestKeysDecideOnce(t *testing.T) {
 // scripted is true after the page's script ran.
 const scripted = `!document.querySelector("[data-theme-toggle][hidden]")`
 
-// TestWalkAcrossPages checks that the keys continue on the next page, and back.
-func TestWalkAcrossPages(t *testing.T) {
+// TestPagination checks that the keys continue on the next page, and back.
+func TestPagination(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900)
 	b.open("/findings")
@@ -163,15 +163,15 @@ func TestWalkAcrossPages(t *testing.T) {
 	b.until(panelID + ` && ` + panelID + ` !== "` + last + `"`)
 }
 
-// TestDecideAboutSelected checks that a decision about selected rows is made in place and can be
+// TestTriageOfSelectedFindings checks that a decision about selected rows is made in place and can be
 // undone.
-func TestDecideAboutSelected(t *testing.T) {
+func TestTriageOfSelectedFindings(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1280, 800)
 	b.open("/findings?severities=critical")
 	visible := `document.querySelector(".picked")?.checkVisibility()`
 	if read[bool](b, visible) {
-		t.Error("with nothing selected there is a bar for what is selected")
+		t.Error("the selection bar is shown without a selection")
 	}
 	rows := read[[]string](b, `[...document.querySelectorAll("[data-row]")].map(r => r.dataset.id)`)
 	b.run(`document.querySelectorAll('input[name="id"]')[0].click(); document.querySelectorAll('input[name="id"]')[2].click()`)
@@ -180,17 +180,17 @@ func TestDecideAboutSelected(t *testing.T) {
 	b.press("1")
 	b.until(decided(2, "ignored") + ` && ` + scripted)
 	if left := read[[]string](b, `[...document.querySelectorAll("[data-row]")].map(r => r.dataset.id)`); strings.Join(left, " ") != rows[1]+" "+rows[3] {
-		t.Errorf("left are %v of %v", left, rows)
+		t.Errorf("remaining are %v of %v", left, rows)
 	}
 	if search := read[string](b, `location.search`); !strings.Contains(search, "severities=critical") {
-		t.Errorf("it leads to %q", search)
+		t.Errorf("it redirects to %q", search)
 	}
 	b.press("u")
 	b.until(decided(2, "undone") + ` && document.querySelectorAll("[data-row]").length === 4 && ` + scripted)
 }
 
-// TestFiltersFold checks that filters collapse when a finding opens, and that a key shows them.
-func TestFiltersFold(t *testing.T) {
+// TestFiltersCollapse checks that filters collapse when a finding opens, and that a key shows them.
+func TestFiltersCollapse(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1280, 800)
 	b.open("/findings")
@@ -201,7 +201,7 @@ func TestFiltersFold(t *testing.T) {
 	b.press("j")
 	b.until(panelID)
 	if read[bool](b, visible) {
-		t.Error("the filters take the room of the finding")
+		t.Error("the filters cover the finding")
 	}
 	b.press("F")
 	b.until(visible)
@@ -209,7 +209,7 @@ func TestFiltersFold(t *testing.T) {
 	b.until("!" + visible)
 	box := read[[]float64](b, `(() => { const f = document.querySelector(".footer").getBoundingClientRect(); return [f.top, f.bottom, innerHeight] })()`)
 	if box[0] < 0 || box[1] > box[2] {
-		t.Errorf("what decides is out of sight: %v", box)
+		t.Errorf("the triage controls are outside of the screen: %v", box)
 	}
 }
 
@@ -260,8 +260,8 @@ func TestRowsOnAPhone(t *testing.T) {
 	}
 }
 
-// TestBackRestoresThePlace checks that the back button restores filter, row and scroll position.
-func TestBackRestoresThePlace(t *testing.T) {
+// TestBackRestoresScrollPosition checks that the back button restores filter, row and scroll position.
+func TestBackRestoresScrollPosition(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 700)
 	b.open("/findings?severities=high")
@@ -313,12 +313,12 @@ func TestHostileFindingText(t *testing.T) {
 	} {
 		b.open(page)
 		if harmed := read[bool](b, `"harmed" in window`); harmed {
-			t.Errorf("%s ran what a scanner wrote", page)
+			t.Errorf("%s ran code from a scanner's report", page)
 		}
 		for _, bad := range read[[]string](b, `[...document.querySelectorAll("a[href], form[action], img, script, iframe")].filter(e =>
 			e.tagName === "IMG" || e.tagName === "IFRAME" || e.tagName === "SCRIPT" && !e.src.startsWith(location.origin + "/assets/") || e.href && !/^https?:/.test(e.href) ||
 			e.action && !e.action.startsWith(location.origin)).map(e => e.outerHTML.slice(0, 200))`) {
-			t.Errorf("%s holds %s", page, bad)
+			t.Errorf("%s contains %s", page, bad)
 		}
 		if n := read[int](b, `[...document.querySelectorAll("*")].filter(e => [...e.attributes].some(a => /^on/i.test(a.name))).length`); n != 0 {
 			t.Errorf("%s has %d handlers inline", page, n)

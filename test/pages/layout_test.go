@@ -62,7 +62,7 @@ func TestPagesAreLaidOut(t *testing.T) {
 	} {
 		b.open(page)
 		for _, pair := range read[[]string](b, touching) {
-			t.Errorf("%s: these touch: %s", page, pair)
+			t.Errorf("%s: these overlap: %s", page, pair)
 		}
 		for _, what := range read[[]string](b, cutOff) {
 			t.Errorf("%s is cut off: %s", page, what)
@@ -80,14 +80,14 @@ func (s *site) onAPhone(t *testing.T, b *browser) {
 	b.do(chromedp.EmulateViewport(390, 844))
 	b.open("/settings/audit")
 	if high := read[int](b, `Math.round(document.querySelector(".side").getBoundingClientRect().height)`); high > 170 {
-		t.Errorf("the navigation takes %d of a phone's screen", high)
+		t.Errorf("the navigation is %d high on a phone", high)
 	}
 	const current = `document.querySelector('.places a[aria-current=page][href$="/settings/audit"]')`
 	if here, label := read[string](b, `document.querySelector(".places summary").textContent`), read[string](b, current+`?.textContent ?? "no page"`); here != label {
-		t.Errorf("the navigation says that this is %q, not %q", here, label)
+		t.Errorf("the navigation marks %q as current, want %q", here, label)
 	}
 	if !read[bool](b, `document.querySelector(".who a").checkVisibility()`) {
-		t.Error("no way to the account")
+		t.Error("the account link is missing")
 	}
 	b.run(`document.querySelector(".places summary").click()`)
 	b.until(`document.querySelector(".places a").checkVisibility({contentVisibilityAuto: true, visibilityProperty: true}) && document.querySelector(".places a").getBoundingClientRect().height > 0`)

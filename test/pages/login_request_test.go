@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-func TestAScannerGetsATokenOfWhoApprovesIt(t *testing.T) {
-	d := newDoor(t)
+func TestScannerReceivesTokenOfApprover(t *testing.T) {
+	d := newSignInSite(t)
 	ben := d.user(d.org, "ben", model.RoleTriager)
 	if _, err := d.store.AddLogin(t.Context(), model.LoginRequest{KeyHash: []byte("key"), Code: "ABCD-2345", Address: "192.0.2.9", Agent: "<b>Semgrep/1.180"}); err != nil {
 		t.Fatal(err)
@@ -36,10 +36,10 @@ func TestAScannerGetsATokenOfWhoApprovesIt(t *testing.T) {
 	}
 }
 
-// TestAScannerIsNotPromisedATokenTooMany checks that a user with the maximum number of tokens sees
+// TestScannerLoginRespectsTokenLimit checks that a user with the maximum number of tokens sees
 // an error before the request is used up. The approval succeeds after a token was revoked.
-func TestAScannerIsNotPromisedATokenTooMany(t *testing.T) {
-	d := newDoor(t)
+func TestScannerLoginRespectsTokenLimit(t *testing.T) {
+	d := newSignInSite(t)
 	ben := d.user(d.org, "ben", model.RoleTriager)
 	for i, code := range []string{"ABCD-2345", "ABCD-2346"} {
 		if _, err := d.store.AddLogin(t.Context(), model.LoginRequest{KeyHash: []byte{byte(i)}, Code: code, Address: "192.0.2.9", Agent: "Semgrep"}); err != nil {

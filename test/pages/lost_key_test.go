@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// losesKeys restarts the server with another key file, as after redoubt key new.
-func (d *door) losesKeys() {
+// replaceKeys restarts the server with another key file, as after redoubt key new.
+func (d *signInSite) replaceKeys() {
 	d.t.Helper()
 	sealer, err := keyring.New(d.clock.Now()).Sealer("second factors")
 	if err != nil {
@@ -27,17 +27,17 @@ func (d *door) losesKeys() {
 	}
 }
 
-// TestFactorsThatCannotBeReadAreTold checks the messages about an app and passkeys that can no
+// TestUnreadableSecondFactorsAreReported checks the messages about an app and passkeys that can no
 // longer be decrypted. The user can sign in with a recovery code or the help of an administrator.
-func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
-	d := newDoor(t)
+func TestUnreadableSecondFactorsAreReported(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	d.user(d.org, "root", model.RoleAdmin)
 	a := d.browserAs(ada).setUpApp()
 	if _, err := d.store.AddPasskey(t.Context(), model.Passkey{UserID: ada.ID, CredentialID: []byte("id"), Credential: []byte("of another key"), Name: "laptop"}, nil, model.Session{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	d.losesKeys()
+	d.replaceKeys()
 	d.clock.Advance(time.Minute)
 	b := d.browser()
 	b.wants("the password", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/login/code")
@@ -59,7 +59,7 @@ func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
 		causes[m[1]] = true
 	}
 	if len(causes) != 2 {
-		t.Errorf("the log says nothing:\n%s", d.log.String())
+		t.Errorf("the log is empty:\n%s", d.log.String())
 	}
 
 	b.wants("another passkey", b.do(http.MethodGet, "/second-factor/passkeys", nil), http.StatusOK, "")
@@ -73,10 +73,10 @@ func TestFactorsThatCannotBeReadAreTold(t *testing.T) {
 	b.wants("after it", d.browser().signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
 }
 
-// TestAPasskeyIsRemovedWithoutAnAddress checks that an undecryptable passkey can be removed on a
+// TestPasskeyCanBeRemovedWithoutPublicURL checks that an undecryptable passkey can be removed on a
 // server without passkey support.
-func TestAPasskeyIsRemovedWithoutAnAddress(t *testing.T) {
-	d := newDoor(t)
+func TestPasskeyCanBeRemovedWithoutPublicURL(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browserAs(ada)
 	b.setUpApp()
@@ -98,7 +98,7 @@ func TestAPasskeyIsRemovedWithoutAnAddress(t *testing.T) {
 	gone := b.do(http.MethodPost, "/second-factor/passkeys/"+strconv.FormatInt(list[0].ID, 10)+"/remove", nil)
 	b.wants("removed", gone, http.StatusSeeOther, ui.SecondFactorPath+"?done=passkey-removed")
 	if b.cookies["redoubt"] == before {
-		t.Error("the session goes on under its old secret")
+		t.Error("the session still works with its old secret")
 	}
 	shows(t, b.follow(gone).text, "[data-say=passkey-removed]")
 	other.wants("another session", other.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")

@@ -35,10 +35,10 @@ func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.pages.ServeHTTP(w, r)
 }
 
-// TestThePanelOnABadNetwork checks the panel on a slow network: it shows that it is loading and
+// TestPanelOnSlowNetwork checks the panel on a slow network: it shows that it is loading and
 // accepts no decision about the previous finding. Without a network it shows an error and allows a
 // retry.
-func TestThePanelOnABadNetwork(t *testing.T) {
+func TestPanelOnSlowNetwork(t *testing.T) {
 	s := demoSite(t)
 	n := &network{pages: s.pages}
 	s.pages = n
@@ -59,7 +59,7 @@ func TestThePanelOnABadNetwork(t *testing.T) {
 	b.press("a")
 	b.press("i")
 	if n.posts.Load() != 0 || read[string](b, `document.activeElement.tagName`) != "BODY" {
-		t.Error("something was decided about the finding before")
+		t.Error("the finding was triaged before")
 	}
 	b.press("j") // cancels the pending request
 	n.slow.Store(nil)
@@ -94,7 +94,7 @@ func TestFormsInABrowser(t *testing.T) {
 	b.run(`{ const button = document.querySelectorAll(".modes")[40].querySelector("button:not([disabled])"); button.click(); button.click(); }`)
 	b.until(`location.search.includes("changed=") && document.readyState === "complete" && document.querySelector("tr:target [role=status]")`)
 	if sent := n.posts.Load(); sent != 1 {
-		t.Errorf("two presses sent %d forms", sent)
+		t.Errorf("two key presses sent %d forms", sent)
 	}
 	b.until(place + ` !== 0`)
 	if after := read[int](b, place); after < before-3 || after > before+3 {

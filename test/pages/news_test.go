@@ -15,12 +15,12 @@ import (
 	"github.com/redoubt/redoubt/internal/triage"
 )
 
-// asks returns the address that an open page polls.
-func asks(t *testing.T, page string) string {
+// pollURL returns the address that an open page polls.
+func pollURL(t *testing.T, page string) string {
 	t.Helper()
 	m := regexp.MustCompile(`id="news"[^>]* hx-get="([^"]+)"`).FindStringSubmatch(page)
 	if m == nil {
-		t.Fatalf("the page follows nothing:\n%s", page)
+		t.Fatalf("the page does not poll for updates:\n%s", page)
 	}
 	return html.UnescapeString(m[1])
 }
@@ -33,23 +33,23 @@ func (s *site) poll(address string) answer {
 	return s.send(r)
 }
 
-// told returns the numbers of new and resolved findings on an open page; empty if there are none.
-func told(t *testing.T, text string) string {
+// newsCounts returns the numbers of new and resolved findings on an open page; empty if there are none.
+func newsCounts(t *testing.T, text string) string {
 	t.Helper()
 	news := document(t, text).Find("#news a[data-new]")
 	if news.Length() == 0 {
 		return ""
 	}
 	said := news.AttrOr("data-new", "") + " " + news.AttrOr("data-gone", "")
-	if shown := figures(news.Text()); " "+shown+" " != strings.ReplaceAll(" "+said+" ", " 0 ", " ") {
-		t.Errorf("of %q the words say %q", said, shown)
+	if shown := visibleNumbers(news.Text()); " "+shown+" " != strings.ReplaceAll(" "+said+" ", " 0 ", " ") {
+		t.Errorf("for %q the text is %q", said, shown)
 	}
 	return said
 }
 
-// TestNewsOfAnOpenPage checks that an open page shows the numbers of new and resolved findings in
+// TestUpdateNoticeOfOpenPage checks that an open page shows the numbers of new and resolved findings in
 // its scope and otherwise stays unchanged.
-func TestNewsOfAnOpenPage(t *testing.T) {
+func TestUpdateNoticeOfOpenPage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one", "two"))
 	s.clock.Advance(time.Minute)
@@ -59,9 +59,9 @@ func TestNewsOfAnOpenPage(t *testing.T) {
 	}
 	ask := map[string]string{}
 	for page := range pages {
-		ask[page] = asks(t, s.page(page))
+		ask[page] = pollURL(t, s.page(page))
 		if a := s.poll(ask[page]); a.StatusCode != http.StatusNoContent {
-			t.Errorf("%s has news of nothing: %s %s", page, a.Status, a.text)
+			t.Errorf("%s shows an update notice without a change: %s %s", page, a.Status, a.text)
 		}
 	}
 	s.clock.Advance(time.Minute)
@@ -70,12 +70,12 @@ func TestNewsOfAnOpenPage(t *testing.T) {
 	s.build(u)
 	for page, want := range pages {
 		a := s.poll(ask[page])
-		if got := told(t, a.text); a.StatusCode != http.StatusOK || got != want {
+		if got := newsCounts(t, a.text); a.StatusCode != http.StatusOK || got != want {
 			t.Errorf("%s: %s %q, want %q", page, a.Status, got, want)
 		}
 		// The response continues polling, and only reports again when more changes.
-		if next := s.poll(asks(t, a.text)); next.StatusCode != http.StatusNoContent {
-			t.Errorf("%s asks again and hears %s %s", page, next.Status, next.text)
+		if next := s.poll(pollURL(t, a.text)); next.StatusCode != http.StatusNoContent {
+			t.Errorf("a second request for %s returns %s %s", page, next.Status, next.text)
 		}
 	}
 	for _, bad := range []string{"/orgs/acme/news?version=x&at=1&had=1", "/orgs/acme/news?version=0&at=1&had=-1", "/orgs/acme/news?version=0&at=1&had=1&type=dast", "/orgs/acme/news?version=0&at=1&had=1&type=sast&query=severities%3Dodd"} {
@@ -85,10 +85,10 @@ func TestNewsOfAnOpenPage(t *testing.T) {
 	}
 }
 
-// TestNewsOfAnEmptyPage checks that an empty page reloads itself when there are findings.
-func TestNewsOfAnEmptyPage(t *testing.T) {
+// TestUpdateNoticeOfEmptyPage checks that an empty page reloads itself when there are findings.
+func TestUpdateNoticeOfEmptyPage(t *testing.T) {
 	s := newSite(t)
-	address := asks(t, s.page("/findings"))
+	address := pollURL(t, s.page("/findings"))
 	b := s.browse(1200, 800)
 	b.open("/findings")
 	s.build(branchReport(s, "main", true, "one"))
@@ -111,12 +111,12 @@ func TestNewsOfAnEmptyPage(t *testing.T) {
 	b.until(`document.querySelectorAll("[data-row]").length === 2`)
 }
 
-// TestNewsOfADecision checks that findings that another user decides about count as resolved on a
+// TestUpdateNoticeAfterTriage checks that findings that another user decides about count as resolved on a
 // page of open findings.
-func TestNewsOfADecision(t *testing.T) {
+func TestUpdateNoticeAfterTriage(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one", "two"))
-	address := asks(t, s.page("/findings"))
+	address := pollURL(t, s.page("/findings"))
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		view, err := s.index.Deployment(ctx, s.org.ID)
 		if err != nil {
@@ -125,7 +125,7 @@ func TestNewsOfADecision(t *testing.T) {
 		_, err = triage.Apply(ctx, tx, view, triage.Request{State: model.TriageIgnored, Filter: model.FindingFilter{IssueType: model.SAST, HasIDs: true, IDs: []int64{1}}})
 		return err
 	})
-	if got := told(t, s.poll(address).text); got != "0 1" {
-		t.Errorf("the page is told %q", got)
+	if got := newsCounts(t, s.poll(address).text); got != "0 1" {
+		t.Errorf("the page receives %q", got)
 	}
 }

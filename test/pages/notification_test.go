@@ -41,8 +41,8 @@ func newNotifier(t testing.TB, s *store.Store, now func() time.Time) *notify.Not
 	})
 }
 
-// tellingRule returns a notification rule with a sent message, and creates it if necessary.
-func (s *site) tellingRule() (rule model.NotificationRule) {
+// notificationRule returns a notification rule with a sent message, and creates it if necessary.
+func (s *site) notificationRule() (rule model.NotificationRule) {
 	s.t.Helper()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.NotificationRules(ctx)
@@ -81,20 +81,20 @@ func hook(t *testing.T, status *int) string {
 	return server.URL + "/very-secret-path"
 }
 
-// bringingSecret opens the page that a response redirects to, with the secret of the response's
+// pageWithSecret opens the page that a response redirects to, with the secret of the response's
 // cookie.
-func (s *site) bringingSecret(a answer) string {
+func (s *site) pageWithSecret(a answer) string {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, a.Header.Get("Location"), nil)
-	r.AddCookie(onceCookie(s.t, a))
+	r.AddCookie(secretCookie(s.t, a))
 	return html.UnescapeString(s.send(r).text)
 }
 
 var secretShown = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`)
 
-// TestANotificationRuleFromItsFormToItsEnd checks that errors of the Web API are shown with the
+// TestNotificationRuleLifecycle checks that errors of the Web API are shown with the
 // input. No page shows an address, and a secret is shown once.
-func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
+func TestNotificationRuleLifecycle(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	shows(t, s.page(ui.NotificationsPath), "[data-say=no-rules]")
@@ -113,7 +113,7 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	form.Set("filter", "branch=primary")
 	a = s.post(ui.NotificationsPath, form)
 	at, _, _ := strings.Cut(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme"), "?")
-	page := s.bringingSecret(a)
+	page := s.pageWithSecret(a)
 	first := secretShown.FindString(page)
 	if first == "" {
 		t.Fatalf("the secret is not shown: %s", page)
@@ -150,7 +150,7 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	shows(t, s.page(ui.NotificationsPath), "[data-paused]")
 	shows(t, s.follow(at+"/pause", url.Values{"paused": {"off"}}), "[data-say=notification-resumed]", "button[name=paused][value=on]")
 
-	if second := secretShown.FindString(s.bringingSecret(s.post(at+"/rotate", nil))); second == "" || second == first {
+	if second := secretShown.FindString(s.pageWithSecret(s.post(at+"/rotate", nil))); second == "" || second == first {
 		t.Errorf("the secret after it was rotated: %q", second)
 	}
 	change := url.Values{"name": {"night shift"}, "events": {"assigned"}, "channel": {"slack"}, "url": {""}}
@@ -165,13 +165,13 @@ func TestANotificationRuleFromItsFormToItsEnd(t *testing.T) {
 	says(t, refused, `value="kept name"`, `value="ftp://files.example"`, "<h1 class=\"long\">night shift")
 	shows(t, s.follow(at+"/delete", nil), "[data-say=notification-deleted]", "[data-say=no-rules]")
 	if a := s.get(at); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a rule that is gone: %s", a.Status)
+		t.Errorf("a deleted rule: %s", a.Status)
 	}
 }
 
-// TestWhatANotificationRuleMayNotSay checks that the form shows the errors about invalid options
+// TestInvalidNotificationRules checks that the form shows the errors about invalid options
 // and other invalid input.
-func TestWhatANotificationRuleMayNotSay(t *testing.T) {
+func TestInvalidNotificationRules(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	for _, c := range []struct{ field, value, about, says string }{
@@ -202,12 +202,12 @@ func TestWhatANotificationRuleMayNotSay(t *testing.T) {
 	shows(t, s.page(ui.NotificationsPath), "[data-say=no-rules]")
 }
 
-// TestTheLogOfANotificationRule checks the pages of a rule's log, and that the list shows the
+// TestNotificationRuleLog checks the pages of a rule's log, and that the list shows the
 // newest message of each rule.
-func TestTheLogOfANotificationRule(t *testing.T) {
+func TestNotificationRuleLog(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
-	rule := s.tellingRule()
+	rule := s.notificationRule()
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		for i := range 50 {
 			_, err := tx.AddEndedNotification(ctx, model.Notification{
@@ -241,7 +241,7 @@ func TestTheLogOfANotificationRule(t *testing.T) {
 func TestNotificationPagesOnANarrowScreen(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
-	at := ui.NotificationsPath + "/" + ui.Decimal(s.tellingRule().ID)
+	at := ui.NotificationsPath + "/" + ui.Decimal(s.notificationRule().ID)
 	b := s.browse(390, 844)
 	b.do(chromedp.EmulateViewport(390, 844))
 	for _, path := range []string{ui.NotificationsPath, ui.NotificationsPath + "/new", at} {

@@ -19,8 +19,8 @@ var (
 	askFirst = regexp.MustCompile(`(?s)<details class="ask">.*?</details>`)
 )
 
-// leasts returns the minimum role of each route.
-func leasts() (mux *http.ServeMux, least map[string]model.Role) {
+// minimumRoles returns the minimum role of each route.
+func minimumRoles() (mux *http.ServeMux, least map[string]model.Role) {
 	mux, least = http.NewServeMux(), map[string]model.Role{}
 	for _, r := range web.Routes() {
 		pattern := r.Method + " " + r.Pattern
@@ -30,15 +30,15 @@ func leasts() (mux *http.ServeMux, least map[string]model.Role) {
 	return mux, least
 }
 
-// TestPagesOfferWhatIsAllowed checks that pages offer no action that the server rejects for the
+// TestPagesShowPermittedActions checks that pages offer no action that the server rejects for the
 // viewer, and that no single click deletes data permanently.
-func TestPagesOfferWhatIsAllowed(t *testing.T) {
+func TestPagesShowPermittedActions(t *testing.T) {
 	s := demoSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one"))
 	s.setMode("one", model.ModeBlock)
 	blocking := "/scans/" + ui.Decimal(s.build(branchReport(s, "topic", false, "one")).ScanID) + "/blocking"
-	mux, least := leasts()
+	mux, least := minimumRoles()
 	for _, role := range []model.Role{model.RoleViewer, model.RoleTriager, model.RoleAdmin} {
 		s.as(role)
 		offered := 0
@@ -51,10 +51,10 @@ func TestPagesOfferWhatIsAllowed(t *testing.T) {
 				}
 				_, pattern := mux.Handler(httptest.NewRequestWithContext(t.Context(), method, address, nil))
 				if pattern == "" {
-					t.Errorf("%s leads a %s to %s %s, which is nothing", page, role, method, address)
+					t.Errorf("%s links a %s to %s %s, which does not exist", page, role, method, address)
 				}
 				if least[pattern] > role {
-					t.Errorf("%s offers a %s %s %s, which takes a %s", page, role, method, address, least[pattern])
+					t.Errorf("%s offers a %s %s %s, which requires a %s", page, role, method, address, least[pattern])
 				}
 				offered++
 			}
@@ -66,12 +66,12 @@ func TestPagesOfferWhatIsAllowed(t *testing.T) {
 					check(http.MethodPost, m[1])
 				}
 				if strings.Contains(askFirst.ReplaceAllString(form, ""), "danger") {
-					t.Errorf("%s loses something by one press: %s", page, form)
+					t.Errorf("%s deletes something with one key press: %s", page, form)
 				}
 			}
 		}
 		if offered < 200 {
-			t.Errorf("a %s is offered only %d things", role, offered)
+			t.Errorf("a %s sees only %d actions", role, offered)
 		}
 	}
 }

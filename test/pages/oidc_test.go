@@ -25,7 +25,7 @@ import (
 
 // provided is a site with a real identity provider: npm's oidc-provider.
 type provided struct {
-	*door
+	*signInSite
 	url    string // of the pages
 	issuer string
 }
@@ -36,7 +36,7 @@ func newProvided(t *testing.T, change ...func(*sso.Config)) *provided {
 	if modules == "" {
 		t.Skip("REDOUBT_TEST_NODE_MODULES names no folder with oidc-provider: run make setup, which installs it into .cache/node, and make test")
 	}
-	p := &provided{door: newDoor(t)}
+	p := &provided{signInSite: newSignInSite(t)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.pages.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	p.url, p.issuer = server.URL, startProvider(t, modules, server.URL+"/login/oidc/callback")
@@ -146,14 +146,14 @@ func (p *provided) from(c *http.Client, login, address string) seen {
 	return at
 }
 
-func TestSingleSignOnAtARealProvider(t *testing.T) {
+func TestSingleSignOnWithRealProvider(t *testing.T) {
 	p := newProvided(t)
 	p.user(p.org, "chief", model.RoleAdmin)
 	ada := p.person()
 	says(t, textAt(t, p.read(ada.Get(p.url+"/login?next=/orgs/acme/account")).text, `a[href^="/login/oidc?next="]`), "Acme SSO")
 	at := p.through(ada, "ada@example.com+sec+lookers", "/orgs/acme/account")
 	if at.status != http.StatusOK || at.url != p.url+"/orgs/acme/account" {
-		t.Fatalf("ended up at %s with %d: %s\n%s", at.url, at.status, at.text, p.log.String())
+		t.Fatalf("redirected to %s with %d: %s\n%s", at.url, at.status, at.text, p.log.String())
 	}
 	says(t, at.text, "Name of ada@example.com", "/orgs/noise/overview")
 	shows(t, at.text, signedIn("ada", "triager"), "[data-method=oidc]", "[data-say=no-password]")
@@ -165,8 +165,8 @@ func TestSingleSignOnAtARealProvider(t *testing.T) {
 	// A session at the provider counts as no proof; a forced authentication does.
 	silent := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?next=%2Forgs%2Facme%2Faccount")
 	hides(t, silent.text, "[data-method='oidc anew']")
-	anew := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?again=1&next=%2Forgs%2Facme%2Faccount")
-	shows(t, anew.text, "[data-method='oidc anew']")
+	renewed := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?again=1&next=%2Forgs%2Facme%2Faccount")
+	shows(t, renewed.text, "[data-method='oidc anew']")
 
 	again := p.through(p.person(), "ada@example.com+sec+lookers", "/")
 	if again.status != http.StatusOK || !strings.HasSuffix(again.url, "/choose?next=%2F") { // of two deployments
@@ -191,7 +191,7 @@ func TestSingleSignOnAtARealProvider(t *testing.T) {
 		says(t, textAt(t, at.text, "main [role=alert]"), "Acme SSO", say)
 	}
 	if _, err := p.store.User(t.Context(), "eve"); err == nil {
-		t.Error("who has no role was made a user")
+		t.Error("a person without a role became a user")
 	}
 	server, err := p.store.ServerEvents(t.Context(), 0, 10)
 	if err != nil || len(server) != 2 || !strings.Contains(server[0].After, "(eve)") {
@@ -203,12 +203,12 @@ func TestSingleSignOnAtARealProvider(t *testing.T) {
 	}
 	disabled := p.through(p.person(), "ada@example.com+sec+lookers", "/")
 	if disabled.status != http.StatusForbidden {
-		t.Errorf("who is disabled ends with %d", disabled.status)
+		t.Errorf("a disabled user ends with %d", disabled.status)
 	}
 	lacks(t, textAt(t, disabled.text, "main [role=alert]"), "Acme SSO") // this server refuses, and not the provider
 }
 
-func TestGroupsAreReadAtEverySignIn(t *testing.T) {
+func TestGroupsAreReadOnEverySignIn(t *testing.T) {
 	p := newProvided(t)
 	p.user(p.org, "chief", model.RoleAdmin)
 	login := "ada@example.com+chiefs"
@@ -226,7 +226,7 @@ func TestGroupsAreReadAtEverySignIn(t *testing.T) {
 	}
 }
 
-func TestOnlyConfirmedAddressesOfADomain(t *testing.T) {
+func TestOnlyVerifiedAddressesOfDomain(t *testing.T) {
 	p := newProvided(t, func(c *sso.Config) { c.Domains = []string{"Example.com"} })
 	for login, in := range map[string]bool{"ada@example.com+sec": true, "ada@example.com.evil.example+sec": false, "unconfirmed@example.com+sec": false} {
 		at := p.through(p.person(), login, "/orgs/acme/account")
@@ -239,7 +239,7 @@ func TestOnlyConfirmedAddressesOfADomain(t *testing.T) {
 	}
 }
 
-func TestWhoComesBackIsWhoLeft(t *testing.T) {
+func TestReturningUserKeepsIdentity(t *testing.T) {
 	p := newProvided(t)
 	victim := p.person()
 	// A forged link, or one of another user's sign-in.
@@ -271,8 +271,8 @@ func TestWhoComesBackIsWhoLeft(t *testing.T) {
 	says(t, at.text, "&lt;b&gt;no", `value="/x"`)
 }
 
-func TestAProviderThatDoesNotAnswer(t *testing.T) {
-	d := newDoor(t, func(s *ui.SignIn) {
+func TestUnreachableProvider(t *testing.T) {
+	d := newSignInSite(t, func(s *ui.SignIn) {
 		s.Provider = sso.New(sso.Config{Issuer: "http://127.0.0.1:1", ClientID: "redoubt", Title: "Acme SSO", Clock: time.Now})
 	})
 	b := d.browser()
@@ -282,6 +282,6 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	says(t, textAt(t, a.text, `a[href^="/login/oidc?next="]`), "Acme SSO")
 	says(t, a.text, `value="/orgs/acme/overview"`)
 	if !strings.Contains(d.log.String(), "127.0.0.1:1") {
-		t.Errorf("the log does not say which provider: %s", d.log.String())
+		t.Errorf("the log does not name the provider: %s", d.log.String())
 	}
 }

@@ -27,8 +27,8 @@ func (b *browserOf) follow(a answer) answer {
 	return page
 }
 
-// onceCookie returns the cookie of a response that contains a secret.
-func onceCookie(t testing.TB, a answer) *http.Cookie {
+// secretCookie returns the cookie of a response that contains a secret.
+func secretCookie(t testing.TB, a answer) *http.Cookie {
 	t.Helper()
 	for _, c := range a.Cookies() {
 		if strings.Contains(c.Name, "once") {
@@ -44,8 +44,8 @@ var (
 	joinText = regexp.MustCompile(`/join/([a-z2-7]{52})`)
 )
 
-// madeSecret is a form that creates a secret, and the page that shows it.
-type madeSecret struct {
+// shownSecret is a form that creates a secret, and the page that shows it.
+type shownSecret struct {
 	form    string // address of the form
 	values  url.Values
 	page    string
@@ -54,8 +54,8 @@ type madeSecret struct {
 	counted string // action of the single audit event
 }
 
-func madeSecrets() map[string]madeSecret {
-	return map[string]madeSecret{
+func shownSecrets() map[string]shownSecret {
+	return map[string]shownSecret{
 		"token": {"/settings/tokens", url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}, "/settings/tokens", tokenText, "robot", "token.create"},
 		"user":  {"/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}}, "/settings/users/invited", joinText, "ben", "user.invite"},
 		"link":  {"/settings/users/cleo/link", nil, "/settings/users", linkText, "cleo", "user.link"},
@@ -64,35 +64,35 @@ func madeSecrets() map[string]madeSecret {
 
 // seal submits the form as the administrator ada, and returns the address of the page that shows
 // the secret.
-func (m madeSecret) seal(t *testing.T) (d *door, b *browserOf, form answer, to string) {
+func (m shownSecret) seal(t *testing.T) (d *signInSite, b *browserOf, form answer, to string) {
 	t.Helper()
-	d = newDoor(t)
+	d = newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	d.user(d.org, "cleo", model.RoleAdmin)
 	b = d.browserAs(ada)
 	form = b.submit(m.form, m.values)
 	to = form.Header.Get("Location")
 	if !regexp.MustCompile(`^/orgs/acme` + m.page + `\?made=\d+$`).MatchString(to) {
-		t.Fatalf("the form leads to %d %q\n%s", form.StatusCode, to, form.text)
+		t.Fatalf("the form returns %d %q\n%s", form.StatusCode, to, form.text)
 	}
 	return d, b, form, to
 }
 
-func TestASecretIsShownOnceAndAReloadMakesNoOther(t *testing.T) {
-	for name, m := range madeSecrets() {
+func TestSecretIsShownOnceAndReloadCreatesNoOther(t *testing.T) {
+	for name, m := range shownSecrets() {
 		t.Run(name, func(t *testing.T) {
 			d, b, form, to := m.seal(t)
-			c := onceCookie(t, form)
+			c := secretCookie(t, form)
 			if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/orgs/acme"+m.page || c.MaxAge != 60 || c.Secure {
 				t.Errorf("the cookie is %v", c)
 			}
 			if head := b.do(http.MethodHead, to, nil); len(head.Cookies()) > 0 {
-				t.Error("a look ahead uses the secret up")
+				t.Error("a prefetch consumes the secret")
 			}
 			shown := b.do(http.MethodGet, to, nil)
 			secret := m.secret.FindString(shown.text)
-			if secret == "" || shown.Header.Get("Cache-Control") != "no-store" || onceCookie(t, shown).MaxAge >= 0 {
-				t.Fatalf("not shown, kept by caches, or to be shown again: %v\n%s", shown.Header, shown.text)
+			if secret == "" || shown.Header.Get("Cache-Control") != "no-store" || secretCookie(t, shown).MaxAge >= 0 {
+				t.Fatalf("not shown, cacheable, or shown a second time: %v\n%s", shown.Header, shown.text)
 			}
 			secret = secret[strings.LastIndexByte(secret, '/')+1:]
 			for where, text := range map[string]string{"the form's answer": form.text, "its cookie": c.Value, "the address": to, "the log": d.log.String()} {
@@ -114,17 +114,17 @@ func TestASecretIsShownOnceAndAReloadMakesNoOther(t *testing.T) {
 				}
 			}
 			if made != 1 {
-				t.Errorf("%d were made", made)
+				t.Errorf("%d were created", made)
 			}
 		})
 	}
 }
 
-func TestASecretIsShownToNobodyElseAndNotLater(t *testing.T) {
-	for name, m := range madeSecrets() {
+func TestSecretIsShownOnlyToItsSessionForAShortTime(t *testing.T) {
+	for name, m := range shownSecrets() {
 		t.Run(name, func(t *testing.T) {
 			d, b, form, to := m.seal(t)
-			c := onceCookie(t, form)
+			c := secretCookie(t, form)
 			shows := func(what string, by *browserOf, address, cookie, value string) {
 				t.Helper()
 				by.cookies[cookie] = value
@@ -137,7 +137,7 @@ func TestASecretIsShownToNobodyElseAndNotLater(t *testing.T) {
 			cleo := d.browserAs(d.member("cleo"))
 			shows("another user", cleo, to, c.Name, c.Value)
 			next := b.submit(map[string]string{"token": "/settings/tokens", "user": "/settings/users", "link": "/settings/users/ada/link"}[name], m.values)
-			shows("another thing", b, next.Header.Get("Location"), onceCookie(t, next).Name, c.Value)
+			shows("another thing", b, next.Header.Get("Location"), secretCookie(t, next).Name, c.Value)
 			shows("changed", b, to, c.Name, "A"+c.Value[1:]+"A")
 			shows("no cookie of ours", b, to, c.Name, "%%%")
 			shows("in the clear", b, to, c.Name, "AAAA")
@@ -153,7 +153,7 @@ func TestASecretIsShownToNobodyElseAndNotLater(t *testing.T) {
 }
 
 // member returns an existing user.
-func (d *door) member(name string) (u model.User) {
+func (d *signInSite) member(name string) (u model.User) {
 	d.t.Helper()
 	u, err := d.store.User(d.t.Context(), name)
 	if err != nil {
@@ -162,9 +162,9 @@ func (d *door) member(name string) (u model.User) {
 	return u
 }
 
-// TestASecretThatIsVoidIsNotShown checks that a secret that no longer works is not shown as valid.
-func TestASecretThatIsVoidIsNotShown(t *testing.T) {
-	all := madeSecrets()
+// TestVoidSecretIsNotShown checks that a secret that no longer works is not shown as valid.
+func TestVoidSecretIsNotShown(t *testing.T) {
+	all := shownSecrets()
 	d, b, _, to := all["token"].seal(t)
 	id, err := strconv.ParseInt(to[strings.LastIndex(to, "=")+1:], 10, 64)
 	if err != nil {
@@ -194,23 +194,23 @@ func TestASecretThatIsVoidIsNotShown(t *testing.T) {
 	lacks(t, b.do(http.MethodGet, to, nil).text, "/setup/")
 }
 
-func TestASecretTravelsByHTTPSAlone(t *testing.T) {
-	d := newDoor(t, func(s *ui.SignIn) { s.Secure = true })
+func TestSecretCookieRequiresHTTPS(t *testing.T) {
+	d := newSignInSite(t, func(s *ui.SignIn) { s.Secure = true })
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.https = true
 	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]
-	m := madeSecrets()["token"]
+	m := shownSecrets()["token"]
 	form := b.submit(m.form, m.values)
-	if c := onceCookie(t, form); !c.Secure || !strings.HasPrefix(c.Name, "__Secure-") {
+	if c := secretCookie(t, form); !c.Secure || !strings.HasPrefix(c.Name, "__Secure-") {
 		t.Errorf("the cookie is %v", c)
 	}
 	says(t, b.follow(form).text, "rdt_")
 }
 
-// TestTheCookieOfAVisitTravelsByHTTPSAlone checks that the cookie of the last visit is secure if
+// TestVisitCookieRequiresHTTPS checks that the cookie of the last visit is secure if
 // browsers use https, even if a proxy terminates TLS.
-func TestTheCookieOfAVisitTravelsByHTTPSAlone(t *testing.T) {
-	d := doorOf(t, demoSite(t), func(s *ui.SignIn) { s.Secure = true })
+func TestVisitCookieRequiresHTTPS(t *testing.T) {
+	d := withSignIn(t, demoSite(t), func(s *ui.SignIn) { s.Secure = true })
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	b.cookies["__Host-redoubt"] = b.cookies["redoubt"]
 	for _, c := range (&http.Response{Header: b.do(http.MethodGet, "/orgs/acme/overview", nil).Header}).Cookies() {

@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-func TestOverviewSaysWhatTheListsSay(t *testing.T) {
+func TestOverviewCountsMatchLists(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/overview")
 	all := 0
@@ -25,11 +25,11 @@ func TestOverviewSaysWhatTheListsSay(t *testing.T) {
 		all += n
 		says(t, page, `<a class="big" href="/orgs/acme`+p.Path+`?status=open" data-count="open">`+ui.Count(n))
 		if got := total(t, s.page(p.Path)); got != ui.Count(n) {
-			t.Errorf("%s lists %s, the overview says %d", p.Path, got, n)
+			t.Errorf("%s lists %s, the overview shows %d", p.Path, got, n)
 		}
 	}
 	if got := textAt(t, page, "h1 [data-open]"); got != ui.Count(all) {
-		t.Errorf("the overview says that %s are open, %d are", got, all)
+		t.Errorf("the overview shows %s open findings, want %d", got, all)
 	}
 	shows(t, page, "[data-say=time-to-fix]")
 	says(t, textAt(t, page, "[data-say=silent]"), "14", "acme/gateway")
@@ -40,14 +40,14 @@ func TestOverviewSaysWhatTheListsSay(t *testing.T) {
 	checkInline(t, page)
 	for _, m := range regexp.MustCompile(`<li><a href="(/orgs/acme/(?:findings|supply|secrets)[^"]*)"><span class="dot \w+" aria-hidden="true"></span>[^<]* <b>([^<]+)</b>`).FindAllStringSubmatch(page, -1) {
 		if got := total(t, s.page(strings.TrimPrefix(m[1], "/orgs/acme"))); got != m[2] {
-			t.Errorf("the overview says %s, %s shows %s", m[2], m[1], got)
+			t.Errorf("the overview shows %s, %s shows %s", m[2], m[1], got)
 		}
 	}
 }
 
-// TestOverviewOfSome checks that a period, a product, a tag or a project restricts all contents of
+// TestFilteredOverview checks that a period, a product, a tag or a project restricts all contents of
 // the overview and their links.
-func TestOverviewOfSome(t *testing.T) {
+func TestFilteredOverview(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
@@ -69,16 +69,16 @@ func TestOverviewOfSome(t *testing.T) {
 	tagged.ProjectTags, named.Projects = []string{"edge case & co"}, []string{"acme/app"}
 	for query, want := range map[string]int{
 		"weeks=4": count(open, ui.Products...), "product=sca": count(open, ui.ProductOf(model.SCA)), "tag=" + url.QueryEscape("edge case & co"): count(tagged, ui.Products...),
-		"project=acme%2Fapp": count(named, ui.Products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, ui.ProductOf(model.SAST)), "tag=nobody-has-it": 0,
+		"project=acme%2Fapp": count(named, ui.Products...), "project=acme%2Fapp&product=sast&weeks=52": count(named, ui.ProductOf(model.SAST)), "tag=unused": 0,
 	} {
 		page := s.page("/overview?" + query)
 		if got := textAt(t, page, "h1 [data-open]"); got != strconv.Itoa(want) {
-			t.Errorf("%s says that %s are open, %d are", query, got, want)
+			t.Errorf("%s shows %s open findings, want %d", query, got, want)
 		}
 		followed := countLinks(t, page)
 		for _, l := range followed {
 			if got := s.total(t, l); got != l.n {
-				t.Errorf("%s says %d %s, and %s has %d", query, l.n, l.of, l.address, got)
+				t.Errorf("%s shows %d %s, and %s has %d", query, l.n, l.of, l.address, got)
 			}
 		}
 		ages := 0
@@ -87,10 +87,10 @@ func TestOverviewOfSome(t *testing.T) {
 			ages += n
 		}
 		if ages != want {
-			t.Errorf("%s: the ages add up to %d, %d are open", query, ages, want)
+			t.Errorf("%s: the sum of the ages is %d, %d are open", query, ages, want)
 		}
 		if len(followed) < 2 && want > 0 {
-			t.Errorf("%s: %d numbers open their rows", query, len(followed))
+			t.Errorf("%s: %d counts have links", query, len(followed))
 		}
 	}
 	shows(t, s.page("/overview?weeks=4"), "[data-say=trend][data-weeks='4']", "[data-say=time-to-fix][data-weeks='4']", "[data-period][data-weeks='4']")
@@ -101,7 +101,7 @@ func TestOverviewOfSome(t *testing.T) {
 	}
 }
 
-func TestOverviewOfNothingNamesTheCommands(t *testing.T) {
+func TestEmptyOverviewShowsCommands(t *testing.T) {
 	says(t, newSite(t).page("/overview"), "semgrep ci --oss-only", "redoubt ci")
 }
 

@@ -37,7 +37,7 @@ func TestPaletteByKeyboard(t *testing.T) {
 	}
 	b.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab))
 	if out := read[bool](b, `document.activeElement !== document.body && !document.activeElement.closest("#palette")`); out {
-		t.Error("Tab leads out of the palette")
+		t.Error("Tab leaves the palette")
 	}
 	b.do(chromedp.KeyEvent(kb.Escape))
 	b.until(shutDialog + ` && document.activeElement.id === "q"`)
@@ -64,7 +64,7 @@ func TestPaletteByKeyboard(t *testing.T) {
 	b.do(chromedp.Click(`[data-palette]`))
 	b.hit("*")
 	if sends := read[bool](b, `document.querySelector("#palette [aria-selected=true]").matches("button")`); sends {
-		t.Error("Enter would scan, and nobody typed anything")
+		t.Error("Enter starts a scan without any input")
 	}
 	b.do(chromedp.KeyEvent(read[string](b, `document.querySelector("#palette button[form^=send-action] bdi").textContent`)))
 	b.hit("button[form^=send-action]")
@@ -95,7 +95,7 @@ func TestPaletteIsAccessible(t *testing.T) {
 			b.hit(chosen)
 			b.until(`document.querySelector("#palette-hits").textContent.includes("` + typed + `")`)
 			if off := read[[]string](b, `[document.querySelector("#palette"), document.querySelector("[data-palette-box]")].filter(e => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().left < 0 || e.getBoundingClientRect().right > innerWidth).map(e => e.outerHTML.slice(0, 80))`); len(off) > 0 {
-				t.Errorf("%q at %d is cut off: %v", typed, width, off)
+				t.Errorf("%q at %d is truncated: %v", typed, width, off)
 			}
 			b.run(axe)
 			for _, fault := range b.axe(allRules) {

@@ -37,7 +37,7 @@ func call[P, R any](b *browser, command cdp.Command[P, R], params P) (result R) 
 
 // withPasskeys enables passkeys at the browser's address and opens a browser with an authenticator
 // that verifies its user.
-func (d *door) withPasskeys() authenticator {
+func (d *signInSite) withPasskeys() authenticator {
 	d.t.Helper()
 	b := d.browse(1280, 900)
 	b.url = strings.Replace(b.url, "127.0.0.1", "localhost", 1)
@@ -91,7 +91,7 @@ func (a authenticator) accessible(page string) {
 // TestSecondFactorsInABrowser sets up an authenticator app and a passkey, and signs in with each of
 // them.
 func TestSecondFactorsInABrowser(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	a := d.withPasskeys()
 	a.entersPassword(".who")
@@ -139,8 +139,8 @@ func TestSecondFactorsInABrowser(t *testing.T) {
 	a.submitForm("form .primary", ".who")
 }
 
-// stealsAnswer starts the passkey request and returns the form that the page would have sent.
-func (a authenticator) stealsAnswer() url.Values {
+// passkeyForm starts the passkey request and returns the form that the page would have sent.
+func (a authenticator) passkeyForm() url.Values {
 	a.t.Helper()
 	form := "document.querySelector('form[data-passkey]')"
 	a.do(chromedp.WaitVisible("[data-ask]:not([hidden])"))
@@ -149,19 +149,19 @@ func (a authenticator) stealsAnswer() url.Values {
 	return url.Values{"sealed": {read[string](a.browser, form+".elements.sealed.value")}, "answer": {read[string](a.browser, form+".elements.answer.value")}}
 }
 
-// TestAPasskeyLetsInOnce checks that a signed response works once, only for its challenge, and only
+// TestPasskeyAssertionWorksOnce checks that a signed response works once, only for its challenge, and only
 // with an increased counter.
-func TestAPasskeyLetsInOnce(t *testing.T) {
-	d := newDoor(t)
+func TestPasskeyAssertionWorksOnce(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	a := d.withPasskeys()
 	a.entersPassword(".who")
 	a.at("/second-factor/passkeys", "[data-ask]:not([hidden])")
 	a.do(chromedp.SendKeys("#name", "key"))
-	made := a.stealsAnswer()
+	made := a.passkeyForm()
 	made.Set("name", "key")
 	eve := d.browserAs(d.user(d.org, "eve", model.RoleAdmin))
-	eve.wants("a key that was made for another", eve.do(http.MethodPost, "/second-factor/passkeys", made), http.StatusBadRequest, "")
+	eve.wants("a key of another user", eve.do(http.MethodPost, "/second-factor/passkeys", made), http.StatusBadRequest, "")
 	a.at("/second-factor/passkeys", "[data-ask]:not([hidden])")
 	a.do(chromedp.SendKeys("#name", "key"))
 	a.submitForm("[data-ask]", "pre.command") // the first second factor creates recovery codes
@@ -178,7 +178,7 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 	} {
 		d.clock.Advance(time.Minute)
 		a.at("/login", "#password")
-		v := a.stealsAnswer()
+		v := a.passkeyForm()
 		change(v)
 		b := d.browser()
 		if what == "for a sign-in by a password" {
@@ -190,28 +190,28 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 	}
 	d.clock.Advance(time.Minute)
 	a.at("/login", "#password")
-	v := a.stealsAnswer()
+	v := a.passkeyForm()
 	b := d.browser()
-	b.wants("as it was asked", b.do(http.MethodPost, "/login/passkey", v), http.StatusSeeOther, "/")
+	b.wants("as requested", b.do(http.MethodPost, "/login/passkey", v), http.StatusSeeOther, "/")
 	shows(t, b.page("/account"), "[data-method=passkey]")
 	b.wants("again", d.browser().do(http.MethodPost, "/login/passkey", v), http.StatusUnauthorized, "")
 	a.at("/login", "#password")
-	late := a.stealsAnswer()
+	late := a.passkeyForm()
 	d.clock.Advance(15 * time.Minute)
 	b.wants("too late", d.browser().do(http.MethodPost, "/login/passkey", late), http.StatusUnauthorized, "")
 
 	yes := true
 	call(a.browser, webauthn.SetResponseOverrideBits, webauthn.SetResponseOverrideBitsParams{AuthenticatorID: a.id, IsBadUV: &yes})
 	a.at("/login", "#password")
-	b.wants("without its user verified", d.browser().do(http.MethodPost, "/login/passkey", a.stealsAnswer()), http.StatusUnauthorized, "")
+	b.wants("without its user verified", d.browser().do(http.MethodPost, "/login/passkey", a.passkeyForm()), http.StatusUnauthorized, "")
 	call(a.browser, webauthn.SetResponseOverrideBits, webauthn.SetResponseOverrideBitsParams{AuthenticatorID: a.id})
 	d.clock.Advance(10 * time.Minute)
 	a.entersPassword("#code")
-	second := a.stealsAnswer()
+	second := a.passkeyForm()
 	c := d.browser()
 	c.signsIn("ada", goodPassword, "/")
-	c.wants("asked of another sign-in by the password", c.do(http.MethodPost, "/login/code", second), http.StatusUnauthorized, "")
-	c.wants("asked after the password", d.browser().do(http.MethodPost, "/login/passkey", second), http.StatusUnauthorized, "")
+	c.wants("by a password of another sign-in", c.do(http.MethodPost, "/login/code", second), http.StatusUnauthorized, "")
+	c.wants("after the password", d.browser().do(http.MethodPost, "/login/passkey", second), http.StatusUnauthorized, "")
 
 	all := call(a.browser, webauthn.GetCredentials, webauthn.GetCredentialsParams{AuthenticatorID: a.id})
 	if len(all.Credentials) != 1 {
@@ -229,18 +229,18 @@ func TestAPasskeyLetsInOnce(t *testing.T) {
 	trail := d.trail()
 	last := trail[len(trail)-1]
 	if last.Action != "user.sign_in_failed" || slices.ContainsFunc(trail[:len(trail)-1], func(e model.AuditEvent) bool { return e.After == last.After }) {
-		t.Errorf("the trail ends with %+v, which is no reason of its own", last)
+		t.Errorf("the audit log ends with %+v, want a distinct reason", last)
 	}
 	if err := d.store.ResetSecondFactor(t.Context(), ada.ID, nil, ada.Actor()); err != nil {
 		t.Fatal(err)
 	}
 	d.clock.Advance(time.Minute)
 	a.at("/login", "#password")
-	b.wants("after it was removed", d.browser().do(http.MethodPost, "/login/passkey", a.stealsAnswer()), http.StatusUnauthorized, "")
+	b.wants("after it was removed", d.browser().do(http.MethodPost, "/login/passkey", a.passkeyForm()), http.StatusUnauthorized, "")
 }
 
-func TestWithoutAnAddressThereAreNoPasskeys(t *testing.T) {
-	d := newDoor(t)
+func TestPasskeysRequirePublicURL(t *testing.T) {
+	d := newSignInSite(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	says(t, b.do(http.MethodGet, ui.SecondFactorPath, nil).text, "--public-url")
 	b.wants("to add one", b.do(http.MethodGet, "/second-factor/passkeys", nil), http.StatusSeeOther, ui.SecondFactorPath)

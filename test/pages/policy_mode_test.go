@@ -21,14 +21,14 @@ func wouldBlock(t *testing.T, page string) string {
 	t.Helper()
 	would := document(t, page).Find("p[data-would]")
 	said := would.AttrOr("data-would", "")
-	if shown := figures(would.Text()); !strings.HasPrefix(shown, said+" ") {
-		t.Errorf("of %q the words say %q", said, shown)
+	if shown := visibleNumbers(would.Text()); !strings.HasPrefix(shown, said+" ") {
+		t.Errorf("for %q the text is %q", said, shown)
 	}
 	return said
 }
 
-// TestModesSayWhatTheGateWouldBlock checks that the preview of a mode matches the gate.
-func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
+// TestModesPreviewBlockedFindings checks that the preview of a mode matches the gate.
+func TestModesPreviewBlockedFindings(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.build(branchReport(s, "main", true, "old", "older"))
@@ -37,7 +37,7 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 	modes := "/policies/" + policyOf(s, "code") + "/modes"
 	page := s.page(modes + "?severity=low&mode=block")
 	if said := wouldBlock(t, page); said != "2 7 1 3" {
-		t.Fatalf("the page says %q:\n%s", said, page)
+		t.Fatalf("the page shows %q:\n%s", said, page)
 	}
 	form := formOf(page)
 	for name, change := range map[string]func(url.Values){
@@ -57,7 +57,7 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 		t.Errorf("%d rules block, want 4", n)
 	}
 	if gate := s.blockedIn(s.build(branchReport(s, "topic", true, "old", "older", "fresh", "fresher")).ScanID); gate != 2 {
-		t.Errorf("the gate blocks on %d, the page said 2", gate)
+		t.Errorf("the gate blocks on %d, the page showed 2", gate)
 	}
 	shows(t, s.page(modes+"?severity=low&mode=block"), "[data-say=no-rule-changes]")
 	shows(t, s.follow(modes, formOf(s.page(modes+"?severity=low&mode=monitor"))), "[data-say=modes-set][data-mode=monitor][data-count='4']")
@@ -71,9 +71,9 @@ func TestModesSayWhatTheGateWouldBlock(t *testing.T) {
 	shows(t, s.steps(), `li.done a[href*="/scans/"]`)
 }
 
-// TestModesOfAPolicyAreOfItsProjects checks that findings of the same rules in other projects are
+// TestPolicyModesApplyToItsProjects checks that findings of the same rules in other projects are
 // not counted.
-func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
+func TestPolicyModesApplyToItsProjects(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	var own model.Policy
@@ -112,15 +112,15 @@ func TestModesOfAPolicyAreOfItsProjects(t *testing.T) {
 		})
 		page := s.page("/policies/" + ui.Decimal(own.ID) + "/modes?severity=low&mode=block")
 		if said := wouldBlock(t, page); said != c.want {
-			t.Errorf("of a policy for %+v the page says %q, want %s", c.scope, said, c.want)
+			t.Errorf("for a policy for %+v the page shows %q, want %s", c.scope, said, c.want)
 		}
 		hides(t, page, "[data-say=part]")
 	}
 }
 
-// TestWhatIsAskedOfTheGateIsBounded checks that a branch that is too large is not counted, and that
+// TestGateInputIsBounded checks that a branch that is too large is not counted, and that
 // the others are.
-func TestWhatIsAskedOfTheGateIsBounded(t *testing.T) {
+func TestGateInputIsBounded(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.build(branchReport(s, "main", true, "old"))

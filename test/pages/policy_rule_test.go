@@ -14,8 +14,8 @@ import (
 
 const ownRule = "rules:\n- id: own\n  message: Do **not** do it.\n  severity: ERROR\n  languages: [go]\n  pattern: $X.first\n"
 
-// hand submits a form with files.
-func (s *site) hand(path string, fields, files map[string]string) answer {
+// submitFiles submits a form with files.
+func (s *site) submitFiles(path string, fields, files map[string]string) answer {
 	s.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -41,15 +41,15 @@ func (s *site) hand(path string, fields, files map[string]string) answer {
 	return s.send(r)
 }
 
-// TestRulesAreAddedReadAndTakenOut adds rules with the form, reads their current and earlier texts,
+// TestRulesAreAddedShownAndRemoved adds rules with the form, reads their current and earlier texts,
 // and removes one.
-func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
+func TestRulesAreAddedShownAndRemoved(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	policy := "/policies/" + policyOf(s, "code")
 	says(t, s.page(policy), policy+"/add-rules")
 	says(t, s.page(policy+"/add-rules"), `enctype="multipart/form-data"`)
-	a := s.hand(policy+"/add-rules", map[string]string{"mode": "block"}, map[string]string{"own.yaml": ownRule})
+	a := s.submitFiles(policy+"/add-rules", map[string]string{"mode": "block"}, map[string]string{"own.yaml": ownRule})
 	if a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s\n%s", a.Status, a.text)
 	}
@@ -57,7 +57,7 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 	shows(t, added, "[data-say=rules-added][data-count='1']")
 	says(t, added, ">own</a>")
 	rule := policy + "/rules/" + first(s, policy+"?q=own", policy+"/rules/")
-	if a := s.hand(policy+"/add-rules", map[string]string{"text": strings.Replace(ownRule, "first", "second", 1)}, nil); a.StatusCode != http.StatusSeeOther {
+	if a := s.submitFiles(policy+"/add-rules", map[string]string{"text": strings.Replace(ownRule, "first", "second", 1)}, nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s\n%s", a.Status, a.text)
 	}
 	shown := func(page string) string { return html.UnescapeString(tags.ReplaceAllString(page, "")) }
@@ -67,7 +67,7 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 	says(t, shown(page), "pattern: $X.second")
 	says(t, shown(s.page(rule+"?version=1")), "pattern: $X.first")
 	if a := s.get(rule + "?version=3"); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a version that there is not: %s", a.Status)
+		t.Errorf("an unknown version: %s", a.Status)
 	}
 	other := "/policies/" + policyOf(s, "secrets") + "/rules/" + rule[strings.LastIndex(rule, "/")+1:]
 	if a := s.get(other); a.StatusCode != http.StatusNotFound {
@@ -76,9 +76,9 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 
 	s.as(model.RoleTriager)
 	if page := s.page(rule); strings.Contains(page, "/remove") {
-		t.Error("a triager is offered to take it out")
+		t.Error("the remove button is shown to a triager")
 	}
-	for _, a := range []answer{s.post(rule+"/remove", nil), s.hand(policy+"/add-rules", nil, map[string]string{"a.yaml": ownRule}), s.get(policy + "/add-rules")} {
+	for _, a := range []answer{s.post(rule+"/remove", nil), s.submitFiles(policy+"/add-rules", nil, map[string]string{"a.yaml": ownRule}), s.get(policy + "/add-rules")} {
 		if a.StatusCode != http.StatusForbidden {
 			t.Errorf("a triager: %s", a.Status)
 		}
@@ -86,35 +86,35 @@ func TestRulesAreAddedReadAndTakenOut(t *testing.T) {
 	s.as(model.RoleAdmin)
 	shows(t, s.follow(rule+"/remove", nil), "[data-say=rule-removed]")
 	if a := s.get(rule); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a rule that is out: %s", a.Status)
+		t.Errorf("a removed rule: %s", a.Status)
 	}
 }
 
-// TestARuleThatClashesIsNamed checks the error about an id that another product uses: it names the
+// TestConflictingRuleIsNamed checks the error about an id that another product uses: it names the
 // policy, and the input is preserved.
-func TestARuleThatClashesIsNamed(t *testing.T) {
+func TestConflictingRuleIsNamed(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	typed := strings.Replace(ownRule, "  pattern:", "  metadata: {product: secrets, note: a-note}\n  pattern:", 1)
-	if a := s.hand("/policies/"+policyOf(s, "code")+"/add-rules", map[string]string{"text": ownRule}, nil); a.StatusCode != http.StatusSeeOther {
+	if a := s.submitFiles("/policies/"+policyOf(s, "code")+"/add-rules", map[string]string{"text": ownRule}, nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s\n%s", a.Status, a.text)
 	}
 	secrets := "/policies/" + policyOf(s, "secrets")
 	fine := strings.ReplaceAll(typed, "own", "fine")
-	a := s.hand(secrets+"/add-rules", map[string]string{"mode": "comment", "text": fine + strings.TrimPrefix(typed, "rules:\n")}, nil)
+	a := s.submitFiles(secrets+"/add-rules", map[string]string{"mode": "comment", "text": fine + strings.TrimPrefix(typed, "rules:\n")}, nil)
 	if a.StatusCode != http.StatusConflict {
 		t.Errorf("a clash: %s", a.Status)
 	}
 	says(t, textAt(t, a.text, "main [role=alert] li"), " code ", " own ")
 	says(t, a.text, "note: a-note", `value="comment" selected`)
 	if page := s.page(secrets); strings.Contains(page, ">fine</a>") {
-		t.Error("the rule before it was taken")
+		t.Error("the rule before it was stored")
 	}
 }
 
-// TestAllFaultsOfRulesAreTold checks that files with faults are rejected completely, with each
+// TestAllRuleErrorsAreReported checks that files with faults are rejected completely, with each
 // fault and its file, and that the input is preserved.
-func TestAllFaultsOfRulesAreTold(t *testing.T) {
+func TestAllRuleErrorsAreReported(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	policy := "/policies/" + policyOf(s, "code")
@@ -133,7 +133,7 @@ func TestAllFaultsOfRulesAreTold(t *testing.T) {
 		"a bad mode": {map[string]string{"mode": "explode", "text": ownRule}, nil, http.StatusBadRequest, []string{"<li><code>mode</code>", "Do **not** do it."}},
 		"too large":  {nil, map[string]string{"a.yaml": strings.Repeat("#", 4<<20+1)}, http.StatusRequestEntityTooLarge, []string{"<li><code>files</code>"}},
 	} {
-		a := s.hand(policy+"/add-rules", c.fields, c.files)
+		a := s.submitFiles(policy+"/add-rules", c.fields, c.files)
 		if a.StatusCode != c.status {
 			t.Errorf("%s: %s", name, a.Status)
 		}
@@ -144,6 +144,6 @@ func TestAllFaultsOfRulesAreTold(t *testing.T) {
 		t.Errorf("a form without files: %s", a.Status)
 	}
 	if strings.Contains(s.page(policy), ">own</a>") {
-		t.Error("a rule of a form with faults is taken")
+		t.Error("a rule of an invalid form is stored")
 	}
 }

@@ -23,9 +23,9 @@ import (
 
 var hiddenWhole = regexp.MustCompile(`(?s)<input type="hidden" name="(\w+)" value="([^"]*)">|<textarea hidden name="(\w+)">(.*?)</textarea>`)
 
-// foreseen returns the preview of a change by topic: its numbers in order, and the projects that
+// previewByTopic returns the preview of a change by topic: its numbers in order, and the projects that
 // would join and leave.
-func foreseen(page string) map[string]string {
+func previewByTopic(page string) map[string]string {
 	d, err := goquery.NewDocumentFromReader(strings.NewReader(page))
 	if err != nil {
 		return nil
@@ -40,7 +40,7 @@ func foreseen(page string) map[string]string {
 		if len(n) > 1 && n[0] == n[1] && li.AttrOr("data-would", "") == "projects" {
 			n = n[:1] // equal numbers are shown once
 		}
-		if shown := figures(li.Text()); !strings.HasPrefix(shown+" ", strings.Join(n, " ")+" ") {
+		if shown := visibleNumbers(li.Text()); !strings.HasPrefix(shown+" ", strings.Join(n, " ")+" ") {
 			out[li.AttrOr("data-would", "")] = "shown as " + shown
 			continue
 		}
@@ -76,9 +76,9 @@ func twoProjects(s *site) {
 	}
 }
 
-// TestPolicyOfSomeBranches checks that the page of a policy for some branches describes it, and
+// TestPolicyOfSelectedBranches checks that the page of a policy for some branches describes it, and
 // that the gate applies it to full and diff scans.
-func TestPolicyOfSomeBranches(t *testing.T) {
+func TestPolicyOfSelectedBranches(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	twoProjects(s)
@@ -95,11 +95,11 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 		blocks   int
 	}{{"main\nrelease/*", 0}, {"top*", 1}, {"refs/pull/**", 0}, {"refs/heads/**", 1}, {"", 1}} {
 		query := url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {c.branches}}
-		form := s.follow("/policies/"+id+"/settings", url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {"elsewhere"}, "seen": {seenNow(t, s, id)}})
+		form := s.follow("/policies/"+id+"/settings", url.Values{"name": {"Releases"}, "projects": {"acme/shop"}, "branches": {"elsewhere"}, "seen": {currentHash(t, s, id)}})
 		says(t, textAt(t, form, "[data-branches] code"), "elsewhere")
 		page := s.sent("/policies/"+id+"/settings/preview", query)
-		if got := foreseen(page)["blocking"]; !strings.HasPrefix(got, ui.Decimal(int64(c.blocks))+" of ") {
-			t.Errorf("%q: the page says %q", c.branches, got)
+		if got := previewByTopic(page)["blocking"]; !strings.HasPrefix(got, ui.Decimal(int64(c.blocks))+" of ") {
+			t.Errorf("%q: the page shows %q", c.branches, got)
 		}
 		s.follow("/policies/"+id+"/settings", wouldForm(t, page))
 		if full, change := blocked(true), blocked(false); full != c.blocks || change != c.blocks {
@@ -107,20 +107,20 @@ func TestPolicyOfSomeBranches(t *testing.T) {
 		}
 	}
 	if about := textAt(t, s.post("/policies/"+id+"/settings/preview", url.Values{"name": {"x"}, "branches": {"a\x01b"}}).text, "main [role=alert] li b"); !strings.EqualFold(about, "branches") {
-		t.Errorf("what is wrong is %q", about)
+		t.Errorf("the error is %q", about)
 	}
 }
 
-// TestPoliciesAreMadeChangedAndDeleted checks that the previews of changes match their effects.
-func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
+// TestPoliciesAreCreatedChangedAndDeleted checks that the previews of changes match their effects.
+func TestPoliciesAreCreatedChangedAndDeleted(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	twoProjects(s)
 	s.serve("code", "fresh")
 	page := s.sent("/policies/new/preview", url.Values{"name": {"Card payments"}, "product": {"sast"}, "projects": {"acme/sh*"}, "take": {"block"}})
-	got := foreseen(page)
+	got := previewByTopic(page)
 	if got["projects"] != "1 0" || got["joined"] != "acme/shop" || got["blocking"] != "1 of 3, 0 now, on 1 of 2" {
-		t.Fatalf("the page says %q", got)
+		t.Fatalf("the page shows %q", got)
 	}
 	shows(t, page, "[data-say=starts-with][data-count='2'][data-mode=block]")
 	says(t, page, "topic</span></td><td class=\"num\">0</td><td class=\"num\">1")
@@ -142,8 +142,8 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	says(t, s.page(settings), `value="Card payments"`, "acme/sh*</textarea>")
 	change := url.Values{"name": {"Payments"}, "projects": {"acme/app"}, "tags": {""}}
 	page = s.sent(settings+"/preview", change)
-	if got = foreseen(page); got["joined"] != "acme/app" || got["left"] != "acme/shop" || !strings.HasPrefix(got["blocking"], "1 of 6, 1 now") {
-		t.Errorf("of other projects the page says %q", got)
+	if got = previewByTopic(page); got["joined"] != "acme/app" || got["left"] != "acme/shop" || !strings.HasPrefix(got["blocking"], "1 of 6, 1 now") {
+		t.Errorf("for other projects the page shows %q", got)
 	}
 	says(t, s.follow(settings, wouldForm(t, page)), "<h1>Payments</h1>")
 	if shop, app := rebuilt("acme/shop"), rebuilt("acme/app"); shop != 0 || app != 1 {
@@ -159,10 +159,10 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	}
 
 	page = s.page("/policies/" + id + "/delete")
-	if got = foreseen(page); got["projects"] != "0 1" || !strings.HasPrefix(got["blocking"], "0 of 3, 1 now") {
-		t.Errorf("of its end the page says %q", got)
+	if got = previewByTopic(page); got["projects"] != "0 1" || !strings.HasPrefix(got["blocking"], "0 of 3, 1 now") {
+		t.Errorf("for its expiry the page shows %q", got)
 	}
-	seen := seenIn(t, page)
+	seen := formHash(t, page)
 	if a := s.post("/policies/"+id+"/delete", url.Values{"name": {"Card payments"}, "seen": {seen}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("deleted by another name: %s", a.Status)
 	}
@@ -175,9 +175,9 @@ func TestPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	}
 }
 
-// TestAPolicyIsChangedAsItWasSeen checks that errors are shown with the input, and that concurrent
+// TestPolicyChangeRequiresCurrentVersion checks that errors are shown with the input, and that concurrent
 // changes are not overwritten.
-func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
+func TestPolicyChangeRequiresCurrentVersion(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	says(t, s.page("/policies"), "/policies/new")
@@ -199,7 +199,7 @@ func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
 		says(t, a.text, "kept-tag")
 		about := document(t, a.text).Find("main [role=alert] li b").Map(func(_ int, b *goquery.Selection) string { return strings.ToLower(b.Text()) })
 		if !slices.Contains(about, c.want) {
-			t.Errorf("%s: what is wrong is %q", name, about)
+			t.Errorf("%s: the error is %q", name, about)
 		}
 	}
 	id := policyOf(s, "code")
@@ -230,7 +230,7 @@ func TestAPolicyIsChangedAsItWasSeen(t *testing.T) {
 	s.as(model.RoleTriager)
 	says(t, textAt(t, s.page("/policies/"+id), "[data-say=admins-only]"), "triager")
 	if page := s.page("/policies"); strings.Contains(page, "/policies/new") {
-		t.Error("a triager is offered a new policy")
+		t.Error("the button for a new policy is shown to a triager")
 	}
 }
 
@@ -244,25 +244,25 @@ func (s *site) sent(path string, form url.Values) string {
 	return a.text
 }
 
-// seenNow returns the current hash in the form of a policy's settings.
-func seenNow(t *testing.T, s *site, id string) string {
+// currentHash returns the current hash in the form of a policy's settings.
+func currentHash(t *testing.T, s *site, id string) string {
 	t.Helper()
-	return seenIn(t, s.sent("/policies/"+id+"/settings/preview", url.Values{"name": {"Any"}}))
+	return formHash(t, s.sent("/policies/"+id+"/settings/preview", url.Values{"name": {"Any"}}))
 }
 
-// seenIn returns the hash in a form.
-func seenIn(t *testing.T, page string) string {
+// formHash returns the hash in a form.
+func formHash(t *testing.T, page string) string {
 	t.Helper()
 	m := regexp.MustCompile(`name="seen" value="([^"]+)"`).FindStringSubmatch(page)
 	if m == nil {
-		t.Fatalf("nothing says what was seen:\n%s", page)
+		t.Fatalf("the version that was seen is missing:\n%s", page)
 	}
 	return m[1]
 }
 
-// TestAPolicyIsDeletedAsItWasSeen checks that a policy is not deleted if it or its contents changed
+// TestPolicyDeletionRequiresCurrentVersion checks that a policy is not deleted if it or its contents changed
 // since the page was opened.
-func TestAPolicyIsDeletedAsItWasSeen(t *testing.T) {
+func TestPolicyDeletionRequiresCurrentVersion(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.serve("code", "first")
@@ -270,29 +270,29 @@ func TestAPolicyIsDeletedAsItWasSeen(t *testing.T) {
 	id := policyOf(s, "chain")
 	for name, change := range map[string]func(){
 		"its settings": func() {
-			s.follow("/policies/"+id+"/settings", url.Values{"name": {"Chain"}, "excludes": {"gen/"}, "seen": {seenNow(t, s, id)}})
+			s.follow("/policies/"+id+"/settings", url.Values{"name": {"Chain"}, "excludes": {"gen/"}, "seen": {currentHash(t, s, id)}})
 		},
 		"its conditions": func() { s.post("/policies/"+id+"/conditions", url.Values{"mode": {"block"}, "severity": {"high"}}) },
 		"its due days":   func() { s.post("/policies/"+id+"/due", url.Values{"high": {"30"}}) },
 		"its rules":      func() { s.serve("chain", "second") },
 	} {
-		seen := seenIn(t, s.page("/policies/"+id+"/delete"))
+		seen := formHash(t, s.page("/policies/"+id+"/delete"))
 		change()
 		a := s.post("/policies/"+id+"/delete", url.Values{"name": {"Chain"}, "seen": {seen}})
 		if a.StatusCode != http.StatusConflict {
 			t.Fatalf("%s changed since, and it is deleted: %s\n%s", name, a.Status, a.text)
 		}
 		shows(t, a.text, "main [role=alert]")
-		if again := seenIn(t, a.text); again == seen {
-			t.Errorf("%s: the answer has what was seen before", name)
+		if again := formHash(t, a.text); again == seen {
+			t.Errorf("%s: the response repeats earlier rows", name)
 		}
 	}
-	shows(t, s.follow("/policies/"+id+"/delete", url.Values{"name": {"Chain"}, "seen": {seenIn(t, s.page("/policies/"+id+"/delete"))}}), "[data-say=policy-deleted]")
+	shows(t, s.follow("/policies/"+id+"/delete", url.Values{"name": {"Chain"}, "seen": {formHash(t, s.page("/policies/"+id+"/delete"))}}), "[data-say=policy-deleted]")
 }
 
-// TestPolicyPreviewTakesLongLists checks that a preview accepts the maximum number of globs, which
+// TestPolicyPreviewAcceptsLongLists checks that a preview accepts the maximum number of globs, which
 // do not fit in an address.
-func TestPolicyPreviewTakesLongLists(t *testing.T) {
+func TestPolicyPreviewAcceptsLongLists(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	server := httptest.NewServer(s.pages)
@@ -319,16 +319,16 @@ func TestPolicyPreviewTakesLongLists(t *testing.T) {
 	defer a.Body.Close()
 	text, err := io.ReadAll(a.Body)
 	if err != nil || a.StatusCode != http.StatusOK || len(form.Encode()) < 8<<10 {
-		t.Fatalf("%d bytes are answered with %s, %v", len(form.Encode()), a.Status, err)
+		t.Fatalf("%d bytes return %s, %v", len(form.Encode()), a.Status, err)
 	}
 	if got := wouldForm(t, string(text)).Get("excludes"); got != form.Get("excludes") {
-		t.Errorf("what would be saved is %.200q", got)
+		t.Errorf("the form would save %.200q", got)
 	}
 }
 
-// TestPolicySaysWhichBranchesFitNothing checks that the stored and the previewed policy show
+// TestPolicyNamesUnmatchedBranches checks that the stored and the previewed policy show
 // branches without a match, with the existing branches.
-func TestPolicySaysWhichBranchesFitNothing(t *testing.T) {
+func TestPolicyNamesUnmatchedBranches(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	twoProjects(s)
@@ -336,7 +336,7 @@ func TestPolicySaysWhichBranchesFitNothing(t *testing.T) {
 	settings := "/policies/" + policyOf(s, "releases") + "/settings"
 	warned := s.page(settings)
 	if glob := textAt(t, warned, "#unmatched code:first-child"); glob != "realese/*" {
-		t.Errorf("what fits no branch is %q", glob)
+		t.Errorf("the unmatched branches are %q", glob)
 	}
 	says(t, warned, "<code>topic</code> <code>main</code>")
 	for branches, warns := range map[string]bool{"main": false, "": false, "main\nmian": true, "refs/heads/*": false, "refs/pull/**": true} {

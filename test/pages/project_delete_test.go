@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAProjectIsDeletedByItsName checks that only a user with the admin role who enters the
+// TestProjectDeletionRequiresItsName checks that only a user with the admin role who enters the
 // project's own name can delete it.
-func TestAProjectIsDeletedByItsName(t *testing.T) {
+func TestProjectDeletionRequiresItsName(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
 	id := first(s, "/projects", "/projects/")
@@ -40,7 +40,7 @@ func TestAProjectIsDeletedByItsName(t *testing.T) {
 		s.as(role)
 		lacks(t, s.page(path), path+"/delete")
 		if a := s.get(path + "/delete"); a.StatusCode != http.StatusForbidden {
-			t.Errorf("a %s is asked: %s", role, a.Status)
+			t.Errorf("a %s is asked to decide: %s", role, a.Status)
 		}
 		if a := s.post(path+"/delete", url.Values{"name": {name}}); a.StatusCode != http.StatusForbidden {
 			t.Errorf("a %s deletes: %s", role, a.Status)

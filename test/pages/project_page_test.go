@@ -16,9 +16,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestProjectTells checks the trend of a project over the requested period, which ends with the
+// TestProjectPage checks the trend of a project over the requested period, which ends with the
 // current number of open findings.
-func TestProjectTells(t *testing.T) {
+func TestProjectPage(t *testing.T) {
 	s := demoSite(t)
 	address := "/projects/" + first(s, "/projects?q=payments", "/projects/")
 	for query, weeks := range map[string]int{"": 13, "?weeks=4": 4, "?weeks=52": 52} {
@@ -40,9 +40,9 @@ func TestProjectTells(t *testing.T) {
 	}
 }
 
-// TestProjectTellsOfItsBranches checks that branches are listed with their latest scan, including
+// TestProjectPageListsBranches checks that branches are listed with their latest scan, including
 // failed ones. Of many branches, the primary one and the most recently scanned ones are listed.
-func TestProjectTellsOfItsBranches(t *testing.T) {
+func TestProjectPageListsBranches(t *testing.T) {
 	s := demoSite(t)
 	id := first(s, "/projects?q=payments", "/projects/")
 	branch := func(n int) string { return fmt.Sprintf("feature-%02d", n) }
@@ -72,8 +72,8 @@ func TestProjectTellsOfItsBranches(t *testing.T) {
 
 var rowsOfScan = regexp.MustCompile(`href="/orgs/acme/scans/(\d+)"`)
 
-// TestProjectOfNothing checks that an empty project shows the next steps.
-func TestProjectOfNothing(t *testing.T) {
+// TestEmptyProject checks that an empty project shows the next steps.
+func TestEmptyProject(t *testing.T) {
 	s := newSite(t)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.CreateProject(ctx, model.Project{Name: "acme/empty"})
@@ -83,6 +83,6 @@ func TestProjectOfNothing(t *testing.T) {
 	shows(t, page, "[data-say=nothing-open]", `[data-say=no-lockfile] a[href="/orgs/acme/upload"]`, `[data-say=no-scan] a[href="/orgs/acme/start"]`)
 	s.as(model.RoleViewer)
 	if page = s.page("/projects/" + first(s, "/projects", "/projects/")); strings.Contains(page, `href="/orgs/acme/upload"`) {
-		t.Error("a viewer is told to upload")
+		t.Error("the upload command is shown to a viewer")
 	}
 }

@@ -139,9 +139,9 @@ func TestManagedScansOfAProject(t *testing.T) {
 	}
 }
 
-// TestTheLogOfARunComesInPieces checks that a script receives only new log text, and reloads for
+// TestRunLogIsReadInParts checks that a script receives only new log text, and reloads for
 // another attempt. A reload contains the complete log.
-func TestTheLogOfARunComesInPieces(t *testing.T) {
+func TestRunLogIsReadInParts(t *testing.T) {
 	s := demoSite(t)
 	p := s.connect()
 	s.follow(fmt.Sprint("/projects/", p.ID, "/scan"), url.Values{})
@@ -161,7 +161,7 @@ func TestTheLogOfARunComesInPieces(t *testing.T) {
 	shows(t, s.follow(at+"/cancel", url.Values{}), "h1 [data-state=cancelled]") // repeated, as by two concurrent users
 	other := s.partOf(at + "?offset=33&attempt=2")
 	if other.Header.Get("HX-Refresh") != "true" {
-		t.Errorf("another attempt goes on with this log: %v", other.Header)
+		t.Errorf("another attempt appends to this log: %v", other.Header)
 	}
 }
 
@@ -185,9 +185,9 @@ func (s *site) partOf(path string) answer {
 	return s.send(r)
 }
 
-// TestALogIsFollowedWithoutAReload checks in a browser that new log text and the end of a run
+// TestRunLogUpdatesWithoutReload checks in a browser that new log text and the end of a run
 // appear on the open page.
-func TestALogIsFollowedWithoutAReload(t *testing.T) {
+func TestRunLogUpdatesWithoutReload(t *testing.T) {
 	s := demoSite(t)
 	p := s.connect()
 	s.follow(fmt.Sprint("/projects/", p.ID, "/scan"), url.Values{})

@@ -45,7 +45,7 @@ func TestSavedViewsInABrowser(t *testing.T) {
 	b.open("/findings?severities=critical")
 	b.do(chromedp.KeyEvent("v"))
 	if !read[bool](b, `document.activeElement === document.querySelector(".views .sheet a")`) {
-		t.Errorf("v leads to %q", read[string](b, `document.activeElement.outerHTML`))
+		t.Errorf("v opens %q", read[string](b, `document.activeElement.outerHTML`))
 	}
 	b.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`.views .name`))
 	if name := read[string](b, `document.querySelector(".views .name").textContent`); name != "High, by due date" {
@@ -54,6 +54,6 @@ func TestSavedViewsInABrowser(t *testing.T) {
 	b.open("/findings?severities=critical")
 	b.do(chromedp.Click(`.keep > summary`), chromedp.SendKeys(`#new-view`, "Critical"+kb.Enter), chromedp.WaitVisible(`.views .name`))
 	if name := read[string](b, `document.querySelector(".views .name").textContent`); name != "Critical" {
-		t.Errorf("what is kept is called %q", name)
+		t.Errorf("the saved view is named %q", name)
 	}
 }

@@ -32,7 +32,7 @@ func totalOf(t testing.TB, page string) string {
 	t.Helper()
 	m := totals.FindStringSubmatch(page)
 	if m == nil {
-		t.Fatal("the page tells no total")
+		t.Fatal("the page shows no total")
 	}
 	return m[1]
 }
@@ -58,17 +58,17 @@ func TestSavedViewsOnPages(t *testing.T) {
 	shows(t, page, "button[name=do][value=settings]", deleteView, "input[name=shared]")
 	hides(t, page, saveChanges)
 	if totalOf(t, page) != totalOf(t, before) || strings.Contains(page, `class="ref"`) {
-		t.Error("the view is another list than was kept")
+		t.Error("the view differs from the saved list")
 	}
 	if !strings.Contains(page, view+"&amp;finding=") && !strings.Contains(page, "?finding=") {
-		t.Error("rows lead out of the view")
+		t.Error("rows link out of the view")
 	}
 
 	id := view[strings.LastIndex(view, "=")+1:]
 	other := "/findings?severities=low&view=" + id
 	shows(t, s.page(other), ".views summary [data-changed]", saveChanges, `.shows > a.button[href="/orgs/acme`+view+`"]`, ".keep #new-view")
 	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"query"}, "query": {"severities=low&page=4&view=" + id}}); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("a query with a view in it: %s", a.Status)
+		t.Errorf("a query with a view: %s", a.Status)
 	}
 	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"query"}, "query": {"severities=low&page=4"}}); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("to save changes: %s", a.Status)
@@ -99,9 +99,9 @@ func TestSavedViewsOnPages(t *testing.T) {
 	shows(t, s.page(view), "[data-say=view-gone]", `[data-total="`+totalOf(t, s.page("/findings"))+`"]`)
 }
 
-// TestTheDefaultView checks that a page without a query opens the viewer's default view. Links with
+// TestDefaultView checks that a page without a query opens the viewer's default view. Links with
 // a query and "All findings" are not affected.
-func TestTheDefaultView(t *testing.T) {
+func TestDefaultView(t *testing.T) {
 	s := demoSite(t)
 	all, high := totalOf(t, s.page("/findings")), totalOf(t, s.page("/findings?severities=high"))
 	view := s.Keep(url.Values{"query": {"severities=high"}, "name": {"High"}, "default": {"1"}})
@@ -122,7 +122,7 @@ func TestTheDefaultView(t *testing.T) {
 	}
 	s.viewer.UserID, s.viewer.User = bobID, "bob"
 	if got := totalOf(t, s.page("/findings")); got != all {
-		t.Errorf("somebody else's page lists %s, want %s", got, all)
+		t.Errorf("another user's page lists %s, want %s", got, all)
 	}
 	s.as(model.RoleTriager)
 	if a := s.post("/saved-views/"+id, url.Values{"type": {"sast"}, "do": {"default"}}); a.StatusCode != http.StatusSeeOther {
@@ -133,9 +133,9 @@ func TestTheDefaultView(t *testing.T) {
 	}
 }
 
-// TestNoViewStaysNoView follows links and forms from lists without a view, while the bare address
+// TestLinksKeepListsWithoutView follows links and forms from lists without a view, while the bare address
 // opens a default view that selects nothing.
-func TestNoViewStaysNoView(t *testing.T) {
+func TestLinksKeepListsWithoutView(t *testing.T) {
 	s := demoSite(t)
 	all := totalOf(t, s.page("/findings"))
 	s.Keep(url.Values{"query": {"severities=low&severities=critical&q=matches+nothing"}, "name": {"Nothing"}, "default": {"1"}})
@@ -159,7 +159,7 @@ func TestNoViewStaysNoView(t *testing.T) {
 		"grouped, and no longer":        {"/findings?status=open", `a[href$="group=rule"]`, `.menu:has(a[href*="group=project"]) li:first-child a`},
 		"four facets, and none":         {"/findings?status=open&severities=high&severities=medium&severities=low&severities=critical", chip, chip, chip, chip},
 		"a finding, and its list":       {"/findings?status=open", "a.title", "a.shut"},
-		"the list of the news":          {"/findings?page=1", "input[name=back]"},
+		"the list of the update notice": {"/findings?page=1", "input[name=back]"},
 		"all findings of the menu":      {"/findings", `a[href$="view=all"]`},
 		"the product of the overview":   {"/overview", `h2 a[href*="/findings"]`},
 	} {
@@ -183,9 +183,9 @@ func TestNoViewStaysNoView(t *testing.T) {
 	}
 }
 
-// TestWhatOthersAddToAnAddress checks that unknown parameters do not affect the view and the
+// TestUnknownQueryParametersAreIgnored checks that unknown parameters do not affect the view and the
 // default view.
-func TestWhatOthersAddToAnAddress(t *testing.T) {
+func TestUnknownQueryParametersAreIgnored(t *testing.T) {
 	s := demoSite(t)
 	high := totalOf(t, s.page("/findings?severities=high"))
 	view := s.Keep(url.Values{"query": {"severities=high"}, "name": {"High"}, "default": {"1"}})
@@ -198,9 +198,9 @@ func TestWhatOthersAddToAnAddress(t *testing.T) {
 	}
 }
 
-// TestNoFileOfAViewThatIsLost checks that the export of a deleted view, or of one of another page,
+// TestExportOfMissingViewIsRejected checks that the export of a deleted view, or of one of another page,
 // is rejected. A file could not state that it contains something else.
-func TestNoFileOfAViewThatIsLost(t *testing.T) {
+func TestExportOfMissingViewIsRejected(t *testing.T) {
 	s := demoSite(t)
 	view := s.Keep(url.Values{"query": {"severities=high"}, "name": {"High"}})
 	id := view[strings.LastIndex(view, "=")+1:]
@@ -214,9 +214,9 @@ func TestNoFileOfAViewThatIsLost(t *testing.T) {
 	}
 }
 
-// TestWhoMayChangeViews checks that all users have views of their own, and that triagers share
+// TestViewPermissions checks that all users have views of their own, and that triagers share
 // views and change all shared ones.
-func TestWhoMayChangeViews(t *testing.T) {
+func TestViewPermissions(t *testing.T) {
 	s := demoSite(t)
 	mine := s.Keep(url.Values{"query": {"assignees=ada"}, "name": {"Ada's"}})
 	shared := s.Keep(url.Values{"query": {"severities=high"}, "name": {"Shared"}, "shared": {"1"}})
@@ -227,7 +227,7 @@ func TestWhoMayChangeViews(t *testing.T) {
 	shows(t, s.page(mine), "[data-say=view-gone]")
 	page := s.page(shared)
 	if name := textAt(t, page, ".views summary .name"); name != "Shared" {
-		t.Errorf("the view is called %q", name)
+		t.Errorf("the view has the name %q", name)
 	}
 	shows(t, page, "button[name=do][value=default]")
 	hides(t, page, deleteView, "input[name=shared]")
@@ -249,7 +249,7 @@ func TestWhoMayChangeViews(t *testing.T) {
 	}
 	for _, path := range []string{"/saved-views/" + id(mine), "/saved-views/" + id(mine) + "/remove"} {
 		if a := s.post(path, url.Values{"type": {"sast"}, "do": {"settings"}, "name": {"x"}}); a.StatusCode != http.StatusNotFound {
-			t.Errorf("%s of somebody else's: %s", path, a.Status)
+			t.Errorf("%s for another user's view: %s", path, a.Status)
 		}
 	}
 	s.viewer.Role = model.RoleTriager
@@ -258,16 +258,16 @@ func TestWhoMayChangeViews(t *testing.T) {
 	}
 }
 
-// TestTwoChangeOneView checks that the second of two concurrent changes is rejected with the input
+// TestConcurrentChangesOfView checks that the second of two concurrent changes is rejected with the input
 // and the name of the first user. Sending it again overwrites the first change.
-func TestTwoChangeOneView(t *testing.T) {
+func TestConcurrentChangesOfView(t *testing.T) {
 	s := demoSite(t)
 	view := s.Keep(url.Values{"query": {"severities=high"}, "name": {"High"}, "shared": {"1"}})
 	at := "/saved-views/" + view[strings.LastIndex(view, "=")+1:]
 	state := func(page string) string {
 		m := regexp.MustCompile(`name="state" value="([^"]+)"`).FindStringSubmatch(page)
 		if m == nil {
-			t.Fatal("no form names the state of the view")
+			t.Fatal("no form has the state of the view")
 		}
 		return m[1]
 	}
@@ -303,11 +303,11 @@ func TestTwoChangeOneView(t *testing.T) {
 		says(t, textAt(t, a.text, ".views [role=alert]"), "bob", "Bob’s")
 		says(t, a.text, c.kept)
 		if state(a.text) == seen {
-			t.Errorf("%v cannot be done again", c.form)
+			t.Errorf("%v cannot be redone", c.form)
 		}
 	}
 	if page := s.page(view); !strings.Contains(page, "Bob’s") || totalOf(t, page) != totalOf(t, s.page("/findings?severities=high")) {
-		t.Error("a change that was refused is there")
+		t.Error("a rejected change was stored")
 	}
 	post(at, form("do", "query", "query", "severities=low", "state", state(s.page(view))), http.StatusSeeOther)
 	own := textAt(t, post(at, form("do", "query", "query", "severities=critical", "state", state(s.page(view))+"0"), http.StatusConflict).text, ".views [role=alert]")
@@ -320,8 +320,8 @@ func TestTwoChangeOneView(t *testing.T) {
 		".keep [role=alert]", `#new-view[value="Mine again"]`, `.keep input[name=query][value="severities=low"]`)
 }
 
-// TestWhatViewsCannotKeep checks that a message replaces the form if a query cannot be stored.
-func TestWhatViewsCannotKeep(t *testing.T) {
+// TestInvalidSavedViews checks that a message replaces the form if a query cannot be stored.
+func TestInvalidSavedViews(t *testing.T) {
 	s := demoSite(t)
 	refused := s.page("/supply-chain/vulnerabilities?advisory=CVE-2021-44228")
 	shows(t, refused, ".keep [data-say=cannot-keep]")
@@ -336,8 +336,8 @@ func TestWhatViewsCannotKeep(t *testing.T) {
 	}
 }
 
-// TestAssignedToWhoeverLooks checks that "Me" in a view means the user who opens it.
-func TestAssignedToWhoeverLooks(t *testing.T) {
+// TestAssignedToCurrentUser checks that "Me" in a view means the user who opens it.
+func TestAssignedToCurrentUser(t *testing.T) {
 	s := demoSite(t)
 	says(t, s.page("/findings?assignees=ada"), `value="assignees=%40me"`)
 	view := s.Keep(url.Values{"query": {"assignees=%40me"}, "name": {"Mine"}, "shared": {"1"}})
@@ -346,8 +346,8 @@ func TestAssignedToWhoeverLooks(t *testing.T) {
 	says(t, s.page(view), "assignees=bob")
 }
 
-// TestOrdersOnPages checks the available orders of each product.
-func TestOrdersOnPages(t *testing.T) {
+// TestSortOrdersOnPages checks the available orders of each product.
+func TestSortOrdersOnPages(t *testing.T) {
 	s := demoSite(t)
 	code, chain := s.page("/findings"), s.page("/supply-chain/vulnerabilities")
 	by := func(o index.Order) string { return fmt.Sprintf(".menu a[href$='sort=%s']", o) }
@@ -361,13 +361,13 @@ func TestOrdersOnPages(t *testing.T) {
 	}
 }
 
-// TestAViewOfWhatIsGone checks that a view applies its valid parts and lists the invalid ones.
-func TestAViewOfWhatIsGone(t *testing.T) {
+// TestSavedViewOfRemovedValues checks that a view applies its valid parts and lists the invalid ones.
+func TestSavedViewOfRemovedValues(t *testing.T) {
 	s := demoSite(t)
 	view := s.Keep(url.Values{"query": {"-repos=acme%2Fgone&severities=high"}, "name": {"Gone"}})
 	page := s.page(view)
 	says(t, textAt(t, page, "[data-say=view-lost]"), "acme/gone")
 	if totalOf(t, page) != totalOf(t, s.page("/findings?severities=high")) {
-		t.Error("the rest of the view is not in force")
+		t.Error("the rest of the view is not applied")
 	}
 }

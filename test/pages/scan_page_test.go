@@ -27,8 +27,8 @@ func (s *site) change(fn func(context.Context, *store.Tx) error) {
 	}
 }
 
-// TestEveryCountOfAScanOpensItsRows checks that each count of a scan links to exactly its rows.
-func TestEveryCountOfAScanOpensItsRows(t *testing.T) {
+// TestScanCountsLinkToTheirRows checks that each count of a scan links to exactly its rows.
+func TestScanCountsLinkToTheirRows(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "stays", "goes", "moves", "falls silent"))
 	s.clock.Advance(time.Hour)
@@ -46,11 +46,11 @@ func TestEveryCountOfAScanOpensItsRows(t *testing.T) {
 		}
 		numbers[m[2]] = n
 		opened := s.page(strings.TrimPrefix(html.UnescapeString(m[1]), "/orgs/acme"))
-		if got := opensRows(t, opened); got != n {
-			t.Errorf("%s says %d and opens %d rows", m[2], n, got)
+		if got := scanTotal(t, opened); got != n {
+			t.Errorf("%s shows %d and links to %d rows", m[2], n, got)
 		}
 		if rows := strings.Count(opened, `<td><a href="/orgs/acme/findings/`); rows != n {
-			t.Errorf("%s says %d and shows %d rows", m[2], n, rows)
+			t.Errorf("%s shows %d but lists %d rows", m[2], n, rows)
 		}
 	}
 	want := map[string]int{"new": 2, "fixed": 1, "moved": 1, "muted": 1, "returned": 0, "removed": 0, "unmuted": 0, "reported": 4}
@@ -60,16 +60,16 @@ func TestEveryCountOfAScanOpensItsRows(t *testing.T) {
 		}
 	}
 	if a := s.get(scan + "?show=nothing"); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("a count that there is not answers %s", a.Status)
+		t.Errorf("an unknown count returns %s", a.Status)
 	}
 }
 
-// opensRows returns the total on a page of a scan.
-func opensRows(t *testing.T, page string) int {
+// scanTotal returns the total on a page of a scan.
+func scanTotal(t *testing.T, page string) int {
 	t.Helper()
 	m := regexp.MustCompile(`data-total="(\d+)"`).FindStringSubmatch(page)
 	if m == nil {
-		t.Fatalf("the page says no total:\n%s", page)
+		t.Fatalf("the page shows no total:\n%s", page)
 	}
 	n, err := strconv.Atoi(m[1])
 	if err != nil {
@@ -78,8 +78,8 @@ func opensRows(t *testing.T, page string) int {
 	return n
 }
 
-// TestWhatAScanDidNotLookAt checks that files that a scan skipped are listed with the reason.
-func TestWhatAScanDidNotLookAt(t *testing.T) {
+// TestSkippedFilesOfScan checks that files that a scan skipped are listed with the reason.
+func TestSkippedFilesOfScan(t *testing.T) {
 	s := newSite(t)
 	u := branchReport(s, "main", true, "one")
 	u.Unread = []string{"uv.lock"}
@@ -101,9 +101,9 @@ func TestWhatAScanDidNotLookAt(t *testing.T) {
 	}
 }
 
-// TestAScanWhileItRuns checks the steps and the failure reason of a running scan, and that its page
+// TestRunningScanPage checks the steps and the failure reason of a running scan, and that its page
 // stops polling after the end.
-func TestAScanWhileItRuns(t *testing.T) {
+func TestRunningScanPage(t *testing.T) {
 	s := newSite(t)
 	project := s.build(branchReport(s, "main", true, "one")).ProjectID
 	var scan model.Scan
@@ -149,9 +149,9 @@ func TestAScanWhileItRuns(t *testing.T) {
 	hides(t, s.page(page), unknown)
 }
 
-// TestAScansPageFollowsIt checks that an open page follows the scan to its end, and then stops
+// TestScanPageUpdatesWhileRunning checks that an open page follows the scan to its end, and then stops
 // polling.
-func TestAScansPageFollowsIt(t *testing.T) {
+func TestScanPageUpdatesWhileRunning(t *testing.T) {
 	s := newSite(t)
 	u := branchReport(s, "main", true, "one")
 	s.build(u)
@@ -178,8 +178,8 @@ func TestAScansPageFollowsIt(t *testing.T) {
 	b.until(`document.querySelector("[data-count=new]")?.textContent.startsWith("1") && !document.querySelector("[hx-trigger]") && document.querySelector("h1 [data-status=SCAN_STATUS_COMPLETED]")`)
 }
 
-// TestScansAreFoundByPartOfAName checks that scans are found by a part of the project's name.
-func TestScansAreFoundByPartOfAName(t *testing.T) {
+// TestScansAreFoundByPartialName checks that scans are found by a part of the project's name.
+func TestScansAreFoundByPartialName(t *testing.T) {
 	s := demoSite(t)
 	rows := func(query string) int {
 		return strings.Count(s.page("/scans?project="+query), `href="/orgs/acme/scans/`)
@@ -191,7 +191,7 @@ func TestScansAreFoundByPartOfAName(t *testing.T) {
 	if all := rows("acme"); all <= whole {
 		t.Errorf("all of acme have %d", all)
 	}
-	says(t, textAt(t, s.page("/scans?project=nobody%2Fno"), "[data-say=no-such-project]"), "nobody/no")
+	says(t, textAt(t, s.page("/scans?project=missing%2Fno"), "[data-say=no-such-project]"), "missing/no")
 }
 
 // TestScansOfOddlyNamedProjects checks project names that contain glob characters.

@@ -40,7 +40,7 @@ var shots = []struct {
 // Screenshots of the demo are created in cmd/redoubt.
 func TestPagesFitTheirScreens(t *testing.T) {
 	if testing.Short() {
-		t.Skip("draws every page; not with -short")
+		t.Skip("loads every page; not with -short")
 	}
 	s := demoSite(t)
 	places := strings.NewReplacer("FINDING", firstFinding(s), "PROJECT", first(s, "/projects", "/projects/"), "SCAN", first(s, "/scans", "/scans/"), "POLICY", first(s, "/policies", "/policies/"))

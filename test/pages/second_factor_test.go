@@ -63,8 +63,8 @@ func (b *browserOf) entersCode(code, next string) answer {
 	return b.do(http.MethodPost, "/login/code", url.Values{"code": {code}, "next": {next}})
 }
 
-func TestASignInAsksForTheCode(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, _ model.Deployment) {
+func TestSignInRequiresCode(t *testing.T) {
+	eachSignInSite(t, func(t *testing.T, d *signInSite, _ model.Deployment) {
 		ada := d.user(d.org, "ada", model.RoleAdmin)
 		here, elsewhere := d.browserAs(ada), d.browserAs(ada)
 		shows(t, here.page("/account"), "[data-say=no-second-factor]")
@@ -79,7 +79,7 @@ func TestASignInAsksForTheCode(t *testing.T) {
 		b.wants("the password", b.signsIn("ada", goodPassword, "/orgs/acme/scans"), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
 		page := b.do(http.MethodGet, "/login/code?next=%2Forgs%2Facme%2Fscans", nil)
 		if name := textAt(t, page.text, "main p strong"); name != "ada" {
-			t.Errorf("the code is asked of %q", name)
+			t.Errorf("the code is required of %q", name)
 		}
 		shows(t, page.text, "input[name=code]")
 		says(t, page.text, `value="/orgs/acme/scans"`, "reset-2fa ada")
@@ -91,7 +91,7 @@ func TestASignInAsksForTheCode(t *testing.T) {
 		shows(t, wrong.text, "main [role=alert]", `input[value="/orgs/acme/scans"]`)
 		b.wants("the right one", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
 		if _, kept := b.cookies["redoubt-half"]; kept {
-			t.Error("the half session stays in the browser")
+			t.Error("the pending session stays in the browser")
 		}
 		shows(t, b.page("/account"), "[data-method='password and code']")
 
@@ -109,15 +109,15 @@ func TestASignInAsksForTheCode(t *testing.T) {
 		last := c.entersCode("000000", "/")
 		c.wants("too many", last, http.StatusUnauthorized, "")
 		over := c.entersCode(a.recovery[1], "/")
-		c.wants("when it is over", over, http.StatusUnauthorized, "")
+		c.wants("after the end", over, http.StatusUnauthorized, "")
 		shows(t, over.text, "main [role=alert]", "form[action='/login']")
 		hides(t, over.text, "input[name=code]")
 	})
 }
 
-// TestHalfASessionOpensNothing checks that a pending sign-in opens no page.
-func TestHalfASessionOpensNothing(t *testing.T) {
-	d := newDoor(t)
+// TestPendingSessionHasNoAccess checks that a pending sign-in opens no page.
+func TestPendingSessionHasNoAccess(t *testing.T) {
+	d := newSignInSite(t)
 	var err error
 	if d.signIn.Passkeys, err = auth.NewPasskeys("https://redoubt.example", d.signIn.Factors, d.store); err != nil {
 		t.Fatal(err)
@@ -152,17 +152,17 @@ func TestHalfASessionOpensNothing(t *testing.T) {
 			if linked && a.StatusCode == http.StatusNotFound || strings.HasPrefix(a.Header.Get("Location"), "/login") {
 				continue
 			}
-			t.Errorf("%s %s answers %d to %q", r.Method, address, a.StatusCode, a.Header.Get("Location"))
+			t.Errorf("%s %s returns %d to %q", r.Method, address, a.StatusCode, a.Header.Get("Location"))
 		}
 	}
 	if after := len(d.trail()); after != before {
-		t.Errorf("%d events came of it", after-before)
+		t.Errorf("it created %d events", after-before)
 	}
 }
 
-// TestLinksDoNotStepOverTheCode checks that other ways to sign in do not bypass the second factor.
-func TestLinksDoNotStepOverTheCode(t *testing.T) {
-	d := newDoor(t)
+// TestSignInLinksRequireSecondFactor checks that other ways to sign in do not bypass the second factor.
+func TestSignInLinksRequireSecondFactor(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	a := d.browserAs(ada).setUpApp()
 	link := func(kind model.LinkKind) string {
@@ -180,7 +180,7 @@ func TestLinksDoNotStepOverTheCode(t *testing.T) {
 	set := c.do(http.MethodPost, "/setup/"+link(model.LinkReset), url.Values{"password": {goodPassword + "s"}, "again": {goodPassword + "s"}})
 	c.wants("a link to set the password", set, http.StatusSeeOther, "/login/code")
 	c.wants("after it", c.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
-	b.wants("the link's half session after the new password", b.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/login")
+	b.wants("the link's pending session after the new password", b.entersCode(a.recovery[0], "/"), http.StatusSeeOther, "/login")
 	d.clock.Advance(time.Minute)
 	c.wants("with the code", c.entersCode(a.code(), "/"), http.StatusSeeOther, "/")
 	changed := c.submit("/account/password", url.Values{"current": {goodPassword + "s"}, "password": {goodPassword}, "again": {goodPassword}})
@@ -189,10 +189,10 @@ func TestLinksDoNotStepOverTheCode(t *testing.T) {
 	c.wants("with the next code", c.entersCode(a.code(), "/orgs/acme/account?done=password"), http.StatusSeeOther, "/orgs/acme/account?done=password")
 }
 
-// TestAStolenSessionKeepsNothing checks that sensitive actions and changes of the second factor
+// TestStolenSessionCannotChangeSecondFactor checks that sensitive actions and changes of the second factor
 // require password and code. A stolen session can neither set up nor remove a second factor.
-func TestAStolenSessionKeepsNothing(t *testing.T) {
-	d := newDoor(t)
+func TestStolenSessionCannotChangeSecondFactor(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	stolen := d.browserAs(ada)
 	page := stolen.do(http.MethodGet, "/second-factor/app", nil)
@@ -234,22 +234,22 @@ func TestAStolenSessionKeepsNothing(t *testing.T) {
 	c.wants("the password alone, then", c.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
 }
 
-// TestADeploymentAsksForASecondFactor checks that a deployment that requires a second factor
+// TestDeploymentRequiresSecondFactor checks that a deployment that requires a second factor
 // rejects users without one, and that their other deployments are not affected.
-func TestADeploymentAsksForASecondFactor(t *testing.T) {
-	bothDoors(t, func(t *testing.T, d *door, other model.Deployment) {
+func TestDeploymentRequiresSecondFactor(t *testing.T) {
+	eachSignInSite(t, func(t *testing.T, d *signInSite, other model.Deployment) {
 		admin, tri := d.browserAs(d.user(d.org, "ada", model.RoleAdmin)), d.user(d.org, "tri", model.RoleTriager)
 		d.mustJoin(tri, other, model.RoleViewer)
 		b := d.browserAs(tri)
-		b.wants("asked for by a triager", b.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusForbidden, "")
-		admin.wants("asked for", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=second-factor-required")
-		admin.wants("of the admin too", admin.do(http.MethodGet, "/orgs/acme/settings/users", nil), http.StatusSeeOther, ui.SecondFactorPath+"?next=%2Forgs%2Facme%2Fsettings%2Fusers")
+		b.wants("required by a triager", b.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusForbidden, "")
+		admin.wants("required by an admin", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=second-factor-required")
+		admin.wants("of the admin", admin.do(http.MethodGet, "/orgs/acme/settings/users", nil), http.StatusSeeOther, ui.SecondFactorPath+"?next=%2Forgs%2Facme%2Fsettings%2Fusers")
 		for _, r := range web.Routes() {
 			if !strings.HasPrefix(r.Pattern, ui.Org) || r.Role > model.RoleTriager {
 				continue
 			}
 			if a := b.do(r.Method, fill(r.Pattern), nil); a.StatusCode != http.StatusSeeOther || !strings.HasPrefix(a.Header.Get("Location"), ui.SecondFactorPath+"?next=") {
-				t.Errorf("%s %s answers %d to %q", r.Method, r.Pattern, a.StatusCode, a.Header.Get("Location"))
+				t.Errorf("%s %s returns %d to %q", r.Method, r.Pattern, a.StatusCode, a.Header.Get("Location"))
 			}
 		}
 		b.wants("the other deployment", b.do(http.MethodGet, "/orgs/noise/overview", nil), http.StatusOK, "")
@@ -265,7 +265,7 @@ func TestADeploymentAsksForASecondFactor(t *testing.T) {
 			t.Fatal(err)
 		}
 		elsewhere.cookies["redoubt"] = secret
-		elsewhere.wants("who comes by a provider", elsewhere.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusOK, "")
+		elsewhere.wants("signed in by a provider", elsewhere.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusOK, "")
 		shows(t, elsewhere.do(http.MethodGet, ui.SecondFactorPath, nil).text, "[data-say=by-provider]")
 		elsewhere.wants("an app of theirs", elsewhere.do(http.MethodGet, "/second-factor/app", nil), http.StatusSeeOther, ui.AgainPath+"?next=%2Fsecond-factor%2Fapp")
 
@@ -276,10 +276,10 @@ func TestADeploymentAsksForASecondFactor(t *testing.T) {
 	})
 }
 
-// TestAnAdminRemovesALostSecondFactor checks that an administrator can remove a lost second factor
+// TestAdminRemovesLostSecondFactor checks that an administrator can remove a lost second factor
 // if they may change the account.
-func TestAnAdminRemovesALostSecondFactor(t *testing.T) {
-	d := newDoor(t)
+func TestAdminRemovesLostSecondFactor(t *testing.T) {
+	d := newSignInSite(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {
 		t.Fatal(err)
@@ -296,7 +296,7 @@ func TestAnAdminRemovesALostSecondFactor(t *testing.T) {
 	if events := d.trail(); !slices.ContainsFunc(events, func(e model.AuditEvent) bool {
 		return e.Action == "user.second_factor_removed" && e.By.ID == "ada" && e.Subject == "user:ben"
 	}) {
-		t.Errorf("the trail does not tell: %v", events)
+		t.Errorf("the audit log has no entry: %v", events)
 	}
 	d.browserAs(ben).setUpApp()
 	shows(t, admin.page("/settings/users"), "form[action$='/users/ben/reset-2fa']")
@@ -304,7 +304,7 @@ func TestAnAdminRemovesALostSecondFactor(t *testing.T) {
 	hides(t, admin.page("/settings/users"), "form[action$='/users/ada/reset-2fa']")
 	admin.wants("one's own", admin.submit("/settings/users/ada/reset-2fa", nil), http.StatusConflict, "")
 	d.mustJoin(ben, noise, model.RoleViewer)
-	admin.wants("of who belongs to others too", reset(), http.StatusForbidden, "")
+	admin.wants("of a user of several deployments", reset(), http.StatusForbidden, "")
 	d.clock.Advance(auth.ProofFor + time.Second)
 	admin.wants("without proof", reset(), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
 	admin.wants("required without proof", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, ui.AgainPath+"?next=%2F")

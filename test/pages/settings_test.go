@@ -32,7 +32,7 @@ func (b *browserOf) submit(path string, form url.Values) answer {
 }
 
 // trail returns the audit events of acme.
-func (d *door) trail() (list []model.AuditEvent) {
+func (d *signInSite) trail() (list []model.AuditEvent) {
 	d.t.Helper()
 	err := d.store.View(d.t.Context(), d.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.AuditEvents(ctx, 0, 1000)
@@ -53,8 +53,8 @@ func lacks(t testing.TB, text string, words ...string) {
 	}
 }
 
-func TestTheSetupLinkMakesTheFirstAdmin(t *testing.T) {
-	d := newDoor(t)
+func TestSetupLinkCreatesFirstAdmin(t *testing.T) {
+	d := newSignInSite(t)
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
@@ -65,7 +65,7 @@ func TestTheSetupLinkMakesTheFirstAdmin(t *testing.T) {
 	b.wants("the link", a, http.StatusOK, "")
 	shows(t, a.text, "[data-say=first-admin]", "input[name=name]", "input[autocomplete=new-password]")
 	if a.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("caches keep the page: %q", a.Header.Get("Cache-Control"))
+		t.Errorf("caches may store the page: %q", a.Header.Get("Cache-Control"))
 	}
 	use := func(name, password, again string) answer {
 		return b.do(http.MethodPost, "/setup/"+code, url.Values{"name": {name}, "display_name": {"Ada <L>"}, "password": {password}, "again": {again}})
@@ -78,7 +78,7 @@ func TestTheSetupLinkMakesTheFirstAdmin(t *testing.T) {
 		a := use(c.name, c.password, c.again)
 		b.wants(c.about, a, http.StatusBadRequest, "")
 		if about, _, _ := strings.Cut(textAt(t, a.text, "main [role=alert]"), ": "); about != c.about {
-			t.Errorf("what is wrong is %q, want %q", about, c.about)
+			t.Errorf("the error is %q, want %q", about, c.about)
 		}
 		says(t, a.text, "Ada &lt;L&gt;")
 		lacks(t, a.text, goodPassword)
@@ -92,8 +92,8 @@ func TestTheSetupLinkMakesTheFirstAdmin(t *testing.T) {
 	other.wants("used again", other.do(http.MethodPost, "/setup/"+code, url.Values{"name": {"eve"}, "password": {goodPassword}, "again": {goodPassword}}), http.StatusNotFound, "")
 }
 
-func TestASignInLinkWorksOnce(t *testing.T) {
-	d := newDoor(t)
+func TestSignInLinkWorksOnce(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkSignIn, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
@@ -105,7 +105,7 @@ func TestASignInLinkWorksOnce(t *testing.T) {
 	for _, ahead := range []string{http.MethodHead, http.MethodGet, http.MethodGet} { // as mail programs do
 		a := d.browser().do(ahead, "/sign-in/"+code, nil)
 		if a.StatusCode != http.StatusOK || len(a.Cookies()) > 0 {
-			t.Fatalf("%s answers %d and sets %v", ahead, a.StatusCode, a.Cookies())
+			t.Fatalf("%s returns %d and sets %v", ahead, a.StatusCode, a.Cookies())
 		}
 	}
 	if as := textAt(t, d.browser().do(http.MethodGet, "/sign-in/"+code, nil).text, "main strong"); as != "ada" {
@@ -132,10 +132,10 @@ func TestASignInLinkWorksOnce(t *testing.T) {
 	hides(t, page, "[data-say=no-password]")
 }
 
-// TestATokenIsToldWhatItMayDo checks that the suggested command for a token matches its
+// TestTokenResponseListsItsPermissions checks that the suggested command for a token matches its
 // permissions, and that permanent actions require a confirmation.
-func TestATokenIsToldWhatItMayDo(t *testing.T) {
-	d := newDoor(t)
+func TestTokenResponseListsItsPermissions(t *testing.T) {
+	d := newSignInSite(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	made := func(scope string) string {
 		return b.follow(b.submit("/settings/tokens", url.Values{"name": {"of " + scope}, scope: {"on"}, "days": {"30"}})).text
@@ -150,8 +150,8 @@ func TestATokenIsToldWhatItMayDo(t *testing.T) {
 	shows(t, b.page("/settings/users"), disable+asked, disable+warned)
 }
 
-func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
-	d := newDoor(t)
+func TestPasswordChangeEndsOtherSessions(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	b, other := d.browserAs(ada), d.browserAs(ada)
 	const fresh = "battery staple horse"
@@ -165,7 +165,7 @@ func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
 	before := b.cookies["redoubt"]
 	b.wants("all well", change(goodPassword, fresh), http.StatusSeeOther, "/orgs/acme/account?done=password")
 	if b.cookies["redoubt"] == before {
-		t.Error("the session keeps its secret")
+		t.Error("the session did not change its secret")
 	}
 	shows(t, b.page("/account?done=password"), "[data-say=password]")
 	other.wants("the other browser", other.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
@@ -173,10 +173,10 @@ func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
 	b.wants("the new password", d.browser().signsIn("ada", fresh, "/"), http.StatusSeeOther, "/")
 }
 
-// TestANewPasswordRevokesTokensIfAsked checks that tokens are only revoked on request, for changed
+// TestNewPasswordRevokesTokensOnRequest checks that tokens are only revoked on request, for changed
 // passwords and for links that set one.
-func TestANewPasswordRevokesTokensIfAsked(t *testing.T) {
-	d := newDoor(t)
+func TestNewPasswordRevokesTokensOnRequest(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	inForce := func() (n int) {
 		err := d.store.View(t.Context(), d.org.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -208,10 +208,10 @@ func TestANewPasswordRevokesTokensIfAsked(t *testing.T) {
 	}
 	shows(t, b.page("/account"), "input[name=revoke_tokens]")
 	if change(nil, "password"); inForce() != 1 {
-		t.Error("a new password takes tokens along that nobody asked to revoke")
+		t.Error("a new password revokes tokens without a request")
 	}
 	if change(url.Values{"revoke_tokens": {"on"}}, "password-tokens"); inForce() != 0 {
-		t.Error("the token goes on")
+		t.Error("the token still works")
 	}
 	mint()
 	code, hash := auth.NewCode()
@@ -222,19 +222,19 @@ func TestANewPasswordRevokesTokensIfAsked(t *testing.T) {
 	shows(t, d.browser().do(http.MethodGet, "/setup/"+code, nil).text, "input[name=revoke_tokens]")
 	d.browser().do(http.MethodPost, "/setup/"+code, url.Values{"password": {goodPassword}, "again": {goodPassword}, "revoke_tokens": {"on"}})
 	if inForce() != 0 {
-		t.Error("the token goes on after the link was used")
+		t.Error("the token still works after the link was used")
 	}
 }
 
-func TestSessionsCanBeEnded(t *testing.T) {
-	d := newDoor(t)
+func TestSessionsCanBeRevoked(t *testing.T) {
+	d := newSignInSite(t)
 	ada, ben := d.user(d.org, "ada", model.RoleAdmin), d.user(d.org, "ben", model.RoleViewer)
 	b, other, bens := d.browserAs(ada), d.browserAs(ada), d.browserAs(ben)
 	ends := regexp.MustCompile(`/account/sessions/\d+/end`).FindAllString(b.page("/account"), -1)
 	if len(ends) != 1 {
-		t.Fatalf("ada can end %v", ends)
+		t.Fatalf("ada can revoke %v", ends)
 	}
-	bens.wants("somebody else's", bens.submit(ends[0], nil), http.StatusSeeOther, "/orgs/acme/account?done=session")
+	bens.wants("of another user", bens.submit(ends[0], nil), http.StatusSeeOther, "/orgs/acme/account?done=session")
 	other.page("/overview")
 	b.wants("one's own", b.submit(ends[0], nil), http.StatusSeeOther, "/orgs/acme/account?done=session")
 	other.wants("ended", other.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
@@ -247,7 +247,7 @@ func TestSessionsCanBeEnded(t *testing.T) {
 var tokenText = regexp.MustCompile(`rdt_[0-9a-z]+_[a-z2-7]{52}_[0-9a-f]{8}`)
 
 func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada, ben := d.user(d.org, "ada", model.RoleAdmin), d.user(d.org, "ben", model.RoleTriager)
 	chief, b := d.browserAs(ada), d.browserAs(ben)
 	shows(t, b.page("/settings/tokens"), "[data-say=no-tokens]", "input[name=web_api]")
@@ -260,13 +260,13 @@ func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
 		b.wants(form, a, http.StatusBadRequest, "")
 		got, why, _ := strings.Cut(textAt(t, a.text, "main [role=alert]"), ": ")
 		if said[why] = true; got != about {
-			t.Errorf("%s: what is wrong is %q", form, got)
+			t.Errorf("%s: the error is %q", form, got)
 		}
 	}
 	if len(said) != 3 {
-		t.Errorf("of three faults is said %v", said)
+		t.Errorf("for three errors got %v", said)
 	}
-	b.wants("a life that is no choice", b.submit("/settings/tokens", url.Values{"name": {"x"}, "ci": {"on"}, "days": {"9"}}), http.StatusBadRequest, "")
+	b.wants("an invalid lifetime", b.submit("/settings/tokens", url.Values{"name": {"x"}, "ci": {"on"}, "days": {"9"}}), http.StatusBadRequest, "")
 	a := b.submit("/settings/tokens", url.Values{"name": {"<i>mine"}, "web_api": {"on"}, "ci": {"on"}, "days": {"30"}, "globs": {"acme/*\nother/**"}})
 	a = b.follow(a)
 	text := tokenText.FindString(a.text)
@@ -290,16 +290,16 @@ func TestTokensAreShownOnceAndBoundToTheirUser(t *testing.T) {
 	mine := d.browserAs(d.user(d.org, "cleo", model.RoleTriager))
 	revoke := regexp.MustCompile(`/settings/tokens/\d+/revoke`).FindString(page)
 	lacks(t, mine.page("/settings/tokens"), "mine</")
-	mine.wants("somebody else's", mine.submit(revoke, nil), http.StatusNotFound, "")
+	mine.wants("of another user", mine.submit(revoke, nil), http.StatusNotFound, "")
 	b.wants("one's own", b.submit(revoke, nil), http.StatusSeeOther, "/orgs/acme/settings/tokens?done=token-revoked")
 	shows(t, b.page("/settings/tokens?done=token-revoked"), "[data-say=token-revoked]", "tr [data-state=revoked]")
 	if got, err := d.store.TokenByHash(t.Context(), d.org.ID, sum); err != nil || got.RevokedAt.IsZero() {
-		t.Errorf("the token goes on: %v, %v", got, err)
+		t.Errorf("the token still works: %v, %v", got, err)
 	}
 }
 
-func TestUsersAreManaged(t *testing.T) {
-	d := newDoor(t)
+func TestUserManagement(t *testing.T) {
+	d := newSignInSite(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	a := b.submit("/settings/users", url.Values{"name": {"Ben"}, "display_name": {"<img src=x onerror=alert(1)>"}, "role": {"triager"}})
 	a = b.follow(a)
@@ -318,7 +318,7 @@ func TestUsersAreManaged(t *testing.T) {
 
 	b.wants("disabled", b.submit("/settings/users/ben@acme/disable", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-disabled")
 	ben.wants("after that", ben.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
-	ben.wants("and no way in", ben.signsIn("ben@acme", goodPassword, "/"), http.StatusUnauthorized, "")
+	ben.wants("and no access", ben.signsIn("ben@acme", goodPassword, "/"), http.StatusUnauthorized, "")
 	for what, path := range map[string]string{"disable": "/settings/users/ada/disable", "demote": "/settings/users/ada/role"} {
 		a := b.submit(path, url.Values{"role": {"viewer"}})
 		b.wants(what, a, http.StatusConflict, "")
@@ -326,14 +326,14 @@ func TestUsersAreManaged(t *testing.T) {
 	}
 	b.wants("enabled", b.submit("/settings/users/ben@acme/enable", nil), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-enabled")
 	b.wants("removed", b.submit("/settings/users/ben@acme/role", url.Values{"role": {"none"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-removed")
-	b.wants("nobody", b.submit("/settings/users/ben@acme/disable", nil), http.StatusNotFound, "")
+	b.wants("an unknown user", b.submit("/settings/users/ben@acme/disable", nil), http.StatusNotFound, "")
 	b.wants("no role", b.submit("/settings/users/ada/role", url.Values{"role": {"owner"}}), http.StatusBadRequest, "")
 }
 
-// TestUsersOfOthersAreNotTakenOver checks that an administrator of one tenant cannot gain access to
+// TestUsersOfOtherTenantsAreNotTakenOver checks that an administrator of one tenant cannot gain access to
 // another through its users.
-func TestUsersOfOthersAreNotTakenOver(t *testing.T) {
-	d := newDoor(t)
+func TestUsersOfOtherTenantsAreNotTakenOver(t *testing.T) {
+	d := newSignInSite(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {
 		t.Fatal(err)
@@ -362,8 +362,8 @@ func TestUsersOfOthersAreNotTakenOver(t *testing.T) {
 	b.wants("the role here", b.submit("/settings/users/victim/role", url.Values{"role": {"none"}}), http.StatusSeeOther, "/orgs/acme/settings/users?done=user-removed")
 }
 
-func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
-	d := newDoor(t)
+func TestAuditLogIsPagedAndFiltered(t *testing.T) {
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	for range 50 {
 		d.browserAs(ada)
@@ -390,8 +390,8 @@ func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
 	b.wants("nonsense", b.do(http.MethodGet, "/orgs/acme/settings/audit?before=x", nil), http.StatusBadRequest, "")
 }
 
-func TestAboutSaysWhatRuns(t *testing.T) {
-	d := newDoor(t)
+func TestAboutPageShowsVersion(t *testing.T) {
+	d := newSignInSite(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleViewer))
 	page := b.page("/settings/about")
 	if v := textAt(t, page, "[data-version]"); v != "test" {

@@ -19,10 +19,10 @@ func (b *browser) submitForm(button, then string) {
 	b.do(chromedp.Click(button), chromedp.WaitVisible(then))
 }
 
-// TestTheFirstAdminInABrowser goes from the setup link to a token in a real browser, with its
+// TestFirstAdminInBrowser goes from the setup link to a token in a real browser, with its
 // cookies, content security policy and cross-site checks.
-func TestTheFirstAdminInABrowser(t *testing.T) {
-	d := newDoor(t)
+func TestFirstAdminInBrowser(t *testing.T) {
+	d := newSignInSite(t)
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkSetup, Deployment: d.org.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}
 	if err := d.store.CreateLink(t.Context(), l, hash, storetest.Actor); err != nil {
@@ -48,20 +48,20 @@ func TestTheFirstAdminInABrowser(t *testing.T) {
 	if _, sum, err := auth.ParseSecret(text); err != nil {
 		t.Errorf("the page shows %q: %v", text, err)
 	} else if _, err := d.store.TokenByHash(t.Context(), d.org.ID, sum); err != nil {
-		t.Errorf("the token is not there: %v", err)
+		t.Errorf("the token is missing: %v", err)
 	}
 	b.submitForm("form[action='/logout'] button", "#password")
 	b.do(chromedp.Navigate(b.url+"/orgs/acme/settings/audit"), chromedp.WaitVisible("#password"),
 		chromedp.SendKeys("#name", "ada@acme"), chromedp.SendKeys("#password", goodPassword)) // there is another deployment
 	b.submitForm("form .primary", "table")
 	if at := read[string](b, "location.pathname"); at != "/orgs/acme/settings/audit" {
-		t.Errorf("the sign-in leads to %s", at)
+		t.Errorf("the sign-in redirects to %s", at)
 	}
 }
 
 // TestAccountPagesOnANarrowScreen checks that all account pages fit a small screen.
 func TestAccountPagesOnANarrowScreen(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	code, hash := auth.NewCode()
 	l := model.UserLink{Kind: model.LinkSignIn, UserID: ada.ID, ExpiresAt: d.clock.Now().Add(time.Hour)}

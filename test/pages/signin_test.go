@@ -25,22 +25,22 @@ import (
 
 const goodPassword = "correct horse battery"
 
-// door is a site with the real sign-in.
-type door struct {
+// signInSite is a site with the real sign-in.
+type signInSite struct {
 	*site
 	signIn *ui.SignIn
 	hash   string // of goodPassword
 }
 
-func newDoor(t testing.TB, change ...func(*ui.SignIn)) *door {
+func newSignInSite(t testing.TB, change ...func(*ui.SignIn)) *signInSite {
 	t.Helper()
-	return doorOf(t, newSite(t), change...)
+	return withSignIn(t, newSite(t), change...)
 }
 
-// doorOf adds the real sign-in to a site.
-func doorOf(t testing.TB, s *site, change ...func(*ui.SignIn)) *door {
+// withSignIn adds the real sign-in to a site.
+func withSignIn(t testing.TB, s *site, change ...func(*ui.SignIn)) *signInSite {
 	t.Helper()
-	d := &door{site: s}
+	d := &signInSite{site: s}
 	passwords := auth.NewPasswords()
 	d.signIn = &ui.SignIn{Sessions: auth.NewSessions(d.store, passwords, d.clock.Now, auth.SessionLimits{})}
 	sealer, err := ring.Sealer("second factors")
@@ -67,7 +67,7 @@ func doorOf(t testing.TB, s *site, change ...func(*ui.SignIn)) *door {
 }
 
 // user creates a user of a deployment.
-func (d *door) user(org model.Deployment, name string, role model.Role) (u model.User) {
+func (d *signInSite) user(org model.Deployment, name string, role model.Role) (u model.User) {
 	d.t.Helper()
 	err := d.store.Update(d.t.Context(), org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) (err error) {
 		u, err = tx.CreateUser(ctx, model.User{Name: name, PasswordHash: d.hash}, role)
@@ -80,7 +80,7 @@ func (d *door) user(org model.Deployment, name string, role model.Role) (u model
 }
 
 // mustJoin assigns a user a role in a deployment.
-func (d *door) mustJoin(u model.User, org model.Deployment, role model.Role) {
+func (d *signInSite) mustJoin(u model.User, org model.Deployment, role model.Role) {
 	d.t.Helper()
 	err := d.store.Update(d.t.Context(), org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, u.ID, role) })
 	if err != nil {
@@ -91,18 +91,18 @@ func (d *door) mustJoin(u model.User, org model.Deployment, role model.Role) {
 
 // browserOf is a browser with its cookies.
 type browserOf struct {
-	*door
+	*signInSite
 	cookies map[string]string
 	https   bool
 	header  map[string]string
 }
 
-func (d *door) browser() *browserOf {
-	return &browserOf{door: d, cookies: map[string]string{}, header: map[string]string{}}
+func (d *signInSite) browser() *browserOf {
+	return &browserOf{signInSite: d, cookies: map[string]string{}, header: map[string]string{}}
 }
 
 // browserAs returns a browser with the session of a user, without the cost of hashing a password.
-func (d *door) browserAs(u model.User) *browserOf {
+func (d *signInSite) browserAs(u model.User) *browserOf {
 	d.t.Helper()
 	b := d.browser()
 	secret, err := d.signIn.Sessions.Begin(d.t.Context(), u.ID, "password", auth.Origin{Address: "192.0.2.1"}, model.CheckedPassword{})
@@ -158,14 +158,14 @@ func (b *browserOf) signsIn(name, password, next string) answer {
 }
 
 func TestSignInAndOut(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()
 	b.wants("before", b.do(http.MethodGet, "/orgs/acme/overview?x=1", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview%3Fx%3D1")
 	page := b.do(http.MethodGet, "/login?next=%2Forgs%2Facme%2Foverview%3Fx%3D1", nil)
 	says(t, page.text, `value="/orgs/acme/overview?x=1"`, `autocomplete="current-password"`)
 	checkInline(t, page.text)
-	for _, c := range [][2]string{{"ada", "wrong"}, {"nobody", goodPassword}} {
+	for _, c := range [][2]string{{"ada", "wrong"}, {"unknown", goodPassword}} {
 		a := b.signsIn(c[0], c[1], "/orgs/acme/overview?x=1")
 		b.wants(c[0], a, http.StatusUnauthorized, "")
 		shows(t, a.text, "main [role=alert]", `input[value="/orgs/acme/overview?x=1"]`)
@@ -179,7 +179,7 @@ func TestSignInAndOut(t *testing.T) {
 	old := b.cookies["redoubt"]
 	b.wants("out", b.do(http.MethodPost, "/logout", nil), http.StatusSeeOther, "/login")
 	if _, kept := b.cookies["redoubt"]; kept {
-		t.Error("the cookie stays")
+		t.Error("the cookie remains")
 	}
 	b.cookies["redoubt"] = old
 	b.wants("with the old cookie", b.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
@@ -199,13 +199,13 @@ func TestCookieFlags(t *testing.T) {
 		want   string
 	}{
 		{"plain", func(*ui.SignIn) {}, false, "", "redoubt"},
-		{"plain, though the client says it is not", func(*ui.SignIn) {}, false, "https", "redoubt"},
+		{"plain, with a header of the client", func(*ui.SignIn) {}, false, "https", "redoubt"},
 		{"by TLS", func(*ui.SignIn) {}, true, "", "__Host-redoubt"},
-		{"behind a proxy of ours", proxy, false, "https", "__Host-redoubt"},
+		{"behind a trusted proxy", proxy, false, "https", "__Host-redoubt"},
 		{"with a public address of https", always, false, "", "__Host-redoubt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDoor(t, c.change)
+			d := newSignInSite(t, c.change)
 			d.user(d.org, "ada", model.RoleAdmin)
 			b := d.browser()
 			b.https = c.https
@@ -226,17 +226,17 @@ func TestCookieFlags(t *testing.T) {
 	}
 }
 
-func TestNoSessionIsOneThatSomebodyKnewBefore(t *testing.T) {
-	d := newDoor(t)
+func TestSignInReplacesSession(t *testing.T) {
+	d := newSignInSite(t)
 	ada, eve := d.user(d.org, "ada", model.RoleAdmin), d.user(d.org, "eve", model.RoleViewer)
 	b := d.browserAs(eve) // planted by eve
 	planted := b.cookies["redoubt"]
 	b.wants("sign-in", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
 	if b.cookies["redoubt"] == planted {
-		t.Error("the session keeps a secret that was known before")
+		t.Error("the session reuses a planted secret")
 	}
 	if v, err := d.signIn.Sessions.Authenticate(t.Context(), planted); err == nil {
-		t.Errorf("the planted session goes on as %s", v.User.Name)
+		t.Errorf("the planted session still works as %s", v.User.Name)
 	}
 	first := b.cookies["redoubt"]
 	b.wants("sign-in again", b.signsIn("ada", goodPassword, "/"), http.StatusSeeOther, "/")
@@ -249,8 +249,8 @@ func TestNoSessionIsOneThatSomebodyKnewBefore(t *testing.T) {
 	made.wants("a made-up cookie", made.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview")
 }
 
-func TestNextStaysHere(t *testing.T) {
-	d := newDoor(t)
+func TestNextURLStaysOnServer(t *testing.T) {
+	d := newSignInSite(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	for next, want := range map[string]string{
 		"/orgs/acme/findings?a=b#c":    "/orgs/acme/findings?a=b#c",
@@ -273,7 +273,7 @@ func TestNextStaysHere(t *testing.T) {
 }
 
 func TestOtherSitesCannotSignIn(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browserAs(ada)
 	for _, r := range web.Routes() {
@@ -288,7 +288,7 @@ func TestOtherSitesCannotSignIn(t *testing.T) {
 		w := httptest.NewRecorder()
 		d.pages.ServeHTTP(w, req)
 		if w.Code != http.StatusForbidden || len(w.Result().Cookies()) > 0 {
-			t.Errorf("POST %s from another site answers %d", address, w.Code)
+			t.Errorf("POST %s from another site returns %d", address, w.Code)
 		}
 	}
 }
@@ -304,7 +304,7 @@ func fill(pattern string) string {
 // TestRoleMatrix requests all routes without a session, with each role, and as the administrator of
 // another deployment. Each request has a separate session, as some end it.
 func TestRoleMatrix(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInSite(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {
 		t.Fatal(err)
@@ -327,23 +327,23 @@ func TestRoleMatrix(t *testing.T) {
 			return b.do(r.Method, address, nil)
 		}
 		if a := ask(d.browser()); !strings.HasPrefix(a.Header.Get("Location"), "/login") {
-			t.Errorf("%s %s answers %d to nobody", r.Method, address, a.StatusCode)
+			t.Errorf("%s %s returns %d without a session", r.Method, address, a.StatusCode)
 		}
 		for role, u := range users {
 			a := ask(d.browserAs(u))
 			refused := a.StatusCode == http.StatusForbidden
 			if refused != (role < r.Role) || a.StatusCode >= http.StatusInternalServerError {
-				t.Errorf("%s %s answers %d to a %s, its least role is %s\n%s", r.Method, address, a.StatusCode, role, r.Role, d.log.String())
+				t.Errorf("%s %s returns %d to a %s, its minimum role is %s\n%s", r.Method, address, a.StatusCode, role, r.Role, d.log.String())
 			}
 		}
 		if a := ask(d.browserAs(stranger)); strings.Contains(r.Pattern, "{deployment}") && a.StatusCode != http.StatusNotFound {
-			t.Errorf("%s %s answers %d to the admin of another deployment", r.Method, address, a.StatusCode)
+			t.Errorf("%s %s returns %d to the admin of another deployment", r.Method, address, a.StatusCode)
 		}
 	}
 }
 
-func TestTooManyTries(t *testing.T) {
-	d := newDoor(t)
+func TestTooManyAttempts(t *testing.T) {
+	d := newSignInSite(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()
 	var last answer
@@ -357,7 +357,7 @@ func TestTooManyTries(t *testing.T) {
 	}
 }
 
-func TestAddressesAreThoseThatProxiesOfOursVouchFor(t *testing.T) {
+func TestClientAddressesComeFromTrustedProxies(t *testing.T) {
 	s := &ui.SignIn{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for _, c := range []struct{ remote, forwarded, want string }{
 		{"203.0.113.5:1", "", "203.0.113.5"},
@@ -379,8 +379,8 @@ func TestAddressesAreThoseThatProxiesOfOursVouchFor(t *testing.T) {
 	}
 }
 
-func TestWithoutARoleThereIsAWordOfIt(t *testing.T) {
-	d := newDoor(t)
+func TestUserWithoutRoleSeesNotice(t *testing.T) {
+	d := newSignInSite(t)
 	d.user(d.org, "chief", model.RoleAdmin)
 	u := d.user(d.org, "ada", model.RoleViewer)
 	err := d.store.Update(t.Context(), d.org.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -395,10 +395,10 @@ func TestWithoutARoleThereIsAWordOfIt(t *testing.T) {
 	says(t, textAt(t, a.text, ".fault[role=alert]"), "redoubt user role")
 }
 
-// TestWhatIsNoTextIsRefused checks that zero bytes and invalid UTF-8 are rejected as client errors.
+// TestInvalidTextIsRejected checks that zero bytes and invalid UTF-8 are rejected as client errors.
 // The store does not accept them, and one engine fails when queried for them.
-func TestWhatIsNoTextIsRefused(t *testing.T) {
-	d := newDoor(t)
+func TestInvalidTextIsRejected(t *testing.T) {
+	d := newSignInSite(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()
 	b.wants("a name", b.signsIn("ada\x00", goodPassword, "/"), http.StatusBadRequest, "")

@@ -223,7 +223,7 @@ func hides(t testing.TB, page string, selectors ...string) {
 	d := document(t, page)
 	for _, s := range selectors {
 		if d.Find(s+", html").Length() == 0 { // an invalid selector matches nothing
-			t.Fatalf("%s is no selector", s)
+			t.Fatalf("%s is not a selector", s)
 		}
 		if found := d.Find(s); found.Length() > 0 {
 			t.Errorf("the page has %s: %s", s, found.Text())
@@ -243,8 +243,8 @@ func textAt(t testing.TB, page, selector string) string {
 
 var figure = regexp.MustCompile(`\b\d+\b`)
 
-// figures returns the visible numbers of a text, in order. Tests compare them with attributes.
-func figures(text string) string { return strings.Join(figure.FindAllString(text, -1), " ") }
+// visibleNumbers returns the visible numbers of a text, in order. Tests compare them with attributes.
+func visibleNumbers(text string) string { return strings.Join(figure.FindAllString(text, -1), " ") }
 
 func document(t testing.TB, page string) *goquery.Document {
 	t.Helper()
@@ -261,7 +261,7 @@ func says(t testing.TB, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
 		if !strings.Contains(text, w) {
-			t.Errorf("the page does not say %q:\n%s", w, text)
+			t.Errorf("the page does not show %q:\n%s", w, text)
 		}
 	}
 }

@@ -64,9 +64,9 @@ func TestTicketsAreOfferedWhereTheyCanBeCreated(t *testing.T) {
 	check(model.RoleTriager, false, false)
 }
 
-// TestTicketFaultsStayWithTheFinding checks the form of a stale page. Its error is shown in the
+// TestTicketErrorsAreShownOnFinding checks the form of a stale page. Its error is shown in the
 // panel of the same list, or on the finding's own page.
-func TestTicketFaultsStayWithTheFinding(t *testing.T) {
+func TestTicketErrorsAreShownOnFinding(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
 	list := "/orgs/acme/findings?finding=" + id + "&severities=critical&sort=oldest"
@@ -91,7 +91,7 @@ func TestTicketFaultsStayWithTheFinding(t *testing.T) {
 	const address = "https://tracker.example/browse/SEC-12"
 	a := s.post("/findings/"+id+"/ticket", url.Values{"do": {"link"}, "ticket_url": {address}, "back": {list}})
 	if to := a.Header.Get("Location"); to != list+"#ticket" {
-		t.Errorf("linking leads to %q", to)
+		t.Errorf("linking redirects to %q", to)
 	}
 	preview := s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}, "id": {id}, "back": {list}})
 	form := formOf(preview.text)
@@ -129,16 +129,16 @@ func TestTicketsAreOfferedForOwnRepositories(t *testing.T) {
 	})
 	offered := func(id string) bool { return strings.Contains(s.page("/findings/"+id), createTicket) }
 	if !offered(own) || offered(other) {
-		t.Errorf("offered: %v with a private repository, %v without one", offered(own), offered(other))
+		t.Errorf("shown: %v with a private repository, %v without one", offered(own), offered(other))
 	}
 	for ids, want := range map[string]bool{own + "," + other: true, other: false} {
 		preview := s.post("/triage/preview", url.Values{"type": {"sast"}, "tickets": {"1"}, "id": strings.Split(ids, ",")}).text
 		if got := strings.Contains(preview, createTicket); got != want {
-			t.Errorf("of %s: offered %v", ids, got)
+			t.Errorf("on %s: shown %v", ids, got)
 		}
 	}
 	save(false)
 	if offered(own) {
-		t.Error("a ticket in a public repository is offered")
+		t.Error("the ticket button is shown for a public repository")
 	}
 }

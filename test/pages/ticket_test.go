@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestTicketsOnThePages checks that a ticket is linked, shown with its state, and unlinked on a
+// TestTicketsOnPages checks that a ticket is linked, shown with its state, and unlinked on a
 // finding's page.
-func TestTicketsOnThePages(t *testing.T) {
+func TestTicketsOnPages(t *testing.T) {
 	s := demoSite(t)
 	s.connectTracker()
 	path := "/findings/" + firstFinding(s)
@@ -67,21 +67,21 @@ func TestTicketsOnThePages(t *testing.T) {
 		}
 	}
 	if len(told) != 3 {
-		t.Errorf("of three faults is said %v", told)
+		t.Errorf("for three errors got %v", told)
 	}
 	if a := s.post("/findings/4000000000/ticket", url.Values{"do": {"unlink"}}); a.StatusCode != http.StatusNotFound {
-		t.Errorf("a finding that there is not: %s", a.Status)
+		t.Errorf("an unknown finding: %s", a.Status)
 	}
 	s.as(model.RoleViewer)
 	hides(t, s.page(path), create)
 	if a := s.post(path+"/ticket", url.Values{"do": {"link"}, "ticket_url": {address}}); a.StatusCode != http.StatusForbidden {
-		t.Errorf("who may only look links one: %s", a.Status)
+		t.Errorf("a viewer links a ticket: %s", a.Status)
 	}
 }
 
-// TestTicketsThatAreAskedForOnThePages checks that pending tickets are shown, and that failed ones
+// TestRequestedTicketsOnPages checks that pending tickets are shown, and that failed ones
 // show the reason and a retry.
-func TestTicketsThatAreAskedForOnThePages(t *testing.T) {
+func TestRequestedTicketsOnPages(t *testing.T) {
 	s := demoSite(t)
 	path := "/findings/" + firstFinding(s)
 	s.connectTracker()
@@ -127,7 +127,7 @@ func TestTicketsOfASelection(t *testing.T) {
 	a = s.post("/tickets", form("create", "each", "1"))
 	hides(t, a.text, "[data-reason]")
 	if n := document(t, a.text).Find("[data-state=requested]").Length(); n != 3 {
-		t.Errorf("%d tickets are made, want one for each of 3", n)
+		t.Errorf("%d tickets were created, want one for each of 3", n)
 	}
 	again := s.post("/tickets", form("create"))
 	shows(t, again.text, "td:has([data-state=requested]) [data-reason]")
@@ -150,7 +150,7 @@ func TestTicketsOfASelection(t *testing.T) {
 	create := form("create")
 	s.as(model.RoleViewer)
 	if a := s.post("/tickets", create); a.StatusCode != http.StatusForbidden {
-		t.Errorf("who may only look makes tickets: %s", a.Status)
+		t.Errorf("a viewer creates tickets: %s", a.Status)
 	}
 }
 

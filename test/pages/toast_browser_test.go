@@ -48,9 +48,9 @@ func (b *browser) undone() {
 	b.until(`!document.documentElement.dataset.before && document.querySelector(".done") && ` + scripted)
 }
 
-// TestUndoIsInReach checks that the confirmation of a decision and its undo button are visible on
+// TestUndoButtonIsVisible checks that the confirmation of a decision and its undo button are visible on
 // all pages with decisions.
-func TestUndoIsInReach(t *testing.T) {
+func TestUndoButtonIsVisible(t *testing.T) {
 	s := demoSite(t)
 	for name, c := range map[string]struct {
 		width, height int
@@ -92,9 +92,9 @@ func TestUndoIsInReach(t *testing.T) {
 	}
 }
 
-// TestUndoLeavesDecisionsInReach checks that the confirmation does not cover the decision buttons
+// TestUndoKeepsTriageControlsVisible checks that the confirmation does not cover the decision buttons
 // on a finding's page and below selected rows.
-func TestUndoLeavesDecisionsInReach(t *testing.T) {
+func TestUndoKeepsTriageControlsVisible(t *testing.T) {
 	s := demoSite(t)
 	for name, size := range map[string][2]int{"wide": {1280, 600}, "phone": {390, 844}} {
 		t.Run(name, func(t *testing.T) {
@@ -138,8 +138,8 @@ func TestUndoLeavesDecisionsInReach(t *testing.T) {
 	}
 }
 
-// TestConfirmationsMoveNothing checks that the confirmation overlays the page and moves no content.
-func TestConfirmationsMoveNothing(t *testing.T) {
+// TestConfirmationsDoNotShiftLayout checks that the confirmation overlays the page and moves no content.
+func TestConfirmationsDoNotShiftLayout(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900)
 	b.open("/findings?finding=" + firstFinding(s))

@@ -71,13 +71,13 @@ func open(projects ...string) model.FindingFilter {
 	return model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: projects}
 }
 
-func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
+func TestBulkTriageByFilterAndUndo(t *testing.T) {
 	s := demoSite(t)
 	before := s.View().Count(open())
 	chosen := s.View().Count(open("acme/payments"))
 	preview := s.previewOf("repos=acme%2Fpayments")
 	if n := selected(t, preview); n != strconv.Itoa(chosen) {
-		t.Errorf("the preview is about %s findings, %d match", n, chosen)
+		t.Errorf("the preview counts %s findings, %d match", n, chosen)
 	}
 	says(t, preview, "acme/payments", "main", "release/1.3")
 	shows(t, preview, "[data-touched]")
@@ -87,8 +87,8 @@ func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 	form.Set("note", "a demo <only>")
 	after := s.follow("/triage", form)
 	shows(t, after, did(chosen, "ignored")+undoForm)
-	if n := figures(textAt(t, after, ".done > span")); n != strconv.Itoa(chosen) {
-		t.Errorf("the words say %s findings", n)
+	if n := visibleNumbers(textAt(t, after, ".done > span")); n != strconv.Itoa(chosen) {
+		t.Errorf("the text names %s findings", n)
 	}
 	if n := s.View().Count(open("acme/payments")); n != 0 {
 		t.Errorf("%d are still open", n)
@@ -103,9 +103,9 @@ func TestBulkDecidesAboutTheFilterAndUndoes(t *testing.T) {
 	}
 }
 
-// TestWhatChangedMeanwhileIsLeftAlone checks concurrent decisions: the second one skips findings
+// TestConcurrentlyChangedFindingsAreSkipped checks concurrent decisions: the second one skips findings
 // that the first one changed, and lists them.
-func TestWhatChangedMeanwhileIsLeftAlone(t *testing.T) {
+func TestConcurrentlyChangedFindingsAreSkipped(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.previewOf("repos=acme%2Fgateway"))
 	form.Set("state", "fixing")
@@ -144,12 +144,12 @@ func (s *site) decide(id int64, state model.TriageState) {
 	}
 }
 
-func TestPickedRowsAndOneFinding(t *testing.T) {
+func TestTriageOfSelectedRowsAndOneFinding(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
 	a := s.post("/triage/preview", url.Values{"type": {"sast"}, "pick": {"1"}, "id": {id}})
 	if n := selected(t, a.text); n != "1" {
-		t.Errorf("the preview is about %s findings", n)
+		t.Errorf("the preview counts %s findings", n)
 	}
 	shows(t, a.text, "[data-say=picked-rows]")
 	form := formOf(s.page("/findings/" + id))
@@ -163,7 +163,7 @@ func TestPickedRowsAndOneFinding(t *testing.T) {
 	shows(t, s.follow("/triage", form), did(1, "reviewing"), ".history [data-did=reviewing]")
 }
 
-func TestDecisionsThatAreNone(t *testing.T) {
+func TestInvalidTriageRequests(t *testing.T) {
 	s := demoSite(t)
 	good := formOf(s.page("/findings/" + firstFinding(s)))
 	good.Set("state", "fixing")
@@ -175,7 +175,7 @@ func TestDecisionsThatAreNone(t *testing.T) {
 		"damaged ids":      func(f url.Values) { f.Set("ids", "!!!") },
 		"no version":       func(f url.Values) { f.Del("version") },
 		"no type":          func(f url.Values) { f.Set("type", "dast") },
-		"a day gone by":    func(f url.Values) { f.Set("until", "2000-01-01") },
+		"a past day":       func(f url.Values) { f.Set("until", "2000-01-01") },
 		"a long note":      func(f url.Values) { f.Set("note", strings.Repeat("x", model.MaxNote+1)) },
 	} {
 		form := url.Values{}
@@ -193,7 +193,7 @@ func TestDecisionsThatAreNone(t *testing.T) {
 	maps.Copy(ahead, good)
 	ahead.Set("version", "99999999")
 	if a := s.post("/triage", ahead); a.StatusCode != http.StatusConflict {
-		t.Errorf("a version to come: %d", a.StatusCode)
+		t.Errorf("a future version returns %d", a.StatusCode)
 	}
 	for _, token := range []string{"", "1", "1-2-3", "0-99", "99-1"} {
 		if a := s.post("/triage/undo", url.Values{"decision": {token}}); a.StatusCode != http.StatusBadRequest {
@@ -202,9 +202,9 @@ func TestDecisionsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestOthersDecisionsAreNotUndone checks that a forged address neither shows nor undoes the
+// TestUndoKeepsTriageOfOthers checks that a forged address neither shows nor undoes the
 // decisions of other users.
-func TestOthersDecisionsAreNotUndone(t *testing.T) {
+func TestUndoKeepsTriageOfOthers(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "fixing")
@@ -216,13 +216,13 @@ func TestOthersDecisionsAreNotUndone(t *testing.T) {
 	form.Set("back", "https://evil.example/")
 	form.Set("version", strconv.FormatInt(s.View().Version(), 10))
 	if to := s.post("/triage", form).Header.Get("Location"); !strings.HasPrefix(to, "/orgs/acme/findings?") {
-		t.Errorf("leads to %q", to)
+		t.Errorf("redirects to %q", to)
 	}
 }
 
-// TestAColleaguesLinkSaysWhatWasChanged checks that the address after a decision shows other users
+// TestNoticeAfterTriageIsShownToOthers checks that the address after a decision shows other users
 // the same notice with the actor. Only the actor may undo it.
-func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
+func TestNoticeAfterTriageIsShownToOthers(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "fixing")
@@ -241,9 +241,9 @@ func TestAColleaguesLinkSaysWhatWasChanged(t *testing.T) {
 	shows(t, s.page("/findings?done=2-2-0"), ".done[data-say=unchanged][data-left='0']")
 }
 
-// TestReopeningIgnoresAHiddenDay checks that a leftover day in the form is ignored for decisions
+// TestReopenIgnoresHiddenExpiry checks that a leftover day in the form is ignored for decisions
 // without an end.
-func TestReopeningIgnoresAHiddenDay(t *testing.T) {
+func TestReopenIgnoresHiddenExpiry(t *testing.T) {
 	s := demoSite(t)
 	for _, state := range []string{"reopened", "note"} {
 		form := formOf(s.page("/findings/" + firstFinding(s)))
@@ -256,9 +256,9 @@ func TestReopeningIgnoresAHiddenDay(t *testing.T) {
 
 var previewSeverity = regexp.MustCompile(`<span class="tag (critical|high|medium|low)">(\d+) `)
 
-// TestPreviewCountsSeveritiesOfWhatIsSelected checks that the severities of a preview match the
+// TestPreviewCountsSelectedSeverities checks that the severities of a preview match the
 // API, most severe first.
-func TestPreviewCountsSeveritiesOfWhatIsSelected(t *testing.T) {
+func TestPreviewCountsSelectedSeverities(t *testing.T) {
 	s := demoSite(t)
 	filter := open("acme/payments")
 	var want []string
@@ -279,7 +279,7 @@ func TestPreviewCountsSeveritiesOfWhatIsSelected(t *testing.T) {
 		t.Errorf("severities of the preview (-API +page):\n%s", diff)
 	}
 	if n := selected(t, page); n != strconv.Itoa(sum) {
-		t.Errorf("the preview is about %s findings, their severities add up to %d", n, sum)
+		t.Errorf("the preview counts %s findings, the sum of their severities is %d", n, sum)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestTriageOfGroups(t *testing.T) {
 		IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Severities: []model.Severity{model.SeverityHigh}, Rules: []string{"B324", "CKV_AWS_3"},
 	})
 	if n := selected(t, preview.text); n != strconv.Itoa(want) {
-		t.Errorf("the preview is about %s findings, %d match", n, want)
+		t.Errorf("the preview counts %s findings, %d match", n, want)
 	}
 	says(t, preview.text, "B324", "CKV_AWS_3")
 	if want == 0 {
@@ -308,19 +308,19 @@ func TestTriageOfGroups(t *testing.T) {
 	lacks(t, done, `value="B324"`)
 	form.Del("group")
 	if a := s.post("/triage/preview", form); a.StatusCode != http.StatusBadRequest || document(t, a.text).Find("[role=alert]").Length() == 0 {
-		t.Errorf("no group is all of them: %d %s", a.StatusCode, a.text)
+		t.Errorf("without a group filter: %d %s", a.StatusCode, a.text)
 	}
 	form.Set("query", "group=project")
 	form["group"] = []string{"acme/gateway"}
 	want = s.View().Count(model.FindingFilter{IssueType: model.SAST, Dedup: true, Statuses: []model.Status{model.StatusOpen}, Projects: []string{"acme/gateway"}})
 	if n := selected(t, s.post("/triage/preview", form).text); n != strconv.Itoa(want) {
-		t.Errorf("the preview is about %s findings, %d match", n, want)
+		t.Errorf("the preview counts %s findings, %d match", n, want)
 	}
 }
 
-// TestDecisionsOfRows checks that a decision about selected rows applies to the state that the page
+// TestTriageOfRows checks that a decision about selected rows applies to the state that the page
 // showed. Invalid rows, reasons and versions are rejected.
-func TestDecisionsOfRows(t *testing.T) {
+func TestTriageOfRows(t *testing.T) {
 	s := demoSite(t)
 	one, version := firstFinding(s), regexp.MustCompile(`name="version" value="(\d+)"`).FindStringSubmatch(s.page("/findings"))[1]
 	form := func(change map[string]string) url.Values {

@@ -23,17 +23,17 @@ func (noUploads) UploadTaken(context.Context, *store.Tx, string) (api.ImportResp
 	return api.ImportResponse{}, nil, model.ErrNotFound
 }
 
-// TestUploadIsFilledIn checks that the address can fill in the form.
-func TestUploadIsFilledIn(t *testing.T) {
+// TestUploadFormIsPrefilled checks that the address can fill in the form.
+func TestUploadFormIsPrefilled(t *testing.T) {
 	s := newSite(t)
 	page := s.page("/upload?project=acme%2Fshop&ref=release&full=true&commit=c0ffee")
 	says(t, page, `value="acme/shop"`, `value="release"`, `name="full" value="true" checked`, `value="c0ffee"`, "<details class=\"fold\" open>")
 	lacks(t, page, `name="diff" value="true" checked`)
 	hides(t, page, "#uploadfault .say")
-	d := newDoor(t)
+	d := newSignInSite(t)
 	shows(t, d.browserAs(d.user(d.org, "ben", model.RoleTriager)).submit("/upload", nil).text, "#uploadfault .say")
 	if a := s.get("/upload/upload-unknown"); a.StatusCode != http.StatusNotFound {
-		t.Errorf("what was never uploaded: %s", a.Status)
+		t.Errorf("a file that was never uploaded: %s", a.Status)
 	}
 	s.as(model.RoleViewer)
 	if a := s.get("/upload"); a.StatusCode != http.StatusForbidden {

@@ -65,9 +65,9 @@ func changes(t *testing.T, page, want string) {
 	}
 }
 
-// TestProposalsOnThePages checks without JavaScript that proposals are listed with their effect,
+// TestProposalsOnPages checks without JavaScript that proposals are listed with their effect,
 // and accepted or refused by statement and as a whole.
-func TestProposalsOnThePages(t *testing.T) {
+func TestProposalsOnPages(t *testing.T) {
 	s := newSite(t)
 	shows(t, s.page("/exceptions?show=requested"), "[data-say=no-requests]")
 	s.supplyChain("CVE-2026-1", "CVE-2026-2", "CVE-2026-3")
@@ -85,7 +85,7 @@ func TestProposalsOnThePages(t *testing.T) {
 	statement := func(v string) string {
 		form := document(t, s.page(page)).Find(`tr:has(td:first-child:contains("` + v + `")) form:has(button[name=do][value=approve]) input[name=statement]`)
 		if form.Length() != 1 || len(form.AttrOr("value", "")) != 64 {
-			t.Fatalf("%s cannot be decided about", v)
+			t.Fatalf("%s has no triage controls", v)
 		}
 		return form.AttrOr("value", "")
 	}
@@ -106,7 +106,7 @@ func TestProposalsOnThePages(t *testing.T) {
 	shows(t, s.page(decide("refuse", "CVE-2026-9")), "[data-say=refused]")
 	active := decide("approve", "CVE-2026-2")
 	if active == page || !strings.HasSuffix(active, "?done=approved") {
-		t.Errorf("when all is decided it leads to %s", active)
+		t.Errorf("after the last decision it redirects to %s", active)
 	}
 	active = strings.TrimSuffix(active, "?done=approved")
 	shows(t, s.page("/exceptions?show=requested"), "[data-say=no-requests]")
@@ -114,19 +114,19 @@ func TestProposalsOnThePages(t *testing.T) {
 
 	page = s.propose("urn:b", "CVE-2026-3")
 	if a := s.post(page, url.Values{"do": {"approve"}, "statement": {strings.Repeat("0", 64)}}); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("a statement that it does not make: %s", a.Status)
+		t.Errorf("the page shows an unexpected statement: %s", a.Status)
 	}
 	if a := s.post(page, url.Values{"do": {"shout"}}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("no decision: %s", a.Status)
 	}
 	if after := decide("refuse", ""); after != page+"?done=refused" {
-		t.Errorf("refused as a whole it leads to %s", after)
+		t.Errorf("rejected as a whole it redirects to %s", after)
 	}
 	if a := s.post(page, url.Values{"do": {"approve"}}); a.StatusCode != http.StatusConflict {
 		t.Errorf("approved afterwards: %s", a.Status)
 	}
 	if n := textAt(t, s.page(active), "[data-decides]"); n != "2" {
-		t.Errorf("it is said to decide about %s findings", n)
+		t.Errorf("the page announces %s findings", n)
 	}
 	shows(t, s.page(active), "form[action$='/remove']")
 	if a := s.post(active+"/remove", nil); a.Header.Get("Location") != "/orgs/acme/exceptions?removed=1" {
@@ -137,9 +137,9 @@ func TestProposalsOnThePages(t *testing.T) {
 	}
 }
 
-// TestViewersDecideAboutNoProposal checks that viewers see proposals and their effects, but cannot
+// TestViewersCannotReviewProposals checks that viewers see proposals and their effects, but cannot
 // decide.
-func TestViewersDecideAboutNoProposal(t *testing.T) {
+func TestViewersCannotReviewProposals(t *testing.T) {
 	s := newSite(t)
 	s.supplyChain("CVE-2026-1")
 	page := s.propose("urn:a", "CVE-2026-1")
@@ -148,15 +148,15 @@ func TestViewersDecideAboutNoProposal(t *testing.T) {
 	changes(t, text, "1")
 	shows(t, text, "[data-say=triager-decides]")
 	if strings.Contains(text, `name="do"`) {
-		t.Errorf("a viewer is offered to decide: %s", text)
+		t.Errorf("the decision form is shown to a viewer: %s", text)
 	}
 	if a := s.post(page, url.Values{"do": {"approve"}}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a viewer decides: %s", a.Status)
 	}
 }
 
-// TestListsOfDecisionsHavePages checks that long lists have pages.
-func TestListsOfDecisionsHavePages(t *testing.T) {
+// TestLongListsHavePages checks that long lists have pages.
+func TestLongListsHavePages(t *testing.T) {
 	s := newSite(t)
 	s.supplyChain("CVE-2026-1")
 	for i := range 50 + 1 {

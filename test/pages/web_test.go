@@ -28,7 +28,7 @@ func TestSignInComesFirst(t *testing.T) {
 	r.Header.Set("HX-Request", "true")
 	r.Header.Set("HX-Current-URL", "http://localhost/orgs/acme/findings?repo=a")
 	if a := s.send(r); a.Header.Get("HX-Redirect") != "/login?next=%2Forgs%2Facme%2Ffindings%3Frepo%3Da" {
-		t.Errorf("a part of a page leads to %q", a.Header.Get("HX-Redirect"))
+		t.Errorf("a fragment redirects to %q", a.Header.Get("HX-Redirect"))
 	}
 }
 
@@ -50,7 +50,7 @@ func TestAddressesAreCanonical(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereIsAPage(t *testing.T) {
+func TestNotFoundPage(t *testing.T) {
 	s := newSite(t)
 	for _, address := range []string{"/nothing", "/orgs/acme/nothing", "/orgs/other/overview", "/orgs/noise/overview"} {
 		a := s.send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))
@@ -64,7 +64,7 @@ func TestWhatIsNotThereIsAPage(t *testing.T) {
 	}
 }
 
-func TestEveryRouteAsksWhoLooks(t *testing.T) {
+func TestEveryRouteChecksViewer(t *testing.T) {
 	s := newSite(t)
 	// The last four redirect to the sign-in page themselves, as they are below no deployment.
 	open := regexp.MustCompile(`^/(login|logout|setup|oidc|sign-in|join|choose|invitations|second-factor|device$)`)
@@ -72,26 +72,26 @@ func TestEveryRouteAsksWhoLooks(t *testing.T) {
 	for _, route := range web.Routes() {
 		if route.Role == ui.Anyone {
 			if !open.MatchString(route.Pattern) {
-				t.Errorf("%s %s is open to everybody", route.Method, route.Pattern)
+				t.Errorf("%s %s requires no authentication", route.Method, route.Pattern)
 			}
 			continue
 		}
 		address := wildcard.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(route.Pattern, "{$}", ""), "{deployment}", "acme"), "1")
 		s.viewer = nil
 		if a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, address, nil)); !strings.HasPrefix(a.Header.Get("Location"), "/login") {
-			t.Errorf("%s %s answers %d to nobody", route.Method, address, a.StatusCode)
+			t.Errorf("%s %s returns %d without a session", route.Method, address, a.StatusCode)
 		}
 		if route.Role == model.RoleViewer {
 			continue
 		}
 		s.as(route.Role - 1)
 		if a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, address, nil)); a.StatusCode != http.StatusForbidden {
-			t.Errorf("%s %s answers %d to a %s", route.Method, address, a.StatusCode, s.viewer.Role)
+			t.Errorf("%s %s returns %d to a %s", route.Method, address, a.StatusCode, s.viewer.Role)
 		}
 	}
 }
 
-func TestAnotherSiteCannotSend(t *testing.T) {
+func TestCrossSiteRequestsAreRejected(t *testing.T) {
 	s := newSite(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orgs/acme/overview", nil)
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
@@ -103,7 +103,7 @@ func TestAnotherSiteCannotSend(t *testing.T) {
 	says(t, textAt(t, w.Body.String(), ".fault[role=alert]"), "--public-url")
 }
 
-func TestNothingInline(t *testing.T) {
+func TestNoInlineScriptsOrStyles(t *testing.T) {
 	s := newSite(t)
 	a := s.get("/overview")
 	policy := a.Header.Get("Content-Security-Policy")
@@ -113,7 +113,7 @@ func TestNothingInline(t *testing.T) {
 		}
 	}
 	if strings.Contains(policy, "unsafe") {
-		t.Errorf("the policy lets inline code run: %s", policy)
+		t.Errorf("the policy allows inline code: %s", policy)
 	}
 	checkInline(t, a.text)
 }
@@ -127,7 +127,7 @@ func checkInline(t testing.TB, page string) {
 	}
 }
 
-func TestAssetsAreKept(t *testing.T) {
+func TestAssetsAreCached(t *testing.T) {
 	s := newSite(t)
 	page := s.page("/overview")
 	found := regexp.MustCompile(`/assets/[a-z.]+\.[0-9a-f]{12}\.(css|js|svg)`).FindAllString(page, -1)
@@ -141,6 +141,6 @@ func TestAssetsAreKept(t *testing.T) {
 		}
 	}
 	if a := s.send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/assets/app.css", nil)); a.StatusCode != http.StatusNotFound {
-		t.Errorf("an asset without its hash answers %d", a.StatusCode)
+		t.Errorf("an asset without its hash returns %d", a.StatusCode)
 	}
 }

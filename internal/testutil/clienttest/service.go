@@ -61,7 +61,7 @@ func Stand(t testing.TB, server string) *Service {
 		case r.Method == http.MethodConnect && r.URL.Hostname() == Host:
 			s.tunnel(w, r)
 		case r.Method == http.MethodConnect, r.URL.Host != "" && r.URL.Hostname() != Host:
-			http.Error(w, "a test reaches nobody but the server that it started", http.StatusForbidden)
+			http.Error(w, "a test may only reach the server that it started", http.StatusForbidden)
 		default:
 			front.ServeHTTP(w, r)
 		}

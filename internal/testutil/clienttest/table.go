@@ -14,7 +14,7 @@ import (
 )
 
 // Names lists the clients in docs/guides/clients.md, in the order of its table. Each has a test
-// that calls Tell.
+// that calls CheckRow.
 var Names = []string{
 	"semgrep ci", "semgrep login", "semgrep show", "semgrep mcp", "semgrep-mcp", "cartography",
 	"apimatic-semgrep-sdk", "oapi-codegen", "openapi-typescript", "openapi-python-client",
@@ -41,9 +41,9 @@ const (
 	header = "| client | version | operations | verdict |\n|---|---|---|---|\n"
 )
 
-// Tell compares the row of docs/guides/clients.md with the result of a test. With the flag -update
+// CheckRow compares the row of docs/guides/clients.md with the result of a test. With the flag -update
 // it writes the row.
-func Tell(t *testing.T, c Client) {
+func CheckRow(t *testing.T, c Client) {
 	t.Helper()
 	if t.Failed() {
 		return // no verdict
@@ -57,7 +57,7 @@ func Tell(t *testing.T, c Client) {
 		return
 	}
 	if text := read(t, docs); !strings.Contains(text, "\n"+row) {
-		t.Errorf("%s lacks the row below; with -update this test writes it\n%s", docs, row)
+		t.Errorf("%s lacks the row below; run with -update to write it\n%s", docs, row)
 	}
 }
 
@@ -154,7 +154,7 @@ func Pinned(t *testing.T, name string) string {
 		`(?m)^readonly ` + regexp.QuoteMeta(strings.ReplaceAll(name, "-", "_")) + `_version=(\S+)`,
 	).FindStringSubmatch(read(t, "scripts/setup"))
 	if found == nil {
-		t.Fatalf("scripts/setup says no version of %s", name)
+		t.Fatalf("scripts/setup has no version of %s", name)
 	}
 	return found[1]
 }
@@ -193,7 +193,7 @@ func path(t *testing.T, file string) string {
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			t.Fatal("no go.mod here or above")
+			t.Fatal("go.mod not found in this or a parent folder")
 		}
 		dir = parent
 	}

@@ -52,10 +52,10 @@ func StartGitea(t *testing.T) *Gitea {
 	t.Cleanup(func() { check(t, os.RemoveAll(g.home)) })
 	name := "root"
 	if os.Getuid() == 0 {
-		nobody, err := user.Lookup("nobody")
+		account, err := user.Lookup("nobody")
 		check(t, err)
-		uid, _ := strconv.Atoi(nobody.Uid)
-		gid, _ := strconv.Atoi(nobody.Gid)
+		uid, _ := strconv.Atoi(account.Uid)
+		gid, _ := strconv.Atoi(account.Gid)
 		g.as, name = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, "nobody"
 		check(t, os.Chown(g.home, uid, gid))
 		// The original may be unreadable for that user.
@@ -170,7 +170,7 @@ func (g *Gitea) Start(t *testing.T) {
 		time.Sleep(startLook)
 	}
 	g.Stop(t)
-	t.Fatalf("Gitea does not answer:\n%s", log.String())
+	t.Fatalf("Gitea does not respond:\n%s", log.String())
 }
 
 // Stop kills Gitea, to simulate a failure.

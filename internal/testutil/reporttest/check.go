@@ -16,7 +16,7 @@ import (
 func Check(t testing.TB, r *model.Report) {
 	t.Helper()
 	if r.Tool == "" || r.Products == 0 {
-		t.Errorf("tool %q, products %v: both are needed", r.Tool, r.Products.Names())
+		t.Errorf("tool %q, products %v: both are required", r.Tool, r.Products.Names())
 	}
 	for _, list := range [][]string{r.Searched, r.Skipped} {
 		for _, p := range list {
@@ -30,7 +30,7 @@ func Check(t testing.TB, r *model.Report) {
 	for _, rule := range r.Rules {
 		described[rule] = true
 		if rule.Name == "" || rule.IssueType == 0 || rule.Severity == 0 || rule.Confidence == 0 {
-			t.Errorf("rule is not whole: %+v", rule)
+			t.Errorf("incomplete rule: %+v", rule)
 		}
 	}
 	for i := range r.Results {
@@ -42,7 +42,7 @@ func Check(t testing.TB, r *model.Report) {
 		}
 		for _, d := range inv.Dependencies {
 			if d.Name == "" || d.Version == "" || d.Ecosystem == "" || d.Transitivity == 0 || d.Licenses == nil {
-				t.Errorf("dependency is not whole: %+v", d)
+				t.Errorf("incomplete dependency: %+v", d)
 			}
 		}
 		checkEdges(t, inv)
@@ -52,7 +52,7 @@ func Check(t testing.TB, r *model.Report) {
 	}
 	for _, ref := range r.Refused {
 		if ref.Item == "" || ref.Reason == "" {
-			t.Errorf("refusal says too little: %+v", ref)
+			t.Errorf("the error lacks details: %+v", ref)
 		}
 	}
 	EachString(reflect.ValueOf(r), func(s string) {
@@ -76,7 +76,7 @@ func checkPartial(t testing.TB, r *model.Report) {
 		listed[f.Path] = true
 		for _, s := range f.Spans {
 			if s.First < 0 || s.Last < max(1, s.First) {
-				t.Errorf("span of %s is none: %+v", f.Path, s)
+				t.Errorf("invalid span of %s: %+v", f.Path, s)
 			}
 		}
 	}
@@ -89,14 +89,14 @@ func checkEdges(t testing.TB, inv model.Inventory) {
 	requirers := make([]int, len(inv.Dependencies))
 	for _, e := range inv.Edges {
 		if min(e[0], e[1]) < 0 || max(e[0], e[1]) >= len(requirers) || e[0] == e[1] {
-			t.Errorf("an edge of %s leads nowhere: %v of %d", inv.Lockfile, e, len(requirers))
+			t.Errorf("invalid edge of %s: %v of %d", inv.Lockfile, e, len(requirers))
 			continue
 		}
 		requirers[e[1]]++
 	}
 	for i, d := range inv.Dependencies {
 		if d.Requirers != requirers[i] {
-			t.Errorf("%s: %d packages ask for %s, and %d edges lead to it", inv.Lockfile, d.Requirers, d.Name, requirers[i])
+			t.Errorf("%s: %d packages require %s, and it has %d edges", inv.Lockfile, d.Requirers, d.Name, requirers[i])
 		}
 	}
 }
@@ -155,13 +155,13 @@ func EachString(v reflect.Value, visit func(string)) {
 func checkVEX(t testing.TB, d *model.VEXDocument) {
 	t.Helper()
 	if d.Format == "" || d.Version < 0 {
-		t.Errorf("document is not whole: %+v", d)
+		t.Errorf("incomplete document: %+v", d)
 	}
 	for i := range d.Statements {
 		s := &d.Statements[i]
 		made := s.Triage()
 		if len(s.Names) == 0 || s.Status == 0 || made.State.String() == "" || len([]rune(made.Comment)) > model.MaxNote {
-			t.Errorf("statement is not whole: %+v", s)
+			t.Errorf("incomplete statement: %+v", s)
 		}
 		if len(s.Packages)+len(s.Product) == 0 {
 			t.Errorf("statement is about everything: %+v", s)

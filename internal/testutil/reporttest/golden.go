@@ -51,7 +51,7 @@ func Golden(t testing.TB, name, got string, update bool) {
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil {
-		t.Fatalf("%v: run the test with -update and look at what it writes", err)
+		t.Fatalf("%v: run the test with -update and review its output", err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("report changed (-want +got); -update accepts it\n%s", diff)

@@ -23,7 +23,7 @@ func CrashPostgres(t testing.TB) {
 	t.Helper()
 	c := theCluster.cluster
 	if c == nil {
-		t.Fatal("there is no cluster to crash")
+		t.Fatal("there is no cluster to stop")
 	}
 	if err := c.server.Process.Signal(syscall.SIGQUIT); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func CrashPostgres(t testing.TB) {
 		err = c.admin.PingContext(t.Context())
 	}
 	if err != nil {
-		t.Fatalf("PostgreSQL did not come back: %v", err)
+		t.Fatalf("PostgreSQL did not recover: %v", err)
 	}
 }
 

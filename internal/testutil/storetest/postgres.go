@@ -48,7 +48,7 @@ const templateDatabase = "redoubt_template"
 func freshPostgres(t testing.TB, template string) store.Config {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("on SQLite only: make test takes PostgreSQL too, and go test without -short")
+		t.Skip("on SQLite only: make test uses PostgreSQL too, and go test without -short")
 	}
 	theCluster.Do(func() {
 		bin, missing := findPostgres()
@@ -142,7 +142,7 @@ func (c *cluster) initialise(bin string) error {
 		"--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = c.dir, how
 	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("make a PostgreSQL cluster with %s (15 or later is needed): %w\n%s", bin, err, out)
+		return fmt.Errorf("create a PostgreSQL cluster with %s (15 or later is needed): %w\n%s", bin, err, out)
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (c *cluster) makeTemplate() (err error) {
 		time.Sleep(25 * time.Millisecond) // the server does not signal that it is ready
 	}
 	if err != nil {
-		return fmt.Errorf("PostgreSQL did not come up: %w", err)
+		return fmt.Errorf("PostgreSQL did not start: %w", err)
 	}
 	if _, err := c.admin.Exec(`CREATE DATABASE ` + templateDatabase); err != nil {
 		return err

@@ -11,7 +11,7 @@ func TestFindPostgresTakesTheFolderNamed(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("REDOUBT_TEST_PG_BIN", dir)
 	if bin, missing := findPostgres(); bin != "" || !strings.Contains(missing, "REDOUBT_TEST_PG_BIN") {
-		t.Errorf("in an empty folder it finds %q, and says %q", bin, missing)
+		t.Errorf("in an empty folder got %q and %q", bin, missing)
 	}
 	for _, program := range []string{"initdb", "postgres"} {
 		if err := os.WriteFile(filepath.Join(dir, program), nil, 0o700); err != nil {
@@ -19,7 +19,7 @@ func TestFindPostgresTakesTheFolderNamed(t *testing.T) {
 		}
 	}
 	if bin, missing := findPostgres(); bin != dir || missing != "" {
-		t.Errorf("it finds %q, and says %q; want the folder named", bin, missing)
+		t.Errorf("got %q and %q; want the folder named", bin, missing)
 	}
 }
 

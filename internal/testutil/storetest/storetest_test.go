@@ -56,7 +56,7 @@ func TestOpenTransactions(t *testing.T) {
 				return nil
 			})
 			if n := storetest.OpenTransactions(t, c); err != nil || n != 0 {
-				t.Errorf("%d, %v when it is over", n, err)
+				t.Errorf("%d, %v after the end", n, err)
 			}
 		})
 	}

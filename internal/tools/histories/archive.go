@@ -54,7 +54,7 @@ func checkSum(archive string) error {
 	}
 	line := fmt.Sprintf("%x  %s", sha256.Sum256(text), filepath.Base(archive))
 	if !slices.Contains(strings.Split(archiveSums, "\n"), line) {
-		return fmt.Errorf("%q is not in archives.sha256: another archive than the one that the results are of", line)
+		return fmt.Errorf("%q is not in archives.sha256: the results are of another archive", line)
 	}
 	return nil
 }

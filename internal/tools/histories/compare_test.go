@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-func TestCompareCountsWhatOneSideAloneTells(t *testing.T) {
+func TestCompareCountsFieldsOfOneSide(t *testing.T) {
 	a, b, c := place{"r", "a.go", 1, 1}, place{"r", "a.go", 1, 9}, place{"r", "b.go", 1, 1}
 	var r result
 	r.compare(map[int64]finding{1: {place: a}, 2: {place: b}}, map[place]bool{a: true, c: true})
@@ -50,7 +50,7 @@ func TestFollowCountsHops(t *testing.T) {
 		var r result
 		r.follow(before, c.after)
 		if r.kept != c.kept || r.hops != c.hops {
-			t.Errorf("%s: %d kept, %d hops, want %d and %d", c.name, r.kept, r.hops, c.kept, c.hops)
+			t.Errorf("%s: %d stored, %d hops, want %d and %d", c.name, r.kept, r.hops, c.kept, c.hops)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestMatchedText(t *testing.T) {
 	}
 }
 
-func TestArchivesAreTheOnesListed(t *testing.T) {
+func TestArchivesMatchList(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "gin-1.3.0.zip"), []byte("another"), 0o600); err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func run(ctx context.Context, t tools, archives, only string, named []string) er
 		failed = failed || r.hops+r.missing+r.extra > 0
 	}
 	if failed {
-		return fmt.Errorf("what the server says differs from what the scanner says")
+		return fmt.Errorf("the server's messages differ from the scanner's")
 	}
 	return nil
 }

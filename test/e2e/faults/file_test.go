@@ -48,7 +48,7 @@ func TestFaultsDiskFull(t *testing.T) {
 	f.said.Wait(t, "the start is complete")
 	f.importThree(t.Context(), "room-again")
 	if !f.imports["imports/room-again"] {
-		t.Error("with room again nothing is taken")
+		t.Error("after space was freed uploads are rejected")
 	}
 	f.kill()
 	f.whole()

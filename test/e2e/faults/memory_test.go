@@ -57,7 +57,7 @@ func TestFaultsMemory(t *testing.T) {
 			for !done.Load() {
 				_, err := f.client.ListFindings(t.Context(), f.ready.DeploymentSlug, api.FindingsQuery{Repos: []string{"imports/before"}})
 				if err != nil {
-					t.Errorf("a read beside the uploads: %v", err)
+					t.Errorf("a read during the uploads: %v", err)
 					return
 				}
 			}
@@ -79,7 +79,7 @@ func TestFaultsMemory(t *testing.T) {
 	}
 	f.importThree(t.Context(), "after")
 	if !f.imports["imports/after"] {
-		t.Errorf("after the uploads no small one is taken:\n%s", f.said)
+		t.Errorf("after the uploads a small one is rejected:\n%s", f.said)
 	}
 	f.readiness(http.StatusOK)
 	f.kill()

@@ -56,6 +56,6 @@ func extend(t *testing.T, c store.Config) {
 	}
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), `CREATE EXTENSION amcheck`); err != nil {
-		t.Skipf("PostgreSQL's extension amcheck is not here: %v", err)
+		t.Skipf("PostgreSQL's extension amcheck is not installed: %v", err)
 	}
 }

@@ -191,7 +191,7 @@ func (f *faulty) awaitHook(h *hook, names []string) {
 			return
 		}
 		if time.Now().After(end) {
-			f.t.Fatalf("of %d messages %d came: %v\n%s", len(names), len(got), got, f.said)
+			f.t.Fatalf("of %d messages %d arrived: %v\n%s", len(names), len(got), got, f.said)
 		}
 	}
 }

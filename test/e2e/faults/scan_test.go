@@ -126,7 +126,7 @@ func (f *faulty) holdTokens(ctx context.Context, tx *store.Tx) error {
 	for _, token := range list {
 		if _, twice := revoked[token.Name]; twice && f.tokens != nil {
 			if _, ours := f.tokens[token.Name]; ours {
-				f.t.Errorf("the token %s was made twice", token.Name)
+				f.t.Errorf("the token %s was created twice", token.Name)
 			}
 		}
 		revoked[token.Name] = !token.RevokedAt.IsZero()

@@ -150,7 +150,7 @@ func TestFaultsUploads(t *testing.T) {
 			for i := 0; status == 0; i++ {
 				begun := time.Now()
 				if got := f.importOf("small/beside", "requirements.txt", fmt.Appendf(nil, "a==%d\n", i)); got != http.StatusOK {
-					t.Errorf("a small upload is answered %d", got)
+					t.Errorf("a small upload returns %d", got)
 				}
 				slowest = max(slowest, time.Since(begun))
 				select {
@@ -161,7 +161,7 @@ func TestFaultsUploads(t *testing.T) {
 			took := f.memoryOfServer("VmHWM") - before
 			t.Logf("%d bytes: %d, %d MiB (%.0f times), a small upload took %v", len(text), status, took>>20, float64(took)/float64(len(text)), slowest.Round(time.Millisecond))
 			if most := int64(uploadMemory + uploadPerByte*len(text)); took > most {
-				t.Errorf("the server took %d MiB; %d are allowed", took>>20, most>>20)
+				t.Errorf("the server used %d MiB; %d are allowed", took>>20, most>>20)
 			}
 			if slowest > 2*uploadWait {
 				t.Errorf("a small upload took %v", slowest)

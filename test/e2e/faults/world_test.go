@@ -225,7 +225,7 @@ func (f *faulty) whole() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, err := range f.refused {
-		f.t.Errorf("an answer is neither a success nor a 503: %v", err)
+		f.t.Errorf("a response is neither a success nor a 503: %v", err)
 	}
 	a := &command.App{Ctx: f.t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
 	report := admin.NewCheckReport(a, true)
@@ -290,7 +290,7 @@ func (f *faulty) holds(ctx context.Context, tx *store.Tx) error {
 	trail, err := tx.TriageEvents(ctx, 0, math.MaxInt64)
 	for _, e := range trail {
 		if notes[e.Note] && e.Note != "" {
-			f.t.Errorf("the triage %s was done twice", e.Note)
+			f.t.Errorf("the triage %s was executed twice", e.Note)
 		}
 		notes[e.Note] = true
 	}
@@ -305,7 +305,7 @@ func (f *faulty) holds(ctx context.Context, tx *store.Tx) error {
 	f.lost("exception", f.excepted, exceptions)
 	for id := range f.loads {
 		if _, err := tx.AdvisoryGroup(ctx, id); err != nil {
-			f.t.Errorf("the advisory %s is lost: %v", id, err)
+			f.t.Errorf("the advisory %s is missing: %v", id, err)
 		}
 	}
 	return err
@@ -314,7 +314,7 @@ func (f *faulty) holds(ctx context.Context, tx *store.Tx) error {
 func (f *faulty) lost(what string, acknowledged, there map[string]bool) {
 	for name := range acknowledged {
 		if !there[name] {
-			f.t.Errorf("an acknowledged %s is lost: %s", what, name)
+			f.t.Errorf("an acknowledged %s is missing: %s", what, name)
 		}
 	}
 }
@@ -344,7 +344,7 @@ func TestFaultsKills(t *testing.T) {
 			}
 			for kind, n := range map[string]int{"imports": len(f.imports), "triages": len(f.notes), "projects": len(f.projects), "exceptions": len(f.excepted), "loads": len(f.loads), "scans": len(f.scans), "tokens": len(f.tokens)} {
 				if n == 0 {
-					t.Errorf("of the %s none was acknowledged", kind)
+					t.Errorf("none of the %s was acknowledged", kind)
 				}
 			}
 			t.Logf("%d kills; acknowledged: %d imports, %d triages, %d projects, %d exceptions, %d loads, %d scans, %d tokens, %d writes in all",
@@ -439,7 +439,7 @@ func TestFaultsPostgresStalls(t *testing.T) {
 		}
 		start := exec.Command("redoubt", append([]string{"deployment", "list"}, f.flags...)...)
 		if out, err := start.CombinedOutput(); err == nil || !strings.Contains(string(out), "does not answer") {
-			t.Errorf("a command on a silent database says %q, %v", out, err)
+			t.Errorf("a command on an unresponsive database prints %q, %v", out, err)
 		}
 		proxy.Resume()
 		f.acknowledge(10)

@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(name string) (bool, error) {
 			if name != "semgrep" {
-				return false, fmt.Errorf("no condition is called %s", name)
+				return false, fmt.Errorf("no condition has the name %s", name)
 			}
 			return os.Getenv("REDOUBT_TEST_SEMGREP") != "", nil
 		},

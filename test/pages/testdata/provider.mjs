@@ -1,5 +1,5 @@
 // A real OpenID Connect provider for the tests: npm's oidc-provider, with its
-// own development pages to sign in on. Whoever is typed in exists.
+// own development pages to sign in on. Every name that is typed in exists.
 //   node provider.mjs MODULES PORT CLIENT_REDIRECT
 // prints "ready" once it answers.
 import { pathToFileURL } from 'node:url';
