@@ -40,11 +40,11 @@ const DefaultData = "redoubt-data"
 // otherwise replace an empty path by the current directory. A struct that embeds Storage can set
 // default_data.
 type Storage struct {
-	Data        string `help:"Folder that holds all data (one SQLite file); redoubt-data by default." default:"${default_data=redoubt-data}" env:"REDOUBT_DATA" placeholder:"DIR" type:"path"`
+	Data        string `help:"Folder for all data (one SQLite file); redoubt-data by default." default:"${default_data=redoubt-data}" env:"REDOUBT_DATA" placeholder:"DIR" type:"path"`
 	KeyFile     string `help:"File with the keys of the database; by default redoubt.db.key in the data folder, postgres.key there with PostgreSQL." default:"" env:"REDOUBT_KEY_FILE" placeholder:"FILE" type:"path"`
 	DatabaseURL Secret `help:"PostgreSQL to use instead, as postgres://user:password@host/name." env:"REDOUBT_DATABASE_URL" placeholder:"URL"`
 
-	DatabaseTimeout time.Duration `help:"How long PostgreSQL may give no answer at all until requests, commands and starts give up; 10s by default." default:"10s" env:"REDOUBT_DATABASE_TIMEOUT"`
+	DatabaseTimeout time.Duration `help:"Maximum wait for an unresponsive PostgreSQL; 10s by default." default:"10s" env:"REDOUBT_DATABASE_TIMEOUT"`
 }
 
 // KeyPath returns the path of the key file of the database.
@@ -65,46 +65,46 @@ func (s Storage) IndexPath() string { return filepath.Join(s.Data, "index") }
 type Server struct {
 	Addr        string `help:"Address to listen on; 127.0.0.1:8080 by default." default:"127.0.0.1:8080" env:"REDOUBT_ADDR" placeholder:"HOST:PORT"`
 	MetricsAddr string `help:"Serve /metrics here instead of on the main address." env:"REDOUBT_METRICS_ADDR" placeholder:"HOST:PORT"`
-	PublicURL   string `help:"How others reach this server; links in answers start with it." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
+	PublicURL   string `help:"Public URL of this server, used in links." env:"REDOUBT_PUBLIC_URL" placeholder:"URL"`
 
-	TLSCert string `help:"Certificate chain (PEM). It is read again when it changes." default:"" env:"REDOUBT_TLS_CERT" placeholder:"FILE" type:"path"`
+	TLSCert string `help:"Certificate chain (PEM), reloaded when it changes." default:"" env:"REDOUBT_TLS_CERT" placeholder:"FILE" type:"path"`
 	TLSKey  string `help:"Private key of the certificate (PEM)." default:"" env:"REDOUBT_TLS_KEY" placeholder:"FILE" type:"path"`
 
 	Outbound
 	Notifications
 	Removed
 
-	TrustedProxy []string `help:"Address or network (CIDR) of a reverse proxy whose X-Forwarded-* headers count." env:"REDOUBT_TRUSTED_PROXY" placeholder:"CIDR"`
-	ReadyFile    string   `help:"Write the address, the deployment and its first token here, as JSON, once the server answers." default:"" env:"REDOUBT_READY_FILE" placeholder:"FILE" type:"path"`
+	TrustedProxy []string `help:"Address or network (CIDR) of a trusted reverse proxy (X-Forwarded-* headers)." env:"REDOUBT_TRUSTED_PROXY" placeholder:"CIDR"`
+	ReadyFile    string   `help:"Write the address, deployment and first token here as JSON when ready." default:"" env:"REDOUBT_READY_FILE" placeholder:"FILE" type:"path"`
 
 	MaxUpload        int64         `help:"Largest report accepted, in bytes, before and after inflating; 256 MiB by default." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
 	BodyCache        int64         `help:"Memory for finding bodies, in bytes; a quarter of the machine's or container's by default." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
-	IndexMemory      int64         `help:"Memory for what findings are searched by, in bytes, besides their bodies: deployments that nobody asked for the longest leave it; half of the machine's or container's by default." default:"0" env:"REDOUBT_INDEX_MEMORY" placeholder:"BYTES"`
-	RateLimit        float64       `help:"Requests a second that one token may make; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
-	ScanWait         time.Duration `help:"How long the end of a CI scan waits until its results are stored; after that the scanner asks again, every few seconds." default:"10s" env:"REDOUBT_SCAN_WAIT"`
+	IndexMemory      int64         `help:"Memory for the index of findings without bodies, in bytes; the least recently used deployments are evicted; half of the machine's or container's by default." default:"0" env:"REDOUBT_INDEX_MEMORY" placeholder:"BYTES"`
+	RateLimit        float64       `help:"Maximum requests per second and token; no limit by default." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
+	ScanWait         time.Duration `help:"Maximum wait for stored results at the end of a CI scan; then the scanner polls." default:"10s" env:"REDOUBT_SCAN_WAIT"`
 	DatabaseListen   bool          `help:"Listen for jobs of other servers on PostgreSQL." default:"true" negatable:"" env:"REDOUBT_DATABASE_LISTEN"`
-	Runner           bool          `help:"Make managed scans in this process too, as redoubt runner does elsewhere." env:"REDOUBT_RUNNER"`
-	RunnerParallel   int           `help:"Runs that --runner makes at once, of all deployments, each of which has one at a time." default:"2" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`
-	Isolation        string        `help:"How --runner keeps scanners in: required (by bubblewrap or not at all), auto (by bubblewrap where it works), none. Without it a scanner that hostile code takes over reads what the server reads." enum:"auto,required,none" default:"required" env:"REDOUBT_RUNNER_ISOLATION"`
-	RefRetention     time.Duration `help:"How long a branch other than the primary one stays without a scan; 0s keeps all." default:"720h" env:"REDOUBT_REF_RETENTION"`
-	OIDCIssuer       string        `name:"oidc-issuer" help:"Let people sign in at this OpenID Connect provider, by its issuer URL." env:"REDOUBT_OIDC_ISSUER" placeholder:"URL"`
-	OIDCClientID     string        `name:"oidc-client-id" help:"What the provider calls this server." env:"REDOUBT_OIDC_CLIENT_ID" placeholder:"ID"`
-	OIDCClientSecret Secret        `name:"oidc-client-secret" help:"What this server shows the provider; none for a public client." env:"REDOUBT_OIDC_CLIENT_SECRET" placeholder:"SECRET"`
-	OIDCTitle        string        `name:"oidc-title" help:"What people call the provider, on the sign-in page." default:"single sign-on" env:"REDOUBT_OIDC_TITLE" placeholder:"NAME"`
-	OIDCScope        []string      `name:"oidc-scope" help:"Scopes to ask for besides openid." default:"profile,email" env:"REDOUBT_OIDC_SCOPE" placeholder:"SCOPE"`
-	OIDCGroupsClaim  string        `name:"oidc-groups-claim" help:"Claim that holds the groups; dots lead into objects." default:"groups" env:"REDOUBT_OIDC_GROUPS_CLAIM" placeholder:"CLAIM"`
-	OIDCRole         []string      `name:"oidc-role" help:"What a group means, as GROUP=ROLE or GROUP=DEPLOYMENT:ROLE; the group * is everybody." env:"REDOUBT_OIDC_ROLE" placeholder:"RULE"`
-	OIDCDomain       []string      `name:"oidc-domain" help:"Let in only people with a confirmed address of this domain." env:"REDOUBT_OIDC_DOMAIN" placeholder:"DOMAIN"`
+	Runner           bool          `help:"Run managed scans in this process, like redoubt runner." env:"REDOUBT_RUNNER"`
+	RunnerParallel   int           `help:"Concurrent runs of --runner, at most one per deployment." default:"2" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`
+	Isolation        string        `help:"Sandbox of --runner: required (bubblewrap or no scans), auto (bubblewrap if available), none. Without a sandbox, hostile code that compromises a scanner can read the data of the server." enum:"auto,required,none" default:"required" env:"REDOUBT_RUNNER_ISOLATION"`
+	RefRetention     time.Duration `help:"Retention of branches without scans, except the primary one; 0s retains all." default:"720h" env:"REDOUBT_REF_RETENTION"`
+	OIDCIssuer       string        `name:"oidc-issuer" help:"Enable sign-in with this OpenID Connect issuer URL." env:"REDOUBT_OIDC_ISSUER" placeholder:"URL"`
+	OIDCClientID     string        `name:"oidc-client-id" help:"Client ID of this server at the provider." env:"REDOUBT_OIDC_CLIENT_ID" placeholder:"ID"`
+	OIDCClientSecret Secret        `name:"oidc-client-secret" help:"Client secret of this server; none for a public client." env:"REDOUBT_OIDC_CLIENT_SECRET" placeholder:"SECRET"`
+	OIDCTitle        string        `name:"oidc-title" help:"Name of the provider on the sign-in page." default:"single sign-on" env:"REDOUBT_OIDC_TITLE" placeholder:"NAME"`
+	OIDCScope        []string      `name:"oidc-scope" help:"Scopes to request in addition to openid." default:"profile,email" env:"REDOUBT_OIDC_SCOPE" placeholder:"SCOPE"`
+	OIDCGroupsClaim  string        `name:"oidc-groups-claim" help:"Claim with the groups; dots separate nested members." default:"groups" env:"REDOUBT_OIDC_GROUPS_CLAIM" placeholder:"CLAIM"`
+	OIDCRole         []string      `name:"oidc-role" help:"Role of a group, as GROUP=ROLE or GROUP=DEPLOYMENT:ROLE; * means all users." env:"REDOUBT_OIDC_ROLE" placeholder:"RULE"`
+	OIDCDomain       []string      `name:"oidc-domain" help:"Restrict sign-in to verified e-mail addresses of this domain." env:"REDOUBT_OIDC_DOMAIN" placeholder:"DOMAIN"`
 
-	AdvisoriesEvery      time.Duration `help:"Load advisories, EPSS scores and the KEV catalogue of exploited vulnerabilities this often; never by default, as on a server without the internet." default:"0s" env:"REDOUBT_ADVISORIES_EVERY"`
-	AdvisoriesEcosystems []string      `help:"Ecosystems whose advisories are loaded; by default those of the lockfiles that are read." default:"npm,PyPI,Go,crates.io,RubyGems,Packagist,Maven,NuGet,Pub,SwiftURL,Hex,ConanCenter" env:"REDOUBT_ADVISORIES_ECOSYSTEMS" placeholder:"NAME"`
-	AdvisoriesScores     bool          `help:"Load EPSS scores and the KEV catalogue of exploited vulnerabilities too." default:"true" negatable:"" env:"REDOUBT_ADVISORIES_SCORES"`
-	AdvisoriesArchives   string        `help:"Where OSV's archives are, each in a folder of its ecosystem." default:"https://osv-vulnerabilities.storage.googleapis.com" env:"REDOUBT_ADVISORIES_ARCHIVES" placeholder:"URL"`
+	AdvisoriesEvery      time.Duration `help:"Interval for loading advisories, EPSS scores and the KEV catalogue; never by default." default:"0s" env:"REDOUBT_ADVISORIES_EVERY"`
+	AdvisoriesEcosystems []string      `help:"Ecosystems of the loaded advisories; by default those of supported lockfiles." default:"npm,PyPI,Go,crates.io,RubyGems,Packagist,Maven,NuGet,Pub,SwiftURL,Hex,ConanCenter" env:"REDOUBT_ADVISORIES_ECOSYSTEMS" placeholder:"NAME"`
+	AdvisoriesScores     bool          `help:"Load EPSS scores and the KEV catalogue." default:"true" negatable:"" env:"REDOUBT_ADVISORIES_SCORES"`
+	AdvisoriesArchives   string        `help:"URL of the OSV archives, with one folder per ecosystem." default:"https://osv-vulnerabilities.storage.googleapis.com" env:"REDOUBT_ADVISORIES_ARCHIVES" placeholder:"URL"`
 
-	SessionIdle     time.Duration `help:"How long people stay signed in without doing anything; 12h by default." default:"12h" env:"REDOUBT_SESSION_IDLE"`
-	SessionMax      time.Duration `help:"How long people stay signed in at most; 168h by default." default:"168h" env:"REDOUBT_SESSION_MAX"`
-	Drain           time.Duration `help:"How long a stop goes on taking requests while /readyz says no, so that a proxy before several servers sends them to another one; not at all by default." default:"0s" env:"REDOUBT_DRAIN"`
-	ShutdownTimeout time.Duration `help:"How long a stop waits for requests under way." default:"20s" env:"REDOUBT_SHUTDOWN_TIMEOUT"`
+	SessionIdle     time.Duration `help:"Idle timeout of sessions; 12h by default." default:"12h" env:"REDOUBT_SESSION_IDLE"`
+	SessionMax      time.Duration `help:"Maximum duration of sessions; 168h by default." default:"168h" env:"REDOUBT_SESSION_MAX"`
+	Drain           time.Duration `help:"Grace period during shutdown: requests are served while /readyz fails; none by default." default:"0s" env:"REDOUBT_DRAIN"`
+	ShutdownTimeout time.Duration `help:"Maximum wait for running requests during shutdown." default:"20s" env:"REDOUBT_SHUTDOWN_TIMEOUT"`
 }
 
 // maxScanWait is less than the response timeouts of proxies and of the scanner (300 seconds).
@@ -131,7 +131,7 @@ func (s Server) Check() error {
 		}
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
-		fault("--tls-cert and --tls-key go together")
+		fault("--tls-cert and --tls-key require each other")
 	}
 	if s.Runner && (s.RunnerParallel < 1 || s.RunnerParallel > 64) {
 		fault("--runner-parallel is %d: expected 1 to 64", s.RunnerParallel)
@@ -140,7 +140,7 @@ func (s Server) Check() error {
 		faults = append(faults, err)
 	}
 	if s.MaxUpload < 1<<20 {
-		fault("--max-upload %d is below 1 MiB: no report would fit", s.MaxUpload)
+		fault("--max-upload %d is below 1 MiB, the minimum", s.MaxUpload)
 	}
 	if s.BodyCache < 0 {
 		fault("--body-cache %d is negative", s.BodyCache)
@@ -152,10 +152,10 @@ func (s Server) Check() error {
 		fault("--ref-retention %s is negative", s.RefRetention)
 	}
 	if s.ScanWait < 0 || s.ScanWait > maxScanWait {
-		fault("--scan-wait %s is not within 0s and %s, when scanners stop listening", s.ScanWait, maxScanWait)
+		fault("--scan-wait %s is not within 0s and %s, the timeout of scanners", s.ScanWait, maxScanWait)
 	}
 	if s.Drain < 0 || s.Drain > maxDrain {
-		fault("--drain %s is not within 0s and %s: it is as long as a proxy takes to notice", s.Drain, maxDrain)
+		fault("--drain %s is not within 0s and %s: use the detection time of the proxy", s.Drain, maxDrain)
 	}
 	faults = append(faults, s.checkOIDC()...)
 	faults = append(faults, s.checkNotifications()...)
@@ -199,7 +199,7 @@ func (s Server) checkOIDC() (faults []error) {
 		faults = append(faults, fmt.Errorf("--oidc-issuer %q is not an absolute http or https URL", s.OIDCIssuer))
 	}
 	for name, value := range map[string]string{
-		"--oidc-client-id": s.OIDCClientID, "--public-url, which the provider sends people back to": s.PublicURL,
+		"--oidc-client-id": s.OIDCClientID, "--public-url, the base of the redirect URL": s.PublicURL,
 		"--oidc-groups-claim": s.OIDCGroupsClaim,
 	} {
 		if value == "" {
@@ -207,8 +207,8 @@ func (s Server) checkOIDC() (faults []error) {
 		}
 	}
 	if len(s.OIDCRole) == 0 {
-		faults = append(faults, errors.New("--oidc-issuer needs --oidc-role, or nobody who signs in could see anything: "+
-			"--oidc-role '*=viewer' lets all look"))
+		faults = append(faults, errors.New("--oidc-issuer needs --oidc-role, which assigns roles to users: "+
+			"--oidc-role '*=viewer' grants read access to all"))
 	}
 	return faults
 }

@@ -20,7 +20,7 @@ func SecretsFromFiles(app *kong.Application) error {
 			continue
 		}
 		if _, set := os.LookupEnv(name); set {
-			return fmt.Errorf("%s and %s_FILE are both set; keep one", name, name)
+			return fmt.Errorf("%s and %s_FILE are both set; remove one", name, name)
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 func Load(r io.Reader) (kong.Resolver, error) {
 	values := map[string]any{}
 	if err := yaml.NewDecoder(r).Decode(&values); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("the configuration file is no YAML map of settings: %w", err)
+		return nil, fmt.Errorf("the configuration file is not a YAML map of settings: %w", err)
 	}
 	file := fileResolver{}
 	for key, value := range values {
@@ -40,7 +40,7 @@ func flags(app *kong.Application) iter.Seq[*kong.Flag] {
 	}
 }
 
-var errStop = errors.New("no more flags are wanted")
+var errStop = errors.New("no more flags are needed")
 
 type fileResolver map[string]any
 
@@ -58,7 +58,7 @@ func (f fileResolver) Validate(app *kong.Application) error {
 	}
 	if len(unknown) > 0 {
 		slices.Sort(unknown)
-		return fmt.Errorf("the configuration file sets what no flag is called: %s", strings.Join(unknown, ", "))
+		return fmt.Errorf("the configuration file has unknown settings: %s", strings.Join(unknown, ", "))
 	}
 	return nil
 }

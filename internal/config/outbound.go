@@ -10,7 +10,7 @@ type Outbound struct {
 	// Local allows Git remotes in local directories, as file:///srv/x.git. It is not a setting,
 	// because users who name a directory of the server could read it.
 	Local     bool     `kong:"-"`
-	ConnectTo []string `help:"Which addresses code hosts may have: public, private, loopback, or a network (CIDR)." default:"public,private" env:"REDOUBT_CONNECT_TO" placeholder:"NETWORK"`
+	ConnectTo []string `help:"Allowed networks of code hosts: public, private, loopback, or a network (CIDR)." default:"public,private" env:"REDOUBT_CONNECT_TO" placeholder:"NETWORK"`
 }
 
 // loopback contains the loopback networks.
@@ -33,7 +33,7 @@ func networks(flag string, list []string) (private bool, also []netip.Prefix, er
 		default:
 			p, err := netip.ParsePrefix(text)
 			if err != nil {
-				return private, nil, fmt.Errorf("%s %q is none of public, private and loopback, and no network such as 10.0.0.0/8",
+				return private, nil, fmt.Errorf("invalid %s %q: use public, private, loopback or a network such as 10.0.0.0/8",
 					flag, text)
 			}
 			also = append(also, p.Masked())
