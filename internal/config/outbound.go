@@ -33,8 +33,8 @@ func networks(flag string, list []string) (private bool, also []netip.Prefix, er
 		default:
 			p, err := netip.ParsePrefix(text)
 			if err != nil {
-				return private, nil, fmt.Errorf("invalid %s %q: use public, private, loopback or a network such as 10.0.0.0/8",
-					flag, text)
+				return private, nil, fmt.Errorf(
+					"invalid %s %q: use public, private, loopback or a network such as 10.0.0.0/8", flag, text)
 			}
 			also = append(also, p.Masked())
 		}

@@ -137,7 +137,7 @@ var decisions = []Event{
 	}},
 	{Age: 60 * day, By: "ines", Triage: &Triage{
 		Type: model.Secrets, Projects: []string{"acme/web-shop"}, Rules: []string{"generic-api-key"},
-		State: model.TriageIgnored, Reason: model.FalsePositive, Note: "The public key of the sandbox, from its documentation.",
+		State: model.TriageIgnored, Reason: model.FalsePositive, Note: "The documented key of the public sandbox.",
 	}},
 	{Age: 47 * day, By: "jonas", Triage: &Triage{
 		Type: model.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.requests-no-timeout"},
@@ -163,7 +163,7 @@ var decisions = []Event{
 	}},
 	{Age: 26 * time.Hour, By: "sam", Lasts: 45 * day, Ask: &Ask{
 		Project: "acme/web-shop", Rule: "redoubt.javascript.child-process-concatenation", TriageReason: model.AcceptableRisk,
-		Reason: "Only the nightly job calls it, with names that we generate ourselves. The rewrite is planned for next month.",
+		Reason: "Only the nightly job calls it, with names that we generate. The rewrite is planned for next month.",
 	}},
 	{Age: 25 * time.Hour, By: "sam", Comment: &Comment{
 		Project: "acme/web-shop", Rule: "redoubt.javascript.child-process-concatenation",

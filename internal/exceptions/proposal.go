@@ -112,7 +112,7 @@ func (b *activeStatements) proposed(
 		return "", nil, model.Invalid("vex", "it has %d statements; a project can have %d proposed statements: "+
 			"a user with the triager role must send it", len(d.Statements), model.MaxVEXProposedStatements)
 	case d.Size() > model.MaxVEXProposedBytes:
-		return "", nil, model.Invalid("vex", "its statements have %d bytes; the proposed statements of a project can have %d: "+
+		return "", nil, model.Invalid("vex", "its statements have %d bytes; those proposed of a project can have %d: "+
 			"a user with the triager role must send it", d.Size(), model.MaxVEXProposedBytes)
 	}
 	return b.open(ctx, s, d)
@@ -417,7 +417,7 @@ func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements
 	}
 	if len(statements) > 0 && len(counts) > 0 {
 		return 0, model.Invalid(
-			"statements", "VEX document %d already contains it and is active: remove it to end its decisions", b.counting.ID,
+			"statements", "VEX document %d already decides it: remove it to end its decisions", b.counting.ID,
 		)
 	}
 	if refused = len(ids); len(counts) > 0 { // also refuses the withdrawal of all other statements

@@ -156,7 +156,7 @@ func Undo(ctx context.Context, s Store, id int64) (e model.Exception, changed Ef
 		return before, nil, fmt.Errorf("exception %d is not an approved request: %w", id, model.ErrConflict)
 	}
 	if by, actor := before.DecidedBy, s.Actor(); by.Kind != actor.Kind || by.ID != actor.ID {
-		return before, nil, model.Invalid("exception", "only the approver, %s, can undo the approval", cmp.Or(by.Label(), by.ID))
+		return before, nil, model.Invalid("exception", "only the approver, %s, can undo it", cmp.Or(by.Label(), by.ID))
 	}
 	others, err := s.RequestedExceptions(ctx, before.Lineages)
 	if err != nil {

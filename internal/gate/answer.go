@@ -27,8 +27,8 @@ func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
 }
 
 // notDecided explains why an upload did not change the triage of findings.
-const notDecided = "The token has no triage permission. Its VEX statements are proposals, and findings that the report " +
-	"mutes outside of the code stay open. " +
+const notDecided = "The token has no triage permission. Its VEX statements are proposals, and findings that the " +
+	"report mutes outside of the code stay open. " +
 	"Users with the triager role accept proposals on the VEX page, with the API or with redoubt exceptions approve, " +
 	"or send the report again."
 

@@ -42,7 +42,7 @@ func MayAddTo(ctx context.Context, tx *store.Tx, caller auth.Caller, scan model.
 	}
 	run, err := runOf(ctx, tx, caller)
 	if err == nil && run.ID != 0 && scan.RunID != run.ID {
-		err = model.Invalid("scan", "the token belongs to managed run %d, which does not include scan %d", run.ID, scan.ID)
+		err = model.Invalid("scan", "the token belongs to managed run %d, not to that of scan %d", run.ID, scan.ID)
 	}
 	return err
 }

@@ -68,9 +68,9 @@ type digestedResult struct {
 func refusal(r *model.Result) string {
 	switch {
 	case r.Rule == nil || r.Rule.Name == "":
-		return "it names no rule"
+		return "it has no rule"
 	case r.Path == "":
-		return "it names no file"
+		return "it has no file"
 	case !model.IsStorable(r.Path) || !model.IsStorable(r.Rule.Name):
 		return "its path or its rule's name has control characters, is not UTF-8, or is longer than 4096 bytes"
 	case r.Rule.IssueType == model.SCA && r.Dependency == nil:

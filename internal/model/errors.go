@@ -100,7 +100,7 @@ func (o OutageError) Text() string {
 		return "The database is read-only: its disk, its file or its server rejects writes. " +
 			"The server operator must make it writable."
 	case ErrDamaged:
-		return "The database is damaged. The server operator should stop the server, run redoubt check, and restore a backup."
+		return "The database is damaged. The server operator must stop it, run redoubt check, and restore a backup."
 	case ErrOutOfFiles:
 		return "The server cannot open the database files: too many files are open, or the folder is missing. " +
 			"Try again; if it persists, the server operator must raise the limit."

@@ -64,7 +64,7 @@ func Gather(product model.IssueType, files ...File) ([]Rule, error) {
 	}
 	if len(rules) > MaxGathered {
 		bad.Fields = append(bad.Fields, model.FieldError{Location: "rules", Message: fmt.Sprintf(
-			"there are %d; the limit is %d: send them in parts, or use redoubt policies add-rules", len(rules), MaxGathered,
+			"there are %d; the limit is %d: send parts, or use redoubt policies add-rules", len(rules), MaxGathered,
 		)})
 	}
 	if len(bad.Fields) > 0 {

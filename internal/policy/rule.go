@@ -194,8 +194,8 @@ func (c *checker) patterns(members map[string]any) {
 	_, sinks := members["pattern-sinks"]
 	switch {
 	case found == 0:
-		c.fault("pattern", "is required, or one of patterns, pattern-either, pattern-regex, match, taint, join, %s, or "+
-			"pattern-sources with pattern-sinks", dependsOn)
+		c.fault("pattern", "is required, or one of patterns, pattern-either, pattern-regex, match, taint, join, %s, "+
+			"or pattern-sources with pattern-sinks", dependsOn)
 	case sources != sinks:
 		c.fault("pattern-sources", "requires pattern-sinks, and vice versa")
 	}

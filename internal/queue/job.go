@@ -137,7 +137,7 @@ func logOutcome(ctx context.Context, log *slog.Logger, err error) {
 // abandon fails a job that was claimed after its last attempt.
 func (q *Queue) abandon(ctx context.Context, k Kind, j model.Job) error {
 	return q.giveUp(ctx, k, j, fmt.Sprintf("tried %d times; the last attempt was interrupted: "+
-		"the server stopped, crashed or ran out of memory; the server log contains details under job %d", k.Attempts, j.ID))
+		"the server stopped, crashed or ran out of memory; the server log has details under job %d", k.Attempts, j.ID))
 }
 
 // giveUp calls Abandoned and fails the job.

@@ -50,7 +50,7 @@ func readGemfileLock(l *lock) error {
 	case !has["GEM"] && !has["GIT"] && !has["PATH"] && !has["PLUGIN SOURCE"] && !has["PLATFORMS"] && !has["DEPENDENCIES"]:
 		return read.NotA("Gemfile.lock", "it has none of the sections GEM, GIT, PATH, PLATFORMS and DEPENDENCIES")
 	case !has["DEPENDENCIES"]:
-		return read.CutOff("it has no section DEPENDENCIES, which comes after the gems")
+		return read.CutOff("it lacks the section DEPENDENCIES after the gems")
 	}
 	for _, d := range found {
 		d.Transitivity = TransitivityOf(len(direct) > 0, direct[d.Name])
