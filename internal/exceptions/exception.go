@@ -63,8 +63,8 @@ func roomFor(ctx context.Context, s Store, e model.Exception) ([]model.Exception
 		return nil, model.Invalid("target", "%d exceptions are active, which is the limit: remove one first", n)
 	}
 	if said > model.MaxExceptionBytes {
-		return nil, model.Invalid("target", "reasons and globs of the %d active exceptions and this one have %d bytes; "+
-			"the limit is %d: remove exceptions, or shorten the texts", n, said, model.MaxExceptionBytes)
+		return nil, model.Invalid("target", "the texts of the %d active exceptions and this one have %d bytes; "+
+			"the limit is %d: remove exceptions, or shorten reasons and globs", n, said, model.MaxExceptionBytes)
 	}
 	return list, nil
 }

@@ -146,7 +146,7 @@ func (c *cycloneDX) statements() ([]model.VEXStatement, error) {
 			one, misfit := c.affected(s, a)
 			hides := one.Triage().State == model.TriageIgnored
 			if misfit == "" && hides && open[[2]string{strings.ToUpper(v.ID), a.Ref}] {
-				misfit = "the document has the same vulnerability and component without an analysis too, so it is ignored"
+				misfit = "it is ignored: the document also has the same pair without an analysis"
 			}
 			if misfit != "" {
 				c.refuse(place, "%s", misfit)

@@ -79,9 +79,9 @@ func advice(err error) string {
 	other := (*read.FormatError)(nil)
 	switch {
 	case errors.As(err, &other):
-		return "the file was not imported: check which program wrote it, and send the complete file of the package manager"
+		return "the file was not imported: check its origin, and send the complete file of the package manager"
 	case errors.Is(err, read.ErrTruncated):
-		return "the file was not imported: check whether the scan or the upload was interrupted, and send the complete file"
+		return "the file was not imported: check whether the scan or upload was interrupted, and send the complete file"
 	case errors.Is(err, read.ErrTrailing):
 		return "send one report per file"
 	case errors.Is(err, ErrUTF16):
@@ -96,7 +96,7 @@ func adviceOnSize(f Format) string {
 	const none = "the file was not imported: "
 	switch f {
 	case Lockfile:
-		return none + "check which program wrote it, or upload a bill of materials instead"
+		return none + "check its origin, or upload a bill of materials instead"
 	case CycloneDXJSON, CycloneDXXML, SPDXJSON:
 		return none + "split it into files of different names, each in a separate upload"
 	}

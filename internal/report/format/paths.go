@@ -96,8 +96,8 @@ func (c *Checkout) below(p string) (string, error) {
 			return rest, nil
 		}
 	}
-	return "", fmt.Errorf("its path %q is absolute and not below a folder that the report names as the repository; "+
-		"scan with relative paths, or tell the root of the checkout", p)
+	return "", fmt.Errorf("its path %q is absolute and outside of the repository folder of the report; "+
+		"scan with relative paths, or set the root of the checkout", p)
 }
 
 var (

@@ -129,7 +129,7 @@ func MisfitOf(err error) string {
 	case err == nil:
 		return ""
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("%s has the invalid type %s", cmp.Or(wrong.Field, "it"), wrong.Value)
+		return fmt.Sprintf("%s is a %s, which is invalid", cmp.Or(wrong.Field, "it"), wrong.Value)
 	}
 	return read.OneLine(err.Error(), read.MaxName) // from a type with its own UnmarshalJSON
 }

@@ -77,7 +77,7 @@ func readGradleCatalog(l *lock) error {
 		case !strings.Contains(module, ":"):
 			l.refuse(alias, "it does not name group and artifact")
 		case version == "":
-			l.refuse(module, "it has no version in this file; versions of platforms are unknown")
+			l.refuse(module, "its version is in a platform, which is not read")
 		case strings.ContainsAny(version, "[](),+") || strings.HasPrefix(version, "latest."):
 			l.refuse(module, "its version %s is a range", version)
 		default:

@@ -65,7 +65,7 @@ func (m *mavenFiles) depend(p *pomFile, d pomDependency) {
 	}
 	switch {
 	case version == "":
-		p.refuse(name, "line %d: it has no version in this file; versions of parents and imported BOMs are unknown", d.line)
+		p.refuse(name, "line %d: its version is in a parent or imported BOM, which is not read", d.line)
 	case strings.Contains(version, "${"):
 		p.refuse(name, "line %d: its version %s is a property missing in this file", d.line, version)
 	case strings.ContainsAny(version, "[(,"):

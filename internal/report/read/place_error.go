@@ -46,7 +46,9 @@ func NotA(what, format string, args ...any) error {
 // Namesake is NotA for a file name that several tools use. The file lacks the members that the
 // expected tool always writes.
 func Namesake(what, format string, args ...any) error {
-	return &FormatError{Namesake: true, reason: OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is not a valid " + what}
+	return &FormatError{
+		Namesake: true, reason: OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is not a valid " + what,
+	}
 }
 
 // IsNamesake reports whether an error is from Namesake.

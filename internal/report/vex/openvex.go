@@ -201,7 +201,7 @@ func (d *openVEX) Take(item string, v *openVEXStatement) (misfit string, err err
 		return "it has no product", nil
 	case v.Justification != "":
 		if openVEX, _, ok := model.VEXJustification(v.Justification.Name()); !ok || openVEX != v.Justification.Name() {
-			return fmt.Sprintf("its justification is %q, which is not an OpenVEX justification", v.Justification.Name()), nil
+			return fmt.Sprintf("its justification %q is not an OpenVEX justification", v.Justification.Name()), nil
 		}
 	case s.Status == model.VEXNotAffected && v.ImpactText.Name() == "":
 		return "it has the status not_affected without a justification or an impact_statement", nil

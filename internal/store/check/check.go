@@ -103,7 +103,7 @@ func (tx *Tx) checkRelations(ctx context.Context) (faults []string, err error) {
 			return faults, err
 		}
 		for _, id := range lost {
-			faults = append(faults, fmt.Sprintf("%s has rows with the %s %d, which is missing in %s", r.Table, r.Column, id, r.Other))
+			faults = append(faults, fmt.Sprintf("%s has rows of the missing %s %d of %s", r.Table, r.Column, id, r.Other))
 		}
 	}
 	return faults, nil
@@ -161,7 +161,7 @@ func (tx *Tx) checkScans(ctx context.Context) (faults []string, err error) {
 		}
 		if lost > 0 {
 			faults = append(
-				faults, fmt.Sprintf("scan %d reported %d findings; %d are missing in its project", scan, len(ids), lost),
+				faults, fmt.Sprintf("scan %d reported %d findings; its project lacks %d", scan, len(ids), lost),
 			)
 		}
 		return nil

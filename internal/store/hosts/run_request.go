@@ -94,7 +94,7 @@ func (tx *Tx) QueueRun(ctx context.Context, r model.Run) (model.Run, error) {
 			)
 		case model.RunIsStopped:
 			err = tx.endRun(
-				ctx, had, model.RunOutcome{State: model.RunCancelled, Reason: "a newer commit of the change request replaced it"},
+				ctx, had, model.RunOutcome{State: model.RunCancelled, Reason: "the change request has a newer commit"},
 			)
 		case model.RunStays, model.RunSuffices:
 		}

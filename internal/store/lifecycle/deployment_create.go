@@ -68,8 +68,8 @@ func (s *DB) CreateDeployment(
 
 func checkDeployment(slug, name string) error {
 	if !model.ValidSlug(slug) {
-		return model.Invalid("slug", "invalid slug %.80q: use at most 63 lower-case letters, digits and hyphens, a letter or "+
-			"digit first, and not only digits", slug)
+		return model.Invalid("slug", "invalid slug %.80q: use at most 63 lower-case letters, digits and hyphens, "+
+			"a letter or digit first, and not only digits", slug)
 	}
 	if n := utf8.RuneCountInString(name); n > maxDeploymentName {
 		return model.Invalid("name", "the name has %d characters; the limit is %d", n, maxDeploymentName)

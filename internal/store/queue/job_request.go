@@ -73,7 +73,7 @@ func (tx *Tx) checkWaiting(ctx context.Context, kind string) error {
 		return &model.BusyError{Text: fmt.Sprintf("%d of your exports are not finished, which is the limit. "+
 			"Retry after the time in Retry-After.", own), Wait: waitingTakes}
 	case len(waiting) >= maxWaiting:
-		return &model.BusyError{Text: fmt.Sprintf("%d exports of this deployment are not finished, which is the limit. "+
+		return &model.BusyError{Text: fmt.Sprintf("%d exports of the deployment are not finished, which is the limit. "+
 			"Retry after the time in Retry-After.", len(waiting)), Wait: waitingTakes}
 	}
 	return nil
