@@ -40,7 +40,7 @@ func states(m *memory) map[string]string {
 
 func TestClosing(t *testing.T) {
 	a, b := matched("a.py", 1, "x"), matched("b.py", 1, "y")
-	refused := func(rule string) model.Result { // in b.py; refused because it names no package
+	refused := func(rule string) model.Result { // in b.py; refused because it has no package
 		return model.Result{Rule: &model.Rule{Name: rule, IssueType: model.SCA}, Path: "b.py", Dependency: &model.Vulnerable{}}
 	}
 	tells := func(u *Upload) {

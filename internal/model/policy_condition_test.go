@@ -15,7 +15,7 @@ func TestConditionsInWords(t *testing.T) {
 		{
 			PolicyCondition{Mode: ModeBlock, Severity: SeverityHigh, Fixable: true, GraceDays: 14, Scope: PolicyScope{Projects: ProjectGlobs{"acme/*"}}},
 			"high or worse, with a fix, known for 14 days, in acme/*",
-			"blocks when severity is high or worse, a fix exists and it has been there for 14 days or more, in acme/*",
+			"blocks when severity is high or worse, a fix exists and it has been known for 14 days or more, in acme/*",
 		},
 		{
 			PolicyCondition{Mode: ModeComment, Severity: SeverityCritical, Reachable: true},
@@ -28,7 +28,7 @@ func TestConditionsInWords(t *testing.T) {
 		{
 			PolicyCondition{Mode: ModeBlock, Exploited: true, Malicious: true, Direct: true, GraceDays: 1},
 			"known to be exploited, malicious, direct, known for a day",
-			"blocks when it is known to be exploited, the package is malicious, the project asks for the package itself and it has been there for a day or more",
+			"blocks when it is known to be exploited, the package is malicious, the package is a direct dependency and it has been known for a day or more",
 		},
 		{
 			PolicyCondition{Mode: ModeBlock, Severity: SeverityMedium, Confidence: ConfidenceMedium},
@@ -51,7 +51,7 @@ func TestConditionsInWords(t *testing.T) {
 func TestBadConditions(t *testing.T) {
 	for why, edit := range map[string]func(*PolicyCondition){
 		"the mode is one of":           func(c *PolicyCondition) { c.Mode = 9 },
-		"an EPSS score is from 0 to 1": func(c *PolicyCondition) { c.EPSS = math.NaN() },
+		"the EPSS score must be from 0 to 1": func(c *PolicyCondition) { c.EPSS = math.NaN() },
 		"EPSS score is from":           func(c *PolicyCondition) { c.EPSS = -0.1 },
 		"the days of grace are from":   func(c *PolicyCondition) { c.GraceDays = -1 },
 		"the severity is one of":       func(c *PolicyCondition) { c.Severity = 9 },

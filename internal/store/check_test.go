@@ -38,7 +38,7 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 			t.Errorf("%d checks of a whole database find:\n%s", checks, faults)
 		}
 		for statement, want := range map[string]string{
-			`DELETE FROM finding_body WHERE deployment_id = %d AND finding_id = 1`:                                                       "finding has rows with the id 1, which finding_body has not",
+			`DELETE FROM finding_body WHERE deployment_id = %d AND finding_id = 1`:                                                       "finding has rows with the id 1, missing in finding_body",
 			`DELETE FROM lineage WHERE deployment_id = %d AND id = (SELECT MAX(id) FROM lineage)`:                                        "which lineage has not",
 			`DELETE FROM change WHERE deployment_id = %[1]d AND version = (SELECT MAX(version) FROM change WHERE deployment_id = %[1]d)`: "the feed has -1 versions more",
 			`UPDATE finding SET project_id = 4711 WHERE deployment_id = %d AND id = 2`:                                                   "project_id 4711, which project has not",
@@ -153,9 +153,9 @@ func TestCheckLooksAtEachRelation(t *testing.T) {
 // TestCheckCountsVersions damages the feed in each way that the check distinguishes.
 func TestCheckCountsVersions(t *testing.T) {
 	for name, c := range map[string]struct{ statement, want string }{
-		"a version is missing":    {"DELETE FROM change WHERE deployment_id = %[1]d AND version = (SELECT MIN(version) FROM change WHERE deployment_id = %[1]d)", "the feed has -1 versions more than the deployment"},
+		"a version is missing":    {"DELETE FROM change WHERE deployment_id = %[1]d AND version = (SELECT MIN(version) FROM change WHERE deployment_id = %[1]d)", "the feed has -1 versions compared with the deployment"},
 		"the deployment is older": {"UPDATE deployment SET version = version - 16777216 WHERE id = %[1]d", "the feed has version"},
-		"one is pruned too much":  {"UPDATE deployment SET pruned_version = pruned_version - 16777216 WHERE id = %[1]d", "the feed has -1 versions more than the deployment"},
+		"one is pruned too much":  {"UPDATE deployment SET pruned_version = pruned_version - 16777216 WHERE id = %[1]d", "the feed has -1 versions compared with the deployment"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -185,7 +185,7 @@ func TestCheckComparesWhatScansReported(t *testing.T) {
 		"one is not there":     {[]int64{1, 2, 9}, "", "reported 3 findings, 1 of which its project has not"},
 		"one is of another":    {[]int64{1, 3}, "", "reported 2 findings, 1 of which its project has not"},
 		"runs cannot be read":  {[]int64{1}, "UPDATE scan_account SET reported = %s WHERE deployment_id = %d", "its runs cannot be read"},
-		"the scan is not this": {[]int64{1}, "UPDATE scan_account SET scan_id = 4711 WHERE %s <> %s AND deployment_id = %d", "scan_account has rows with the scan_id 4711, which scan has not"},
+		"the scan is not this": {[]int64{1}, "UPDATE scan_account SET scan_id = 4711 WHERE %s <> %s AND deployment_id = %d", "scan_account has rows with the scan_id 4711, missing in scan"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, engine := range storetest.Engines {
