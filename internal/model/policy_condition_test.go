@@ -50,16 +50,16 @@ func TestConditionsInWords(t *testing.T) {
 
 func TestBadConditions(t *testing.T) {
 	for why, edit := range map[string]func(*PolicyCondition){
-		"the mode is one of":           func(c *PolicyCondition) { c.Mode = 9 },
+		"the mode must be":                   func(c *PolicyCondition) { c.Mode = 9 },
 		"the EPSS score must be from 0 to 1": func(c *PolicyCondition) { c.EPSS = math.NaN() },
-		"EPSS score is from":           func(c *PolicyCondition) { c.EPSS = -0.1 },
-		"the days of grace are from":   func(c *PolicyCondition) { c.GraceDays = -1 },
-		"the severity is one of":       func(c *PolicyCondition) { c.Severity = 9 },
-		"the confidence is one of":     func(c *PolicyCondition) { c.Confidence = 9 },
-		"the condition is empty":       func(c *PolicyCondition) { c.Severity = 0 },
-		`"" will not do`:               func(c *PolicyCondition) { c.Scope.Projects = ProjectGlobs{""} },
-		`"a\nb" will not do`:           func(c *PolicyCondition) { c.Branches = ProjectGlobs{"a\nb"} },
-		"tag":                          func(c *PolicyCondition) { c.Scope.Tags = []string{strings.Repeat("x", 65)} },
+		"EPSS score must be from":            func(c *PolicyCondition) { c.EPSS = -0.1 },
+		"the days of grace must be from":     func(c *PolicyCondition) { c.GraceDays = -1 },
+		"the severity must be":               func(c *PolicyCondition) { c.Severity = 9 },
+		"the confidence must be":             func(c *PolicyCondition) { c.Confidence = 9 },
+		"the condition is empty":             func(c *PolicyCondition) { c.Severity = 0 },
+		`invalid glob ""`:                    func(c *PolicyCondition) { c.Scope.Projects = ProjectGlobs{""} },
+		`invalid glob "a\nb"`:                func(c *PolicyCondition) { c.Branches = ProjectGlobs{"a\nb"} },
+		"tag":                                func(c *PolicyCondition) { c.Scope.Tags = []string{strings.Repeat("x", 65)} },
 	} {
 		c := PolicyCondition{Mode: ModeBlock, Severity: SeverityHigh}
 		edit(&c)

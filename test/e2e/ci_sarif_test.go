@@ -32,7 +32,7 @@ func TestSARIFMeetsCI(t *testing.T) {
 		w.meet("acme/"+kind+"-then-ci", reports[kind], false, untold...)
 	}
 	said := w.redoubt("import", "--project", "acme/refused", "--ref", "main", reports["sarif"])
-	if strings.Count(said, "about a package and does not say which") != len(packages) {
+	if strings.Count(said, "its package has no name") != len(packages) {
 		t.Errorf("the import does not say what it refused:\n%s", said)
 	}
 }

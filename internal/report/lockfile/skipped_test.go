@@ -100,7 +100,7 @@ snapshots:
 		"modules of Deno": {
 			"deno.lock", `{"version":"4","specifiers":{"npm:left-pad@1":"1.3.0"},"npm":{"left-pad@1.3.0":{"integrity":"x"}},"remote":{"https://deno.land/std@0.1.0/a.ts":"ab","https://deno.land/std@0.1.0/b.ts":"cd"}}`,
 			[]string{"pkg:npm/left-pad@1.3.0"},
-			[]string{"deno.lock: skipped 2"},
+			[]string{"deno.lock: skipped 2 modules with URLs, which have neither a registry nor a version"},
 		},
 		"files of Paket": {
 			"paket.lock", "NUGET\n  remote: https://api.nuget.org/v3/index.json\n    A (1.0)\n      B (>= 1.0)\n    B (1.0)\nGITHUB\n  remote: acme/tools\n    src/File.fs (0123abcd)\n      Octokit (>= 0.4)\nHTTP\n  remote: http://example.org\n    test.fs (/test.fs)\nGIT\n  remote: https://example.org/a.git\n     (0123)\n",
