@@ -103,7 +103,8 @@ func (tx *Tx) checkRelations(ctx context.Context) (faults []string, err error) {
 			return faults, err
 		}
 		for _, id := range lost {
-			faults = append(faults, fmt.Sprintf("%s has rows of the missing %s %d of %s", r.Table, r.Column, id, r.Other))
+			faults = append(faults, fmt.Sprintf("%s has rows with the %s %d, missing in %s",
+				r.Table, r.Column, id, r.Other))
 		}
 	}
 	return faults, nil
