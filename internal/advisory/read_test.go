@@ -236,7 +236,7 @@ func TestAnotherRegistryIsTheSameEcosystem(t *testing.T) {
 		}
 		sum := sha256.Sum256(data)
 		if once := model.Digest(sum[:len(model.Digest{})]); (DigestOf(data) != once) != strings.Contains(c.ecosystem, "https:") {
-			t.Errorf("%s: the next update reads it anew: %v", c.ecosystem, DigestOf(data) != once)
+			t.Errorf("%s: the next update reads it again: %v", c.ecosystem, DigestOf(data) != once)
 		}
 	}
 }

@@ -160,12 +160,12 @@ func (w *evalWorld) check(t *rapid.T, s evalScan, now evalState, then evalState)
 		case now.lineages[letter] == 0 && !now.recorded:
 			t.Fatalf("%c is nowhere after %+v", letter, s)
 		case !w.decided[letter] && now.ignored[letter]:
-			t.Fatalf("%c is ignored after %+v, and nobody decided on it", letter, s)
+			t.Fatalf("%c is ignored after %+v without a decision", letter, s)
 		case !w.told[letter] && !now.blocks[letter]:
 			t.Fatalf("%c is new in %+v and passes", letter, s)
 		}
 		if then.ignored[letter] && known && (!now.ignored[letter] && !now.recorded || now.blocks[letter]) {
-			t.Fatalf("%c was ignored and the same is told in %+v: ignored %v, fails %v", letter, s, now.ignored[letter], now.blocks[letter])
+			t.Fatalf("%c was ignored and is unchanged in %+v: ignored %v, fails %v", letter, s, now.ignored[letter], now.blocks[letter])
 		}
 	}
 }

@@ -264,7 +264,7 @@ func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
 		}{
 			"late":                    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", late: true}, "b"},
 			"late, blind before":      {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", late: true}, "b"},
-			"late, its code is told":  {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", told: true, late: true}, "b"},
+			"late, with its code":     {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", told: true, late: true}, "b"},
 			"late, in a diff scan":    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, diff: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", diff: true, late: true}, "ab"},
 			"late, with one more":     {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "eab", sees: "eab", late: true}, "eab"},
 			"late, of the primary":    {evalScan{ref: "dev", file: "mn", sees: "mn", told: true}, evalScan{ref: "dev", file: "-mn", sees: "mn", late: true}, ""},

@@ -66,7 +66,7 @@ func TestEncode(t *testing.T) {
 		"secret": {
 			hidden, links, location + `"match_based_id":"ID","syntactic_id":"","rule_message":"a key"`, `{"commit":"c0"}`,
 		},
-		"of a secrets rule, and nobody redacted it": {
+		"of a secrets rule, not redacted": {
 			unsaid, links, location + `"match_based_id":"ID","syntactic_id":"","rule_message":"a $KIND"`, `{}`,
 		},
 	} {

@@ -147,7 +147,7 @@ func TestBlindReportsContinueWhatIsLive(t *testing.T) {
 		"known by its code between":                {{"main", "ab", true, false, "ab"}, {"main", "a*b*", false, false, "a*b*"}, {"main", "abe", true, false, "a*b*e"}, {"main", "ae", false, false, "ae"}},
 		"known by its code, as many":               {{"main", "a*b*", true, false, "a*b*"}, {"main", "ab", false, false, "a*b*"}, {"main", "ab", false, false, "a*b*"}, {"main", "ab", true, false, "a*b*"}},
 		"known by its code, one of another length": {{"main", "a*b*", true, false, "a*b*"}, {"main", "aE", false, false, "aE"}},
-		"its code is told, of another length":      {{"main", "a*b*", false, false, "a*b*"}, {"main", "aE", true, false, "aE"}},
+		"with its code, of another length":         {{"main", "a*b*", false, false, "a*b*"}, {"main", "aE", true, false, "aE"}},
 		"told by its code on the branch":           {{"main", "a*b*", false, false, "a*b*"}, {"dev", "abe", true, false, "abe"}, {"dev", "ae", false, false, "ae"}},
 		"a diff scan of a name that is used again": {{"main", "", false, false, ""}, {"patch-1", "a*", false, true, "a*"}, {"patch-1", "", false, true, ""}, {"patch-1", "e", false, true, "e"}},
 		"diff scans of what stands":                {{"main", "", false, false, ""}, {"patch-1", "a*", false, true, "a*"}, {"patch-1", "a", false, true, "a"}},

@@ -285,12 +285,12 @@ func TestLineagesMerge(t *testing.T) {
 	later := model.Triage{State: model.TriageFixing, By: person}
 	auto := model.Triage{State: model.TriageReviewing, By: worker, Automatic: true}
 	for name, test := range map[string]struct{ older, younger, want model.Triage }{
-		"nobody decided":              {none, none, none},
+		"no decision":                 {none, none, none},
 		"the younger was decided":     {none, human, human},
 		"the older was decided":       {human, none, human},
 		"a person beats a worker":     {auto, human, human},
 		"also the other way round":    {human, auto, human},
-		"a worker beats nobody":       {none, auto, auto},
+		"a worker alone":              {none, auto, auto},
 		"of two persons the older is": {human, later, human},
 	} {
 		t.Run(name, func(t *testing.T) {

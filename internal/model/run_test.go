@@ -34,7 +34,7 @@ func TestFateOfARun(t *testing.T) {
 		"a request that waits, newer commit":     {state(request, RunQueued), with(request, newer), RunGivesWay},
 		"a request that waits, its base moved":   {state(request, RunQueued), with(request, func(r *Run) { r.Base = "refs/heads/dev" }), RunGivesWay},
 		"a request that began, its base moved":   {state(request, RunScanning), with(request, func(r *Run) { r.Base = "refs/heads/dev" }), RunIsStopped},
-		"began at the newest commit, asked anew": {state(with(full, func(r *Run) { r.Commit = "" }), RunScanning), with(full, func(r *Run) { r.Commit = "" }), RunStays},
+		"began at the newest commit, repeated":   {state(with(full, func(r *Run) { r.Commit = "" }), RunScanning), with(full, func(r *Run) { r.Commit = "" }), RunStays},
 	} {
 		if got := c.had.Fate(c.newer); got != c.want {
 			t.Errorf("%s: fate %d, want %d", name, got, c.want)

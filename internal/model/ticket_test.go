@@ -65,7 +65,7 @@ func TestTicketSettings(t *testing.T) {
 	}{
 		"none":                 {model.TicketSetting{}, true},
 		"all":                  {model.TicketSetting{ConnectionID: 1, Project: "SEC", IssueType: "Bug", Labels: []string{"security"}, Public: true}, true},
-		"a project of nobody":  {model.TicketSetting{Project: "SEC"}, false},
+		"a project by itself":  {model.TicketSetting{Project: "SEC"}, false},
 		"a label of two words": {model.TicketSetting{Labels: []string{"a b"}}, false},
 		"a label of two":       {model.TicketSetting{Labels: []string{"a,b"}}, false},
 		"a label of nothing":   {model.TicketSetting{Labels: []string{""}}, false},

@@ -90,7 +90,7 @@ func TestOneSecretOfManyTools(t *testing.T) {
 	}
 	for hash, tools := range hashes {
 		if len(tools) != 3 || hash == (model.Digest{}) {
-			t.Errorf("%x is told by %v, want by all three", hash, tools)
+			t.Errorf("%x is reported by %v, want by all three", hash, tools)
 		}
 	}
 }

@@ -141,7 +141,7 @@ func TestExceptionRequests(t *testing.T) {
 			return err
 		})
 		if _, invalid := errors.AsType[*model.InvalidError](err); !invalid {
-			t.Errorf("withdrawn by somebody else: %v", err)
+			t.Errorf("withdrawn by another user: %v", err)
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			_, err := exceptions.Withdraw(ctx, tx, second.ID, 8)

@@ -91,7 +91,7 @@ func TestFindingComments(t *testing.T) {
 				return err
 			})
 		}
-		for what, err := range map[string]error{"somebody else's": withdrawn(c.ID, ana.ID+1, false), "of no user, by one": withdrawn(second.ID, ana.ID, false), "of no user, by another": withdrawn(second.ID, 0, false)} {
+		for what, err := range map[string]error{"another user's": withdrawn(c.ID, ana.ID+1, false), "of no user, by one": withdrawn(second.ID, ana.ID, false), "of no user, by another": withdrawn(second.ID, 0, false)} {
 			if _, invalid := errors.AsType[*model.InvalidError](err); !invalid {
 				t.Errorf("%s: %v", what, err)
 			}

@@ -279,10 +279,10 @@ func TestPromisedTokensCount(t *testing.T) {
 			}
 		}
 		if err := approve(codes[3], ben); err != nil {
-			t.Errorf("somebody else: %v", err)
+			t.Errorf("another user: %v", err)
 		}
 		if err := approve(codes[4], model.User{}); err != nil {
-			t.Errorf("nobody's, by who runs the server: %v", err)
+			t.Errorf("without an owner, by the server operator: %v", err)
 		}
 		if err := s.SetPassword(t.Context(), ada.ID, "hash", false, ada.Actor()); err != nil {
 			t.Fatal(err)

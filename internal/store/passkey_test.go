@@ -46,7 +46,7 @@ func TestPasskeysAreFactors(t *testing.T) {
 			t.Error("the first ends other sessions, the second begins none")
 		}
 		_, err := addPasskey(t, s, ben, "phone", "x")
-		fails(t, "somebody else's passkey", err, model.ErrConflict)
+		fails(t, "another user's passkey", err, model.ErrConflict)
 		if n := signIn(t, s, ben, "ben"); n.Half {
 			t.Error("what failed made a second factor")
 		}
@@ -78,9 +78,9 @@ func TestPasskeysAreFactors(t *testing.T) {
 		_, err = s.SignInByPasskey(t.Context(), shown(list[0], "c2"), fresh(ada), []byte("h2"))
 		fails(t, "one that was removed", err, model.ErrConflict)
 		fails(t, "the last one", s.RemovePasskey(t.Context(), first, list[1].ID, []byte("x")), model.ErrConflict)
-		fails(t, "somebody else's", s.RemovePasskey(t.Context(), sessionOf(t, s, "ben"), list[1].ID, []byte("x")), model.ErrNotFound)
+		fails(t, "another user's", s.RemovePasskey(t.Context(), sessionOf(t, s, "ben"), list[1].ID, []byte("x")), model.ErrNotFound)
 		_, err = s.SignInByPasskey(t.Context(), shown(list[1], "c3"), fresh(ben), []byte("h3"))
-		fails(t, "as somebody else", err, model.ErrConflict)
+		fails(t, "as another user", err, model.ErrConflict)
 		withApp(t, s, ada, 100)
 		if err := s.RemovePasskey(t.Context(), sessionOf(t, s, "set up"), list[1].ID, storetest.TokenHash("x")); err != nil {
 			t.Errorf("beside an app: %v", err)

@@ -121,7 +121,7 @@ func TestMergeLeavesDecisionsOnTheirCode(t *testing.T) {
 				}
 				for id, l := range rebuilt.Lineages {
 					if l.ProjectID == w.into.ID && !slices.ContainsFunc(slices.Collect(maps.Values(rebuilt.Findings)), func(f model.Finding) bool { return f.LineageID == id }) {
-						t.Errorf("lineage %d has no finding, so nobody sees what people said about it", id)
+						t.Errorf("lineage %d has no finding, so its comments are hidden", id)
 					}
 				}
 				w.view(func(ctx context.Context, tx *store.Tx) error {

@@ -75,7 +75,7 @@ func TestSavedViews(t *testing.T) {
 		want(ben, "Mine", "Shared*")
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			if _, err := tx.SavedView(ctx, ben, mine.ID); !errors.Is(err, model.ErrNotFound) {
-				t.Errorf("the view of somebody else: %v", err)
+				t.Errorf("the view of another user: %v", err)
 			}
 			if id, err := tx.DefaultView(ctx, ada, model.SAST); id != shared.ID || err != nil {
 				t.Errorf("the default is %d, not %d: %v", id, shared.ID, err)

@@ -82,7 +82,7 @@ func TestSecretsPage(t *testing.T) {
 			}
 			same(t, test.name, d.secretIDs(test.filter), want)
 		}
-		same(t, "visible to nobody", d.secretIDs(model.SecretFilter{Visible: model.ProjectGlobs{"none/*"}}), []int64{})
+		same(t, "visible to no user", d.secretIDs(model.SecretFilter{Visible: model.ProjectGlobs{"none/*"}}), []int64{})
 	})
 }
 

@@ -32,7 +32,7 @@ func small() *world {
 }
 
 // User names in requests.
-var nobody, bob, typed, stranger, disabled = "", "bob", " Bob ", "mallory", "carol"
+var unassigned, bob, typed, stranger, disabled = "", "bob", " Bob ", "mallory", "carol"
 
 func onMain(r Request) Request {
 	r.HasFilter, r.Filter.IssueType, r.Filter.Ref = true, model.SAST, "refs/heads/main"
@@ -70,7 +70,7 @@ func TestCheck(t *testing.T) {
 		"the highest limit":              {onMain(Request{Note: "n", Limit: model.MaxTriage}), nil},
 		"a limit too high":               {onMain(Request{Note: "n", Limit: model.MaxTriage + 1}), []string{"body.limit"}},
 		"a limit below zero":             {onMain(Request{Note: "n", Limit: -1}), []string{"body.limit"}},
-		"an assignee alone":              {onMain(Request{Assign: &nobody}), nil},
+		"an assignee alone":              {onMain(Request{Assign: &unassigned}), nil},
 		"a person of another tenant":     {onMain(Request{Assign: &stranger}), []string{"body.new_assignee"}},
 		"a person who is disabled":       {onMain(Request{Assign: &disabled}), []string{"body.new_assignee"}},
 		"until a day to come":            {onMain(Request{State: model.TriageFixing, Until: start.Add(time.Hour)}), nil},
@@ -158,12 +158,12 @@ func TestTransitions(t *testing.T) {
 			Request{Note: "n"},
 			model.Triage{State: model.TriageIgnored, Reason: model.NoTime, Comment: "n", At: earlier, By: person},
 		},
-		"a note alone on what nobody decided": {
+		"a note alone without a decision": {
 			model.Triage{State: model.TriageUntriaged},
 			Request{Note: "n"},
 			model.Triage{State: model.TriageUntriaged, Comment: "n"},
 		},
-		"ignored until a day, by somebody": {
+		"ignored until a day, by a user": {
 			model.Triage{State: model.TriageUntriaged},
 			Request{State: model.TriageIgnored, Until: start.Add(time.Hour), Assign: &bob},
 			model.Triage{State: model.TriageIgnored, At: start, By: person, Until: start.Add(time.Hour), Assignee: "bob"},
@@ -179,7 +179,7 @@ func TestTransitions(t *testing.T) {
 			model.Triage{State: model.TriageIgnored, At: earlier, Until: start.Add(time.Hour), Automatic: true, Assignee: "bob"},
 		},
 		"taken away": {
-			model.Triage{State: model.TriageUntriaged, Assignee: "bob"}, Request{Assign: &nobody}, model.Triage{State: model.TriageUntriaged},
+			model.Triage{State: model.TriageUntriaged, Assignee: "bob"}, Request{Assign: &unassigned}, model.Triage{State: model.TriageUntriaged},
 		},
 		"the same again": {ignored, Request{State: model.TriageIgnored, Reason: model.NoTime}, ignored},
 		"a worker after a person": {
@@ -256,12 +256,12 @@ func TestADryRunChangesNothing(t *testing.T) {
 	}
 	request.DryRun, request.Selection = false, dry.Selection
 	for name, change := range map[string]func(*world){
-		"somebody decided": func(w *world) {
+		"a new decision": func(w *world) {
 			l := w.lineages[2]
 			l.Triage.State = model.TriageFixing
 			w.lineages[2] = l
 		},
-		"somebody took it over": func(w *world) {
+		"a new assignee": func(w *world) {
 			l := w.lineages[1]
 			l.Triage.Assignee = "bob"
 			w.lineages[1] = l
