@@ -467,7 +467,7 @@ CREATE TABLE job (
     error         TEXT     NOT NULL,
     created_at    BIGINT   NOT NULL,
     finished_at   BIGINT,
-    -- Kind and id of the actor, as token:7; empty for work that nobody asked for.
+    -- Kind and id of the actor, as token:7; empty for work without a requester.
     requester     TEXT     NOT NULL DEFAULT '',
     claim         BIGINT   NOT NULL DEFAULT 0,
     subject       TEXT     NOT NULL DEFAULT '', key TEXT NOT NULL DEFAULT '', -- empty: it is about something of its own
@@ -483,7 +483,7 @@ CREATE TABLE job_due (
     deployment_id BIGINT NOT NULL,
     kind          TEXT   NOT NULL,
     due_at        BIGINT NOT NULL,
-    turn_at       BIGINT NOT NULL DEFAULT 0, -- when somebody last looked: the next is whose turn is the longest ago
+    turn_at       BIGINT NOT NULL DEFAULT 0, -- last check; the oldest is checked next
     PRIMARY KEY (deployment_id, kind)
 );
 CREATE TABLE kept_answer (
@@ -517,7 +517,7 @@ CREATE TABLE lineage (
     automatic        SMALLINT NOT NULL,
     annotations_json TEXT     NOT NULL,
     triage_until     BIGINT,                       -- NULL: for ever
-    assignee         TEXT     NOT NULL DEFAULT '', -- name of a user; empty: nobody
+    assignee         TEXT     NOT NULL DEFAULT '', -- name of a user; empty: unassigned
     stops            TEXT     NOT NULL DEFAULT '', -- redoubt.Stops
     overdue_told     INTEGER,                      -- the day of the due date, from 1970; NULL: none
     PRIMARY KEY (deployment_id, id)
@@ -535,7 +535,7 @@ CREATE TABLE lineage_identity (
 );
 CREATE INDEX lineage_identity_lineage ON lineage_identity (deployment_id, lineage_id);
 CREATE TABLE login_request (
-    deployment_id BIGINT NOT NULL,            -- 0 until somebody approves it
+    deployment_id BIGINT NOT NULL,            -- 0 until it is approved
     key_hash      BYTEA  NOT NULL,            -- SHA-256 of the key that the scanner asks with
     code          TEXT   NOT NULL,            -- what people call it; the key does not follow from it
     address       TEXT   NOT NULL,            -- of who asked
@@ -596,7 +596,7 @@ CREATE TABLE notification (
     id            BIGINT   NOT NULL, -- of the sequence of connection
     rule_id       BIGINT   NOT NULL,
     receiver_json TEXT     NOT NULL, -- redoubt.NotificationReceiver
-    event_key     TEXT     NOT NULL, -- of what happened: a receiver is told once for a rule
+    event_key     TEXT     NOT NULL, -- identifies the event: sent once per rule and receiver
     message_json  TEXT     NOT NULL, -- redoubt.NotificationMessage
     state         SMALLINT NOT NULL, -- redoubt.NotificationState
     created_at    BIGINT   NOT NULL,
@@ -635,7 +635,7 @@ CREATE TABLE notification_rule (
 CREATE UNIQUE INDEX notification_rule_name ON notification_rule (deployment_id, name);
 CREATE TABLE oauth_grant (
     deployment_id BIGINT NOT NULL REFERENCES deployment (id),
-    -- SHA-256 of the code, also once it is used: a second use is told from a guess
+    -- SHA-256 of the code, retained after use to detect reuse
     code_hash     BYTEA  NOT NULL,
     token_id      BIGINT NOT NULL,           -- 0 until the code was exchanged
     client_hash   BYTEA  NOT NULL,           -- SHA-256 of the client's id
@@ -752,7 +752,7 @@ CREATE TABLE repository (
     polled_at      BIGINT,                       -- null: never
     -- since when the webhook tells this server; null: none, or from before this was kept
     hooked_at      BIGINT,
-    -- until when one alone asks the host for its webhooks; null: nobody does
+    -- end of the lease for reading webhooks of the host; null: none
     heard_at       BIGINT,                       -- of the newest webhook about a push or a change request; null: none
     -- when polling found the first push since that no webhook told of; null: none
     missed_at      BIGINT,

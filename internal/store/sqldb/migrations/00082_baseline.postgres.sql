@@ -35,8 +35,8 @@ CREATE TABLE deployment (
     open_requests        BIGINT   NOT NULL DEFAULT 0
 );
 
--- deployment_slug is the list of the deployments: what is told of one without asking the
--- node that it is on.
+-- deployment_slug lists the deployments with the properties that are read without a query on
+-- the node of the deployment.
 CREATE TABLE deployment_slug (
     slug          TEXT     PRIMARY KEY,
     deployment_id BIGINT   NOT NULL UNIQUE,
@@ -80,7 +80,7 @@ CREATE TABLE advisory_alias_change (
 );
 
 -- advisory_card has one row per group of records: what lists and searches show
--- of it. It is derived, and missing until somebody makes it anew.
+-- of it. It is derived, and missing until it is computed again.
 CREATE TABLE advisory_card (
     group_id  BIGINT   PRIMARY KEY,
     shown     TEXT     NOT NULL,
@@ -316,7 +316,7 @@ CREATE TABLE epss (
     percentile DOUBLE PRECISION NOT NULL
 );
 
--- exception has those too that are over, until somebody removes them.
+-- exception includes ended exceptions until they are removed.
 CREATE TABLE exception (
     deployment_id BIGINT   NOT NULL,
     id            BIGINT   NOT NULL,
@@ -567,7 +567,7 @@ CREATE TABLE job (
     error         TEXT     NOT NULL,
     created_at    BIGINT   NOT NULL,
     finished_at   BIGINT,
-    -- Kind and id of the actor, as token:7; empty for work that nobody asked for.
+    -- Kind and id of the actor, as token:7; empty for work without a requester.
     requester     TEXT     NOT NULL DEFAULT '',
     claim         BIGINT   NOT NULL DEFAULT 0,
     subject       TEXT     NOT NULL DEFAULT '', -- empty: it is about something of its own
@@ -584,7 +584,7 @@ CREATE TABLE job_due (
     deployment_id BIGINT NOT NULL,
     kind          TEXT   NOT NULL,
     due_at        BIGINT NOT NULL,
-    turn_at       BIGINT NOT NULL DEFAULT 0, -- when somebody last looked: the next is whose turn is the longest ago
+    turn_at       BIGINT NOT NULL DEFAULT 0, -- last check; the oldest is checked next
     PRIMARY KEY (deployment_id, kind)
 );
 
@@ -626,7 +626,7 @@ CREATE TABLE lineage (
     automatic        SMALLINT NOT NULL,
     annotations_json TEXT     NOT NULL,
     triage_until     BIGINT,                       -- NULL: for ever
-    assignee         TEXT     NOT NULL DEFAULT '', -- name of a user; empty: nobody
+    assignee         TEXT     NOT NULL DEFAULT '', -- name of a user; empty: unassigned
     stops            TEXT     NOT NULL DEFAULT '', -- redoubt.Stops
     overdue_told     INTEGER,                      -- the day of the due date, from 1970; NULL: none
     PRIMARY KEY (deployment_id, id)
@@ -648,7 +648,7 @@ CREATE INDEX lineage_identity_lineage ON lineage_identity (deployment_id, lineag
 -- login_request has the scanners that wait for a token, until they get it. The
 -- token is made when it is fetched, so none is ever kept.
 CREATE TABLE login_request (
-    deployment_id BIGINT NOT NULL,            -- 0 until somebody approves it
+    deployment_id BIGINT NOT NULL,            -- 0 until it is approved
     key_hash      BYTEA  NOT NULL,            -- SHA-256 of the key that the scanner asks with
     code          TEXT   NOT NULL,            -- what people call it; the key does not follow from it
     address       TEXT   NOT NULL,            -- of who asked
@@ -718,12 +718,12 @@ CREATE TABLE notification (
     id            BIGINT   NOT NULL, -- of the sequence of connection
     rule_id       BIGINT   NOT NULL,
     receiver_json TEXT     NOT NULL, -- redoubt.NotificationReceiver
-    event_key     TEXT     NOT NULL, -- of what happened: a receiver is told once for a rule
+    event_key     TEXT     NOT NULL, -- identifies the event: sent once per rule and receiver
     message_json  TEXT     NOT NULL, -- redoubt.NotificationMessage
     state         SMALLINT NOT NULL, -- redoubt.NotificationState
     created_at    BIGINT   NOT NULL,
     due_at        BIGINT   NOT NULL,
-    held_until    BIGINT,            -- until when somebody delivers it
+    held_until    BIGINT,            -- end of the delivery lease
     ended_at      BIGINT,
     attempts      INTEGER  NOT NULL,
     status        INTEGER  NOT NULL, -- of HTTP; 0: no answer
@@ -761,7 +761,7 @@ CREATE UNIQUE INDEX notification_rule_name ON notification_rule (deployment_id, 
 -- oauth_grant is a code until it is exchanged, then a token that can be renewed.
 CREATE TABLE oauth_grant (
     deployment_id BIGINT NOT NULL REFERENCES deployment (id),
-    -- SHA-256 of the code, also once it is used: a second use is told from a guess
+    -- SHA-256 of the code, retained after use to detect reuse
     code_hash     BYTEA  NOT NULL,
     token_id      BIGINT NOT NULL,           -- 0 until the code was exchanged
     client_hash   BYTEA  NOT NULL,           -- SHA-256 of the client's id
@@ -896,7 +896,7 @@ CREATE TABLE repository (
     polled_at      BIGINT,                       -- null: never
     -- since when the webhook tells this server; null: none, or from before this was kept
     hooked_at      BIGINT,
-    -- until when one alone asks the host for its webhooks; null: nobody does
+    -- end of the lease for reading webhooks of the host; null: none
     hook_until     BIGINT,
     heard_at       BIGINT,                       -- of the newest webhook about a push or a change request; null: none
     -- when polling found the first push since that no webhook told of; null: none
@@ -1131,7 +1131,7 @@ CREATE TABLE user_invitation (
 CREATE INDEX user_invitation_hash ON user_invitation (hash);
 CREATE INDEX user_invitation_name ON user_invitation (name);
 
--- user_link has the one-time links that nobody has used yet.
+-- user_link has the unused one-time links.
 CREATE TABLE user_link (
     id            BIGINT PRIMARY KEY,
     hash          BYTEA  NOT NULL UNIQUE, -- SHA-256 of the code in the link

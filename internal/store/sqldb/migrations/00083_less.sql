@@ -1,7 +1,7 @@
 -- Rows of the feed say when their commit ended, which replaces the times of change_time.
 -- Uploads are known again by a digest of their bytes, in scan.digest, which replaces the memos
 -- of reports. Two settings told which programs opened the database, and which times readers
--- were shown. Nobody has to be alone to make a webhook, which ends the leases in
+-- were shown. Creating a webhook needs no lease any longer, which ends the leases in
 -- repository.hook_until.
 
 -- +goose Up
