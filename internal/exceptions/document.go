@@ -32,7 +32,7 @@ func PutVEX(ctx context.Context, s Store, d model.VEXDocument) (receipt model.VE
 		err = dropProposal(ctx, s, d)
 	}
 	if err != nil {
-		return receipt, fmt.Errorf("hold VEX document %q: %w", d.Name, err)
+		return receipt, fmt.Errorf("store VEX document %q: %w", d.Name, err)
 	}
 	receipt.Document, receipt.Document.Statements = d, nil
 	return receipt, nil

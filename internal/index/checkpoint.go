@@ -138,7 +138,7 @@ func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *
 		return nil, nil, fmt.Errorf("%w: %w", errNotAsked, err)
 	}
 	if !known {
-		return nil, nil, errors.New("the database does not know it: another one may have been restored")
+		return nil, nil, errors.New("the database does not contain it: another backup may be restored")
 	}
 	s, err := readState(r, &d.x.bodies, d.x.clock)
 	return s, &r.Heading, err

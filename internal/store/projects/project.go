@@ -180,7 +180,8 @@ func (tx *Tx) CreateProjectWithin(
 	if p.RepoID != "" {
 		switch twin, err := tx.ProjectWhere(ctx, `AND repo_id = $2`, p.RepoID); {
 		case err == nil:
-			return p, fmt.Errorf("repository %.80s already belongs to project %s: %w", p.RepoID, twin.Name, model.ErrConflict)
+			return p, fmt.Errorf("repository %.80s already belongs to project %s: %w",
+				p.RepoID, twin.Name, model.ErrConflict)
 		case !errors.Is(err, model.ErrNotFound):
 			return p, err
 		}
