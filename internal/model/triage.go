@@ -117,7 +117,7 @@ func (l *Lineage) Expire(now time.Time) (TriageEvent, bool) {
 	if before.Until.IsZero() || now.Before(before.Until) {
 		return TriageEvent{}, false
 	}
-	by := Actor{Kind: "system", Name: "expiry of a decision"}
+	by := Actor{Kind: "system", Name: "end of a decision"}
 	after := Triage{
 		State: TriageReopened, Comment: before.Comment, At: now, By: by, Automatic: true, Assignee: before.Assignee,
 	}

@@ -246,7 +246,7 @@ func (tx *Tx) DecideException(ctx context.Context, verb string, before, e model.
 	case e.State == model.ExceptionRequested:
 		e.DecidedAt, e.DecidedBy = time.Time{}, model.Actor{}
 	case verb == expired:
-		e.DecidedAt, e.DecidedBy = e.Until, model.Actor{Kind: "system", Name: "expiry of an exception"}
+		e.DecidedAt, e.DecidedBy = e.Until, model.Actor{Kind: "system", Name: "end of an exception"}
 	}
 	err := tx.Write(ctx, `UPDATE exception SET state = $3, decided_at = $4, decided_by_json = $5, answer = $6, until_at `+
 		`= $7 WHERE deployment_id = $1 AND id = $2`,
