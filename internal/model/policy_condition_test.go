@@ -19,7 +19,7 @@ func TestConditionsInWords(t *testing.T) {
 		},
 		{
 			PolicyCondition{Mode: ModeComment, Severity: SeverityCritical, Reachable: true},
-			"critical, reachable", "comments when severity is critical and code reaches it",
+			"critical, reachable", "comments when severity is critical and it is reachable",
 		},
 		{
 			PolicyCondition{Mode: ModeMonitor, EPSS: 0.25, Scope: PolicyScope{Tags: []string{"pci", "web"}}, Branches: ProjectGlobs{"main"}},

@@ -165,7 +165,7 @@ func TestCheckCountsVersions(t *testing.T) {
 					t.Fatal(faults)
 				}
 				d.check(s.ExecRaw(t.Context(), fmt.Sprintf(c.statement, d.id)))
-				if faults, _ := checked(t, s, d); !strings.Contains(faults, "the feed of changes: "+c.want) {
+				if faults, _ := checked(t, s, d); !strings.Contains(faults, "change feed: "+c.want) {
 					t.Errorf("%q is not in:\n%s", c.want, faults)
 				}
 			})

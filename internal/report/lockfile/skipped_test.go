@@ -95,7 +95,7 @@ snapshots:
 		"packages of Stack": {
 			"stack.yaml.lock", "packages:\n- completed:\n    commit: 0123\n    git: https://example.org/a.git\n    name: a\n    version: 1.0\n  original:\n    git: https://example.org/a.git\nsnapshots: []\n",
 			nil,
-			[]string{"a: line 2: it comes from https://example.org/a.git, not from Hackage"},
+			[]string{"a: line 2: its source is https://example.org/a.git, not Hackage"},
 		},
 		"modules of Deno": {
 			"deno.lock", `{"version":"4","specifiers":{"npm:left-pad@1":"1.3.0"},"npm":{"left-pad@1.3.0":{"integrity":"x"}},"remote":{"https://deno.land/std@0.1.0/a.ts":"ab","https://deno.land/std@0.1.0/b.ts":"cd"}}`,
@@ -105,7 +105,7 @@ snapshots:
 		"files of Paket": {
 			"paket.lock", "NUGET\n  remote: https://api.nuget.org/v3/index.json\n    A (1.0)\n      B (>= 1.0)\n    B (1.0)\nGITHUB\n  remote: acme/tools\n    src/File.fs (0123abcd)\n      Octokit (>= 0.4)\nHTTP\n  remote: http://example.org\n    test.fs (/test.fs)\nGIT\n  remote: https://example.org/a.git\n     (0123)\n",
 			[]string{"pkg:nuget/A@1.0", "pkg:nuget/B@1.0"},
-			[]string{"src/File.fs: line 8: it comes from GITHUB, not from NuGet", "test.fs: line 12: it comes from HTTP, not from NuGet"},
+			[]string{"src/File.fs: line 8: its source is GITHUB, not NuGet", "test.fs: line 12: its source is HTTP, not NuGet"},
 		},
 		"plugins of Bundler": {
 			"Gemfile.lock", "PLUGIN SOURCE\n  remote: https://example.org/plugins\n  type: acme\n  specs:\n    plugged (2.1.0)\n\nGEM\n  remote: https://rubygems.org/\n  specs:\n    rake (13.0.0)\n\nPLATFORMS\n  ruby\n\nDEPENDENCIES\n  plugged!\n  rake\n",
