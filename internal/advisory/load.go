@@ -224,7 +224,7 @@ func KindOf(head []byte) (Kind, error) {
 		return KindEPSS, nil
 	}
 	return "", errors.New("its format is unknown: use a zip of OSV records, an OSV record, EPSS scores as CSV, or " +
-		"the catalogue of exploited vulnerabilities as JSON")
+		"the catalog of exploited vulnerabilities as JSON")
 }
 
 // Head reads the start of a file for KindOf, uncompressed.

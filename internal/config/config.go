@@ -96,9 +96,9 @@ type Server struct {
 	OIDCRole         []string      `name:"oidc-role" help:"Role of a group, as GROUP=ROLE or GROUP=DEPLOYMENT:ROLE; * means all users." env:"REDOUBT_OIDC_ROLE" placeholder:"RULE"`
 	OIDCDomain       []string      `name:"oidc-domain" help:"Restrict sign-in to verified e-mail addresses of this domain." env:"REDOUBT_OIDC_DOMAIN" placeholder:"DOMAIN"`
 
-	AdvisoriesEvery      time.Duration `help:"Interval for loading advisories, EPSS scores and the KEV catalogue; never by default." default:"0s" env:"REDOUBT_ADVISORIES_EVERY"`
+	AdvisoriesEvery      time.Duration `help:"Interval for loading advisories, EPSS scores and the KEV catalog; never by default." default:"0s" env:"REDOUBT_ADVISORIES_EVERY"`
 	AdvisoriesEcosystems []string      `help:"Ecosystems of the loaded advisories; by default those of supported lockfiles." default:"npm,PyPI,Go,crates.io,RubyGems,Packagist,Maven,NuGet,Pub,SwiftURL,Hex,ConanCenter" env:"REDOUBT_ADVISORIES_ECOSYSTEMS" placeholder:"NAME"`
-	AdvisoriesScores     bool          `help:"Load EPSS scores and the KEV catalogue." default:"true" negatable:"" env:"REDOUBT_ADVISORIES_SCORES"`
+	AdvisoriesScores     bool          `help:"Load EPSS scores and the KEV catalog." default:"true" negatable:"" env:"REDOUBT_ADVISORIES_SCORES"`
 	AdvisoriesArchives   string        `help:"URL of the OSV archives, with one folder per ecosystem." default:"https://osv-vulnerabilities.storage.googleapis.com" env:"REDOUBT_ADVISORIES_ARCHIVES" placeholder:"URL"`
 
 	SessionIdle     time.Duration `help:"Idle timeout of sessions; 12h by default." default:"12h" env:"REDOUBT_SESSION_IDLE"`

@@ -151,7 +151,7 @@ func ParseHostPeople(lines []string) (HostPeople, error) {
 		login, user, is := strings.Cut(line, "=")
 		if !is {
 			return nil, Invalid("people",
-				"invalid line %.80q: use host name = user, such as octocat = ada", line)
+				"invalid line %.80q: use host account = user, such as octocat = ada", line)
 		}
 		if err := out.Add(login, user); err != nil {
 			return nil, err

@@ -68,7 +68,7 @@ func readGradleCatalog(l *lock) error {
 		return err
 	}
 	if catalog.Versions == nil && catalog.Libraries == nil && catalog.Plugins == nil {
-		return read.NotA("version catalogue", "it has none of versions, libraries and plugins")
+		return read.NotA("version catalog", "it has none of versions, libraries and plugins")
 	}
 	lines := l.keyLines("[libraries]")
 	for _, alias := range slices.Sorted(maps.Keys(catalog.Libraries)) {
