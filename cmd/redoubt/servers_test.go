@@ -417,7 +417,7 @@ func (s *several) isReplaced() {
 		s.t.Fatal(err)
 	}
 	for i, n := range s.nodes {
-		n.said.Wait(s.t, "which a newer redoubt made")
+		n.said.Wait(s.t, "of a newer redoubt")
 		n.status(http.StatusServiceUnavailable)
 		for what, err := range map[string]error{
 			"a read":  errOf(s.at(i).ListFindings(s.t.Context(), "acme", api.FindingsQuery{})),

@@ -111,7 +111,7 @@ func TestCheckGoesOn(t *testing.T) {
 	if code, ok := errors.AsType[*command.ExitError](err); !ok || code.Code != exitFaults {
 		t.Errorf("it ends with %v", err)
 	}
-	for _, want := range []string{"FAULT  acme: rows that belong together", "FAULT  acme: listed findings", "FAULT  zz: rows that belong together", "zz: listed findings"} {
+	for _, want := range []string{"FAULT  acme: references between rows", "FAULT  acme: listed findings", "FAULT  zz: references between rows", "zz: listed findings"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, out)
 		}

@@ -67,7 +67,7 @@ func ReadEPSS(r io.Reader, take func(model.EPSSScore) error) (f EPSSFile, err er
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return f, fmt.Errorf("it cannot be read on after %d scores: %w", f.Scores, err)
+		return f, fmt.Errorf("it cannot be read after %d scores: %w", f.Scores, err)
 	}
 	if columns == nil {
 		return f, errors.New("it is empty: a file of EPSS scores has the columns cve, epss and percentile")
@@ -79,7 +79,7 @@ func ReadEPSS(r io.Reader, take func(model.EPSSScore) error) (f EPSSFile, err er
 func gunzip(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	if magic, err := b.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		return b, nil //nolint:nilerr // shorter than two bytes: whoever reads it says so
+		return b, nil //nolint:nilerr // shorter than two bytes: the reader reports it
 	}
 	return gzip.NewReader(b)
 }

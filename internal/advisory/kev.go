@@ -35,7 +35,7 @@ func ReadKEV(r io.Reader) (f KEVFile, err error) {
 		return f, err
 	}
 	if len(data) > maxCatalogue {
-		return f, fmt.Errorf("it has more than the %d bytes that a catalogue may have", maxCatalogue)
+		return f, fmt.Errorf("it exceeds the limit of %d bytes for a catalog", maxCatalogue)
 	}
 	var w struct {
 		Version  json.RawMessage   `json:"catalogVersion"`
@@ -43,10 +43,10 @@ func ReadKEV(r io.Reader) (f KEVFile, err error) {
 		Entries  []json.RawMessage `json:"vulnerabilities"`
 	}
 	if err := json.Unmarshal(data, &w); err != nil {
-		return f, fmt.Errorf("it is no catalogue of exploited vulnerabilities: %w", err)
+		return f, fmt.Errorf("it is not a catalog of exploited vulnerabilities: %w", err)
 	}
 	if w.Entries == nil {
-		return f, errors.New("it has no list of vulnerabilities, so it is no catalogue of exploited ones")
+		return f, errors.New("it has no list of vulnerabilities, so it is not a catalog of exploited vulnerabilities")
 	}
 	f.Version, f.Released = truncate(jsonString(w.Version), maxName), parseTime(jsonString(w.Released))
 	seen := map[string]bool{}

@@ -223,8 +223,8 @@ func KindOf(head []byte) (Kind, error) {
 	case bytes.HasPrefix(text, []byte("#model_version")), bytes.HasPrefix(bytes.ToLower(text), []byte("cve,")):
 		return KindEPSS, nil
 	}
-	return "", errors.New("it is neither a zip of OSV records, nor such a record, nor EPSS scores as CSV, nor the " +
-		"catalogue of exploited vulnerabilities as JSON")
+	return "", errors.New("its format is unknown: use a zip of OSV records, an OSV record, EPSS scores as CSV, or " +
+		"the catalog of exploited vulnerabilities as JSON")
 }
 
 // Head reads the start of a file for KindOf, uncompressed.

@@ -65,18 +65,18 @@ type wireRange struct {
 // id, or with packages that are not a list.
 func Read(data []byte) (Record, error) {
 	if len(data) > MaxRecord {
-		return Record{}, fmt.Errorf("it has %d bytes, more than the %d that a record may have", len(data), MaxRecord)
+		return Record{}, fmt.Errorf("it has %d bytes; the limit for a record is %d", len(data), MaxRecord)
 	}
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil {
-		return Record{}, fmt.Errorf("it is no OSV record: %w", err)
+		return Record{}, fmt.Errorf("it is not an OSV record: %w", err)
 	}
 	w.ID = strings.TrimSpace(w.ID)
 	if w.ID == "" || !isUsableName(w.ID) {
-		return Record{}, errors.New("it has no id, so it is no OSV record")
+		return Record{}, errors.New("it has no id, so it is not an OSV record")
 	}
 	if len(w.Affected) > maxAffected {
-		return Record{}, fmt.Errorf("%s names %d packages, more than the %d that a record may name",
+		return Record{}, fmt.Errorf("%s names %d packages; the limit for a record is %d",
 			w.ID, len(w.Affected), maxAffected)
 	}
 	r := Record{

@@ -143,7 +143,7 @@ func TestReadKEV(t *testing.T) {
 	}
 	for _, bad := range []string{"", "[]", `{"vulnerabilities":{}}`, `{}`} {
 		if _, err := ReadKEV(strings.NewReader(bad)); err == nil {
-			t.Errorf("%q is taken for a catalogue", bad)
+			t.Errorf("%q is parsed as a catalog", bad)
 		}
 	}
 }

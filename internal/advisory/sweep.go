@@ -101,7 +101,7 @@ func (s *Sweep[T]) run(
 	if p.Target > p.Version {
 		scope, refs, err := s.plan(ctx, id, *p)
 		if err != nil {
-			return fmt.Errorf("find what the advisories touch: %w", err)
+			return fmt.Errorf("find the findings of the advisories: %w", err)
 		}
 		if err := s.all(ctx, id, p, refs, scope, done); err != nil {
 			return err

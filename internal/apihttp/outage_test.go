@@ -24,10 +24,10 @@ func TestOutageProblems(t *testing.T) {
 		word string
 		wait time.Duration
 	}{
-		model.ErrBusy: {"busy", time.Second}, model.ErrUnreachable: {"does not answer", time.Second}, model.ErrCancelled: {"before it was done", time.Second},
-		model.ErrDiskFull: {"full", 30 * time.Second}, model.ErrDiskFailed: {"fails", 30 * time.Second},
-		model.ErrReadOnly: {"only reads", 30 * time.Second}, model.ErrDamaged: {"damaged", 30 * time.Second},
-		model.ErrOutOfFiles: {"too many open", time.Second}, model.ErrOutOfMemory: {"memory", time.Second},
+		model.ErrBusy: {"busy", time.Second}, model.ErrUnreachable: {"does not respond", time.Second}, model.ErrCancelled: {"canceled", time.Second},
+		model.ErrDiskFull: {"full", 30 * time.Second}, model.ErrDiskFailed: {"failed", 30 * time.Second},
+		model.ErrReadOnly: {"read-only", 30 * time.Second}, model.ErrDamaged: {"damaged", 30 * time.Second},
+		model.ErrOutOfFiles: {"too many files", time.Second}, model.ErrOutOfMemory: {"memory", time.Second},
 		model.ErrReplaced: {"newer Redoubt", time.Second},
 	} {
 		p := core.ProblemOf(fmt.Errorf("a handler: %w", fmt.Errorf("%w: %w", outage, errors.New("/var/lib/redoubt.db: inside"))))

@@ -76,7 +76,7 @@ var (
 	}
 	ofSecrets = wording{
 		"    session_%d['token'] = issue(user, password=request.form.get('password_%d'), secret=settings.SESSION_SECRET)",
-		"The session token 'token_%d' is made from the password: whoever learns the token learns the password, too. " +
+		"The session token 'token_%d' is derived from the password: the token reveals the password. " +
 			strings.Repeat("A session cookie without Secure or HttpOnly gives its token away, and a token that never ends is as good as a password. ", 4) +
 			"Set secret: to a key of its own, password = None in the session, and token: as a random value of 32 bytes.",
 	}

@@ -54,7 +54,7 @@ func benchScale(b *testing.B, w *world, to *sheet) {
 	}
 	started := newStarted(b, w)
 	run("start from a checkpoint, to the first page", started.first)
-	run("start without one", started.withoutCheckpoint)
+	run("start without one", started.rebuilt)
 	b.Run("memory", func(b *testing.B) {
 		for b.Loop() {
 			perFound := w.memory()
@@ -178,8 +178,8 @@ func (s *started) first() time.Duration {
 	return s.serve(s.ask)
 }
 
-// withoutCheckpoint is first without a checkpoint.
-func (s *started) withoutCheckpoint() time.Duration {
+// rebuilt is first without a checkpoint.
+func (s *started) rebuilt() time.Duration {
 	s.w.check(os.RemoveAll(filepath.Join(s.data, "index")))
 	return s.first()
 }

@@ -117,7 +117,7 @@ func (s *started) pages(tenants []tenant, to *sheet) {
 			imports = append(imports, client.took(w.upload("tenants/new", "main", "semgrep.json", report, "commit", fmt.Sprintf("%040x", i+1)))())
 		}
 	}
-	to.put("page of an unrequested deployment, median", median(away).Round(10*time.Microsecond))
+	to.put("page of an idle deployment, median", median(away).Round(10*time.Microsecond))
 	to.put("the same, the longest of all", slices.Max(away).Round(10*time.Microsecond))
 	to.put("page of one in memory, median", median(here).Round(10*time.Microsecond))
 	to.put("import of 10,000, over HTTP", median(imports).Round(10*time.Millisecond))

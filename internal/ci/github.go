@@ -24,7 +24,7 @@ func (o *Outcome) Annotations() string {
 		of          []Finding
 	}{
 		{"error", "Blocks this build: ", o.Blocking},
-		{"warning", "To look at: ", o.commentFindings()},
+		{"warning", "Review: ", o.commentFindings()},
 		{"warning", "New: ", o.New},
 	} {
 		for _, f := range kind.of[:min(len(kind.of), maxShown)] {
@@ -54,13 +54,13 @@ func (o *Outcome) Summary() string {
 	case o.Blocked:
 		verdict = "blocks this build"
 	case len(o.Trouble) > 0:
-		verdict = "could not judge this build"
+		verdict = "could not evaluate this build"
 	}
-	fmt.Fprintf(&b, "## Redoubt %s\n\n%s on %s: %d new, %d fixed, %d to look at, %d blocking. [All findings](%s)\n",
+	fmt.Fprintf(&b, "## Redoubt %s\n\n%s on %s: %d new, %d fixed, %d to review, %d blocking. [All findings](%s)\n",
 		verdict, codeSpan(o.Project), codeSpan(o.Ref), len(o.New), len(o.Fixed), len(o.commentFindings()),
 		len(o.Blocking), o.URL)
 	for _, page := range o.Unblock {
-		fmt.Fprintf(&b, "\n[What blocks, and what to do](%s)\n", page)
+		fmt.Fprintf(&b, "\n[Blocking findings and next steps](%s)\n", page)
 	}
 	for _, t := range o.Trouble {
 		fmt.Fprintf(&b, "\n- %s\n", codeSpan(t))
@@ -68,11 +68,11 @@ func (o *Outcome) Summary() string {
 	for _, list := range []struct {
 		title string
 		of    []Finding
-	}{{"Blocking", o.Blocking}, {"To look at", o.commentFindings()}, {"New", o.New}, {"Fixed", o.Fixed}} {
+	}{{"Blocking", o.Blocking}, {"Review", o.commentFindings()}, {"New", o.New}, {"Fixed", o.Fixed}} {
 		if len(list.of) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n### %s\n\n| finding | rule | place |\n|---|---|---|\n", list.title)
+		fmt.Fprintf(&b, "\n### %s\n\n| finding | rule | location |\n|---|---|---|\n", list.title)
 		for _, f := range list.of[:min(len(list.of), maxShown)] {
 			rule := codeSpan(f.Rule)
 			if f.Text != "" {

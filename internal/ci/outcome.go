@@ -102,17 +102,17 @@ func (o *Outcome) Text() string {
 		switch s.Outcome {
 		case "", "applied":
 		case "late":
-			b.WriteString(" (late: a scan of this branch that started later counts already; this one is recorded and " +
+			b.WriteString(" (late: a later scan of this branch was already applied; this scan is recorded and " +
 				"changes no finding)")
 		case "superseded":
-			b.WriteString(" (superseded: the branch had this commit before and others since; this scan is recorded and " +
+			b.WriteString(" (superseded: newer commits of this branch were scanned; this scan is recorded and " +
 				"changes no finding)")
 		default:
 			fmt.Fprintf(&b, " (%s)", singleLine(s.Outcome))
 		}
 		b.WriteByte('\n')
 		for _, path := range s.Dropped {
-			fmt.Fprintf(&b, "  gone: %s\n", singleLine(path))
+			fmt.Fprintf(&b, "  removed: %s\n", singleLine(path))
 		}
 		for _, why := range s.Refused {
 			fmt.Fprintf(&b, "  refused %s\n", singleLine(why))
@@ -124,7 +124,7 @@ func (o *Outcome) Text() string {
 	for _, list := range []struct {
 		title string
 		of    []Finding
-	}{{"New", o.New}, {"Fixed", o.Fixed}, {"To look at", o.commentFindings()}, {"Blocking", o.Blocking}} {
+	}{{"New", o.New}, {"Fixed", o.Fixed}, {"Review", o.commentFindings()}, {"Blocking", o.Blocking}} {
 		if len(list.of) == 0 {
 			continue
 		}
@@ -140,14 +140,14 @@ func (o *Outcome) Text() string {
 		}
 	}
 	if o.Code > 0 {
-		fmt.Fprintf(&b, "\nSent the code around %d findings, without what looks like a secret (--no-code sends none).\n",
+		fmt.Fprintf(&b, "\nSent the code of %d findings with secrets redacted (--no-code sends none).\n",
 			o.Code)
 	}
 	if o.Reason != "" {
 		fmt.Fprintf(&b, "\n%s\n", singleLine(o.Reason))
 	}
 	for _, page := range o.Unblock {
-		fmt.Fprintf(&b, "What blocks, and what to do: %s\n", page)
+		fmt.Fprintf(&b, "Blocking findings and next steps: %s\n", page)
 	}
 	fmt.Fprintf(&b, "\nAll findings: %s\n", o.URL)
 	return b.String()

@@ -32,7 +32,7 @@ func outcome(names ...string) *ci.Outcome {
 func TestAnnotations(t *testing.T) {
 	got := outcome("eval", "x=y,z:100%").Annotations()
 	want := "::error file=src/eval,title=eval::Blocks this build: teval https://r.example/1\n" +
-		"::warning file=src/eval,title=eval::To look at: teval https://r.example/1\n" +
+		"::warning file=src/eval,title=eval::Review: teval https://r.example/1\n" +
 		"::warning file=src/x=y%2Cz%3A100%25,line=1,title=x=y%2Cz%3A100%25::New: x=y,z:100%25 https://r.example/2\n"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -48,7 +48,7 @@ func TestWhatConditionsSay(t *testing.T) {
 	two := ci.Finding{ID: 2, URL: "https://r.example/2", Rule: "CVE-2026-2", Path: "go.sum", Line: 4, Mode: "monitor", Condition: "condition 2 of sc: low or worse", Text: "other"}
 	o.Noted = []ci.Finding{one, two}
 	o.New = []ci.Finding{{ID: 2, URL: two.URL, Rule: two.Rule, Path: two.Path, Line: 4}, {ID: 1, URL: one.URL, Rule: one.Rule, Path: one.Path, Line: 3}}
-	want := "::warning file=go.sum,line=3,title=CVE-2026-1::To look at: lib 1.0 has CVE-2026-1 at go.sum:3 (fixed in 1.1; condition 1 of sc: direct) https://r.example/1\n" +
+	want := "::warning file=go.sum,line=3,title=CVE-2026-1::Review: lib 1.0 has CVE-2026-1 at go.sum:3 (fixed in 1.1; condition 1 of sc: direct) https://r.example/1\n" +
 		"::warning file=go.sum,line=4,title=CVE-2026-2::New: CVE-2026-2 https://r.example/2\n"
 	if got := o.Annotations(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -63,7 +63,7 @@ func TestWhatConditionsSay(t *testing.T) {
 			t.Errorf("%s:\n%s", what, text)
 		}
 	}
-	if !strings.Contains(o.Text(), "To look at: 1\n") || !strings.Contains(o.Summary(), "1 to look at, 0 blocking") || strings.Contains(string(quality), "blocker") {
+	if !strings.Contains(o.Text(), "Review: 1\n") || !strings.Contains(o.Summary(), "1 to review, 0 blocking") || strings.Contains(string(quality), "blocker") {
 		t.Errorf("%s\n%s\n%s", o.Text(), o.Summary(), quality)
 	}
 }
@@ -75,7 +75,7 @@ func TestTheTextTellsWhatWentWithTheLastLockfile(t *testing.T) {
 		of   ci.Source
 		want string
 	}{
-		{ci.Source{Name: "lockfile", Removed: 298, Dropped: []string{"go.mod"}}, "lockfile: 0 new, 0 fixed, 0 unchanged; 0 lockfiles, 0 dependencies added, 298 removed\n  gone: go.mod\n"},
+		{ci.Source{Name: "lockfile", Removed: 298, Dropped: []string{"go.mod"}}, "lockfile: 0 new, 0 fixed, 0 unchanged; 0 lockfiles, 0 dependencies added, 298 removed\n  removed: go.mod\n"},
 		{ci.Source{Name: "lockfile", Lockfiles: 1}, "lockfile: 0 new, 0 fixed, 0 unchanged; 1 lockfiles, 0 dependencies added, 0 removed\n"},
 		{ci.Source{Name: "gosec", New: 1}, "gosec: 1 new, 0 fixed, 0 unchanged\n"},
 	} {

@@ -80,7 +80,7 @@ var decisions = []Event{
 	{Age: 146 * day, By: "jonas", Triage: &Triage{
 		Type: model.SAST, Projects: []string{"acme/web-shop"},
 		Rules: []string{"redoubt.javascript.console-log", "redoubt.javascript.loose-equality"},
-		State: model.TriageIgnored, Reason: model.AcceptableRisk, Note: "Style, not security: the linter has these.",
+		State: model.TriageIgnored, Reason: model.AcceptableRisk, Note: "Style, not security: the linter covers these.",
 	}},
 	{Age: 133 * day, By: "ines", Triage: &Triage{
 		Type: model.SAST, Projects: []string{"acme/payments"}, Rules: []string{"B101"},
@@ -115,12 +115,12 @@ var decisions = []Event{
 	}},
 	{Age: 112 * day, By: "maya", Lasts: 150 * day, Exception: &model.Exception{
 		Target: "CKV_AWS_144", Projects: []string{"platform/**"}, TriageReason: model.AcceptableRisk,
-		Reason: "One region is what we promise; see the disaster recovery plan.",
+		Reason: "We promise one region only; see the disaster recovery plan.",
 	}},
 	{Age: 98 * day, By: "maya", Lasts: 60 * day, Exception: &model.Exception{
 		Target: "redoubt.python.weak-hash", Paths: []string{"payments/accounts.py"},
 		Projects: []string{"acme/*"}, TriageReason: model.NoTime,
-		Reason: "Old passwords are hashed anew as people sign in; done in two months.",
+		Reason: "Old passwords are rehashed at sign-in; done in two months.",
 	}},
 	{Age: 92 * day, By: "jonas", Triage: &Triage{
 		Type: model.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.insecure-random-token"},
@@ -129,7 +129,7 @@ var decisions = []Event{
 	{Age: 79 * day, By: "ines", Triage: &Triage{
 		Type: model.SAST, Projects: []string{"acme/gateway"},
 		Rules: []string{"redoubt.go.tls-skip-verify", "redoubt.go.sql-sprintf"},
-		State: model.TriageFixing, Note: "In the works for the next release.", Assignee: "ines",
+		State: model.TriageFixing, Note: "Planned for the next release.", Assignee: "ines",
 	}},
 	{Age: 44 * day, By: "ines", Triage: &Triage{
 		Type: model.SCA, Projects: []string{"platform/infra/terraform-modules"}, Rules: []string{"CVE-2021-44228"},
@@ -137,7 +137,7 @@ var decisions = []Event{
 	}},
 	{Age: 60 * day, By: "ines", Triage: &Triage{
 		Type: model.Secrets, Projects: []string{"acme/web-shop"}, Rules: []string{"generic-api-key"},
-		State: model.TriageIgnored, Reason: model.FalsePositive, Note: "The key of the public sandbox, which everybody has.",
+		State: model.TriageIgnored, Reason: model.FalsePositive, Note: "The documented key of the public sandbox.",
 	}},
 	{Age: 47 * day, By: "jonas", Triage: &Triage{
 		Type: model.SAST, Projects: []string{"acme/payments"}, Rules: []string{"redoubt.python.requests-no-timeout"},
@@ -145,7 +145,7 @@ var decisions = []Event{
 	}},
 	{Age: 24 * day, By: "ines", Triage: &Triage{
 		Type: model.SAST, Projects: []string{"acme/gateway"}, Rules: []string{"redoubt.go.http-no-timeout"},
-		State: model.TriageIgnored, Reason: model.NoTime, Note: "Until the new router is in.", Lasts: 50 * day,
+		State: model.TriageIgnored, Reason: model.NoTime, Note: "Until the new router is deployed.", Lasts: 50 * day,
 	}},
 	{Age: 16 * day, By: "maya", Triage: &Triage{
 		Type: model.SAST, Projects: []string{"acme/web-shop", "acme/payments"},
@@ -159,11 +159,11 @@ var decisions = []Event{
 	}},
 	{Age: 3 * day, By: "jonas", Triage: &Triage{
 		Type: model.SCA, Projects: []string{"acme/payments"}, Rules: []string{"CVE-2023-43804", "CVE-2024-3651"},
-		State: model.TriageFixing, Note: "Waits for the release of Thursday.", Assignee: "jonas",
+		State: model.TriageFixing, Note: "Waiting for Thursday's release.", Assignee: "jonas",
 	}},
 	{Age: 26 * time.Hour, By: "sam", Lasts: 45 * day, Ask: &Ask{
 		Project: "acme/web-shop", Rule: "redoubt.javascript.child-process-concatenation", TriageReason: model.AcceptableRisk,
-		Reason: "Only the nightly job calls it, with names that we make ourselves. The rewrite is planned for next month.",
+		Reason: "Only the nightly job calls it, with names that we generate. The rewrite is planned for next month.",
 	}},
 	{Age: 25 * time.Hour, By: "sam", Comment: &Comment{
 		Project: "acme/web-shop", Rule: "redoubt.javascript.child-process-concatenation",

@@ -96,11 +96,11 @@ func TestPushesAndChangeRequestsAreScanned(t *testing.T) {
 		}
 		got := strings.Join(runsOf(t, s, d), "\n")
 		want := strings.Join([]string{
-			"diff change_request   failed base: is no name of a ref",
+			"diff change_request   failed base: is not a valid ref name",
 			"diff change_request refs/pull/3/head 2222 queued",
-			"diff change_request refs/pull/3/head 1111 superseded a newer commit came before its turn",
+			"diff change_request refs/pull/3/head 1111 superseded a newer commit replaced it",
 			"full push refs/heads/trunk 2222 queued",
-			"full push refs/heads/trunk 1111 superseded a newer commit came before its turn",
+			"full push refs/heads/trunk 1111 superseded a newer commit replaced it",
 		}, "\n")
 		if got != want {
 			t.Errorf("runs are\n%s\nwant\n%s", got, want)

@@ -32,7 +32,7 @@ func PutVEX(ctx context.Context, s Store, d model.VEXDocument) (receipt model.VE
 		err = dropProposal(ctx, s, d)
 	}
 	if err != nil {
-		return receipt, fmt.Errorf("hold VEX document %q: %w", d.Name, err)
+		return receipt, fmt.Errorf("store VEX document %q: %w", d.Name, err)
 	}
 	receipt.Document, receipt.Document.Statements = d, nil
 	return receipt, nil
@@ -46,7 +46,7 @@ func replace(
 	case model.VEXHeld:
 		d.ID, err = save(ctx, s, d, held)
 	case model.VEXWithdrawn:
-		err = s.EndVEX(ctx, held, model.ExceptionEnded, "A newer document says nothing any more.")
+		err = s.EndVEX(ctx, held, model.ExceptionEnded, "A newer document has no statements.")
 	default:
 		return d.ID, 0, nil
 	}
@@ -118,7 +118,7 @@ func save(ctx context.Context, s Store, d, held model.VEXDocument) (int64, error
 			return 0, err
 		}
 		if n >= model.MaxVEXDocuments {
-			return 0, model.Invalid("vex", "there are %d VEX documents, as many as there may be: remove one first (redoubt "+
+			return 0, model.Invalid("vex", "there are %d VEX documents, which is the limit: remove one first (redoubt "+
 				"exceptions list, redoubt exceptions delete)", n)
 		}
 	}

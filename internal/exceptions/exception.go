@@ -60,11 +60,11 @@ func roomFor(ctx context.Context, s Store, e model.Exception) ([]model.Exception
 		}
 	}
 	if n >= model.MaxExceptions {
-		return nil, model.Invalid("target", "%d exceptions are active, as many as may be: remove one first", n)
+		return nil, model.Invalid("target", "%d exceptions are active, which is the limit: remove one first", n)
 	}
 	if said > model.MaxExceptionBytes {
-		return nil, model.Invalid("target", "the %d active exceptions and this one would have %d bytes of reasons and "+
-			"globs, and %d may be: remove some first, or write shorter ones", n, said, model.MaxExceptionBytes)
+		return nil, model.Invalid("target", "the texts of the %d active exceptions and this one have %d bytes; "+
+			"the limit is %d: remove exceptions, or shorten reasons and globs", n, said, model.MaxExceptionBytes)
 	}
 	return list, nil
 }

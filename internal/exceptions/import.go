@@ -77,7 +77,7 @@ func ownStatements(
 	for i := range list {
 		s := &list[i]
 		if len(s.Product) > 0 && !s.Sole && !slices.ContainsFunc(s.Product, p.IsCalled) {
-			reason := fmt.Sprintf("its product %s is not known to be %s, and the document speaks of several products",
+			reason := fmt.Sprintf("its product %s does not match %s, and the document has several products",
 				strings.Join(s.Product, ", "), p.Name)
 			strange.Refuse(model.Refusal{Item: "VEX statement of " + s.Names[0], Reason: reason})
 			continue

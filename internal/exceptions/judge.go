@@ -101,7 +101,7 @@ func (j *Judge) triage(c *model.ExceptionCase, naming []*model.Exception) (after
 	case reopened(before):
 		return before, ""
 	case before.By.Kind == model.ActorVEX:
-		return model.Triage{State: model.TriageReopened, By: before.By}, "No VEX statement covers it any more."
+		return model.Triage{State: model.TriageReopened, By: before.By}, "VEX statements no longer cover it."
 	case before.By.Kind == model.ActorException:
 		return model.Triage{
 			State:   model.TriageReopened,

@@ -127,7 +127,7 @@ func TestDecide(t *testing.T) {
 		"an exception ended":                  {judged{before: by("exception", 5, model.TriageIgnored), claims: []model.VEXClaim{says(1, model.VEXFixed, 1)}}, "ignored vex:1"},
 		"nothing holds any more":              {judged{before: ignored}, "reopened vex:1"},
 		"nothing of a review holds":           {judged{before: by("vex", 1, model.TriageReviewing)}, "reopened vex:1"},
-		"nothing applies, already reopened":   {judged{before: by("vex", 1, model.TriageReopened)}, ""},
+		"no match, and the event is known":    {judged{before: by("vex", 1, model.TriageReopened)}, ""},
 		"nothing holds of an ended exception": {judged{before: by("exception", 5, model.TriageReopened)}, ""},
 	}
 	for name, tt := range tests {

@@ -109,11 +109,11 @@ func (b *activeStatements) proposed(
 	case b.counting.ID != 0 && !newer(&d, &b.counting):
 		return model.VEXOlder, nil, nil
 	case len(d.Statements) > model.MaxVEXProposedStatements:
-		return "", nil, model.Invalid("vex", "it has %d statements, and %d of a project may be proposed: who may triage "+
-			"has to send it", len(d.Statements), model.MaxVEXProposedStatements)
+		return "", nil, model.Invalid("vex", "it has %d statements; a project can have %d proposed statements: "+
+			"a user with the triager role must send it", len(d.Statements), model.MaxVEXProposedStatements)
 	case d.Size() > model.MaxVEXProposedBytes:
-		return "", nil, model.Invalid("vex", "its statements take %d bytes, and those proposed of a project may take %d: "+
-			"who may triage has to send it", d.Size(), model.MaxVEXProposedBytes)
+		return "", nil, model.Invalid("vex", "its statements have %d bytes; those proposed of a project can have %d: "+
+			"a user with the triager role must send it", d.Size(), model.MaxVEXProposedBytes)
 	}
 	return b.open(ctx, s, d)
 }
@@ -275,9 +275,9 @@ func proposal(ctx context.Context, s Store, id int64) (model.VEXDocument, error)
 	switch {
 	case err != nil:
 	case e.Document == nil:
-		err = model.Invalid("exception", "%d is no VEX document", id)
+		err = model.Invalid("exception", "%d is not a VEX document", id)
 	case e.State != model.ExceptionRequested:
-		err = fmt.Errorf("exception %d is %s already: %w", id, e.State, model.ErrConflict)
+		err = fmt.Errorf("exception %d is already %s: %w", id, e.State, model.ErrConflict)
 	}
 	if err != nil {
 		return model.VEXDocument{}, err
@@ -349,7 +349,7 @@ func choose(d model.VEXDocument, ids []string) (list []model.VEXStatement, err e
 	for _, id := range ids {
 		if !found[id] {
 			return nil, model.Invalid("statements",
-				"VEX document %d proposes no statement %.80q: somebody may have decided about it, look again", d.ID, id)
+				"VEX document %d has no proposed statement %.80q: it may be decided, reload the list", d.ID, id)
 		}
 	}
 	return list, nil
@@ -417,7 +417,7 @@ func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements
 	}
 	if len(statements) > 0 && len(counts) > 0 {
 		return 0, model.Invalid(
-			"statements", "VEX document %d says that already, and counts: remove it to end what it decides", b.counting.ID,
+			"statements", "VEX document %d already decides it: remove it to end its decisions", b.counting.ID,
 		)
 	}
 	if refused = len(ids); len(counts) > 0 { // also refuses the withdrawal of all other statements

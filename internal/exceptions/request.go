@@ -25,7 +25,7 @@ func Request(ctx context.Context, s Store, e model.Exception, findings []model.F
 	}
 	for _, f := range findings {
 		if f.ProjectID != e.ProjectID {
-			return e, model.Invalid("issue_ids", "are of several projects: ask for each of them")
+			return e, model.Invalid("issue_ids", "belong to several projects: send one request for each project")
 		}
 		e.Lineages = append(e.Lineages, f.LineageID)
 	}
@@ -37,7 +37,7 @@ func Request(ctx context.Context, s Store, e model.Exception, findings []model.F
 	}
 	for _, f := range findings {
 		if !slices.Contains(open, f.LineageID) {
-			return e, model.Invalid("issue_ids", "finding %d is not open: there is nothing to ask for", f.ID)
+			return e, model.Invalid("issue_ids", "finding %d is not open: only open findings can have a request", f.ID)
 		}
 	}
 	if err := mayRequest(ctx, s, e, findings); err != nil {
@@ -54,17 +54,17 @@ func mayRequest(ctx context.Context, s Store, e model.Exception, findings []mode
 	}
 	for _, f := range findings {
 		if id := asked[f.LineageID]; id != 0 {
-			return fmt.Errorf("exception %d is requested for finding %d already: %w", id, f.ID, model.ErrConflict)
+			return fmt.Errorf("exception %d is already requested for finding %d: %w", id, f.ID, model.ErrConflict)
 		}
 	}
 	switch own, all, err := s.RequestCounts(ctx, e.CreatorID); {
 	case err != nil:
 		return err
 	case own >= model.MaxOpenRequestsOfOne:
-		return fmt.Errorf("%d requests of yours wait, or were withdrawn in the last day: wait until one is decided: %w",
+		return fmt.Errorf("%d of your requests are pending or were withdrawn in the last day: wait for a decision: %w",
 			own, model.ErrConflict)
 	case all >= model.MaxOpenRequests:
-		return fmt.Errorf("%d requests wait already, as many as may: some have to be decided first: %w",
+		return fmt.Errorf("%d requests are pending, which is the limit: wait for decisions: %w",
 			all, model.ErrConflict)
 	}
 	return nil
@@ -78,7 +78,7 @@ func requested(ctx context.Context, s Store, id int64) (model.Exception, error) 
 	case e.Document != nil:
 		err = model.Invalid("exception", "%d is a VEX document", id)
 	case e.State != model.ExceptionRequested:
-		err = fmt.Errorf("exception %d is %s already: %w", id, e.State, model.ErrConflict)
+		err = fmt.Errorf("exception %d is already %s: %w", id, e.State, model.ErrConflict)
 	}
 	return e, err
 }
@@ -137,7 +137,7 @@ func Withdraw(ctx context.Context, s Store, id, userID int64) (model.Exception, 
 	}
 	by, actor := before.CreatedBy, s.Actor()
 	if before.CreatorID != userID || userID == 0 && (by.Kind != actor.Kind || by.ID != actor.ID || by.Name != actor.Name) {
-		return before, model.Invalid("request", "only %s, who asked, can withdraw it", cmp.Or(by.Label(), by.ID))
+		return before, model.Invalid("request", "only the requester, %s, can withdraw it", cmp.Or(by.Label(), by.ID))
 	}
 	e := before
 	e.State = model.ExceptionWithdrawn
@@ -153,10 +153,10 @@ func Undo(ctx context.Context, s Store, id int64) (e model.Exception, changed Ef
 		return before, nil, err
 	}
 	if !before.OfFindings() || !before.Active(s.Now()) {
-		return before, nil, fmt.Errorf("exception %d is no approved request: %w", id, model.ErrConflict)
+		return before, nil, fmt.Errorf("exception %d is not an approved request: %w", id, model.ErrConflict)
 	}
 	if by, actor := before.DecidedBy, s.Actor(); by.Kind != actor.Kind || by.ID != actor.ID {
-		return before, nil, model.Invalid("exception", "only %s, who approved it, can undo that", cmp.Or(by.Label(), by.ID))
+		return before, nil, model.Invalid("exception", "only the approver, %s, can undo it", cmp.Or(by.Label(), by.ID))
 	}
 	others, err := s.RequestedExceptions(ctx, before.Lineages)
 	if err != nil {
@@ -164,7 +164,7 @@ func Undo(ctx context.Context, s Store, id int64) (e model.Exception, changed Ef
 	}
 	e = before
 	if e.State, e.Answer, e.Until = model.ExceptionRequested, "", e.Wish; len(others) > 0 {
-		e.State, e.Answer = model.ExceptionEnded, "The approval was undone. Another request is about its findings by now."
+		e.State, e.Answer = model.ExceptionEnded, "The approval was undone. Another request includes its findings."
 	}
 	if e, err = s.DecideException(ctx, "reopen", before, e); err != nil {
 		return e, nil, err

@@ -128,7 +128,7 @@ func newWriter(w io.Writer, f Format, total int, o Options) (writer, error) {
 	case XLSX:
 		return newXLSX(w, total)
 	}
-	return nil, fmt.Errorf("findings cannot be written as %q", f)
+	return nil, fmt.Errorf("unknown export format %q", f)
 }
 
 func writeParts(ctx context.Context, out writer, parts []Selection, o Options) error {
@@ -139,7 +139,7 @@ func writeParts(ctx context.Context, out writer, parts []Selection, o Options) e
 		}
 		for more := true; more; {
 			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("the export was given up: %w", context.Cause(ctx))
+				return fmt.Errorf("the export was canceled: %w", context.Cause(ctx))
 			}
 			var err error
 			more, err = p.Next(ctx, step, func(t model.IssueType, finding []byte) error {

@@ -143,7 +143,7 @@ func (s *bulk) Feed(_ context.Context, _, _ int64, take func(*model.Batch) error
 	for at := 0; at < s.n; at += 1000 {
 		b := &model.Batch{}
 		for i := at; i < min(at+1000, s.n); i++ {
-			message := fmt.Sprintf("Found user input in line %d of a file that nobody looked at for years.", i)
+			message := fmt.Sprintf("Found user input in line %d of a file unchanged for years.", i)
 			body, err := model.Body{RuleMessage: &message, Location: model.WireLocation{FilePath: fmt.Sprintf("src/file%d.py", i%5000), Line: i%900 + 1, EndLine: i%900 + 1}}.Members()
 			if err != nil {
 				return 0, false, err

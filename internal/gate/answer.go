@@ -27,10 +27,10 @@ func ImportAnswer(summaries []ingest.Summary) *api.ImportResponse {
 }
 
 // notDecided explains why an upload did not change the triage of findings.
-const notDecided = "The token may not triage, so VEX statements are proposed, and findings that the report mutes " +
-	"outside of the code stay open. " +
-	"Who may triage accepts proposals on the page VEX, over the API or with redoubt exceptions approve, or sends " +
-	"the same again."
+const notDecided = "The token has no triage permission. Its VEX statements are proposals, and findings that the " +
+	"report mutes outside of the code stay open. " +
+	"Users with the triager role accept proposals on the VEX page, with the API or with redoubt exceptions approve, " +
+	"or send the report again."
 
 func importOf(s ingest.Summary) api.Import {
 	out := api.Import{

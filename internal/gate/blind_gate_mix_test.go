@@ -50,7 +50,7 @@ func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
 func TestReportsThatTellSomeOfTheirCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct{ first, second evalScan }{
-			"two become one, with its code": {evalScan{file: "xa", told: true, part: "a"}, evalScan{file: "--e", told: true}},
+			"two become one, with code":     {evalScan{file: "xa", told: true, part: "a"}, evalScan{file: "--e", told: true}},
 			"two become one, late":          {evalScan{file: "xa", told: true, part: "a"}, evalScan{file: "--e", told: true, late: true}},
 			"two become one in diff scans":  {evalScan{file: "xa", told: true, part: "a", diff: true}, evalScan{file: "--e", told: true, diff: true}},
 			"two become one":                {evalScan{file: "ab", told: true, part: "b"}, evalScan{file: "b"}},

@@ -23,10 +23,10 @@ func CanUpload(ctx context.Context, tx *store.Tx, caller auth.Caller, ref, commi
 	case err != nil:
 		return err
 	case run.Ref != "" && model.FullRef(ref) != run.Ref:
-		return model.Invalid("ref", "this token is of a managed run of %s, and hands in nothing about another branch",
+		return model.Invalid("ref", "the token belongs to a managed run of %s: it cannot upload for another branch",
 			run.Ref)
 	case run.Commit != "" && commit != run.Commit:
-		return model.Invalid("commit", "this token is of a managed run of %s, and hands in nothing about another commit",
+		return model.Invalid("commit", "the token belongs to a managed run of %s: it cannot upload for another commit",
 			run.Commit)
 	}
 	tx.WorkFor(run.ID)
@@ -42,7 +42,7 @@ func MayAddTo(ctx context.Context, tx *store.Tx, caller auth.Caller, scan model.
 	}
 	run, err := runOf(ctx, tx, caller)
 	if err == nil && run.ID != 0 && scan.RunID != run.ID {
-		err = model.Invalid("scan", "this token is of managed run %d, and scan %d is none of it", run.ID, scan.ID)
+		err = model.Invalid("scan", "the token belongs to managed run %d, not to that of scan %d", run.ID, scan.ID)
 	}
 	return err
 }

@@ -31,10 +31,10 @@ type Query struct {
 func ParseQuery(typed string) (Query, error) {
 	q := Query{words: strings.Fields(strings.ToLower(typed))}
 	if !utf8.ValidString(typed) || strings.ContainsRune(typed, 0) {
-		return Query{}, model.Invalid("q", "holds what is no text: a zero byte, or bytes that are not UTF-8")
+		return Query{}, model.Invalid("q", "must be UTF-8 without zero bytes")
 	}
 	if utf8.RuneCountInString(typed) > MaxText || len(q.words) > MaxWords {
-		return Query{}, model.Invalid("q", "has at most %d words and %d characters: search for less", MaxWords, MaxText)
+		return Query{}, model.Invalid("q", "must have at most %d words and %d characters", MaxWords, MaxText)
 	}
 	q.text = strings.Join(q.words, " ")
 	if n, err := strconv.ParseUint(strings.TrimPrefix(q.text, "#"), 10, 32); err == nil {

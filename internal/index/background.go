@@ -86,7 +86,7 @@ func (x *Index) Start(ctx context.Context, recent func(context.Context) ([]int64
 		defer x.starting.Add(-1)
 		ids, err := recent(ctx)
 		if err != nil {
-			x.log.Warn("the index is not loaded at the start but when it is asked for", "cause", err)
+			x.log.Warn("the index is loaded later, on the first request", "cause", err)
 			return
 		}
 		for _, id := range ids {
@@ -94,7 +94,7 @@ func (x *Index) Start(ctx context.Context, recent func(context.Context) ([]int64
 				return
 			}
 			if _, err := x.Deployment(ctx, id); err != nil {
-				x.log.Warn("the index is not loaded at the start but when it is asked for", "deployment_id", id, "cause", err)
+				x.log.Warn("the index is loaded later, on the first request", "deployment_id", id, "cause", err)
 			}
 		}
 	}()

@@ -222,7 +222,7 @@ func TestLeastRecentlyUsedDeploymentsAreEvicted(t *testing.T) {
 	}
 	loads := x.loads.Load()
 	if got := ids(t, ask(1), 0, 400); len(got) != 300 || x.loads.Load() != loads {
-		t.Errorf("requested again it has %d findings of 300, and was rebuilt: %v\n%s", len(got), x.loads.Load() != loads, &log)
+		t.Errorf("after another request it has %d findings of 300, rebuilt: %v\n%s", len(got), x.loads.Load() != loads, &log)
 	}
 	x.memory = 1
 	x.evict(t.Context())

@@ -92,7 +92,7 @@ func (d *deployment) restore(ctx context.Context) bool {
 	case errors.Is(err, model.ErrUnavailable): // an error of the store, from which the index cannot be built either
 		return false
 	case errors.As(err, new(*fs.PathError)), errors.Is(err, errNotAsked):
-		d.x.log.Warn("the checkpoint of the index could not be read: the index is built anew",
+		d.x.log.Warn("the checkpoint of the index could not be read: rebuilding the index",
 			"deployment_id", d.id, "cause", err)
 		return false
 	case err != nil:
@@ -109,13 +109,13 @@ func (d *deployment) restore(ctx context.Context) bool {
 
 // discardCheckpoint logs why a checkpoint is not used, and removes it.
 func (d *deployment) discardCheckpoint(cause error) {
-	d.x.log.Warn("the checkpoint of the index is not used: the index is built anew", "deployment_id", d.id, "cause", cause)
+	d.x.log.Warn("the checkpoint of the index is not used: rebuilding the index", "deployment_id", d.id, "cause", cause)
 	_ = d.x.checkpoints.folder().Remove(d.id) // a remaining file is rejected again
 	d.saved.lost()
 }
 
 // errNotAsked reports that the store could not be queried for a checkpoint.
-var errNotAsked = errors.New("the database was not asked")
+var errNotAsked = errors.New("the database was not queried")
 
 func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *checkpoint.Heading, error) {
 	f, size, err := checkpoint.OpenRegular(name)
@@ -128,7 +128,7 @@ func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *
 		return nil, nil, err
 	}
 	if r.Deployment != d.id {
-		return nil, nil, fmt.Errorf("it is of deployment %d", r.Deployment)
+		return nil, nil, fmt.Errorf("it belongs to deployment %d", r.Deployment)
 	}
 	if r.Layout != layoutSum() {
 		return nil, nil, errLayout
@@ -138,7 +138,7 @@ func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *
 		return nil, nil, fmt.Errorf("%w: %w", errNotAsked, err)
 	}
 	if !known {
-		return nil, nil, errors.New("the database does not know it: another one may have been restored")
+		return nil, nil, errors.New("the database does not contain it: another backup may be restored")
 	}
 	s, err := readState(r, &d.x.bodies, d.x.clock)
 	return s, &r.Heading, err
@@ -302,7 +302,7 @@ func (x *Index) forget(ctx context.Context, d *deployment) {
 // leave removes a deleted deployment from memory.
 func (d *deployment) leave(ctx context.Context) {
 	if d.retire(ctx) {
-		d.x.log.Info("index of a deleted deployment taken out of memory", "deployment_id", d.id)
+		d.x.log.Info("index of a deleted deployment removed from memory", "deployment_id", d.id)
 	}
 }
 

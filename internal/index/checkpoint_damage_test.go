@@ -88,7 +88,7 @@ func TestACheckpointIsOfOneMoment(t *testing.T) {
 		src.extra = []*model.Batch{{Lineages: []model.Lineage{
 			{ID: 1, Triage: model.Triage{State: model.TriageFixing}},
 			{ID: 5000, Triage: model.Triage{State: model.TriageFixing}},
-			{ID: 12_200, Triage: model.Triage{State: model.TriageFixing, Assignee: "somebody new"}},
+			{ID: 12_200, Triage: model.Triage{State: model.TriageFixing, Assignee: "new assignee"}},
 		}, DeletedFindings: []int64{2, 6000}, DeletedProjects: []int64{3}}}
 		if _, err := x.Deployment(t.Context(), tenant); err != nil {
 			t.Error(err)

@@ -89,7 +89,7 @@ func (d *deployment) reload(ctx context.Context, version int64) error {
 	if d.version() <= version {
 		return nil
 	}
-	d.x.log.Warn("the database has lost commits that were read: the index is built anew", "deployment_id", d.id)
+	d.x.log.Warn("the database lost commits that were read: rebuilding the index", "deployment_id", d.id)
 	return d.load(context.WithoutCancel(ctx))
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // errEvicted reports that a deployment was evicted while a caller waited for it.
-var errEvicted = errors.New("the deployment left memory meanwhile")
+var errEvicted = errors.New("the deployment was evicted from memory")
 
 // evict evicts the least recently used deployments until the others fit into memory. The most
 // recently used one stays regardless of its size. A deployment's checkpoint is written first if it
@@ -31,7 +31,7 @@ func (x *Index) evict(ctx context.Context) {
 		}
 		if d.retire(ctx) {
 			total -= size
-			x.log.Info("index taken out of memory", "deployment_id", d.id, "bytes", size)
+			x.log.Info("index evicted from memory", "deployment_id", d.id, "bytes", size)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (x *Index) loadWritten(ctx context.Context) {
 			continue
 		}
 		if err := x.load(ctx, x.deployment(id)); err != nil {
-			x.log.Warn("the index is loaded when somebody asks for it", "deployment_id", id, "cause", err)
+			x.log.Warn("the index is loaded on the next request", "deployment_id", id, "cause", err)
 		}
 	}
 }

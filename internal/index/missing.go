@@ -141,11 +141,11 @@ func spelled(folded bool, name string) string {
 // gone returns a message about missing names of a kind.
 func gone(one, many string, names []string) string {
 	if len(names) == 1 {
-		return fmt.Sprintf("there is no %s %s any more", one, names[0])
+		return fmt.Sprintf("the %s %s no longer exists", one, names[0])
 	}
 	more := ""
 	if n := len(names) - mostMissing; n > 0 {
 		names, more = names[:mostMissing], fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("there are no %s %s%s any more", many, strings.Join(names, ", "), more)
+	return fmt.Sprintf("the %s %s%s no longer exist", many, strings.Join(names, ", "), more)
 }

@@ -263,7 +263,7 @@ var filters = []func(*rapid.T, *world, *model.FindingFilter){
 		f.Ref = one(t, "ref", append(someRefs, "refs/heads/no")...)
 	},
 	func(t *rapid.T, _ *world, f *model.FindingFilter) {
-		f.Visible = some(t, []string{"acme/**", "*/*", "acme/web/*", "nobody/*", "Acme/Web"})
+		f.Visible = some(t, []string{"acme/**", "*/*", "acme/web/*", "none/*", "Acme/Web"})
 	},
 	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.Projects = some(t, append([]string{"ACME/API", "acme/web", "über/groß", "ÜBER/GROSS"}, someNames...))

@@ -16,7 +16,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+var update = flag.Bool("update", false, "update the golden files")
 
 func TestFindingsOnTheWire(t *testing.T) {
 	w := goldenWorld(t)

@@ -206,7 +206,7 @@ func (s *state) putLineage(id int64, l *lineage) {
 func (s *state) putFinding(f *model.IndexedFinding, texts searched) error {
 	p := s.part(f.IssueType)
 	if p == nil || f.ID <= 0 || f.ID > math.MaxUint32 {
-		return fmt.Errorf("finding %d of issue type %d has no place in an index", f.ID, f.IssueType)
+		return fmt.Errorf("finding %d of issue type %d is not supported by the index", f.ID, f.IssueType)
 	}
 	for _, other := range s.parts {
 		if other == p {

@@ -17,7 +17,7 @@ const maxScans = 100
 // afterwards.
 func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, reports []*model.Report) ([]Summary, error) {
 	if len(reports) > maxScans {
-		return nil, fmt.Errorf("the upload is %w: it would make %d scans; send at most %d at once",
+		return nil, fmt.Errorf("the upload is %w: it would create %d scans; send at most %d at once",
 			model.ErrTooLarge, len(reports), maxScans)
 	}
 	if upload.Whole {

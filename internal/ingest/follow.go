@@ -64,7 +64,7 @@ func (f *follower) decide(ctx context.Context, ruleIDs map[*model.Rule]int64) (e
 		return err
 	}
 	if f.plan.run(f.stored, sightings); f.plan.err != nil {
-		return fmt.Errorf("plan what follows from the advisories: %w", f.plan.err)
+		return fmt.Errorf("plan the changes of the advisories: %w", f.plan.err)
 	}
 	f.attributeToScans()
 	return f.explainRemovals(f.stored.Findings)
@@ -81,7 +81,7 @@ func (a *application) followAdvisories(ctx context.Context, before []model.Findi
 	}
 	advised, err := a.upload.Advised(ctx, a.project.ID, a.scan.Ref, nil)
 	if err != nil {
-		return fmt.Errorf("ask the advisories: %w", err)
+		return fmt.Errorf("query the advisories: %w", err)
 	}
 	sum, err := Follow(ctx, a.s, a.exceptions, a.project, advised, a.scan.ID, a.at())
 	if a.sum.Followed = &sum; err != nil {

@@ -30,7 +30,7 @@ func (a *application) adviseRecorded(
 	}
 	advised, err := a.upload.Advised(ctx, a.project.ID, a.scan.Ref, stated)
 	if err != nil {
-		return fmt.Errorf("ask the advisories about a scan that is recorded only: %w", err)
+		return fmt.Errorf("query the advisories for a recorded scan: %w", err)
 	}
 	said := a.namesReported(sightings)
 	o := observer{tool: model.SourceAdvisories}

@@ -24,7 +24,7 @@ func TestARecordedUploadIsAdvisedOfItsOwnLockfiles(t *testing.T) {
 		results []model.Result
 		want    int
 	}{
-		"no statement":                      {nil, nil, 1},
+		"no decision":                       {nil, nil, 1},
 		"the report says it":                {nil, []model.Result{own}, 0},
 		"the report says it of another":     {nil, []model.Result{other}, 1},
 		"another source has it":             {twin("semgrep", model.Unresolved), nil, 0},

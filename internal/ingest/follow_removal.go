@@ -39,7 +39,7 @@ func (f *follower) removal(findingID int64, id model.Identity) removalDetail {
 		return removalDetail{fmt.Sprintf("merged into #%d, which %s reports", by.FindingID, by.Source), by.FindingID}
 	}
 	if f.Withdrawn[findingID] {
-		return removalDetail{Reason: "withdrawn: the advisory was taken back"}
+		return removalDetail{Reason: "withdrawn: the advisory was withdrawn"}
 	}
 	return removalDetail{Reason: "no longer affected: the advisory changed"}
 }

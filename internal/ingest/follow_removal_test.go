@@ -19,7 +19,7 @@ func TestRemovalsTellWhy(t *testing.T) {
 	}{
 		{"withdrawn", func(row model.Finding) model.Advised {
 			return model.Advised{Held: map[int64]bool{row.ID: true}, Withdrawn: map[int64]bool{row.ID: true}}
-		}, `{"reason":"withdrawn: the advisory was taken back"}`},
+		}, `{"reason":"withdrawn: the advisory was withdrawn"}`},
 		{"another range", func(row model.Finding) model.Advised {
 			return model.Advised{Held: map[int64]bool{row.ID: true}}
 		}, `{"reason":"no longer affected: the advisory changed"}`},

@@ -32,7 +32,7 @@ var shelfHistories = []shelfHistory{
 		full main a.lock lodash@1
 		full main a.lock lodash@4`, `
 		1 advisory main a.lock lodash CVE-1@1 fixed L1`},
-	{"the downgrade brings it back; what people were at starts again", `
+	{"the downgrade reopens it; the work in progress is reset", `
 		osv CVE-1 lodash 1-3
 		full main a.lock lodash@1
 		triage 1 fixing

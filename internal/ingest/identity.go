@@ -68,18 +68,18 @@ type digestedResult struct {
 func refusal(r *model.Result) string {
 	switch {
 	case r.Rule == nil || r.Rule.Name == "":
-		return "it names no rule"
+		return "it has no rule"
 	case r.Path == "":
-		return "it names no file"
+		return "it has no file"
 	case !model.IsStorable(r.Path) || !model.IsStorable(r.Rule.Name):
-		return "its path or its rule's name holds control characters, is not UTF-8, or is longer than 4096 bytes"
+		return "its path or its rule's name has control characters, is not UTF-8, or is longer than 4096 bytes"
 	case r.Rule.IssueType == model.SCA && r.Dependency == nil:
-		return "it is of a supply-chain rule and names no dependency"
+		return "its supply-chain rule requires a dependency"
 	case r.Dependency != nil && r.Dependency.Package == "":
-		return "it is about a package and does not say which (semgrep's and opengrep's SARIF has no place for one, " +
+		return "its package has no name (the SARIF of semgrep and opengrep has no field for it, " +
 			"their JSON has)"
 	case r.Dependency != nil && !model.IsStorable(r.Dependency.Package+r.Dependency.Lockfile):
-		return "the package or lockfile it names holds control characters, is not UTF-8, or is too long"
+		return "its package or lockfile has control characters, is not UTF-8, or is too long"
 	}
 	return ""
 }

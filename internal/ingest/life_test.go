@@ -40,7 +40,7 @@ func states(m *memory) map[string]string {
 
 func TestClosing(t *testing.T) {
 	a, b := matched("a.py", 1, "x"), matched("b.py", 1, "y")
-	refused := func(rule string) model.Result { // in b.py; refused because it names no package
+	refused := func(rule string) model.Result { // in b.py; refused because it has no package
 		return model.Result{Rule: &model.Rule{Name: rule, IssueType: model.SCA}, Path: "b.py", Dependency: &model.Vulnerable{}}
 	}
 	tells := func(u *Upload) {
@@ -285,13 +285,13 @@ func TestLineagesMerge(t *testing.T) {
 	later := model.Triage{State: model.TriageFixing, By: person}
 	auto := model.Triage{State: model.TriageReviewing, By: worker, Automatic: true}
 	for name, test := range map[string]struct{ older, younger, want model.Triage }{
-		"no decision":                    {none, none, none},
-		"the younger was decided":        {none, human, human},
-		"the older was decided":          {human, none, human},
-		"a person beats a worker":        {auto, human, human},
-		"also the other way round":       {human, auto, human},
-		"a worker overrides no decision": {none, auto, auto},
-		"of two persons the older is":    {human, later, human},
+		"no decision":                 {none, none, none},
+		"the younger was decided":     {none, human, human},
+		"the older was decided":       {human, none, human},
+		"a person beats a worker":     {auto, human, human},
+		"also the other way round":    {human, auto, human},
+		"a worker alone":              {none, auto, auto},
+		"of two persons the older is": {human, later, human},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()

@@ -32,7 +32,7 @@ func TestNewFindingsNameTheirPrecedent(t *testing.T) {
 		"put above it":        {[]model.Triage{ignored(1), {}, {}}, calls("new", "a", "b", "c"), map[int]int{}},
 		"no decision":         {[]model.Triage{{}, {}, {State: model.TriageReopened, At: day(1)}}, calls("new 1", "new 2", "new 3"), map[int]int{}},
 		"an exception did":    {[]model.Triage{{State: model.TriageIgnored, Automatic: true, At: day(1)}, {}, {}}, calls("new", "b", "c"), map[int]int{}},
-		"it is being fixed":   {[]model.Triage{{}, {State: model.TriageFixing, At: day(1)}, {}}, calls("a", "new", "c"), map[int]int{2: 2}},
+		"a fix in progress":   {[]model.Triage{{}, {State: model.TriageFixing, At: day(1)}, {}}, calls("a", "new", "c"), map[int]int{2: 2}},
 		"the latest decision": {[]model.Triage{ignored(1), ignored(3), ignored(2)}, calls("new 1", "new 2", "new 3"), map[int]int{1: 2, 2: 2, 3: 2}},
 		"decided in bulk":     {[]model.Triage{ignored(1), ignored(1), ignored(1)}, calls("new 1", "new 2", "new 3", "new 4"), map[int]int{1: 1, 2: 2, 3: 3, 4: 3}},
 		"another pattern":     {[]model.Triage{ignored(1), {}, {}}, group(calls("new", "more")), map[int]int{1: 1, 2: 1}},

@@ -310,7 +310,7 @@ func (n *told) decidesOnNothingElse() {
 	}
 	for id, f := range n.after {
 		if live(f.State) && n.isDecided(id) && !n.decided[whatOf(&f.Finding)] {
-			n.t.Fatalf("no decision on %+v", f.Finding)
+			n.t.Fatalf("there is no decision on %+v", f.Finding)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (u *Upload) Check(now time.Time) error {
 		bad.Fields = append(bad.Fields, model.FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
 	}
 	if u.Report == nil {
-		fault("report", "there is none")
+		fault("report", "is missing")
 		return &bad
 	}
 	if err := model.CheckProjectName(u.Project.Name); err != nil {
@@ -49,10 +49,10 @@ func (u *Upload) Check(now time.Time) error {
 		}
 	}
 	if model.CanonicalTool(u.Report.Tool) == "" {
-		fault("tool", "the report does not say which tool made it")
+		fault("tool", "the report does not name the tool that created it")
 	}
 	if u.DeclaredFull && !u.Full {
-		fault("full", "a diff scan cannot be declared full: leave one of the two out")
+		fault("full", "a diff scan cannot be declared full: remove one of the two")
 	}
 	if u.At.After(now) {
 		fault("at", "is in the future (it is %s here)", now.UTC().Format(time.RFC3339))
@@ -100,7 +100,7 @@ func (u *Upload) scan(projectID int64, now time.Time, sightings []Sighting) mode
 	}
 	if r.Failed {
 		scan.Status, scan.ExitCode, scan.Error = model.ScanError, max(2,
-			u.ExitCode), "the report says that the scanner's run failed"
+			u.ExitCode), "the report states that the scanner's run failed"
 	}
 	return scan
 }
@@ -134,7 +134,7 @@ func invalidItems(refused model.Refusals) error {
 	if refused.MoreRefused > 0 {
 		bad.Fields = append(bad.Fields, model.FieldError{
 			Location: "report",
-			Message:  fmt.Sprintf("%d more of its items cannot be taken", refused.MoreRefused),
+			Message:  fmt.Sprintf("%d more of its items are invalid", refused.MoreRefused),
 		})
 	}
 	return bad

@@ -119,7 +119,7 @@ func TestScanRow(t *testing.T) {
 		"back-dated beats all": {func(u *Upload) { u.At, u.Report.StartedAt = earlier, clock.Add(-time.Second) }, func(s *model.Scan) { s.StartedAt, s.CompletedAt = earlier, earlier }},
 		"from the future":      {func(u *Upload) { u.Report.StartedAt, u.Report.TotalTime = clock.Add(time.Hour), time.Minute }, func(s *model.Scan) { s.TotalTime = time.Minute }},
 		"failed": {func(u *Upload) { u.Report.Failed = true }, func(s *model.Scan) {
-			s.Status, s.ExitCode, s.Error = model.ScanError, 2, "the report says that the scanner's run failed"
+			s.Status, s.ExitCode, s.Error = model.ScanError, 2, "the report states that the scanner's run failed"
 		}},
 		"category and commit": {func(u *Upload) { u.Category, u.Commit, u.Report.Tool = "ios", "c1", "CodeQL" }, func(s *model.Scan) { s.Source, s.Commit = "codeql:ios", "c1" }},
 		"as the report says":  {func(u *Upload) { u.Report.Category, u.Report.Commit = "ios", "c1" }, func(s *model.Scan) { s.Source, s.Commit = "semgrep:ios", "c1" }},

@@ -49,6 +49,6 @@ func (u *Upload) notDecided(what string) {
 	u.Report.Gaps = append(u.Report.Gaps, model.ScanGap{
 		Kind: model.GapItem,
 		What: what,
-		Why:  "only proposed: the token that sent it may not triage",
+		Why:  "only proposed: its token has no triage permission",
 	})
 }

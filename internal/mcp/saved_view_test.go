@@ -21,7 +21,7 @@ func TestSavedViews(t *testing.T) {
 	}
 	app, lost := keep("app", "repos=acme%2Fapp"), keep("lost", "repos=acme%2Fgone")
 	var views []api.SavedView
-	if w.data(s, "list_saved_views", nil, &views); len(views) != 2 || views[1].Problem != "there is no project acme/gone any more" {
+	if w.data(s, "list_saved_views", nil, &views); len(views) != 2 || views[1].Problem != "the project acme/gone no longer exists" {
 		t.Errorf("the views are %+v", views)
 	}
 	for view, want := range map[int64]int{app: 3, lost: 0} {

@@ -151,7 +151,7 @@ func ParseHostPeople(lines []string) (HostPeople, error) {
 		login, user, is := strings.Cut(line, "=")
 		if !is {
 			return nil, Invalid("people",
-				"%.80q will not do: a line is as octocat = ada, the name at the host and the user here", line)
+				"invalid line %.80q: use host account = user, such as octocat = ada", line)
 		}
 		if err := out.Add(login, user); err != nil {
 			return nil, err
@@ -167,13 +167,13 @@ func (p HostPeople) Add(login, user string) error {
 	forbidden := func(r rune) bool { return IsControl(r) || r == ' ' || r == '=' }
 	switch _, had := p[login]; {
 	case login == "" || len(login) > maxHostLogin || !valid || strings.ContainsFunc(login, forbidden):
-		return Invalid("people", "%.80q is no name of somebody at the host", login)
+		return Invalid("people", "invalid host user name %.80q", login)
 	case CheckUserName(user) != nil:
-		return Invalid("people", "%.80q is no name of a user: Settings → Users lists them", user)
+		return Invalid("people", "invalid user name %.80q: see Settings → Users", user)
 	case had:
-		return Invalid("people", "%.80q is named twice", login)
+		return Invalid("people", "duplicate name %.80q", login)
 	case len(p) >= MaxHostPeople:
-		return Invalid("people", "%d people can be linked at most", MaxHostPeople)
+		return Invalid("people", "at most %d people can be linked", MaxHostPeople)
 	}
 	p[login] = HostPerson{User: user}
 	return nil

@@ -157,25 +157,25 @@ const (
 func CheckConnection(c Connection) error {
 	if strings.TrimSpace(c.Name) == "" || utf8.RuneCountInString(c.Name) > maxConnectionName ||
 		strings.ContainsFunc(c.Name, IsControl) {
-		return Invalid("name", "give the connection a name of %d characters at most", maxConnectionName)
+		return Invalid("name", "enter a name of at most %d characters", maxConnectionName)
 	}
 	if hostKinds.name(c.Kind) == "" {
-		return Invalid("kind", "the kind is one of gitea, github, gitlab, jira and git")
+		return Invalid("kind", "unknown kind: use gitea, github, gitlab, jira or git")
 	}
 	if len(c.Follow) > maxConnectionGlobs {
-		return Invalid("follow", "%d globs given; %d are allowed", len(c.Follow), maxConnectionGlobs)
+		return Invalid("follow", "%d globs given; the limit is %d", len(c.Follow), maxConnectionGlobs)
 	}
 	for _, glob := range c.Follow {
 		if strings.TrimSpace(glob) == "" || strings.ContainsFunc(glob, IsControl) || !utf8.ValidString(glob) ||
 			len(glob) > maxConnectionGlob || glob == "!" {
-			return Invalid("follow", "%.40q will not do: a glob is as acme/*, ** fits all, and !acme/old leaves one out", glob)
+			return Invalid("follow", "invalid glob %.40q: use acme/*, ** for all, or !acme/old to exclude", glob)
 		}
 	}
 	if len(c.People) > MaxHostPeople {
-		return Invalid("people", "%d people can be linked at most", MaxHostPeople)
+		return Invalid("people", "at most %d people can be linked", MaxHostPeople)
 	}
 	if c.Replies != 0 && c.Replies.String() == "" {
-		return Invalid("replies", "it is one of linked, collaborators and off")
+		return Invalid("replies", "use linked, collaborators or off")
 	}
 	return CheckHostURL(c.Kind, c.BaseURL)
 }
@@ -193,16 +193,16 @@ func CheckHostURL(kind HostKind, address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || len(address) > maxConnectionURL || u.Host == "" || strings.ContainsFunc(address, IsControl):
-		return Invalid("base_url", "%.80q is no address: it is as https://git.example.com", hideUser(address))
+		return Invalid("base_url", "invalid URL %.80q: use https://git.example.com", hideUser(address))
 	case !slices.Contains(schemesOf(kind), u.Scheme):
-		return Invalid("base_url", "the address begins with one of %s://", strings.Join(schemesOf(kind), "://, "))
+		return Invalid("base_url", "the URL must begin with one of %s://", strings.Join(schemesOf(kind), "://, "))
 	case u.User != nil && (kind != HostGit || u.Scheme != "ssh"), hasPassword(u):
-		return Invalid("base_url", "an address holds no user or password: give the credential by itself")
+		return Invalid("base_url", "the URL must not contain a user or password: enter the credential separately")
 	case u.RawQuery != "" || u.Fragment != "":
-		return Invalid("base_url", "an address ends before ? and #")
+		return Invalid("base_url", "the URL must not contain ? or #")
 	case u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") ||
 		u.User != nil && strings.HasPrefix(u.User.Username(), "-"):
-		return Invalid("base_url", "%.80q names no host", hideUser(address))
+		return Invalid("base_url", "%.80q has no valid host", hideUser(address))
 	}
 	return nil
 }
@@ -243,19 +243,19 @@ func CheckCredential(kind HostKind, c HostCredential) error {
 	}
 	switch {
 	case !slices.Contains(allowed, c.Kind):
-		return Invalid("credential.kind", "a connection of the kind %s takes one of %v", kind, allowed)
+		return Invalid("credential.kind", "a connection of kind %s requires one of %v", kind, allowed)
 	case c.Secret == "" || len(c.Secret)+len(c.KnownHosts) > maxCredential || !utf8.ValidString(c.Secret):
-		return Invalid("credential.secret", "give the credential's secret, of %d bytes at most", maxCredential)
+		return Invalid("credential.secret", "enter a secret of at most %d bytes", maxCredential)
 	case (c.Kind == CredentialToken || c.Kind == CredentialPassword) &&
 		strings.ContainsFunc(c.Secret+c.Username, IsControl):
-		return Invalid("credential.secret", "the secret holds a line end or another control character")
+		return Invalid("credential.secret", "the secret must not contain line ends or control characters")
 	case c.Kind == CredentialPassword && c.Username == "":
-		return Invalid("credential.username", "say whose password it is")
+		return Invalid("credential.username", "enter the user name of the password")
 	case c.Kind == CredentialSSHKey && strings.TrimSpace(c.KnownHosts) == "":
 		return Invalid("credential.known_hosts",
-			"give the host's keys, as ssh-keyscan prints them: without them nobody knows who answers")
+			"enter the host keys printed by ssh-keyscan: they verify the host")
 	case c.Kind == CredentialApp && (c.AppID <= 0 || c.InstallationID <= 0):
-		return Invalid("credential.app_id", "give the ids of the app and of its installation")
+		return Invalid("credential.app_id", "enter the app ID and the installation ID")
 	}
 	return nil
 }
@@ -301,7 +301,7 @@ func (r Repository) HookProblem(now time.Time) string {
 	if r.HookLacks != "" {
 		return "its webhook at the host " + r.HookLacks
 	}
-	return "no webhook told of " + r.Missed + ", found by polling"
+	return "no webhook was received for " + r.Missed + ", which polling found"
 }
 
 // Scannable reports whether the repository can be fetched.

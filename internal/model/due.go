@@ -55,9 +55,9 @@ func (d DueDays) Check(product IssueType) error {
 	for _, name := range DueClasses() {
 		switch days := *d.Class(name); {
 		case days < 0 || days > MaxDueDays:
-			return fmt.Errorf("the days of %s are from 1 to %d, or 0 for no due date", name, MaxDueDays)
+			return fmt.Errorf("the due days of %s must be from 1 to %d, or 0 for no due date", name, MaxDueDays)
 		case days > 0 && product != SCA && (name == "not_rated" || name == "known_exploited"):
-			return fmt.Errorf("only a policy for the supply chain has days for %s", name)
+			return fmt.Errorf("due days for %s require a supply-chain policy", name)
 		}
 	}
 	return nil

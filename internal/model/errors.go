@@ -86,28 +86,28 @@ func (OutageError) Is(target error) bool { return target == ErrUnavailable }
 func (o OutageError) Text() string {
 	switch o {
 	case ErrUnreachable:
-		return "The database does not answer, or the connection to it broke. " +
-			"What was being written may have been stored or not; try again shortly."
+		return "The database does not respond, or its connection was lost. " +
+			"The change may or may not have been stored; try again shortly."
 	case ErrCancelled:
-		return "The database ended this before it was done, as it took more time or room than the database allows. " +
-			"Try again, or ask for less; whoever runs the server finds the database's own words in its log."
+		return "The database canceled the operation: it exceeded a time or memory limit. " +
+			"Try again, or request less; the server log contains the message of the database."
 	case ErrDiskFull:
-		return "The disk of the database is full. Nothing was written; what is stored can be read. " +
-			"Whoever runs the server must make room."
+		return "The disk of the database is full. Nothing was written; stored data can be read. " +
+			"The server operator must free disk space."
 	case ErrDiskFailed:
-		return "The disk of the database fails. Whoever runs the server finds the system's own words in its log."
+		return "The disk of the database failed. The server log contains the error of the system."
 	case ErrReadOnly:
-		return "The database takes no writes: its disk, its file or its server only reads. " +
-			"Whoever runs the server must change that."
+		return "The database is read-only: its disk, its file or its server rejects writes. " +
+			"The server operator must make it writable."
 	case ErrDamaged:
-		return "The database is damaged. Whoever runs the server should stop it, run redoubt check, and restore a backup."
+		return "The database is damaged. The server operator must stop it, run redoubt check, and restore a backup."
 	case ErrOutOfFiles:
-		return "The server cannot open the files of its database: it may have too many open, or the folder is gone. " +
-			"Try again; if it stays so, whoever runs the server must raise the limit."
+		return "The server cannot open the database files: too many files are open, or the folder is missing. " +
+			"Try again; if it persists, the server operator must raise the limit."
 	case ErrOutOfMemory:
-		return "There is not enough memory for this right now. Try again shortly, or send less at once."
+		return "The server is out of memory. Try again shortly, or send less at once."
 	case ErrReplaced:
-		return "A newer Redoubt has taken over the database, and this server is about to be replaced. Try again shortly."
+		return "A newer Redoubt uses the database, and this server is being replaced. Try again shortly."
 	case ErrBusy:
 	}
 	return "The server is busy or shutting down. Try again shortly."

@@ -118,18 +118,18 @@ func (e *Exception) Check(now time.Time) error {
 	}
 	if e.ProjectID == 0 && (e.Target == "" || utf8.RuneCountInString(e.Target) > maxTarget ||
 		HasControls(e.Target) || strings.TrimSpace(e.Target) != e.Target) {
-		fault("target", "%.80q will not do: name a rule, or a vulnerability as CVE-2021-44228, "+
-			"in at most %d characters, with no space at either end", e.Target, maxTarget)
+		fault("target", "invalid target %.80q: name a rule, or a vulnerability such as CVE-2021-44228, "+
+			"in at most %d characters without surrounding spaces", e.Target, maxTarget)
 	}
 	var err error
 	if e.Reason, err = exceptionText("reason", e.Reason, true); err != nil {
-		fault("reason", "say why, in 1 to %d characters", MaxNote)
+		fault("reason", "enter a text of 1 to %d characters", MaxNote)
 	}
 	if e.TriageReason.String() == "" {
-		fault("triage_reason", "is one of %s", strings.Join(triageReasons[1:], ", "))
+		fault("triage_reason", "must be one of %s", strings.Join(triageReasons[1:], ", "))
 	}
 	if CheckExceptionEnd(e.Until, now) != nil {
-		fault("until", "is over already (in UTC)")
+		fault("until", "is in the past (UTC)")
 	}
 	checkGlobs(e.Projects, func(format string, args ...any) { fault("projects", format, args...) })
 	checkGlobs(e.Paths, func(format string, args ...any) { fault("paths", format, args...) })
@@ -146,7 +146,7 @@ func (e *Exception) Check(now time.Time) error {
 // means no end.
 func CheckExceptionEnd(until, now time.Time) error {
 	if !until.IsZero() && !until.After(now) {
-		return Invalid("until", "is over already (in UTC)")
+		return Invalid("until", "is in the past (UTC)")
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func ExceptionEnd(day string) (time.Time, error) {
 	}
 	end, ok := EndOfDay(day)
 	if !ok {
-		return end, Invalid("until", "%.20q is no day: write it as 2027-01-31", day)
+		return end, Invalid("until", "invalid date %.20q: use YYYY-MM-DD", day)
 	}
 	return end, nil
 }
@@ -174,7 +174,7 @@ func exceptionText(location, said string, needed bool) (string, error) {
 	text := strings.TrimSpace(Note(said))
 	n := utf8.RuneCountInString(text)
 	if needed && n == 0 || n > MaxNote || !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
-		return text, Invalid(location, "say why, in 1 to %d characters", MaxNote)
+		return text, Invalid(location, "enter a text of 1 to %d characters", MaxNote)
 	}
 	return text, nil
 }
@@ -187,7 +187,7 @@ func ParseUntil(text string) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil || at.UTC().Year() > 9999 {
-		return at, fmt.Errorf("%.80q is no day: write it as 2027-01-31, or as 2027-01-31T12:00:00Z", text)
+		return at, fmt.Errorf("invalid date %.80q: use YYYY-MM-DD or 2027-01-31T12:00:00Z", text)
 	}
 	return at.UTC(), nil
 }

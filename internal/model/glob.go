@@ -22,15 +22,15 @@ func (g PathGlobs) Check() error {
 	for _, glob := range g {
 		switch {
 		case strings.TrimSpace(glob) != glob || strings.Trim(glob, "/") == "":
-			return fmt.Errorf("%q will not do: a glob names a file or a folder, with no space around it", glob)
+			return fmt.Errorf("invalid glob %q: name a file or folder without surrounding spaces", glob)
 		case strings.HasPrefix(glob, "#") || strings.HasPrefix(glob, "!"):
-			return fmt.Errorf("%q will not do: a glob with # or ! in front is none", glob)
+			return fmt.Errorf("invalid glob %q: remove the leading # or !", glob)
 		case strings.HasPrefix(glob, "./") || strings.Contains(glob, "//") || strings.Contains(glob, `\`):
-			return fmt.Errorf("%q will not do: a glob has no ./ in front, no // and no backslash", glob)
+			return fmt.Errorf("invalid glob %q: remove leading ./, // and backslashes", glob)
 		case !utf8.ValidString(glob):
-			return fmt.Errorf("%q will not do: a glob is UTF-8", glob)
+			return fmt.Errorf("invalid glob %q: use UTF-8", glob)
 		case slices.ContainsFunc(globSet.FindAllStringSubmatch(glob, -1), isNoSet):
-			return fmt.Errorf("%q will not do: its brackets do not make a set of characters", glob)
+			return fmt.Errorf("invalid glob %q: its brackets are not a valid character set", glob)
 		}
 	}
 	return nil
@@ -144,11 +144,11 @@ func (g ProjectGlobs) Check(location string) error {
 
 func checkGlobs(globs []string, fault func(format string, args ...any)) {
 	if len(globs) > MaxPolicyGlobs {
-		fault("%d globs are given; %d are allowed", len(globs), MaxPolicyGlobs)
+		fault("%d globs given; the limit is %d", len(globs), MaxPolicyGlobs)
 	}
 	for _, glob := range globs {
 		if glob == "" || utf8.RuneCountInString(glob) > maxGlob || HasControls(glob) {
-			fault("%.80q will not do: a glob is UTF-8 without control characters, of 1 to %d characters", glob, maxGlob)
+			fault("invalid glob %.80q: use 1 to %d UTF-8 characters without control characters", glob, maxGlob)
 		}
 	}
 }

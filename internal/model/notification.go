@@ -328,7 +328,7 @@ func (r NotificationRule) Unwanted(to NotificationReceiver) string {
 	case r.Paused:
 		return "The rule was paused."
 	case r.Channel == ChannelEmail && !slices.Contains(r.To, to.Address):
-		return "The address was taken out of the rule."
+		return "The address was removed from the rule."
 	}
 	return ""
 }
@@ -370,38 +370,38 @@ const (
 func CheckNotificationRule(r NotificationRule) error {
 	switch n := utf8.RuneCountInString(r.Name); {
 	case strings.TrimSpace(r.Name) == "" || n > maxNotificationName || HasControls(r.Name):
-		return Invalid("name", "give the rule a name of %d characters at most", maxNotificationName)
+		return Invalid("name", "enter a name of at most %d characters", maxNotificationName)
 	case r.Events == 0:
-		return Invalid("events", "choose one event at least, of %s", strings.Join(notificationEvents[1:], ", "))
+		return Invalid("events", "select at least one event of %s", strings.Join(notificationEvents[1:], ", "))
 	case notificationChannels.name(r.Channel) == "":
-		return Invalid("channel", "the channel is one of %s", strings.Join(notificationChannels[1:], ", "))
+		return Invalid("channel", "the channel must be one of %s", strings.Join(notificationChannels[1:], ", "))
 	case len(r.Filter) > maxNotificationFilter || HasControls(r.Filter):
-		return Invalid("filter", "the filter is a query of %d bytes at most", maxNotificationFilter)
+		return Invalid("filter", "the filter must be a query of at most %d bytes", maxNotificationFilter)
 	case r.Events.Has(EventScanMissing) && (r.MissingDays < 1 || r.MissingDays > maxMissingDays):
-		return Invalid("missing_days", "say after how many days without a scan, 1 to %d", maxMissingDays)
+		return Invalid("missing_days", "enter the number of days without a scan, 1 to %d", maxMissingDays)
 	case r.Channel == ChannelEmail:
 		return checkAddresses(r)
 	case len(r.To) > 0:
-		return Invalid("to", "only rules of the channel email have addresses of mail")
+		return Invalid("to", "e-mail addresses require the channel email")
 	case r.Digest > DigestNone:
-		return Invalid("digest", "only mail comes as a digest")
+		return Invalid("digest", "digests require the channel email")
 	}
 	return nil
 }
 
 func checkAddresses(r NotificationRule) error {
 	if len(r.To) == 0 || len(r.To) > maxNotificationTo {
-		return Invalid("to", "give 1 to %d addresses of mail", maxNotificationTo)
+		return Invalid("to", "enter 1 to %d e-mail addresses", maxNotificationTo)
 	}
 	if notificationDigests.name(r.Digest) == "" {
-		return Invalid("digest", "the digest is one of none, day and week")
+		return Invalid("digest", "the digest must be none, day or week")
 	}
 	for i, to := range r.To {
 		if err := CheckMailAddress("to", to); err != nil {
 			return err
 		}
 		if slices.Contains(r.To[:i], to) {
-			return Invalid("to", "%.80q is there twice", to)
+			return Invalid("to", "duplicate address %.80q", to)
 		}
 	}
 	return nil
@@ -410,7 +410,7 @@ func checkAddresses(r NotificationRule) error {
 // CheckMailAddress validates an email address and returns an *InvalidError about the given field.
 func CheckMailAddress(member, to string) error {
 	if a, err := mail.ParseAddress(to); err != nil || a.Address != to || HasControls(to) || len(to) > 254 {
-		return Invalid(member, "%.80q is no address of mail, as alice@example.com", to)
+		return Invalid(member, "invalid e-mail address %.80q: use alice@example.com", to)
 	}
 	return nil
 }
@@ -420,13 +420,13 @@ func CheckNotificationURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || len(address) > maxNotificationURL || HasControls(address) || u.Hostname() == "":
-		return nil, Invalid("url", "give the address of the receiver, as https://hooks.example.com/…")
+		return nil, Invalid("url", "enter the URL of the receiver, such as https://hooks.example.com/…")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, Invalid("url", "the address begins with https:// or http://")
+		return nil, Invalid("url", "the URL must begin with https:// or http://")
 	case u.User != nil:
-		return nil, Invalid("url", "an address holds no user or password")
+		return nil, Invalid("url", "the URL must not contain a user or password")
 	case u.Fragment != "":
-		return nil, Invalid("url", "an address ends before #")
+		return nil, Invalid("url", "the URL must not contain #")
 	}
 	return u, nil
 }

@@ -129,21 +129,21 @@ func (p *Policy) Check() error {
 		bad.Fields = append(bad.Fields, FieldError{Location: location, Message: fmt.Sprintf(format, args...)})
 	}
 	if n := utf8.RuneCountInString(p.Name); n == 0 || n > MaxPolicyName || strings.TrimSpace(p.Name) != p.Name {
-		fault("name", "a policy's name has 1 to %d characters, and no space around them", MaxPolicyName)
+		fault("name", "enter a name of 1 to %d characters without surrounding spaces", MaxPolicyName)
 	}
 	if HasControls(p.Name) {
-		fault("name", "holds characters that control a terminal")
+		fault("name", "must not contain control characters")
 	}
 	if !ValidSlug(p.Slug) || slices.Contains(reservedSlugs, p.Slug) {
-		fault("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, "+
-			"starts with a letter or digit, holds a non-digit, has at most 63 characters, and is not %s",
+		fault("slug", "invalid slug %.80q: use at most 63 lower-case letters, digits and hyphens, "+
+			"a letter or digit first, not only digits, and none of %s",
 			p.Slug, strings.Join(reservedSlugs, ", "))
 	}
 	if p.Product.String() == "" {
-		fault("product", "the product is one of sast, sca, secrets")
+		fault("product", "the product must be sast, sca or secrets")
 	}
 	if len(p.Conditions) > MaxConditions {
-		fault("conditions", "%d conditions are given; %d are allowed", len(p.Conditions), MaxConditions)
+		fault("conditions", "%d conditions given; the limit is %d", len(p.Conditions), MaxConditions)
 	}
 	for i := range p.Conditions {
 		if err := p.Conditions[i].Check(p.Product); err != nil {
@@ -154,7 +154,7 @@ func (p *Policy) Check() error {
 		fault("due", "%v", err)
 	}
 	if p.Default && !p.Scope.Everything() {
-		fault("scope", "the default policy of a product is for every project; make another policy for some of them")
+		fault("scope", "a default policy applies to every project: create another policy for some projects")
 	}
 	if _, err := NormalTags(p.Scope.Tags); err != nil {
 		fault("tags", "%v", err)
@@ -303,15 +303,15 @@ func (c *PolicyCondition) Check(product IssueType) error {
 	}
 	switch {
 	case c.Mode.String() == "":
-		return Invalid("mode", "the mode is one of monitor, comment, block")
+		return Invalid("mode", "the mode must be monitor, comment or block")
 	case !(c.EPSS >= 0 && c.EPSS <= 1):
-		return Invalid("epss", "an EPSS score is from 0 to 1")
+		return Invalid("epss", "the EPSS score must be from 0 to 1")
 	case c.GraceDays < 0 || c.GraceDays > maxGraceDays:
-		return Invalid("grace_days", "the days of grace are from 0 to %d", maxGraceDays)
+		return Invalid("grace_days", "the days of grace must be from 0 to %d", maxGraceDays)
 	case c.Severity != 0 && c.Severity.String() == "":
-		return Invalid("severity", "the severity is one of low, medium, high, critical")
+		return Invalid("severity", "the severity must be low, medium, high or critical")
 	case c.Confidence != 0 && c.Confidence.String() == "":
-		return Invalid("confidence", "the confidence is one of low, medium, high")
+		return Invalid("confidence", "the confidence must be low, medium or high")
 	case c.Severity == 0 && c.Confidence == 0 && c.GraceDays == 0 && c.supplyMember() == "":
 		return Invalid("severity",
 			"the condition is empty: set a severity (low matches every rated finding) or another member")
@@ -392,14 +392,14 @@ func (c *PolicyCondition) Sentence() string {
 		{c.Severity != 0 && c.Severity != SeverityCritical, "severity is " + c.Severity.String() + " or worse"},
 		{c.Confidence == ConfidenceHigh, "confidence is high"},
 		{c.Confidence != 0 && c.Confidence != ConfidenceHigh, "confidence is " + c.Confidence.String() + " or higher"},
-		{c.Reachable, "code reaches it"},
+		{c.Reachable, "it is reachable"},
 		{c.EPSS > 0, "the EPSS score is " + strconv.FormatFloat(c.EPSS, 'g', -1, 64) + " or more"},
 		{c.Exploited, "it is known to be exploited"},
 		{c.Malicious, "the package is malicious"},
 		{c.Fixable, "a fix exists"},
-		{c.Direct, "the project asks for the package itself"},
-		{c.GraceDays == 1, "it has been there for a day or more"},
-		{c.GraceDays > 1, fmt.Sprintf("it has been there for %d days or more", c.GraceDays)},
+		{c.Direct, "the package is a direct dependency"},
+		{c.GraceDays == 1, "it has been known for a day or more"},
+		{c.GraceDays > 1, fmt.Sprintf("it has been known for %d days or more", c.GraceDays)},
 	} {
 		if ask.asked {
 			asks = append(asks, ask.text)

@@ -15,11 +15,11 @@ func TestConditionsInWords(t *testing.T) {
 		{
 			PolicyCondition{Mode: ModeBlock, Severity: SeverityHigh, Fixable: true, GraceDays: 14, Scope: PolicyScope{Projects: ProjectGlobs{"acme/*"}}},
 			"high or worse, with a fix, known for 14 days, in acme/*",
-			"blocks when severity is high or worse, a fix exists and it has been there for 14 days or more, in acme/*",
+			"blocks when severity is high or worse, a fix exists and it has been known for 14 days or more, in acme/*",
 		},
 		{
 			PolicyCondition{Mode: ModeComment, Severity: SeverityCritical, Reachable: true},
-			"critical, reachable", "comments when severity is critical and code reaches it",
+			"critical, reachable", "comments when severity is critical and it is reachable",
 		},
 		{
 			PolicyCondition{Mode: ModeMonitor, EPSS: 0.25, Scope: PolicyScope{Tags: []string{"pci", "web"}}, Branches: ProjectGlobs{"main"}},
@@ -28,7 +28,7 @@ func TestConditionsInWords(t *testing.T) {
 		{
 			PolicyCondition{Mode: ModeBlock, Exploited: true, Malicious: true, Direct: true, GraceDays: 1},
 			"known to be exploited, malicious, direct, known for a day",
-			"blocks when it is known to be exploited, the package is malicious, the project asks for the package itself and it has been there for a day or more",
+			"blocks when it is known to be exploited, the package is malicious, the package is a direct dependency and it has been known for a day or more",
 		},
 		{
 			PolicyCondition{Mode: ModeBlock, Severity: SeverityMedium, Confidence: ConfidenceMedium},
@@ -50,16 +50,16 @@ func TestConditionsInWords(t *testing.T) {
 
 func TestBadConditions(t *testing.T) {
 	for why, edit := range map[string]func(*PolicyCondition){
-		"the mode is one of":           func(c *PolicyCondition) { c.Mode = 9 },
-		"an EPSS score is from 0 to 1": func(c *PolicyCondition) { c.EPSS = math.NaN() },
-		"EPSS score is from":           func(c *PolicyCondition) { c.EPSS = -0.1 },
-		"the days of grace are from":   func(c *PolicyCondition) { c.GraceDays = -1 },
-		"the severity is one of":       func(c *PolicyCondition) { c.Severity = 9 },
-		"the confidence is one of":     func(c *PolicyCondition) { c.Confidence = 9 },
-		"the condition is empty":       func(c *PolicyCondition) { c.Severity = 0 },
-		`"" will not do`:               func(c *PolicyCondition) { c.Scope.Projects = ProjectGlobs{""} },
-		`"a\nb" will not do`:           func(c *PolicyCondition) { c.Branches = ProjectGlobs{"a\nb"} },
-		"tag":                          func(c *PolicyCondition) { c.Scope.Tags = []string{strings.Repeat("x", 65)} },
+		"the mode must be":                   func(c *PolicyCondition) { c.Mode = 9 },
+		"the EPSS score must be from 0 to 1": func(c *PolicyCondition) { c.EPSS = math.NaN() },
+		"EPSS score must be from":            func(c *PolicyCondition) { c.EPSS = -0.1 },
+		"the days of grace must be from":     func(c *PolicyCondition) { c.GraceDays = -1 },
+		"the severity must be":               func(c *PolicyCondition) { c.Severity = 9 },
+		"the confidence must be":             func(c *PolicyCondition) { c.Confidence = 9 },
+		"the condition is empty":             func(c *PolicyCondition) { c.Severity = 0 },
+		`invalid glob ""`:                    func(c *PolicyCondition) { c.Scope.Projects = ProjectGlobs{""} },
+		`invalid glob "a\nb"`:                func(c *PolicyCondition) { c.Branches = ProjectGlobs{"a\nb"} },
+		"tag":                                func(c *PolicyCondition) { c.Scope.Tags = []string{strings.Repeat("x", 65)} },
 	} {
 		c := PolicyCondition{Mode: ModeBlock, Severity: SeverityHigh}
 		edit(&c)

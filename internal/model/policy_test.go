@@ -33,7 +33,7 @@ func TestPolicyCheckNamesEveryFault(t *testing.T) {
 	p := model.Policy{Name: " x", Slug: "X", Scope: model.PolicyScope{Projects: model.ProjectGlobs{"a\x01"}}, Excludes: model.PathGlobs{"!a"}}
 	var invalid *model.InvalidError
 	if err := p.Check(); !errors.As(err, &invalid) || len(invalid.Fields) != 5 {
-		t.Errorf("five errors are reported as %v", err)
+		t.Errorf("the error for five faults is %v", err)
 	}
 	for name, slug := range map[string]string{"Card payments!": "card-payments", " -- ": "", "Ünder 9": "nder-9", "A": "a"} {
 		if got := model.SlugOf(name); got != slug {

@@ -90,14 +90,14 @@ func CheckProjectURL(address string) error {
 // empty, "." or "..", and contain no control characters (docs/reference/addressing.md).
 func CheckProjectName(name string) error {
 	if len(name) > 512 || !utf8.ValidString(name) {
-		return errors.New("a project name is valid UTF-8 of at most 512 bytes")
+		return errors.New("a project name must be valid UTF-8 of at most 512 bytes")
 	}
 	if strings.ContainsFunc(name, IsControl) {
-		return errors.New("a project name holds no control characters")
+		return errors.New("a project name must not contain control characters")
 	}
 	segments := strings.Split(name, "/")
 	if len(segments) < 2 {
-		return fmt.Errorf("project name %q needs two segments or more, as acme/payments", name)
+		return fmt.Errorf("project name %q needs two or more segments, such as acme/payments", name)
 	}
 	for _, s := range segments {
 		if s == "" || s == "." || s == ".." {

@@ -60,7 +60,7 @@ func RunStatesBegun() []RunState {
 }
 
 // RunStopped is the reason of a run canceled by a user.
-const RunStopped = "somebody stopped it"
+const RunStopped = "canceled by a user"
 
 // MayBecome reports whether the runner may set the next state. It must not go back, or be a final
 // state.
@@ -148,7 +148,7 @@ func CheckRun(r Run) error {
 	case r.Kind != RunFull && r.Kind != RunDiff:
 		return Invalid("kind", "expected full or diff")
 	case r.Kind == RunDiff && r.Base == "":
-		return Invalid("base", "a diff run needs what it is compared with")
+		return Invalid("base", "a diff run requires a base")
 	case r.Cause < RunBySchedule || r.Cause > RunByHand:
 		return Invalid("cause", "expected schedule, push, change_request or manual")
 	case r.Change < 0:
@@ -176,10 +176,10 @@ func checkGitName(name string) error {
 		c := name[i]
 		switch {
 		case c <= ' ' || c == 0x7f, c == '~', c == '^', c == ':', c == '?', c == '*', c == '[', c == '\\':
-			return fmt.Errorf("holds %q, which no ref does", c)
+			return fmt.Errorf("contains the invalid character %q", c)
 		case previous == '/' && (c == '-' || c == '+' || c == '.' || c == '/'),
 			previous == '.' && c == '.', previous == '@' && c == '{':
-			return fmt.Errorf("is no name of a ref")
+			return fmt.Errorf("is not a valid ref name")
 		}
 		previous = c
 	}
@@ -270,7 +270,7 @@ func (r Run) After(o RunOutcome, now time.Time) Run {
 }
 
 // RunLost is the outcome of an attempt whose lease expired.
-var RunLost = RunOutcome{State: RunFailed, Failure: RunTransient, Reason: "the runner was not heard of any more"}
+var RunLost = RunOutcome{State: RunFailed, Failure: RunTransient, Reason: "the runner stopped responding"}
 
 // Brought reports whether a scan may be recorded as the result of the run. It must be its own scan,
 // or that of an earlier managed run of the same commit if the uploads were identical.
@@ -285,7 +285,7 @@ func (r Run) Overdue(now time.Time) (o RunOutcome, ok bool) {
 	case !r.State.Begun():
 		return o, false
 	case !now.Before(r.BegunAt.Add(RunTimeLimit)):
-		reason := fmt.Sprintf("it took longer than %s, as long as a scan may", RunTimeLimit)
+		reason := fmt.Sprintf("it exceeded the time limit of %s for a scan", RunTimeLimit)
 		return RunOutcome{State: RunTimedOut, Reason: reason}, true
 	case !now.Before(r.LeaseUntil):
 		return RunLost, true
@@ -388,7 +388,7 @@ func (f RunFacts) warning(now time.Time) string {
 	for _, r := range f.Runners {
 		if r.Present(now) && r.Unsandboxed() {
 			return fmt.Sprintf("the runner %s scans without a sandbox (%s): "+
-				"code that takes the scanner over reads what the runner's user may read",
+				"code that compromises the scanner can read all files of the runner's user",
 				r.Name, strings.TrimPrefix(r.Isolation, NoSandbox))
 		}
 	}
@@ -430,19 +430,19 @@ func (f RunFacts) Status(now time.Time) RunStatus {
 	}
 	switch {
 	case f.Open != nil && f.Open.State.Begun():
-		s.Standing, s.Reason = RunsRunning, "a scan is under way: "+f.Open.State.String()
+		s.Standing, s.Reason = RunsRunning, "a scan is running: "+f.Open.State.String()
 	case !wanted.Full && !wanted.Diff && f.Open == nil:
-		s.Standing, s.Reason = RunsOff, "managed scans are switched off for this project"
+		s.Standing, s.Reason = RunsOff, "managed scans are disabled for this project"
 	case f.Lost != "":
 		s.Standing, s.Reason = RunsWithoutConnection, f.Lost
 	case !f.Connected:
 		s.Standing = RunsWithoutConnection
-		s.Reason = "no connection to a code host has this repository: add one under Settings, Connections"
+		s.Reason = "no connection to a code host includes this repository: add one under Settings, Connections"
 	case f.Trouble != "":
-		s.Standing, s.Reason = RunsFailing, "the connection does not work: "+f.Trouble
+		s.Standing, s.Reason = RunsFailing, "the connection fails: "+f.Trouble
 	case !present:
 		s.Standing = RunsWithoutRunner
-		s.Reason = "no runner has asked for work of late: start one with redoubt runner, or the server with --runner"
+		s.Reason = "no runner is connected: start one with redoubt runner, or the server with --runner"
 	case f.Last != nil && (f.Last.State == RunFailed || f.Last.State == RunTimedOut):
 		s.Standing, s.Reason = RunsFailing, f.Last.Reason
 	default:
@@ -455,13 +455,13 @@ func (f RunFacts) Status(now time.Time) RunStatus {
 func (f RunFacts) scheduled() string {
 	switch {
 	case f.Open != nil:
-		return "a scan waits for a runner"
+		return "a scan is waiting for a runner"
 	case !f.Project.ManagedScan.Full:
-		return "change requests are scanned as they come"
+		return "new change requests are scanned"
 	case f.Plan.Every == RunOnPush:
 		return "the next push to the primary branch is scanned"
 	case f.Plan.Every == RunNever:
-		return "full scans are made when somebody asks"
+		return "full scans start on request"
 	}
 	return "the next full scan is " + f.Plan.Every.String()
 }

@@ -20,21 +20,21 @@ func TestFateOfARun(t *testing.T) {
 		had, newer Run
 		want       RunFate
 	}{
-		"waits, newer commit":                         {state(full, RunQueued), with(full, newer), RunGivesWay},
-		"waits, the same":                             {state(full, RunQueued), full, RunSuffices},
-		"waits, another ref":                          {state(full, RunQueued), with(full, func(r *Run) { r.Ref = "refs/heads/x" }), RunStays},
-		"waits, another project":                      {state(full, RunQueued), with(full, func(r *Run) { r.ProjectID = 2 }), RunStays},
-		"waits, another kind":                         {state(full, RunQueued), with(request, func(r *Run) { r.Ref = full.Ref }), RunStays},
-		"has begun, newer commit of a branch":         {state(full, RunScanning), with(full, newer), RunStays},
-		"has begun, newer commit of a request":        {state(request, RunFetching), with(request, newer), RunIsStopped},
-		"leased, newer commit of a request":           {state(request, RunLeased), with(request, newer), RunIsStopped},
-		"has begun, the same commit":                  {state(request, RunUploading), request, RunSuffices},
-		"has begun, another request":                  {state(request, RunScanning), with(request, func(r *Run) { newer(r); r.Change, r.Ref = 8, "refs/pull/8/head" }), RunStays},
-		"has ended":                                   {state(request, RunDone), request, RunStays},
-		"a request that waits, newer commit":          {state(request, RunQueued), with(request, newer), RunGivesWay},
-		"a request that waits, its base moved":        {state(request, RunQueued), with(request, func(r *Run) { r.Base = "refs/heads/dev" }), RunGivesWay},
-		"a request that began, its base moved":        {state(request, RunScanning), with(request, func(r *Run) { r.Base = "refs/heads/dev" }), RunIsStopped},
-		"began at the newest commit, requested again": {state(with(full, func(r *Run) { r.Commit = "" }), RunScanning), with(full, func(r *Run) { r.Commit = "" }), RunStays},
+		"waits, newer commit":                  {state(full, RunQueued), with(full, newer), RunGivesWay},
+		"waits, the same":                      {state(full, RunQueued), full, RunSuffices},
+		"waits, another ref":                   {state(full, RunQueued), with(full, func(r *Run) { r.Ref = "refs/heads/x" }), RunStays},
+		"waits, another project":               {state(full, RunQueued), with(full, func(r *Run) { r.ProjectID = 2 }), RunStays},
+		"waits, another kind":                  {state(full, RunQueued), with(request, func(r *Run) { r.Ref = full.Ref }), RunStays},
+		"has begun, newer commit of a branch":  {state(full, RunScanning), with(full, newer), RunStays},
+		"has begun, newer commit of a request": {state(request, RunFetching), with(request, newer), RunIsStopped},
+		"leased, newer commit of a request":    {state(request, RunLeased), with(request, newer), RunIsStopped},
+		"has begun, the same commit":           {state(request, RunUploading), request, RunSuffices},
+		"has begun, another request":           {state(request, RunScanning), with(request, func(r *Run) { newer(r); r.Change, r.Ref = 8, "refs/pull/8/head" }), RunStays},
+		"has ended":                            {state(request, RunDone), request, RunStays},
+		"a request that waits, newer commit":   {state(request, RunQueued), with(request, newer), RunGivesWay},
+		"a request that waits, its base moved": {state(request, RunQueued), with(request, func(r *Run) { r.Base = "refs/heads/dev" }), RunGivesWay},
+		"a request that began, its base moved": {state(request, RunScanning), with(request, func(r *Run) { r.Base = "refs/heads/dev" }), RunIsStopped},
+		"began at the newest commit, repeated": {state(with(full, func(r *Run) { r.Commit = "" }), RunScanning), with(full, func(r *Run) { r.Commit = "" }), RunStays},
 	} {
 		if got := c.had.Fate(c.newer); got != c.want {
 			t.Errorf("%s: fate %d, want %d", name, got, c.want)

@@ -88,15 +88,15 @@ func ParseTicketURL(address string) (t Ticket, err error) {
 	case err != nil || len(address) > maxTicketURL || !utf8.ValidString(address) ||
 		strings.ContainsFunc(address, IsControl):
 		return t, Invalid("ticket_url",
-			"this is no address of %d characters at most, as https://tracker.example.com/browse/SEC-12", maxTicketURL)
+			"enter a URL of at most %d characters, such as https://tracker.example.com/browse/SEC-12", maxTicketURL)
 	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
-		return t, Invalid("ticket_url", "the address begins with https:// or http://, and names a host")
+		return t, Invalid("ticket_url", "the URL must begin with https:// or http:// and name a host")
 	case u.User != nil:
-		return t, Invalid("ticket_url", "an address holds no user or password")
+		return t, Invalid("ticket_url", "the URL must not contain a user or password")
 	}
 	if name := secretParameter(u); name != "" {
 		return t, Invalid("ticket_url",
-			"an address holds no secret, and the name %.60q is that of one: leave it out with its value", name)
+			"the URL must not contain a secret: remove the parameter %.60q and its value", name)
 	}
 	t = Ticket{State: TicketUnknown, URL: address}
 	t.Project, t.Key = ticketIn(strings.Split(strings.Trim(u.Path, "/"), "/"))
@@ -209,19 +209,19 @@ func cutRunes(s string, most int) string {
 func (s TicketSetting) Check() error {
 	switch {
 	case len(s.Project) > maxTicketProject || strings.ContainsFunc(s.Project, IsControl):
-		return Invalid("project", "the tracker's project is as acme/app, or SEC for Jira")
+		return Invalid("project", "invalid project: use acme/app, or SEC for Jira")
 	case s.Project != "" && s.ConnectionID == 0:
-		return Invalid("project", "say whose project it is: name the connection too")
+		return Invalid("project", "select the connection of the project")
 	case len(s.IssueType) > maxTicketLabel || strings.ContainsFunc(s.IssueType, IsControl):
-		return Invalid("issue_type", "the type of issues is as Task or Bug")
+		return Invalid("issue_type", "invalid issue type: use a name such as Task or Bug")
 	case len(s.Labels) > maxTicketLabels:
-		return Invalid("labels", "%d labels given; %d are allowed", len(s.Labels), maxTicketLabels)
+		return Invalid("labels", "%d labels given; the limit is %d", len(s.Labels), maxTicketLabels)
 	}
 	for _, l := range s.Labels {
 		if l == "" || utf8.RuneCountInString(l) > maxTicketLabel || strings.ContainsAny(l, " ,\t") ||
 			strings.ContainsFunc(l, IsControl) {
 			return Invalid("labels",
-				"%.60q will not do: a label has %d characters at most, and neither spaces nor commas", l, maxTicketLabel)
+				"invalid label %.60q: use at most %d characters without spaces or commas", l, maxTicketLabel)
 		}
 	}
 	return nil

@@ -63,14 +63,14 @@ func TestTicketSettings(t *testing.T) {
 		setting model.TicketSetting
 		good    bool
 	}{
-		"none":                           {model.TicketSetting{}, true},
-		"all":                            {model.TicketSetting{ConnectionID: 1, Project: "SEC", IssueType: "Bug", Labels: []string{"security"}, Public: true}, true},
-		"a project without a connection": {model.TicketSetting{Project: "SEC"}, false},
-		"a label of two words":           {model.TicketSetting{Labels: []string{"a b"}}, false},
-		"a label of two":                 {model.TicketSetting{Labels: []string{"a,b"}}, false},
-		"a label of nothing":             {model.TicketSetting{Labels: []string{""}}, false},
-		"too many labels":                {model.TicketSetting{Labels: strings.Split(strings.Repeat("x ", 20)+"x", " ")}, false},
-		"a type with an end":             {model.TicketSetting{IssueType: "Bug\n"}, false},
+		"none":                 {model.TicketSetting{}, true},
+		"all":                  {model.TicketSetting{ConnectionID: 1, Project: "SEC", IssueType: "Bug", Labels: []string{"security"}, Public: true}, true},
+		"a project by itself":  {model.TicketSetting{Project: "SEC"}, false},
+		"a label of two words": {model.TicketSetting{Labels: []string{"a b"}}, false},
+		"a label of two":       {model.TicketSetting{Labels: []string{"a,b"}}, false},
+		"a label of nothing":   {model.TicketSetting{Labels: []string{""}}, false},
+		"too many labels":      {model.TicketSetting{Labels: strings.Split(strings.Repeat("x ", 20)+"x", " ")}, false},
+		"a type with an end":   {model.TicketSetting{IssueType: "Bug\n"}, false},
 	} {
 		if err := c.setting.Check(); (err == nil) != c.good {
 			t.Errorf("%s: %v", name, err)

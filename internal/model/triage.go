@@ -121,7 +121,7 @@ func (l *Lineage) Expire(now time.Time) (TriageEvent, bool) {
 	after := Triage{
 		State: TriageReopened, Comment: before.Comment, At: now, By: by, Automatic: true, Assignee: before.Assignee,
 	}
-	note := before.State.String() + " until " + LastDay(before.Until) + " (UTC) is over"
+	note := before.State.String() + " until " + LastDay(before.Until) + " (UTC) expired"
 	return TriageEvent{LineageID: l.ID, At: now, By: by, Before: before, After: after, Note: note}, true
 }
 
@@ -410,13 +410,13 @@ func CheckSavedView(v SavedView) error {
 	n := utf8.RuneCountInString(v.Name)
 	switch {
 	case strings.TrimSpace(v.Name) == "" || n > MaxSavedViewName || HasControls(v.Name):
-		return Invalid("name", "give the view a name of %d characters at most", MaxSavedViewName)
+		return Invalid("name", "enter a name of at most %d characters", MaxSavedViewName)
 	case v.IssueType.String() == "":
-		return Invalid("issue_type", "the issue type is one of sast, sca and secrets")
+		return Invalid("issue_type", "the issue type must be sast, sca or secrets")
 	case len(v.Query) > MaxSavedViewQuery || HasControls(v.Query):
-		return Invalid("query", "the query is one of %d bytes at most", MaxSavedViewQuery)
+		return Invalid("query", "the query must have at most %d bytes", MaxSavedViewQuery)
 	case strings.Count(v.Query, "&") >= maxSavedViewValues:
-		return Invalid("query", "the query has %d words at most", maxSavedViewValues)
+		return Invalid("query", "the query must have at most %d words", maxSavedViewValues)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func TestMentions(t *testing.T) {
 	known := func(name string) bool { return slices.Contains(people, name) }
 	for text, want := range map[string][]string{
 		"":                            nil,
-		"nobody":                      nil,
+		"no name":                     nil,
 		"@ana":                        {"ana"},
 		"@Ana and @BEN":               {"ana", "ben"},
 		"look, @ana.":                 {"ana"},

@@ -96,8 +96,8 @@ func NormalUserName(s string) string { return strings.ToLower(strings.TrimSpace(
 // CheckUserName validates a login name. It is limited to ASCII, to avoid names that look alike.
 func CheckUserName(s string) error {
 	if !userNamePattern.MatchString(s) {
-		return Invalid("name", "%.100q will not do: a name has lower-case letters, digits and . _ @ + -, "+
-			"starts with a letter or digit, and has at most 100 characters", s)
+		return Invalid("name", "invalid name %.100q: use at most 100 lower-case letters, digits and . _ @ + -, "+
+			"with a letter or digit first", s)
 	}
 	return nil
 }
@@ -108,10 +108,10 @@ const maxDisplayName = 100
 // CheckDisplayName validates a display name.
 func CheckDisplayName(s string) error {
 	if n := utf8.RuneCountInString(s); n > maxDisplayName {
-		return Invalid("display_name", "it has %d characters; %d are allowed", n, maxDisplayName)
+		return Invalid("display_name", "it has %d characters; the limit is %d", n, maxDisplayName)
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return Invalid("display_name", "it holds characters that do not show")
+		return Invalid("display_name", "it contains invisible characters")
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func CheckNewUserName(typed, slug string) error {
 	made := NewUserName(typed, slug)
 	if over := len(made) - maxUserName; over > 0 {
 		return Invalid("name",
-			"it has %d characters, and at most %d are left for it: with @%s behind it, it would be too long",
+			"it has %d characters; the limit is %d, because the suffix @%s is added",
 			len(typed), len(typed)-over, slug)
 	}
 	return CheckUserName(made)
@@ -314,7 +314,7 @@ const (
 // CheckPasskeyName validates the name of a passkey.
 func CheckPasskeyName(name string) error {
 	if n := utf8.RuneCountInString(name); strings.TrimSpace(name) == "" || n > maxPasskeyName {
-		return Invalid("name", "say where the passkey is, in %d characters at most", maxPasskeyName)
+		return Invalid("name", "enter a name of at most %d characters", maxPasskeyName)
 	}
 	return nil
 }

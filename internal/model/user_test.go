@@ -24,7 +24,7 @@ func TestUserNames(t *testing.T) {
 func TestNamesThatGetLonger(t *testing.T) {
 	long := strings.Repeat("a", 95)
 	for name, want := range map[string]string{
-		long: "", long + "@acme": "", long + "b": "at most 95 are left for it", long + "bcdef": "@acme behind it", "<b>": "will not do",
+		long: "", long + "@acme": "", long + "b": "the limit is 95", long + "bcdef": "the suffix @acme", "<b>": "invalid name",
 	} {
 		err := CheckNewUserName(name, "acme")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

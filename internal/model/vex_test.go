@@ -34,7 +34,7 @@ func TestWhatVEXStatementsMakeOfFindings(t *testing.T) {
 		}
 		again, ok := VEXOf(Triage{State: got.State, Reason: got.Reason, Comment: got.Comment})
 		if !ok || again.Status != tt.statement.Status || again.Justification != tt.statement.Justification || again.Detail != tt.statement.Detail {
-			t.Errorf("%q is written as %+v (%t), was %+v", tt.want, again, ok, tt.statement)
+			t.Errorf("%q is parsed as %+v (%t), was %+v", tt.want, again, ok, tt.statement)
 		}
 	}
 	for _, long := range []VEXStatement{
@@ -50,7 +50,7 @@ func TestWhatVEXStatementsMakeOfFindings(t *testing.T) {
 func TestVEXSaysNothingOfWhatIsOpen(t *testing.T) {
 	for _, triage := range []Triage{{}, {State: TriageUntriaged}, {State: TriageReopened}, {State: TriageReopened, Comment: "component_not_present: no"}} {
 		if s, ok := VEXOf(triage); ok {
-			t.Errorf("%+v is written as %+v", triage, s)
+			t.Errorf("%+v is exported as %+v", triage, s)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestRequesterIsNotified(t *testing.T) {
 					return err
 				})
 			}, nil},
-			{"removed", removeProject, []string{"was ended, for 2 findings in acme/api", "project was removed"}},
+			{"removed", removeProject, []string{"was ended, for 2 findings in acme/api", "findings were removed"}},
 		} {
 			to := fmt.Sprintf("alice%d@example.com", i)
 			_, r := w.asks(model.User{Name: to})

@@ -139,7 +139,7 @@ func (s *Sighting) name() string {
 	case s.Supply.Package == "":
 		return fmt.Sprintf("%s %s (%s)", s.Finding.RuleName, place, s.Condition)
 	}
-	fix := "no version fixes it"
+	fix := "no fix is available"
 	if len(s.Supply.Fixes) > 0 {
 		fix = "fixed in " + s.Supply.Fixes[0].Version
 	}

@@ -53,18 +53,18 @@ func Gather(product model.IssueType, files ...File) ([]Rule, error) {
 			other, twice := from[r.ID]
 			switch {
 			case r.Product != product:
-				fault(r.ID, "is a rule for %s, and this policy is for %s", r.Product, product)
+				fault(r.ID, "is a rule for %s, but the policy is for %s", r.Product, product)
 			case !twice:
 				from[r.ID], at[r.ID] = file.Name, len(rules)
 				rules = append(rules, r)
 			case !bytes.Equal(rules[at[r.ID]].Text, r.Text):
-				fault(r.ID, "is another rule in %s", other)
+				fault(r.ID, "differs from the rule in %s", other)
 			}
 		}
 	}
 	if len(rules) > MaxGathered {
 		bad.Fields = append(bad.Fields, model.FieldError{Location: "rules", Message: fmt.Sprintf(
-			"are %d: at most %d go in at once; send them in parts, or use redoubt policies add-rules", len(rules), MaxGathered,
+			"there are %d; the limit is %d: send parts, or use redoubt policies add-rules", len(rules), MaxGathered,
 		)})
 	}
 	if len(bad.Fields) > 0 {

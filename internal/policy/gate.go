@@ -63,7 +63,7 @@ func tally(blocking []Sighting) string {
 	if old == 0 {
 		return fmt.Sprintf("%d new of %s", len(blocking), why)
 	}
-	return fmt.Sprintf("%d of %s, %d of them known, in a policy that blocks all", len(blocking), why, old)
+	return fmt.Sprintf("%d of %s, %d of them known; the policy blocks known findings too", len(blocking), why, old)
 }
 
 func reached(f *model.Finding) bool {

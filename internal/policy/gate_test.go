@@ -220,7 +220,7 @@ func TestReasonNamesTheWorstFirst(t *testing.T) {
 	}
 	list[3].Known = true
 	v = policy.Evaluate(policy.Findings{List: list}, given)
-	if want := "7 of blocking rules, 1 of them known, in a policy that blocks all: r at p:3"; !strings.Contains(v.Reason, want) {
+	if want := "7 of blocking rules, 1 of them known; the policy blocks known findings too: r at p:3"; !strings.Contains(v.Reason, want) {
 		t.Errorf("%q, want %q", v.Reason, want)
 	}
 }

@@ -322,7 +322,7 @@ func (c *comparison) open(ctx context.Context, scan model.Scan, source string) (
 }
 
 // errNoRoom reports a branch with more findings than may be read.
-var errNoRoom = errors.New("there are more findings than may be read")
+var errNoRoom = errors.New("too many findings to read")
 
 // boundedReads caches the findings of the current project's branches, and limits the total number
 // of findings.

@@ -29,7 +29,7 @@ func TestRulesThatLeaveWithAPolicy(t *testing.T) {
 		{"of one that has another", 2, []model.Project{tagged}, []string{"own"}},
 		{"of both, each once", 2, []model.Project{tagged, plain, plain}, []string{"own", "shared"}},
 		{"of the other policy", 3, []model.Project{tagged}, []string{"other"}},
-		{"of no project", 2, nil, nil},
+		{"unknown", 2, nil, nil},
 	} {
 		then := now.with(Proposal{Policy: model.Policy{ID: c.id}, Deleted: true})
 		if got := unserved(now, then, c.left); !slices.Equal(got, c.want) {

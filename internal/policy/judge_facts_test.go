@@ -264,8 +264,8 @@ func TestAJudgeReadsNoMoreThanItNeeds(t *testing.T) {
 func TestNamesOfConditions(t *testing.T) {
 	for want, change := range map[string]func(*policy.Sighting){
 		"CVE-2026-1 at p:3 (because)":                                  func(s *policy.Sighting) { s.Supply.Package = "" },
-		"lib 1.0 has CVE-2026-1 at p:3 (no version fixes it; because)": func(s *policy.Sighting) { s.Supply.Vulnerability = "" },
-		"lib 1.0 has GHSA-x at p:3 (no version fixes it; because)":     func(*policy.Sighting) {},
+		"lib 1.0 has CVE-2026-1 at p:3 (no fix is available; because)": func(s *policy.Sighting) { s.Supply.Vulnerability = "" },
+		"lib 1.0 has GHSA-x at p:3 (no fix is available; because)":     func(*policy.Sighting) {},
 		"lib 1.0 has GHSA-x at p:3 (fixed in 1.1; because)":            func(s *policy.Sighting) { s.Supply.Fixes = []model.Fix{{Package: "lib", Version: "1.1"}} },
 		"": func(s *policy.Sighting) { s.Condition = "" },
 	} {

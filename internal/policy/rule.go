@@ -45,7 +45,7 @@ func ParseValid(file []byte) ([]Rule, error) {
 		return nil, model.Invalid("rules", "the file is not a list of rules in YAML: %v", err)
 	}
 	if len(document.Rules) == 0 {
-		return nil, model.Invalid("rules", "the file holds no rules: it needs a list under the key rules")
+		return nil, model.Invalid("rules", "the file has no rules: add a list under the key rules")
 	}
 	c := checker{seen: map[string]bool{}}
 	var out []Rule
@@ -116,7 +116,7 @@ func (c *checker) fault(member, format string, args ...any) {
 	case maxFaults + 1:
 		return
 	case maxFaults:
-		member, format, args = "id", "there are more faults than these %d", []any{maxFaults}
+		member, format, args = "id", "there are more than %d errors", []any{maxFaults}
 	}
 	c.faults.Fields = append(c.faults.Fields, model.FieldError{
 		Location: c.at + "." + member,
@@ -131,22 +131,22 @@ var (
 
 func (c *checker) rule(members map[string]any) Rule {
 	if c.written += written(members, maxFile-c.written); c.written > maxFile {
-		c.fault("id", "the file is too large from here on: with its anchors written out it has more than %d bytes", maxFile)
+		c.fault("id", "the file is too large from here: with expanded anchors it has more than %d bytes", maxFile)
 		return Rule{}
 	}
 	members, _ = withoutNulls(members).(map[string]any)
 	id, _ := members["id"].(string)
 	switch {
 	case !idPattern.MatchString(id):
-		c.fault("id", "%.80q will not do: an id has letters, digits, dots, underscores and hyphens", id)
+		c.fault("id", "invalid id %.80q: use letters, digits, dots, underscores and hyphens", id)
 	case id == InertID:
-		c.fault("id", "%s is a rule of the server's own", id)
+		c.fault("id", "%s is reserved for the server", id)
 	case c.seen[id]:
-		c.fault("id", "%s is in the file twice", id)
+		c.fault("id", "%s is duplicated in the file", id)
 	}
 	c.seen[id] = true
 	if message, _ := members["message"].(string); strings.TrimSpace(message) == "" {
-		c.fault("message", "is needed: what is wrong, and what to do")
+		c.fault("message", "is required: describe the problem and the fix")
 	}
 	if severity, _ := members["severity"].(string); !slices.Contains(severities, severity) {
 		c.fault("severity", "must be one of %s", strings.Join(severities, ", "))
@@ -194,10 +194,10 @@ func (c *checker) patterns(members map[string]any) {
 	_, sinks := members["pattern-sinks"]
 	switch {
 	case found == 0:
-		c.fault("pattern", "is needed, or one of patterns, pattern-either, pattern-regex, match, taint, join, %s, or "+
-			"pattern-sources with pattern-sinks", dependsOn)
+		c.fault("pattern", "is required, or one of patterns, pattern-either, pattern-regex, match, taint, join, %s, "+
+			"or pattern-sources with pattern-sinks", dependsOn)
 	case sources != sinks:
-		c.fault("pattern-sources", "and pattern-sinks go together")
+		c.fault("pattern-sources", "requires pattern-sinks, and vice versa")
 	}
 }
 

@@ -87,7 +87,7 @@ func TestParseNamesEveryFault(t *testing.T) {
 	_, err := policy.Parse([]byte(rule("severity: x")))
 	var invalid *model.InvalidError
 	if !errors.As(err, &invalid) || len(invalid.Fields) != 5 {
-		t.Errorf("five errors are reported as %v", err)
+		t.Errorf("the error for five faults is %v", err)
 	}
 }
 

@@ -35,7 +35,7 @@ func (c *checker) languages(v any) {
 			break
 		}
 		if !slices.Contains(knownLanguages, strings.ToLower(name)) {
-			c.fault("languages", "%.80q is no language that the scanner knows", name)
+			c.fault("languages", "unknown language %.80q", name)
 		}
 	}
 	if len(list) == 0 {
@@ -60,7 +60,7 @@ func (c *checker) shapes(members map[string]any) {
 	if paths, ok := members["paths"].(map[string]any); ok {
 		for key, globs := range paths {
 			if key != "include" && key != "exclude" || !isTexts(globs) {
-				c.fault("paths", "holds lists of globs under include and exclude, nothing else")
+				c.fault("paths", "must have only lists of globs under include and exclude")
 				break
 			}
 		}
@@ -102,16 +102,16 @@ func (c *checker) operators(at string, v any, depth int) {
 		here := fmt.Sprintf("%s[%d]", at, i)
 		of, ok := element.(map[string]any)
 		if !ok || len(of) == 0 {
-			c.fault(here, "must be a mapping of an operator, as pattern")
+			c.fault(here, "must be a mapping of an operator, such as pattern")
 			continue
 		}
 		for key, below := range of {
 			if !slices.Contains(operators, key) {
-				c.fault(here, "%.80q is no operator that the scanner knows", key)
+				c.fault(here, "unknown operator %.80q", key)
 			}
 			if key == "focus-metavariable" {
 				if _, text := below.(string); !text && !isTexts(below) {
-					c.fault(here+"."+key, "must be a metavariable, as $X, or a list of them")
+					c.fault(here+"."+key, "must be a metavariable, such as $X, or a list of metavariables")
 				}
 				continue
 			}

@@ -55,7 +55,7 @@ func Document(
 		}
 		i := slices.IndexFunc(policies, func(p model.Policy) bool { return p.ID == r.PolicyID })
 		if i < 0 {
-			return nil, fmt.Errorf("rule %s is of a policy %d that is not there", r.Rule.Name, r.PolicyID)
+			return nil, fmt.Errorf("rule %s belongs to the unknown policy %d", r.Rule.Name, r.PolicyID)
 		}
 		text, err := served(r, policies[i])
 		if err != nil {

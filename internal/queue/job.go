@@ -38,7 +38,7 @@ func (q *Queue) process(ctx context.Context, k Kind, j model.Job) {
 	defer release()
 	go q.renewLease(held, release, k, j)
 	if j.Attempt > k.Attempts {
-		log.Error("job failed, no further attempt: the last one was cut off")
+		log.Error("job failed permanently: the last attempt was interrupted")
 		logOutcome(ctx, log, q.abandon(held, k, j))
 		return
 	}
@@ -74,17 +74,17 @@ func (q *Queue) outcome(ctx context.Context, log *slog.Logger, k Kind, j model.J
 		log.Warn("job failed: it waited too long", "error", err)
 		return fail(wait.Reason)
 	case Outage(err) && young:
-		log.Warn("job met an outage, will be tried again; the attempt does not count", "error", err)
+		log.Warn("job stopped by an outage and will be retried; the attempt does not count", "error", err)
 		return func() error { return q.store.ReleaseJob(ctx, j, outageWait) }
 	case j.Attempt >= k.Attempts:
-		log.Error("job failed, no further attempt", "error", err)
-		reason := fmt.Sprintf("failed %d times; the server's log has the cause under job %d", j.Attempt, j.ID)
+		log.Error("job failed permanently", "error", err)
+		reason := fmt.Sprintf("failed %d times; the server log contains the cause under job %d", j.Attempt, j.ID)
 		if errors.Is(err, model.ErrUnavailable) { // the work could not report the outage itself
 			return func() error { return q.giveUp(ctx, k, j, reason) }
 		}
 		return fail(reason)
 	}
-	log.Warn("job failed, will be tried again", "error", err)
+	log.Warn("job failed and will be retried", "error", err)
 	return func() error { return q.store.RetryJob(ctx, j, backoff(j.Attempt)) }
 }
 
@@ -119,7 +119,7 @@ func (q *Queue) release(ctx context.Context, log *slog.Logger, j model.Job) {
 	defer cancel()
 	err := insist(ctx, func() error { return q.store.ReleaseJob(ctx, j, 0) })
 	if err != nil && !errors.Is(err, model.ErrConflict) {
-		log.Warn("cannot let go of a job; it is claimed again once its lease ran out", "error", err)
+		log.Warn("cannot release a job; it is claimed again after its lease expires", "error", err)
 	}
 }
 
@@ -128,16 +128,16 @@ func logOutcome(ctx context.Context, log *slog.Logger, err error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(err, model.ErrConflict):
-		log.Info("a job had ended already, or was taken over by another worker, its lease having run out")
+		log.Info("a job had already ended, or another worker claimed it after its lease expired")
 	default:
-		log.Error("cannot store how a job ended", "error", err)
+		log.Error("cannot store the result of a job", "error", err)
 	}
 }
 
 // abandon fails a job that was claimed after its last attempt.
 func (q *Queue) abandon(ctx context.Context, k Kind, j model.Job) error {
-	return q.giveUp(ctx, k, j, fmt.Sprintf("tried %d times, and the last attempt was cut off before it ended: "+
-		"the server stopped, crashed or ran out of memory; its log has the rest under job %d", k.Attempts, j.ID))
+	return q.giveUp(ctx, k, j, fmt.Sprintf("tried %d times; the last attempt was interrupted: "+
+		"the server stopped, crashed or ran out of memory; the server log has details under job %d", k.Attempts, j.ID))
 }
 
 // giveUp calls Abandoned and fails the job.

@@ -46,7 +46,7 @@ func Do[In any](work func(ctx context.Context, j model.Job, in In) error) Work {
 	return func(ctx context.Context, j model.Job) (result []byte, mediaType string, err error) {
 		var in In
 		if err := json.Unmarshal(j.Input, &in); err != nil {
-			return nil, "", PermanentError{Reason: "its job cannot be read"}
+			return nil, "", PermanentError{Reason: "the job cannot be read"}
 		}
 		return nil, "", work(ctx, j, in)
 	}

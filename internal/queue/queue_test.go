@@ -121,7 +121,7 @@ func (m *memory) RetryJob(_ context.Context, j model.Job, wait time.Duration) er
 
 func (m *memory) ReleaseJob(ctx context.Context, j model.Job, wait time.Duration) error {
 	if m.dead || ctx.Err() != nil {
-		return errors.Join(errors.New("the store is down"), ctx.Err())
+		return errors.Join(errors.New("the job is interrupted"), ctx.Err())
 	}
 	return m.leased(j, func(row *model.Job) {
 		row.State, m.due[j.ID] = model.JobQueued, time.Now().Add(wait)

@@ -33,7 +33,7 @@ func TestJoinMakesOneReportOfEachSource(t *testing.T) {
 func TestJoinOfOneFileTellsItemsAsTheyAre(t *testing.T) {
 	got := join([]file{{name: "x", reports: []*model.Report{{Tool: "t", Refusals: model.Refusals{Refused: []model.Refusal{{Item: "results[0]"}}}}}}})
 	if item := got[0].Refused[0].Item; item != "results[0]" {
-		t.Errorf("the only file's item is reported as %q", item)
+		t.Errorf("the item of the only file is %q", item)
 	}
 }
 

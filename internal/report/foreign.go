@@ -14,7 +14,7 @@ type ForeignError struct {
 
 // Error implements error.
 func (e *ForeignError) Error() string {
-	text := "the format of this file is not read: it is " + e.Format
+	text := "unsupported file format: " + e.Format
 	if e.Instead != "" {
 		text += "; " + e.Instead
 	}
@@ -33,7 +33,7 @@ const harborReport = "application/vnd.scanner.adapter.vuln.report.harbor+json; v
 // Alternatives to unsupported reports.
 const (
 	insteadImage    = "scan the image with Trivy or Grype, and import their JSON"
-	insteadLockfile = "import the lockfile itself: the advisories say what is vulnerable in it"
+	insteadLockfile = "import the lockfile itself: it is matched against the advisories"
 )
 
 // foreigners lists the known but unsupported formats.

@@ -49,7 +49,7 @@ func Formats() []FormatInfo {
 		{Format: format.CycloneDXJSON, Title: "CycloneDX 1.2 to 1.7, JSON", From: "syft, Trivy, cdxgen and others"},
 		{Format: format.CycloneDXXML, Title: "CycloneDX 1.2 to 1.7, XML", From: "syft, CycloneDX plugins of build tools"},
 		{Format: format.SPDXJSON, Title: "SPDX 2.2 and 2.3, JSON", From: "syft, Trivy and others"},
-		{Format: format.OpenVEXJSON, Title: "OpenVEX 0.0.x and 0.2.0", From: "vexctl and whoever says what is exploitable"},
+		{Format: format.OpenVEXJSON, Title: "OpenVEX 0.0.x and 0.2.0", From: "vexctl and other VEX authors"},
 		{Format: format.Lockfile, Title: "lockfiles, by file name", From: "package managers", Names: lockfile.Names()},
 	}
 }
@@ -82,7 +82,7 @@ func Detect(name string, head []byte) (format.Format, error) {
 	case len(trimmed) == 0:
 		return "", errors.New("the file is empty; " + howToName())
 	}
-	return "", errors.New("the format of this file is not known; " + howToName())
+	return "", errors.New("unknown file format; " + howToName())
 }
 
 // howToName returns the advice for a file of an unknown format.
@@ -91,8 +91,8 @@ func howToName() string {
 	for _, f := range Formats() {
 		names = append(names, string(f.Format))
 	}
-	return "name it with --format FORMAT (in a request, with the parameter format), or send one of those that are read: " +
-		strings.Join(names, ", ") + " (lockfiles are known by their names, as package-lock.json)"
+	return "set --format FORMAT (in a request, the parameter format), or use one of the supported formats: " +
+		strings.Join(names, ", ") + " (lockfiles are detected by name, such as package-lock.json)"
 }
 
 // marked is a format with its signs.

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+var update = flag.Bool("update", false, "update the golden files")
 
 // testKey is the key of secret hashes in all tests.
 var testKey = []byte("a key of the tests")

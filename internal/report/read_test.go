@@ -168,11 +168,11 @@ func TestFileErrors(t *testing.T) {
 		want   []string // all in the message
 		cause  error
 	}{
-		{"cut", `{"runs":[{"results":[` + result, format.Limits{}, []string{"ends too early", "byte", "runs[0].results", "whole file"}, read.ErrTruncated},
-		{"two reports", `{"runs":[]}{"runs":[]}`, format.Limits{}, []string{"more text follows", "one report per file"}, read.ErrTrailing},
-		{"garbage after", `{"runs":[]} x`, format.Limits{}, []string{"more text follows"}, read.ErrTrailing},
+		{"cut", `{"runs":[{"results":[` + result, format.Limits{}, []string{"ends too early", "byte", "runs[0].results", "complete file"}, read.ErrTruncated},
+		{"two reports", `{"runs":[]}{"runs":[]}`, format.Limits{}, []string{"followed by more text", "one report per file"}, read.ErrTrailing},
+		{"garbage after", `{"runs":[]} x`, format.Limits{}, []string{"followed by more text"}, read.ErrTrailing},
 		{"not JSON", `{"runs":[{"results":[{"ruleId" 7}]}]}`, format.Limits{}, []string{"invalid character", "runs[0].results[0]", "byte"}, nil},
-		{"wrong shape", `{"runs":{}}`, format.Limits{}, []string{"a list was expected", "runs"}, nil},
+		{"wrong shape", `{"runs":{}}`, format.Limits{}, []string{"expected a list", "runs"}, nil},
 		{"UTF-16", "\xff\xfe{\x00}\x00", format.Limits{}, []string{"UTF-16", "PowerShell"}, format.ErrUTF16},
 		{"damaged gzip", string(damaged), format.Limits{}, []string{"gzip stream is damaged"}, gzip.ErrChecksum},
 		{"cut gzip", packed.String()[:packed.Len()-3], format.Limits{}, []string{"ends too early"}, read.ErrTruncated},

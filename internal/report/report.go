@@ -48,7 +48,7 @@ func readFile(r io.Reader, o format.Options) ([]*model.Report, error) {
 	}
 	read, ok := readers[o.Format]
 	if !ok {
-		return nil, format.NewFileError(o, -1, errors.New("no such format; "+howToName()))
+		return nil, format.NewFileError(o, -1, errors.New("unknown format; "+howToName()))
 	}
 	reports, err := read(in, o)
 	if err == nil {

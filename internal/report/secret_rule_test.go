@@ -29,7 +29,7 @@ func TestWhichRulesLookForSecrets(t *testing.T) {
 		{name: "another tag", rule: "x", metadata: `"tags":["secretstorage"]`, want: model.SAST},
 		{name: "known to the deployment", rule: "acme.tokens", want: model.Secrets},
 		{name: "known, but declared to be another product's", rule: "acme.tokens", metadata: `"product":"sast"`, want: model.SAST},
-		{name: "unknown rule", rule: "acme.tokens2", want: model.SAST},
+		{name: "unknown", rule: "acme.tokens2", want: model.SAST},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			const secret = "hunter2-hunter2"

@@ -95,12 +95,12 @@ func TestVEXThatSaysTooMuch(t *testing.T) {
 		"an SBOM": cycloneDXOf(libP, nil, numbered(1100, "pkg:npm/p%d"), long),
 	} {
 		_, err := Read(strings.NewReader(text), format.Options{Name: "x.json"})
-		if !errors.Is(err, model.ErrTooLarge) || !strings.Contains(fmt.Sprint(err), "what the statements of the document say") {
+		if !errors.Is(err, model.ErrTooLarge) || !strings.Contains(fmt.Sprint(err), "the content of the statements") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
 	alone := readText(t, "x.json", cycloneDXOf("", nil, numbered(1100, "pkg:npm/p%d"), long))[0]
-	if len(alone.VEX) != 0 || len(alone.Refused) != 1 || !strings.Contains(alone.Refused[0].Reason, "what the statements of the document say") {
+	if len(alone.VEX) != 0 || len(alone.Refused) != 1 || !strings.Contains(alone.Refused[0].Reason, "the content of the statements") {
 		t.Errorf("a document alone has %d documents, refused %v", len(alone.VEX), alone.Refused)
 	}
 	for name, text := range map[string]string{

@@ -15,7 +15,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+var update = flag.Bool("update", false, "update the golden files")
 
 // sample returns a project that covers all members.
 func sample() Content {
@@ -155,6 +155,6 @@ func golden(t *testing.T, name string, doc []byte) {
 		t.Fatalf("%v; write it with go test -run %s -update", err, t.Name())
 	}
 	if diff := cmp.Diff(string(want), lines.String()); diff != "" {
-		t.Errorf("%s differs (-golden +got); -update rewrites it:\n%s", path, diff)
+		t.Errorf("%s differs (-golden +got); -update writes it again:\n%s", path, diff)
 	}
 }

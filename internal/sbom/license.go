@@ -22,7 +22,7 @@ var spdxSchema []byte
 var licenseIDs = sync.OnceValue(func() map[string]string {
 	var list struct{ Enum []string }
 	if err := json.Unmarshal(spdxSchema, &list); err != nil {
-		panic(fmt.Sprintf("the embedded licence list does not parse: %v", err))
+		panic(fmt.Sprintf("the embedded license list does not parse: %v", err))
 	}
 	ids := make(map[string]string, len(list.Enum))
 	for _, id := range list.Enum {

@@ -66,8 +66,8 @@ func writeOpenVEX(w io.Writer, r model.SBOMRequest, c Content) (mediaType string
 		doc.Statements = append(doc.Statements, openVEXStatements(p)...)
 	}
 	if len(doc.Statements) == 0 {
-		return "", model.Invalid("body.formatVersion.format", "nothing is decided about what was found here, and an "+
-			"OpenVEX document needs something to say: triage findings first")
+		return "", model.Invalid("body.formatVersion.format", "the findings have no triage decisions, but an "+
+			"OpenVEX document requires a statement: triage findings first")
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -179,21 +179,21 @@ func unexplained(said model.VEXStatement) string {
 	}
 	switch t.State {
 	case model.TriageFixing:
-		return "A fix is under way."
+		return "A fix is in progress."
 	case model.TriageReviewing:
 		return ""
 	case model.TriageReopened:
-		return "It is to be fixed."
+		return "It will be fixed."
 	}
 	switch t.Reason {
 	case model.AcceptableRisk:
 		return "The risk is accepted."
 	case model.FalsePositive:
-		return "It was found falsely."
+		return "It is a false positive."
 	case model.NoTime:
 		return "There is no time to fix it now."
 	}
-	return "It is not to be fixed."
+	return "It will not be fixed."
 }
 
 // productURL returns the package URL of a project. It refers to the repository if package URLs have

@@ -48,7 +48,7 @@ func Check(r model.SBOMRequest) error {
 		fault("body.metadataSupplier.url", "must be an absolute http or https URL", r.Supplier.URL)
 	}
 	if email := r.Supplier.Contact.Email; email != "" && !isEmail(email) {
-		fault("body.metadataSupplier.contact.email", "must be an e-mail address, as jane@example.com", email)
+		fault("body.metadataSupplier.contact.email", "must be an e-mail address, such as jane@example.com", email)
 	}
 	if len(faults) > 0 {
 		return &model.InvalidError{Fields: faults}
@@ -68,7 +68,7 @@ func checkFormat(r model.SBOMRequest, fault func(location, message string, value
 		fault("body.formatVersion.version", "must be one of "+strings.Join(formats[i].Versions, ", "), r.Version)
 	}
 	if r.XML && !formats[i].XML {
-		fault("body.sbomOutputFormat", "this format is written as JSON only: ask for SBOM_OUTPUT_FORMAT_JSON", nil)
+		fault("body.sbomOutputFormat", "this format supports only JSON: use SBOM_OUTPUT_FORMAT_JSON", nil)
 	}
 }
 

@@ -201,15 +201,15 @@ func spdxRelationships(doc document) []*v2_3.Relationship {
 		}
 		return common.DocElementID{ElementRefID: id}
 	}
-	nobody := func(word string) common.DocElementID { return common.DocElementID{SpecialID: word} }
+	special := func(word string) common.DocElementID { return common.DocElementID{SpecialID: word} }
 	relate(common.DocElementID{ElementRefID: "DOCUMENT"}, common.TypeRelationshipDescribe, element(rootRef), "")
 	for _, p := range append([]part{doc.root}, doc.parts...) {
 		for _, used := range p.uses {
 			relate(element(p.ref), common.TypeRelationshipDependsOn, element(used), "")
 		}
 		if p.open {
-			relate(element(p.ref), common.TypeRelationshipDependsOn, nobody(noAssertion),
-				"it may ask for packages itself of which that is not told")
+			relate(element(p.ref), common.TypeRelationshipDependsOn, special(noAssertion),
+				"it may have direct dependencies that the lockfile does not identify")
 		}
 	}
 	for _, c := range doc.components {
@@ -218,9 +218,9 @@ func spdxRelationships(doc document) []*v2_3.Relationship {
 		}
 		switch {
 		case !c.known:
-			relate(element(c.ref), common.TypeRelationshipDependsOn, nobody(noAssertion), "")
+			relate(element(c.ref), common.TypeRelationshipDependsOn, special(noAssertion), "")
 		case len(c.needs) == 0:
-			relate(element(c.ref), common.TypeRelationshipDependsOn, nobody("NONE"), "")
+			relate(element(c.ref), common.TypeRelationshipDependsOn, special("NONE"), "")
 		}
 	}
 	return list

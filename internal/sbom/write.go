@@ -18,7 +18,7 @@ func Write(w io.Writer, r model.SBOMRequest, c Content) (mediaType string, err e
 		return "", err
 	}
 	if !serialPattern.MatchString(c.Serial) {
-		return "", fmt.Errorf("serial number %q of the document is no urn:uuid", c.Serial)
+		return "", fmt.Errorf("serial number %q of the document is not a urn:uuid", c.Serial)
 	}
 	if r.ProjectID != 0 && len(c.Projects) != 1 {
 		return "", fmt.Errorf("the export of project %d got %d projects", r.ProjectID, len(c.Projects))

@@ -47,7 +47,7 @@ func TestVersionOfATime(t *testing.T) {
 				for _, c := range commits {
 					switch {
 					case !c.at.Before(since.at) && c.after <= version:
-						t.Errorf("since %v: the commit of %v is not told", since.at, c.at)
+						t.Errorf("since %v: the commit of %v is not returned", since.at, c.at)
 					case c.at.Before(since.at.Add(-7*time.Minute)) && c.after > version:
 						t.Errorf("since %v: the commit of %v is returned", since.at, c.at)
 					}
@@ -105,7 +105,7 @@ func TestTimeOfACommitThatTakesLong(t *testing.T) {
 				version, err := reader.versionAt(at)
 				d.check(err)
 				if version > before {
-					t.Errorf("a reader at %v gets the changes since %d, want since %d", at, version, before)
+					t.Errorf("at %v the changes are since %d, not since %d", at, version, before)
 				}
 			}
 			version, err := d.versionAt(clock.Now())

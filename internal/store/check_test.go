@@ -38,10 +38,10 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 			t.Errorf("%d checks of a whole database find:\n%s", checks, faults)
 		}
 		for statement, want := range map[string]string{
-			`DELETE FROM finding_body WHERE deployment_id = %d AND finding_id = 1`:                                                       "finding has rows with the id 1, which finding_body has not",
-			`DELETE FROM lineage WHERE deployment_id = %d AND id = (SELECT MAX(id) FROM lineage)`:                                        "which lineage has not",
-			`DELETE FROM change WHERE deployment_id = %[1]d AND version = (SELECT MAX(version) FROM change WHERE deployment_id = %[1]d)`: "the feed has -1 versions more",
-			`UPDATE finding SET project_id = 4711 WHERE deployment_id = %d AND id = 2`:                                                   "project_id 4711, which project has not",
+			`DELETE FROM finding_body WHERE deployment_id = %d AND finding_id = 1`:                                                       "finding has rows with the id 1, missing in finding_body",
+			`DELETE FROM lineage WHERE deployment_id = %d AND id = (SELECT MAX(id) FROM lineage)`:                                        ", missing in lineage",
+			`DELETE FROM change WHERE deployment_id = %[1]d AND version = (SELECT MAX(version) FROM change WHERE deployment_id = %[1]d)`: "the feed has -1 versions compared",
+			`UPDATE finding SET project_id = 4711 WHERE deployment_id = %d AND id = 2`:                                                   "project_id 4711, missing in project",
 		} {
 			if err := s.ExecRaw(t.Context(), fmt.Sprintf(statement, d.id)); err != nil {
 				t.Fatal(err)
@@ -57,11 +57,11 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 // them. The deployment has rows in all tables.
 func TestCheckFindsWhatDecisionsHangOn(t *testing.T) {
 	for _, c := range []struct{ damage, want string }{
-		{"DELETE FROM lineage_identity WHERE deployment_id = %d", "is live, and no lineage has its identity"},
-		{"DELETE FROM triage_event WHERE deployment_id = %d", "was decided on, and triage_event has nothing of it"},
-		{"DELETE FROM scan_account WHERE deployment_id = %d", "was applied, and scan_account has nothing of it"},
-		{"DELETE FROM exception_statement WHERE deployment_id = %d", "has not as many statements as it says"},
-		{"DELETE FROM ticket_finding WHERE deployment_id = %d", ", and is linked to 0"},
+		{"DELETE FROM lineage_identity WHERE deployment_id = %d", "is live, but its identity has no lineage"},
+		{"DELETE FROM triage_event WHERE deployment_id = %d", "has a decision, but no row in triage_event"},
+		{"DELETE FROM scan_account WHERE deployment_id = %d", "was applied, but has no row in scan_account"},
+		{"DELETE FROM exception_statement WHERE deployment_id = %d", "has a wrong number of statements"},
+		{"DELETE FROM ticket_finding WHERE deployment_id = %d", ", but is linked to 0"},
 	} {
 		t.Run(strings.Fields(c.damage)[2], func(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -153,9 +153,9 @@ func TestCheckLooksAtEachRelation(t *testing.T) {
 // TestCheckCountsVersions damages the feed in each way that the check distinguishes.
 func TestCheckCountsVersions(t *testing.T) {
 	for name, c := range map[string]struct{ statement, want string }{
-		"a version is missing":    {"DELETE FROM change WHERE deployment_id = %[1]d AND version = (SELECT MIN(version) FROM change WHERE deployment_id = %[1]d)", "the feed has -1 versions more than the deployment"},
+		"a version is missing":    {"DELETE FROM change WHERE deployment_id = %[1]d AND version = (SELECT MIN(version) FROM change WHERE deployment_id = %[1]d)", "the feed has -1 versions compared with the deployment"},
 		"the deployment is older": {"UPDATE deployment SET version = version - 16777216 WHERE id = %[1]d", "the feed has version"},
-		"one is pruned too much":  {"UPDATE deployment SET pruned_version = pruned_version - 16777216 WHERE id = %[1]d", "the feed has -1 versions more than the deployment"},
+		"one is pruned too much":  {"UPDATE deployment SET pruned_version = pruned_version - 16777216 WHERE id = %[1]d", "the feed has -1 versions compared with the deployment"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -165,7 +165,7 @@ func TestCheckCountsVersions(t *testing.T) {
 					t.Fatal(faults)
 				}
 				d.check(s.ExecRaw(t.Context(), fmt.Sprintf(c.statement, d.id)))
-				if faults, _ := checked(t, s, d); !strings.Contains(faults, "the feed of changes: "+c.want) {
+				if faults, _ := checked(t, s, d); !strings.Contains(faults, "change feed: "+c.want) {
 					t.Errorf("%q is not in:\n%s", c.want, faults)
 				}
 			})
@@ -182,10 +182,10 @@ func TestCheckComparesWhatScansReported(t *testing.T) {
 		want     string
 	}{
 		"all are there":        {[]int64{1, 2}, "", ""},
-		"one is not there":     {[]int64{1, 2, 9}, "", "reported 3 findings, 1 of which its project has not"},
-		"one is of another":    {[]int64{1, 3}, "", "reported 2 findings, 1 of which its project has not"},
-		"runs cannot be read":  {[]int64{1}, "UPDATE scan_account SET reported = %s WHERE deployment_id = %d", "its runs cannot be read"},
-		"the scan is not this": {[]int64{1}, "UPDATE scan_account SET scan_id = 4711 WHERE %s <> %s AND deployment_id = %d", "scan_account has rows with the scan_id 4711, which scan has not"},
+		"one is not there":     {[]int64{1, 2, 9}, "", "reported 3 findings; its project lacks 1"},
+		"one is of another":    {[]int64{1, 3}, "", "reported 2 findings; its project lacks 1"},
+		"runs cannot be read":  {[]int64{1}, "UPDATE scan_account SET reported = %s WHERE deployment_id = %d", "the reported findings of scan"},
+		"the scan is not this": {[]int64{1}, "UPDATE scan_account SET scan_id = 4711 WHERE %s <> %s AND deployment_id = %d", "scan_account has rows with the scan_id 4711, missing in scan"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, engine := range storetest.Engines {

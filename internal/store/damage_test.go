@@ -82,7 +82,7 @@ func TestWhatIsNoDamage(t *testing.T) {
 			return err
 		})
 		if err == nil || errors.Is(err, model.ErrDamaged) {
-			t.Errorf("a caller that hung up gets %v", err)
+			t.Errorf("after a hangup the error is %v", err)
 		}
 		whole("a caller who hung up")
 
@@ -115,7 +115,7 @@ func TestAFaultOfTheProgramIsNoDamage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		err := s.ScanTwo(t.Context(), `SELECT 1`)
 		if reads, writes := s.Health(t.Context()); err == nil || errors.Is(err, model.ErrDamaged) || reads != nil || writes != nil {
-			t.Errorf("it gets %v, and the database is %v and %v", err, reads, writes)
+			t.Errorf("the error is %v, and the database is %v and %v", err, reads, writes)
 		}
 	})
 }

@@ -48,7 +48,7 @@ func TestDistribution(t *testing.T) {
 	if err := s.ExecRaw(t.Context(), `CREATE TABLE of_a_later_migration (deployment_id BIGINT NOT NULL PRIMARY KEY)`); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "once there is an unlisted one", unspread(t, s), []string{"of_a_later_migration"})
+	same(t, "another table, missing in the list", unspread(t, s), []string{"of_a_later_migration"})
 	for table, key := range map[string]string{"user_role": "user_id", "deployment": "slug"} {
 		if err := s.ExecRaw(t.Context(), `SELECT create_distributed_table('`+table+`', '`+key+`')`); err == nil {
 			t.Errorf("the function spreads %s by %s", table, key)

@@ -38,7 +38,7 @@ func TestFailedAttemptGathersItsSteps(t *testing.T) {
 		})
 		stray, err := s.UnattributedAttempts(t.Context(), 10)
 		if err != nil || len(stray) != 1 || stray[0].Cause != "unknown" {
-			t.Errorf("of an unknown user: %+v, %v", stray, err)
+			t.Errorf("without a user: %+v, %v", stray, err)
 		}
 		same(t, "events of the trail", len(events(t, s, d)), 4)
 		same(t, "the version", deployment(t, s, d.Slug).Version, d.Version)
@@ -66,7 +66,7 @@ func TestFailedAttemptsAreBounded(t *testing.T) {
 			return err
 		})
 		clock.Advance(31 * 24 * time.Hour)
-		if err := s.AddFailedAttempt(t.Context(), model.FailedAttempt{Name: "of nobody"}); err != nil {
+		if err := s.AddFailedAttempt(t.Context(), model.FailedAttempt{Name: "unknown"}); err != nil {
 			t.Fatal(err)
 		}
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {

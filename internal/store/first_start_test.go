@@ -54,7 +54,7 @@ func TestFirstStart(t *testing.T) {
 			}
 		}
 		if told := trail() - before; told != 3 {
-			t.Errorf("three changes are reported %d times", told)
+			t.Errorf("three changes have %d events", told)
 		}
 	})
 }

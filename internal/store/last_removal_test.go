@@ -15,7 +15,7 @@ func TestLastRemovalIsOfTheLastTime(t *testing.T) {
 	}
 	merged := event(model.EventRemoved, `{"reason":"merged into #7: they are one","merged_into":7}`)
 	back := event(model.EventReturned, "")
-	const untold = "its rule or path left the policy, or its ref is gone"
+	const untold = "its rule or path was removed from the policy, or its ref was removed"
 	for name, c := range map[string]struct {
 		history []store.FindingHistory
 		want    store.Removal

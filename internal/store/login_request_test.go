@@ -282,7 +282,7 @@ func TestPromisedTokensCount(t *testing.T) {
 			t.Errorf("another user: %v", err)
 		}
 		if err := approve(codes[4], model.User{}); err != nil {
-			t.Errorf("by the command line: %v", err)
+			t.Errorf("without an owner, by the server operator: %v", err)
 		}
 		if err := s.SetPassword(t.Context(), ada.ID, "hash", false, ada.Actor()); err != nil {
 			t.Fatal(err)

@@ -55,7 +55,7 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 		states, log := count(full)
 		same(t, "the full receiver", states, map[model.NotificationState]int{model.NotificationQueued: most, model.NotificationFailed: 4})
 		for i, n := range log {
-			if failed := i < 4; (n.State == model.NotificationFailed) != failed || failed && (n.Problem != "2,000 messages waited for the receiver already." || n.EndedAt.IsZero()) {
+			if failed := i < 4; (n.State == model.NotificationFailed) != failed || failed && (n.Problem != "The receiver already had 2,000 queued messages." || n.EndedAt.IsZero()) {
 				t.Fatalf("message %d from the newest is %+v", i, n)
 			}
 		}

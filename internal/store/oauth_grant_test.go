@@ -151,7 +151,7 @@ func TestAGrantIsSeenAsLongAsItWorks(t *testing.T) {
 			return err
 		})
 		token := listed()
-		same(t, "its state", []any{token.Active(clock.Now()), token.Ended(clock.Now()), token.RenewableUntil}, []any{false, false, g.ExpiresAt})
+		same(t, "state after its end", []any{token.Active(clock.Now()), token.Ended(clock.Now()), token.RenewableUntil}, []any{false, false, g.ExpiresAt})
 		same(t, "over once it cannot be renewed", token.Ended(g.ExpiresAt), true)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.RevokeToken(ctx, g.TokenID) })
 		token = listed()

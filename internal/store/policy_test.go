@@ -295,7 +295,7 @@ func TestPoliciesKeepTheirDays(t *testing.T) {
 			p.Due.NotRated = 5
 			_, err = tx.UpdatePolicy(ctx, p)
 			if _, invalid := errors.AsType[*model.InvalidError](err); !invalid {
-				t.Errorf("days of unrated code: %v", err)
+				t.Errorf("due days of unrated code: %v", err)
 			}
 			return nil
 		})

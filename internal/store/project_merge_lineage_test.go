@@ -121,12 +121,12 @@ func TestMergeLeavesDecisionsOnTheirCode(t *testing.T) {
 				}
 				for id, l := range rebuilt.Lineages {
 					if l.ProjectID == w.into.ID && !slices.ContainsFunc(slices.Collect(maps.Values(rebuilt.Findings)), func(f model.Finding) bool { return f.LineageID == id }) {
-						t.Errorf("lineage %d has no finding, so its comments are not visible", id)
+						t.Errorf("lineage %d has no finding, so its comments are hidden", id)
 					}
 				}
 				w.view(func(ctx context.Context, tx *store.Tx) error {
 					return tx.CheckRows(ctx, func(check string, faults []string) {
-						if check == "rows that belong together" && len(faults) > 0 {
+						if check == "references between rows" && len(faults) > 0 {
 							t.Error(check, faults)
 						}
 					})

@@ -81,7 +81,7 @@ func TestAMergedHistoryStays(t *testing.T) {
 			return tx.AddEvents(ctx, []model.FindingEvent{
 				{FindingID: goes, ScanID: 7, Kind: model.EventMoved, Detail: `{"from":"a.py","to":"b.py"}`},
 				{FindingID: goes, Kind: model.EventRemoved, Detail: fmt.Sprintf(`{"reason":"x","merged_into":%d}`, 1_000_000)},
-				{FindingID: goes, Kind: model.EventRemoved, Detail: `{"reason":"withdrawn: the advisory was taken back"}`},
+				{FindingID: goes, Kind: model.EventRemoved, Detail: `{"reason":"withdrawn: the advisory was withdrawn"}`},
 				{FindingID: goes, Kind: model.EventMerged, Detail: fmt.Sprintf(`{"finding_id":%d}`, only)},
 				{FindingID: only, Kind: model.EventFixed},
 				{FindingID: only, Kind: model.EventPrecedent, Detail: fmt.Sprintf(`{"finding_id":%d,"state":"ignored"}`, goes)},

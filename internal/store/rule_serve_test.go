@@ -237,7 +237,7 @@ func TestTheFirstRuleThatClashesIsNamed(t *testing.T) {
 			names string
 		}{
 			{"a name of another product", code, model.ErrConflict, "the policy secrets has rule-3 as a rule for another product"},
-			{"a rule of another product than its policy", elsewhere, model.ErrConflict, "rule-3 is a rule for secrets, and the policy further one for sast"},
+			{"a rule of another product than its policy", elsewhere, model.ErrConflict, "rule-3 is a rule for secrets, but the policy further is for sast"},
 			{"an unknown policy", unknown, model.ErrNotFound, fmt.Sprint("policy ", own.ID+1000)},
 		} {
 			err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {

@@ -91,7 +91,7 @@ func TestRunGoesThroughItsStates(t *testing.T) {
 		p := addProjects(t, w.Store, w.d, "acme/payments")[0]
 		w.clock.Advance(time.Millisecond)
 		if w.lease() != nil {
-			t.Fatal("a run of another deployment was leased")
+			t.Fatal("another project's run was leased")
 		}
 		queued := w.queue(p.ID, "", nil)
 		r := w.lease()

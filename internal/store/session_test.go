@@ -19,7 +19,7 @@ func TestArgumentsMatchTheStatement(t *testing.T) {
 				_, err := tx.Exec(ctx, `DELETE FROM project_alias WHERE deployment_id = $1 AND name = $2`, args...)
 				return err
 			})
-			if err == nil || !strings.Contains(err.Error(), "a statement names 2 arguments and was given") {
+			if err == nil || !strings.Contains(err.Error(), "a statement uses 2 arguments but has") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

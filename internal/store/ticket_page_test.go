@@ -76,7 +76,7 @@ func TestPagesOfTickets(t *testing.T) {
 				t.Errorf("a page of thirty takes %d round trips", took)
 			}
 			if ids, more := page(store.TicketQuery{Globs: model.ProjectGlobs{"third/*"}, Limit: 30}); len(ids) != 0 || more {
-				t.Errorf("a user without both projects gets %v", ids)
+				t.Errorf("a user without access to the projects receives %v", ids)
 			}
 		})
 	}

@@ -63,8 +63,8 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 			"an unknown one":                 {ticket.Request{Globs: globs, Project: "open/none"}, none},
 			"its own by a name of the host":  {ticket.Request{Globs: globs, Project: "other/mine"}, "other/mine"},
 			"unbound":                        {ticket.Request{Project: "open/x"}, "open/x"},
-			"a tracker that is not set":      {ticket.Request{Globs: globs, Connection: "jira", Project: "HR"}, `refused: Connection "C" does not exist.`},
-			"a tracker that nobody has":      {ticket.Request{Globs: globs, Connection: "none", Project: "HR"}, `refused: Connection "C" does not exist.`},
+			"a tracker that is not set":      {ticket.Request{Globs: globs, Connection: "jira", Project: "HR"}, `refused: There is no connection called "C".`},
+			"an unknown tracker":             {ticket.Request{Globs: globs, Connection: "none", Project: "HR"}, `refused: There is no connection called "C".`},
 			"a tracker that is not, unbound": {ticket.Request{Connection: "jira", Project: "HR"}, "HR"},
 		} {
 			same(t, name, place(x.ask), x.want)
@@ -103,8 +103,8 @@ func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
 		d := newTenant(t, s)
 		c, jira := d.connection("gitea"), d.jira("jira")
 		var own model.Project
-		for _, r := range d.tell(c, told("1", "acme/own"), told("2", "acme/hidden"), told("3", "acme/nobody"), told("4", "acme/own-once"), told("5", "acme/mine")) {
-			if r.FullName == "acme/nobody" {
+		for _, r := range d.tell(c, told("1", "acme/own"), told("2", "acme/hidden"), told("3", "acme/unused"), told("4", "acme/own-once"), told("5", "acme/mine")) {
+			if r.FullName == "acme/unused" {
 				continue
 			}
 			p := d.take(r)
@@ -140,7 +140,7 @@ func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
 			{"https://git.example/acme/own-once/issues/1", bound, 0},
 			{"https://git.example/acme/mine/issues/1", bound, c.ID},
 			{"https://git.example/acme/hidden/issues/2", nil, c.ID},
-			{"https://git.example/acme/nobody/issues/1", nil, 0},
+			{"https://git.example/acme/unused/issues/1", nil, 0},
 			{"https://git.example/acme/../issues/1", nil, 0},
 			{"https://git.example/acme/own%3F/issues/1", nil, 0},
 			{"https://jira.example/browse/SEC-1", bound, jira.ID},

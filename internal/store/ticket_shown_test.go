@@ -50,7 +50,7 @@ func TestMergedProjectsKeepTheirTickets(t *testing.T) {
 		}
 		w.view(func(ctx context.Context, tx *store.Tx) error {
 			return tx.CheckRows(ctx, func(check string, faults []string) {
-				if check == "rows that belong together" && len(faults) > 0 {
+				if check == "references between rows" && len(faults) > 0 {
 					t.Errorf("%s: %v", check, faults)
 				}
 			})

@@ -177,10 +177,10 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		public := told("2", "acme/public")
 		private := told("1", "acme/private")
 		private.Private = true
-		now := d.tell(c, private, public, told("3", "acme/nobody"))
+		now := d.tell(c, private, public, told("3", "acme/unused"))
 		byName := map[string]model.Project{}
 		for _, r := range now {
-			if r.FullName != "acme/nobody" {
+			if r.FullName != "acme/unused" {
 				byName[r.FullName] = d.take(r)
 			}
 		}
@@ -199,9 +199,9 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		own, open, bare := f["acme/private"], f["acme/public"], f["acme/unhosted"]
 		fails("no tracker", ticket.Request{Findings: bare[:1]}, "No issue tracker is configured")
 		fails("a connection that there is not", ticket.Request{Findings: own[:1], Connection: "jira"}, `no connection called "jira"`)
-		fails("a public repository", ticket.Request{Findings: open[:1]}, "are public")
-		fails("one that is no project", ticket.Request{Findings: own[:1], Project: "acme/nobody"}, "not a repository of a project")
-		fails("one behind the globs", ticket.Request{Findings: open[:1], Project: "acme/private", Globs: model.ProjectGlobs{"acme/public"}}, "not a repository of a project")
+		fails("a public repository", ticket.Request{Findings: open[:1]}, "Everybody can read")
+		fails("one that is no project", ticket.Request{Findings: own[:1], Project: "acme/unused"}, "no repository that is a project")
+		fails("one behind the globs", ticket.Request{Findings: open[:1], Project: "acme/private", Globs: model.ProjectGlobs{"acme/public"}}, "no repository that is a project")
 		fails("no repository", ticket.Request{Findings: bare[:1], Connection: "gitea"}, "name the repository")
 
 		out := d.ask(ticket.Request{Findings: own, Group: true})
@@ -227,10 +227,10 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		}
 
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: c.ID, Project: "acme/nobody", Public: true})
+			return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: c.ID, Project: "acme/unused", Public: true})
 		})
 		apart := d.ask(ticket.Request{Findings: append(slices.Clone(open[:2]), bare[:2]...)})
-		if len(apart.Requested) != 4 || d.ticket(apart.Requested[3].TicketID).Project != "acme/nobody" {
+		if len(apart.Requested) != 4 || d.ticket(apart.Requested[3].TicketID).Project != "acme/unused" {
 			t.Errorf("by the setting, one for each: %+v", apart)
 		}
 		d.link(sec1, open[2])

@@ -51,7 +51,7 @@ func TestTokensAreKeptAsGiven(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			_, missing := tx.Token(ctx, "nobody")
+			_, missing := tx.Token(ctx, "unknown")
 			fails(t, "an unknown token", missing, model.ErrNotFound)
 			return err
 		})

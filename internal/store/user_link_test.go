@@ -79,7 +79,7 @@ func TestAResetLinkStaysWithinItsDeployments(t *testing.T) {
 		update(t, s, other, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, model.RoleAdmin) })
 		_, _, err := s.Link(t.Context(), model.LinkReset, storetest.TokenHash("code"))
 		fails(t, "the link after a role elsewhere", err, model.ErrNotFound)
-		fails(t, "a link that is open in a browser", s.UseResetLink(t.Context(), l, "evil", false), model.ErrNotFound)
+		fails(t, "the open link", s.UseResetLink(t.Context(), l, "evil", false), model.ErrNotFound)
 		ask.ExpiresAt = storetest.Epoch.Add(time.Hour)
 		fails(t, "a new link", s.CreateLink(t.Context(), ask, storetest.TokenHash("again"), storetest.Actor), model.ErrConflict)
 		ask.Within = []int64{d.ID, other.ID}
@@ -88,7 +88,7 @@ func TestAResetLinkStaysWithinItsDeployments(t *testing.T) {
 		}
 		ask.Within = nil
 		if err := s.CreateLink(t.Context(), ask, storetest.TokenHash("cli"), storetest.Actor); err != nil {
-			t.Errorf("by the command line: %v", err)
+			t.Errorf("the server operator: %v", err)
 		}
 	})
 }

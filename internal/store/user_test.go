@@ -43,14 +43,14 @@ func TestUsersAndTheirRoles(t *testing.T) {
 		noise := deployment(t, s, storetest.Noise)
 		ada, ben := addUser(t, s, d, "ada", model.RoleAdmin), addUser(t, s, d, "ben", model.RoleViewer)
 		if has, err := s.HasUsers(t.Context()); err != nil || !has {
-			t.Errorf("an unknown user: %v", err)
+			t.Errorf("there are no users: %v", err)
 		}
 		got, err := s.User(t.Context(), " ADA ")
 		same(t, "by name, as it is typed", got, ada)
 		if err != nil {
 			t.Error(err)
 		}
-		_, err = s.User(t.Context(), "nobody")
+		_, err = s.User(t.Context(), "unknown")
 		fails(t, "an unknown name", err, model.ErrNotFound)
 		if err := setRole(t, s, noise, ben, model.RoleTriager); err != nil {
 			t.Fatal(err)

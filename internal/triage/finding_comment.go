@@ -38,9 +38,9 @@ func Comment(
 	case err != nil:
 		return c, err
 	case of >= model.MaxCommentsOf:
-		return c, fmt.Errorf("the finding has %d comments, as many as one may: %w", of, model.ErrConflict)
+		return c, fmt.Errorf("the finding has %d comments, which is the limit: %w", of, model.ErrConflict)
 	case own >= model.MaxCommentsOfOne:
-		return c, fmt.Errorf("you wrote %d comments in 24 hours, as many as one may: %w", own, model.ErrConflict)
+		return c, fmt.Errorf("you wrote %d comments in 24 hours, which is the limit: %w", own, model.ErrConflict)
 	}
 	people, err := s.MembersNamed(ctx, model.MentionedNames(c.Text))
 	if err != nil {
@@ -77,10 +77,10 @@ func WithdrawComment(
 	own := c.AuthorID == userID && (userID != 0 || by.Kind == actor.Kind && by.ID == actor.ID && by.Name == actor.Name)
 	switch {
 	case !own && !admin:
-		return c, model.Invalid("comment", "only who wrote a comment, or an administrator, withdraws it: %s did",
+		return c, model.Invalid("comment", "only the author, %s, or an administrator can withdraw the comment",
 			cmp.Or(by.Label(), by.ID))
 	case c.Withdrawn():
-		return c, fmt.Errorf("comment %d was withdrawn already: %w", id, model.ErrConflict)
+		return c, fmt.Errorf("comment %d was already withdrawn: %w", id, model.ErrConflict)
 	}
 	return s.WithdrawFindingComment(ctx, c)
 }

@@ -161,7 +161,7 @@ func (w *world) endDecisions(t *rapid.T) {
 		if over {
 			e.After.By = want.By // the system, not the author of the decision
 			if e.Before != l.Triage || e.LineageID != id || e.By.Kind != "system" || e.Note == "" {
-				t.Fatalf("the end of %+v is reported as %+v", l.Triage, e)
+				t.Fatalf("the end of %+v is recorded as %+v", l.Triage, e)
 			}
 			l.Triage = e.After
 		}

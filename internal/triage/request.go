@@ -25,10 +25,10 @@ func (r *Request) Check() error {
 		})
 	}
 	if r.Filter.IssueType.String() == "" {
-		fault("issue_type", nil, "is needed: sast, sca or secrets")
+		fault("issue_type", nil, "is required: sast, sca or secrets")
 	}
 	if len(r.Filter.IDs) == 0 && !r.HasFilter {
-		fault("issue_ids", nil, "is needed, or a filter: a request without either selects nothing, never everything")
+		fault("issue_ids", nil, "is required, or a filter: a request with neither selects no findings")
 	}
 	if r.Limit < 0 || r.Limit > model.MaxTriage {
 		fault("limit", r.Limit, "must be from 1 to %d", model.MaxTriage)
@@ -36,22 +36,22 @@ func (r *Request) Check() error {
 	switch r.State {
 	case 0:
 		if r.Note == "" && r.Assign == nil {
-			fault("new_triage_state", nil, "is needed, or new_note or new_assignee: there is nothing to change")
+			fault("new_triage_state", nil, "is required, or new_note or new_assignee: the request changes nothing")
 		}
 	case model.TriageIgnored, model.TriageReviewing, model.TriageFixing, model.TriageReopened:
 	default:
 		fault("new_triage_state", r.State.String(), "must be ignored, reviewing, fixing or reopened")
 	}
 	if r.Reason != 0 && r.State != model.TriageIgnored {
-		fault("new_triage_reason", r.Reason.String(), "goes only with the state ignored")
+		fault("new_triage_reason", r.Reason.String(), "requires the state ignored")
 	}
 	if !r.Until.IsZero() && (r.State == 0 || r.State == model.TriageReopened) {
 		fault(
-			"new_triage_until", model.LastDay(r.Until), "goes only with the states ignored, reviewing and fixing: those end",
+			"new_triage_until", model.LastDay(r.Until), "requires the state ignored, reviewing or fixing",
 		)
 	}
 	if n := utf8.RuneCountInString(r.Note); n > model.MaxNote {
-		fault("new_note", nil, "has %d characters, at most %d", n, model.MaxNote)
+		fault("new_note", nil, "has %d characters; the limit is %d", n, model.MaxNote)
 	}
 	if !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
 		fault("new_note", nil, "must be UTF-8 without NUL characters")
@@ -67,7 +67,7 @@ func (r *Request) Check() error {
 // invalid request.
 func (r *Request) validateStored(ctx context.Context, s Store) error {
 	if !r.Until.IsZero() && !r.Until.After(s.Now()) {
-		return model.Invalid("body.new_triage_until", "%s is over already (in UTC): name today or a day to come",
+		return model.Invalid("body.new_triage_until", "%s is in the past (UTC): use today or a later day",
 			model.LastDay(r.Until))
 	}
 	if r.Assign == nil || *r.Assign == "" {
@@ -76,12 +76,12 @@ func (r *Request) validateStored(ctx context.Context, s Store) error {
 	m, err := s.Member(ctx, *r.Assign)
 	switch {
 	case errors.Is(err, model.ErrNotFound):
-		return model.Invalid("body.new_assignee", "%.100q is no user of this deployment: Settings → Users lists them",
+		return model.Invalid("body.new_assignee", "%.100q is not a user of this deployment: see Settings → Users",
 			*r.Assign)
 	case err != nil:
 		return err
 	case !m.Enabled():
-		return model.Invalid("body.new_assignee", "%s is disabled and cannot sign in: assign it to somebody else", m.Name)
+		return model.Invalid("body.new_assignee", "%s is disabled and cannot sign in: assign another user", m.Name)
 	}
 	r.Assign = &m.Name
 	return nil

@@ -82,7 +82,7 @@ func Apply(ctx context.Context, s Store, sel Selector, r Request) (Result, error
 	out := Result{IDs: ids, Selection: selection(ids, lineages, chosen)}
 	if r.Selection != "" && r.Selection != out.Selection {
 		return Result{}, fmt.Errorf(
-			"what the request selects, or what was decided about it, has changed since the dry run: %w", model.ErrConflict,
+			"the selected findings or their triage changed since the dry run: %w", model.ErrConflict,
 		)
 	}
 	if events := r.decideAll(lineages, chosen, s); len(events) > 0 && !r.DryRun {

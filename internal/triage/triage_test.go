@@ -256,12 +256,12 @@ func TestADryRunChangesNothing(t *testing.T) {
 	}
 	request.DryRun, request.Selection = false, dry.Selection
 	for name, change := range map[string]func(*world){
-		"it was triaged": func(w *world) {
+		"a new decision": func(w *world) {
 			l := w.lineages[2]
 			l.Triage.State = model.TriageFixing
 			w.lineages[2] = l
 		},
-		"it was reassigned": func(w *world) {
+		"a new assignee": func(w *world) {
 			l := w.lineages[1]
 			l.Triage.Assignee = "bob"
 			w.lineages[1] = l

@@ -59,7 +59,7 @@ func parseBound(text, operator string) (bound, error) {
 	}
 	if !isBound(rest) {
 		return bound{}, fmt.Errorf(
-			"%q is no version bound: write a version that begins with a digit, with >=, >, <=, < or = in front if need be", text,
+			"invalid version bound %q: use a version with a leading digit, optionally after >=, >, <=, < or =", text,
 		)
 	}
 	return bound{operator, rest}, nil

@@ -131,7 +131,7 @@ func TestConditionsByAPI(t *testing.T) {
 			"mode": "block", "severity": "high", "fixable": true, "grace_days": 14, "projects": []string{"acme/*"}, "tags": []string{"pci"}, "branches": []string{"main"},
 		})
 		if made.Policy.ID != id || made.Condition.ID != 1 || *made.Condition.Severity != "high" || !made.Condition.Fixable || made.Condition.GraceDays != 14 ||
-			made.Condition.Text != "blocks when severity is high or worse, a fix exists and it has been there for 14 days or more, in acme/*, tagged pci, on main" {
+			made.Condition.Text != "blocks when severity is high or worse, a fix exists and it has been known for 14 days or more, in acme/*, tagged pci, on main" {
 			t.Errorf("%+v", made)
 		}
 		second, err := s.api().CreatePolicyCondition(t.Context(), s.deployment.Slug, id, api.CreatePolicyConditionRequest{Mode: "comment", EPSS: 0.5, Exploited: true})

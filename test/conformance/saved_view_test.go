@@ -183,8 +183,8 @@ func TestFindingsOfASavedView(t *testing.T) {
 			invalid(t, ada.send(t, request{method: "GET", path: "findings/counts?" + query}), at)
 		}
 		gone := get[api.SavedViewResponse](t, ada, "saved-views/"+keep("repos=acme%2Flost")).View
-		if gone.Problem != "there is no project acme/lost any more" {
-			t.Errorf("for a deleted project it shows %q", gone.Problem)
+		if gone.Problem != "the project acme/lost no longer exists" {
+			t.Errorf("of a lost project it says %q", gone.Problem)
 		}
 
 		tag := func() string {

@@ -174,7 +174,7 @@ func (s *site) readTrailOfEnd(t *testing.T, id int64) {
 			return err
 		}
 		last := trail[len(trail)-1]
-		if len(trail) != 2 || last.By.Kind != "system" || last.Note != "ignored until "+model.LastDay(last.Before.Until)+" (UTC) is over" {
+		if len(trail) != 2 || last.By.Kind != "system" || last.Note != "ignored until "+model.LastDay(last.Before.Until)+" (UTC) expired" {
 			t.Errorf("the trail ends with %+v", last)
 		}
 		over, err := tx.CountExpiredDecisions(ctx)

@@ -136,7 +136,7 @@ func fixedBuild(w *ciWorld) {
 	w.git("rm", "-q", "web/package-lock.json")
 	w.commit("fixed")
 	out, said := w.build(0, "main", nil)
-	if len(out.Fixed) != 1 || out.Fixed[0].Rule != "eqeq" || len(out.New) != 0 || !strings.Contains(said, "gone: web/package-lock.json") {
+	if len(out.Fixed) != 1 || out.Fixed[0].Rule != "eqeq" || len(out.New) != 0 || !strings.Contains(said, "removed: web/package-lock.json") {
 		w.Errorf("%+v\n%s", out, said)
 	}
 	if got := w.dependencies(); slices.Contains(got, "web/package-lock.json lodash") {

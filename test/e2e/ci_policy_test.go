@@ -174,8 +174,8 @@ func blockAll(w *ciWorld) {
 	w.redoubt("policy", "set-mode", "--policy", "code", "eqeq", "block")
 	w.want(0, "main")
 	w.redoubt("policy", "set", "code", "--block-all")
-	if r := w.want(1, "main"); !strings.Contains(r.stderr, "in a policy that blocks all") {
-		w.Errorf("the scanner does not print why it blocks:\n%s", r.stderr)
+	if r := w.want(1, "main"); !strings.Contains(r.stderr, "the policy blocks known findings too") {
+		w.Errorf("the scanner does not say why it blocks:\n%s", r.stderr)
 	}
 	w.redoubt("policy", "set", "code", "--no-block-all")
 	w.want(0, "main")

@@ -32,8 +32,8 @@ func TestSARIFMeetsCI(t *testing.T) {
 		w.compareImports("acme/"+kind+"-then-ci", reports[kind], false, untold...)
 	}
 	said := w.redoubt("import", "--project", "acme/refused", "--ref", "main", reports["sarif"])
-	if strings.Count(said, "about a package and does not say which") != len(packages) {
-		t.Errorf("the import does not list what it rejected:\n%s", said)
+	if strings.Count(said, "its package has no name") != len(packages) {
+		t.Errorf("the import does not say what it refused:\n%s", said)
 	}
 }
 

@@ -288,7 +288,7 @@ func TestPreviewCountsSelectedSeverities(t *testing.T) {
 func TestTriageOfGroups(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/findings?group=rule&severities=high")
-	says(t, page, `name="group" value="B324"`, "SQL text is made with fmt.Sprintf. Use placeholders.")
+	says(t, page, `name="group" value="B324"`, "SQL is formatted with fmt.Sprintf. Use placeholders.")
 	form := url.Values{"type": {"sast"}, "query": {"group=rule&severities=high"}, "grouped": {"1"}, "group": {"B324", "CKV_AWS_3"}, "back": {"/orgs/acme/findings?group=rule&severities=high"}}
 	preview := s.post("/triage/preview", form)
 	want := s.View().Count(model.FindingFilter{

@@ -54,7 +54,7 @@ func (p *Packer) Texts(list []string) {
 }
 
 // ErrPacked reports bytes that a Packer did not write.
-var ErrPacked = errors.New("it holds something else than was written")
+var ErrPacked = errors.New("its content differs from the written content")
 
 // Unpacker decodes the values of a Packer. After the first error it returns zero values, and Err
 // returns the error. Then the caller must discard all values. It allocates at most a few times the

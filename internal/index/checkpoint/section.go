@@ -140,7 +140,7 @@ type Reader struct {
 	from io.ReaderAt
 }
 
-var errNoCheckpoint = errors.New("it is no checkpoint, or not all of one")
+var errNoCheckpoint = errors.New("it is not a complete checkpoint")
 
 // Open reads and verifies the directory of a file of the given size.
 func Open(from io.ReaderAt, size int64) (*Reader, error) {
@@ -174,7 +174,7 @@ func Open(from io.ReaderAt, size int64) (*Reader, error) {
 	next := int64(len(fileBegin))
 	for _, s := range h.Sections {
 		if s.offset != next || s.size < 0 || s.size > at-next {
-			return nil, fmt.Errorf("its section %.40q is not where it should be", s.Name)
+			return nil, fmt.Errorf("its section %.40q is at the wrong offset", s.Name)
 		}
 		next += s.size
 	}
@@ -230,7 +230,7 @@ func ReadRaw[T any](r *Reader, name string) ([]T, error) {
 	}
 	each := int64(len(Raw(make([]T, 1))))
 	if s.size%each != 0 {
-		return nil, fmt.Errorf("its section %s has no whole number of entries", name)
+		return nil, fmt.Errorf("its section %s has an incomplete entry", name)
 	}
 	list := make([]T, s.size/each)
 	return list, r.into(s, Raw(list))

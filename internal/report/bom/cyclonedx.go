@@ -147,7 +147,7 @@ func list[T any](p *[]T) []T {
 // report builds the report after the document is read.
 func (c *cycloneDX) report(version string) ([]*model.Report, error) {
 	if !slices.Contains(cycloneDXVersions, version) {
-		return nil, fmt.Errorf("CycloneDX %q is not understood; write one of %s",
+		return nil, fmt.Errorf("CycloneDX %q is not supported; use one of %s",
 			read.Text(version).Name(), strings.Join(cycloneDXVersions, ", "))
 	}
 	if err := c.finish(); err != nil {

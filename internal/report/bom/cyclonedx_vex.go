@@ -146,8 +146,7 @@ func (c *cycloneDX) statements() ([]model.VEXStatement, error) {
 			one, misfit := c.affected(s, a)
 			hides := one.Triage().State == model.TriageIgnored
 			if misfit == "" && hides && open[[2]string{strings.ToUpper(v.ID), a.Ref}] {
-				misfit = "the same vulnerability of the same component stands in the document without an analysis too, so it " +
-					"does not count"
+				misfit = "it is ignored: the document also has the same pair without an analysis"
 			}
 			if misfit != "" {
 				c.refuse(place, "%s", misfit)
@@ -202,7 +201,7 @@ func (c *cycloneDX) analysis(s *model.VEXStatement, v *cdx.Vulnerability) (misfi
 	case a.State == "":
 		return "its analysis has no state"
 	case s.Status == 0:
-		return fmt.Sprintf("its analysis has the state %q, which CycloneDX does not have", read.Text(a.State).Name())
+		return fmt.Sprintf("its analysis has the state %q, which is not a CycloneDX state", read.Text(a.State).Name())
 	}
 	return ""
 }
@@ -220,7 +219,7 @@ func (c *cycloneDX) affected(s model.VEXStatement, a cdx.Affects) (_ model.VEXSt
 	case ref != "" && ref == c.root:
 		s.Product = append(slices.Clone(c.vex.product), read.Text(ref).Name())
 	default:
-		return s, fmt.Sprintf("no component %q is known; send the BOM that it is of in the same upload, or refer to "+
+		return s, fmt.Sprintf("unknown component %q; send its BOM in the same upload, or refer to "+
 			"components by package URL", read.Text(a.Ref).Name())
 	}
 	versions := list(a.Range)
@@ -238,9 +237,9 @@ func (c *cycloneDX) affected(s model.VEXStatement, a cdx.Affects) (_ model.VEXSt
 			s.Packages = append(s.Packages, model.VEXPackage{Key: pkg.Key, Version: purl.Version(pkg.Key, v)})
 		}
 	case found:
-		return s, "it tells versions as a range, which is not understood; list them"
+		return s, "its version range is not supported; list the versions"
 	case len(versions) > 0:
-		return s, "it is about versions of the product, which projects do not have; say it of a component"
+		return s, "it refers to versions of the product, which are not supported; refer to a component"
 	}
 	return s, ""
 }

@@ -74,7 +74,7 @@ func ReadSPDX(in *format.Input, o format.Options) ([]*model.Report, error) {
 		return nil, err
 	}
 	if !strings.HasPrefix(string(version), "SPDX-2.") {
-		return nil, fmt.Errorf("spdxVersion %q is not understood; write SPDX-2.3", version.Name())
+		return nil, fmt.Errorf("spdxVersion %q is not supported; use SPDX-2.3", version.Name())
 	}
 	s.describe()
 	if err := s.finish(); err != nil {

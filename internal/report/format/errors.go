@@ -79,13 +79,13 @@ func advice(err error) string {
 	other := (*read.FormatError)(nil)
 	switch {
 	case errors.As(err, &other):
-		return "nothing was taken from it: see what wrote this file, and send the whole file as the package manager wrote it"
+		return "the file was not imported: check its origin, and send the complete file of the package manager"
 	case errors.Is(err, read.ErrTruncated):
-		return "nothing was taken from it: see whether the scanner or the upload was cut off, and send the whole file"
+		return "the file was not imported: check whether the scan or upload was interrupted, and send the complete file"
 	case errors.Is(err, read.ErrTrailing):
 		return "send one report per file"
 	case errors.Is(err, ErrUTF16):
-		return "write it as UTF-8 (let the scanner write the file itself; PowerShell's > writes UTF-16)"
+		return "write it as UTF-8 (with an option of the scanner; PowerShell's > writes UTF-16)"
 	}
 	return ""
 }
@@ -93,14 +93,14 @@ func advice(err error) string {
 // adviceOnSize explains how to split a file that is too large. Parts with the same source would
 // replace each other.
 func adviceOnSize(f Format) string {
-	const none = "nothing was taken from it: "
+	const none = "the file was not imported: "
 	switch f {
 	case Lockfile:
-		return none + "see what wrote it, or leave it out and hand in a bill of materials in its place"
+		return none + "check its origin, or upload a bill of materials instead"
 	case CycloneDXJSON, CycloneDXXML, SPDXJSON:
-		return none + "hand it in as files of different names, each in an upload of its own"
+		return none + "split it into files of different names, each in a separate upload"
 	}
-	return none + "scan with fewer rules or folders at a time, and hand in each report with a category of its own"
+	return none + "scan with fewer rules or folders, and upload each report with its own category"
 }
 
 // cleanedError is an error whose text contained a secret.

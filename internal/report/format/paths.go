@@ -70,7 +70,7 @@ func (c *Checkout) inRepository(raw string, isURI bool) (string, error) {
 	case err != nil:
 		return "", err
 	case p == "":
-		return "", errors.New("it names no file")
+		return "", errors.New("it does not name a file")
 	case len(p) > read.MaxPath:
 		return "", fmt.Errorf("its path is longer than %d bytes", read.MaxPath)
 	}
@@ -84,7 +84,7 @@ func (c *Checkout) inRepository(raw string, isURI bool) (string, error) {
 	case p == ".":
 		return "", errors.New("its path is a folder, the whole repository")
 	case p == "..", strings.HasPrefix(p, "../"):
-		return "", fmt.Errorf("its path %q leads out of the repository", p)
+		return "", fmt.Errorf("its path %q is outside of the repository", p)
 	}
 	return p, nil
 }
@@ -96,8 +96,8 @@ func (c *Checkout) below(p string) (string, error) {
 			return rest, nil
 		}
 	}
-	return "", fmt.Errorf("its path %q is absolute and not below a folder that the report names as the repository; "+
-		"scan with relative paths, or tell the root of the checkout", p)
+	return "", fmt.Errorf("its path %q is absolute and outside of the repository folder of the report; "+
+		"scan with relative paths, or set the root of the checkout", p)
 }
 
 var (
@@ -118,7 +118,7 @@ func Slashed(raw string, isURI bool) (string, error) {
 	p := read.WithoutControls(strings.TrimSpace(raw), "")
 	if isURI {
 		if scheme.MatchString(p) && !strings.HasPrefix(strings.ToLower(p), "file:/") {
-			return "", fmt.Errorf("its address %q is not of a file in the repository", model.CutBytes(p, read.MaxName))
+			return "", fmt.Errorf("its URL %q is not a file in the repository", model.CutBytes(p, read.MaxName))
 		}
 		p = filePath(p)
 		if decoded, err := url.PathUnescape(p); err == nil {

@@ -87,7 +87,7 @@ func (w *Walker) begin(where string, opening json.Delim, kind string) (some bool
 		return false, err
 	}
 	if start != opening {
-		return false, w.Fault(where, fmt.Errorf("%s was expected", kind))
+		return false, w.Fault(where, fmt.Errorf("expected %s", kind))
 	}
 	return true, nil
 }
@@ -129,7 +129,7 @@ func MisfitOf(err error) string {
 	case err == nil:
 		return ""
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("%s is a %s, which does not fit", cmp.Or(wrong.Field, "it"), wrong.Value)
+		return fmt.Sprintf("%s is a %s, which is invalid", cmp.Or(wrong.Field, "it"), wrong.Value)
 	}
 	return read.OneLine(err.Error(), read.MaxName) // from a type with its own UnmarshalJSON
 }
@@ -217,7 +217,7 @@ func (w *Walker) Lines(where string, element func(item string) error) error {
 		}
 		var next [1]byte
 		if _, err := w.dec.Buffered().Read(next[:]); err != nil || next[0] != '{' {
-			return w.Fault(item, errors.New("an object was expected"))
+			return w.Fault(item, errors.New("expected an object"))
 		}
 		if err := element(item); err != nil {
 			return err

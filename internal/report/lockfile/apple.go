@@ -54,7 +54,7 @@ func (l *lock) pin(raw []byte, offset int) {
 	name := cmp.Or(repositoryName(string(cmp.Or(p.Location, p.Repository))), string(cmp.Or(p.Identity, p.Package)))
 	at := bytes.IndexByte(raw, '"')
 	if p.State.Version == "" {
-		l.refuse(cmp.Or(name, "pins"), "it is pinned to a branch or revision, so its version is not known")
+		l.refuse(cmp.Or(name, "pins"), "its version is unknown: it is pinned to a branch or revision")
 		return
 	}
 	l.Add(model.Dependency{Name: name, Version: string(p.State.Version), Line: l.lineAt(offset + max(at, 0))})

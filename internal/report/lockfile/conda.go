@@ -127,7 +127,7 @@ func readPixiLock(l *lock) error {
 		location := cmp.Or(scalar(child(entry, kind)), scalar(child(entry, "url")), scalar(child(entry, "path")))
 		if source := condaSource.FindStringSubmatch(scalar(child(entry, "conda_source"))); source != nil {
 			if strings.Contains(source[2], "://") {
-				l.refuse(source[1], "it is built from %s, so it is the package of no channel", source[2])
+				l.refuse(source[1], "it is built from %s and not from a channel", source[2])
 			}
 			continue
 		}

@@ -18,7 +18,7 @@ func readPubspecLock(l *lock) error {
 	case packages == nil:
 		return read.NotA("pubspec.lock", "it has no packages")
 	case child(root, "sdks") == nil && child(root, "sdk") == nil:
-		return read.CutOff("it has no sdks, which come after the packages")
+		return read.CutOff("it lacks sdks after the packages")
 	}
 	for _, entry := range pairs(child(root, "packages")) {
 		source := scalar(child(entry.value, "source"))

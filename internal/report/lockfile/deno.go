@@ -93,13 +93,13 @@ func (r *denoLock) member(name string, _ int) error {
 		})
 		if modules > 0 {
 			r.refuse(read.Base(r.Name),
-				"left out are modules of addresses, which are packages of no registry and have no version: %d", modules)
+				"skipped %d modules with URLs, which have neither a registry nor a version", modules)
 		}
 		return err
 	case "redirects":
 		return r.w.skip()
 	}
-	return read.NotA("deno.lock", "it has a member %s, which none has", read.Text(name).Name())
+	return read.NotA("deno.lock", "it has an unknown member %s", read.Text(name).Name())
 }
 
 func (r *denoLock) entry(ecosystem, key string, offset int) error {

@@ -34,7 +34,7 @@ func readMixLock(l *lock) error {
 		}
 		hex := mixHex.FindStringSubmatch(m[3])
 		if m[2] != "hex" || hex == nil {
-			l.refuse(m[1], "it comes from %s, not from Hex, so its version is not known", m[2])
+			l.refuse(m[1], "its version is unknown: its source is %s, not Hex", m[2])
 			continue
 		}
 		d := model.Dependency{Name: strings.TrimSpace(hex[1]), Version: hex[2], Line: number}
@@ -47,7 +47,7 @@ func readMixLock(l *lock) error {
 	case !opened:
 		return read.NotA("mix.lock", "it has no line %%{")
 	case !closed:
-		return read.CutOff("the map that it opens is not closed")
+		return read.CutOff("its map is not closed")
 	}
 	return nil
 }

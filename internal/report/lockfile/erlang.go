@@ -26,10 +26,10 @@ func readRebarLock(l *lock) error {
 	case strings.HasPrefix(source, "[{<<") && strings.HasSuffix(source, "]."): // the first format
 		list, rest = source, ""
 	default:
-		return read.NotA("rebar.lock", "it is no list of packages")
+		return read.NotA("rebar.lock", "it is not a list of packages")
 	}
 	if !strings.HasSuffix(source, "].") && (rest != "" || !strings.HasSuffix(source, "}.")) {
-		return read.CutOff("its last term does not end")
+		return read.CutOff("its last term is incomplete")
 	}
 	sumOf := map[string]string{}
 	_, outer, _ := strings.Cut(rest, "pkg_hash_ext")
@@ -45,7 +45,7 @@ func readRebarLock(l *lock) error {
 		})
 	}
 	for _, m := range rebarOther.FindAllStringSubmatch(list, -1) {
-		l.refuse(m[1], "it comes from %s, not from Hex, so its version is not known", m[2])
+		l.refuse(m[1], "its version is unknown: its source is %s, not Hex", m[2])
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func readGleamManifest(l *lock) error {
 		case p.Source == "local": // a folder of the repository
 			continue
 		case p.Source != "hex":
-			l.refuse(p.Name, "it comes from %s, not from Hex, so its version is not known", p.Source)
+			l.refuse(p.Name, "its version is unknown: its source is %s, not Hex", p.Source)
 			continue
 		}
 		_, direct := manifest.Requirements[p.Name]

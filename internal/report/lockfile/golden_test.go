@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+var update = flag.Bool("update", false, "update the golden files")
 
 // inputs returns the paths of the files in testdata.
 func inputs(t testing.TB) []string {

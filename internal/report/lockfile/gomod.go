@@ -24,7 +24,7 @@ func readGoMod(l *lock) error {
 	}
 	switch {
 	case m.block != "":
-		return read.CutOff("the parenthesis that %s opens is not closed", m.block)
+		return read.CutOff("the parenthesis of %s is not closed", m.block)
 	case !m.isModule:
 		return read.NotA("go.mod", "it has no module line")
 	}
@@ -80,7 +80,7 @@ func (m *goMod) line(number int, line string) error {
 		directive, words = words[0], words[1:]
 	}
 	if !goDirectives[directive] {
-		return read.NotA("go.mod", "line %d begins with %s, which is no directive", number, directive)
+		return read.NotA("go.mod", "line %d begins with %s, which is not a directive", number, directive)
 	}
 	if len(words) == 1 && words[0] == "(" {
 		m.block = directive
@@ -126,7 +126,7 @@ func UnknownPackages(lockfile string) []string {
 
 func (m *goMod) require(number int, words []string, note string) {
 	if len(words) != 2 {
-		m.refuse(fmt.Sprintf("line %d", number), "a requirement is a module and a version")
+		m.refuse(fmt.Sprintf("line %d", number), "a requirement needs a module and a version")
 		return
 	}
 	indirect := strings.HasPrefix(strings.TrimSpace(note), "indirect")

@@ -68,7 +68,7 @@ func readGradleCatalog(l *lock) error {
 		return err
 	}
 	if catalog.Versions == nil && catalog.Libraries == nil && catalog.Plugins == nil {
-		return read.NotA("version catalogue", "it has none of versions, libraries and plugins")
+		return read.NotA("version catalog", "it has none of versions, libraries and plugins")
 	}
 	lines := l.keyLines("[libraries]")
 	for _, alias := range slices.Sorted(maps.Keys(catalog.Libraries)) {
@@ -77,7 +77,7 @@ func readGradleCatalog(l *lock) error {
 		case !strings.Contains(module, ":"):
 			l.refuse(alias, "it does not name group and artifact")
 		case version == "":
-			l.refuse(module, "it has no version here; that of a platform is not known")
+			l.refuse(module, "its version is in a platform, which is not read")
 		case strings.ContainsAny(version, "[](),+") || strings.HasPrefix(version, "latest."):
 			l.refuse(module, "its version %s is a range", version)
 		default:

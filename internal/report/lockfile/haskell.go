@@ -68,7 +68,7 @@ func readStackLock(l *lock) error {
 		completed := child(entry, "completed")
 		place := cmp.Or(scalar(child(completed, "git")), scalar(child(completed, "url")),
 			scalar(child(completed, "archive")), "elsewhere")
-		l.refuse(cmp.Or(scalar(child(completed, "name")), "packages"), "line %d: it comes from %s, not from Hackage",
+		l.refuse(cmp.Or(scalar(child(completed, "name")), "packages"), "line %d: its source is %s, not Hackage",
 			entry.Line, place)
 	}
 	return nil

@@ -34,7 +34,7 @@ func readGradleLock(l *lock) error {
 		}
 	}
 	if !whole {
-		return read.CutOff("it lacks the line that begins with empty=, with which Gradle ends every lockfile")
+		return read.CutOff("it lacks the last line of Gradle, which begins with empty=")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (w *objectWalker) object(member func(name string, offset int) error) error 
 		return nil
 	}
 	if start != json.Delim('{') {
-		return w.fault(errors.New("an object was expected"))
+		return w.fault(errors.New("expected an object"))
 	}
 	for w.dec.More() {
 		name, err := w.dec.Token()

@@ -60,7 +60,7 @@ func readJuliaManifest(l *lock) error {
 		}
 	}
 	if unversioned > 0 {
-		l.refuse(read.Base(l.Name), "left out are packages without a version, as libraries that come with Julia are: %d",
+		l.refuse(read.Base(l.Name), "skipped %d packages without a version, such as standard libraries of Julia",
 			unversioned)
 	}
 	switch {

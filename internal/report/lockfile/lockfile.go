@@ -164,7 +164,7 @@ func (u *Upload) Read(f File) (*model.Report, error) {
 		kind = &pipKind
 	}
 	if kind == nil {
-		return nil, fmt.Errorf("no lockfile has this name; known are %s", strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("unknown lockfile name; supported names are %s", strings.Join(Names(), ", "))
 	}
 	l := &lock{
 		Packages: Packages{ecosystem: kind.ecosystem, limit: f.Limit}, File: f, upload: u,
@@ -206,7 +206,7 @@ func (l *lock) plain() error {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
 			return &read.PlaceError{
 				Offset: int64(i),
-				Err:    read.NotA("lockfile", "it holds a control character on line %d", l.lineAt(i)),
+				Err:    read.NotA("lockfile", "it has a control character on line %d", l.lineAt(i)),
 			}
 		}
 	}

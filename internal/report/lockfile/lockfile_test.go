@@ -26,7 +26,7 @@ func notLockfiles() map[string]string {
 		"zeros":    strings.Repeat("\x00", 512),
 		"JSON":     `{"status":404,"message":"no such file","items":[1,2,{"a":null}]}`,
 		"list":     `[{"a":1},{"b":2}]`,
-		"TOML":     "title = \"an example\"\n\n[owner]\nname = \"somebody\"\nsince = 2020-01-01\n",
+		"TOML":     "title = \"an example\"\n\n[owner]\nname = \"a name\"\nsince = 2020-01-01\n",
 		"YAML":     "kind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: 2\n  items:\n    - one\n    - two\n",
 		"XML":      "<?xml version=\"1.0\"?>\n<catalog>\n  <book id=\"1\"><title>One</title></book>\n</catalog>\n",
 		"HTML":     "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body><p>Sign in to go on.</p></body></html>\n",

@@ -25,7 +25,7 @@ func readLuaRocksLock(l *lock) error {
 		case !began && (bare == "return {" || bare == "return {}"):
 			began, ended, depth = true, bare == "return {}", 1
 		case !began || ended:
-			return read.NotA("luarocks.lock", "line %d is outside of the table that it returns", number)
+			return read.NotA("luarocks.lock", "line %d is outside of the returned table", number)
 		case depth == 1 && table != nil:
 			if table[1] == "" {
 				depth++
@@ -36,14 +36,14 @@ func readLuaRocksLock(l *lock) error {
 		case depth == 2 && m != nil:
 			l.Add(model.Dependency{Name: cmp.Or(m[1], m[2]), Version: m[3], Line: number})
 		default:
-			return read.NotA("luarocks.lock", "line %d is no rock and its version", number)
+			return read.NotA("luarocks.lock", "line %d is not a rock with a version", number)
 		}
 	}
 	switch {
 	case !began:
-		return read.NotA("luarocks.lock", "it returns no table")
+		return read.NotA("luarocks.lock", "it does not return a table")
 	case !ended:
-		return read.CutOff("the table that it returns is not closed")
+		return read.CutOff("the returned table is not closed")
 	}
 	return nil
 }

@@ -65,9 +65,9 @@ func (m *mavenFiles) depend(p *pomFile, d pomDependency) {
 	}
 	switch {
 	case version == "":
-		p.refuse(name, "line %d: it has no version here; that of a parent or imported BOM is not known", d.line)
+		p.refuse(name, "line %d: its version is in a parent or imported BOM, which is not read", d.line)
 	case strings.Contains(version, "${"):
-		p.refuse(name, "line %d: its version %s is a property that this file does not set", d.line, version)
+		p.refuse(name, "line %d: its version %s is a property missing in this file", d.line, version)
 	case strings.ContainsAny(version, "[(,"):
 		p.refuse(name, "line %d: its version %s is a range", d.line, version)
 	default:

@@ -37,7 +37,7 @@ func readMSBuild(l *lock) error {
 		case version == "":
 			continue
 		case strings.Contains(version, "$("):
-			l.refuse(d.Name, "line %d: its version %s is a property that this file does not set",
+			l.refuse(d.Name, "line %d: its version %s is a property missing in this file",
 				d.Line, read.Text(version).Name())
 		case strings.ContainsAny(version, "[](),*"):
 			l.refuse(d.Name, "line %d: its version %s is a range", d.Line, read.Text(version).Name())

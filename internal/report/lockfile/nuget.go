@@ -95,14 +95,14 @@ func readPaketLock(l *lock) error {
 		case m != nil && section == "NUGET":
 			l.Add(model.Dependency{Name: m[1], Version: m[2], Line: number})
 		case paketFile.MatchString(line) && section != "NUGET" && !strings.HasPrefix(section, "GROUP "):
-			l.refuse(paketFile.FindStringSubmatch(line)[1], "line %d: it comes from %s, not from NuGet", number, section)
+			l.refuse(paketFile.FindStringSubmatch(line)[1], "line %d: its source is %s, not NuGet", number, section)
 		case section == "NUGET" && !strings.HasPrefix(line, "      ") && !strings.HasPrefix(trimmed, "remote: ") &&
 			!strings.HasPrefix(trimmed, "specs:"):
 			return read.NotA("paket.lock", "line %d is neither a remote nor a package and its version", number)
 		}
 	}
 	if !isPaket && len(bytes.TrimSpace(l.Data)) > 0 { // Paket writes an empty file for no packages
-		return read.NotA("paket.lock", "it has no section of it")
+		return read.NotA("paket.lock", "it has no known section")
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func readOpamLocked(l *lock) error {
 	}
 	switch {
 	case open:
-		return read.CutOff("the field %s does not end", field)
+		return read.CutOff("the field %s is incomplete", field)
 	case !has["opam-version"]:
 		return read.NotA("opam file", "it has no opam-version")
 	}

@@ -78,7 +78,7 @@ func pipReferenceOf(folder, line string, number int) (r pipReference, ok bool) {
 	name := strings.Trim(strings.TrimSpace(m[2]), `"'`)
 	switch {
 	case pipAddress.MatchString(name):
-		r.fault = "an address is not fetched"
+		r.fault = "URLs are not fetched"
 	case strings.Contains(name, "${"):
 		r.fault = "it depends on the environment"
 	case name == "", strings.HasPrefix(name, "/"), strings.HasPrefix(name, "~"), strings.ContainsAny(name, "\\\x00"):
@@ -159,14 +159,14 @@ func (p *pipFiles) resolve() {
 			p.meet(root)
 		}
 	}
-	unmet := "it is not pinned with ==, so the version is not known"
+	unmet := "its version is unknown: it is not pinned with =="
 	if p.steps >= maxPipSteps {
-		unmet = "the files refer to each other too often to tell the version"
+		unmet = "its version is unknown: the files have too many references"
 	}
 	for _, f := range p.order {
 		for _, r := range f.refers {
 			if r.path != "" && p.byPath[r.path] == nil {
-				r.fault = "it is not among the files that were handed in"
+				r.fault = "it is not among the uploaded files"
 			}
 			if r.fault != "" {
 				f.lock.refuse(fmt.Sprintf("line %d", r.line), "%s: %s", r.text, r.fault)

@@ -60,7 +60,7 @@ func TestPipIncludes(t *testing.T) {
 		"constraints of others do not count": {
 			"-- a/requirements.txt --\n-c ../c.txt\nflask\n-- b/requirements.txt --\nflask\n-- c.txt --\nflask==3.0.0\n",
 			[]string{"c.txt:1 flask 3.0.0"},
-			[]string{"b/requirements.txt: line 1: flask: it is not pinned with ==, so the version is not known"},
+			[]string{"b/requirements.txt: line 1: flask: its version is unknown: it is not pinned with =="},
 		},
 		"a file that is both": {
 			"-- requirements.txt --\n-c both.txt\n-r both.txt\n-- both.txt --\nflask==3.0.0\n",
@@ -71,15 +71,15 @@ func TestPipIncludes(t *testing.T) {
 			"-- sub/requirements.txt --\n-r https://e.example/r.txt\n-c file:///etc/passwd\n-r ../../out.txt\n-r /etc/passwd\n-r ${HOME}/x.txt\n-r gone.txt\n-c ~/c.txt\n-r ..\\x.txt\nflask==3.0.0 # -r no.txt\n",
 			[]string{"sub/requirements.txt:9 flask 3.0.0"},
 			[]string{
-				"line 1: -r https://e.example/r.txt: an address is not fetched", "line 2: -c file:///etc/passwd: an address is not fetched",
+				"line 1: -r https://e.example/r.txt: URLs are not fetched", "line 2: -c file:///etc/passwd: URLs are not fetched",
 				"line 3: -r ../../out.txt: it is outside of the checkout", "line 4: -r /etc/passwd: it is not in the checkout", "line 5: -r ${HOME}/x.txt: it depends on the environment",
-				"line 6: -r gone.txt: it is not among the files that were handed in", "line 7: -c ~/c.txt: it is not in the checkout", `line 8: -r ..\x.txt: it is not in the checkout`,
+				"line 6: -r gone.txt: it is not among the uploaded files", "line 7: -c ~/c.txt: it is not in the checkout", `line 8: -r ..\x.txt: it is not in the checkout`,
 			},
 		},
 		"a lockfile of another kind": {
 			"-- requirements.txt --\n-r uv.lock\nflask==3.0.0\n-- uv.lock --\nversion = 1\nrequires-python = \">=3.12\"\n\n[[package]]\nname = \"urllib3\"\nversion = \"1.24.1\"\nsource = { registry = \"https://pypi.org/simple\" }\n",
 			[]string{"requirements.txt:2 flask 3.0.0", "uv.lock:5 urllib3 1.24.1"},
-			[]string{"requirements.txt: line 1: -r uv.lock: it is not among the files that were handed in"},
+			[]string{"requirements.txt: line 1: -r uv.lock: it is not among the uploaded files"},
 		},
 	} {
 		deps, refused := readAll(t, txtar.Parse([]byte(test.files)))
@@ -149,7 +149,7 @@ func TestPipFollowsSoManyLines(t *testing.T) {
 	if got := len(pinned.Inventories[0].Dependencies); got != lines || len(included.Refused) > 0 {
 		t.Errorf("%d of %d pins are meant, %d requirements are refused", got, lines, len(included.Refused))
 	}
-	want := []model.Refusal{{Item: "line 2", Reason: "p0: the files refer to each other too often to tell the version"}}
+	want := []model.Refusal{{Item: "line 2", Reason: "p0: its version is unknown: the files have too many references"}}
 	if diff := cmp.Diff(want, late.Refused); diff != "" {
 		t.Errorf("what was not followed (-want +got):\n%s", diff)
 	}

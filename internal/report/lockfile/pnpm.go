@@ -118,7 +118,7 @@ func wholePnpm(root *yaml.Node, importers []pair) error {
 	case version == "":
 		return read.CutOff("its lockfileVersion is empty")
 	case strings.HasPrefix(version, "5") && !wholeSpecifiers(root) && pairs(child(root, "importers")) == nil:
-		return read.CutOff("it has no specifiers, or nothing for them")
+		return read.CutOff("it has no specifiers, or no dependencies for them")
 	case strings.HasPrefix(version, "9") && pairs(child(root, "importers")) == nil:
 		return read.CutOff("it has no importers")
 	case strings.HasPrefix(version, "5"):

@@ -42,11 +42,11 @@ func readRequirements(l *lock) error {
 		r.line(number, line)
 	}
 	if r.continues {
-		return read.CutOff("its last line says that it goes on")
+		return read.CutOff("its last line has a continuation mark")
 	}
 	r.flush()
 	if r.strange > r.understood {
-		return read.NotA("requirements file", "line %d and %d others are neither requirements, options nor addresses",
+		return read.NotA("requirements file", "line %d and %d others are neither requirements, options nor URLs",
 			r.firstStrange, r.strange-1)
 	}
 	if r.annotated {
@@ -156,7 +156,7 @@ func (r *requirements) flush() {
 		if r.strange++; r.strange == 1 {
 			r.firstStrange = r.number
 		}
-		r.unpinned(line, "it is no requirement")
+		r.unpinned(line, "it is not a requirement")
 		return
 	}
 	r.understood++
@@ -261,7 +261,7 @@ func readPipfileLock(l *lock) error {
 			}
 			version, ok := strings.CutPrefix(strings.TrimSpace(string(p.Version)), "==")
 			if !ok {
-				l.refuse(group+"."+name, "it has no version with ==, so none is known")
+				l.refuse(group+"."+name, "its version is unknown: it is not pinned with ==")
 				return nil
 			}
 			l.Add(model.Dependency{
@@ -300,7 +300,7 @@ func readPoetryLock(l *lock) error {
 	}
 	if m := file.Metadata; m.Poetry == "" && m.PDM == "" && m.Version == "" {
 		if len(file.Packages) > 0 {
-			return read.CutOff("it has no content-hash among its metadata, which is the last that Poetry writes")
+			return read.CutOff("its metadata lacks content-hash, the last member of Poetry")
 		}
 		return read.NotA(read.Base(l.Name), "it has neither packages nor a content-hash")
 	}

@@ -149,7 +149,7 @@ func readPylock(l *lock) error {
 		case d.Version != "":
 			l.Add(d)
 		case p.Directory == nil: // packages in local folders are omitted
-			l.refuse(d.Name, "it has no version: it is of a repository or an address")
+			l.refuse(d.Name, "it has no version: its source is a repository or a URL")
 		}
 	}
 	return nil

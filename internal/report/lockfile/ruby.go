@@ -54,7 +54,7 @@ func readGemfileLock(l *lock) error {
 	case !has["GEM"] && !has["GIT"] && !has["PATH"] && !has["PLUGIN SOURCE"] && !has["PLATFORMS"] && !has["DEPENDENCIES"]:
 		return read.NotA("Gemfile.lock", "it has none of the sections GEM, GIT, PATH, PLATFORMS and DEPENDENCIES")
 	case !has["DEPENDENCIES"]:
-		return read.CutOff("it has no section DEPENDENCIES, which comes after the gems")
+		return read.CutOff("it lacks the section DEPENDENCIES after the gems")
 	}
 	for _, g := range found {
 		l.Node(model.Dependency{

@@ -45,7 +45,7 @@ packages:
   version: 0.1.0
 `,
 			[]string{"pkg:conda/sdl2@2.32.0", "pkg:pypi/flask-odd@3.0.0"},
-			[]string{"other: it is built from git+https://example.org/other.git?branch=main#0123456789abcdef, so it is the package of no channel"},
+			[]string{"other: it is built from git+https://example.org/other.git?branch=main#0123456789abcdef and not from a channel"},
 		},
 		"packages of Bioconductor": {
 			"renv.lock", `{"R":{"Version":"4.3.2"},"Bioconductor":{"Version":"3.18"},"Packages":{
@@ -90,22 +90,22 @@ snapshots:
 		"packages of Gleam": {
 			"manifest.toml", "packages = [\n  { name = \"a\", version = \"1.0.0\", source = \"git\", repo = \"https://example.org/a\" },\n  { name = \"b\", version = \"1.0.0\", source = \"local\", path = \"../b\" },\n]\n[requirements]\n",
 			nil,
-			[]string{"a: it comes from git, not from Hex, so its version is not known"},
+			[]string{"a: its version is unknown: its source is git, not Hex"},
 		},
 		"packages of Stack": {
 			"stack.yaml.lock", "packages:\n- completed:\n    commit: 0123\n    git: https://example.org/a.git\n    name: a\n    version: 1.0\n  original:\n    git: https://example.org/a.git\nsnapshots: []\n",
 			nil,
-			[]string{"a: line 2: it comes from https://example.org/a.git, not from Hackage"},
+			[]string{"a: line 2: its source is https://example.org/a.git, not Hackage"},
 		},
 		"modules of Deno": {
 			"deno.lock", `{"version":"4","specifiers":{"npm:left-pad@1":"1.3.0"},"npm":{"left-pad@1.3.0":{"integrity":"x"}},"remote":{"https://deno.land/std@0.1.0/a.ts":"ab","https://deno.land/std@0.1.0/b.ts":"cd"}}`,
 			[]string{"pkg:npm/left-pad@1.3.0"},
-			[]string{"deno.lock: left out are modules of addresses, which are packages of no registry and have no version: 2"},
+			[]string{"deno.lock: skipped 2 modules with URLs, which have neither a registry nor a version"},
 		},
 		"files of Paket": {
 			"paket.lock", "NUGET\n  remote: https://api.nuget.org/v3/index.json\n    A (1.0)\n      B (>= 1.0)\n    B (1.0)\nGITHUB\n  remote: acme/tools\n    src/File.fs (0123abcd)\n      Octokit (>= 0.4)\nHTTP\n  remote: http://example.org\n    test.fs (/test.fs)\nGIT\n  remote: https://example.org/a.git\n     (0123)\n",
 			[]string{"pkg:nuget/A@1.0", "pkg:nuget/B@1.0"},
-			[]string{"src/File.fs: line 8: it comes from GITHUB, not from NuGet", "test.fs: line 12: it comes from HTTP, not from NuGet"},
+			[]string{"src/File.fs: line 8: its source is GITHUB, not NuGet", "test.fs: line 12: its source is HTTP, not NuGet"},
 		},
 		"plugins of Bundler": {
 			"Gemfile.lock", "PLUGIN SOURCE\n  remote: https://example.org/plugins\n  type: acme\n  specs:\n    plugged (2.1.0)\n\nGEM\n  remote: https://rubygems.org/\n  specs:\n    rake (13.0.0)\n\nPLATFORMS\n  ruby\n\nDEPENDENCIES\n  plugged!\n  rake\n",
@@ -120,12 +120,12 @@ snapshots:
 		"packages of PEP 751": {
 			"pylock.toml", "lock-version = \"1.0\"\ncreated-by = \"pip\"\n[[packages]]\nname = \"a\"\n[packages.vcs]\ntype = \"git\"\n[[packages]]\nname = \"b\"\n[packages.directory]\npath = \".\"\n",
 			nil,
-			[]string{"a: it has no version: it is of a repository or an address"},
+			[]string{"a: it has no version: its source is a repository or a URL"},
 		},
 		"libraries of a platform": {
 			"libs.versions.toml", "[libraries]\na = { module = \"g:a\" }\nb = \"g:b:1\"\n",
 			[]string{"pkg:maven/g/b@1 direct"},
-			[]string{"g:a: it has no version here; that of a platform is not known"},
+			[]string{"g:a: its version is in a platform, which is not read"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

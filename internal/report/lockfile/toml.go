@@ -17,14 +17,14 @@ const maxTOMLDepth = 32
 // toml decodes the file into v.
 func (l *lock) toml(v any) error {
 	if tomlDepth(l.Data) > maxTOMLDepth {
-		return fmt.Errorf("it nests more than %d levels deep, which no lockfile does", maxTOMLDepth)
+		return fmt.Errorf("it nests more than %d levels deep", maxTOMLDepth)
 	}
 	err := toml.Unmarshal(l.Data, v)
 	if wrong := (toml.ParseError{}); errors.As(err, &wrong) {
 		return fmt.Errorf("line %d is not TOML: %s", wrong.Position.Line, read.OneLine(wrong.Message, read.MaxName))
 	}
 	if err != nil {
-		return fmt.Errorf("it is TOML, but not of a lockfile: %s", read.OneLine(err.Error(), read.MaxName))
+		return fmt.Errorf("it is TOML, but not a lockfile: %s", read.OneLine(err.Error(), read.MaxName))
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func charset(name string, in io.Reader) (io.Reader, error) {
 	case "iso-8859-1", "iso8859-1", "latin1", "iso-8859-15", "windows-1252", "cp1252", "us-ascii", "ascii":
 		return &latin1{in: bufio.NewReader(in)}, nil
 	}
-	return nil, fmt.Errorf("its encoding %q is not known; write UTF-8", name)
+	return nil, fmt.Errorf("unknown encoding %q: use UTF-8", name)
 }
 
 // latin1 converts ISO 8859-1 to UTF-8.

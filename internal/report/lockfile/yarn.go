@@ -71,7 +71,7 @@ func readYarnClassic(l *lock) error {
 	case len(bytes.TrimSpace(l.Data)) == 0:
 		return nil
 	case entries == 0 && !bytes.Contains(l.Data, []byte("# yarn lockfile v")):
-		return read.NotA("yarn.lock", "it has neither entries nor the comment with which Yarn begins one")
+		return read.NotA("yarn.lock", "it has neither entries nor the first comment of Yarn")
 	case entries > 0 && current.Version == "":
 		return read.CutOff("the entry on line %d has no version", current.Line)
 	}
@@ -174,13 +174,13 @@ func (l *lock) only(documents []*yaml.Node) (*yaml.Node, error) {
 	case len(documents) == 0:
 		return nil, errNoMapping
 	case len(documents) > 1:
-		return nil, fmt.Errorf("the file has several YAML documents, the second on line %d: only one is read",
+		return nil, fmt.Errorf("the file has several YAML documents, the second on line %d: only one is supported",
 			documents[1].Line)
 	}
 	return documents[0], nil
 }
 
-var errNoMapping = errors.New("a mapping was expected at the top of the file")
+var errNoMapping = errors.New("expected a mapping at the top of the file")
 
 // documents parses the file and returns the root of each YAML document: a mapping, or null for an
 // empty document.

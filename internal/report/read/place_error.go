@@ -21,8 +21,8 @@ func (f *PlaceError) Unwrap() error { return f.Err }
 // Errors of files of any format.
 var (
 	ErrTruncated = errors.New("the file ends too early")
-	ErrTrailing  = errors.New("more text follows the end of the report")
-	ErrNotList   = errors.New("a list was expected")
+	ErrTrailing  = errors.New("the report is followed by more text")
+	ErrNotList   = errors.New("expected a list")
 )
 
 // FormatError is the error for a file that does not have the format of its name. An empty list of
@@ -40,13 +40,15 @@ func (a *FormatError) Error() string { return a.reason }
 // NotA returns the error for a file that does not have the format of its name. what is the expected
 // format, and format is the reason.
 func NotA(what, format string, args ...any) error {
-	return &FormatError{reason: OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is no " + what}
+	return &FormatError{reason: OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is not a valid " + what}
 }
 
 // Namesake is NotA for a file name that several tools use. The file lacks the members that the
 // expected tool always writes.
 func Namesake(what, format string, args ...any) error {
-	return &FormatError{Namesake: true, reason: OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is no " + what}
+	return &FormatError{
+		Namesake: true, reason: OneLine(fmt.Sprintf(format, args...), MaxName) + ", so it is not a valid " + what,
+	}
 }
 
 // IsNamesake reports whether an error is from Namesake.

@@ -154,7 +154,7 @@ func (r *sarifRun) externalFiles(where string) error {
 		return r.Skip(where + "." + name)
 	})
 	if !described {
-		r.refuse(where, "parts of this run are in other files, which are not read; write one file")
+		r.refuse(where, "parts of this run are in other files, which are not supported; write one file")
 	}
 	return err
 }

@@ -25,8 +25,8 @@ func (r *sarifRun) convert(res *sarifResult) {
 	}
 	rule := r.ruleOf(res)
 	if rule.Name == "" {
-		r.refuse(res.item, "it names no rule: give ruleId, rule or ruleIndex; %s",
-			cmp.Or(res.misfit, "none of them is there"))
+		r.refuse(res.item, "it has no rule: set ruleId, rule or ruleIndex; %s",
+			cmp.Or(res.misfit, "all are missing"))
 		return
 	}
 	place := res.Place()

@@ -19,7 +19,7 @@ const (
 )
 
 // tooMuch is the reason for files beyond MaxSources.
-const tooMuch = "no more than 64 MiB of files are looked at for a report"
+const tooMuch = "the limit of 64 MiB of source files per report was reached"
 
 // Sources are files of the scanned checkout. Each is read once.
 type Sources struct {
@@ -174,7 +174,7 @@ func (s *Sources) piece(path string, from, to secrets.Place) *piece {
 	first, last, ok := f.Lines(from, to)
 	if !ok {
 		if f.text != "" {
-			s.left(path, "the report tells places that are not in the file, which is another than was scanned")
+			s.left(path, "the locations in the report are outside of the file, which was changed after the scan")
 		}
 		return nil
 	}
@@ -186,7 +186,7 @@ func (s *Sources) piece(path string, from, to secrets.Place) *piece {
 	_, stop := f.Line(last)
 	lines := format.AsUTF8(strings.TrimRight(f.text[begin:stop], "\r\n"))
 	if s.cut += len(lines); lines == "" || s.cut > maxCut {
-		s.left(path, "its lines are empty, or too long in all")
+		s.left(path, "its lines are empty, or too long in total")
 		return nil
 	}
 	p = &piece{lines: lines, code: read.MultiLine(lines, read.MaxBlock), context: SyntacticContext(lines)}
@@ -207,7 +207,7 @@ func (s *semgrep) look(path string, rule *semgrepRule, m *semgrepResult) *piece 
 	}
 	// every secret copies its own lines
 	if !s.In.Budget.Fits(len(p.code)) || rule.IssueType == model.Secrets && len(p.lines) > read.MaxBlock {
-		s.sources.left(path, "its lines are more than a report of that length may tell")
+		s.sources.left(path, "its lines exceed the limit for a report of this length")
 		return nil
 	}
 	s.In.Build(len(p.code))

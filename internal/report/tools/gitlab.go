@@ -92,7 +92,7 @@ func ReadGitLab(in *format.Input, o format.Options) ([]*model.Report, error) {
 		return nil, err
 	}
 	if !g.isReport {
-		return nil, errors.New("it has no member vulnerabilities, so it is no security report of GitLab's")
+		return nil, errors.New("it has no member vulnerabilities, so it is not a GitLab security report")
 	}
 	g.describe()
 	g.rep.Products = g.rep.Products.With(g.product())
@@ -159,7 +159,7 @@ func (i gitLabIdentifier) Rule() string {
 
 func (g *gitLab) result(v *gitLabVulnerability) {
 	if len(v.Identifiers) == 0 {
-		g.refuse(v.item, "it has no identifiers, the first of which names the rule")
+		g.refuse(v.item, "it has no identifiers, so its rule is unknown")
 		return
 	}
 	rule := model.Rule{

@@ -97,7 +97,7 @@ func (g *govulncheck) message(item string, m *govulncheckMessage) {
 	case m.Finding != nil:
 		f := m.Finding
 		if f.item = item; len(f.Trace) == 0 {
-			g.refuse(item, "it has no trace, which names the module")
+			g.refuse(item, "it has no trace, so its module is unknown")
 			return
 		}
 		key := [2]read.Text{f.OSV, f.Trace[0].Module}

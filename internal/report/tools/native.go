@@ -99,7 +99,7 @@ func (n *native) Rule(r model.Rule) *model.Rule {
 // are those of the rule.
 func (n *native) Take(res model.Result, rule model.Rule, path string) *model.Result {
 	if rule.Name == "" {
-		n.refuse(res.Item, "it names no rule")
+		n.refuse(res.Item, "it has no rule")
 		return nil
 	}
 	if n.image != "" {

@@ -52,7 +52,7 @@ func (n *native) vulnerable(a affected) {
 	}
 	d.Version = lockfile.SpellVersion(d.Ecosystem, d.Version)
 	if d.Package == "" {
-		n.refuse(a.item, "it names no package")
+		n.refuse(a.item, "it has no package")
 		return
 	}
 	for _, version := range a.fixes.Names() {

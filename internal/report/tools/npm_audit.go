@@ -33,7 +33,7 @@ func ReadNPMAudit(in *format.Input, o format.Options) ([]*model.Report, error) {
 		return nil, err
 	}
 	if a.lines && !a.ended {
-		return nil, a.Fault("report", read.CutOff("it has no line of the type auditSummary, with which Yarn ends"))
+		return nil, a.Fault("report", read.CutOff("it lacks the last line of Yarn, of type auditSummary"))
 	}
 	return a.reports(model.SCA), nil
 }

@@ -144,7 +144,7 @@ func ReadOpenVEX(in *format.Input, o format.Options) ([]*model.Report, error) {
 		return nil, err
 	}
 	if !strings.Contains(string(d.context), "openvex") {
-		return nil, errors.New("it is no OpenVEX document: @context does not name openvex.dev/ns")
+		return nil, errors.New("it is not an OpenVEX document: @context does not name openvex.dev/ns")
 	}
 	d.IssuedAt = VexTime(string(updated), string(timestamp))
 	if n, err := strconv.ParseInt(version.Name(), 10, 64); err == nil && n > 0 {
@@ -193,18 +193,18 @@ func (d *openVEX) Take(item string, v *openVEXStatement) (misfit string, err err
 	s.At = VexTime(string(v.LastUpdated), string(v.Timestamp))
 	switch {
 	case len(s.Names) == 0 || s.Names[0] == ".":
-		return "it names no vulnerability", nil
+		return "it has no vulnerability", nil
 	case !slices.Contains(openVEXStatuses, s.Status):
 		return fmt.Sprintf("its status is %q; it must be not_affected, affected, fixed or under_investigation",
 			v.Status.Name()), nil
 	case len(v.Products) == 0:
-		return "it names no product", nil
+		return "it has no product", nil
 	case v.Justification != "":
 		if openVEX, _, ok := model.VEXJustification(v.Justification.Name()); !ok || openVEX != v.Justification.Name() {
-			return fmt.Sprintf("its justification is %q, which OpenVEX does not have", v.Justification.Name()), nil
+			return fmt.Sprintf("its justification %q is not an OpenVEX justification", v.Justification.Name()), nil
 		}
 	case s.Status == model.VEXNotAffected && v.ImpactText.Name() == "":
-		return "it says not_affected without a justification or an impact_statement", nil
+		return "it has the status not_affected without a justification or an impact_statement", nil
 	}
 	if s.Status == model.VEXNotAffected {
 		s.Justification = v.Justification.Name()
@@ -228,7 +228,7 @@ func (d *openVEX) products(item string, s model.VEXStatement, v *openVEXStatemen
 		pkg, isPackage := p.pkg()
 		switch {
 		case len(one.Product) == 0:
-			d.refuse(place, "it has neither an @id nor a package URL; hashes and CPEs alone are not understood")
+			d.refuse(place, "it has neither an @id nor a package URL; hashes and CPEs alone are not supported")
 			continue
 		case len(inside) > 0:
 			if one.Packages = d.inside(place, inside); len(one.Packages) == 0 {

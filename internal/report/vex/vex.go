@@ -77,7 +77,7 @@ type Statements struct {
 // Add adds a statement. It returns model.ErrTooLarge if the limit is exceeded.
 func (l *Statements) Add(s model.VEXStatement) error {
 	if l.weight += weightOf(&s); l.weight > maxVEX {
-		return format.TooLarge("what the statements of the document say, told of each product and component,", maxVEX)
+		return format.TooLarge("the content of the statements for all products and components", maxVEX)
 	}
 	l.List = append(l.List, s)
 	return nil

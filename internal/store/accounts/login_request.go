@@ -15,8 +15,8 @@ const (
 	maxLogins        = 1000
 	maxLoginsOfOne   = 20 // per network, see model.Network
 	PendingLogin     = 0  // the deployment of an undecided request
-	loginCodeMissing = "there is no request for a token with the code %.40q: it may have expired (after %s), or " +
-		"somebody decided about it already; start semgrep login, or what else showed it, again: %w"
+	loginCodeMissing = "no token request with the code %.40q: it may have expired (after %s) or be decided; " +
+		"start semgrep login or the program that showed the code again: %w"
 )
 
 const loginSelect = `SELECT key_hash, code, deployment_id, address, agent, asked_at, expires_at, token_json, ` +
@@ -162,8 +162,8 @@ func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
 	if len(list)+len(approved) < MaxTokens {
 		return nil
 	}
-	return fmt.Errorf("you have as many tokens as one person may have, %d, those included that were promised and did "+
-		"not fetch yet: this one would get none. Revoke a token that you do not need, then approve this: %w",
+	return fmt.Errorf("you have reached the limit of %d tokens for one person, including approved requests that were "+
+		"not fetched yet: revoke an unused token, then approve this request: %w",
 		MaxTokens, model.ErrConflict)
 }
 

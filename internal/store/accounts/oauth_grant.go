@@ -96,11 +96,11 @@ func (tx *Tx) roomForGrant(ctx context.Context, userID int64) error {
 	case err != nil:
 		return err
 	case own >= MaxGrantsOf:
-		return model.Invalid("client_id", "you let %d programs in, as many as one person may: revoke the tokens of those "+
-			"that you do not use any more (Settings, Tokens)", own)
+		return model.Invalid("client_id", "you authorized %d programs, the limit for one person: revoke the tokens of "+
+			"unused programs (Settings, Tokens)", own)
 	case all >= maxGrants:
 		return model.Invalid(
-			"client_id", "there are %d programs that people let in, as many as there may be: revoke some of their tokens", all,
+			"client_id", "%d programs are authorized, which is the limit: revoke some of their tokens", all,
 		)
 	}
 	return nil

@@ -61,7 +61,7 @@ func (s *DB) AddPasskey(
 	err = s.updateSelf(ctx, p.UserID, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 		had, err := sqldb.One(ctx, q, sqldb.Scalar[int], `SELECT COUNT(*) FROM user_passkey WHERE user_id = $1`, u.ID)
 		if err == nil && had >= model.MaxPasskeys {
-			err = fmt.Errorf("you have %d passkeys, remove one first: %w", had, model.ErrConflict)
+			err = fmt.Errorf("you have %d passkeys; remove one first: %w", had, model.ErrConflict)
 		}
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s *DB) AddPasskey(
 			`($1, $2, $3, $4, $5, $6)`,
 			id, u.ID, p.CredentialID, p.Credential, p.Name, txs[0].Now())
 		if errors.Is(err, model.ErrConflict) {
-			err = fmt.Errorf("this passkey is in use already: %w", model.ErrConflict)
+			err = fmt.Errorf("this passkey is already in use: %w", model.ErrConflict)
 		}
 		if err != nil {
 			return err
@@ -145,7 +145,7 @@ func takePasskey(ctx context.Context, q *sqldb.Session, u model.User, use model.
 	n, err := q.Exec(ctx, `INSERT INTO user_used_challenge (hash, expires_at) VALUES ($1, $2) ON CONFLICT `+
 		`(hash) DO NOTHING`, use.Challenge, use.Until)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("what the passkey signed was shown before: %w", model.ErrConflict)
+		err = fmt.Errorf("the signature of the passkey was already used: %w", model.ErrConflict)
 	}
 	if err != nil {
 		return err

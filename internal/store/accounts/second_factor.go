@@ -42,7 +42,7 @@ func (s *DB) TryPendingSession(ctx context.Context, hash []byte) error {
 		n, err := q.Exec(ctx, `UPDATE user_half_session SET tries = tries + 1 WHERE hash = $1 AND expires_at > $2 `+
 			`AND tries < $3`, hash, s.Now(), model.MaxHalfTries)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("the sign-in is over: %w", model.ErrNotFound)
+			err = fmt.Errorf("the sign-in has ended: %w", model.ErrNotFound)
 		}
 		return err
 	})
@@ -68,7 +68,7 @@ func (s *DB) FinishSignIn(
 		}
 		gone, err := q.Exec(ctx, `DELETE FROM user_half_session WHERE hash = $1`, half)
 		if err == nil && gone == 0 {
-			err = fmt.Errorf("the sign-in is over: %w", model.ErrNotFound)
+			err = fmt.Errorf("the sign-in has ended: %w", model.ErrNotFound)
 		}
 		if err == nil {
 			err = s.takeProof(ctx, q, u, p)
@@ -93,7 +93,7 @@ func (s *DB) takeProof(ctx context.Context, q *sqldb.Session, u model.User, p mo
 	}
 	n, err := q.Exec(ctx, query, u.ID, arg)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("the code was used before: %w", model.ErrConflict)
+		err = fmt.Errorf("the code was already used: %w", model.ErrConflict)
 	}
 	if err != nil || p.Recovery == nil {
 		return err
@@ -143,7 +143,7 @@ func (s *DB) SetUpTOTP(ctx context.Context, t model.TOTP, recovery [][]byte, n m
 		_, err := q.Exec(ctx, `INSERT INTO user_totp (user_id, secret, used_step) VALUES ($1, $2, $3)`,
 			u.ID, t.Secret, t.Step)
 		if errors.Is(err, model.ErrConflict) {
-			err = fmt.Errorf("you have an authenticator app already; remove that one first: %w", model.ErrConflict)
+			err = fmt.Errorf("you already have an authenticator app; remove it first: %w", model.ErrConflict)
 		}
 		if err != nil {
 			return err
@@ -206,7 +206,7 @@ func (s *DB) ResetSecondFactor(ctx context.Context, userID int64, within []int64
 func (s *DB) PutRecoveryCodes(ctx context.Context, asking model.Session, hashes [][]byte, hash []byte) error {
 	return s.updateSelf(ctx, asking.UserID, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
 		if !u.HasSecondFactor() {
-			return fmt.Errorf("there is no second factor that they could stand for: %w", model.ErrConflict)
+			return fmt.Errorf("recovery codes require a second factor: %w", model.ErrConflict)
 		}
 		for _, tx := range txs {
 			tx.Audit("user.recovery_codes", userSubject(u), nil, recoveryImage{len(hashes)})
@@ -275,7 +275,7 @@ func dropFactors(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx)
 func withinReach(u model.User, within []int64, txs []*Tx, command string) error {
 	for _, tx := range txs {
 		if within != nil && !slices.Contains(within, tx.Deployment().ID) {
-			return fmt.Errorf("%s has a role in a deployment that is not yours by now; whoever runs the server can do it: "+
+			return fmt.Errorf("%s has a role in a deployment that you do not administer; on the server, run "+
 				"redoubt user %s %s: %w", u.Name, command, u.Name, model.ErrConflict)
 		}
 	}

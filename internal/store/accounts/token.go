@@ -126,7 +126,7 @@ func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
 	}
 	if excess > 0 {
 		return model.Invalid("name",
-			"the person has %d tokens that are in force or can be renewed, as many as there may be: revoke one first", len(list))
+			"the user has %d active or renewable tokens, which is the limit: revoke one first", len(list))
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (tx *Tx) Token(ctx context.Context, publicIDOrName string) (model.Token, er
 	if len(list) == 0 {
 		return model.Token{}, fmt.Errorf("token %.80q: %w", publicIDOrName, model.ErrNotFound)
 	}
-	return model.Token{}, fmt.Errorf("%d tokens are called %.80q, name one by its id: %w",
+	return model.Token{}, fmt.Errorf("%d tokens have the name %.80q; use an id: %w",
 		len(list), publicIDOrName, model.ErrConflict)
 }
 

@@ -198,7 +198,7 @@ func addUser(ctx context.Context, q *sqldb.Session, u model.User, tx *Tx) (model
 		`INSERT INTO app_user (id, name, display_name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		u.ID, u.Name, u.DisplayName, u.PasswordHash, u.CreatedAt)
 	if errors.Is(err, model.ErrConflict) {
-		err = fmt.Errorf("a user called %s exists already: %w", u.Name, model.ErrConflict)
+		err = fmt.Errorf("a user called %s already exists: %w", u.Name, model.ErrConflict)
 	}
 	return u, err
 }
@@ -269,7 +269,7 @@ func (tx *Tx) keepAdmin(ctx context.Context, u model.User) error {
 		SELECT COUNT(*) FROM user_role m JOIN app_user u ON u.id = m.user_id
 		WHERE m.deployment_id = $1 AND m.role = $2 AND m.user_id <> $3 AND u.disabled_at IS NULL`, model.RoleAdmin, u.ID)
 	if err == nil && others == 0 {
-		err = fmt.Errorf("%s is the last admin of the deployment %s, make another one first: %w",
+		err = fmt.Errorf("%s is the last admin of the deployment %s; promote another user first: %w",
 			u.Name, tx.Deployment().Slug, model.ErrConflict)
 	}
 	return err

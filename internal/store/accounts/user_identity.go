@@ -76,7 +76,7 @@ func provision(
 			break
 		}
 		if n > maxNameTries {
-			return u, fmt.Errorf("no name like %s is free: %w", wanted, model.ErrConflict)
+			return u, fmt.Errorf("no user name like %s is available: %w", wanted, model.ErrConflict)
 		}
 		u.Name = fmt.Sprintf("%s-%d", wanted, n)
 	}

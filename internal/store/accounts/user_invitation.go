@@ -43,7 +43,7 @@ func (tx *Tx) Invite(ctx context.Context, i model.UserInvitation, hash []byte) (
 	}
 	for _, name := range []string{i.Name, i.NewName} {
 		if _, err := tx.Member(ctx, name); err == nil {
-			return i, fmt.Errorf("%s has a role here already: %w", name, model.ErrConflict)
+			return i, fmt.Errorf("%s already has a role here: %w", name, model.ErrConflict)
 		} else if !errors.Is(err, model.ErrNotFound) {
 			return i, err
 		}
@@ -58,7 +58,7 @@ func (tx *Tx) Invite(ctx context.Context, i model.UserInvitation, hash []byte) (
 		return i, err
 	}
 	if len(promised) > 0 {
-		return i, fmt.Errorf("%s is invited already and would become %s too; withdraw that invitation first: %w",
+		return i, fmt.Errorf("%s is already invited with the user name %s; withdraw that invitation first: %w",
 			promised[0], i.NewName, model.ErrConflict)
 	}
 	n, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM user_invitation WHERE deployment_id = $1`)
@@ -66,7 +66,7 @@ func (tx *Tx) Invite(ctx context.Context, i model.UserInvitation, hash []byte) (
 		return i, err
 	}
 	if n >= maxInvitations {
-		return i, fmt.Errorf("%d people are invited and have not answered; withdraw an invitation first: %w",
+		return i, fmt.Errorf("%d invitations are pending; withdraw one first: %w",
 			n, model.ErrConflict)
 	}
 	if i.ID, err = tx.NewID(ctx, seqUserLink); err != nil {
@@ -112,7 +112,7 @@ func (tx *Tx) WithdrawInvitation(ctx context.Context, id int64) error {
 func (tx *Tx) endInvitation(ctx context.Context, id int64) error {
 	n, err := tx.Exec(ctx, `DELETE FROM user_invitation WHERE deployment_id = $1 AND id = $2`, id)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("invitation %d is over: %w", id, model.ErrNotFound)
+		err = fmt.Errorf("invitation %d no longer exists: %w", id, model.ErrNotFound)
 	}
 	return err
 }
@@ -146,7 +146,7 @@ func (s *DB) AcceptInvitation(ctx context.Context, i model.UserInvitation, u mod
 			return err
 		}
 		if _, err := tx.Member(ctx, u.Name); err == nil {
-			return fmt.Errorf("you have a role here already, so the invitation stays for whom it is meant: %w",
+			return fmt.Errorf("you already have a role here; the invitation remains valid for another user: %w",
 				model.ErrConflict)
 		} else if !errors.Is(err, model.ErrNotFound) {
 			return err

@@ -52,7 +52,7 @@ func (s *DB) SignIn(ctx context.Context, n model.Session, hash []byte, p model.C
 			return fmt.Errorf("user %s is disabled: %w", u.Name, model.ErrNotFound)
 		}
 		if p.Hash != "" && p.Hash != u.PasswordHash {
-			return fmt.Errorf("the password of %s changed meanwhile: %w", u.Name, model.ErrConflict)
+			return fmt.Errorf("the password of %s was changed: %w", u.Name, model.ErrConflict)
 		}
 		return s.signIn(ctx, q, u, &n, hash, p.Rehash)
 	})
@@ -215,7 +215,7 @@ func (s *DB) EndSessions(ctx context.Context, userID int64, by model.Actor) erro
 func renewSession(ctx context.Context, q *sqldb.Session, u model.User, id int64, hash []byte) error {
 	n, err := q.Exec(ctx, `UPDATE user_session SET hash = $3 WHERE id = $1 AND user_id = $2`, id, u.ID, hash)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("your session has ended meanwhile; sign in again: %w", model.ErrConflict)
+		err = fmt.Errorf("your session has ended; sign in again: %w", model.ErrConflict)
 	}
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (s *DB) updateUser(
 			return err
 		}
 		if !slices.Equal(ids, now) {
-			return fmt.Errorf("the roles of %s changed meanwhile, try again: %w", u.Name, model.ErrUnavailable)
+			return fmt.Errorf("the roles of %s were changed; try again: %w", u.Name, model.ErrUnavailable)
 		}
 		if err := fn(ctx, q, u, txs); err != nil || !q.Wrote {
 			return err

@@ -71,15 +71,15 @@ func (tx *Tx) CheckRows(ctx context.Context, tell func(check string, faults []st
 		name string
 		run  func(context.Context) ([]string, error)
 	}{
-		{"rows that belong together", tx.checkRelations},
-		{"the feed of changes", tx.checkFeed},
-		{"counts of scans", tx.checkScans},
-		{"what decisions hang on", tx.checkDecisions},
-		{"contents of lockfiles", tx.checkContents},
-		{"tickets that findings show", tx.CheckTickets},
+		{"references between rows", tx.checkRelations},
+		{"change feed", tx.checkFeed},
+		{"scan counts", tx.checkScans},
+		{"decisions and their records", tx.checkDecisions},
+		{"lockfile contents", tx.checkContents},
+		{"tickets of findings", tx.CheckTickets},
 	} {
 		if ended {
-			tell(check.name, []string{"not looked at, since the damage above ended the check of this deployment"})
+			tell(check.name, []string{"skipped, because the damage above ended the check of this deployment"})
 			continue
 		}
 		faults, err := check.run(ctx)
@@ -103,7 +103,8 @@ func (tx *Tx) checkRelations(ctx context.Context) (faults []string, err error) {
 			return faults, err
 		}
 		for _, id := range lost {
-			faults = append(faults, fmt.Sprintf("%s has rows with the %s %d, which %s has not", r.Table, r.Column, id, r.Other))
+			faults = append(faults, fmt.Sprintf("%s has rows with the %s %d, missing in %s",
+				r.Table, r.Column, id, r.Other))
 		}
 	}
 	return faults, nil
@@ -122,7 +123,7 @@ func (tx *Tx) checkFeed(ctx context.Context) (faults []string, err error) {
 		return nil, err
 	}
 	if more := had - (model.Commits(tx.Version()) - model.Commits(pruned)); more != 0 {
-		faults = append(faults, fmt.Sprintf("the feed has %+d versions more than the deployment", more))
+		faults = append(faults, fmt.Sprintf("the feed has %+d versions compared with the deployment", more))
 	}
 	if newest > tx.Version() {
 		faults = append(faults, fmt.Sprintf("the feed has version %d, the deployment is at %d", newest, tx.Version()))
@@ -151,7 +152,7 @@ func (tx *Tx) checkScans(ctx context.Context) (faults []string, err error) {
 		}
 		ids, err := scans.UnpackRuns(runs)
 		if err != nil {
-			faults = append(faults, fmt.Sprintf("what scan %d reported: its runs cannot be read", scan))
+			faults = append(faults, fmt.Sprintf("the reported findings of scan %d cannot be read", scan))
 		}
 		lost := 0
 		for _, id := range ids {
@@ -161,7 +162,7 @@ func (tx *Tx) checkScans(ctx context.Context) (faults []string, err error) {
 		}
 		if lost > 0 {
 			faults = append(
-				faults, fmt.Sprintf("scan %d reported %d findings, %d of which its project has not", scan, len(ids), lost),
+				faults, fmt.Sprintf("scan %d reported %d findings; its project lacks %d", scan, len(ids), lost),
 			)
 		}
 		return nil

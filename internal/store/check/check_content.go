@@ -46,7 +46,7 @@ func (tx *Tx) checkContents(ctx context.Context) (faults []string, err error) {
 			want, err := inventory.EncodeContent(rows[id])
 			if n := len(rows[id]); err != nil || n == 0 || !bytes.Equal(content, want) || first != rows[id][0].ID ||
 				last != rows[id][n-1].ID {
-				faults = append(faults, fmt.Sprintf("the content of lockfile %d is not that of its %d dependencies", id, n))
+				faults = append(faults, fmt.Sprintf("the content of lockfile %d differs from its %d rows", id, n))
 			}
 			return nil
 		}, `SELECT inventory_id, first_id, last_id, content FROM inventory_content WHERE deployment_id = $1 AND `+in+

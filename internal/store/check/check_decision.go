@@ -16,27 +16,27 @@ func (tx *Tx) checkDecisions(ctx context.Context) (faults []string, err error) {
 		args         []any
 	}{
 		{
-			"finding %d is live, and no lineage has its identity",
+			"finding %d is live, but its identity has no lineage",
 			`SELECT f.id FROM finding f LEFT JOIN lineage_identity i ON i.deployment_id = f.deployment_id
 			AND i.project_id = f.project_id AND i.kind = f.identity_kind AND i.hash = f.identity_hash
 			WHERE f.deployment_id = $1 AND f.state IN ($2, $3) AND i.lineage_id IS NULL ORDER BY f.id`,
 			[]any{int64(model.Unresolved), int64(model.Muted)},
 		},
 		{
-			"lineage %d was decided on, and triage_event has nothing of it",
+			"lineage %d has a decision, but no row in triage_event",
 			`SELECT l.id FROM lineage l WHERE l.deployment_id = $1 AND l.triage_state <> $2 AND NOT EXISTS (
 			SELECT 1 FROM triage_event e WHERE e.deployment_id = l.deployment_id AND e.lineage_id = l.id) ORDER BY l.id`,
 			[]any{int64(model.TriageUntriaged)},
 		},
 		{
-			"VEX document %d has not as many statements as it says",
+			"VEX document %d has a wrong number of statements",
 			`SELECT d.id FROM exception d WHERE d.deployment_id = $1 AND d.state <= 2 AND d.statements <> (
 			SELECT COUNT(*) FROM exception_statement s WHERE s.deployment_id = d.deployment_id AND s.exception_id = d.id)
 			ORDER BY d.id`,
 			nil,
 		},
 		{
-			"deployment %d has not as many open requests for exceptions as it says",
+			"deployment %d has a wrong number of open exception requests",
 			`SELECT d.id FROM deployment d WHERE d.id = $1 AND d.open_requests <> (
 			SELECT COUNT(*) FROM exception r WHERE r.deployment_id = d.id AND r.state = $2)`,
 			[]any{int64(model.ExceptionRequested)},
@@ -48,7 +48,7 @@ func (tx *Tx) checkDecisions(ctx context.Context) (faults []string, err error) {
 	}
 	if accounts {
 		checks = append(checks, checks[0])
-		checks[len(checks)-1].fault = "scan %d was applied, and scan_account has nothing of it"
+		checks[len(checks)-1].fault = "scan %d was applied, but has no row in scan_account"
 		checks[len(checks)-
 			1].query = `SELECT s.id FROM scan s LEFT JOIN scan_account a ON a.deployment_id = s.deployment_id
 				AND a.scan_id = s.id

@@ -330,7 +330,7 @@ func (tx *Tx) EndRequests(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return tx.endExceptions(ctx, ended, "None of its findings is open any more.")
+	return tx.endExceptions(ctx, ended, "Its findings are no longer open.")
 }
 
 // EndRequestsOf ends the requests of a project that is about to be removed, so that their
@@ -344,7 +344,7 @@ func (tx *Tx) EndRequestsOf(ctx context.Context, projectID int64) error {
 	if err != nil {
 		return err
 	}
-	return tx.endExceptions(ctx, list, "The project was removed, with its findings.")
+	return tx.endExceptions(ctx, list, "The project and its findings were removed.")
 }
 
 // decidedByException returns the condition for lineages that exceptions currently ignore, or that

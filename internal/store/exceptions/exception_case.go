@@ -74,7 +74,7 @@ func (tx *Tx) ExceptionCandidates(ctx context.Context, scope model.ExceptionScop
 	}
 	ids, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64], strings.Join(reads, ` UNION `), w.Args...)
 	if err != nil {
-		return nil, fmt.Errorf("find what may be exempt: %w", err)
+		return nil, fmt.Errorf("find the findings of exceptions: %w", err)
 	}
 	slices.Sort(ids)
 	return ids, nil

@@ -64,7 +64,7 @@ func (p *plainRow) value() any {
 
 func (p *plainRow) fault(v any) {
 	if p.err == nil {
-		p.err = sqldb.Undecoded(fmt.Errorf("column %d is kept as %T", p.next, v))
+		p.err = sqldb.Undecoded(fmt.Errorf("column %d is stored as %T", p.next, v))
 	}
 }
 

@@ -20,7 +20,7 @@ func (s *DB) KeepCheckpoint(ctx context.Context, deploymentID int64, id string, 
 	by := model.Actor{Kind: "system", Name: "index"}
 	return s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
 		if version > tx.Version() {
-			return fmt.Errorf("the deployment is at version %d, and a checkpoint of version %d is to be kept: %w",
+			return fmt.Errorf("the deployment is at version %d, but the checkpoint has version %d: %w",
 				tx.Version(), version, model.ErrConflict)
 		}
 		in, list := tx.In("id", 2, forget)

@@ -77,7 +77,7 @@ func findingFields(f *model.Finding) []any {
 	flags := sqldb.Scanner(func(src any) error {
 		bits, ok := src.(int64)
 		if !ok {
-			return fmt.Errorf("flags are kept as %T", src)
+			return fmt.Errorf("flags are stored as %T", src)
 		}
 		f.Malicious, f.ProOnly = bits&FlagMalicious != 0, bits&FlagProOnly != 0
 		f.Historical, f.SeenByFull = bits&FlagHistorical != 0, bits&FlagSeenByFull != 0
@@ -199,7 +199,7 @@ func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 		return nil, err
 	}
 	if next-1 > math.MaxUint32 {
-		return nil, fmt.Errorf("%w: the deployment has no room for %d more findings", model.ErrTooLarge, n)
+		return nil, fmt.Errorf("%w: the deployment cannot store %d more findings", model.ErrTooLarge, n)
 	}
 	ids := make([]int64, n)
 	for i := range ids {

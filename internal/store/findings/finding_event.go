@@ -53,7 +53,7 @@ func LastRemoval(history []FindingHistory) Removal {
 		}
 	}
 	if last.Reason == "" {
-		last.Reason = "its rule or path left the policy, or its ref is gone"
+		last.Reason = "its rule or path was removed from the policy, or its ref was removed"
 	}
 	return last
 }

@@ -83,7 +83,7 @@ func (tx *Tx) roomForView(ctx context.Context, v model.SavedView) error {
 		}
 		others++
 		if strings.EqualFold(n.name, v.Name) {
-			return fmt.Errorf("there is a saved view called %s already: %w", n.name, model.ErrConflict)
+			return fmt.Errorf("a saved view called %s already exists: %w", n.name, model.ErrConflict)
 		}
 	}
 	most, whose := model.MaxSavedViews, "you have"
@@ -91,7 +91,7 @@ func (tx *Tx) roomForView(ctx context.Context, v model.SavedView) error {
 		most, whose = model.MaxSharedViews, "the deployment has"
 	}
 	if others >= most {
-		return fmt.Errorf("%s %d saved views, remove one first: %w", whose, others, model.ErrConflict)
+		return fmt.Errorf("%s %d saved views; remove one first: %w", whose, others, model.ErrConflict)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (tx *Tx) Snippet(ctx context.Context, findingID int64) (model.Snippet, erro
 // PutSnippets stores or replaces the code around distinct findings of one scan.
 func (tx *Tx) PutSnippets(ctx context.Context, list []model.Snippet) error {
 	if !tx.Deployment().KeepsCode {
-		return errors.New("store code: the deployment keeps none")
+		return errors.New("store code: the deployment does not store code")
 	}
 	rows := make([][]any, len(list))
 	for i, s := range list {

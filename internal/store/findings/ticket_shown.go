@@ -170,7 +170,7 @@ func (tx *Tx) CheckTickets(ctx context.Context) (faults []string, err error) {
 	}
 	fault := func(lineage, shows, has int64) {
 		if shows != has {
-			faults = append(faults, fmt.Sprintf("lineage %d shows ticket %d, and is linked to %d", lineage, shows, has))
+			faults = append(faults, fmt.Sprintf("lineage %d shows ticket %d, but is linked to %d", lineage, shows, has))
 		}
 	}
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {

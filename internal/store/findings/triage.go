@@ -92,7 +92,7 @@ func (tx *Tx) setTriage(ctx context.Context, t model.Triage, ids []int64) error 
 		ctx, tx, sqldb.Scalar[int], `SELECT count(*) FROM lineage WHERE deployment_id = $1 AND `+in, arg,
 	)
 	if err == nil && known < len(ids) {
-		err = fmt.Errorf("a lineage is gone: %w", model.ErrNotFound)
+		err = fmt.Errorf("a lineage does not exist: %w", model.ErrNotFound)
 	}
 	return err
 }

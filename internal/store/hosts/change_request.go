@@ -107,7 +107,7 @@ func (tx *Tx) QueueHearing(
 		HearJob, int64(model.JobQueued), of+"%", of+subject)
 	if err == nil && others >= maxHearings {
 		err = &model.BusyError{
-			Text: fmt.Sprintf("%d webhooks of this connection wait to be worked off. Send this one again later.", others),
+			Text: fmt.Sprintf("%d webhooks of this connection are queued. Send this one again later.", others),
 			Wait: time.Minute,
 		}
 	}
@@ -140,7 +140,7 @@ func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 	had, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM webhook_delivery WHERE deployment_id = $1 `+
 		`AND connection_id = $2 AND delivery = $3`, d.ConnectionID, d.Delivery)
 	if err == nil && had > 0 {
-		err = fmt.Errorf("delivery %.80s was taken already: %w", model.Line(d.Delivery), model.ErrConflict)
+		err = fmt.Errorf("delivery %.80s was already accepted: %w", model.Line(d.Delivery), model.ErrConflict)
 	}
 	if err != nil {
 		return d, err

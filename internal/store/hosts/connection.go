@@ -73,7 +73,7 @@ func (tx *Tx) AddConnection(
 ) (model.Connection, error) {
 	had, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM connection WHERE deployment_id = $1`)
 	if err == nil && had >= model.MaxConnections {
-		err = fmt.Errorf("there are %d connections, remove one first: %w", had, model.ErrConflict)
+		err = fmt.Errorf("there are %d connections; remove one first: %w", had, model.ErrConflict)
 	}
 	if err != nil {
 		return c, err
@@ -127,7 +127,7 @@ func (tx *Tx) checkPeople(ctx context.Context, had, people model.HostPeople) err
 	}
 	for _, login := range fresh {
 		if err == nil && !known[people[login].User] {
-			err = model.Invalid("people", "%.100q is no user of this deployment: Settings → Users lists them",
+			err = model.Invalid("people", "%.100q is not a user of this deployment: see Settings → Users",
 				people[login].User)
 		}
 	}
@@ -136,7 +136,7 @@ func (tx *Tx) checkPeople(ctx context.Context, had, people model.HostPeople) err
 
 func connectionNameTaken(name string, err error) error {
 	if errors.Is(err, model.ErrConflict) {
-		return fmt.Errorf("a connection called %.80q exists already: %w", name, model.ErrConflict)
+		return fmt.Errorf("a connection called %.80q already exists: %w", name, model.ErrConflict)
 	}
 	return err
 }

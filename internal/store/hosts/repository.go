@@ -234,7 +234,7 @@ func (tx *Tx) TakeRepository(ctx context.Context, id int64) (model.Project, erro
 	n, err := tx.Exec(ctx, `UPDATE repository SET project_id = $3 WHERE deployment_id = $1 AND id = $2
 		AND NOT EXISTS (SELECT 1 FROM repository o WHERE o.deployment_id = $1 AND o.project_id = $3)`, r.ID, p.ID)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("the project %s is another repository already: %w", p.Name, model.ErrConflict)
+		err = fmt.Errorf("the project %s already has another repository: %w", p.Name, model.ErrConflict)
 	}
 	if err != nil {
 		return p, err

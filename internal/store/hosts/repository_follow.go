@@ -79,7 +79,7 @@ func (tx *Tx) LeaveRepositories(
 		return left, nil
 	}
 	if model.CheckConnection(c) != nil {
-		return nil, fmt.Errorf("that is more than a connection can leave out by name: change the globs that it follows: %w",
+		return nil, fmt.Errorf("too many repositories are excluded by name: change the globs of the connection: %w",
 			model.ErrConflict)
 	}
 	_, err = tx.UpdateConnection(ctx, c, Sealed{})
@@ -104,7 +104,7 @@ func (tx *Tx) repositoriesCalled(
 		}
 	}
 	if len(fitting) == 0 {
-		err = fmt.Errorf("the connection sees no repository %q: %w", globs, model.ErrNotFound)
+		err = fmt.Errorf("the connection has no repository %q: %w", globs, model.ErrNotFound)
 	}
 	return c, fitting, err
 }

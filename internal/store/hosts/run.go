@@ -110,7 +110,7 @@ func (tx *Tx) CancelRun(ctx context.Context, id int64, reason string) error {
 		return err
 	}
 	if r.State.Ended() {
-		return fmt.Errorf("run %d has ended already: %s: %w", id, r.State, model.ErrConflict)
+		return fmt.Errorf("run %d has already ended: %s: %w", id, r.State, model.ErrConflict)
 	}
 	tx.Audit("run.cancel", sqldb.Subject("run", id), nil, imageOfRun(r))
 	return tx.endRun(ctx, r, model.RunOutcome{State: model.RunCancelled, Reason: reason})
@@ -136,7 +136,7 @@ func (tx *Tx) EndOverdueRuns(ctx context.Context) (int, error) {
 func (tx *Tx) holding(ctx context.Context, id, claim int64) (model.Run, error) {
 	r, err := tx.Run(ctx, id)
 	if err == nil && (!r.State.Begun() || r.Claim != claim) {
-		err = fmt.Errorf("run %d is not this runner's any more: %s: %w", id, r.State, model.ErrConflict)
+		err = fmt.Errorf("run %d no longer belongs to this runner: %s: %w", id, r.State, model.ErrConflict)
 	}
 	return r, err
 }
@@ -175,13 +175,13 @@ func (s *DB) ProgressRun(ctx context.Context, deploymentID, id, claim int64, p R
 		}
 		r, err := sqldb.One(ctx, q, scanRun, runSelect+`AND id = $2 AND claim = $3`+q.ForUpdate(), deploymentID, id, claim)
 		if errors.Is(err, model.ErrNotFound) || err == nil && !r.State.Begun() {
-			return fmt.Errorf("run %d is not this runner's any more: %w", id, model.ErrConflict)
+			return fmt.Errorf("run %d no longer belongs to this runner: %w", id, model.ErrConflict)
 		}
 		if err != nil {
 			return err
 		}
 		if _, over := r.Overdue(now); over {
-			return fmt.Errorf("the lease of run %d is over: %w", id, model.ErrConflict)
+			return fmt.Errorf("the lease of run %d has expired: %w", id, model.ErrConflict)
 		}
 		if !r.State.MayBecome(p.State) {
 			return model.Invalid("state", "a run that is %s cannot become %s", r.State, p.State)
@@ -206,7 +206,7 @@ func (s *DB) ProgressRun(ctx context.Context, deploymentID, id, claim int64, p R
 // are skipped, so a part may be sent twice. Bytes above model.MaxRunLog are discarded.
 func appendRunLog(ctx context.Context, q *sqldb.Session, r model.Run, p RunProgress) (int64, error) {
 	if p.Offset < 0 || p.Offset > r.LogSize {
-		return 0, model.Invalid("offset", "the log has %d bytes, a piece cannot begin at %d", r.LogSize, p.Offset)
+		return 0, model.Invalid("offset", "the log has %d bytes: a part cannot begin at %d", r.LogSize, p.Offset)
 	}
 	known := r.LogSize - p.Offset
 	if known >= int64(len(p.Log)) {

@@ -90,11 +90,11 @@ func (tx *Tx) QueueRun(ctx context.Context, r model.Run) (model.Run, error) {
 		switch had.Fate(r) {
 		case model.RunGivesWay:
 			err = tx.endRun(
-				ctx, had, model.RunOutcome{State: model.RunSuperseded, Reason: "a newer commit came before its turn"},
+				ctx, had, model.RunOutcome{State: model.RunSuperseded, Reason: "a newer commit replaced it"},
 			)
 		case model.RunIsStopped:
 			err = tx.endRun(
-				ctx, had, model.RunOutcome{State: model.RunCancelled, Reason: "a newer commit of the change request came"},
+				ctx, had, model.RunOutcome{State: model.RunCancelled, Reason: "the change request has a newer commit"},
 			)
 		case model.RunStays, model.RunSuffices:
 		}
@@ -117,7 +117,7 @@ func checkRunQuota(open []model.Run) error {
 	if n < model.MaxRunsByHand {
 		return nil
 	}
-	return fmt.Errorf("%d runs of the project that were asked for have not ended yet: cancel some, or ask again later: %w",
+	return fmt.Errorf("%d requested runs of the project have not ended: cancel some, or retry later: %w",
 		n, model.ErrConflict)
 }
 

@@ -79,9 +79,9 @@ func (tx *Tx) connectionsFor(ctx context.Context, ids []int64, at map[int64]*mod
 		switch {
 		case r.Scannable():
 		case r.Archived:
-			f.Lost = "the repository is archived at its host: nothing in it changes any more"
+			f.Lost = "the repository is archived at its host and does not change"
 		default:
-			f.Lost = "the host tells of the repository no more: it was deleted, or the connection may not see it"
+			f.Lost = "the host no longer lists the repository: it was deleted, or the connection lacks access"
 		}
 	}
 	return err

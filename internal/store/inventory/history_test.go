@@ -76,7 +76,7 @@ func TestNamesAreRememberedByHistory(t *testing.T) {
 			t.Errorf("%s: %v and %v, want %q", when, found, others, want)
 		}
 	}
-	c.put(1, 0, named(1, 2, "nobody knows of when"))
+	c.put(1, 0, named(1, 2, "of unknown time"))
 	has("without a history", 1, 0, 1, "")
 	c.put(1, 1, named(1, 3, "a"))
 	c.put(2, 2, named(5, 6, "b"))

@@ -52,7 +52,7 @@ func EncodeContent(rows []ContentRow) ([]byte, error) {
 		}
 		var expressions []string
 		if err := sqldb.DecodeStored([]byte(r.Licenses), &expressions); err != nil {
-			return nil, fmt.Errorf("the licences of dependency %d: %w", r.ID, err)
+			return nil, fmt.Errorf("the licenses of dependency %d: %w", r.ID, err)
 		}
 		terms := licenceTerms(expressions)
 		places[r.Licenses] = uint64(len(places))

@@ -130,7 +130,7 @@ func TestDictionariesAreBounded(t *testing.T) {
 	}
 	c.put(3, packageDictionary{packages: make([]knownPackage, 1)}, 10)
 	if n := c.get(3, 2).size(); n != 0 || kept()[3] != 10 {
-		t.Errorf("another history has %d packages, and one without a history leaves %v", n, kept())
+		t.Errorf("another history has %d packages, and rows without a history leave %v", n, kept())
 	}
 	c.put(3, packageDictionary{history: 2, packages: make([]knownPackage, 2)}, 10)
 	c.put(3, sized(1), 10)

@@ -47,7 +47,7 @@ func (tx *Tx) DependencyGraph(
 		return err
 	}, `SELECT inventory_id, edges FROM inventory_graph WHERE deployment_id = $1 AND `+in+` ORDER BY inventory_id`, arg)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read which dependencies ask for which: %w", err)
+		return nil, nil, fmt.Errorf("read the dependency graph: %w", err)
 	}
 	list, err := tx.dependencies(ctx, rows, places)
 	return list, edges, err

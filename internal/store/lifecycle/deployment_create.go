@@ -68,18 +68,18 @@ func (s *DB) CreateDeployment(
 
 func checkDeployment(slug, name string) error {
 	if !model.ValidSlug(slug) {
-		return model.Invalid("slug", "%.80q will not do: a slug has lower-case letters, digits and hyphens, starts with a "+
-			"letter or digit, holds a non-digit, and has at most 63 characters", slug)
+		return model.Invalid("slug", "invalid slug %.80q: use at most 63 lower-case letters, digits and hyphens, "+
+			"a letter or digit first, and not only digits", slug)
 	}
 	if n := utf8.RuneCountInString(name); n > maxDeploymentName {
-		return model.Invalid("name", "the name has %d characters; %d are allowed", n, maxDeploymentName)
+		return model.Invalid("name", "the name has %d characters; the limit is %d", n, maxDeploymentName)
 	}
 	return nil
 }
 
 func slugTaken(slug string, err error) error {
 	if errors.Is(err, model.ErrConflict) {
-		return fmt.Errorf("a deployment with the slug %s exists already: %w", slug, model.ErrConflict)
+		return fmt.Errorf("a deployment with the slug %s already exists: %w", slug, model.ErrConflict)
 	}
 	return err
 }

@@ -19,7 +19,7 @@ func (tx *Tx) DeleteRef(ctx context.Context, projectID int64, ref string) error 
 		return err
 	}
 	if ref == p.Primary() {
-		return model.Invalid("ref", "%s is the primary branch of %s; make another branch the primary one first", ref, p.Name)
+		return model.Invalid("ref", "%s is the primary branch of %s; select another primary branch first", ref, p.Name)
 	}
 	ofRef := []any{projectID, ref}
 	known, err := sqldb.One(ctx, tx, sqldb.Scalar[bool],

@@ -23,7 +23,7 @@ func scanNotification(r sqldb.Row) (n model.Notification, err error) {
 const MaxNotificationsWaiting = 2000
 
 // tooManyWait is the problem of messages above MaxNotificationsWaiting.
-const tooManyWait = "2,000 messages waited for the receiver already."
+const tooManyWait = "The receiver already had 2,000 queued messages."
 
 // AddNotifications queues messages and the jobs that deliver them. Messages that the receiver
 // already got for the rule are skipped. Above MaxNotificationsWaiting new messages fail. The oldest
@@ -165,20 +165,20 @@ func (tx *Tx) ResendNotification(ctx context.Context, ruleID, id int64) (model.N
 		return n, err
 	}
 	if n.State == model.NotificationQueued {
-		return n, fmt.Errorf("notification %d waits to be sent already: %w", id, model.ErrConflict)
+		return n, fmt.Errorf("notification %d is already queued: %w", id, model.ErrConflict)
 	}
 	rule, err := tx.NotificationRule(ctx, ruleID)
 	if err != nil {
 		return n, err
 	}
 	if why := rule.Unwanted(n.Receiver); why != "" {
-		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, why, model.ErrConflict)
+		return n, fmt.Errorf("notification %d cannot be resent: %s: %w", id, why, model.ErrConflict)
 	}
 	switch waiting, err := tx.notificationsWaiting(ctx, n.Receiver); {
 	case err != nil:
 		return n, err
 	case waiting[n.Receiver] >= MaxNotificationsWaiting:
-		return n, fmt.Errorf("notification %d is not sent again: %s: %w", id, tooManyWait, model.ErrConflict)
+		return n, fmt.Errorf("notification %d cannot be resent: %s: %w", id, tooManyWait, model.ErrConflict)
 	}
 	err = tx.Write(ctx, `UPDATE notification SET state = $3, due_at = $4, created_at = $4, attempts = 0, ended_at = `+
 		`NULL WHERE deployment_id = $1 AND id = $2`,

@@ -145,7 +145,7 @@ func (tx *Tx) endUnwantedByPerson(ctx context.Context, n model.Notification) (bo
 	if err != nil && !errors.Is(err, model.ErrNotFound) || err == nil && m.MailTo() == n.Receiver.Address {
 		return false, err
 	}
-	return true, tx.endUntold(ctx, n, "The person gets no mail there any more.")
+	return true, tx.endUntold(ctx, n, "The person no longer receives mail at this address.")
 }
 
 // loadCommentTexts adds the current texts of comments to messages, and fails those whose comment

@@ -75,7 +75,7 @@ func (tx *Tx) AddNotificationRule(
 ) (model.NotificationRule, error) {
 	had, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM notification_rule WHERE deployment_id = $1`)
 	if err == nil && had >= model.MaxNotificationRules {
-		err = fmt.Errorf("there are %d notification rules, remove one first: %w", had, model.ErrConflict)
+		err = fmt.Errorf("there are %d notification rules; remove one first: %w", had, model.ErrConflict)
 	}
 	if err != nil {
 		return n, err
@@ -132,7 +132,7 @@ func (tx *Tx) UpdateNotificationRule(
 
 func ruleNameTaken(name string, err error) error {
 	if errors.Is(err, model.ErrConflict) {
-		return fmt.Errorf("there is a notification rule called %s already: %w", name, model.ErrConflict)
+		return fmt.Errorf("a notification rule called %s already exists: %w", name, model.ErrConflict)
 	}
 	return err
 }

@@ -128,7 +128,7 @@ func (tx *Tx) CreatePolicy(ctx context.Context, p model.Policy) (model.Policy, e
 	}
 	err = tx.addPolicies(ctx, []model.Policy{p})
 	if errors.Is(err, model.ErrConflict) {
-		err = fmt.Errorf("a policy with the slug %s exists already: %w", p.Slug, model.ErrConflict)
+		err = fmt.Errorf("a policy with the slug %s already exists: %w", p.Slug, model.ErrConflict)
 	}
 	return p, err
 }
@@ -162,7 +162,7 @@ func (tx *Tx) DeletePolicy(ctx context.Context, id int64) error {
 		return err
 	}
 	if p.Default {
-		return fmt.Errorf("%s is the default policy of its product, which stays; its rules can be removed: %w",
+		return fmt.Errorf("%s is the default policy of its product and cannot be removed; remove its rules instead: %w",
 			p.Slug, model.ErrConflict)
 	}
 	rules, err := sqldb.Many(

@@ -129,7 +129,7 @@ type ruleModeImage struct {
 // is equivalent to SetRuleMode for each of them.
 func (tx *Tx) SetRuleModes(ctx context.Context, policyID int64, rules []model.PolicyRule, mode model.PolicyMode) error {
 	if mode.String() == "" {
-		return model.Invalid("mode", "the mode is one of monitor, comment, block")
+		return model.Invalid("mode", "the mode must be monitor, comment or block")
 	}
 	var ids []int64
 	for _, r := range rules {
@@ -157,7 +157,7 @@ func (tx *Tx) SetRuleMode(
 	ctx context.Context, policyID int64, ruleName string, mode model.PolicyMode,
 ) (model.PolicyRule, error) {
 	if mode.String() == "" {
-		return model.PolicyRule{}, model.Invalid("mode", "the mode is one of monitor, comment, block")
+		return model.PolicyRule{}, model.Invalid("mode", "the mode must be monitor, comment or block")
 	}
 	p, err := tx.PolicyRuleNamed(ctx, policyID, ruleName)
 	if err != nil || p.Mode == mode {

@@ -103,7 +103,7 @@ func (tx *Tx) knownContents(ctx context.Context, rules []*model.Rule) ([]ruleCon
 	names := make([]string, len(rules))
 	for i, r := range rules {
 		if r.IssueType.String() == "" {
-			return nil, nil, fmt.Errorf("rule %.80q names no product", r.Name)
+			return nil, nil, fmt.Errorf("rule %.80q has no product", r.Name)
 		}
 		contents[i] = contentOf(r)
 		names[i] = contents[i].key.name

@@ -163,7 +163,7 @@ func (tx *Tx) choosePolicies(ctx context.Context, list []placing) error {
 func (s *placing) check(p model.Policy, uses []ruleUse) error {
 	name := s.content.key.name
 	if p.Product != s.Rule.IssueType {
-		return fmt.Errorf("%.80s is a rule for %s, and the policy %s one for %s: %w",
+		return fmt.Errorf("%.80s is a rule for %s, but the policy %s is for %s: %w",
 			s.Rule.Name, s.Rule.IssueType, p.Slug, p.Product, model.ErrConflict)
 	}
 	if other := slices.IndexFunc(uses, func(u ruleUse) bool {
@@ -179,8 +179,8 @@ func (s *placing) check(p model.Policy, uses []ruleUse) error {
 		return nil
 	}
 	if other := slices.IndexFunc(uses, func(u ruleUse) bool { return u.rule == name }); other >= 0 {
-		return fmt.Errorf("the policy %s has %.80s with another text, which this would replace: rename the rule, or add "+
-			"its new text to that policy first: %w",
+		return fmt.Errorf("the policy %s has another text of %.80s, which would be replaced: rename the rule, or add "+
+			"the new text to that policy first: %w",
 			uses[other].slug, s.Rule.Name, model.ErrConflict)
 	}
 	return nil

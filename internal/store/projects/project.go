@@ -180,7 +180,8 @@ func (tx *Tx) CreateProjectWithin(
 	if p.RepoID != "" {
 		switch twin, err := tx.ProjectWhere(ctx, `AND repo_id = $2`, p.RepoID); {
 		case err == nil:
-			return p, fmt.Errorf("the repository %.80s is the project %s already: %w", p.RepoID, twin.Name, model.ErrConflict)
+			return p, fmt.Errorf("repository %.80s already belongs to project %s: %w",
+				p.RepoID, twin.Name, model.ErrConflict)
 		case !errors.Is(err, model.ErrNotFound):
 			return p, err
 		}
@@ -219,7 +220,7 @@ func (tx *Tx) addProject(ctx context.Context, globs model.ProjectGlobs, p model.
 
 func nameTaken(name string, err error) error {
 	if errors.Is(err, model.ErrConflict) {
-		return fmt.Errorf("a project called %.80q exists already: %w", name, model.ErrConflict)
+		return fmt.Errorf("a project called %.80q already exists: %w", name, model.ErrConflict)
 	}
 	return err
 }

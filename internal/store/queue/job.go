@@ -298,7 +298,7 @@ func updateJob(ctx context.Context, q *sqldb.Session, j model.Job, assignments s
 		`UPDATE job SET `+assignments+` WHERE deployment_id = $1 AND id = $2 AND claim = $3 AND state = $4`,
 		append([]any{j.DeploymentID, j.ID, j.Claim, model.JobRunning}, args...)...)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("job %d: claim %d of it is over: %w", j.ID, j.Claim, model.ErrConflict)
+		err = fmt.Errorf("job %d: its claim %d is no longer valid: %w", j.ID, j.Claim, model.ErrConflict)
 	}
 	return err
 }

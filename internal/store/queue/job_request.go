@@ -70,11 +70,11 @@ func (tx *Tx) checkWaiting(ctx context.Context, kind string) error {
 	}
 	switch {
 	case own >= maxWaitingOfOne:
-		return &model.BusyError{Text: fmt.Sprintf("%d exports that you asked for are not finished, as many as may be. Wait "+
-			"as Retry-After says.", own), Wait: waitingTakes}
+		return &model.BusyError{Text: fmt.Sprintf("%d of your exports are not finished, which is the limit. "+
+			"Retry after the time in Retry-After.", own), Wait: waitingTakes}
 	case len(waiting) >= maxWaiting:
-		return &model.BusyError{Text: fmt.Sprintf("%d exports of this deployment are not finished, as many as may be. Wait "+
-			"as Retry-After says.", len(waiting)), Wait: waitingTakes}
+		return &model.BusyError{Text: fmt.Sprintf("%d exports of the deployment are not finished, which is the limit. "+
+			"Retry after the time in Retry-After.", len(waiting)), Wait: waitingTakes}
 	}
 	return nil
 }

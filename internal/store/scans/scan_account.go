@@ -119,7 +119,7 @@ func (tx *Tx) PackedAccounts(ctx context.Context, projectID int64) ([]PackedAcco
 func (tx *Tx) RewriteAccount(ctx context.Context, a PackedAccount, is func(id int64) int64) error {
 	ids, err := UnpackRuns(a.reported)
 	if err != nil {
-		return fmt.Errorf("what scan %d reported: %w", a.scanID, err)
+		return fmt.Errorf("the reported findings of scan %d: %w", a.scanID, err)
 	}
 	for i, id := range ids {
 		ids[i] = is(id)

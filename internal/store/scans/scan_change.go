@@ -57,7 +57,7 @@ func (tx *Tx) ScanChanges(
 		return err
 	}, `SELECT kind, count(*) FROM (`+scanChanges+`) c GROUP BY kind`, s.ProjectID, s.Ref, s.ID)
 	if err != nil {
-		return nil, nil, fmt.Errorf("what scan %d changed: %w", s.ID, err)
+		return nil, nil, fmt.Errorf("the changes of scan %d: %w", s.ID, err)
 	}
 	changes, err = sqldb.Many(ctx, tx, scanScanChange,
 		`SELECT kind, detail_json, id, issue_type, severity, state, rule_name, path, line FROM (`+scanChanges+

@@ -37,7 +37,7 @@ func members(v any) map[string]json.RawMessage {
 	}
 	out := map[string]json.RawMessage{}
 	if err := json.Unmarshal([]byte(Encoded(v)), &out); err != nil {
-		panic("store: an audit event holds what is no JSON object: " + err.Error())
+		panic("store: an audit event has a value that is not a JSON object: " + err.Error())
 	}
 	return out
 }

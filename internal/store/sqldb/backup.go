@@ -35,7 +35,7 @@ func (s *DB) Backup(ctx context.Context, file string) error {
 func (s *DB) notBackedUp(ctx context.Context, file string, err error) error {
 	switch kind := s.engine.classify(err); {
 	case errors.Is(kind, model.ErrDiskFull):
-		return fmt.Errorf("back up to %s: there is not enough room in %s for a copy of the database; nothing was written: %w",
+		return fmt.Errorf("back up to %s: not enough disk space in %s for a copy; nothing was written: %w",
 			file, filepath.Dir(file), err)
 	case errors.Is(kind, model.ErrReadOnly), errors.Is(kind, model.ErrOutOfFiles):
 		return fmt.Errorf("back up to %s: the file cannot be written: %w", file, err)

@@ -16,7 +16,7 @@ import (
 
 // Undecoded wraps an error of decoding a stored value in model.ErrDamaged.
 func Undecoded(err error) error {
-	return fmt.Errorf("%w: what is stored cannot be read: %w", model.ErrDamaged, err)
+	return fmt.Errorf("%w: stored data cannot be read: %w", model.ErrDamaged, err)
 }
 
 // DecodeStored decodes JSON that the store has written.

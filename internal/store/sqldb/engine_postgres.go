@@ -50,7 +50,7 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
 		// The cause may contain the password.
-		return nil, nil, errors.New("the database URL cannot be read; it looks like postgres://user:password@host:5432/name")
+		return nil, nil, errors.New("invalid database URL: use postgres://user:password@host:5432/name")
 	}
 	config.DialFunc = dialWithin(limit)
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))

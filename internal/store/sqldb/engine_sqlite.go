@@ -39,7 +39,7 @@ var SQLiteDriver = "sqlite"
 // connections and never wait for the writer.
 func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	if dir == "" {
-		return nil, errors.New("no data folder was given")
+		return nil, errors.New("the data folder is missing")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

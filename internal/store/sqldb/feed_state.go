@@ -12,7 +12,7 @@ import (
 func (tx *Tx) ReachesBack(ctx context.Context, version int64) error {
 	known, err := tx.Knows(ctx, version)
 	if err == nil && !known {
-		err = fmt.Errorf("the feed does not tell what changed since version %d: %w", version, model.ErrConflict)
+		err = fmt.Errorf("the feed does not contain all changes since version %d: %w", version, model.ErrConflict)
 	}
 	return err
 }

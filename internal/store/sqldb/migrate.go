@@ -40,7 +40,7 @@ func (e *engine) migrate(ctx context.Context, log *slog.Logger) error {
 		return cmp.Or(refuseOlder(ctx, provider), err)
 	}
 	if len(applied) > 0 && applied[0].Source.Version == Baseline {
-		log.InfoContext(ctx, "made the database", "engine", e.name, "schema", applied[len(applied)-1].Source.Version)
+		log.InfoContext(ctx, "created the database", "engine", e.name, "schema", applied[len(applied)-1].Source.Version)
 		return nil
 	}
 	for _, m := range applied {
@@ -89,8 +89,8 @@ func (e *NewerSchemaError) Unwrap() error { return model.ErrReplaced }
 
 // Error describes both versions and the two possible solutions.
 func (e *NewerSchemaError) Error() string {
-	return fmt.Sprintf("the database has schema %d, which a newer redoubt made; this one knows schemas up to %d and "+
-		"would damage what it does not know. "+
+	return fmt.Sprintf("the database has schema %d of a newer redoubt; this one supports schemas up to %d and "+
+		"would damage newer data. "+
 		"Run the newer redoubt, or restore the backup that was made before the update. Nothing was changed", e.Stored,
 		e.Known)
 }
@@ -114,11 +114,11 @@ type OlderSchemaError struct {
 // Error describes the origin of the database, the data that is not transferred, and the two
 // possible solutions.
 func (e *OlderSchemaError) Error() string {
-	return fmt.Sprintf("the database has schema %d, which a development version of redoubt from before 28 November 2026 "+
-		"made; this one reads schema %d and later. "+
-		"Nothing of it is transferred: no findings, decisions, policies, users or tokens. "+
+	return fmt.Sprintf("the database has schema %d of a development version of redoubt before 28 November 2026; "+
+		"this one supports schema %d and later. "+
+		"Its data is not transferred: findings, decisions, policies, users and tokens. "+
 		"Start with an empty database and import the reports again, or build commit 381e0d74 and start it once, which "+
-		"brings the database to schema %d. Nothing was changed", e.Stored, Baseline, Baseline)
+		"migrates the database to schema %d. Nothing was changed", e.Stored, Baseline, Baseline)
 }
 
 // foreignMigrations returns the files for the other engine.

@@ -12,10 +12,10 @@ import (
 func matchArgs(query string, args int) error {
 	named, missing := countParams(query)
 	if named != args {
-		return fmt.Errorf("a statement names %d arguments and was given %d: %.80s", named, args, query)
+		return fmt.Errorf("a statement uses %d arguments but has %d: %.80s", named, args, query)
 	}
 	if missing > 0 {
-		return fmt.Errorf("a statement is given %d arguments and does not name the one with number %d: %.80s",
+		return fmt.Errorf("a statement has %d arguments and does not use number %d: %.80s",
 			args, missing, query)
 	}
 	return nil

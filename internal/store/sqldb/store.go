@@ -55,10 +55,10 @@ type DB struct {
 // once. The hooks run at the end of each Update.
 func Open(ctx context.Context, c Config, hooks ...Hook) (*DB, error) {
 	if c.Clock == nil {
-		return nil, errors.New("open the store: no clock was given")
+		return nil, errors.New("open the store: the clock is missing")
 	}
 	if c.Timeout < 0 {
-		return nil, fmt.Errorf("open the store: a database cannot be waited for %s", c.Timeout)
+		return nil, fmt.Errorf("open the store: invalid database timeout %s", c.Timeout)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -71,7 +71,7 @@ func Open(ctx context.Context, c Config, hooks ...Hook) (*DB, error) {
 		warnIfShared(ctx, c.Logger, filepath.Join(c.Dir, FileName))
 	}
 	if err := e.Ask(ctx, func(ctx context.Context) error { return e.migrate(ctx, c.Logger) }); err != nil {
-		return nil, errors.Join(fmt.Errorf("bring the database up to date: %w", err), e.close())
+		return nil, errors.Join(fmt.Errorf("migrate the database: %w", err), e.close())
 	}
 	s := &DB{engine: e, clock: c.Clock, hooks: hooks}
 	if err := s.prepareVersion(ctx); err != nil {

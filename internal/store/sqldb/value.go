@@ -101,7 +101,7 @@ func Instant(t *time.Time) Scanner {
 		case int64:
 			*t = time.UnixMicro(v).UTC()
 		default:
-			return fmt.Errorf("a time is kept as %T", src)
+			return fmt.Errorf("a time is stored as %T", src)
 		}
 		return nil
 	}
@@ -112,7 +112,7 @@ func Digest(d *model.Digest) Scanner {
 	return func(src any) error {
 		b, ok := src.([]byte)
 		if !ok || len(b) != len(d) {
-			return fmt.Errorf("a digest is kept as %T of %d bytes", src, len(b))
+			return fmt.Errorf("a digest is stored as %T of %d bytes", src, len(b))
 		}
 		copy(d[:], b)
 		return nil
@@ -128,7 +128,7 @@ func Decoded(v any) Scanner {
 		case []byte:
 			return json.Unmarshal(text, v)
 		}
-		return fmt.Errorf("JSON is kept as %T", src)
+		return fmt.Errorf("JSON is stored as %T", src)
 	}
 }
 
