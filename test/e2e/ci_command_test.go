@@ -30,7 +30,7 @@ func TestRedoubtCI(t *testing.T) {
 			ciStep{"code around findings", codeAround},
 			ciStep{"code follows its finding", codeFollows},
 			ciStep{"no code", noCode},
-			ciStep{"trouble", buildWithErrors},
+			ciStep{"trouble", troubledBuild},
 		)
 	})
 }

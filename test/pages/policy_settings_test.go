@@ -154,7 +154,7 @@ func TestPoliciesAreCreatedChangedAndDeleted(t *testing.T) {
 	// Excluded paths remove existing findings.
 	change.Set("excludes", "src/")
 	page = s.sent(settings+"/preview", change)
-	if got = foreseen(page); got["removed"] != "3" || !strings.HasPrefix(got["blocking"], "0 of 0, 1 now") {
+	if got = previewByTopic(page); got["removed"] != "3" || !strings.HasPrefix(got["blocking"], "0 of 0, 1 now") {
 		t.Errorf("of excluded paths the page says %q", got)
 	}
 
