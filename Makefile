@@ -48,7 +48,7 @@ cover: setup ## Run every test and tell how much of the code ran; the profile is
 	@scripts/test -cover $(PKG)
 
 .PHONY: check
-check: formatted vet staticcheck tidy architecture ## The fast gate: format, vet, staticcheck, tidy go.mod, architecture
+check: formatted vet staticcheck tidy architecture prose ## The fast gate: format, vet, staticcheck, tidy go.mod, architecture, prose
 
 .PHONY: formatted vet staticcheck tidy architecture
 formatted:
@@ -63,6 +63,10 @@ tidy:
 	go mod tidy -diff
 architecture: # imports, sizes, and the pinned version of libc
 	go test ./internal/archtest
+
+.PHONY: prose
+prose: ## Check the language of comments, pages, help and docs
+	@go run ./internal/tools/prose
 
 .PHONY: lint
 lint: ## Run all linters of .golangci.yml (the first run builds golangci-lint, some minutes)
