@@ -46,7 +46,7 @@ func TestHostsStory(t *testing.T) {
 		{"a reply triages", (*story).replyTriages},
 		{"a fix changes the status although the host is down for a while", (*story).fixWhileHostIsDown},
 		{"a hostile repository stays harmless, while a runner is killed in a scan", (*story).hostileRepository},
-		{"another runner takes over", (*story).anotherTakesOver},
+		{"another runner takes over", (*story).takeOver},
 		{"a revoked token is reported and replaced", (*story).tokenRevoked},
 	} {
 		if !t.Run(step.name, func(t *testing.T) {
