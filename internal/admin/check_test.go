@@ -143,14 +143,14 @@ func TestCheckComparesListsWithRows(t *testing.T) {
 		want   []string
 	}{
 		"nothing":             {func(map[store.FindingCount]int) {}, nil},
-		"one is not listed":   {func(m map[store.FindingCount]int) { m[open]++ }, []string{"project 1 has 3 sast findings that are open, 2 are listed", "there are 4 sast findings, 3 are listed"}},
-		"one is listed twice": {func(m map[store.FindingCount]int) { m[open]-- }, []string{"project 1 has 1 sast findings that are open, 2 are listed", "there are 2 sast findings, 3 are listed"}},
+		"one is not listed":   {func(m map[store.FindingCount]int) { m[open]++ }, []string{"project 1: 3 sast findings with status open are stored, 2 are listed", "4 sast findings are stored, 3 are listed"}},
+		"one is listed twice": {func(m map[store.FindingCount]int) { m[open]-- }, []string{"project 1: 1 sast findings with status open are stored, 2 are listed", "2 sast findings are stored, 3 are listed"}},
 		"one is listed as something else": {func(m map[store.FindingCount]int) { m[open]++; delete(m, fixed) }, []string{
-			"project 1 has 3 sast findings that are open, 2 are listed",
+			"project 1: 3 sast findings with status open are stored, 2 are listed",
 		}},
 		"a project is not listed": {func(m map[store.FindingCount]int) {
 			m[store.FindingCount{ProjectID: 7, IssueType: model.SCA, Status: model.StatusIgnored}] = 1
-		}, []string{"project 7 has 1 sca findings that are ignored, 0 are listed", "there are 1 sca findings, 0 are listed"}},
+		}, []string{"project 7: 1 sca findings with status ignored are stored, 0 are listed", "1 sca findings are stored, 0 are listed"}},
 		"what is removed is in no list": {func(m map[store.FindingCount]int) {
 			m[store.FindingCount{ProjectID: 1, IssueType: model.Secrets}] = 5
 		}, nil},

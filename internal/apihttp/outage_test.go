@@ -93,7 +93,7 @@ func TestLargeBodyIsRejectedUnread(t *testing.T) {
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		h.server.Handler().ServeHTTP(w, r)
-		if w.Code != http.StatusRequestEntityTooLarge || !bytes.Contains(w.Body.Bytes(), []byte("larger than")) {
+		if w.Code != http.StatusRequestEntityTooLarge || !bytes.Contains(w.Body.Bytes(), []byte(`"code":"too_large"`)) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}

@@ -164,7 +164,7 @@ func TestRepliesDecide(t *testing.T) {
 		{"no command", "octocat", line, "what about /redoubt ignore?", 0, untouched, ""},
 		{"quoted", "octocat", line, "> /redoubt ignore\n\nno!", 0, untouched, ""},
 		{"help", "octocat", line, "/redoubt help", 0, untouched, "/redoubt assign"},
-		{"nonsense", "octocat", line, "/redoubt ignore fasle: x", 0, untouched, hosts.AnswerNotDone + "`fasle`"},
+		{"nonsense", "octocat", line, "/redoubt ignore fasle: x", 0, untouched, hosts.AnswerNotDone + "invalid reason `fasle`"},
 		{"which one?", "octocat", whole, "/redoubt ignore", 0, untouched, hosts.ErrSayWhich.Error()},
 		{"another one than it answers", "octocat", "t2", "/redoubt ignore #ID", 0, untouched, hosts.ErrOtherFinding.Error()},
 		{"none of it", "octocat", whole, "/redoubt ignore #999", 0, untouched, hosts.ErrNotOfRequest.Error()},

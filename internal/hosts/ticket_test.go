@@ -258,7 +258,7 @@ func TestTicketsAskWhoReadsThem(t *testing.T) {
 			"still private":        {func(*model.Repository) {}, false, ""},
 			"public, and allowed":  {func(r *model.Repository) { r.Private = false }, true, ""},
 			"public by now":        {func(r *model.Repository) { r.Private = false }, false, "are public"},
-			"another has its name": {func(r *model.Repository) { r.FullName = "acme/renamed" }, false, "is called acme/renamed by now"},
+			"another has its name": {func(r *model.Repository) { r.FullName = "acme/renamed" }, false, "renamed to acme/renamed"},
 			"gone":                 {func(r *model.Repository) { r.HostID = "77" }, false, "not found at the host"},
 		} {
 			w.host.repositories[0], w.host.issues.drafts = private, nil

@@ -40,9 +40,9 @@ func TestSavedViews(t *testing.T) {
 	}
 	for said, arguments := range map[string]map[string]any{
 		"cannot be combined with other filters": {"issue_type": "sast", "view": app, "severities": []string{"high"}},
-		"issue type sast":                       {"issue_type": "sca", "view": app},
+		"query.issue_type":                      {"issue_type": "sca", "view": app},
 		"start at 1":                            {"issue_type": "sast", "view": -1},
-		"no saved view":                         {"issue_type": "sast", "view": 4_000_000},
+		"4000000":                               {"issue_type": "sast", "view": 4_000_000},
 	} {
 		for _, tool := range []string{"search_findings", "count_findings"} {
 			if text, refused := w.call(s, tool, arguments); !refused || !strings.Contains(text, said) {

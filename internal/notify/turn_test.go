@@ -173,10 +173,10 @@ func TestRemovedRecipientGetsNoMoreMessages(t *testing.T) {
 		{"nothing", func(*world, model.NotificationRule) {}, "alice@example.com bob@example.com", ""},
 		{"an address", func(w *world, r model.NotificationRule) {
 			change(w, r, func(r *model.NotificationRule) { r.To = []string{"bob@example.com"} })
-		}, "bob@example.com", "taken out"},
+		}, "bob@example.com", "removed from"},
 		{"another digest", func(w *world, r model.NotificationRule) {
 			change(w, r, func(r *model.NotificationRule) { r.To, r.Digest = []string{"alice@example.com"}, model.DigestNone })
-		}, "alice@example.com", "taken out"},
+		}, "alice@example.com", "removed from"},
 		{"paused", func(w *world, r model.NotificationRule) {
 			change(w, r, func(r *model.NotificationRule) { r.Paused = true })
 		}, "", "paused"},

@@ -197,7 +197,7 @@ done
 		}
 		checked, err := set.Check(a, scanner, skip)
 		told := fmt.Sprint(err, set.Left)
-		for _, want := range []string{"bad.yaml", "worse.yaml", "empty.yaml", "the rule bad1: Invalid pattern in the rules", "the rule bad2"} {
+		for _, want := range []string{"bad.yaml", "worse.yaml", "empty.yaml", "rule bad1: Invalid pattern in the rules", "rule bad2"} {
 			if !strings.Contains(told, want) || strings.Contains(told, mergedFile) {
 				t.Errorf("skip %v: %s", skip, told)
 			}
