@@ -56,7 +56,7 @@ func StartGitea(t *testing.T) *Gitea {
 		check(t, err)
 		uid, _ := strconv.Atoi(account.Uid)
 		gid, _ := strconv.Atoi(account.Gid)
-		g.as, name = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, "nobody"
+		g.as, name = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, account.Username
 		check(t, os.Chown(g.home, uid, gid))
 		// The original may be unreadable for that user.
 		g.program = filepath.Join(g.home, "gitea")

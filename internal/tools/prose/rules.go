@@ -41,9 +41,9 @@ var wordings = []phrases{
 		`\bcards? of (?:an |the )?(?:advisor|vulnerabilit)`, `\badvisory cards?\b`,
 		`\bleaves? the house\b`, `\b(?:in|of) the house\b`, `\bhouse rules?\b`),
 	banned("people", "body|no one|who",
-		`\b(?:somebody|anybody|everybody|no one|whoever|whomever)\b`, `(?:^|[\s(])nobody\b`,
+		`\b(?:(?:some|any|every)body|no one|who(?:m)?ever)\b`, `(?:^|[\s(@])no(?:body)\b`,
 		`(?:^|[,;:(] ?|\b(?:and|or|of|those|that|says?|tells?|knows?|decides?|is|are|by|to|for) )who (?:may|shall)\b`),
-	banned("told", "told|what tells|anew|hand|so|let|heard|asked for|back|given up",
+	banned("told", "told|tell|ane|hand|so|let|heard|asked for|back|given up",
 		`\b(?:is|are|was|were|be|been|being|gets?) told\b`, `\btold (?:of|so|to|by|in)\b`, `\bwhat tells\b`, `\banew\b`,
 		`\bhand(?:s|ed|ing)? in\b`, `\b(?:says|say|said|told|tells) so\b`,
 		`\b(?:is|are|was|were|be) let in\b`, `\blets? in\b`,
@@ -81,11 +81,11 @@ var ordinary = regexp.MustCompile(`(?i)^(?:gives? up` +
 
 // verbs are the imperatives that begin a help text of a command or the summary of an operation.
 var verbs = words(`accept acknowledge activate add annotate apply approve archive assign attach authenticate
-	authorize back begin block build calculate cancel change check clear clone close commit compare complete
+	authorize back begin block build calculate cancel change check clear clone close comment commit compare complete
 	configure confirm connect convert copy count create deactivate decide decline delete deny detach detect disable
-	disconnect dismiss display download edit enable end enter evaluate exchange export extend fetch filter find
+	disconnect dismiss display distribute download edit enable end enter evaluate exchange export extend fetch filter find
 	finish follow format generate get group grant ignore import index inspect install invite issue join limit link
-	list load lock log manage map mark measure merge migrate move open parse pause permit ping poll post preview
+	list load lock log manage map mark measure merge migrate move open parse pause permit ping poll post prepare preview
 	print process prune publish query queue read rebuild receive record redact refresh refuse register reject
 	release reload remove rename renew reopen replace report request require rescan resend reset resolve restore
 	resume retrieve retry return revoke rotate run save scan schedule search select send serve set share show sign
