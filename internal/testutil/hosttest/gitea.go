@@ -204,7 +204,7 @@ func (g *Gitea) User(t *testing.T, name string) string { t.Helper(); return g.us
 func (g *Gitea) Revoke(t *testing.T, name string) {
 	t.Helper()
 	q, err := http.NewRequestWithContext(
-		t.Context(), http.MethodDelete, g.URL+"/api/v1/users/"+name+"/tokens/test", http.NoBody,
+		t.Context(), http.MethodDelete, g.URL+"/api/v1/users/"+name+"/tokens/test", nil,
 	)
 	check(t, err)
 	q.SetBasicAuth(name, "p4ssword-of-"+name)

@@ -54,7 +54,7 @@ func TestPlantedPassages(t *testing.T) {
 		{"a.md", "A token that was told of.", "The provider returns a token.", []string{"told"}},
 		{"a.md", "| a |\n|---|\n| what is open |", "What is open? The list shows open findings.", []string{"headless"}},
 		{"a.go", code("// What is open.\nvar a int"), code("// Who returns.\nfunc Who() {}"), []string{"headless"}},
-		{"a.html", `<input placeholder="Everybody">`, `<input alt="Unassigned" name="nobody">`, []string{"people"}},
+		{"a.html", `<input placeholder="Everybody">`, `<input alt="Unassigned" name="everybody">`, []string{"people"}},
 	} {
 		t.Run(test.name+" "+test.bad[:min(40, len(test.bad))], func(t *testing.T) {
 			if diff := cmp.Diff(test.rules, rulesOf(t, test.name, test.bad)); diff != "" {
