@@ -52,7 +52,7 @@ type Import struct {
 	Ref       string `json:"ref" doc:"Full name of the ref." example:"refs/heads/main"`
 	Source    string `json:"source" doc:"Tool and category." example:"semgrep"`
 	ScanID    string `json:"scan_id" pattern:"^[0-9]+$" doc:"Id of the scan." example:"42"`
-	Outcome   string `json:"outcome" enum:"applied,repeat,late,superseded" doc:"applied: the findings reflect the scan. repeat: identical to the file of the latest scan, nothing changed. late: started before a newer full scan, only recorded. superseded: re-run of an older commit, only recorded."`
+	Outcome   string `json:"outcome" enum:"applied,repeat,late,superseded" doc:"applied: the findings reflect the scan. repeat: identical to the file of the latest scan, nothing changed. late: a later scan of the ref was already applied, so this one is only recorded. superseded: newer commits of the ref were scanned, so this one is only recorded."`
 
 	New       int `json:"new" doc:"New findings." example:"3"`
 	Changed   int `json:"changed" doc:"Findings whose line, text or severity changed."`

@@ -100,7 +100,8 @@ var imperatives = words(`add ask choose configure connect create delete disable 
 // nameParts are parts of identifiers that no identifier has, split at capitals.
 var nameParts = words(`tell tells telling tellings told untold ask asks asked asking hear hears hearing heard
 	echo echoes blind lane lanes seat seats tangle tangles settle settles settled settling mend mends mended
-	likeness likenesses room rooms desk desks shelf turnstile beside apart became heed distrust stranger say says said unfit`)
+	likeness likenesses room rooms desk desks shelf turnstile beside apart became heed distrust stranger say says
+	said unfit`)
 
 // names are identifiers that describe nothing.
 var names = words(`welcome beyond Beyond proven cameFrom showAgain Keeper Keep keep kept seen Seen seenAlike
