@@ -76,7 +76,7 @@ func TestOlderScanThatEndsLast(t *testing.T) {
 			}
 			before, _ := w.code("dev")
 			warnings, answer := r.end(older)
-			if !strings.Contains(warnings, "started later counts already") {
+			if !strings.Contains(warnings, "later scan of this branch was already applied") {
 				w.Errorf("full %v: the scanner prints %s", full, warnings)
 			}
 			if !strings.Contains(answer, "app_block_override") || !strings.Contains(answer, `"scan_outcome":"late"`) || !strings.Contains(answer, `"success":true`) {
@@ -103,7 +103,7 @@ func TestOldCommitAgain(t *testing.T) {
 			r.end(r.run(ref, "a"+ref, true, "x == x"))
 			r.end(r.run(ref, "b"+ref, true))
 			warnings, answer := r.end(r.run(ref, "a"+ref, true, "x == x"))
-			if !strings.Contains(warnings, "had this commit before") || !strings.Contains(answer, `"scan_outcome":"superseded"`) {
+			if !strings.Contains(warnings, "Newer commits of this branch") || !strings.Contains(answer, `"scan_outcome":"superseded"`) {
 				w.Errorf("%s: the scanner receives %s and %s", ref, warnings, answer)
 			}
 			if strings.Contains(answer, "app_block_override") != blocks {

@@ -159,7 +159,7 @@ func (w *world) bill(s *sdk.ClientSession, arguments map[string]any) (text strin
 			w.Fatalf("%+v", state)
 		}
 		text += state.Text
-		if state.DownloadURL != "" && !strings.Contains(said, "for more ask") {
+		if state.DownloadURL != "" && !strings.Contains(said, "For more, use") {
 			return text
 		}
 	}
