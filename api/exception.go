@@ -71,7 +71,7 @@ type ExceptionQuery struct {
 // ExceptionResponse contains one exception.
 type ExceptionResponse struct {
 	Exception Exception        `json:"exception" doc:"The exception."`
-	Ending    *ExceptionEffect `json:"ending,omitempty" doc:"What would change if the exception were deleted now; only if requested."`
+	Ending    *ExceptionEffect `json:"ending,omitempty" doc:"Effect of deleting the exception now; only if requested."`
 
 	Statements []VEXStatement `json:"statements,omitempty" doc:"Statements of a document, in its order, in pages."`
 	Cursor     string         `json:"cursor,omitempty" doc:"Cursor of the next page of statements; absent on the last page."`

@@ -6,7 +6,7 @@ type ManagedScanStatus struct {
 	Reason    string `json:"reason" doc:"Reason and remedy, as text." example:"the next full scan is weekly"`
 	Schedule  string `json:"schedule" enum:"weekly,daily,push,off" doc:"Schedule of full scans, if switched on."`
 	NextAt    *Time  `json:"next_at" nullable:"true" doc:"Time of the next full scan; null if unknown."`
-	LastRunAt *Time  `json:"last_run_at" nullable:"true" doc:"Time at which the newest run ended; null if none ended. Cancelled and superseded runs do not count."`
+	LastRunAt *Time  `json:"last_run_at" nullable:"true" doc:"Time at which the newest run ended; null if none ended. Canceled and superseded runs do not count."`
 	LastRunID *int64 `json:"last_run_id" nullable:"true" doc:"Id of that run; null if there is none." example:"17"`
 	OpenRunID *int64 `json:"open_run_id" nullable:"true" doc:"Id of the queued or active run; null if there is none." example:"18"`
 	// LastScanID is the scan of the newest run.

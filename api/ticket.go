@@ -36,13 +36,13 @@ type TicketMade struct {
 // TicketSkipped lists findings that need no ticket.
 type TicketSkipped struct {
 	IssueIDs []int64 `json:"issue_ids" doc:"Ids of the findings." example:"[1234]"`
-	Reason   string  `json:"reason" doc:"Reason, as text." example:"It is linked to SEC-123 already."`
+	Reason   string  `json:"reason" doc:"Reason, as text." example:"Already linked to SEC-123."`
 }
 
 // TicketFailed lists findings for which no ticket could be created.
 type TicketFailed struct {
 	IssueIDs []int64 `json:"issue_ids" doc:"Ids of the findings." example:"[1234]"`
-	Error    string  `json:"error" doc:"Reason, as text." example:"There is no connection called \"jira\"."`
+	Error    string  `json:"error" doc:"Reason, as text." example:"Connection \"jira\" does not exist."`
 }
 
 // TicketPending is a ticket that is queued for creation.

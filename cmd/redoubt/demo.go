@@ -18,7 +18,7 @@ type demoCmd struct {
 	Data      string `help:"Folder for the demo's data (default: temporary, removed at exit)." placeholder:"DIR" type:"path"`
 	Addr      string `help:"Listen address; port 0 selects a free port." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
 	Runner    bool   `help:"Add a Git repository and scan its commits. Requires git; code scans also require semgrep."`
-	ReadyFile string `help:"Write address, deployment and token to this JSON file when ready." placeholder:"FILE" type:"path"`
+	ReadyFile string `help:"JSON file for address, deployment and token; written when ready." placeholder:"FILE" type:"path"`
 }
 
 // Run fills a new store with the demo's history and serves it.

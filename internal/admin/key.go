@@ -15,9 +15,9 @@ import (
 // KeyCmd manages the key file.
 type KeyCmd struct {
 	Show   keyShowCmd   `cmd:"" help:"Show the key file's path and key dates, without keys."`
-	Rotate keyRotateCmd `cmd:"" help:"Replace the signing key; existing signatures stay valid for seven days."`
+	Rotate keyRotateCmd `cmd:"" help:"Replace the signing key; signatures stay valid for seven days."`
 	Use    keyUseCmd    `cmd:"" help:"Install a copy of the key file from another server."`
-	New    keyNewCmd    `cmd:"" help:"Replace a lost key file; secrets and authenticator apps are affected."`
+	New    keyNewCmd    `cmd:"" help:"Replace a lost key file; affects secrets and authenticator apps."`
 }
 
 type keyShowCmd struct{ config.Storage }

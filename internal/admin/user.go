@@ -88,7 +88,7 @@ type userCreateCmd struct {
 	Name        string `arg:"" help:"Username: lower-case letters, digits and . _ @ + -."`
 	Role        string `help:"Role: viewer (read), triager (triage, upload scans) or admin (manage)." enum:"viewer,triager,admin" default:"viewer"`
 	DisplayName string `help:"Full name." placeholder:"NAME"`
-	Link        bool   `help:"Print a one-time link for the password instead of a prompt."`
+	Link        bool   `help:"Print a one-time password link instead of a prompt."`
 }
 
 // Run creates the user. The password is read from the terminal or from the first line of standard
@@ -229,7 +229,7 @@ type userResetCmd struct {
 	config.Storage
 	linkFlags
 	userArg
-	Link         bool `help:"Print a one-time link for the password instead of a prompt."`
+	Link         bool `help:"Print a one-time password link instead of a prompt."`
 	RevokeTokens bool `help:"Also revoke the user's tokens."`
 }
 

@@ -57,7 +57,7 @@ func (t *turn) next(together int) (places []int) {
 
 func (t *turn) enough() bool { return t.changed >= sweepChanges }
 
-// most returns the number of changed findings after which the turn is complete. It is unlimited for
+// most returns the number of changed findings after which this part of the sweep ends. It is unlimited for
 // postponed refs before a completed one, which were already counted.
 func (t *turn) most() int {
 	if t.enough() {

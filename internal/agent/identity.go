@@ -31,7 +31,7 @@ func (a *Agent) deployment(w http.ResponseWriter, _ *http.Request, caller auth.C
 }
 
 // identity returns the identity of the token, as JSON if requested and otherwise as text that the
-// scanner prints. The scanner's assistant looks for "webapi" in the roles of the text.
+// scanner prints. The scanner's assistant searches the roles of the text for "webapi".
 func (a *Agent) identity(w http.ResponseWriter, r *http.Request, caller auth.Caller) error {
 	t := caller.Token
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {

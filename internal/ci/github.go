@@ -60,7 +60,7 @@ func (o *Outcome) Summary() string {
 		verdict, codeSpan(o.Project), codeSpan(o.Ref), len(o.New), len(o.Fixed), len(o.commentFindings()),
 		len(o.Blocking), o.URL)
 	for _, page := range o.Unblock {
-		fmt.Fprintf(&b, "\n[Blocking findings and next steps](%s)\n", page)
+		fmt.Fprintf(&b, "\n[View blocking findings](%s)\n", page)
 	}
 	for _, t := range o.Trouble {
 		fmt.Fprintf(&b, "\n- %s\n", codeSpan(t))

@@ -147,7 +147,7 @@ func (o *Outcome) Text() string {
 		fmt.Fprintf(&b, "\n%s\n", singleLine(o.Reason))
 	}
 	for _, page := range o.Unblock {
-		fmt.Fprintf(&b, "Blocking findings and next steps: %s\n", page)
+		fmt.Fprintf(&b, "View blocking findings: %s\n", page)
 	}
 	fmt.Fprintf(&b, "\nAll findings: %s\n", o.URL)
 	return b.String()

@@ -310,7 +310,7 @@ func (c connectionsDeliveriesCmd) Run(a *command.App) error {
 // repliesChange contains the changes to the reply settings of a connection.
 type repliesChange struct {
 	Of     string   `arg:"" optional:"" help:"Accepted replies of accounts with write access: linked (linked to a user who can triage), collaborators (all) or off (default: unchanged)." enum:",linked,collaborators,off" default:""`
-	Link   []string `help:"Link a login at the host to a user, such as octocat=ada; repeatable." sep:"none" placeholder:"LOGIN=USER"`
+	Link   []string `help:"Link a host login to a user, such as octocat=ada; repeatable." sep:"none" placeholder:"LOGIN=USER"`
 	Unlink []string `help:"Unlink a login at the host; repeatable." sep:"none" placeholder:"LOGIN"`
 }
 

@@ -14,9 +14,9 @@ type newConnection struct {
 	Kind       string   `help:"Kind of host: gitea (also Forgejo), github (also Enterprise), gitlab, jira (Cloud and Data Center, for tickets) or git." enum:"gitea,github,gitlab,jira,git" required:"" placeholder:"KIND"`
 	BaseURL    string   `name:"base-url" help:"Address of the host, such as https://git.example.com; for git, of the repository." required:"" placeholder:"URL"`
 	Credential string   `help:"File with the token, password or private key; - reads standard input. Optional for public Git remotes." placeholder:"FILE"`
-	Username   string   `help:"Username for Git over HTTPS, or e-mail address for Jira Cloud." placeholder:"NAME"`
-	KnownHosts string   `help:"File with host keys from ssh-keyscan, if the credential is an SSH private key." placeholder:"FILE"`
-	App        int64    `help:"Id of a GitHub App, if the credential is its private key." placeholder:"ID"`
+	Username   string   `help:"Username for Git over HTTPS; for Jira Cloud, the e-mail address." placeholder:"NAME"`
+	KnownHosts string   `help:"File with host keys from ssh-keyscan; for SSH private keys." placeholder:"FILE"`
+	App        int64    `help:"Id of a GitHub App; for its private key." placeholder:"ID"`
 	Install    int64    `name:"installation" help:"Installation id of the GitHub App." placeholder:"ID"`
 	Follow     []string `help:"Create projects from present and future repositories that match: * matches all but /, ** everything; repeatable." sep:"none" placeholder:"GLOB"`
 }

@@ -112,7 +112,7 @@ type exceptionsCreateCmd struct {
 	webapi.Flags
 	Target       string   `arg:"" help:"Name of a rule, or id of a vulnerability (CVE, GHSA or other)."`
 	Reason       string   `help:"Justification." required:"" placeholder:"TEXT"`
-	Until        string   `help:"Last day in UTC, such as 2027-01-31, or a time, such as 2027-01-31T12:00:00Z." placeholder:"DAY"`
+	Until        string   `help:"Last day in UTC, or a time; such as 2027-01-31 or 2027-01-31T12:00:00Z." placeholder:"DAY"`
 	Forever      bool     `help:"Set no expiry date."`
 	Path         []string `help:"Limit to matching paths or lockfiles (.gitignore syntax); repeatable, one match is enough." sep:"none" placeholder:"GLOB"`
 	Project      []string `help:"Limit to matching projects: * matches all but /, ** everything; repeatable, one match is enough." sep:"none" placeholder:"GLOB"`

@@ -27,7 +27,7 @@ type FindingFlags struct {
 	PRState      []string `name:"pr-state" help:"Limit by state of the fixing change request: open, merged." enum:"open,merged" placeholder:"STATE"`
 	Due          []string `help:"Limit by due date: overdue, within 7 or 30 days (7d, 30d), later, none." enum:"overdue,7d,30d,later,none" placeholder:"WHEN"`
 	DueBefore    string   `help:"Limit to findings due before this date, in UTC." placeholder:"2027-01-31"`
-	Since        string   `help:"Limit to findings first seen or returned since this date, in UTC." placeholder:"2026-01-31"`
+	Since        string   `help:"Limit to findings first seen or returned since this date; in UTC." placeholder:"2026-01-31"`
 
 	Pro *bool `help:"Limit to findings that need advanced analysis; --no-pro excludes them. Code only." negatable:""`
 

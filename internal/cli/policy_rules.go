@@ -22,7 +22,7 @@ type policiesAddRulesCmd struct {
 	Policy  string   `help:"Slug or id of the policy (default: the default policy of each rule's product)." placeholder:"POLICY"`
 	Mode    string   `help:"Mode: monitor, comment or block (default: unchanged; monitor for new rules)." enum:"monitor,comment,block," default:"" placeholder:"MODE"`
 	Semgrep string   `help:"Path of the semgrep that checks the rules." default:"semgrep" env:"REDOUBT_SEMGREP" placeholder:"FILE"`
-	Starter bool     `help:"Add the built-in starter rules of this version, including removed ones."`
+	Starter bool     `help:"Add this version's built-in starter rules, including removed ones."`
 	Skip    bool     `help:"Skip invalid rules, print them, and add the others." name:"skip-invalid"`
 	Files   []string `arg:"" name:"file" optional:"" help:"Rule files, or folders with .yaml and .yml files."`
 }

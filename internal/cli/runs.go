@@ -21,7 +21,7 @@ type RunsCmd struct {
 	Start    runsStartCmd    `cmd:"" help:"Scan a project now."`
 	Log      runsLogCmd      `cmd:"" help:"Print the log of a managed run."`
 	Cancel   runsCancelCmd   `cmd:"" help:"Stop a managed run."`
-	Retry    runsRetryCmd    `cmd:"" help:"Repeat a run that has ended."`
+	Retry    runsRetryCmd    `cmd:"" help:"Retry a finished run."`
 	Schedule runsScheduleCmd `cmd:"" help:"Show or set the scan schedule of a project."`
 	Runners  runsRunnersCmd  `cmd:"" help:"List runners."`
 }

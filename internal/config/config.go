@@ -75,13 +75,13 @@ type Server struct {
 	Removed
 
 	TrustedProxy []string `help:"Address or network (CIDR) of a trusted proxy, for X-Forwarded-* headers." env:"REDOUBT_TRUSTED_PROXY" placeholder:"CIDR"`
-	ReadyFile    string   `help:"Write address, deployment and token to this JSON file when ready." default:"" env:"REDOUBT_READY_FILE" placeholder:"FILE" type:"path"`
+	ReadyFile    string   `help:"JSON file for address, deployment and token; written when ready." default:"" env:"REDOUBT_READY_FILE" placeholder:"FILE" type:"path"`
 
 	MaxUpload        int64         `help:"Maximum report size in bytes, compressed and decompressed; 256 MiB by default." default:"268435456" env:"REDOUBT_MAX_UPLOAD" placeholder:"BYTES"`
 	BodyCache        int64         `help:"Memory for finding bodies in bytes (default: a quarter of the machine's or container's memory)." default:"0" env:"REDOUBT_BODY_CACHE" placeholder:"BYTES"`
 	IndexMemory      int64         `help:"Memory for the index in bytes; least recently used deployments are evicted (default: half of the machine's or container's memory)." default:"0" env:"REDOUBT_INDEX_MEMORY" placeholder:"BYTES"`
 	RateLimit        float64       `help:"Maximum requests per second and token (default: unlimited)." default:"0" env:"REDOUBT_RATE_LIMIT" placeholder:"N"`
-	ScanWait         time.Duration `help:"Maximum wait for stored results at the end of a CI scan; after that the scanner polls." default:"10s" env:"REDOUBT_SCAN_WAIT"`
+	ScanWait         time.Duration `help:"Maximum wait for stored results after a CI scan; then the scanner polls." default:"10s" env:"REDOUBT_SCAN_WAIT"`
 	DatabaseListen   bool          `help:"Listen for other servers' jobs on PostgreSQL." default:"true" negatable:"" env:"REDOUBT_DATABASE_LISTEN"`
 	Runner           bool          `help:"Run managed scans in this process." env:"REDOUBT_RUNNER"`
 	RunnerParallel   int           `help:"Maximum parallel runs of --runner; one per deployment." default:"2" env:"REDOUBT_RUNNER_PARALLEL" placeholder:"N"`

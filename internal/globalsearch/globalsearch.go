@@ -47,7 +47,7 @@ type Hit struct {
 
 // Caller is the user and access of a search.
 type Caller struct {
-	UserID   int64              // whose saved views are searched in addition to shared ones; 0 for none
+	UserID   int64              // owner of searched private saved views; 0 for none
 	Projects model.ProjectGlobs // visible projects, without saved views; empty for everything
 }
 

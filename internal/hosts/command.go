@@ -57,7 +57,7 @@ const usage = "Start a comment with one of these commands. Outside a finding's t
 	"verb, as in `/redoubt reopen #12`.\n\n" +
 	"- `/redoubt ignore false_positive: why` (or `acceptable_risk`, `no_time`)\n" +
 	"- `/redoubt reopen`, `/redoubt reviewing`, `/redoubt fixing`\n" +
-	"- `/redoubt assign @me`, `@login` or `@nobody`\n" +
+	"- `/redoubt assign @me`, `@login` or `@" + assignNone + "`\n" +
 	"- `/redoubt exception until 2027-01-31: why` requests an exception, pending approval\n"
 
 // asksFor returns the command line of a comment: its first line outside of quotes. A line directly

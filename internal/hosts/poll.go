@@ -18,7 +18,7 @@ const maxPolled = 300
 
 // Poll queries a host for events without a webhook: heads of branches scanned on push, open change
 // requests, and their replies. Repositories with a complete webhook are polled hourly, for lost
-// events. An error of one repository does not stop the others, except if the host asks to wait.
+// events. An error of one repository does not stop the others, except if the host requires a wait.
 func (k *Service) Poll(ctx context.Context, deploymentID int64, c model.Connection) error {
 	now := k.Clock()
 	h, err := k.host(deploymentID, c)

@@ -15,8 +15,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// Limits of one change request: the number of commands, the number of people without write access
-// who get a refusal, and the time spent on its replies at once.
+// Limits of one change request: commands, people without write access who get a refusal, and the
+// time spent on its replies at once.
 const (
 	maxReplies   = 200
 	maxStrangers = 20

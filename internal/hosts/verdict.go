@@ -58,9 +58,9 @@ func pageOfScan(id int64) string { return "/scans/" + strconv.FormatInt(id, 10) 
 func pending(f store.CommitFacts, now time.Time) verdict {
 	for _, r := range f.Runs {
 		if !r.State.Ended() {
-			text := "scan in progress"
+			text := "a scan is running"
 			if !r.State.Begun() {
-				text = "waiting for a runner"
+				text = "a scan is waiting for a runner"
 			}
 			return verdict{scm.StatusPending, text, "/scans", 0}
 		}
@@ -68,7 +68,7 @@ func pending(f store.CommitFacts, now time.Time) verdict {
 	for _, s := range f.Scans {
 		if s.StatusAt(now) == model.ScanRunning {
 			return verdict{
-				scm.StatusPending, "scan in progress", pageOfScan(s.ID),
+				scm.StatusPending, "a scan is running", pageOfScan(s.ID),
 				s.StartedAt.Add(model.ScanTimeout).Sub(now) + time.Second,
 			}
 		}

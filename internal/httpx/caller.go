@@ -53,7 +53,7 @@ func (e *ForbiddenError) Error() string { return e.Text }
 
 // Busy returns the error for a grant that a limiter denied.
 func Busy(g auth.Grant, text string) *BusyError {
-	return &BusyError{Text: text + " Wait for the time in Retry-After.", Wait: max(g.Wait, time.Second)}
+	return &BusyError{Text: text + " Retry after the time in Retry-After.", Wait: max(g.Wait, time.Second)}
 }
 
 // RetryAfter sets the Retry-After header, in whole seconds.

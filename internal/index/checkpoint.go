@@ -78,7 +78,7 @@ func (c *Checkpoints) folder() checkpoint.Folder { return checkpoint.Folder(c.Di
 
 // restore replaces an empty state with the state of a checkpoint, and reports whether it did. It
 // removes an invalid file, but retains one that it could not read or verify. The caller must hold
-// the turn semaphore.
+// the update semaphore.
 func (d *deployment) restore(ctx context.Context) bool {
 	if d.x.checkpoints.Dir == "" {
 		return false

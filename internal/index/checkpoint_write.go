@@ -80,7 +80,7 @@ func (s *state) lexicons() []lexiconList {
 	}
 }
 
-// snapshot returns a snapshot of a published state. The caller must hold the turn semaphore, which
+// snapshot returns a snapshot of a published state. The caller must hold the update semaphore, which
 // prevents changes. Readers are not blocked.
 func (s *state) snapshot(deployment int64) (*snapshot, error) {
 	out := &snapshot{
@@ -316,7 +316,7 @@ type frozenRows struct {
 	spoiled bool          // too many chunks changed
 }
 
-// freeze starts to copy rows before changes, for take. The caller must hold the turn semaphore.
+// freeze starts to copy rows before changes, for take. The caller must hold the update semaphore.
 func (p *partition) freeze() *frozenRows {
 	p.frozen = &frozenRows{count: len(p.rows), kept: map[int][]row{}}
 	return p.frozen

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// deployment updates one read model. One caller at a time holds the turn semaphore, which permits
+// deployment updates one read model. One caller at a time holds the update semaphore, which permits
 // changes. Readers share mu and never wait for a store or a socket.
 //
 // A single lock covers all issue types, because one commit may change several of them and their
@@ -93,7 +93,7 @@ func (d *deployment) reload(ctx context.Context, version int64) error {
 	return d.load(context.WithoutCancel(ctx))
 }
 
-// take acquires the turn semaphore.
+// take acquires the update semaphore.
 func (d *deployment) take(ctx context.Context) error {
 	select {
 	case d.turn <- struct{}{}:
@@ -103,7 +103,7 @@ func (d *deployment) take(ctx context.Context) error {
 	}
 }
 
-// give releases the turn semaphore.
+// give releases the update semaphore.
 func (d *deployment) give() { <-d.turn }
 
 // applyFeed applies the changes since a version. It reports stale if the feed cannot provide them.

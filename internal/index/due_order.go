@@ -111,7 +111,7 @@ func (p *partition) nextDue(lanes []dueLane, day int) int {
 	return next
 }
 
-// takePlain appends the plain rows of a lane that are due on a day, newest first. It skips left of
+// takePlain appends the plain rows of a class that are due on a day, newest first. It skips left of
 // them and appends until out has size elements. It returns the number that remains to be skipped.
 func (p *partition) takePlain(out []uint32, l *dueLane, day, left, size int) ([]uint32, int) {
 	start, end := below(l.plain, p.dayBound(day-l.days)), below(l.plain, p.dayBound(day-l.days+1))

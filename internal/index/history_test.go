@@ -221,7 +221,7 @@ func (w *world) stepFinding(t *rapid.T) {
 	case 1:
 		f.State, f.RelevantSince = model.Unresolved, w.now()
 	case 2:
-		f.Severity, f.Body = 4, w.someBody(t, f.IssueType)
+		f.Severity, f.Body = 4, w.drawBody(t, f.IssueType)
 	case 3:
 		w.mergeLineage(t, f.LineageID)
 		return
@@ -229,7 +229,7 @@ func (w *world) stepFinding(t *rapid.T) {
 		f.IssueType = model.IssueType(rapid.IntRange(1, 3).Draw(t, "other type"))
 		f.Reachability, f.Transitivity, f.Package, f.Malicious = 0, 0, "", false
 		f.SecretType, f.Historical, f.ValidationState = "", false, 0
-		f.Body = w.someBody(t, f.IssueType)
+		f.Body = w.drawBody(t, f.IssueType)
 		w.classify(t, &f)
 	default:
 		f.RelevantSince = f.RelevantSince.Add(-time.Duration(rapid.IntRange(1, 20).Draw(t, "back")) * time.Second)
@@ -297,7 +297,7 @@ func (w *world) newFinding(t *rapid.T) {
 		RuleID: rule, RuleName: w.rules[rule].Name, State: model.State(rapid.IntRange(1, 4).Draw(t, "state")),
 		Severity: model.Severity(rapid.IntRange(1, 4).Draw(t, "severity")), Confidence: model.Confidence(rapid.IntRange(1, 3).Draw(t, "confidence")),
 		CreatedAt: relevant, RelevantSince: relevant, FirstScanID: w.version,
-	}, Body: w.someBody(t, issueType)}
+	}, Body: w.drawBody(t, issueType)}
 	w.classify(t, &f)
 	w.putFinding(f)
 }
@@ -329,7 +329,7 @@ func (w *world) someLineage(t *rapid.T, project int64) int64 {
 	return id
 }
 
-func (w *world) someBody(t *rapid.T, issueType model.IssueType) []byte {
+func (w *world) drawBody(t *rapid.T, issueType model.IssueType) []byte {
 	body := model.Body{Location: model.WireLocation{FilePath: one(t, "path", someTexts...), Line: 3}, MatchBasedID: "m", SyntacticID: "s"}
 	if chance(t, "message", 70) {
 		message := one(t, "rule message", someTexts...)

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// state is the read model of one deployment. A writer must hold the deployment's turn semaphore,
+// state is the read model of one deployment. A writer must hold the deployment's update semaphore,
 // and also its lock while readers can access the state.
 //
 // Dictionaries assign small numbers to projects, rules, lineages and words. Each issue type has a

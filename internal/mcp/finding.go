@@ -152,7 +152,7 @@ func (a *assistant) findingTools(s *sdk.Server) {
 type searchInput struct {
 	findingsFilter
 	ofView
-	Sort string `json:"sort,omitempty" jsonschema:"newest, oldest, severity (the most severe first) or due (the nearest first); sca only: epss, kev or reachability; newest, or the order of the view, when absent"`
+	Sort string `json:"sort,omitempty" jsonschema:"newest, oldest, severity (the most severe first) or due (the nearest first); sca only: epss, kev or reachability. Default: newest, or the order of the view"`
 	Page int64  `json:"page,omitempty" jsonschema:"page of 25 findings, starting at 0"`
 }
 

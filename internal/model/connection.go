@@ -53,7 +53,7 @@ type Connection struct {
 	// Follow contains globs of full repository names. Matching repositories automatically become
 	// projects, except those that match a glob with a leading "!".
 	Follow    []string
-	Replies   ReplyPolicy // whose replies may triage findings
+	Replies   ReplyPolicy // accounts at the host that can triage by replies
 	RepliesAt time.Time   // earlier replies are ignored; zero if unknown
 	People    HostPeople  // links of accounts at the host
 	CreatedAt time.Time

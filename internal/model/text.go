@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// IsControl reports whether terminals, logs or pages could interpret a character: C0 and C1
-// controls, DEL, line and paragraph separators, and characters that change the text direction.
+// IsControl reports whether terminals, logs or pages could interpret a character. Such characters are
+// C0 and C1 controls, DEL, line and paragraph separators, and those that change the text direction.
 func IsControl(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0:

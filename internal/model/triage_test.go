@@ -90,7 +90,7 @@ func TestMentions(t *testing.T) {
 		"path/@ana":                   nil,
 		"@@ana":                       nil,
 		"@ana@ben":                    nil,
-		"@nobody @ana...":             {"ana"},
+		"@unknown @ana...":            {"ana"},
 		"@ana.....................":   {"ana"},
 		"@ana.lee_-_-_-_-_-":          {"ana.lee"},
 		"@low_........":               {"low_"},

@@ -57,7 +57,7 @@ func (n *Notifier) Test(
 	receivers := d.rule.Receivers()
 	if wait := n.tests.take(deploymentID, n.Clock(), len(receivers)); wait > 0 {
 		return nil, &model.BusyError{
-			Text: "Too many tests of notification rules in the last minutes. Wait for the time in Retry-After.",
+			Text: "Too many tests of notification rules in the last minutes. Retry after the time in Retry-After.",
 			Wait: max(wait, time.Second),
 		}
 	}

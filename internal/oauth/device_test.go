@@ -167,7 +167,7 @@ func TestAProgramThatIsNotLetIn(t *testing.T) {
 			if s := w.poll(client, two.get("device_code")); s.get("error") != "expired_token" {
 				t.Errorf("too late: %s", s.text)
 			}
-			if s := w.fetch("/orgs/acme/device?code=" + two.get("user_code")); s.status != http.StatusNotFound || !strings.Contains(s.text, `data-say="nobody-waits"`) {
+			if s := w.fetch("/orgs/acme/device?code=" + two.get("user_code")); s.status != http.StatusNotFound || !strings.Contains(s.text, `data-say="no-request"`) {
 				t.Errorf("too late: %d %s", s.status, s.text)
 			}
 		})

@@ -82,9 +82,9 @@ func (e EffectivePolicy) modeOf(s *Sighting, fresh bool) model.PolicyMode {
 func Recorded(outcome model.ScanOutcome) string {
 	switch outcome {
 	case model.ScanLate:
-		return "A later scan of this branch was already applied, so this scan is recorded and changes no finding."
+		return "A later scan of this branch was already applied. This scan is recorded and changes no finding."
 	case model.ScanSuperseded:
-		return "Newer commits of this branch were scanned, as in a re-run of an old pipeline, so this scan is " +
+		return "Newer commits of this branch were scanned, as in a re-run of an old pipeline. This scan is " +
 			"recorded and changes no finding."
 	}
 	return ""

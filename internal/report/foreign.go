@@ -9,7 +9,7 @@ import (
 // ForeignError is the error for a file of a known but unsupported format.
 type ForeignError struct {
 	Format  string // usually with the tool, such as "Clair JSON"
-	Instead string // what to import instead; empty if unknown
+	Instead string // alternative to import; empty if unknown
 }
 
 // Error implements error.

@@ -84,7 +84,7 @@ func TestLinksThatClimbOverOthersAreLeftOut(t *testing.T) {
 			t.Errorf("%s is in the checkout", gone)
 		}
 	}
-	if saw.Files["good"] != saw.Files["plan.json"] || !strings.Contains(b.log.String(), "over another one") || saw.Git != "" {
+	if saw.Files["good"] != saw.Files["plan.json"] || !strings.Contains(b.log.String(), "through another link") || saw.Git != "" {
 		t.Errorf("good is %q, git says %q, the log\n%s", saw.Files["good"], saw.Git, b.log.String())
 	}
 }

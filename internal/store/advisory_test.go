@@ -232,7 +232,7 @@ func TestScoresReachTheLineagesOfWhatTheyAreAbout(t *testing.T) {
 		d.silently("the whole deployment", func(ctx context.Context, tx *store.Tx) error { return tx.RefreshScores(ctx, nil) })
 		d.check(s.PutExploited(t.Context(), []model.KEV{{CVE: "CVE-2021-0002"}, {CVE: "CVE-2021-0003"}}))
 		d.update(refresh)
-		d.silently("the same catalogue", refresh)
+		d.silently("the same catalog", refresh)
 		exploited := func(want ...bool) {
 			t.Helper()
 			for i := range want {

@@ -60,7 +60,7 @@ func TestFindingComments(t *testing.T) {
 		d.noise().member("rival")
 		p := d.project("acme/app")
 		f := d.findings(p, 3, nil)
-		c, err := d.comment(ana.ID, f[0], "@ana @rival @nobody @ana look")
+		c, err := d.comment(ana.ID, f[0], "@ana @rival @unknown @ana look")
 		d.check(err)
 		if want := []model.Mentioned{{UserID: ana.ID, Name: "ana"}}; !slices.Equal(c.Mentions, want) || c.WrittenBy != storetest.Actor {
 			t.Errorf("%+v, want it to mention %v", c, want)

@@ -63,8 +63,8 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 			"an unknown one":                 {ticket.Request{Globs: globs, Project: "open/none"}, none},
 			"its own by a name of the host":  {ticket.Request{Globs: globs, Project: "other/mine"}, "other/mine"},
 			"unbound":                        {ticket.Request{Project: "open/x"}, "open/x"},
-			"a tracker that is not set":      {ticket.Request{Globs: globs, Connection: "jira", Project: "HR"}, `refused: There is no connection called "C".`},
-			"an unknown tracker":             {ticket.Request{Globs: globs, Connection: "none", Project: "HR"}, `refused: There is no connection called "C".`},
+			"a tracker that is not set":      {ticket.Request{Globs: globs, Connection: "jira", Project: "HR"}, `refused: Connection "C" does not exist.`},
+			"an unknown tracker":             {ticket.Request{Globs: globs, Connection: "none", Project: "HR"}, `refused: Connection "C" does not exist.`},
 			"a tracker that is not, unbound": {ticket.Request{Connection: "jira", Project: "HR"}, "HR"},
 		} {
 			same(t, name, place(x.ask), x.want)

@@ -198,10 +198,10 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		}
 		own, open, bare := f["acme/private"], f["acme/public"], f["acme/unhosted"]
 		fails("no tracker", ticket.Request{Findings: bare[:1]}, "No issue tracker is configured")
-		fails("a connection that there is not", ticket.Request{Findings: own[:1], Connection: "jira"}, `no connection called "jira"`)
-		fails("a public repository", ticket.Request{Findings: open[:1]}, "Everybody can read")
-		fails("one that is no project", ticket.Request{Findings: own[:1], Project: "acme/unused"}, "no repository that is a project")
-		fails("one behind the globs", ticket.Request{Findings: open[:1], Project: "acme/private", Globs: model.ProjectGlobs{"acme/public"}}, "no repository that is a project")
+		fails("a connection that there is not", ticket.Request{Findings: own[:1], Connection: "jira"}, `Connection "jira" does not exist`)
+		fails("a public repository", ticket.Request{Findings: open[:1]}, "are public")
+		fails("one that is no project", ticket.Request{Findings: own[:1], Project: "acme/unused"}, "is not a repository of a project")
+		fails("one behind the globs", ticket.Request{Findings: open[:1], Project: "acme/private", Globs: model.ProjectGlobs{"acme/public"}}, "is not a repository of a project")
 		fails("no repository", ticket.Request{Findings: bare[:1], Connection: "gitea"}, "name the repository")
 
 		out := d.ask(ticket.Request{Findings: own, Group: true})

@@ -39,7 +39,7 @@ func (c storageOnly) With(a *command.App, fn func(*store.Store) error) error {
 
 type advisoriesUpdateCmd struct {
 	storageOnly
-	From       []string `help:"Source to load instead: OSV records (zip, folder or single record), EPSS scores (CSV, also .gz) or the KEV catalog (JSON); a path or URL; repeatable." placeholder:"ZIP|DIR|FILE|URL"`
+	From       []string `help:"Source to load instead; repeatable. A path or URL of OSV records (zip, folder or single record), EPSS scores (CSV, also .gz) or the KEV catalog (JSON)." placeholder:"ZIP|DIR|FILE|URL"`
 	Ecosystems []string `help:"Ecosystems to load advisories for (default: those of the supported lockfiles)." default:"npm,PyPI,Go,crates.io,RubyGems,Packagist,Maven,NuGet,Pub,SwiftURL,Hex,ConanCenter" placeholder:"NAME"`
 	Archives   string   `help:"URL of the OSV archives, with a folder per ecosystem." default:"https://osv-vulnerabilities.storage.googleapis.com" env:"REDOUBT_ADVISORIES_ARCHIVES" placeholder:"URL"`
 	Scores     bool     `help:"Also load EPSS scores and the KEV catalog." default:"true" negatable:""`

@@ -23,7 +23,7 @@ func TestSemgrepCIPolicies(t *testing.T) {
 		w.commit("legacy")
 		w.steps(
 			ciStep{"a policy for some projects", policyForSome},
-			ciStep{"paths left out", pathsLeftOut},
+			ciStep{"excluded paths", pathsLeftOut},
 			ciStep{"block all", blockAll},
 			ciStep{"a condition", condition},
 			ciStep{"the starter rules", starterRules},

@@ -217,7 +217,7 @@ func TestExploitedFindingsAreShownAndCounted(t *testing.T) {
 	}
 	s.scores(nil)
 	if got := total(t, s.page(page+"?known_exploited=true")); got != "0" {
-		t.Errorf("%s findings are exploited by an empty catalogue", got)
+		t.Errorf("%s findings are exploited by an empty catalog", got)
 	}
 	hides(t, s.page(page), exploited)
 }

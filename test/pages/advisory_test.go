@@ -121,9 +121,9 @@ func TestAdvisoryListsAffectedProjects(t *testing.T) {
 	if a := s.get("/advisories/ghsa-35jh-r3h4-6jhm?all=1"); a.Header.Get("Location") != "/orgs/acme/advisories/CVE-2021-23337" {
 		t.Errorf("an alias: %d to %q", a.StatusCode, a.Header.Get("Location"))
 	}
-	hides(t, page, "[data-say=nobody-has-it]")
+	hides(t, page, "[data-say=none-affected]")
 	other := s.page("/advisories/GHSA-0000-0000-0000")
-	shows(t, other, "[data-say=nobody-has-it]")
+	shows(t, other, "[data-say=none-affected]")
 	says(t, other, "left-pad")
 	if a := s.get("/advisories/CVE-1999-0001"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("unknown: %d", a.StatusCode)

@@ -90,7 +90,7 @@ func TestReauthenticationSkipsUsersWithoutCredentials(t *testing.T) {
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
 	silent := begin("oidc")
 	silent.wants("without authentication at the provider", silent.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
-	renewed := begin("oidc anew")
+	renewed := begin("oidc reauth")
 	renewed.follow(renewed.submit("/settings/tokens", token))
 	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func TestPagesAreNotCached(t *testing.T) {
 	fill := strings.NewReplacer("{deployment}", "acme", "{$}", "")
 	for _, route := range web.Routes() {
 		path := fill.Replace(route.Pattern)
-		a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, path, http.NoBody))
+		a := s.send(httptest.NewRequestWithContext(t.Context(), route.Method, path, nil))
 		if got := a.Header.Get("Cache-Control"); got != "no-store" {
 			t.Errorf("%s %s returns %d with Cache-Control %q", route.Method, route.Pattern, a.StatusCode, got)
 		}

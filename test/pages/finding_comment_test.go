@@ -43,12 +43,12 @@ func TestCommentsOnPages(t *testing.T) {
 	own, back := "/findings/"+finding, "/orgs/acme/findings?finding="+finding
 	s.as(model.RoleViewer)
 	says(t, s.page(own), `action="/orgs/acme/findings/`+finding+`/comments"`, `<option value="ben" label="Ben Okri">`)
-	a := s.post(own+"/comments", url.Values{"text": {"<b>look</b>, @ben.\n@nobody"}, "back": {back}})
+	a := s.post(own+"/comments", url.Values{"text": {"<b>look</b>, @ben.\n@unknown"}, "back": {back}})
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != back+"#comments" {
 		t.Fatalf("commenting: %s to %s: %s", a.Status, a.Header.Get("Location"), a.text)
 	}
 	page := s.page(own)
-	says(t, page, `&lt;b&gt;look&lt;/b&gt;, <b class="mention">@ben</b>.`, "@nobody</p>", "Ada Lovelace")
+	says(t, page, `&lt;b&gt;look&lt;/b&gt;, <b class="mention">@ben</b>.`, "@unknown</p>", "Ada Lovelace")
 	shows(t, page, withdraws)
 	checkInline(t, page)
 	for what, form := range map[string]url.Values{"empty": {"text": {" \n"}}, "none": {}, "too long": {"text": {strings.Repeat("x", model.MaxNote+1)}}} {

@@ -81,7 +81,7 @@ func TestPasskeyCanBeRemovedWithoutPublicURL(t *testing.T) {
 	b := d.browserAs(ada)
 	b.setUpApp()
 	other := d.browser()
-	secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, "oidc anew", auth.Origin{}, model.CheckedPassword{})
+	secret, err := d.signIn.Sessions.Begin(t.Context(), ada.ID, "oidc reauth", auth.Origin{}, model.CheckedPassword{})
 	if err != nil {
 		t.Fatal(err)
 	}

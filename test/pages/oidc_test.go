@@ -164,9 +164,9 @@ func TestSingleSignOnWithRealProvider(t *testing.T) {
 
 	// A session at the provider counts as no proof; a forced authentication does.
 	silent := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?next=%2Forgs%2Facme%2Faccount")
-	hides(t, silent.text, "[data-method='oidc anew']")
+	hides(t, silent.text, "[data-method='oidc reauth']")
 	renewed := p.from(ada, "ada@example.com+sec+lookers", "/login/oidc?again=1&next=%2Forgs%2Facme%2Faccount")
-	shows(t, renewed.text, "[data-method='oidc anew']")
+	shows(t, renewed.text, "[data-method='oidc reauth']")
 
 	again := p.through(p.person(), "ada@example.com+sec+lookers", "/")
 	if again.status != http.StatusOK || !strings.HasSuffix(again.url, "/choose?next=%2F") { // of two deployments

@@ -46,7 +46,7 @@ type Call struct {
 	panicked    bool               // the cause is a panic, even if the response was already started
 }
 
-// NewCall returns a call that the server itself makes, for example for a form of the web pages. Its
+// NewCall returns a call by the server itself, for example for a form of the web pages. Its
 // response is stored under a key that clients cannot send.
 func NewCall(s *Server, w http.ResponseWriter, r *http.Request, caller auth.Caller, key string) *Call {
 	return &Call{Server: s, W: w, R: r, Caller: caller, Idempotent: &idempotentRequest{key: key, sum: sha256.New()}}

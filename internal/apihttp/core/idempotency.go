@@ -124,7 +124,7 @@ func Keyed(h Handler) Handler {
 		o.described.Parameters = append(o.described.Parameters, &huma.Param{
 			Name: idempotencyKey, In: "header", Example: "0b6e2f1c-8f0e-4c55-9a4e-3f2f6d1f7a10",
 			Description: "Identifies the request in the deployment for a day. A repeated request with the same key, " +
-				"path and body returns the stored response and has no effect; with another path or body it is a " +
+				"path and body returns the stored response and has no effect. With another path or body, it is a " +
 				"conflict. While the first request is in progress, the second waits.",
 			Schema: &huma.Schema{Type: huma.TypeString, Pattern: keyPattern},
 		})

@@ -435,9 +435,9 @@ var errorWords = map[int]string{
 	409: "The write conflicts with the stored state, or the cursor is too old.",
 	413: "The body exceeds the size limit.",
 	415: "The media type of the body is not supported.",
-	429: "The token sends too many requests; wait as long as `Retry-After` says.",
+	429: "The token sends too many requests; retry after the time in `Retry-After`.",
 	500: "Internal server error; the server log contains the cause under the request id.",
-	503: "The server is busy or shutting down; try again after `Retry-After`.",
+	503: "The server is busy or shutting down; retry after the time in `Retry-After`.",
 }
 
 // Operation returns the documentation of an operation, or nil.

@@ -23,8 +23,8 @@ var words = map[string]core.RouteDoc{
 		Text: "Without `cursor`, all findings of every issue type, by id. With it, the findings that changed since, " +
 			"and the ids of removed ones. Clients without a cursor that read the findings otherwise start with " +
 			"`updated_since`. To mirror the lists, repeat the call with the last response's cursor, store `changed` " +
-			"and delete `removed`. A cursor or time that is too old is a conflict, and so is a cursor of changes " +
-			"that a restored backup lost: start over without one. Tokens that are restricted to projects are " +
+			"and delete `removed`. A cursor or time that is too old is a conflict. So is a cursor of changes that " +
+			"a restored backup lost. Start over without one. Tokens that are restricted to projects are " +
 			"rejected, because removals from their projects cannot be reported.",
 	},
 	"exportFindings": {

@@ -42,7 +42,7 @@ var words = map[string]core.RouteDoc{
 	"previewPolicy": {
 		Summary: "Preview a change of a policy",
 		Text: "Effect of new settings, or of deleting the policy, without a change. It is computed from open " +
-			"findings on branches of its projects that were scanned in the last 30 days: the gate evaluates each as " +
+			"findings on branches of its projects that were scanned in the last 30 days. The gate evaluates each as " +
 			"if its scan ran again. At most 300 branches and 100,000 findings are read. Tokens that are restricted " +
 			"to projects are rejected.",
 	},

@@ -177,7 +177,7 @@ func importBody() *huma.RequestBody {
 	fields["unread"] = &huma.Schema{
 		Type:  huma.TypeArray,
 		Items: binary,
-		Description: "Existing lockfiles that are not sent because they are too large: the file name is the path " +
+		Description: "Existing lockfiles that are not sent because they are too large. The file name is the path " +
 			"in the repository, the content is a one-line reason. Their previous contents remain.",
 	}
 	for _, name := range []string{"project", "ref", "category", "at", "commit", "repo_url", "format"} {

@@ -40,8 +40,8 @@ type Command struct {
 	Full     bool      `help:"Treat files as a full scan: close all findings missing from them." xor:"extent"`
 	Diff     bool      `help:"Treat files as a diff scan: do not close findings of full scans." xor:"extent"`
 	At       time.Time `help:"Backdate the scan, such as 2026-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
-	Root     string    `help:"Checkout folder on the scanning machine, for absolute paths in reports." placeholder:"DIR"`
-	Strict   bool      `help:"Reject the whole import if an item or file is unreadable."`
+	Root     string    `help:"Checkout folder on the scanning machine; for absolute paths in reports." placeholder:"DIR"`
+	Strict   bool      `help:"Reject the import if an item or file is unreadable."`
 	JSON     bool      `help:"Print the result as JSON." name:"json"`
 	Files    []string  `arg:"" name:"file" help:"Reports, bills of materials, VEX documents, lockfiles (relative to the repository), or folders with lockfiles and bills of materials."`
 }

@@ -56,7 +56,7 @@ func StartGitea(t *testing.T) *Gitea {
 		check(t, err)
 		uid, _ := strconv.Atoi(account.Uid)
 		gid, _ := strconv.Atoi(account.Gid)
-		g.as, name = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, "nobody"
+		g.as, name = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, account.Username
 		check(t, os.Chown(g.home, uid, gid))
 		// The original may be unreadable for that user.
 		g.program = filepath.Join(g.home, "gitea")
@@ -204,7 +204,7 @@ func (g *Gitea) User(t *testing.T, name string) string { t.Helper(); return g.us
 func (g *Gitea) Revoke(t *testing.T, name string) {
 	t.Helper()
 	q, err := http.NewRequestWithContext(
-		t.Context(), http.MethodDelete, g.URL+"/api/v1/users/"+name+"/tokens/test", http.NoBody,
+		t.Context(), http.MethodDelete, g.URL+"/api/v1/users/"+name+"/tokens/test", nil,
 	)
 	check(t, err)
 	q.SetBasicAuth(name, "p4ssword-of-"+name)

@@ -17,8 +17,8 @@ type frontend struct {
 // probe is the start of the query that a pool sends on idle connections.
 const probe = "-- ping"
 
-// read returns how many of the messages that end in a piece are waited for: the start of a session,
-// passwords, simple queries, the ends of batches and of copies.
+// read returns the number of messages that end in a piece and require a response. These are the start
+// of a session, passwords, simple queries, and the ends of batches and copies.
 func (f *frontend) read(piece []byte) int {
 	f.rest = append(f.rest, piece...)
 	waits := 0

@@ -23,7 +23,7 @@ func attributes(dir string) (*syscall.SysProcAttr, error) {
 	return how, os.Chown(dir, int(uid), int(gid))
 }
 
-// serviceUser returns an unprivileged user: postgres if it exists, otherwise nobody.
+// serviceUser returns an unprivileged user: postgres if it exists.
 func serviceUser() (uid, gid uint32, err error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		account, err := user.Lookup(name)
@@ -37,6 +37,6 @@ func serviceUser() (uid, gid uint32, err error) {
 		}
 	}
 	return 0, 0, errors.New(
-		"PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody to run it as",
+		"PostgreSQL refuses to run as root, and there is no unprivileged user to run it as",
 	)
 }

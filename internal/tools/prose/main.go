@@ -133,7 +133,7 @@ func except(found []violation, list []exception) (rest []violation) {
 		excepted := false
 		for i, e := range list {
 			text := strings.Join(strings.Fields(v.text), " ")
-			if e.file == v.file && e.rule == v.rule && strings.Contains(text, e.text) {
+			if (e.file == "" || e.file == v.file) && e.rule == v.rule && strings.Contains(text, e.text) {
 				used[i], excepted = true, true
 			}
 		}

@@ -41,9 +41,9 @@ var wordings = []phrases{
 		`\bcards? of (?:an |the )?(?:advisor|vulnerabilit)`, `\badvisory cards?\b`,
 		`\bleaves? the house\b`, `\b(?:in|of) the house\b`, `\bhouse rules?\b`),
 	banned("people", "body|no one|who",
-		`\b(?:somebody|anybody|everybody|no one|whoever|whomever)\b`, `(?:^|[\s(])nobody\b`,
+		`\b(?:(?:some|any|every)body|no one|who(?:m)?ever)\b`, `(?:^|[\s(@])no(?:body)\b`,
 		`(?:^|[,;:(] ?|\b(?:and|or|of|those|that|says?|tells?|knows?|decides?|is|are|by|to|for) )who (?:may|shall)\b`),
-	banned("told", "told|what tells|anew|hand|so|let|heard|asked for|back|given up",
+	banned("told", "told|tell|ane|hand|so|let|heard|asked for|back|given up",
 		`\b(?:is|are|was|were|be|been|being|gets?) told\b`, `\btold (?:of|so|to|by|in)\b`, `\bwhat tells\b`, `\banew\b`,
 		`\bhand(?:s|ed|ing)? in\b`, `\b(?:says|say|said|told|tells) so\b`,
 		`\b(?:is|are|was|were|be) let in\b`, `\blets? in\b`,
@@ -81,11 +81,11 @@ var ordinary = regexp.MustCompile(`(?i)^(?:gives? up` +
 
 // verbs are the imperatives that begin a help text of a command or the summary of an operation.
 var verbs = words(`accept acknowledge activate add annotate apply approve archive assign attach authenticate
-	authorize back begin block build calculate cancel change check clear clone close commit compare complete
+	authorize back begin block build calculate cancel change check clear clone close comment commit compare complete
 	configure confirm connect convert copy count create deactivate decide decline delete deny detach detect disable
-	disconnect dismiss display download edit enable end enter evaluate exchange export extend fetch filter find
-	finish follow format generate get group grant ignore import index inspect install invite issue join limit link
-	list load lock log manage map mark measure merge migrate move open parse pause permit ping poll post preview
+	disconnect dismiss display distribute download edit enable end enter evaluate exchange export extend fetch filter
+	find finish follow format generate get group grant ignore import index inspect install invite issue join limit link
+	list load lock log manage map mark measure merge migrate move open parse pause permit ping poll post prepare preview
 	print process prune publish query queue read rebuild receive record redact refresh refuse register reject
 	release reload remove rename renew reopen replace report request require rescan resend reset resolve restore
 	resume retrieve retry return revoke rotate run save scan schedule search select send serve set share show sign
@@ -99,9 +99,9 @@ var imperatives = words(`add ask choose configure connect create delete disable 
 
 // nameParts are parts of identifiers that no identifier has, split at capitals.
 var nameParts = words(`tell tells telling tellings told untold ask asks asked asking hear hears hearing heard
-	whoever whatever nobody somebody anybody everybody echo echoes blind lane lanes seat seats tangle tangles settle
-	settles settled settling mend mends mended likeness likenesses room rooms desk desks shelf turnstile anew beside
-	apart became heed distrust stranger say says said unfit`)
+	echo echoes blind lane lanes seat seats tangle tangles settle settles settled settling mend mends mended
+	likeness likenesses room rooms desk desks shelf turnstile beside apart became heed distrust stranger say says
+	said unfit`)
 
 // names are identifiers that describe nothing.
 var names = words(`welcome beyond Beyond proven cameFrom showAgain Keeper Keep keep kept seen Seen seenAlike
@@ -109,6 +109,9 @@ var names = words(`welcome beyond Beyond proven cameFrom showAgain Keeper Keep k
 	recall apart handOver SeeRunner placeMoved turnTo AsIf Remembered WouldBlock Stance look PartTickets Ahead
 	Announce ExpectScan Card addWay findWay Whole whole quickArray readMet MemoryOfMemo giveWay standing stand
 	startWay heedHangups letIn letInRoutes keepHalf HalfSession MayTake MayHandIn unsaved asFilledIn Sooner Stops`)
+
+// personParts are further parts of identifiers that no identifier has.
+var personParts = regexp.MustCompile(`^(?:(?:no|some|any|every)body|wh(?:o|at)ever|an(?:ew))$`)
 
 func words(list string) map[string]bool {
 	set := map[string]bool{}
@@ -273,7 +276,7 @@ func badName(id string) string {
 		return id
 	}
 	for _, part := range split(id) {
-		if nameParts[strings.ToLower(part)] {
+		if low := strings.ToLower(part); nameParts[low] || personParts.MatchString(low) {
 			return part
 		}
 	}

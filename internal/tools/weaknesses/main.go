@@ -18,7 +18,7 @@ func main() {
 		err = out.Flush()
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "weaknesses: reading MITRE's catalogue from standard input: %v\n", err)
+		fmt.Fprintf(os.Stderr, "weaknesses: reading MITRE's catalog from standard input: %v\n", err)
 		os.Exit(1)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // methodReauth is the method of a session for which the provider has just authenticated the user
 // again.
-const methodReauth = "oidc anew"
+const methodReauth = "oidc reauth"
 
 // againView is the data of the reauthentication page.
 type againView struct {

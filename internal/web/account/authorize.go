@@ -24,7 +24,7 @@ type authorizeView struct {
 	Write   bool              // the user may grant write access
 	Params  []component.Param // hidden fields of the form
 	Choose  string            // address of the page to choose another deployment
-	Fault   string            // what is wrong with the request; empty if it is valid
+	Fault   string            // error of the request; empty if it is valid
 	Back    string            // address of the client with the error
 }
 

@@ -45,7 +45,7 @@ func Query(t model.IssueType, query string, now time.Time) (index.PageQuery, err
 	return index.PageQuery{Filter: s.filter, Order: s.question().Order, Text: s.kept()}, nil
 }
 
-// keptSearch parses a stored query. what is its name in errors.
+// keptSearch parses a stored query. Errors contain what as its name.
 func keptSearch(what string, t model.IssueType, query string, now time.Time) (s *search, selects bool, err error) {
 	q, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
 	if err != nil {

@@ -272,7 +272,7 @@ func (s *search) widened(key string) string {
 	return s.with(func(o *search) { o.wide, o.page, o.finding = key, s.page, s.finding })
 }
 
-// meFirst moves the viewer and the value "@nobody" (unassigned findings) to the start.
+// meFirst moves the viewer and the value for unassigned findings to the start.
 func (s *search) meFirst(values []valueView) []valueView {
 	rank := func(v valueView) int {
 		switch {

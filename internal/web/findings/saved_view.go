@@ -26,7 +26,7 @@ const (
 type openedView struct {
 	view    model.SavedView // zero if there is none
 	kept    string          // its query in the page's form for the viewer
-	lead    bool            // an address without a view must say so, as the bare address may open a default view
+	lead    bool            // an address without a view needs a parameter, as the bare address may open a default view
 	problem string          // parts of the query that are no longer valid
 	fault   error           // why the list differs from the requested one; nil if it does not
 }

@@ -75,7 +75,7 @@ func (f *faulty) startFull() {
 	f.t.Helper()
 	token, slug := f.ready.Token, f.ready.DeploymentSlug
 	f.launch([]string{"redoubt"}, filepath.Join(f.t.TempDir(), "ready.json"))
-	f.said.Wait(f.t, "tried again until it does")
+	f.said.Wait(f.t, "retries until the database is available")
 	_, rest, _ := strings.Cut(f.said.String(), "url=")
 	f.ready = programtest.Ready{BaseURL: strings.Fields(rest)[0], Token: token, DeploymentSlug: slug}
 	f.client = &api.Client{BaseURL: f.ready.BaseURL, Token: token, Retries: -1}

@@ -432,13 +432,13 @@ func TestFaultsPostgresStalls(t *testing.T) {
 		stop := f.write(fmt.Sprint("stall", f.count()))
 		f.acknowledge(10)
 		proxy.Stall()
-		f.readiness(http.StatusServiceUnavailable, "does not answer")
+		f.readiness(http.StatusServiceUnavailable, "does not respond")
 		_, err := f.client.ListFindings(t.Context(), f.ready.DeploymentSlug, api.FindingsQuery{})
 		if problem := (*api.Problem)(nil); !errors.As(err, &problem) || problem.Status != http.StatusServiceUnavailable || problem.RetryAfter == 0 {
 			t.Errorf("findings are %v", err)
 		}
 		start := exec.Command("redoubt", append([]string{"deployment", "list"}, f.flags...)...)
-		if out, err := start.CombinedOutput(); err == nil || !strings.Contains(string(out), "does not answer") {
+		if out, err := start.CombinedOutput(); err == nil || !strings.Contains(string(out), "does not respond") {
 			t.Errorf("a command on an unresponsive database prints %q, %v", out, err)
 		}
 		proxy.Resume()
