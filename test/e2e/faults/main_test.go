@@ -3,7 +3,6 @@
 package faults
 
 import (
-	"os"
 	"testing"
 
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
@@ -11,9 +10,7 @@ import (
 
 // TestMain runs the programs with the garbage collection of users, since tests measure their memory.
 func TestMain(m *testing.M) {
-	if err := os.Setenv(programtest.Collector, "100"); err != nil {
-		panic(err)
-	}
+	programtest.Percent = "100"
 	programtest.Main(m, nil)
 }
 
