@@ -33,6 +33,7 @@ type node struct {
 	t      *testing.T
 	url    string
 	flags  []string
+	env    []string // in addition to the test's environment
 	server *exec.Cmd
 	ended  chan error
 	said   *programtest.Output
@@ -62,6 +63,7 @@ func (n *node) launch() {
 	args := append([]string{"serve", "--addr", strings.TrimPrefix(n.url, "http://"), "--log-format", "text"}, n.flags...)
 	n.server, n.said, n.ended = exec.Command("redoubt", args...), &programtest.Output{}, make(chan error, 1)
 	n.server.Stdout, n.server.Stderr = &n.told, n.said
+	n.server.Env = append(os.Environ(), n.env...)
 	if err := n.server.Start(); err != nil {
 		n.t.Fatal(err)
 	}
