@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
