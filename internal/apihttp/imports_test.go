@@ -185,7 +185,7 @@ func TestARuleOfAnImportBlocksAtOnce(t *testing.T) {
 		body, media := reporttest.Form(t, append([]string{"project", "acme/payments", "ref", ref}, files...)...)
 		for i := range 2 {
 			a := h.send(http.MethodPost, imports, body, "Content-Type", media)
-			blocked := contains(a.body, `"blocked":true`) && contains(a.body, "2 new of")
+			blocked := contains(a.body, `"blocked":true`) && contains(a.body, "2 new findings of")
 			if a.status != http.StatusOK || blocked != (ref == "dev") {
 				t.Errorf("%s, time %d: %d %s", ref, i+1, a.status, a.body)
 			}

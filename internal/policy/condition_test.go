@@ -86,7 +86,7 @@ func TestConditions(t *testing.T) {
 			t.Errorf("a finding %s blocks: %v, want %v", what, blocks, c.blocks)
 		}
 		if c.blocks && s.Supply.Fixes != nil {
-			want := "1 new of blocking conditions: lib 1.0 has CVE-2026-1 at go.sum:7 (fixed in 1.1; condition 4 of chain: " + c.condition.String() + ")"
+			want := "1 new finding of blocking conditions: lib 1.0 has CVE-2026-1 at go.sum:7 (fixed in 1.1; condition 4 of chain: " + c.condition.String() + ")"
 			if !strings.Contains(v.Reason, want) {
 				t.Errorf("%s: %q, want %q", what, v.Reason, want)
 			}

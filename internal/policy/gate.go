@@ -59,11 +59,15 @@ func tally(blocking []Sighting) string {
 			old++
 		}
 	}
+	noun := "findings"
+	if len(blocking) == 1 {
+		noun = "finding"
+	}
 	why := kinds(blocking)
 	if old == 0 {
-		return fmt.Sprintf("%d new of %s", len(blocking), why)
+		return fmt.Sprintf("%d new %s of %s", len(blocking), noun, why)
 	}
-	return fmt.Sprintf("%d of %s, %d of them known; the policy blocks known findings too", len(blocking), why, old)
+	return fmt.Sprintf("%d %s of %s, %d known; the policy blocks known findings too", len(blocking), noun, why, old)
 }
 
 func reached(f *model.Finding) bool {

@@ -215,12 +215,12 @@ func TestReasonNamesTheWorstFirst(t *testing.T) {
 	}
 	given := policy.For(model.Project{}, []model.Policy{{ID: 1, BlockAll: true}}, []model.ServedRule{served("r", model.SAST, 1, model.ModeBlock, "")})
 	v := policy.Evaluate(policy.Findings{List: list}, given)
-	if want := "7 new of blocking rules: r at p:3, r at p:2, r at p:1, r at p:0, r at p:4 and 2 more."; !strings.Contains(v.Reason, want) {
+	if want := "7 new findings of blocking rules: r at p:3, r at p:2, r at p:1, r at p:0, r at p:4 and 2 more."; !strings.Contains(v.Reason, want) {
 		t.Errorf("%q, want %q", v.Reason, want)
 	}
 	list[3].Known = true
 	v = policy.Evaluate(policy.Findings{List: list}, given)
-	if want := "7 of blocking rules, 1 of them known; the policy blocks known findings too: r at p:3"; !strings.Contains(v.Reason, want) {
+	if want := "7 findings of blocking rules, 1 known; the policy blocks known findings too: r at p:3"; !strings.Contains(v.Reason, want) {
 		t.Errorf("%q, want %q", v.Reason, want)
 	}
 }

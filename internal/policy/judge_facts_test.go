@@ -115,7 +115,7 @@ func TestWhatAJudgeAsksOfFindings(t *testing.T) {
 		want   []int64
 		reason string
 	}{
-		"as it is":                              {nil, []int64{101}, "1 new of blocking rules"},
+		"as it is":                              {nil, []int64{101}, "1 new finding of blocking rules"},
 		"a branch, before main was ever looked": {func(c *judging) { c.started = time.Time{} }, []int64{101}, ""},
 		"late, on a branch":                     {func(c *judging) { c.outcome = model.ScanLate }, []int64{101}, policy.Recorded(model.ScanLate) + " "},
 		"of an old commit, on a branch":         {func(c *judging) { c.outcome = model.ScanSuperseded }, []int64{101}, policy.Recorded(model.ScanSuperseded) + " "},
@@ -159,8 +159,8 @@ func TestWhatAJudgeAsksOfFindings(t *testing.T) {
 		}, nil, ""},
 		"muted in the code": {func(c *judging) { c.reported[0].Finding.State = model.Muted }, nil, ""},
 
-		"a rule and a condition":     {func(c *judging) { c.conditional(both) }, []int64{101, 102}, "2 new of blocking rules and conditions"},
-		"a condition alone":          {func(c *judging) { c.conditional(both); c.report(dependencyFinding(2)) }, []int64{102}, "1 new of blocking conditions"},
+		"a rule and a condition":     {func(c *judging) { c.conditional(both) }, []int64{101, 102}, "2 new findings of blocking rules and conditions"},
+		"a condition alone":          {func(c *judging) { c.conditional(both); c.report(dependencyFinding(2)) }, []int64{102}, "1 new finding of blocking conditions"},
 		"a condition, of other code": {func(c *judging) { c.conditional(both); c.report(codeFinding(3, "monitored")) }, nil, ""},
 		"reachable by a note": {func(c *judging) {
 			c.conditional(model.PolicyCondition{Reachable: true})
