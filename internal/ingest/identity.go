@@ -154,7 +154,7 @@ func rank(r *model.Result) int {
 	return rank
 }
 
-// identity returns the identity of the finding (docs/explanation/identity.md). It uses the first of
+// identity returns the identity of the finding (docs/reference/identities.md). It uses the first of
 // these that the result has:
 //
 //   - The rule, path and keyed hash of a secret.

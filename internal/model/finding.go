@@ -65,7 +65,7 @@ func StatusOf(state State, triage TriageState) Status {
 type Digest [16]byte
 
 // IdentityKind is the method by which an identity was computed. Equal hashes of different kinds are
-// different identities (docs/explanation/identity.md).
+// different identities (docs/reference/identities.md).
 type IdentityKind uint8
 
 // Kinds of identity, best first.
@@ -264,7 +264,7 @@ type LineageMerge struct {
 
 // FormulaGroup returns a match_based_id without its ordinal: the rule, the path and the pattern
 // with its metavariables. The ordinal is the position in the file and changes when code is inserted
-// above (docs/explanation/identity.md).
+// above (docs/reference/identities.md).
 func FormulaGroup(matchBasedID string) string {
 	i := strings.LastIndexByte(matchBasedID, '_')
 	if i < 0 || i == len(matchBasedID)-1 || strings.Trim(matchBasedID[i+1:], "0123456789") != "" {

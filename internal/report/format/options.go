@@ -22,7 +22,7 @@ type Options struct {
 	// secrets are not hashed, and equal secrets are not recognized.
 	Key []byte
 	// RuleText returns a Semgrep rule of an exact name as JSON, or nil. It is used to compute ids
-	// that Semgrep's JSON omits (docs/explanation/identity.md). It may be nil.
+	// that Semgrep's JSON omits (docs/reference/identities.md). It may be nil.
 	RuleText func(name string) []byte
 	// Source returns a file of the scanned checkout, or "". It provides the code of matches that
 	// Semgrep's JSON omits, if the file is unchanged. It may be nil.
