@@ -12,7 +12,7 @@ type Connection struct {
 	People            []HostPerson `json:"people" doc:"Users by their names at the host."`
 	HearsBy           string       `json:"hears_by" enum:"webhook,polling" doc:"Source of pushes and change requests: webhook if one has delivered some and none is silent, else polling."`
 	SilentWebhooks    int64        `json:"silent_webhooks" doc:"Followed repositories with a webhook problem: it missed a push or change request found by polling, is incomplete, points to another URL, or was disabled or deleted at the host. They are polled every five minutes." example:"0"`
-	WebhookProblem    string       `json:"webhook_problem" doc:"What the first of these webhooks missed, or its error at the host; empty: no problem." example:""`
+	WebhookProblem    string       `json:"webhook_problem" doc:"Event that the first of these webhooks missed, or its error at the host; empty: no problem." example:""`
 	WebhooksElsewhere string       `json:"webhooks_elsewhere" doc:"URL of another server to which webhooks of the connection point. They are unchanged until a user requests webhooks. Empty: all point to this server, or its public URL is unset." example:""`
 	Problem           string       `json:"problem" doc:"Error of the last request to the host; empty: no error." example:""`
 	Repositories      int64        `json:"repositories" doc:"Number of visible repositories." example:"12"`
@@ -36,7 +36,7 @@ type ListConnectionsResponse struct {
 
 // ConnectionResponse contains one connection.
 type ConnectionResponse struct {
-	Connection Connection `json:"connection" doc:"The connection after the change, or before its deletion."`
+	Connection Connection `json:"connection" doc:"The connection, after a change or before its deletion."`
 }
 
 // ConnectionCredential is the credential for a code host. It is write-only.

@@ -39,7 +39,7 @@ type UnreadFile struct {
 type ImportGate struct {
 	Blocked  bool         `json:"blocked" doc:"Whether the build should fail because of a new finding of a blocking rule."`
 	Reason   string       `json:"reason" doc:"Reason, as text; empty if nothing blocks." example:""`
-	Blocking []ImportItem `json:"blocking" doc:"Findings that block, worst first for each source."`
+	Blocking []ImportItem `json:"blocking" doc:"Findings that block, by severity for each source, highest first."`
 	Noted    []ImportItem `json:"noted" doc:"Findings that match policy conditions but fail no build: mode comment shows them, mode monitor only records them."`
 	// BlockingScans may be absent from stored responses of older versions.
 	BlockingScans []string `json:"blocking_scans" doc:"Scans with blocking findings. The page /orgs/{deployment}/scans/{scan}/blocking shows the reasons, the remedies and whether a re-run would pass."`

@@ -108,7 +108,7 @@ type CreatePolicyConditionRequest struct {
 	Direct     bool     `json:"direct,omitempty" doc:"Supply chain only: direct dependencies."`
 	GraceDays  int64    `json:"grace_days,omitempty" minimum:"0" maximum:"3650" doc:"Minimum age of the finding on the branch, in days."`
 	Projects   []string `json:"projects,omitempty" doc:"Globs of project names; empty: all projects of the policy."`
-	Tags       []string `json:"tags,omitempty" doc:"Tags of projects, any of them; empty: all projects of the policy."`
+	Tags       []string `json:"tags,omitempty" doc:"Tags, of which a project must have one; empty: all projects of the policy."`
 	Branches   []string `json:"branches,omitempty" doc:"Globs of branch names, as release/*, or of full ref names, as refs/pull/**; empty: all refs."`
 }
 

@@ -51,8 +51,8 @@ type Switch struct {
 
 // ProjectResponse contains one project.
 type ProjectResponse struct {
-	Project Project `json:"project" doc:"The project after the change."`
-	ETag    string  `json:"-"` // of its settings, from the response header
+	Project Project `json:"project" doc:"The project, after the change if there was one."`
+	ETag    string  `json:"-"` // ETag header: version of the settings, for IfMatch
 }
 
 func (r *ProjectResponse) setTag(tag string) { r.ETag = tag }
@@ -141,6 +141,6 @@ type MergeProjectRequest struct {
 
 // MergeProjectResponse contains the project after the merge.
 type MergeProjectResponse struct {
-	Project         Project `json:"project" doc:"The project after the change."`
+	Project         Project `json:"project" doc:"The project after the merge."`
 	FindingsChanged int64   `json:"findings_changed" doc:"Findings of advisories that changed with the merge. Of two reports about a lockfile, the newer one counts." example:"1"`
 }

@@ -136,7 +136,7 @@ type SetTicketSettingsRequest struct {
 
 // TicketSettingsResponse contains the ticket settings, with their connection.
 type TicketSettingsResponse struct {
-	Settings   TicketSettings `json:"settings" doc:"The settings after the change."`
+	Settings   TicketSettings `json:"settings" doc:"The settings, after the change if there was one."`
 	Connection string         `json:"connection" doc:"Name of the connection; empty if there is none or it was deleted." example:"jira"`
 	Kind       string         `json:"kind" doc:"Kind of the connection's host; empty if there is none." example:"jira"`
 }

@@ -18,7 +18,7 @@ type TriageRequest struct {
 	NewAssignee    *string `json:"new_assignee,omitempty" maxLength:"100" doc:"Name of the user to assign; empty: unassign; absent: unchanged (an extension)." example:"ada"`
 
 	DryRun    bool   `json:"dry_run,omitempty" doc:"Change nothing: return the selected findings and their selection (an extension)."`
-	Selection string `json:"selection,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"the selection of a dry run" doc:"Selection of a dry run of the same request. If the selected findings or decisions about them have changed since, nothing is triaged: the request is a conflict (an extension)."`
+	Selection string `json:"selection,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"the selection of a dry run" doc:"Value of selection from a dry run of the same request. If the selected findings or decisions about them have changed since, the request fails with 409 (conflict) (an extension)."`
 
 	TriageFilter
 }
@@ -39,7 +39,7 @@ type TriageFilter struct {
 	PolicyMode           []string         `json:"policy_mode,omitempty" enum:"monitor,comment,block" doc:"Current modes of the findings, from their rule or a condition."`
 	ProOnly              *bool            `json:"pro_only,omitempty" doc:"Code only: findings that need advanced analysis, or all others."`
 	ProjectTags          []string         `json:"project_tags,omitempty" doc:"Tags of the projects, case-insensitive."`
-	Ref                  string           `json:"ref,omitempty" maxLength:"512" doc:"Ref, full or short; _default sets no filter."`
+	Ref                  string           `json:"ref,omitempty" maxLength:"512" doc:"Ref, full or short; _default: all refs."`
 	Repos                []string         `json:"repos,omitempty" doc:"Projects by name, case-insensitive."`
 	RepositoryVisibility []string         `json:"repository_visibility,omitempty" enum:"public,private,unknown" doc:"Secrets only: visibility of the repository."`
 	Rules                []string         `json:"rules,omitempty" doc:"Rules by name."`

@@ -33,7 +33,7 @@ func newKeeper(
 	}), nil
 }
 
-// newNotifier creates the notifier. Without an index it matches no events.
+// newNotifier creates the notifier. If findings is nil, as in the command line, it matches no events.
 func newNotifier(
 	a *command.App, o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index,
 	publicURL func() string,
