@@ -8,10 +8,10 @@ type Connection struct {
 	BaseURL           string       `json:"base_url" doc:"Base URL of the host; for git, URL of the repository." example:"https://git.example.com"`
 	Account           string       `json:"account" doc:"Account of the connection at the host; empty if there is none." example:"redoubt-bot"`
 	Follow            []string     `json:"follow" doc:"Globs of repository names that become projects automatically. A leading ! excludes." example:"[\"acme/*\",\"!acme/old\"]"`
-	Replies           string       `json:"replies" enum:"linked,collaborators,off" doc:"Users with write access to the repository whose replies to comments on change requests decide about findings: those linked to a user who can triage, also all others, or none."`
+	Replies           string       `json:"replies" enum:"linked,collaborators,off" doc:"Users with write access to the repository whose replies to comments on change requests decide about findings. linked: those linked to a user who can triage. collaborators: all. off: none."`
 	People            []HostPerson `json:"people" doc:"Users by their names at the host."`
 	HearsBy           string       `json:"hears_by" enum:"webhook,polling" doc:"Source of pushes and change requests: webhook if one has delivered some and none is silent, else polling."`
-	SilentWebhooks    int64        `json:"silent_webhooks" doc:"Followed repositories with a webhook problem: it missed a push or change request found by polling, is incomplete, points to another URL, or was disabled or deleted at the host. They are polled every five minutes." example:"0"`
+	SilentWebhooks    int64        `json:"silent_webhooks" doc:"Followed repositories with a webhook problem. They are polled every five minutes. The webhook missed a push or change request, is incomplete, points to another URL, or was disabled or deleted at the host." example:"0"`
 	WebhookProblem    string       `json:"webhook_problem" doc:"Event that the first of these webhooks missed, or its error at the host; empty: no problem." example:""`
 	WebhooksElsewhere string       `json:"webhooks_elsewhere" doc:"URL of another server to which webhooks of the connection point. They are unchanged until a user requests webhooks. Empty: all point to this server, or its public URL is unset." example:""`
 	Problem           string       `json:"problem" doc:"Error of the last request to the host; empty: no error." example:""`
@@ -42,7 +42,7 @@ type ConnectionResponse struct {
 // ConnectionCredential is the credential for a code host. It is write-only.
 type ConnectionCredential struct {
 	_              struct{} `additionalProperties:"false"`
-	Kind           string   `json:"kind" enum:"token,password,ssh_key,app" doc:"A token of the host's API; a password or private key of a git remote; the e-mail address and token of Jira Cloud as username and password; or the private key of a GitHub App."`
+	Kind           string   `json:"kind" enum:"token,password,ssh_key,app" doc:"token: of the host's API. password: of a git remote, or for Jira Cloud the e-mail address as username with its token. ssh_key: private key for a git remote. app: private key of a GitHub App."`
 	Secret         string   `json:"secret" minLength:"1" maxLength:"16384" doc:"Token, password or private key."`
 	Username       string   `json:"username,omitempty" maxLength:"256" doc:"User name for the password."`
 	KnownHosts     string   `json:"known_hosts,omitempty" maxLength:"16384" doc:"Host keys in the format of ssh-keyscan; with a private key."`

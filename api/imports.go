@@ -52,7 +52,7 @@ type Import struct {
 	Ref       string `json:"ref" doc:"Full name of the ref." example:"refs/heads/main"`
 	Source    string `json:"source" doc:"Tool and category." example:"semgrep"`
 	ScanID    string `json:"scan_id" pattern:"^[0-9]+$" doc:"Id of the scan." example:"42"`
-	Outcome   string `json:"outcome" enum:"applied,repeat,late,superseded" doc:"applied; repeat: identical to the file of the latest scan, nothing changed; late: started before a newer full scan, only recorded; superseded: re-run of an older commit, only recorded."`
+	Outcome   string `json:"outcome" enum:"applied,repeat,late,superseded" doc:"applied: in effect. repeat: identical to the file of the latest scan, nothing changed. late: only recorded, because a scan that started later is already applied. superseded: only recorded, as a re-run of an older commit."`
 
 	New       int `json:"new" doc:"New findings." example:"3"`
 	Changed   int `json:"changed" doc:"Findings whose line, text or severity changed."`
@@ -82,7 +82,7 @@ type ImportVEX struct {
 	ID         string `json:"id,omitempty" pattern:"^[0-9]+$" doc:"Id of the stored document; absent if none is stored." example:"3"`
 	Name       string `json:"name" doc:"Name of the document. A newer one of the same name replaces it." example:"https://acme.example/vex/payments"`
 	Format     string `json:"format" enum:"OpenVEX,CycloneDX" doc:"Format of the document." example:"OpenVEX"`
-	Outcome    string `json:"outcome" enum:"held,same,older,withdrawn,proposed,refused,dropped" doc:"proposed: no effect until a user with the triager role accepts it, because the token cannot triage; refused: a user with the triager role refused it, so it is not stored; dropped: the upload exceeded the limit of proposals per project or proposed another of its name, so it is not stored; held: in effect; same: identical to the stored one; older: than the stored one, no change; withdrawn: it has no statements any more."`
+	Outcome    string `json:"outcome" enum:"held,same,older,withdrawn,proposed,refused,dropped" doc:"proposed: no effect until a user with the triager role accepts it, because the token cannot triage. refused: not stored, because a user with the triager role refused it. dropped: not stored, because the upload exceeded the limit of proposals per project or proposed another of its name. held: in effect. same: identical to the stored one. older: than the stored one, no change. withdrawn: it has no statements any more."`
 	Statements int    `json:"statements" doc:"Valid statements." example:"12"`
 	Triaged    int    `json:"triaged" doc:"Findings whose triage changed, counted once for all refs." example:"4"`
 }

@@ -52,7 +52,7 @@ type Scan struct {
 	Status          string         `json:"status" enum:"SCAN_STATUS_RUNNING,SCAN_STATUS_COMPLETED,SCAN_STATUS_ERROR,SCAN_STATUS_NEVER_FINISHED" doc:"Current state." example:"SCAN_STATUS_COMPLETED"`
 	TotalTime       *float64       `json:"total_time" doc:"Duration of the scan in seconds; null if unknown." example:"12.5"`
 	UnreadLockfiles []string       `json:"unread_lockfiles,omitempty" doc:"Lockfiles that the scanner found but could not read. Absent if there are none (an extension)." example:"[\"web/package-lock.json\"]"`
-	Outcome         string         `json:"outcome,omitempty" enum:"late,superseded" doc:"Reason why the scan is only recorded and changed no finding. late: a later scan of the ref is already applied; superseded: the ref had this commit before and others since. Absent if applied or running (an extension)." example:"late"`
+	Outcome         string         `json:"outcome,omitempty" enum:"late,superseded" doc:"Reason why the scan is only recorded and changed no finding. late: a scan that started later is already applied; superseded: the ref had this commit before and others since. Absent if applied or running (an extension)." example:"late"`
 	Error           string         `json:"error,omitempty" doc:"Reason of the failure; absent otherwise (an extension)." example:"the scanner ended with exit code 7"`
 }
 
