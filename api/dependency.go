@@ -45,12 +45,12 @@ type Dependency struct {
 	ID           string   `json:"id" pattern:"^[0-9]+$" doc:"Id of the dependency." example:"123"`
 	Name         string   `json:"name" doc:"Name of the package." example:"lodash"`
 	Version      string   `json:"version" doc:"Version of the package." example:"4.17.20"`
-	Ecosystem    string   `json:"ecosystem" doc:"Ecosystem of the package (an extension)." example:"npm"`
-	RepositoryID string   `json:"repositoryId" pattern:"^[0-9]+$" doc:"Id of the project (an extension)." example:"17"`
-	LockfilePath string   `json:"lockfilePath" doc:"Path of the lockfile (an extension)." example:"package-lock.json"`
-	Transitivity string   `json:"transitivity" enum:"direct,transitive,unknown" doc:"Whether the dependency is direct or transitive (an extension)." example:"direct"`
-	Licenses     []string `json:"licenses" doc:"Licenses, as SPDX expressions where known (an extension)." example:"[\"MIT\"]"`
-	PURL         string   `json:"purl" doc:"Package URL; empty if it cannot be derived (an extension)." example:"pkg:npm/lodash@4.17.20"`
+	Ecosystem    string   `json:"ecosystem" doc:"Ecosystem of the package (Redoubt extension)." example:"npm"`
+	RepositoryID string   `json:"repositoryId" pattern:"^[0-9]+$" doc:"Id of the project (Redoubt extension)." example:"17"`
+	LockfilePath string   `json:"lockfilePath" doc:"Path of the lockfile (Redoubt extension)." example:"package-lock.json"`
+	Transitivity string   `json:"transitivity" enum:"direct,transitive,unknown" doc:"Whether the dependency is direct or transitive (Redoubt extension)." example:"direct"`
+	Licenses     []string `json:"licenses" doc:"Licenses, as SPDX expressions where known (Redoubt extension)." example:"[\"MIT\"]"`
+	PURL         string   `json:"purl" doc:"Package URL; empty if it cannot be derived (Redoubt extension)." example:"pkg:npm/lodash@4.17.20"`
 	Line         int64    `json:"-"` // in the lockfile; 0 if unknown
 	Link         string   `json:"-"` // to that line at the code host; empty if its address is unknown
 }

@@ -58,7 +58,7 @@ type CreateExceptionRequest struct {
 	Until        string   `json:"until,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?)?$" patternDescription:"a date or time, as YYYY-MM-DD or 2027-01-31T12:00:00Z" maxLength:"64" doc:"Last day (UTC) or time of expiry (RFC 3339), in the future. Set either until or forever." example:"2027-01-31"`
 	Forever      bool     `json:"forever,omitempty" doc:"true: no expiry; instead of until."`
 	DryRun       bool     `json:"dry_run,omitempty" doc:"Change nothing: return the resulting exception, with id 0, and its effect."`
-	Selection    string   `json:"selection,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"the selection of a dry run" doc:"Value of selection from a dry run of the same request. If the affected findings or decisions about them have changed since, the request fails with 409 (conflict)."`
+	Selection    string   `json:"selection,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"the selection of a dry run" doc:"Value of selection from a dry run of the same request. If the affected findings or decisions about them have changed since, the request fails with 409 Conflict."`
 }
 
 // ExceptionQuery contains the parameters for reading one exception.
@@ -86,7 +86,7 @@ type ExceptionEffect struct {
 
 // DeleteExceptionQuery contains the parameters for deleting an exception.
 type DeleteExceptionQuery struct {
-	Selection string `query:"selection" pattern:"^([0-9a-f]{64})?$" doc:"Value of selection from getException with ending. If the affected findings or decisions about them have changed since, the request fails with 409 (conflict)."`
+	Selection string `query:"selection" pattern:"^([0-9a-f]{64})?$" doc:"Value of selection from getException with ending. If the affected findings or decisions about them have changed since, the request fails with 409 Conflict."`
 }
 
 // ExceptionChangeResponse contains an exception that was created, decided or deleted.

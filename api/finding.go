@@ -11,7 +11,7 @@ type FindingsQuery struct {
 	Dedup              bool           `query:"dedup" default:"false" doc:"One finding for all refs: the one on the primary branch, else the newest."`
 	Repos              []string       `query:"repos,explode" doc:"Only these projects, by name, case-insensitive."`
 	RepositoryIDs      []int64        `query:"repository_ids,explode" minimum:"0" maximum:"4294967295" doc:"Only these projects, by id."`
-	Status             []string       `query:"status,explode" enum:"open,fixed,ignored,reviewing,fixing" doc:"Only findings with one of these statuses (several: an extension)."`
+	Status             []string       `query:"status,explode" enum:"open,fixed,ignored,reviewing,fixing" doc:"Only findings with one of these statuses (several: Redoubt extension)."`
 	TriageReasons      []string       `query:"triage_reasons,explode" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Only findings ignored for one of these reasons."`
 	Severities         []string       `query:"severities,explode" enum:"low,medium,high,critical" doc:"Only these severities."`
 	Ref                string         `query:"ref" maxLength:"512" doc:"Only findings on this ref, full or short; _default: all refs."`
@@ -25,26 +25,26 @@ type FindingsQuery struct {
 	Transitivities     []string       `query:"transitivities,explode" enum:"direct,transitive,unknown" doc:"Only dependencies of these kinds. Supply chain only."`
 	IsMalicious        Optional[bool] `query:"is_malicious" doc:"true: only malicious dependencies; false: all others. Supply chain only."`
 	ClickToFixPRStates []string       `query:"click_to_fix_pr_state,explode" enum:"open,merged" doc:"Only findings with a fixing change request in one of these states."`
-	Assignees          []string       `query:"assignees,explode" doc:"Only findings assigned to these users, by name; @nobody for unassigned findings (an extension)."`
-	Due                []string       `query:"due,explode" enum:"overdue,7d,30d,later,none" doc:"Only findings that are overdue, due within 7 or 30 days from today (UTC), due later, or have no due date (an extension)."`
-	DueBefore          string         `query:"due_before" format:"date" doc:"Only findings due before this day (UTC) (an extension)."`
-	View               int64          `query:"view" minimum:"0" doc:"Id of a saved view whose filters and order apply. Other filters are not allowed, and issue_type is the view's (an extension)."`
-	Sort               string         `query:"sort" enum:"newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" doc:"Order by age, severity (risk: highest first) or due date (due: nearest first); supply chain only: by EPSS score, known exploitation or reachability. Ties are newest first. Default: newest, or the view's order (an extension)."`
+	Assignees          []string       `query:"assignees,explode" doc:"Only findings assigned to these users, by name; @nobody for unassigned findings (Redoubt extension)."`
+	Due                []string       `query:"due,explode" enum:"overdue,7d,30d,later,none" doc:"Only findings that are overdue, due within 7 or 30 days from today (UTC), due later, or have no due date (Redoubt extension)."`
+	DueBefore          string         `query:"due_before" format:"date" doc:"Only findings due before this day (UTC) (Redoubt extension)."`
+	View               int64          `query:"view" minimum:"0" doc:"Id of a saved view whose filters and order apply. Other filters are not allowed, and issue_type is the view's (Redoubt extension)."`
+	Sort               string         `query:"sort" enum:"newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" doc:"Order by age, severity (risk: highest first) or due date (due: nearest first); supply chain only: by EPSS score, known exploitation or reachability. Ties are newest first. Default: newest, or the view's order (Redoubt extension)."`
 	FurtherFilters
 }
 
 // FurtherFilters are extensions of lists, counts and exports. KnownExploited and SeverityUnrated
 // select the findings of groups of CountFindings. The contract defines the others for bulk triage.
 type FurtherFilters struct {
-	ProjectTags          []string       `query:"project_tags,explode" doc:"Only projects with one of these tags, case-insensitive (an extension)."`
-	RepositoryVisibility []string       `query:"repository_visibility,explode" enum:"public,private,unknown" doc:"Only repositories with this visibility (an extension)."`
-	PolicyMode           []string       `query:"policy_mode,explode" enum:"monitor,comment,block" doc:"Only findings with these current modes, from their rule or a condition; same as policies (an extension)."`
-	Ruleset              []string       `query:"ruleset,explode" doc:"Only findings of rules of these rulesets (an extension)."`
-	ProOnly              Optional[bool] `query:"pro_only" doc:"true: only findings that need advanced analysis; false: all others. Code only (an extension)."`
-	Dependencies         []string       `query:"dependencies,explode" doc:"Only findings about these packages. Supply chain only (an extension)."`
-	EPSSProbability      []string       `query:"epss_probability,explode" enum:"high,medium,low,none" doc:"high from 0.5, medium from 0.1, low below, none without a score. Supply chain only (an extension)."`
-	KnownExploited       Optional[bool] `query:"known_exploited" doc:"true: only known exploited vulnerabilities; false: all others. Supply chain only (an extension)."`
-	SeverityUnrated      Optional[bool] `query:"severity_unrated" doc:"true: only vulnerabilities without a severity rating; false: all others. Supply chain only (an extension)."`
+	ProjectTags          []string       `query:"project_tags,explode" doc:"Only projects with one of these tags, case-insensitive (Redoubt extension)."`
+	RepositoryVisibility []string       `query:"repository_visibility,explode" enum:"public,private,unknown" doc:"Only repositories with this visibility (Redoubt extension)."`
+	PolicyMode           []string       `query:"policy_mode,explode" enum:"monitor,comment,block" doc:"Only findings with these current modes, from their rule or a condition; same as policies (Redoubt extension)."`
+	Ruleset              []string       `query:"ruleset,explode" doc:"Only findings of rules of these rulesets (Redoubt extension)."`
+	ProOnly              Optional[bool] `query:"pro_only" doc:"true: only findings that need advanced analysis; false: all others. Code only (Redoubt extension)."`
+	Dependencies         []string       `query:"dependencies,explode" doc:"Only findings about these packages. Supply chain only (Redoubt extension)."`
+	EPSSProbability      []string       `query:"epss_probability,explode" enum:"high,medium,low,none" doc:"high from 0.5, medium from 0.1, low below, none without a score. Supply chain only (Redoubt extension)."`
+	KnownExploited       Optional[bool] `query:"known_exploited" doc:"true: only known exploited vulnerabilities; false: all others. Supply chain only (Redoubt extension)."`
+	SeverityUnrated      Optional[bool] `query:"severity_unrated" doc:"true: only vulnerabilities without a severity rating; false: all others. Supply chain only (Redoubt extension)."`
 }
 
 // Selection converts the query to a selection, without the page, the saved view and the order.
@@ -103,10 +103,10 @@ type FindingCore struct {
 	TriageState     string          `json:"triage_state" enum:"untriaged,ignored,reviewing,fixing,reopened" doc:"Triage state." example:"untriaged"`
 	TriageReason    *string         `json:"triage_reason" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Triage reason; null if not ignored."`
 	TriageComment   *string         `json:"triage_comment" doc:"Note of the last triage."`
-	TriageUntil     string          `json:"triage_until,omitempty" format:"date" doc:"Last day of the decision (UTC); absent without an expiry (an extension)." example:"2027-01-31"`
-	Assignee        string          `json:"assignee,omitempty" doc:"Name of the assigned user; absent if unassigned (an extension)." example:"ada"`
-	DueAt           *Time           `json:"due_at,omitempty" doc:"End of the due day (UTC) according to the policies; absent without due days, and for fixed or ignored findings (an extension)." example:"2027-01-31T23:59:59.999999Z"`
-	Overdue         *bool           `json:"overdue,omitempty" doc:"Whether the due day has passed; absent without a due date (an extension)." example:"false"`
+	TriageUntil     string          `json:"triage_until,omitempty" format:"date" doc:"Last day of the decision (UTC); absent without an expiry (Redoubt extension)." example:"2027-01-31"`
+	Assignee        string          `json:"assignee,omitempty" doc:"Name of the assigned user; absent if unassigned (Redoubt extension)." example:"ada"`
+	DueAt           *Time           `json:"due_at,omitempty" doc:"End of the due day (UTC) according to the policies; absent without due days, and for fixed or ignored findings (Redoubt extension)." example:"2027-01-31T23:59:59.999999Z"`
+	Overdue         *bool           `json:"overdue,omitempty" doc:"Whether the due day has passed; absent without a due date (Redoubt extension)." example:"false"`
 	ExternalTicket  *ExternalTicket `json:"external_ticket" doc:"Linked ticket, or null."`
 	ReviewComments  []ReviewComment `json:"review_comments" doc:"Comments on change requests."`
 }
@@ -130,7 +130,7 @@ type SupplyChainFinding struct {
 	Reachability            string              `json:"reachability" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Whether the project's code reaches the vulnerable part." example:"reachable"`
 	ReachableCondition      *string             `json:"reachable_condition" doc:"Condition for reachability."`
 	Usage                   *Usage              `json:"usage" doc:"Location of the use in code, or null if unknown."`
-	Unrated                 bool                `json:"severity_unrated,omitempty" doc:"True if the vulnerability has no severity rating; severity is medium then. Absent otherwise (an extension)."`
+	Unrated                 bool                `json:"severity_unrated,omitempty" doc:"True if the vulnerability has no severity rating; severity is medium then. Absent otherwise (Redoubt extension)."`
 	VulnerabilityIdentifier *string             `json:"vulnerability_identifier" doc:"CVE or other identifier." example:"CVE-2021-44228"`
 }
 
@@ -149,7 +149,7 @@ type Finding struct {
 	Reachability            string              `json:"reachability,omitempty" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Supply chain only: whether the project's code reaches the vulnerable part."`
 	ReachableCondition      *string             `json:"reachable_condition,omitempty" nullable:"true" doc:"Supply chain only: condition for reachability."`
 	Usage                   *Usage              `json:"usage,omitempty" doc:"Supply chain only: location of the use in code."`
-	Unrated                 bool                `json:"severity_unrated,omitempty" doc:"Supply chain only: true if the vulnerability has no severity rating; severity is medium then. Absent otherwise (an extension)."`
+	Unrated                 bool                `json:"severity_unrated,omitempty" doc:"Supply chain only: true if the vulnerability has no severity rating; severity is medium then. Absent otherwise (Redoubt extension)."`
 	VulnerabilityIdentifier *string             `json:"vulnerability_identifier,omitempty" nullable:"true" doc:"Supply chain only: CVE or other identifier."`
 
 	SecretType      *string `json:"secret_type,omitempty" nullable:"true" doc:"Secrets only: kind of credential." example:"AWS"`
