@@ -34,7 +34,7 @@ type FindingsQuery struct {
 }
 
 // FurtherFilters are extensions of lists, counts and exports. KnownExploited and SeverityUnrated
-// select the findings of groups of CountFindings. The contract defines the others for bulk triage.
+// correspond to groups of CountFindings. The contract defines the others for bulk triage only.
 type FurtherFilters struct {
 	ProjectTags          []string       `query:"project_tags,explode" doc:"Only projects with one of these tags, case-insensitive (Redoubt extension)."`
 	RepositoryVisibility []string       `query:"repository_visibility,explode" enum:"public,private,unknown" doc:"Only repositories with this visibility (Redoubt extension)."`

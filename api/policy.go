@@ -112,7 +112,8 @@ type CreatePolicyConditionRequest struct {
 	Branches   []string `json:"branches,omitempty" doc:"Globs of branch names, as release/*, or of full ref names, as refs/pull/**; empty: all refs."`
 }
 
-// DueDays defines the days for fixing findings, by severity. 0 means that there is no due date.
+// DueDays defines the days for fixing findings, by severity. 0 means that there is no due date; for
+// NotRated, that Medium applies.
 type DueDays struct {
 	Critical       int64 `json:"critical" minimum:"0" maximum:"3650" doc:"Due days of critical findings; 0: no due date." example:"7"`
 	High           int64 `json:"high" minimum:"0" maximum:"3650" doc:"Due days of high findings." example:"30"`
@@ -144,5 +145,5 @@ type DueDaysResponse struct {
 // PolicyConditionResponse contains a condition that was created or deleted.
 type PolicyConditionResponse struct {
 	Policy    Policy          `json:"policy" doc:"The policy."`
-	Condition PolicyCondition `json:"condition" doc:"The condition after the change, or before its deletion."`
+	Condition PolicyCondition `json:"condition" doc:"The created condition, or the condition before its deletion."`
 }

@@ -53,7 +53,7 @@ type ListRunsResponse struct {
 
 // RunResponse contains one managed run.
 type RunResponse struct {
-	Run Run `json:"run" doc:"The run, after the change if there was one."`
+	Run Run `json:"run" doc:"The requested, changed or new run."`
 }
 
 // StartRunRequest starts a scan of a project.

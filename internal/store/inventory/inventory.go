@@ -11,8 +11,6 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const seqInventory sqldb.Sequence = "inventory"
-
 // inventory is the stored inventory of one lockfile on a ref, without its dependencies.
 type inventory struct {
 	id         int64
@@ -156,3 +154,5 @@ func (tx *Tx) DeleteInventories(ctx context.Context, ids []int64) (dependencies 
 	err = tx.Write(ctx, `DELETE FROM inventory WHERE deployment_id = $1 AND `+in, arg)
 	return int(n), err
 }
+
+const seqInventory sqldb.Sequence = "inventory"
