@@ -74,7 +74,7 @@ type ReviewComment struct {
 type ClickToFixPR struct {
 	CreatedAt Time   `json:"created_at" doc:"Time of opening."`
 	URL       string `json:"url" maxLength:"2048" doc:"URL of the change request: absolute, http or https."`
-	State     string `json:"state" required:"false" enum:"open,merged" default:"open" doc:"State of the change request (an extension)." example:"open"`
+	State     string `json:"state" required:"false" enum:"open,merged" default:"open" doc:"State of the change request (Redoubt extension)." example:"open"`
 }
 
 // ClickToFixFailure is a failed attempt to open a change request.

@@ -8,11 +8,11 @@ type Connection struct {
 	BaseURL           string       `json:"base_url" doc:"Base URL of the host; for git, URL of the repository." example:"https://git.example.com"`
 	Account           string       `json:"account" doc:"Account of the connection at the host; empty if there is none." example:"redoubt-bot"`
 	Follow            []string     `json:"follow" doc:"Globs of repository names that become projects automatically. A leading ! excludes." example:"[\"acme/*\",\"!acme/old\"]"`
-	Replies           string       `json:"replies" enum:"linked,collaborators,off" doc:"Accounts whose replies on change requests triage findings. linked: with write access, and linked to a user who can triage. collaborators: all with write access. off: none."`
+	Replies           string       `json:"replies" enum:"linked,collaborators,off" doc:"Users with write access to the repository whose replies to comments on change requests decide about findings. linked: those linked to a user who can triage. collaborators: all. off: none."`
 	People            []HostPerson `json:"people" doc:"Users by their names at the host."`
 	HearsBy           string       `json:"hears_by" enum:"webhook,polling" doc:"Source of pushes and change requests: webhook if one has delivered some and none is silent, else polling."`
-	SilentWebhooks    int64        `json:"silent_webhooks" doc:"Number of followed repositories with a webhook problem, which are polled every five minutes. The webhook missed a push or change request, is incomplete, points to another URL, or was disabled or deleted at the host." example:"0"`
-	WebhookProblem    string       `json:"webhook_problem" doc:"Missed event of the first of these webhooks, or its error at the host; empty: no problem." example:""`
+	SilentWebhooks    int64        `json:"silent_webhooks" doc:"Followed repositories with a webhook problem. They are polled every five minutes. The webhook missed a push or change request, is incomplete, points to another URL, or was disabled or deleted at the host." example:"0"`
+	WebhookProblem    string       `json:"webhook_problem" doc:"Event that the first of these webhooks missed, or its error at the host; empty: no problem." example:""`
 	WebhooksElsewhere string       `json:"webhooks_elsewhere" doc:"URL of another server to which webhooks of the connection point. They are unchanged until a user requests webhooks. Empty: all point to this server, or its public URL is unset." example:""`
 	Problem           string       `json:"problem" doc:"Error of the last request to the host; empty: no error." example:""`
 	Repositories      int64        `json:"repositories" doc:"Number of visible repositories." example:"12"`
@@ -36,13 +36,13 @@ type ListConnectionsResponse struct {
 
 // ConnectionResponse contains one connection.
 type ConnectionResponse struct {
-	Connection Connection `json:"connection" doc:"The connection after the change, or before its deletion."`
+	Connection Connection `json:"connection" doc:"The connection, after a change or before its deletion."`
 }
 
 // ConnectionCredential is the credential for a code host. It is write-only.
 type ConnectionCredential struct {
 	_              struct{} `additionalProperties:"false"`
-	Kind           string   `json:"kind" enum:"token,password,ssh_key,app" doc:"token: of the host's API. password: of a git remote, or a token of Jira Cloud with the e-mail address as username. ssh_key: private key of a git remote. app: private key of a GitHub App."`
+	Kind           string   `json:"kind" enum:"token,password,ssh_key,app" doc:"token: of the host's API. password: of a git remote, or for Jira Cloud the e-mail address as username with its token. ssh_key: private key for a git remote. app: private key of a GitHub App."`
 	Secret         string   `json:"secret" minLength:"1" maxLength:"16384" doc:"Token, password or private key."`
 	Username       string   `json:"username,omitempty" maxLength:"256" doc:"User name for the password."`
 	KnownHosts     string   `json:"known_hosts,omitempty" maxLength:"16384" doc:"Host keys in the format of ssh-keyscan; with a private key."`

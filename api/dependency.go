@@ -4,13 +4,13 @@ package api
 // that a misspelled filter does not widen the selection.
 type DependencyFilter struct {
 	_              struct{}        `additionalProperties:"false"`
-	License        []string        `json:"license,omitempty" doc:"Licenses, any of them." example:"[\"MIT\"]"`
+	License        []string        `json:"license,omitempty" doc:"Licenses, of which a dependency must have one." example:"[\"MIT\"]"`
 	LockfilePath   string          `json:"lockfilePath,omitempty" doc:"Path of the lockfile." example:"package-lock.json"`
 	Name           string          `json:"name,omitempty" doc:"Part of the name, case-insensitive." example:"lodash"`
-	PackageFilters []PackageFilter `json:"packageFilters,omitempty" maxItems:"1000" doc:"Packages and versions; any of them."`
+	PackageFilters []PackageFilter `json:"packageFilters,omitempty" maxItems:"1000" doc:"Packages and versions, of which one must match."`
 	RepositoryID   []Int           `json:"repositoryId,omitempty" doc:"Projects, by id."`
 	Version        string          `json:"version,omitempty" doc:"Exact version." example:"4.17.20"`
-	Ecosystem      []string        `json:"ecosystem,omitempty" maxItems:"100" minLength:"1" maxLength:"64" doc:"Ecosystems, any of them, case-insensitive, as spelled in responses or package URLs. An unknown ecosystem without dependencies is an error." example:"[\"npm\"]"`
+	Ecosystem      []string        `json:"ecosystem,omitempty" maxItems:"100" minLength:"1" maxLength:"64" doc:"Ecosystems, of which one must match, case-insensitive, as spelled in responses or package URLs. An unknown ecosystem without dependencies is an error." example:"[\"npm\"]"`
 	Transitivity   []string        `json:"transitivity,omitempty" maxItems:"100" pattern:"^(direct|transitive|unknown|DIRECT|TRANSITIVE|UNKNOWN_TRANSITIVITY)$" patternDescription:"direct, transitive or unknown, or DIRECT, TRANSITIVE or UNKNOWN_TRANSITIVITY" doc:"Any of these kinds of dependency, in either spelling." example:"[\"direct\"]"`
 }
 
@@ -45,12 +45,12 @@ type Dependency struct {
 	ID           string   `json:"id" pattern:"^[0-9]+$" doc:"Id of the dependency." example:"123"`
 	Name         string   `json:"name" doc:"Name of the package." example:"lodash"`
 	Version      string   `json:"version" doc:"Version of the package." example:"4.17.20"`
-	Ecosystem    string   `json:"ecosystem" doc:"Ecosystem of the package (an extension)." example:"npm"`
-	RepositoryID string   `json:"repositoryId" pattern:"^[0-9]+$" doc:"Id of the project (an extension)." example:"17"`
-	LockfilePath string   `json:"lockfilePath" doc:"Path of the lockfile (an extension)." example:"package-lock.json"`
-	Transitivity string   `json:"transitivity" enum:"direct,transitive,unknown" doc:"Whether the dependency is direct or transitive (an extension)." example:"direct"`
-	Licenses     []string `json:"licenses" doc:"Licenses, as SPDX expressions where known (an extension)." example:"[\"MIT\"]"`
-	PURL         string   `json:"purl" doc:"Package URL; empty if it cannot be derived (an extension)." example:"pkg:npm/lodash@4.17.20"`
+	Ecosystem    string   `json:"ecosystem" doc:"Ecosystem of the package (Redoubt extension)." example:"npm"`
+	RepositoryID string   `json:"repositoryId" pattern:"^[0-9]+$" doc:"Id of the project (Redoubt extension)." example:"17"`
+	LockfilePath string   `json:"lockfilePath" doc:"Path of the lockfile (Redoubt extension)." example:"package-lock.json"`
+	Transitivity string   `json:"transitivity" enum:"direct,transitive,unknown" doc:"Whether the dependency is direct or transitive (Redoubt extension)." example:"direct"`
+	Licenses     []string `json:"licenses" doc:"Licenses, as SPDX expressions where known (Redoubt extension)." example:"[\"MIT\"]"`
+	PURL         string   `json:"purl" doc:"Package URL; empty if it cannot be derived (Redoubt extension)." example:"pkg:npm/lodash@4.17.20"`
 	Line         int64    `json:"-"` // in the lockfile; 0 if unknown
 	Link         string   `json:"-"` // to that line at the code host; empty if its address is unknown
 }

@@ -23,7 +23,7 @@ type FindingsSelection struct {
 	Status             []string       `query:"status,explode" enum:"open,fixed,ignored,reviewing,fixing" doc:"Only findings with one of these statuses."`
 	TriageReasons      []string       `query:"triage_reasons,explode" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Only findings ignored for one of these reasons."`
 	Severities         []string       `query:"severities,explode" enum:"low,medium,high,critical" doc:"Only these severities."`
-	Ref                string         `query:"ref" maxLength:"512" doc:"Only findings on this ref, full or short; _default sets no filter."`
+	Ref                string         `query:"ref" maxLength:"512" doc:"Only findings on this ref, full or short; _default: all refs."`
 	Policies           []string       `query:"policies,explode" enum:"rule-board-audit,rule-board-pr-comments,rule-board-block" doc:"Only findings of rules with these current modes: monitor, comment, block."`
 	Rules              []string       `query:"rules,explode" doc:"Only findings of these rules."`
 	Categories         []string       `query:"categories,explode" doc:"Only findings of these categories."`

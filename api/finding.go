@@ -1,8 +1,8 @@
 package api
 
-// FindingsQuery contains the parameters for listing findings. These are the 21 of the contract,
-// assignees and due dates, and the further filters of bulk triage. Lists may be sent as
-// repos=a&repos=b, repos=a,b, repos[]=a or repos[0]=a.
+// FindingsQuery contains the parameters for listing findings: the 21 parameters of the format
+// contract (docs/reference/response-formats.md), and extensions of Redoubt from Assignees on. Lists
+// may be sent as repos=a&repos=b, repos=a,b, repos[]=a or repos[0]=a.
 type FindingsQuery struct {
 	IssueType          string         `query:"issue_type" enum:"sast,sca" default:"sast" doc:"Code (sast) or supply-chain (sca) findings."`
 	Since              float64        `query:"since" doc:"Epoch seconds; only findings relevant since then or later. Default: all."`
@@ -11,10 +11,10 @@ type FindingsQuery struct {
 	Dedup              bool           `query:"dedup" default:"false" doc:"One finding for all refs: the one on the primary branch, else the newest."`
 	Repos              []string       `query:"repos,explode" doc:"Only these projects, by name, case-insensitive."`
 	RepositoryIDs      []int64        `query:"repository_ids,explode" minimum:"0" maximum:"4294967295" doc:"Only these projects, by id."`
-	Status             []string       `query:"status,explode" enum:"open,fixed,ignored,reviewing,fixing" doc:"Only findings with one of these statuses (several: an extension)."`
+	Status             []string       `query:"status,explode" enum:"open,fixed,ignored,reviewing,fixing" doc:"Only findings with one of these statuses (several: Redoubt extension)."`
 	TriageReasons      []string       `query:"triage_reasons,explode" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Only findings ignored for one of these reasons."`
 	Severities         []string       `query:"severities,explode" enum:"low,medium,high,critical" doc:"Only these severities."`
-	Ref                string         `query:"ref" maxLength:"512" doc:"Only findings on this ref, full or short; _default sets no filter."`
+	Ref                string         `query:"ref" maxLength:"512" doc:"Only findings on this ref, full or short; _default: all refs."`
 	Policies           []string       `query:"policies,explode" enum:"rule-board-audit,rule-board-pr-comments,rule-board-block" doc:"Only findings with these current modes: monitor, comment, block. Code only."`
 	Rules              []string       `query:"rules,explode" doc:"Only findings of these rules. Code only."`
 	Categories         []string       `query:"categories,explode" doc:"Only findings of these categories. Code only."`
@@ -25,29 +25,29 @@ type FindingsQuery struct {
 	Transitivities     []string       `query:"transitivities,explode" enum:"direct,transitive,unknown" doc:"Only dependencies of these kinds. Supply chain only."`
 	IsMalicious        Optional[bool] `query:"is_malicious" doc:"true: only malicious dependencies; false: all others. Supply chain only."`
 	ClickToFixPRStates []string       `query:"click_to_fix_pr_state,explode" enum:"open,merged" doc:"Only findings with a fixing change request in one of these states."`
-	Assignees          []string       `query:"assignees,explode" doc:"Only findings assigned to these users, by name; @nobody for unassigned findings (an extension)."`
-	Due                []string       `query:"due,explode" enum:"overdue,7d,30d,later,none" doc:"Only findings that are overdue, due within 7 or 30 days from today (UTC), due later, or have no due date (an extension)."`
-	DueBefore          string         `query:"due_before" format:"date" doc:"Only findings due before this day (UTC) (an extension)."`
-	View               int64          `query:"view" minimum:"0" doc:"Id of a saved view whose filters and order apply. Other filters are not allowed, and issue_type is the view's (an extension)."`
-	Sort               string         `query:"sort" enum:"newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" doc:"Order by age, severity (risk: highest first) or due date (due: nearest first); supply chain only: by EPSS score, known exploitation or reachability. Ties are newest first. Default: newest, or the view's order (an extension)."`
+	Assignees          []string       `query:"assignees,explode" doc:"Only findings assigned to these users, by name; @nobody for unassigned findings (Redoubt extension)."`
+	Due                []string       `query:"due,explode" enum:"overdue,7d,30d,later,none" doc:"Only findings that are overdue, due within 7 or 30 days from today (UTC), due later, or have no due date (Redoubt extension)."`
+	DueBefore          string         `query:"due_before" format:"date" doc:"Only findings due before this day (UTC) (Redoubt extension)."`
+	View               int64          `query:"view" minimum:"0" doc:"Id of a saved view whose filters and order apply. Other filters are not allowed, and issue_type is the view's (Redoubt extension)."`
+	Sort               string         `query:"sort" enum:"newest,oldest,risk,severity_asc,due,due_desc,epss,epss_asc,kev,reachability,reachability_asc" doc:"Order by age, severity (risk: highest first) or due date (due: nearest first); supply chain only: by EPSS score, known exploitation or reachability. Ties are newest first. Default: newest, or the view's order (Redoubt extension)."`
 	FurtherFilters
 }
 
-// FurtherFilters are filters that the contract defines for bulk triage only, and two that groups of
-// counts need.
+// FurtherFilters are extensions of lists, counts and exports. KnownExploited and SeverityUnrated
+// correspond to groups of CountFindings. The contract defines the others for bulk triage only.
 type FurtherFilters struct {
-	ProjectTags          []string       `query:"project_tags,explode" doc:"Only projects with one of these tags, case-insensitive (an extension)."`
-	RepositoryVisibility []string       `query:"repository_visibility,explode" enum:"public,private,unknown" doc:"Only repositories with this visibility (an extension)."`
-	PolicyMode           []string       `query:"policy_mode,explode" enum:"monitor,comment,block" doc:"Only findings with these current modes, from their rule or a condition; same as policies (an extension)."`
-	Ruleset              []string       `query:"ruleset,explode" doc:"Only findings of rules of these rulesets (an extension)."`
-	ProOnly              Optional[bool] `query:"pro_only" doc:"true: only findings that need advanced analysis; false: all others. Code only (an extension)."`
-	Dependencies         []string       `query:"dependencies,explode" doc:"Only findings about these packages. Supply chain only (an extension)."`
-	EPSSProbability      []string       `query:"epss_probability,explode" enum:"high,medium,low,none" doc:"high from 0.5, medium from 0.1, low below, none without a score. Supply chain only (an extension)."`
-	KnownExploited       Optional[bool] `query:"known_exploited" doc:"true: only known exploited vulnerabilities; false: all others. Supply chain only (an extension)."`
-	SeverityUnrated      Optional[bool] `query:"severity_unrated" doc:"true: only vulnerabilities without a severity rating; false: all others. Supply chain only (an extension)."`
+	ProjectTags          []string       `query:"project_tags,explode" doc:"Only projects with one of these tags, case-insensitive (Redoubt extension)."`
+	RepositoryVisibility []string       `query:"repository_visibility,explode" enum:"public,private,unknown" doc:"Only repositories with this visibility (Redoubt extension)."`
+	PolicyMode           []string       `query:"policy_mode,explode" enum:"monitor,comment,block" doc:"Only findings with these current modes, from their rule or a condition; same as policies (Redoubt extension)."`
+	Ruleset              []string       `query:"ruleset,explode" doc:"Only findings of rules of these rulesets (Redoubt extension)."`
+	ProOnly              Optional[bool] `query:"pro_only" doc:"true: only findings that need advanced analysis; false: all others. Code only (Redoubt extension)."`
+	Dependencies         []string       `query:"dependencies,explode" doc:"Only findings about these packages. Supply chain only (Redoubt extension)."`
+	EPSSProbability      []string       `query:"epss_probability,explode" enum:"high,medium,low,none" doc:"high from 0.5, medium from 0.1, low below, none without a score. Supply chain only (Redoubt extension)."`
+	KnownExploited       Optional[bool] `query:"known_exploited" doc:"true: only known exploited vulnerabilities; false: all others. Supply chain only (Redoubt extension)."`
+	SeverityUnrated      Optional[bool] `query:"severity_unrated" doc:"true: only vulnerabilities without a severity rating; false: all others. Supply chain only (Redoubt extension)."`
 }
 
-// Selection converts the query to a selection, without its page.
+// Selection converts the query to a selection, without the page, the saved view and the order.
 func (q FindingsQuery) Selection() FindingsSelection {
 	return FindingsSelection{
 		IssueType: []string{q.IssueType}, Since: q.Since, Dedup: q.Dedup, Repos: q.Repos, RepositoryIDs: q.RepositoryIDs,
@@ -61,8 +61,8 @@ func (q FindingsQuery) Selection() FindingsSelection {
 	}
 }
 
-// ListFindingsResponse is one page of findings, newest first. Both members are always present; the
-// one of the other issue type is empty.
+// ListFindingsResponse is one page of findings. Both members are always present. The list of the
+// issue type that was not requested is empty.
 type ListFindingsResponse struct {
 	SASTFindings CodeFindings        `json:"sastFindings" doc:"Code findings."`
 	SCAFindings  SupplyChainFindings `json:"scaFindings" doc:"Supply-chain findings."`
@@ -83,8 +83,8 @@ type FindingCore struct {
 	ID              int64           `json:"id" doc:"Id of the finding." example:"1234"`
 	CreatedAt       Time            `json:"created_at" doc:"When the finding was first seen on its ref." example:"2024-05-28T06:38:54.962941Z"`
 	RelevantSince   Time            `json:"relevant_since" doc:"When the finding was first seen or last reopened." example:"2024-05-28T06:38:54.962941Z"`
-	StateUpdatedAt  *Time           `json:"state_updated_at" nullable:"true" doc:"Time of the last change of state; null before."`
-	TriagedAt       *Time           `json:"triaged_at" nullable:"true" doc:"Time of the last triage; null before."`
+	StateUpdatedAt  *Time           `json:"state_updated_at" nullable:"true" doc:"Time of the last change of state; null if the state never changed."`
+	TriagedAt       *Time           `json:"triaged_at" nullable:"true" doc:"Time of the last triage; null if the finding was never triaged."`
 	FirstSeenScanID int64           `json:"first_seen_scan_id" doc:"Id of the scan that found it." example:"42"`
 	Categories      []string        `json:"categories" doc:"Categories of its rule." example:"[\"security\"]"`
 	Confidence      string          `json:"confidence" enum:"low,medium,high" doc:"Confidence of the rule." example:"high"`
@@ -103,10 +103,10 @@ type FindingCore struct {
 	TriageState     string          `json:"triage_state" enum:"untriaged,ignored,reviewing,fixing,reopened" doc:"Triage state." example:"untriaged"`
 	TriageReason    *string         `json:"triage_reason" enum:"acceptable_risk,false_positive,no_time,no_triage_reason" doc:"Triage reason; null if not ignored."`
 	TriageComment   *string         `json:"triage_comment" doc:"Note of the last triage."`
-	TriageUntil     string          `json:"triage_until,omitempty" format:"date" doc:"Last day of the decision (UTC); absent without an expiry (an extension)." example:"2027-01-31"`
-	Assignee        string          `json:"assignee,omitempty" doc:"Name of the assigned user; absent if unassigned (an extension)." example:"ada"`
-	DueAt           *Time           `json:"due_at,omitempty" doc:"End of the due day (UTC) according to the policies; absent without due days, and for fixed or ignored findings (an extension)." example:"2027-01-31T23:59:59.999999Z"`
-	Overdue         *bool           `json:"overdue,omitempty" doc:"Whether the due day has passed; absent without a due date (an extension)." example:"false"`
+	TriageUntil     string          `json:"triage_until,omitempty" format:"date" doc:"Last day of the decision (UTC); absent without an expiry (Redoubt extension)." example:"2027-01-31"`
+	Assignee        string          `json:"assignee,omitempty" doc:"Name of the assigned user; absent if unassigned (Redoubt extension)." example:"ada"`
+	DueAt           *Time           `json:"due_at,omitempty" doc:"End of the due day (UTC) according to the policies; absent without due days, and for fixed or ignored findings (Redoubt extension)." example:"2027-01-31T23:59:59.999999Z"`
+	Overdue         *bool           `json:"overdue,omitempty" doc:"Whether the due day has passed; absent without a due date (Redoubt extension)." example:"false"`
 	ExternalTicket  *ExternalTicket `json:"external_ticket" doc:"Linked ticket, or null."`
 	ReviewComments  []ReviewComment `json:"review_comments" doc:"Comments on change requests."`
 }
@@ -116,7 +116,7 @@ type CodeFinding struct {
 	FindingCore
 	ClickToFixPRs      []ClickToFixPR      `json:"click_to_fix_prs" doc:"Change requests that fix the finding."`
 	ClickToFixFailures []ClickToFixFailure `json:"click_to_fix_failures" doc:"Failed attempts to open a change request."`
-	SourcingPolicy     *SourcingPolicy     `json:"sourcing_policy,omitempty" doc:"Policy that sets the mode, by the rule or a condition; absent without one."`
+	SourcingPolicy     *SourcingPolicy     `json:"sourcing_policy,omitempty" doc:"Policy whose rule or condition determines the mode: monitor, comment or block; absent without one."`
 	Assistant          *Assistant          `json:"assistant,omitempty" doc:"Results of an AI assistant; absent if there are none."`
 }
 
@@ -130,7 +130,7 @@ type SupplyChainFinding struct {
 	Reachability            string              `json:"reachability" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Whether the project's code reaches the vulnerable part." example:"reachable"`
 	ReachableCondition      *string             `json:"reachable_condition" doc:"Condition for reachability."`
 	Usage                   *Usage              `json:"usage" doc:"Location of the use in code, or null if unknown."`
-	Unrated                 bool                `json:"severity_unrated,omitempty" doc:"True if the vulnerability has no severity rating and medium is used; absent otherwise (an extension)."`
+	Unrated                 bool                `json:"severity_unrated,omitempty" doc:"True if the vulnerability has no severity rating; severity is medium then. Absent otherwise (Redoubt extension)."`
 	VulnerabilityIdentifier *string             `json:"vulnerability_identifier" doc:"CVE or other identifier." example:"CVE-2021-44228"`
 }
 
@@ -139,7 +139,7 @@ type Finding struct {
 	FindingCore
 	ClickToFixPRs      []ClickToFixPR      `json:"click_to_fix_prs,omitempty" doc:"Code only: change requests that fix the finding."`
 	ClickToFixFailures []ClickToFixFailure `json:"click_to_fix_failures,omitempty" doc:"Code only: failed attempts to open a change request."`
-	SourcingPolicy     *SourcingPolicy     `json:"sourcing_policy,omitempty" doc:"Code only: policy that sets the mode, by the rule or a condition."`
+	SourcingPolicy     *SourcingPolicy     `json:"sourcing_policy,omitempty" doc:"Code only: policy whose rule or condition determines the mode: monitor, comment or block."`
 	Assistant          *Assistant          `json:"assistant,omitempty" doc:"Code only: results of an AI assistant."`
 
 	EPSSScore               *EPSSScore          `json:"epss_score,omitempty" doc:"Supply chain only: published probability of exploitation, or null."`
@@ -149,7 +149,7 @@ type Finding struct {
 	Reachability            string              `json:"reachability,omitempty" enum:"reachable,always_reachable,conditionally_reachable,unreachable,unknown" doc:"Supply chain only: whether the project's code reaches the vulnerable part."`
 	ReachableCondition      *string             `json:"reachable_condition,omitempty" nullable:"true" doc:"Supply chain only: condition for reachability."`
 	Usage                   *Usage              `json:"usage,omitempty" doc:"Supply chain only: location of the use in code."`
-	Unrated                 bool                `json:"severity_unrated,omitempty" doc:"Supply chain only: true if the vulnerability has no severity rating and medium is used; absent otherwise (an extension)."`
+	Unrated                 bool                `json:"severity_unrated,omitempty" doc:"Supply chain only: true if the vulnerability has no severity rating; severity is medium then. Absent otherwise (Redoubt extension)."`
 	VulnerabilityIdentifier *string             `json:"vulnerability_identifier,omitempty" nullable:"true" doc:"Supply chain only: CVE or other identifier."`
 
 	SecretType      *string `json:"secret_type,omitempty" nullable:"true" doc:"Secrets only: kind of credential." example:"AWS"`
@@ -159,8 +159,8 @@ type Finding struct {
 
 // FindingResponse contains one finding.
 type FindingResponse struct {
-	Finding Finding `json:"finding" doc:"The finding after the change."`
-	ETag    string  `json:"-"` // of its annotations, from the response header
+	Finding Finding `json:"finding" doc:"The finding, after the change if there was one."`
+	ETag    string  `json:"-"` // ETag header: version of the annotations, for IfMatch
 }
 
 func (r *FindingResponse) setTag(tag string) { r.ETag = tag }
@@ -192,7 +192,7 @@ type RuleSummary struct {
 	VulnerabilityClasses []string `json:"vulnerabilityClasses" doc:"Classes of vulnerability." example:"[\"Code Injection\"]"`
 }
 
-// SourcingPolicy is the policy that sets the mode of a finding.
+// SourcingPolicy is the policy whose rule or condition determines the mode of a finding.
 type SourcingPolicy struct {
 	ID   int64  `json:"id" doc:"Id of the policy." example:"3"`
 	Name string `json:"name" doc:"Name of the policy." example:"Code"`
@@ -224,6 +224,6 @@ type FoundDependency struct {
 // Usage is a place where code uses a vulnerable package.
 type Usage struct {
 	_              struct{}        `nullable:"true"`
-	ExternalTicket *ExternalTicket `json:"external_ticket" doc:"Ticket of this use, which is the finding's ticket, or null."`
+	ExternalTicket *ExternalTicket `json:"external_ticket" doc:"Same as the external_ticket of the finding."`
 	Location       Location        `json:"location" doc:"Location of the use."`
 }

@@ -39,7 +39,7 @@ type UnreadFile struct {
 type ImportGate struct {
 	Blocked  bool         `json:"blocked" doc:"Whether the build should fail because of a new finding of a blocking rule."`
 	Reason   string       `json:"reason" doc:"Reason, as text; empty if nothing blocks." example:""`
-	Blocking []ImportItem `json:"blocking" doc:"Findings that block, worst first for each source."`
+	Blocking []ImportItem `json:"blocking" doc:"Findings that block, by severity for each source, highest first."`
 	Noted    []ImportItem `json:"noted" doc:"Findings that match policy conditions but fail no build: mode comment shows them, mode monitor only records them."`
 	// BlockingScans may be absent from stored responses of older versions.
 	BlockingScans []string `json:"blocking_scans" doc:"Scans with blocking findings. The page /orgs/{deployment}/scans/{scan}/blocking shows the reasons, the remedies and whether a re-run would pass."`
@@ -52,7 +52,7 @@ type Import struct {
 	Ref       string `json:"ref" doc:"Full name of the ref." example:"refs/heads/main"`
 	Source    string `json:"source" doc:"Tool and category." example:"semgrep"`
 	ScanID    string `json:"scan_id" pattern:"^[0-9]+$" doc:"Id of the scan." example:"42"`
-	Outcome   string `json:"outcome" enum:"applied,repeat,late,superseded" doc:"applied: the findings reflect the scan. repeat: identical to the file of the latest scan, nothing changed. late: a later scan of the ref was already applied, so this one is only recorded. superseded: newer commits of the ref were scanned, so this one is only recorded."`
+	Outcome   string `json:"outcome" enum:"applied,repeat,late,superseded" doc:"applied: in effect. repeat: identical to the file of the latest scan, nothing changed. late: only recorded, because a scan that started later is already applied. superseded: only recorded, as a re-run of an older commit."`
 
 	New       int `json:"new" doc:"New findings." example:"3"`
 	Changed   int `json:"changed" doc:"Findings whose line, text or severity changed."`
@@ -82,7 +82,7 @@ type ImportVEX struct {
 	ID         string `json:"id,omitempty" pattern:"^[0-9]+$" doc:"Id of the stored document; absent if none is stored." example:"3"`
 	Name       string `json:"name" doc:"Name of the document. A newer one of the same name replaces it." example:"https://acme.example/vex/payments"`
 	Format     string `json:"format" enum:"OpenVEX,CycloneDX" doc:"Format of the document." example:"OpenVEX"`
-	Outcome    string `json:"outcome" enum:"held,same,older,withdrawn,proposed,refused,dropped" doc:"proposed: no effect until a user with the triager role accepts it, because the token cannot triage. refused: a user with the triager role refused it, so it is not stored. dropped: the upload exceeded the limit of proposals per project or proposed another of its name, so it is not stored. held: in effect. same: identical to the stored one. older: than the stored one, no change. withdrawn: it has no statements any more."`
+	Outcome    string `json:"outcome" enum:"held,same,older,withdrawn,proposed,refused,dropped" doc:"proposed: no effect until a user with the triager role accepts it, because the token cannot triage. refused: not stored, because a user with the triager role refused it. dropped: not stored, because the upload exceeded the limit of proposals per project or proposed another of its name. held: in effect. same: identical to the stored one. older: than the stored one, no change. withdrawn: it has no statements any more."`
 	Statements int    `json:"statements" doc:"Valid statements." example:"12"`
 	Triaged    int    `json:"triaged" doc:"Findings whose triage changed, counted once for all refs." example:"4"`
 }

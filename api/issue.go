@@ -26,8 +26,8 @@ type IssueFilter struct {
 // SearchIssuesResponse contains findings, newest first.
 type SearchIssuesResponse struct {
 	Issues  []IssueEntry `json:"issues" doc:"Findings by relevant_since and id, descending."`
-	Total   int64        `json:"total" doc:"Number of findings that match the filter (an extension)." example:"250"`
-	HasMore bool         `json:"hasMore" doc:"Whether there are more findings than limit (an extension)."`
+	Total   int64        `json:"total" doc:"Number of findings that match the filter (Redoubt extension)." example:"250"`
+	HasMore bool         `json:"hasMore" doc:"Whether there are more findings than limit (Redoubt extension)."`
 }
 
 // IssueEntry contains one finding.

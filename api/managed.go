@@ -168,7 +168,7 @@ func (c *Client) CancelRun(ctx context.Context, deployment string, id int64, opt
 	}, options...)
 }
 
-// RetryRun queues a finished run again.
+// RetryRun queues a new run with the parameters of an ended one.
 func (c *Client) RetryRun(ctx context.Context, deployment string, id int64, options ...Option) (*RunResponse, error) {
 	return answer[RunResponse](ctx, c, call{
 		method: http.MethodPost,

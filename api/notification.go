@@ -32,7 +32,7 @@ type ListNotificationRulesResponse struct {
 
 // NotificationRuleResponse contains one rule.
 type NotificationRuleResponse struct {
-	Rule   NotificationRule `json:"rule" doc:"The rule after the change, or before its deletion."`
+	Rule   NotificationRule `json:"rule" doc:"The rule, after a change or before its deletion."`
 	Secret string           `json:"secret,omitempty" doc:"Signing secret of the webhook. Returned only when it is created or replaced." example:"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="`
 }
 

@@ -409,7 +409,7 @@ func packed(files []File) ([]byte, string, error) {
 	return body.Bytes(), form.FormDataContentType(), err
 }
 
-// ListSnippets returns the places of a scan's findings for which code may be uploaded.
+// ListSnippets returns the locations in a scan for which code may be uploaded.
 func (c *Client) ListSnippets(ctx context.Context, deployment string, scanID int64) (*ListSnippetsResponse, error) {
 	return answer[ListSnippetsResponse](
 		ctx, c, call{method: http.MethodGet, path: path(deployment, "scans", strconv.FormatInt(scanID, 10), "snippets")},

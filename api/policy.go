@@ -108,11 +108,12 @@ type CreatePolicyConditionRequest struct {
 	Direct     bool     `json:"direct,omitempty" doc:"Supply chain only: direct dependencies."`
 	GraceDays  int64    `json:"grace_days,omitempty" minimum:"0" maximum:"3650" doc:"Minimum age of the finding on the branch, in days."`
 	Projects   []string `json:"projects,omitempty" doc:"Globs of project names; empty: all projects of the policy."`
-	Tags       []string `json:"tags,omitempty" doc:"Tags of projects, any of them; empty: all projects of the policy."`
+	Tags       []string `json:"tags,omitempty" doc:"Tags, of which a project must have one; empty: all projects of the policy."`
 	Branches   []string `json:"branches,omitempty" doc:"Globs of branch names, as release/*, or of full ref names, as refs/pull/**; empty: all refs."`
 }
 
-// DueDays defines the days for fixing findings, by severity. 0 means that there is no due date.
+// DueDays defines the days for fixing findings, by severity. 0 means that there is no due date; for
+// NotRated, that Medium applies.
 type DueDays struct {
 	Critical       int64 `json:"critical" minimum:"0" maximum:"3650" doc:"Due days of critical findings; 0: no due date." example:"7"`
 	High           int64 `json:"high" minimum:"0" maximum:"3650" doc:"Due days of high findings." example:"30"`
@@ -144,5 +145,5 @@ type DueDaysResponse struct {
 // PolicyConditionResponse contains a condition that was created or deleted.
 type PolicyConditionResponse struct {
 	Policy    Policy          `json:"policy" doc:"The policy."`
-	Condition PolicyCondition `json:"condition" doc:"The condition after the change, or before its deletion."`
+	Condition PolicyCondition `json:"condition" doc:"The created condition, or the condition before its deletion."`
 }

@@ -3,7 +3,7 @@ package api
 // PolicySettings are the settings of a policy: its projects, branches and excluded paths.
 type PolicySettings struct {
 	Projects []string `json:"projects" doc:"Globs of project names; empty: all projects."`
-	Tags     []string `json:"tags" doc:"Tags of projects, any of them; empty: all projects."`
+	Tags     []string `json:"tags" doc:"Tags, of which a project must have one; empty: all projects."`
 	Branches []string `json:"branches" doc:"Globs of branch names, as release/*, or of full ref names, as refs/pull/**; empty: all refs. On other refs the policy fails no build and adds no comments. Scans are the same on all refs."`
 	Excludes []string `json:"excludes" doc:"Paths excluded by scanners for the product, as in .gitignore."`
 	BlockAll bool     `json:"block_all" doc:"Blocking rules and conditions also fail builds on findings that are already on the primary branch."`
@@ -30,7 +30,7 @@ type CreatePolicyRequest struct {
 	Slug     string   `json:"slug,omitempty" maxLength:"63" doc:"Short name of the policy; default: derived from the name." example:"card-payments"`
 	Product  string   `json:"product" enum:"sast,sca,secrets" doc:"Product of the rules." example:"sast"`
 	Projects []string `json:"projects,omitempty" doc:"Globs of project names: * matches anything but /, ** anything; empty: all projects."`
-	Tags     []string `json:"tags,omitempty" doc:"Tags of projects, any of them; empty: all projects."`
+	Tags     []string `json:"tags,omitempty" doc:"Tags, of which a project must have one; empty: all projects."`
 	Branches []string `json:"branches,omitempty" doc:"Globs of branch names, as release/*, or of full ref names, as refs/pull/**; empty: all refs. On other refs the policy fails no build and adds no comments. Scans are the same on all refs."`
 	Excludes []string `json:"excludes,omitempty" doc:"Paths excluded by scanners for the product, as in .gitignore."`
 	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions also fail builds on findings that are already on the primary branch."`
@@ -43,7 +43,7 @@ type SetPolicySettingsRequest struct {
 	PolicyID string   `json:"policyId,omitempty" doc:"The policy, as in the path."`
 	Name     string   `json:"name" minLength:"1" maxLength:"200" doc:"Name of the policy. Its slug is unchanged." example:"Card payments"`
 	Projects []string `json:"projects,omitempty" doc:"Globs of project names: * matches anything but /, ** anything; empty: all projects."`
-	Tags     []string `json:"tags,omitempty" doc:"Tags of projects, any of them; empty: all projects."`
+	Tags     []string `json:"tags,omitempty" doc:"Tags, of which a project must have one; empty: all projects."`
 	Branches []string `json:"branches,omitempty" doc:"Globs of branch names, as release/*, or of full ref names, as refs/pull/**; empty: all refs. On other refs the policy fails no build and adds no comments. Scans are the same on all refs."`
 	Excludes []string `json:"excludes,omitempty" doc:"Paths excluded by scanners for the product, as in .gitignore."`
 	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions also fail builds on findings that are already on the primary branch."`
@@ -56,7 +56,7 @@ type PreviewPolicyRequest struct {
 	Deleted  bool     `json:"deleted,omitempty" doc:"Preview the deletion; the other members are ignored."`
 	Name     string   `json:"name,omitempty" maxLength:"200" doc:"Name of the policy; default: the current name." example:"Card payments"`
 	Projects []string `json:"projects,omitempty" doc:"Globs of project names; empty: all projects."`
-	Tags     []string `json:"tags,omitempty" doc:"Tags of projects, any of them; empty: all projects."`
+	Tags     []string `json:"tags,omitempty" doc:"Tags, of which a project must have one; empty: all projects."`
 	Branches []string `json:"branches,omitempty" doc:"Globs of branch names, as release/*, or of full ref names, as refs/pull/**; empty: all refs. On other refs the policy fails no build and adds no comments. Scans are the same on all refs."`
 	Excludes []string `json:"excludes,omitempty" doc:"Paths that scanners would exclude."`
 	BlockAll bool     `json:"block_all,omitempty" doc:"Blocking rules and conditions would also fail builds on findings that are already on the primary branch."`

@@ -10,7 +10,7 @@ type Problem struct {
 	Type      string       `json:"type" doc:"Type of the problem, as a URI reference." example:"about:blank"`
 	Title     string       `json:"title" doc:"HTTP status text." example:"Bad Request"`
 	Status    int          `json:"status" minimum:"400" maximum:"599" doc:"HTTP status." example:"400"`
-	Detail    string       `json:"detail" doc:"Error with its cause and remedy." example:"query.page_size: expected number >= 100"`
+	Detail    string       `json:"detail" doc:"Description of the error, with its cause and a remedy." example:"query.page_size: expected number >= 100"`
 	Instance  string       `json:"instance" doc:"Requested path." example:"/api/v1/deployments/acme/findings"`
 	Code      string       `json:"code" enum:"invalid_argument,unauthenticated,permission_denied,not_found,method_not_allowed,conflict,too_large,unsupported_media_type,rate_limited,unavailable,internal" doc:"Stable code of the kind of problem." example:"invalid_argument"`
 	Message   string       `json:"error" doc:"Same as detail, for clients that read this member."`

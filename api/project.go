@@ -21,10 +21,10 @@ type Project struct {
 	LatestScanAt      *Time        `json:"latest_scan_at" nullable:"true" doc:"Time of the last scan; null before the first scan." example:"2024-05-28T06:38:54.962941Z"`
 	DefaultBranch     string       `json:"default_branch" doc:"First branch with a full scan, as a full ref name." example:"refs/heads/main"`
 	PrimaryBranch     string       `json:"primary_branch" doc:"Branch used for dependencies and deduplication, as a full ref name." example:"refs/heads/main"`
-	Visibility        string       `json:"visibility" enum:"public,private,unknown" doc:"Visibility of the repository at its host (an extension)." example:"private"`
+	Visibility        string       `json:"visibility" enum:"public,private,unknown" doc:"Visibility of the repository at its host (Redoubt extension)." example:"private"`
 	ManagedScanConfig *ManagedScan `json:"managed_scan_config,omitempty" doc:"Scheduled scans; beta. Absent in lists."`
 
-	ManagedScanStatus *ManagedScanStatus `json:"managed_scan_status,omitempty" doc:"Effective state of the scheduled scans, with the remedy of a problem; absent in lists (an extension)."`
+	ManagedScanStatus *ManagedScanStatus `json:"managed_scan_status,omitempty" doc:"Effective state of the scheduled scans, with the remedy of a problem; absent in lists (Redoubt extension)."`
 }
 
 // ManagedScan contains the switches for scheduled scans.
@@ -51,8 +51,8 @@ type Switch struct {
 
 // ProjectResponse contains one project.
 type ProjectResponse struct {
-	Project Project `json:"project" doc:"The project after the change."`
-	ETag    string  `json:"-"` // of its settings, from the response header
+	Project Project `json:"project" doc:"The project, after the change if there was one."`
+	ETag    string  `json:"-"` // ETag header: version of the settings, for IfMatch
 }
 
 func (r *ProjectResponse) setTag(tag string) { r.ETag = tag }
@@ -74,7 +74,7 @@ type UpdateProjectRequest struct {
 	ManagedScanConfig *ManagedScanUpdate `json:"managed_scan_config,omitempty" doc:"Scheduled scans; beta."`
 	PrimaryBranch     *string            `json:"primary_branch,omitempty" maxLength:"512" doc:"Full or short branch name; None: follow the default branch." example:"refs/heads/main"`
 	Tags              *List[string]      `json:"tags,omitempty" doc:"Replaces the tags: a list or a comma-separated string; at most 10 tags of up to 64 characters."`
-	Visibility        string             `json:"visibility,omitempty" enum:"public,private,unknown" doc:"Visibility of the repository at its host (an extension)."`
+	Visibility        string             `json:"visibility,omitempty" enum:"public,private,unknown" doc:"Visibility of the repository at its host (Redoubt extension)."`
 }
 
 // ProjectTagsRequest contains tags to add to a project.
@@ -105,7 +105,7 @@ type ToggleManagedScanRequest struct {
 	ProjectName    string  `json:"projectName,omitempty" doc:"Same as in the path."`
 	DiffScan       *Switch `json:"diff_scan,omitempty" doc:"Diff scans."`
 	FullScan       *Switch `json:"full_scan,omitempty" doc:"Full scans."`
-	Schedule       string  `json:"schedule,omitempty" enum:"weekly,daily,push,off" doc:"Schedule of full scans (an extension); absent: unchanged."`
+	Schedule       string  `json:"schedule,omitempty" enum:"weekly,daily,push,off" doc:"Schedule of full scans (Redoubt extension); absent: unchanged."`
 }
 
 // DeleteRefQuery identifies a ref of a project.
@@ -141,6 +141,6 @@ type MergeProjectRequest struct {
 
 // MergeProjectResponse contains the project after the merge.
 type MergeProjectResponse struct {
-	Project         Project `json:"project" doc:"The project after the change."`
+	Project         Project `json:"project" doc:"The project after the merge."`
 	FindingsChanged int64   `json:"findings_changed" doc:"Findings of advisories that changed with the merge. Of two reports about a lockfile, the newer one counts." example:"1"`
 }

@@ -33,8 +33,8 @@ type Run struct {
 	LogBytes      int64  `json:"log_bytes" doc:"Size of the log of the newest attempt, in bytes." example:"5120"`
 	CreatedAt     Time   `json:"created_at" doc:"Time of queuing."`
 	DueAt         Time   `json:"due_at" doc:"Earliest start time."`
-	BegunAt       *Time  `json:"begun_at" nullable:"true" doc:"Start time of the attempt; null before."`
-	EndedAt       *Time  `json:"ended_at" nullable:"true" doc:"End time; null before."`
+	BegunAt       *Time  `json:"begun_at" nullable:"true" doc:"Start time of the attempt; null if it has not started."`
+	EndedAt       *Time  `json:"ended_at" nullable:"true" doc:"End time; null if the run has not ended."`
 }
 
 // RunsQuery contains the parameters for listing managed runs.
@@ -53,7 +53,7 @@ type ListRunsResponse struct {
 
 // RunResponse contains one managed run.
 type RunResponse struct {
-	Run Run `json:"run" doc:"The run after the change."`
+	Run Run `json:"run" doc:"The requested, changed or new run."`
 }
 
 // StartRunRequest starts a scan of a project.

@@ -30,7 +30,7 @@ type ListSavedViewsResponse struct {
 
 // SavedViewResponse contains one view.
 type SavedViewResponse struct {
-	View SavedView `json:"view" doc:"The view after the change, or before its deletion."`
+	View SavedView `json:"view" doc:"The view, after a change or before its deletion."`
 }
 
 // CreateSavedViewRequest creates a view.

@@ -43,7 +43,7 @@ type CreateSBOMExportResponse struct {
 // SBOMExportStatusResponse contains the status of an export.
 type SBOMExportStatusResponse struct {
 	Status       string `json:"status" enum:"SBOM_EXPORT_STATUS_IN_PROGRESS,SBOM_EXPORT_STATUS_COMPLETED,SBOM_EXPORT_STATUS_FAILED" doc:"Status of the export." example:"SBOM_EXPORT_STATUS_COMPLETED"`
-	DownloadURL  string `json:"downloadUrl" doc:"Signed URL of the document, valid for an hour, without a header; empty before."`
+	DownloadURL  string `json:"downloadUrl" doc:"Signed URL of the document, valid for an hour, without a header; empty until the export is completed."`
 	ErrorMessage string `json:"errorMessage" doc:"Reason of the failure; empty otherwise."`
 }
 

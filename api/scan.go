@@ -9,7 +9,7 @@ type SearchScansRequest struct {
 	Cursor       ID               `json:"cursor,omitempty" doc:"Cursor of the previous response."`
 	IsFullScan   *Flag            `json:"is_full_scan,omitempty" doc:"1: only full scans; 0: only diff scans."`
 	Limit        int64            `json:"limit,omitempty" minimum:"0" maximum:"500" default:"100" doc:"Scans per page; 0 means the default."`
-	PageSize     int64            `json:"pageSize,omitempty" minimum:"0" maximum:"500" doc:"Alternative name of limit, which it overrides (an extension)."`
+	PageSize     int64            `json:"pageSize,omitempty" minimum:"0" maximum:"500" doc:"Alternative name of limit, which it overrides (Redoubt extension)."`
 	Products     List[Product]    `json:"products,omitempty" doc:"Only scans with one of these products enabled; PRODUCT_UNSPECIFIED sets no filter."`
 	RepositoryID Int              `json:"repository_id,omitempty" doc:"Only scans of this project."`
 	Since        Instant          `json:"since,omitempty" doc:"Only scans created after this time: an ISO 8601 date, meaning its start, or date and time; UTC without a time zone." example:"2024-05-28"`
@@ -51,9 +51,9 @@ type Scan struct {
 	FindingsCounts  FindingsCounts `json:"findings_counts" doc:"Reported findings."`
 	Status          string         `json:"status" enum:"SCAN_STATUS_RUNNING,SCAN_STATUS_COMPLETED,SCAN_STATUS_ERROR,SCAN_STATUS_NEVER_FINISHED" doc:"Current state." example:"SCAN_STATUS_COMPLETED"`
 	TotalTime       *float64       `json:"total_time" doc:"Duration of the scan in seconds; null if unknown." example:"12.5"`
-	UnreadLockfiles []string       `json:"unread_lockfiles,omitempty" doc:"Lockfiles that the scanner found but could not read. Absent if there are none (an extension)." example:"[\"web/package-lock.json\"]"`
-	Outcome         string         `json:"outcome,omitempty" enum:"late,superseded" doc:"Reason why the scan is only recorded and changed no finding. late: a later scan of the ref was already applied; superseded: newer commits of the ref were scanned. Absent if applied or running (an extension)." example:"late"`
-	Error           string         `json:"error,omitempty" doc:"Reason of the failure; absent otherwise (an extension)." example:"the scanner ended with exit code 7"`
+	UnreadLockfiles []string       `json:"unread_lockfiles,omitempty" doc:"Lockfiles that the scanner found but could not read. Absent if there are none (Redoubt extension)." example:"[\"web/package-lock.json\"]"`
+	Outcome         string         `json:"outcome,omitempty" enum:"late,superseded" doc:"Reason why the scan is only recorded and changed no finding. late: a scan that started later is already applied; superseded: the ref had this commit before and others since. Absent if applied or running (Redoubt extension)." example:"late"`
+	Error           string         `json:"error,omitempty" doc:"Reason of the failure; absent otherwise (Redoubt extension)." example:"the scanner ended with exit code 7"`
 }
 
 // FindingsCounts counts the findings of a scan by product.
@@ -72,8 +72,8 @@ type ScanResponse struct {
 	StartedAt       Time      `json:"started_at" doc:"Start time." example:"2024-05-28T06:38:54.962941Z"`
 	CompletedAt     *Time     `json:"completed_at" nullable:"true" doc:"End time; null while running." example:"2024-05-28T06:39:54.962941Z"`
 	ExitCode        *int64    `json:"exit_code" nullable:"true" doc:"Exit code of the scanner; null while running." example:"1"`
-	Status          string    `json:"status" enum:"SCAN_STATUS_RUNNING,SCAN_STATUS_COMPLETED,SCAN_STATUS_ERROR,SCAN_STATUS_NEVER_FINISHED" doc:"Status of the scan (an extension)." example:"SCAN_STATUS_COMPLETED"`
-	IsFullScan      bool      `json:"is_full_scan" doc:"Whether it is a full scan (an extension)."`
+	Status          string    `json:"status" enum:"SCAN_STATUS_RUNNING,SCAN_STATUS_COMPLETED,SCAN_STATUS_ERROR,SCAN_STATUS_NEVER_FINISHED" doc:"Status of the scan (Redoubt extension)." example:"SCAN_STATUS_COMPLETED"`
+	IsFullScan      bool      `json:"is_full_scan" doc:"Whether it is a full scan (Redoubt extension)."`
 	EnabledProducts []string  `json:"enabled_products" enum:"sast,sca,secrets" doc:"Products of the scan's rules." example:"[\"sast\"]"`
 	HasLogs         bool      `json:"has_logs" doc:"Whether its log is stored."`
 	Meta            ScanMeta  `json:"meta" doc:"Subject of the scan."`

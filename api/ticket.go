@@ -11,8 +11,8 @@ type CreateTicketsRequest struct {
 	JiraProjectID  ID       `json:"jira_project_id,omitempty" doc:"Key of the Jira project, as SEC; default: the deployment's setting."`
 	Limit          int64    `json:"limit,omitempty" minimum:"1" maximum:"20" default:"20" doc:"Maximum number of findings, newest first; those with a ticket do not count."`
 
-	Connection string `json:"connection,omitempty" maxLength:"100" doc:"Name of the connection; default: the deployment's setting, else the connection of each project's repository (an extension)." example:"jira"`
-	Project    string `json:"tracker_project,omitempty" maxLength:"500" doc:"Name of a project's repository or key of a Jira project; default: the deployment's setting, else each project's repository (an extension)." example:"acme/payments"`
+	Connection string `json:"connection,omitempty" maxLength:"100" doc:"Name of the connection; default: the deployment's setting, else the connection of each project's repository (Redoubt extension)." example:"jira"`
+	Project    string `json:"tracker_project,omitempty" maxLength:"500" doc:"Name of a project's repository or key of a Jira project; default: the deployment's setting, else each project's repository (Redoubt extension)." example:"acme/payments"`
 
 	TriageFilter
 }
@@ -22,7 +22,7 @@ type CreateTicketsResponse struct {
 	Succeeded []TicketMade    `json:"succeeded" doc:"Created tickets."`
 	Skipped   []TicketSkipped `json:"skipped" doc:"Findings that need no ticket or do not exist."`
 	Failed    []TicketFailed  `json:"failed" doc:"Findings whose ticket could not be created."`
-	Pending   []TicketPending `json:"pending" doc:"Tickets that are not created yet. They are created when the tracker responds, also after a restart (an extension)."`
+	Pending   []TicketPending `json:"pending" doc:"Tickets that are not created yet. They are created when the tracker responds, also after a restart (Redoubt extension)."`
 }
 
 // TicketMade is a ticket that was created.
@@ -136,7 +136,7 @@ type SetTicketSettingsRequest struct {
 
 // TicketSettingsResponse contains the ticket settings, with their connection.
 type TicketSettingsResponse struct {
-	Settings   TicketSettings `json:"settings" doc:"The settings after the change."`
+	Settings   TicketSettings `json:"settings" doc:"The settings, after the change if there was one."`
 	Connection string         `json:"connection" doc:"Name of the connection; empty if there is none or it was deleted." example:"jira"`
 	Kind       string         `json:"kind" doc:"Kind of the connection's host; empty if there is none." example:"jira"`
 }

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// oldNouns and oldVerbs map former command names to the current ones. They are accepted but
-// undocumented.
+// oldNouns and oldVerbs map former command names to the current ones; the keys of oldVerbs are
+// current nouns. oldVEX maps the verbs of the former command vex to current commands. A further
+// former name is export, now findings export. Former names are accepted but undocumented.
 var (
 	oldNouns = map[string]string{
 		"project":    "projects",
@@ -31,8 +32,8 @@ var (
 	}
 )
 
-// currentWords replaces former names at the beginning of a command line. Preceding flags and a
-// leading man are unchanged.
+// currentWords replaces former names at the beginning of a command line. Flags before the names and
+// the leading command man are preserved.
 func currentWords(args []string) []string {
 	args = slices.Clone(args)
 	words := commandWords(args)
@@ -45,7 +46,7 @@ func currentWords(args []string) []string {
 	noun := &args[words[0]]
 	if len(words) > 1 {
 		switch now, old := oldVEX[args[words[1]]]; {
-		case *noun == "exception" && args[words[1]] == "list": // it listed active exceptions only
+		case *noun == "exception" && args[words[1]] == "list": // the former command listed only active exceptions
 			args = slices.Insert(args, words[1]+1, "--state", "active")
 			noun = &args[words[0]]
 		case old && *noun == "vex" && words[1] == words[0]+1:
@@ -67,7 +68,7 @@ func currentWords(args []string) []string {
 		if now, old := oldVerbs[*noun][*verb]; old {
 			*verb = now
 		}
-		if len(words) > 2 && *noun == "policies" {
+		if len(words) > 2 && *noun == "policies" { // as policies conditions add: the verb is also a noun
 			last := &args[words[2]]
 			*last = cmp.Or(oldVerbs[*verb][*last], *last)
 		}
@@ -91,8 +92,8 @@ func commandWords(args []string) (places []int) {
 	return places
 }
 
-// vexExport converts the flags of vex export. Its default format was OpenVEX, and the project was a
-// flag.
+// vexExport converts the flags of vex export. Its default format was OpenVEX, --project is now an
+// argument, and --output is now --to.
 func vexExport(args []string) []string {
 	given := false
 	for i := 0; i < len(args); i++ {

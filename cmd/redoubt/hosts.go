@@ -18,7 +18,7 @@ import (
 func newKeeper(
 	a *command.App, o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string,
 ) (*hosts.Service, error) {
-	open, err := command.CodeHosts(a, o)
+	opener, err := command.CodeHosts(a, o)
 	if err != nil {
 		return nil, err
 	}
@@ -29,16 +29,16 @@ func newKeeper(
 	return hosts.New(hosts.Config{
 		Proposed: embedded.RunProposed, Watched: embedded.BranchOnPush, Pushed: embedded.RunPushed,
 		Store: st, Vault: scm.NewVault(sealer), Clock: a.Clock, Logger: a.Log, PublicURL: publicURL,
-		Hosts: open, Instance: ring.Instance(),
+		Hosts: opener, Instance: ring.Instance(),
 	}), nil
 }
 
-// newNotifier creates the notifier. Without an index it matches no events.
+// newNotifier creates the notifier. If findings is nil, as in the command line, it matches no events.
 func newNotifier(
 	a *command.App, o config.Notifications, ring keyring.Ring, st *store.Store, findings *index.Index,
 	publicURL func() string,
 ) (*notify.Notifier, error) {
-	private, also, err := o.NotifyNetworks()
+	allowPrivate, allowed, err := o.NotifyNetworks()
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func newNotifier(
 	return notify.New(notify.Config{
 		Store: st, Index: findings, Filter: web.FindingFilter, Sealer: sealer,
 		Clock: a.Clock, Logger: a.Log, PublicURL: publicURL, Name: "redoubt/" + about.Version,
-		Reach: scm.Reach{NoPrivate: !private, Also: also, Flag: config.NotifyFlag},
+		Reach: scm.Reach{NoPrivate: !allowPrivate, Also: allowed, Flag: config.NotifyFlag},
 		Mail: notify.Mail{
 			Host: o.SMTPHost,
 			Port: o.SMTPPort, User: o.SMTPUser, Password: string(o.SMTPPassword), From: o.SMTPFrom, TLS: o.SMTPTLS,

@@ -48,7 +48,7 @@ func TestExtensionsAreMarked(t *testing.T) {
 	}
 	marked, several := 0, []string{}
 	check := func(what string, d described) {
-		if says := strings.Contains(d.Description, "(an extension)"); says != d.Extension {
+		if says := strings.Contains(d.Description, "(Redoubt extension)"); says != d.Extension {
 			t.Errorf("%s is marked %t, but its text is %q", what, d.Extension, d.Description)
 		}
 		if d.Extension {
@@ -63,7 +63,7 @@ func TestExtensionsAreMarked(t *testing.T) {
 			}
 			for _, p := range op.Parameters {
 				check(op.OperationID+" "+p.Name, p)
-				if says := strings.Contains(p.Description, "(several: an extension)"); says != p.Schema.Several {
+				if says := strings.Contains(p.Description, "(several: Redoubt extension)"); says != p.Schema.Several {
 					t.Errorf("%s of %s accepts several values, marked %t, but its text is %q", p.Name, op.OperationID, p.Schema.Several, p.Description)
 				} else if says {
 					several = append(several, op.OperationID+" "+p.Name)

@@ -17,7 +17,7 @@ import (
 // Kind is the kind of a hit.
 type Kind string
 
-// Kinds of hits. Persons, pages and actions are added by pages only.
+// Kinds of hits. Only the web interface adds persons, pages and actions.
 const (
 	Finding       Kind = "finding"
 	Vulnerability Kind = "vulnerability"
@@ -47,8 +47,8 @@ type Hit struct {
 
 // Caller is the user and access of a search.
 type Caller struct {
-	UserID   int64              // owner of searched private saved views; 0 for none
-	Projects model.ProjectGlobs // visible projects, without saved views; empty for everything
+	UserID   int64              // whose saved views are searched in addition to shared ones; 0 for none
+	Projects model.ProjectGlobs // visible projects, without any saved views; empty for everything
 }
 
 // Find returns the best hits, at most limit per kind. limit must be at least 1. An empty query has

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// Limits of a query. Each word is compared with all names.
+// Limits of a query. They bound the work, since each word is compared with every name.
 const (
 	MaxText  = 200 // characters
 	MaxWords = 16
@@ -26,8 +26,8 @@ type Query struct {
 	finding int64    // finding ID in the query; 0 if none
 }
 
-// ParseQuery parses a query. It returns a *model.InvalidError about q for invalid text and exceeded
-// limits.
+// ParseQuery parses a query. It returns a *model.InvalidError for the parameter "q" if the text is
+// invalid or exceeds a limit.
 func ParseQuery(typed string) (Query, error) {
 	q := Query{words: strings.Fields(strings.ToLower(typed))}
 	if !utf8.ValidString(typed) || strings.ContainsRune(typed, 0) {
@@ -60,7 +60,7 @@ const (
 
 // Rank returns the rank of a name and whether it matches. A name matches if it contains all words,
 // ignoring case.
-func (q Query) Rank(name string) (rank Rank, fits bool) {
+func (q Query) Rank(name string) (rank Rank, matches bool) {
 	name = strings.ToLower(name)
 	for _, word := range q.words {
 		if !strings.Contains(name, word) {
@@ -79,8 +79,8 @@ func (q Query) Rank(name string) (rank Rank, fits bool) {
 	return RankPart, true
 }
 
-// beginsWord reports whether part occurs in text at the start or after a character that is not a
-// letter or digit. A part that starts with another character always begins a word.
+// beginsWord reports whether part occurs in text at the start, or after a character that is not a
+// letter, digit or mark. For a part that starts with such a character it returns true.
 func beginsWord(text, part string) bool {
 	if first, _ := utf8.DecodeRuneInString(part); !inWord(first) {
 		return true
@@ -99,6 +99,7 @@ func beginsWord(text, part string) bool {
 	}
 }
 
+// inWord reports whether a character belongs to a word.
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 // Part is a part of a name that matches the query or not.
@@ -107,8 +108,8 @@ type Part struct {
 	Hit  bool
 }
 
-// Parts splits a name at the boundaries of the query's words. The concatenated parts equal the
-// name.
+// Parts splits a name into parts that match words of the query and parts that do not. Adjacent and
+// overlapping matches are one part. The concatenated parts equal the name.
 func (q Query) Parts(name string) (parts []Part) {
 	runes := []rune(name)
 	folded := make([]rune, len(runes)) // same length: each rune has one lower-case rune

@@ -101,7 +101,7 @@ type follower struct {
 
 	sightings []Sighting                       // one for each match
 	covered   map[model.Identity]model.Subject // the scanner's finding that replaces the match
-	scans     map[model.Identity]int64         // the scan that stated the lockfile
+	scans     map[model.Identity]int64         // the scan that reported the lockfile
 
 	hasWork bool            // whether there is a match, or a finding of the advisories
 	rows    []model.Finding // findings of the advisories on the ref, limited by concerned
@@ -213,7 +213,7 @@ func (f *follower) isCovered(id model.Identity) bool {
 	return covered
 }
 
-// attributeToScans sets the first scan of a new finding to the scan that stated the lockfile.
+// attributeToScans sets the first scan of a new finding to the scan that reported the lockfile.
 // Advisories have no scan. Unscanned marks findings that changed advisories produced.
 func (f *follower) attributeToScans() {
 	for i := range f.plan.changes.Added {

@@ -41,8 +41,8 @@ type Upload struct {
 	// from it. A full scan then removes unreported findings. It is nil for imports, which have no
 	// policy.
 	OutOfPolicy func(rule, path string) bool
-	// Advised returns the advisories' matches of a ref's stored inventory; see Follow. If lockfiles
-	// are stated, it evaluates those instead. Nil disables advisories.
+	// Advised returns the advisories' matches of a ref's stored inventory; see Follow. If stated is
+	// not nil, it evaluates these dependencies instead. Nil disables advisories.
 	Advised func(ctx context.Context, projectID int64, ref string, stated []model.Holding) (model.Advised, error)
 	// Before is called before the changes are applied, with the scan as far as it is known. It may
 	// be nil.

@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// statements merges the inventories of a report into one statement for each lockfile, with unique
+// statements merges the inventories of a report into one inventory for each lockfile, with unique
 // package versions. It refuses inventories that cannot be stored.
 func statements(report *model.Report) ([]model.InventoryStatement, model.Refusals) {
 	var out []model.InventoryStatement
@@ -61,9 +61,10 @@ func inventoryDigest(inventory model.Inventory) model.Digest {
 // putInventories stores the lockfiles of the upload. A full scan also drops the source's lockfiles
 // that it no longer finds (docs/reference/lockfiles.md).
 //
-// A searched, skipped or unresolved lockfile that is not stated could not be read, and remains as
-// it is. Reports with nil inventories drop nothing. Neither do reports without searched paths,
-// unless they are declared full. With Upload.Whole, lockfiles of other sources are dropped too.
+// A searched, skipped or unresolved lockfile that is not in the report could not be read, and its
+// inventory is unchanged. Reports with nil inventories drop nothing. Neither do reports without
+// searched paths, unless they are declared full. With Upload.Whole, lockfiles of other sources are
+// dropped too.
 func (a *application) putInventories(ctx context.Context, scope Scope, list []model.InventoryStatement) error {
 	scan := a.scan
 	keep := make([]string, 0, len(list))

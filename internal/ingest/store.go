@@ -93,12 +93,15 @@ type Store interface {
 	// Supplement adds missing data to findings, by id.
 	Supplement(ctx context.Context, known map[int64]model.Supplement) error
 
-	// PutInventory replaces the inventory of a lockfile and preserves the ids of unchanged rows. An
-	// older or equal statement changes nothing. It returns the numbers of added and removed rows.
+	// PutInventory replaces the inventory of a lockfile and preserves the ids of unchanged
+	// dependencies. An inventory that is older than the stored one changes nothing. With an equal
+	// digest, only the source, scan, commit and time are updated. It returns the numbers of added
+	// and removed dependencies.
 	PutInventory(ctx context.Context, s model.InventoryStatement) (added, removed int, err error)
-	// DropInventories removes the inventories that the source stated for the ref up to a time,
-	// except for the lockfiles in keep. An empty source means all sources. It returns the dropped
-	// paths and the number of removed dependencies (docs/reference/lockfiles.md).
+	// DropInventories removes the inventories that the source reported for the ref up to a time,
+	// except for the lockfiles in keep. An empty source means all sources; lockfiles in container
+	// images then remain. It returns the dropped paths and the number of removed dependencies
+	// (docs/reference/lockfiles.md).
 	DropInventories(ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string) (
 		paths []string, dependencies int, err error,
 	)

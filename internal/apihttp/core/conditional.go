@@ -72,7 +72,7 @@ func (o *operation) mayBeKnown() {
 	o.described.Parameters = append(o.described.Parameters, &huma.Param{
 		Name: ifNoneMatch, In: "header", Example: `W/"5f1d0c2e9a7b44c08d3e6f21"`,
 		Description: "ETag of a previous response. If nothing has changed, the response is a 304 without a body " +
-			"(an extension).",
+			"(Redoubt extension).",
 		Schema: &huma.Schema{Type: huma.TypeString},
 	})
 	o.described.Responses["304"] = &huma.Response{Description: "The response is the one identified by If-None-Match."}

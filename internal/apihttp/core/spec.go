@@ -349,7 +349,7 @@ var headerWords = map[string]string{
 	api.LicensePolicyHeader: "none if the hosted dialect filters by a license policy: there is no such policy, so no " +
 		"dependency is blocked.",
 	api.ChangesCursorHeader: "Cursor from which findings/changes returns all changes since this response " +
-		"(an extension). Not sent for tokens that are restricted to projects.",
+		"(Redoubt extension). Not sent for tokens that are restricted to projects.",
 	api.ViewProblemHeader: "Parts of the requested saved view that no longer exist, in quotes: " +
 		"\"the project acme/old no longer exists\". They select nothing.",
 	"RateLimit-Limit":     "Maximum number of requests at once.",
@@ -398,7 +398,7 @@ func spellings(object *huma.Schema) map[string]string {
 const extensionMark = "x-redoubt"
 
 // extensionWords end the text of a parameter or member that is an extension.
-const extensionWords = "(an extension)"
+const extensionWords = "(Redoubt extension)"
 
 // Beyond marks an operation as an extension.
 func Beyond(h Handler) Handler {
@@ -410,7 +410,7 @@ func Beyond(h Handler) Handler {
 }
 
 // severalWords end the text of a parameter that may be repeated here, but not in the contract.
-const severalWords = "(several: an extension)"
+const severalWords = "(several: Redoubt extension)"
 
 func mark(extensions *map[string]any) {
 	if *extensions == nil {

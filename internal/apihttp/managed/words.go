@@ -86,7 +86,8 @@ var words = map[string]core.RouteDoc{
 	},
 	"retryRun": {
 		Summary: "Retry a managed run",
-		Text:    "Queues an ended run again; a full run uses the newest commit. An active run is a conflict.",
+		Text: "Queues a new run with the parameters of an ended one; a full run uses the newest commit. An active run " +
+			"is a conflict.",
 	},
 	"listRunners": {
 		Summary: "List runners",

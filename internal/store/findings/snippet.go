@@ -19,7 +19,7 @@ type SnippetPlace struct {
 
 // SnippetPlaces returns at most limit places of the current findings of a scan, worst first. It
 // reports whether there are more. ids restricts them unless empty. They include advisory findings
-// in lockfiles that the scan stated. A scan that is not the newest of its stream has none.
+// in lockfiles that the scan reported. A scan that is not the newest of its stream has none.
 // Historical secrets are omitted because the checkout does not contain them. A scan of a change
 // omits findings seen by full scans, which it does not confirm.
 func (tx *Tx) SnippetPlaces(

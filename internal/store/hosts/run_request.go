@@ -30,8 +30,8 @@ func (tx *Tx) FullRun(ctx context.Context, p model.Project, cause model.RunCause
 	return run, nil
 }
 
-// RetryRun queues an ended run again, as requested manually. A full run uses the newest commit of
-// its ref. A run that has not ended is model.ErrConflict.
+// RetryRun queues a new manual run with the parameters of an ended one. A full run uses the newest
+// commit of its ref. A run that has not ended is model.ErrConflict.
 func (tx *Tx) RetryRun(ctx context.Context, id int64) (model.Run, error) {
 	r, err := tx.Run(ctx, id)
 	if err != nil {

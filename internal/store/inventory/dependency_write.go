@@ -39,9 +39,8 @@ func (r DependencyRow) values() []any {
 	}
 }
 
-// putDependencies stores the dependencies of an inventory. Rows are identified by package and
-// version, and existing ones keep their ids. Rows of packages that the statement does not cover
-// stay.
+// putDependencies replaces the dependencies of an inventory. Rows are identified by package and
+// version, and existing ones keep their ids. Rows of packages that the source cannot report remain.
 func (tx *Tx) putDependencies(
 	ctx context.Context, inventoryID int64, said model.Inventory,
 ) (added, removed int, err error) {

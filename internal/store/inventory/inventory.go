@@ -11,23 +11,24 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// inventory is the current statement about one lockfile of a ref.
+// inventory is the stored inventory of one lockfile on a ref, without its dependencies.
 type inventory struct {
-	id       int64
-	source   string
-	scanID   int64
-	commit   string
-	digest   model.Digest
-	statedAt time.Time
+	id         int64
+	source     string
+	scanID     int64
+	commit     string
+	digest     model.Digest
+	reportedAt time.Time // start of the scan
 }
 
 func scanInventory(r sqldb.Row) (i inventory, err error) {
-	return i, r.Scan(&i.id, &i.source, &i.scanID, &i.commit, sqldb.Digest(&i.digest), sqldb.Instant(&i.statedAt))
+	return i, r.Scan(&i.id, &i.source, &i.scanID, &i.commit, sqldb.Digest(&i.digest), sqldb.Instant(&i.reportedAt))
 }
 
-// PutInventory makes the statement the current one of its lockfile, and returns the numbers of
-// added and removed rows (docs/reference/lockfiles.md). Rows that stay keep their ids. An older
-// statement has no effect. With an equal digest only the source is updated.
+// PutInventory replaces the inventory of a lockfile and returns the numbers of added and removed
+// dependencies (docs/reference/lockfiles.md). Unchanged dependencies keep their ids. An inventory
+// that is older than the stored one changes nothing. With an equal digest, only the source, scan,
+// commit and time are updated.
 func (tx *Tx) PutInventory(ctx context.Context, s model.InventoryStatement) (added, removed int, err error) {
 	stored, err := sqldb.Many(ctx, tx, scanInventory, `
 		SELECT id, source, scan_id, commit_hash, digest, stated_at FROM inventory
@@ -36,23 +37,23 @@ func (tx *Tx) PutInventory(ctx context.Context, s model.InventoryStatement) (add
 	if err != nil {
 		return 0, 0, err
 	}
-	said := inventory{0, s.Source, s.ScanID, s.Commit, s.Digest, s.At}
+	next := inventory{0, s.Source, s.ScanID, s.Commit, s.Digest, s.At}
 	same := false
 	if len(stored) > 0 {
 		before := stored[0]
-		if s.At.Before(before.statedAt) {
+		if s.At.Before(before.reportedAt) {
 			return 0, 0, nil
 		}
-		said.id = before.id
-		same = s.Digest == before.digest && s.Digest != model.Digest{}
-		err = tx.updateStatement(ctx, before, said)
+		next.id = before.id
+		same = s.Digest == before.digest && s.Digest != model.Digest{} // zero: unknown
+		err = tx.updateInventory(ctx, before, next)
 	} else {
-		said.id, err = tx.addInventory(ctx, s)
+		next.id, err = tx.addInventory(ctx, s)
 	}
 	if err != nil || same {
 		return 0, 0, err
 	}
-	added, removed, err = tx.putDependencies(ctx, said.id, s.Inventory)
+	added, removed, err = tx.putDependencies(ctx, next.id, s.Inventory)
 	if err != nil {
 		return 0, 0, fmt.Errorf("store the dependencies of %.200q: %w", s.Inventory.Lockfile, err)
 	}
@@ -69,19 +70,21 @@ func (tx *Tx) addInventory(ctx context.Context, s model.InventoryStatement) (int
 		[][]any{{id, s.ProjectID, s.Ref, s.Inventory.Lockfile, s.Source, s.ScanID, s.Commit, s.Digest, s.At}}, "")
 }
 
-// updateStatement stores the source of the current statement.
-func (tx *Tx) updateStatement(ctx context.Context, before, now inventory) error {
-	if before == now {
+// updateInventory updates the row of an inventory, unless it is unchanged.
+func (tx *Tx) updateInventory(ctx context.Context, before, next inventory) error {
+	if before == next {
 		return nil
 	}
 	return tx.Write(ctx, `
 		UPDATE inventory SET source = $3, scan_id = $4, commit_hash = $5, digest = $6, stated_at = $7
-		WHERE deployment_id = $1 AND id = $2`, now.id, now.source, now.scanID, now.commit, now.digest, now.statedAt)
+		WHERE deployment_id = $1 AND id = $2`,
+		next.id, next.source, next.scanID, next.commit, next.digest, next.reportedAt)
 }
 
-// DropInventories deletes the statements of a source about a ref until a time, except lockfiles in
-// keep. Without a source it deletes those of all sources about the checkout. It returns the deleted
-// paths, sorted bytewise, and the number of deleted dependencies (docs/reference/lockfiles.md).
+// DropInventories deletes the inventories that a source reported for a ref up to a time, except the
+// lockfiles in keep. An empty source means all sources; lockfiles in container images then remain.
+// It returns the deleted paths, sorted bytewise, and the number of deleted dependencies
+// (docs/reference/lockfiles.md).
 func (tx *Tx) DropInventories(
 	ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string,
 ) (dropped []string, dependencies int, err error) {
@@ -110,15 +113,15 @@ func (tx *Tx) DropInventories(
 	return dropped, dependencies, err
 }
 
-// inImage reports whether a lockfile is in a container image. Then its path starts with the image's
-// name, with which its source ends.
+// inImage reports whether a lockfile is in a container image. The path is then "IMAGE" or
+// "IMAGE:/PATH", and the source ends in ":IMAGE".
 func inImage(source, lockfile string) bool {
 	image, _, _ := strings.Cut(lockfile, ":/")
 	return strings.HasSuffix(source, ":"+image)
 }
 
-// UnstatedLockfiles returns the lockfiles that a source stated about a ref in other scans than the
-// given one, sorted bytewise.
+// UnstatedLockfiles returns the lockfiles that the source reported for the ref, but not in the given
+// scan, sorted bytewise.
 func (tx *Tx) UnstatedLockfiles(
 	ctx context.Context, projectID int64, ref, source string, scanID int64,
 ) (paths []string, err error) {
@@ -134,7 +137,7 @@ func (tx *Tx) UnstatedLockfiles(
 	return paths, err
 }
 
-// DeleteInventories deletes statements with their dependencies, and returns the number of
+// DeleteInventories deletes inventories with their dependencies, and returns the number of deleted
 // dependencies.
 func (tx *Tx) DeleteInventories(ctx context.Context, ids []int64) (dependencies int, err error) {
 	in, arg := tx.In("inventory_id", 2, ids)

@@ -1,3 +1,3 @@
-// Package managed serves the pages about connections to code hosts, managed runs, runners and
-// notification rules.
+// Package managed serves the pages about integrations: connections to code hosts, managed scans with
+// their runs and runners, and notification rules.
 package managed
