@@ -52,7 +52,7 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("loads every page; not with -short")
 	}
 	p := newPerson(t)
-	p.does(chromedp.Navigate(runDemo(t)), chromedp.Click("main form button", chromedp.NodeVisible), chromedp.WaitReady("[data-theme-toggle]:not([hidden])"))
+	p.does(chromedp.Navigate(runDemo(t, t.TempDir()).SignInURL), chromedp.Click("main form button", chromedp.NodeVisible), chromedp.WaitReady("[data-theme-toggle]:not([hidden])"))
 	base := p.reads("location.origin")
 	for _, shot := range shots {
 		scheme := "light"
@@ -83,11 +83,11 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// runDemo serves a demo until the test ends and returns its sign-in link.
-func runDemo(t *testing.T) string {
+// runDemo serves a demo with a data folder until the test ends, and returns its ready file.
+func runDemo(t *testing.T, data string) programtest.Ready {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ready.json")
-	demo := exec.Command("redoubt", "demo", "--data", t.TempDir(), "--addr", "127.0.0.1:0", "--ready-file", file)
+	demo := exec.Command("redoubt", "demo", "--data", data, "--addr", "127.0.0.1:0", "--ready-file", file)
 	if err := demo.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -100,5 +100,5 @@ func runDemo(t *testing.T) string {
 		_ = demo.Process.Signal(os.Interrupt) // it may have ended
 		<-stopped
 	})
-	return programtest.WaitReady(t, file, ended).SignInURL
+	return programtest.WaitReady(t, file, ended)
 }
