@@ -50,9 +50,9 @@ func (s *service) kinds(a *command.App) map[string]queue.Kind {
 			Work: queue.Do(s.notifier.Deliver), MaxRunning: 128, MaxPerDeployment: 32, MaxPerKey: 4,
 			Lease: deliverLease, Attempts: manyAttempts,
 		},
-		store.HearJob:   of(host, queue.Do(s.keeper.ProcessWebhook)),
-		store.TellJob:   of(host, queue.Do(s.keeper.Tell)),
-		store.TicketJob: tickets,
+		store.WebhookJob: of(host, queue.Do(s.keeper.ProcessWebhook)),
+		store.StatusJob:  of(host, queue.Do(s.keeper.ReportStatus)),
+		store.TicketJob:  tickets,
 		store.FollowJob: {
 			Work: queue.Do(s.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4, Attempts: manyAttempts,
 		},

@@ -251,8 +251,8 @@ func (p *Passkeys) Add(
 	return secret, recovery, nil
 }
 
-// Ask requests a passkey of any user for a sign-in. The passkey must verify its user.
-func (p *Passkeys) Ask() (Ceremony, error) {
+// RequestPasskey requests a passkey of any user for a sign-in. The passkey must verify its user.
+func (p *Passkeys) RequestPasskey() (Ceremony, error) {
 	options, asked, err := p.lib.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("request a passkey: %w", err)
@@ -260,9 +260,9 @@ func (p *Passkeys) Ask() (Ceremony, error) {
 	return p.ceremony(options.Response, asked, toSignIn)
 }
 
-// AskSecond requests a passkey of a user whose sign-in awaits the second factor. The ceremony is
+// RequestSecondFactor requests a passkey of a user whose sign-in awaits the second factor. The ceremony is
 // empty if the user has no readable passkey.
-func (p *Passkeys) AskSecond(ctx context.Context, half string, u model.User) (Ceremony, error) {
+func (p *Passkeys) RequestSecondFactor(ctx context.Context, half string, u model.User) (Ceremony, error) {
 	h, err := p.holder(ctx, u)
 	if err != nil || len(h.credentials) == 0 {
 		return Ceremony{Unreadable: h.unreadable}, err

@@ -52,7 +52,7 @@ const connectionHead = "ID NAME KIND HOST ACCOUNT EVENTS STATE"
 
 func connectionRow(c api.Connection) []string {
 	return []string{
-		strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, hearsBy(c.HearsBy, c.SilentWebhooks),
+		strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, hearsBy(c.EventSource, c.SilentWebhooks),
 		cmp.Or(c.Problem, c.WebhookProblem, hookPointsElsewhere(c.WebhooksElsewhere), "works"),
 	}
 }

@@ -144,7 +144,7 @@ func sameText(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpa
 func (c *commenting) noted(lineage int64, n scm.Comment, settled bool) store.ChangeComment {
 	return store.ChangeComment{
 		RepositoryID: c.at.RepositoryID, Number: c.at.Number, LineageID: lineage,
-		HostID: n.ID, Thread: n.Thread, Path: n.Path, Body: n.Body, Settled: settled,
+		HostID: n.ID, Thread: n.Thread, Path: n.Path, Body: n.Body, Resolved: settled,
 	}
 }
 
@@ -201,7 +201,7 @@ func hosted(n store.ChangeComment) scm.Comment {
 func (c *commenting) settle(ctx context.Context) error {
 	var waiting []int64
 	for _, l := range slices.Sorted(maps.Keys(c.written)) {
-		if l != 0 && !c.written[l].Settled {
+		if l != 0 && !c.written[l].Resolved {
 			waiting = append(waiting, l)
 		}
 	}
@@ -226,7 +226,7 @@ func (c *commenting) settle(ctx context.Context) error {
 
 func (c *commenting) settleOne(ctx context.Context, lineage int64) error {
 	n := c.written[lineage]
-	n.Settled = true
+	n.Resolved = true
 	err := c.host.ResolveComment(ctx, c.repository, c.at.Number, hosted(n))
 	switch {
 	case errors.Is(err, scm.ErrUnsupported):
@@ -247,10 +247,10 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 	for _, i := range c.items {
 		n, is := c.written[i.lineage]
 		switch {
-		case is && !n.Settled:
+		case is && !n.Resolved:
 			continue
 		case is: // open again
-			n.Settled = false
+			n.Resolved = false
 			if err := c.edit(ctx, n, lineText(i, c.page, c.connection.Replies != model.RepliesOff, c.origin())); err != nil {
 				return nil, err
 			}

@@ -21,8 +21,8 @@ const (
 	OnlyTheFirst  = onlyTheFirst
 )
 
-// Settled reports whether the mark of a comment states that its finding is fixed or ignored.
-func Settled(body string) bool {
+// Resolved reports whether the mark of a comment states that its finding is fixed or ignored.
+func Resolved(body string) bool {
 	m, found := markOf(body)
 	return found && m.settled
 }

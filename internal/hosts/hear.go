@@ -104,7 +104,7 @@ func (k *Service) take(ctx context.Context, deploymentID int64, c model.Connecti
 		if err != nil {
 			return err
 		}
-		before, err := tx.QueueHearing(ctx, c, subjectOf(e), input)
+		before, err := tx.QueueWebhook(ctx, c, subjectOf(e), input)
 		if err != nil || before == nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func subjectOf(e scm.Event) string {
 	return fmt.Sprintf("%d %s %d %s", e.Kind, e.Repository, e.Number, e.Branch)
 }
 
-// ProcessWebhook runs a store.HearJob: it processes a webhook.
+// ProcessWebhook runs a store.WebhookJob: it processes a webhook.
 func (k *Service) ProcessWebhook(ctx context.Context, j model.Job, in webhookJob) error {
 	c, err := k.connection(ctx, j.DeploymentID, in.Connection)
 	if errors.Is(err, model.ErrNotFound) {

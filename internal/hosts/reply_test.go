@@ -198,7 +198,7 @@ func TestADecisionTurnsTheStatus(t *testing.T) {
 		same(t, "one is left", w.told(), "acme/payments 1111 3 1")
 		w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d acceptable_risk", w.other.ID)})
 		same(t, "none is left", w.told(), "acme/payments 1111 2")
-		if !hosts.Settled(w.host.comments[0].Body) {
+		if !hosts.Resolved(w.host.comments[0].Body) {
 			t.Errorf("the comment is %q", w.host.comments[0].Body)
 		}
 		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt reopen"})

@@ -31,7 +31,7 @@ const (
 // message is a report about a commit to its code host.
 type message struct {
 	deployment model.Deployment
-	telling    store.Telling
+	telling    store.StatusUpdate
 	connection model.Connection
 	repository model.Repository
 	facts      store.CommitFacts
@@ -39,8 +39,8 @@ type message struct {
 	items      []item // of all scans of the commit, on any ref
 }
 
-// Tell runs a store.TellJob: it reports the results of a commit to its code host.
-func (k *Service) Tell(ctx context.Context, j model.Job, about store.Telling) error {
+// ReportStatus runs a store.StatusJob: it reports the results of a commit to its code host.
+func (k *Service) ReportStatus(ctx context.Context, j model.Job, about store.StatusUpdate) error {
 	m := message{telling: about}
 	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
 		return m.read(ctx, tx, k.Clock())

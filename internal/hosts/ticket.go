@@ -178,7 +178,7 @@ func (k *Service) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 		return err
 	case !strings.EqualFold(now.FullName, o.ticket.Project):
 		return queue.PermanentError{Reason: fmt.Sprintf("%.200s was renamed to %.200s.", o.ticket.Project, now.FullName)}
-	case ticket.TellsEverybody(o.connection, now, o.setting):
+	case ticket.IsPublic(o.connection, now, o.setting):
 		return queue.PermanentError{Reason: ticket.PublicReason(o.ticket.Project)}
 	}
 	return nil

@@ -169,9 +169,9 @@ func (x *Index) newest(ctx context.Context) (versions map[int64]int64, gone []*d
 	return versions, gone
 }
 
-// Settle waits until a loaded deployment includes all commits made before the call, if commits are
+// AwaitCommits waits until a loaded deployment includes all commits made before the call, if commits are
 // followed in the background. It stops waiting when ctx ends.
-func (x *Index) Settle(ctx context.Context, deployment int64) {
+func (x *Index) AwaitCommits(ctx context.Context, deployment int64) {
 	d := x.known(deployment)
 	if d == nil || d.version() < 0 || !x.follows.Load() {
 		return

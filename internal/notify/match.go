@@ -164,7 +164,7 @@ func (m *matcher) look(ctx context.Context, h model.Happening, r model.Notificat
 
 // triageIndependentEvents lists events sent regardless of triage state.
 var triageIndependentEvents = []model.NotificationEvent{
-	model.EventBuildBlocked, model.EventAssigned, model.EventExceptionAsked,
+	model.EventBuildBlocked, model.EventAssigned, model.EventExceptionRequested,
 	model.EventExceptionDecided, model.EventOverdue, model.EventComment,
 }
 

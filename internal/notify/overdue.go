@@ -32,13 +32,13 @@ func (n *Notifier) tellOverdue(ctx context.Context, deploymentID int64) error {
 func (n *Notifier) tellOverdueOf(ctx context.Context, deploymentID int64, list []model.OverdueLineage) error {
 	var untold []model.OverdueLineage
 	err := n.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
-		untold, err = tx.UntoldOverdue(ctx, list)
+		untold, err = tx.UnnotifiedOverdue(ctx, list)
 		return err
 	})
 	if err != nil || len(untold) == 0 {
 		return err
 	}
 	return n.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
-		return tx.TellOverdue(ctx, untold)
+		return tx.NotifyOverdue(ctx, untold)
 	})
 }

@@ -198,7 +198,7 @@ func (p matchSummary) message(h model.Happening, r model.NotificationRule, at ti
 		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, reasonTold),
 		Count: p.count, Severities: p.severities, Findings: p.findings,
 		Projects: p.about, Scan: h.ScanID, Run: h.RunID, Assignee: h.Assignee,
-		Request: h.RequestID, Asker: h.Asker, Comment: h.CommentID, Author: h.Author,
+		Request: h.RequestID, Requester: h.Requester, Comment: h.CommentID, Author: h.Author,
 	}
 	switch {
 	case h.Event == model.EventBuildBlocked:

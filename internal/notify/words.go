@@ -68,10 +68,10 @@ func (p matchSummary) title(h model.Happening, r model.NotificationRule) string 
 			return n + " is overdue" + p.rated() + p.where()
 		}
 		return n + " are overdue" + p.rated() + p.where()
-	case model.EventExceptionAsked:
-		return cmp.Or(h.Asker, "A user") + " requested an exception for " + n + p.where()
+	case model.EventExceptionRequested:
+		return cmp.Or(h.Requester, "A user") + " requested an exception for " + n + p.where()
 	case model.EventExceptionDecided:
-		return "The exception requested by " + cmp.Or(h.Asker, "a user") + " was " +
+		return "The exception requested by " + cmp.Or(h.Requester, "a user") + " was " +
 			became(h.RequestState) + ", for " + n + p.where()
 	case model.EventComment:
 		return cmp.Or(h.Author, "A user") + " commented on a finding" + p.where()

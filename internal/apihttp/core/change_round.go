@@ -49,8 +49,8 @@ func (r *Rounds) Find(key RoundKey) (affected index.Affected, ok bool) {
 	return one.affected, ok
 }
 
-// Keep stores the affected findings of a round.
-func (r *Rounds) Keep(key RoundKey, affected index.Affected) {
+// Put stores the affected findings of a round.
+func (r *Rounds) Put(key RoundKey, affected index.Affected) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.remove(key)

@@ -163,7 +163,7 @@ func RunIdempotent[Out any](
 		if c.Idempotent.pass {
 			return nil
 		}
-		return c.Keep(ctx, out)
+		return c.StoreResponse(ctx, out)
 	})
 	return out, err
 }
@@ -217,8 +217,8 @@ func (c *Call) replay(ctx context.Context, out any) (replayed bool, err error) {
 	return true, nil
 }
 
-// Keep stores the response in the transaction that did the work.
-func (c *Call) Keep(ctx context.Context, out any) error {
+// StoreResponse stores the response in the transaction that did the work.
+func (c *Call) StoreResponse(ctx context.Context, out any) error {
 	if c.Idempotent.kept != nil {
 		out = c.Idempotent.kept(out)
 	}

@@ -100,7 +100,7 @@ func listChanges(ctx context.Context, c *core.Call, in *changesInput) (core.Writ
 	if out.more {
 		ids = ids[:limit]
 		next = []int64{in.since, in.until, ids[limit-1]}
-		c.Server.Rounds.Keep(in.round(), affected)
+		c.Server.Rounds.Put(in.round(), affected)
 	} else {
 		c.Server.Rounds.Forget(in.round())
 	}

@@ -77,7 +77,7 @@ func askForTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*
 	}
 	b := &in.Body
 	limit := cmp.Or(int(b.Limit), model.MaxTicketSelection)
-	asked, err := ticket.Ask(ctx, c.Tx, ticket.Request{
+	asked, err := ticket.Submit(ctx, c.Tx, ticket.Request{
 		Findings: findings, Limit: limit, Group: b.GroupIssues == nil || *b.GroupIssues,
 		Connection: b.Connection, Project: cmp.Or(b.Project, string(b.JiraProjectID)), Globs: c.Caller.Globs(),
 	})

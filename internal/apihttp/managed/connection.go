@@ -40,7 +40,7 @@ func connectionOf(c *core.Call, of model.Connection, n store.RepositoryCount) ap
 	return api.Connection{
 		ID: of.ID, Kind: of.Kind.String(), Name: of.Name, BaseURL: of.BaseURL, Account: of.Account,
 		Follow: core.OrEmpty(of.Follow), Replies: of.Replies.String(), People: hostPeople(of.People),
-		HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem,
+		EventSource: n.EventSource(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem,
 		WebhooksElsewhere: n.Elsewhere(hooksAt(c)), Problem: of.Problem,
 		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: of.CreatedAt},
 		CheckedAt: core.TimeOrNull(of.CheckedAt), HeardAt: core.TimeOrNull(of.HeardAt),

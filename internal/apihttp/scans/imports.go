@@ -128,7 +128,7 @@ func settle(ctx context.Context, c *core.Call, out *api.ImportResponse) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleMost)
 	defer cancel()
-	c.Server.Index.Settle(ctx, c.Caller.Deployment.ID)
+	c.Server.Index.AwaitCommits(ctx, c.Caller.Deployment.ID)
 }
 
 // uploadOf converts the parameters of the request.

@@ -155,7 +155,7 @@ func (b *besideCode) tell(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(b.left)) {
 		why[b.left[name]] = append(why[b.left[name]], name)
 	}
-	for _, reason := range slices.Sorted(maps.Keys(why))[:min(len(why), checkout.MaxLeftTold)] {
+	for _, reason := range slices.Sorted(maps.Keys(why))[:min(len(why), checkout.MaxListedFiles)] {
 		more := ""
 		if n := len(why[reason]) - 1; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)

@@ -50,8 +50,8 @@ func ReadLogin() (kept Login, err error) {
 	return kept, nil
 }
 
-// Keep tests a login and stores it instead of the previous one.
-func (l Login) Keep(ctx context.Context) (*api.MeResponse, error) {
+// Save tests a login and stores it instead of the previous one.
+func (l Login) Save(ctx context.Context) (*api.MeResponse, error) {
 	client, err := ServerClient(l.URL, l.Token)
 	if err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func (r Reach) ConnectWith(a *command.App, to command.Senders) (c *api.Client, d
 		return nil, "", err
 	}
 	if beside {
-		return a.OpenBeside(a, r.Storage, r.Deployment, to)
+		return a.OpenInProcess(a, r.Storage, r.Deployment, to)
 	}
 	c, me, err := r.SignIn(a)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// UntoldOverdue returns the lineages whose notification for that due day was not sent yet. Deleted
+// UnnotifiedOverdue returns the lineages whose notification for that due day was not sent yet. Deleted
 // lineages are omitted.
-func (tx *Tx) UntoldOverdue(
+func (tx *Tx) UnnotifiedOverdue(
 	ctx context.Context, list []model.OverdueLineage,
 ) (untold []model.OverdueLineage, err error) {
 	days, ids := make(map[int64]int, len(list)), make([]int64, len(list))
@@ -30,10 +30,10 @@ func (tx *Tx) UntoldOverdue(
 	return untold, err
 }
 
-// TellOverdue queues notifications for overdue lineages and stores that it did. Lineages notified
+// NotifyOverdue queues notifications for overdue lineages and stores that it did. Lineages notified
 // meanwhile are skipped.
-func (tx *Tx) TellOverdue(ctx context.Context, list []model.OverdueLineage) error {
-	list, err := tx.UntoldOverdue(ctx, list)
+func (tx *Tx) NotifyOverdue(ctx context.Context, list []model.OverdueLineage) error {
+	list, err := tx.UnnotifiedOverdue(ctx, list)
 	if err != nil || len(list) == 0 {
 		return err
 	}

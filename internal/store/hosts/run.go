@@ -80,7 +80,7 @@ func (tx *Tx) endRun(ctx context.Context, r model.Run, o model.RunOutcome) error
 	if err != nil {
 		return err
 	}
-	if err := tx.TellRunFailed(ctx, r); err != nil {
+	if err := tx.NotifyRunFailed(ctx, r); err != nil {
 		return err
 	}
 	if err := tx.QueueNextRun(ctx, time.Time{}); err != nil { // another run of its host may start

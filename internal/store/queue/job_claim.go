@@ -36,7 +36,7 @@ func (s *DB) DueJobs(ctx context.Context, kinds []string, within time.Duration) 
 	q := s.Pool()
 	ofKind, list := s.List("kind", 2, sqldb.CleanList(kinds))
 	schema := int64(0)
-	err = s.AskAnyway(ctx, func(ctx context.Context) error {
+	err = s.RunQueryUnchecked(ctx, func(ctx context.Context) error {
 		return sqldb.Misread(sqldb.Each(ctx, q, func(r sqldb.Row) error {
 			d := model.JobDue{}
 			err := r.Scan(&d.DeploymentID, &d.Kind, sqldb.Instant(&d.At), &schema)

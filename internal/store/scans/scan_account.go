@@ -34,7 +34,7 @@ func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *model.ScanGat
 	tx.MarkWritten()
 	gates := sqldb.Local[pendingGates](tx.Tx)
 	gates.rows = append(gates.rows, []any{scanID, []byte{}, "[]", 0, text})
-	tx.TellBlocked(scanID, gate)
+	tx.NotifyBlocked(scanID, gate)
 	return tx.queueTellingOf(ctx, scanID)
 }
 

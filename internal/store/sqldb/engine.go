@@ -184,7 +184,7 @@ func (e *engine) WriteOne(caller context.Context, query string, args ...any) (n 
 	if err := matchArgs(query, len(args)); err != nil {
 		return 0, err
 	}
-	return n, e.Ask(caller, func(ctx context.Context) error {
+	return n, e.RunQuery(caller, func(ctx context.Context) error {
 		result, err := e.write.ExecContext(ctx, query, Bind(args)...)
 		if err == nil {
 			n, err = result.RowsAffected()
@@ -193,15 +193,15 @@ func (e *engine) WriteOne(caller context.Context, query string, args ...any) (n 
 	})
 }
 
-// Ask runs a query outside of any transaction.
-func (e *engine) Ask(caller context.Context, query func(context.Context) error) error {
+// RunQuery runs a query outside of any transaction.
+func (e *engine) RunQuery(caller context.Context, query func(context.Context) error) error {
 	if newer := e.replaced.Load(); newer != nil {
 		return newer
 	}
-	return e.AskAnyway(caller, query)
+	return e.RunQueryUnchecked(caller, query)
 }
 
-func (e *engine) AskAnyway(caller context.Context, query func(context.Context) error) error {
+func (e *engine) RunQueryUnchecked(caller context.Context, query func(context.Context) error) error {
 	ctx, done := e.stall.watch(caller)
 	defer done()
 	return e.explain(ctx, query(ctx))

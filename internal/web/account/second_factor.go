@@ -166,7 +166,7 @@ func setUpApp(req *ui.Request) error {
 // renew stores the session that replaced all others in the browser.
 func renew(req *ui.Request, secret string) {
 	req.SignIn.Sessions.Forget()
-	req.SignIn.Keep(req.Writer, req.HTTP, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
+	req.SignIn.SetSessionCookie(req.Writer, req.HTTP, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
 }
 
 // showCodes redirects to the page that shows the recovery codes once.

@@ -70,7 +70,7 @@ func past(ctx context.Context, req *ui.Request, tx *store.Tx, d *findingDetail, 
 	for _, r := range asked {
 		d.History = append(d.History, askedMoments(r)...)
 		if r.State == model.ExceptionRequested {
-			d.Asked = &r
+			d.PendingRequest = &r
 		}
 	}
 	comments, err := tx.NewestFindingComments(ctx, o.LineageID)

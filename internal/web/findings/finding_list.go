@@ -278,7 +278,7 @@ func (s *search) meFirst(values []valueView) []valueView {
 		switch {
 		case s.people != nil && v.Value == s.people.me:
 			return 0
-		case v.Value == model.AssigneeNobody:
+		case v.Value == model.AssigneeNone:
 			return 1
 		}
 		return 2

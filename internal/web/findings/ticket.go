@@ -78,7 +78,7 @@ func changeTicket(req *ui.Request, form url.Values) error {
 // askTicket requests a ticket about findings. If none can be created, the error contains the
 // reason.
 func askTicket(ctx context.Context, tx *store.Tx, findings []model.Finding) ([]ticket.Group, error) {
-	out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: findings})
+	out, err := ticket.Submit(ctx, tx, ticket.Request{Findings: findings})
 	if err == nil && len(out.Failed) > 0 {
 		err = model.Invalid("ticket", "%s", out.Failed[0].Reason)
 	}

@@ -84,7 +84,7 @@ func askTickets(ctx context.Context, tx *store.Tx, s snapshot, group bool) (tick
 	if err != nil {
 		return ticket.Outcome{}, err
 	}
-	return ticket.Ask(ctx, tx, ticket.Request{Findings: findings, Group: group, Limit: model.MaxTicketSelection})
+	return ticket.Submit(ctx, tx, ticket.Request{Findings: findings, Group: group, Limit: model.MaxTicketSelection})
 }
 
 // linkAll links a selection to one ticket.

@@ -11,11 +11,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// TellJob is the kind of job that sends the status of a commit to a code host.
-const TellJob = "tell"
+// StatusJob is the kind of job that sends the status of a commit to a code host.
+const StatusJob = "tell"
 
-// Telling is the input of a TellJob. The status covers all runs and scans of the commit.
-type Telling struct {
+// StatusUpdate is the input of a StatusJob. The status covers all runs and scans of the commit.
+type StatusUpdate struct {
 	ProjectID int64  `json:"project"`
 	Commit    string `json:"commit"`
 }
@@ -35,12 +35,12 @@ func (tx *Tx) EnqueueStatusUpdate(ctx context.Context, projectID int64, commit s
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	input, err := json.Marshal(Telling{ProjectID: projectID, Commit: commit})
+	input, err := json.Marshal(StatusUpdate{ProjectID: projectID, Commit: commit})
 	if err != nil {
 		return err
 	}
 	_, err = tx.Enqueue(ctx, model.Job{
-		Kind: TellJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: queue.HostKey(list[0]), Input: input,
+		Kind: StatusJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: queue.HostKey(list[0]), Input: input,
 	})
 	return err
 }

@@ -30,7 +30,7 @@ func openBeside(
 		return nil, "", err
 	}
 	a.AtEnd(st.Close)
-	a.ExportBeside = func() { exportBeside(a, st) }
+	a.ExportInProcess = func() { exportBeside(a, st) }
 	d, err := command.Tenant{Deployment: deployment}.Find(a.Ctx, st)
 	if err != nil {
 		return nil, "", err
