@@ -12,7 +12,7 @@ import (
 // lineages are omitted.
 func (tx *Tx) UnnotifiedOverdue(
 	ctx context.Context, list []model.OverdueLineage,
-) (untold []model.OverdueLineage, err error) {
+) (pending []model.OverdueLineage, err error) {
 	days, ids := make(map[int64]int, len(list)), make([]int64, len(list))
 	for i, l := range list {
 		days[l.ID], ids[i] = l.Day, l.ID
@@ -20,14 +20,14 @@ func (tx *Tx) UnnotifiedOverdue(
 	in, arg := tx.In("id", 2, ids)
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var id int64
-		var told int
-		err := r.Scan(&id, &told)
-		if day := days[id]; day != told {
-			untold = append(untold, model.OverdueLineage{ID: id, Day: day})
+		var notified int
+		err := r.Scan(&id, &notified)
+		if day := days[id]; day != notified {
+			pending = append(pending, model.OverdueLineage{ID: id, Day: day})
 		}
 		return err
 	}, `SELECT id, COALESCE(overdue_told, -1) FROM lineage WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
-	return untold, err
+	return pending, err
 }
 
 // NotifyOverdue queues notifications for overdue lineages and stores that it did. Lineages notified

@@ -162,7 +162,7 @@ func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 		d.ID, d.ConnectionID, d.Delivery, d.Event, d.Repository, d.ReceivedAt, d.Outcome, d.HeadCommit,
 	}}, "")
 	if err == nil && d.Tells {
-		err = tx.noteHeard(ctx, d.ConnectionID, d.Repository)
+		err = tx.recordWebhookEvent(ctx, d.ConnectionID, d.Repository)
 	}
 	if err != nil {
 		return d, err

@@ -34,9 +34,9 @@ func (tx *Tx) RecordHookCheck(ctx context.Context, repositoryID int64, hook, lac
 		`$2 AND hook_id = $3`, repositoryID, hook, lacks, tx.Now())
 }
 
-// noteHeard stores that a webhook reported a push or change request of a repository, by the host's
+// recordWebhookEvent stores that a webhook reported a push or change request of a repository, by the host's
 // id. It is no longer considered silent.
-func (tx *Tx) noteHeard(ctx context.Context, connectionID int64, hostID string) error {
+func (tx *Tx) recordWebhookEvent(ctx context.Context, connectionID int64, hostID string) error {
 	return tx.Write(ctx, `UPDATE repository SET heard_at = $4, missed_at = NULL, missed = '' WHERE deployment_id = $1 `+
 		`AND connection_id = $2 AND host_id = $3`, connectionID, hostID, tx.Now())
 }

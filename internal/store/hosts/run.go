@@ -170,7 +170,7 @@ type RunProgress struct {
 func (s *DB) ProgressRun(ctx context.Context, deploymentID, id, claim int64, p RunProgress) error {
 	now := s.Now()
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		if err := hearOfRunner(ctx, q, deploymentID, id, claim, now); err != nil {
+		if err := touchRunnerOfRun(ctx, q, deploymentID, id, claim, now); err != nil {
 			return err
 		}
 		r, err := sqldb.One(ctx, q, scanRun, runSelect+`AND id = $2 AND claim = $3`+q.ForUpdate(), deploymentID, id, claim)

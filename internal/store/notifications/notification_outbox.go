@@ -23,19 +23,19 @@ type Notifying struct {
 // It has no effect if no rule uses the event and no user is addressed directly.
 func (tx *Tx) EmitEvent(h model.Happening) {
 	if tx.Notified().Has(h.Event) || len(h.Persons) > 0 {
-		told := sqldb.Local[happenings](tx.Tx)
-		told.list = append(told.list, h)
+		events := sqldb.Local[happenings](tx.Tx)
+		events.list = append(events.list, h)
 	}
 }
 
 // happening returns the event of a kind that collects findings during the whole transaction.
 func (tx *Tx) happening(e model.NotificationEvent) *model.Happening {
-	told := sqldb.Local[happenings](tx.Tx)
-	i := slices.IndexFunc(told.list, func(h model.Happening) bool { return h.Event == e })
+	events := sqldb.Local[happenings](tx.Tx)
+	i := slices.IndexFunc(events.list, func(h model.Happening) bool { return h.Event == e })
 	if i < 0 {
-		i, told.list = len(told.list), append(told.list, model.Happening{Event: e})
+		i, events.list = len(events.list), append(events.list, model.Happening{Event: e})
 	}
-	return &told.list[i]
+	return &events.list[i]
 }
 
 // NotifyAdded adds events about findings that are new on their refs. New advisories create findings
@@ -185,10 +185,10 @@ func (tx *Tx) NotifyRunFailed(ctx context.Context, r model.Run) error {
 	if r.State != model.RunFailed && r.State != model.RunTimedOut || !tx.Notified().Has(model.EventScanFailed) {
 		return nil
 	}
-	told, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM scan WHERE deployment_id = $1 AND `+
+	count, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM scan WHERE deployment_id = $1 AND `+
 		`project_id = $2 AND status = $3 AND (id = $4 OR run_id = $5)`,
 		r.ProjectID, model.ScanError, r.ScanID, r.ID)
-	if err == nil && told == 0 {
+	if err == nil && count == 0 {
 		tx.EmitEvent(model.Happening{Event: model.EventScanFailed, ProjectID: r.ProjectID, RunID: r.ID, Reason: r.Reason})
 	}
 	return err
@@ -201,13 +201,13 @@ type happenings struct{ list []model.Happening }
 // of the transaction.
 func (tx *Tx) QueueHappened(ctx context.Context) error {
 	// events with lineages but without findings have no recipients
-	told := slices.DeleteFunc(sqldb.Local[happenings](tx.Tx).list, func(h model.Happening) bool {
+	events := slices.DeleteFunc(sqldb.Local[happenings](tx.Tx).list, func(h model.Happening) bool {
 		return (h.Event == model.EventNewFinding || h.Event == model.EventAdvisory) && len(h.Findings) == 0
 	})
-	if len(told) == 0 {
+	if len(events) == 0 {
 		return nil
 	}
-	input, err := json.Marshal(Notifying{told})
+	input, err := json.Marshal(Notifying{events})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *model.ScanGat
 	gates := sqldb.Local[pendingGates](tx.Tx)
 	gates.rows = append(gates.rows, []any{scanID, []byte{}, "[]", 0, text})
 	tx.NotifyBlocked(scanID, gate)
-	return tx.queueTellingOf(ctx, scanID)
+	return tx.enqueueScanUpdate(ctx, scanID)
 }
 
 // pendingGates contains the rows of PutScanGate until the end of the transaction.

@@ -25,7 +25,7 @@ func (s *DB) RunQuery(ctx context.Context, query func(context.Context) error) er
 	return s.engine.RunQuery(ctx, query)
 }
 
-// RunQueryUnchecked is Ask without the check of the schema's version.
+// RunQueryUnchecked is RunQuery without the check of the schema's version.
 func (s *DB) RunQueryUnchecked(ctx context.Context, query func(context.Context) error) error {
 	return s.engine.RunQueryUnchecked(ctx, query)
 }
@@ -35,7 +35,7 @@ func (s *DB) WriteOne(ctx context.Context, query string, args ...any) (int64, er
 	return s.engine.WriteOne(ctx, query, args...)
 }
 
-// QueryRow reads one row without a transaction. Call it within Ask.
+// QueryRow reads one row without a transaction. Call it within RunQuery.
 func (s *DB) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	return s.engine.read.QueryRowContext(ctx, query, args...)
 }
