@@ -134,7 +134,7 @@ func (p *player) apply(e demo.Event) error {
 	case e.Triage != nil:
 		return p.triage(e.By, e.Triage)
 	case e.Request != nil:
-		return p.ask(e)
+		return p.requestException(e)
 	case e.Comment != nil:
 		return p.comment(e.By, *e.Comment)
 	case e.Due != nil:
@@ -285,8 +285,8 @@ func (p *player) comment(by string, c demo.Comment) error {
 	return err
 }
 
-// ask requests an exception as a person.
-func (p *player) ask(e demo.Event) error {
+// requestException requests an exception as a person.
+func (p *player) requestException(e demo.Event) error {
 	found, err := p.Open(e.By, e.Request.Project, e.Request.Rule)
 	if err != nil {
 		return err

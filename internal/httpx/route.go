@@ -59,7 +59,7 @@ func Row(method, pattern string, scope Scope, role model.Role, writes bool, boun
 	return Route{Method: method, Pattern: pattern, Scope: scope, Role: role, Writes: writes, Bound: bound}
 }
 
-// AsRequest returns the row with Asks set.
+// AsRequest returns the row with IsRequest set.
 func (r Route) AsRequest() Route {
 	r.IsRequest = true
 	return r

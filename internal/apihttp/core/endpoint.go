@@ -80,7 +80,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, r, ProblemOf(err))
 		return
 	}
-	if err := c.settleDialect(e.route.ID); err != nil {
+	if err := c.negotiateDialect(e.route.ID); err != nil {
 		writeProblem(w, r, ProblemOf(err))
 		return
 	}

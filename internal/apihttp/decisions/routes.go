@@ -55,7 +55,8 @@ func exceptionRoutes() []core.Route {
 			"refuseException", "policies", core.Extension(core.Update(refuseException)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, one+"/withdraw", httpx.WebAPI, model.RoleViewer, httpx.Writes, httpx.ByProject).AsRequest(),
+			httpx.Row(http.MethodPost, one+"/withdraw", httpx.WebAPI, model.RoleViewer, httpx.Writes,
+				httpx.ByProject).AsRequest(),
 			"withdrawException", "policies", core.Extension(core.Update(withdrawException)),
 		),
 	}

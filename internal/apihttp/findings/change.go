@@ -121,9 +121,9 @@ func listChanges(ctx context.Context, c *core.Call, in *changesInput) (core.Writ
 	return out, nil
 }
 
-// tellCursor sets the header with the cursor of changes after a view. A client with the whole list
+// setChangesCursor sets the header with the cursor of changes after a view. A client with the whole list
 // can then follow the changes. Tokens that are restricted to projects get no cursor.
-func tellCursor(c *core.Call, view *index.View) error {
+func setChangesCursor(c *core.Call, view *index.View) error {
 	if len(c.Caller.Globs()) > 0 {
 		return nil
 	}
