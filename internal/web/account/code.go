@@ -77,8 +77,8 @@ func half(req *ui.Request, next string) (secret string, u model.User, err error)
 	return cookie.Value, u, nil
 }
 
-// askCode shows the page for the second factor.
-func askCode(req *ui.Request) error {
+// showCodePage shows the page for the second factor.
+func showCodePage(req *ui.Request) error {
 	next := ui.SafeNext(req.HTTP.URL.Query().Get("next"))
 	half, u, err := half(req, next)
 	if err != nil || u.ID == 0 {

@@ -84,8 +84,8 @@ type appView struct {
 	Fault string
 }
 
-// Apart returns the secret in groups of four, which are easier to type.
-func (s appView) Apart() string {
+// Grouped returns the secret in groups of four, which are easier to type.
+func (s appView) Grouped() string {
 	var b strings.Builder
 	for i, r := range s.Secret {
 		if i > 0 && i%4 == 0 {

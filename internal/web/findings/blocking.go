@@ -29,7 +29,7 @@ type blockingPage struct {
 	Only            bool            // other results of the scan are not stored
 	Newer           int64           // newer scan that replaced this one, or 0
 	Types           []blockedType
-	RequestForms    []component.ExceptionForm // for the blocking findings without a pending request; empty if there are none
+	RequestForms    []component.ExceptionForm // for blocking findings without a pending request
 	PendingRequests []model.Exception         // pending requests about findings that still block
 	Done            *decision
 	Self            string

@@ -98,7 +98,7 @@ func finding(req *ui.Request, status int, refused func(*findingDetail)) error {
 	if err != nil {
 		return err
 	}
-	if err := askGate(req, view, d); err != nil {
+	if err := evaluateGate(req, view, d); err != nil {
 		return err
 	}
 	if d.Done, err = lastDecision(req, req.HTTP.URL.Query().Get("done"), d.Own); err != nil {

@@ -180,7 +180,7 @@ func newFindingsPage(req *ui.Request, s *search) (*findingsPage, error) {
 		if p.Detail, err = detail(req, view, s.finding, s.address()); err != nil {
 			return nil, err
 		}
-		err = askGate(req, view, p.Detail)
+		err = evaluateGate(req, view, p.Detail)
 	}
 	return p, err
 }
