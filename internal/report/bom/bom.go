@@ -54,7 +54,9 @@ type part struct {
 
 func newBOM(o format.Options, tool string) *bom {
 	return &bom{
-		rep:    &model.Report{Tool: tool, Category: read.Text(o.Category).Name(), Products: model.Products(0).With(model.SCA)},
+		rep: &model.Report{
+			Tool: tool, Category: read.Text(o.Category).Name(), Products: model.Products(0).With(model.SCA),
+		},
 		budget: o.Budget, built: o.Built, limit: o.Limits.Items, file: format.FileInRepository(o), byRef: map[string]*part{},
 		needs: map[string][]string{}, needed: map[string]bool{},
 	}
