@@ -115,8 +115,8 @@ func (c *Client) send(ctx context.Context, k call, read func(*http.Response) err
 		if err == nil {
 			return nil
 		}
-		pause, again := k.again(err, try)
-		if !again || try >= retries || ctx.Err() != nil {
+		pause, retry := k.shouldRetry(err, try)
+		if !retry || try >= retries || ctx.Err() != nil {
 			return err
 		}
 		if stopped := wait(ctx, pause); stopped != nil {
@@ -148,10 +148,10 @@ type lostError struct{ error }
 // Unwrap returns the cause.
 func (e *lostError) Unwrap() error { return e.error }
 
-// again reports whether a failed call is retried, and the delay before the retry. A call that was
+// shouldRetry reports whether a failed call is retried, and the delay before the retry. A call that was
 // rejected with 429 or 503 was not done. A lost call may have been done, so it is retried only if
 // it changes nothing or has a key.
-func (k *call) again(err error, try int) (pause time.Duration, again bool) {
+func (k *call) shouldRetry(err error, try int) (pause time.Duration, retry bool) {
 	if k.raw != nil {
 		return 0, false
 	}

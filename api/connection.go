@@ -10,7 +10,7 @@ type Connection struct {
 	Follow            []string     `json:"follow" doc:"Globs of repository names that become projects automatically. A leading ! excludes." example:"[\"acme/*\",\"!acme/old\"]"`
 	Replies           string       `json:"replies" enum:"linked,collaborators,off" doc:"Users with write access to the repository whose replies to comments on change requests decide about findings. linked: those linked to a user who can triage. collaborators: all. off: none."`
 	People            []HostPerson `json:"people" doc:"Users by their names at the host."`
-	HearsBy           string       `json:"hears_by" enum:"webhook,polling" doc:"Source of pushes and change requests: webhook if one has delivered some and none is silent, else polling."`
+	EventSource       string       `json:"hears_by" enum:"webhook,polling" doc:"Source of pushes and change requests: webhook if one has delivered some and none is silent, else polling."`
 	SilentWebhooks    int64        `json:"silent_webhooks" doc:"Followed repositories with a webhook problem. They are polled every five minutes. The webhook missed a push or change request, is incomplete, points to another URL, or was disabled or deleted at the host." example:"0"`
 	WebhookProblem    string       `json:"webhook_problem" doc:"Event that the first of these webhooks missed, or its error at the host; empty: no problem." example:""`
 	WebhooksElsewhere string       `json:"webhooks_elsewhere" doc:"URL of another server to which webhooks of the connection point. They are unchanged until a user requests webhooks. Empty: all point to this server, or its public URL is unset." example:""`

@@ -133,8 +133,8 @@ func (p *player) apply(e demo.Event) error {
 		return p.scan(e.Scan)
 	case e.Triage != nil:
 		return p.triage(e.By, e.Triage)
-	case e.Ask != nil:
-		return p.ask(e)
+	case e.Request != nil:
+		return p.requestException(e)
 	case e.Comment != nil:
 		return p.comment(e.By, *e.Comment)
 	case e.Due != nil:
@@ -285,14 +285,14 @@ func (p *player) comment(by string, c demo.Comment) error {
 	return err
 }
 
-// ask requests an exception as a person.
-func (p *player) ask(e demo.Event) error {
-	found, err := p.Open(e.By, e.Ask.Project, e.Ask.Rule)
+// requestException requests an exception as a person.
+func (p *player) requestException(e demo.Event) error {
+	found, err := p.Open(e.By, e.Request.Project, e.Request.Rule)
 	if err != nil {
 		return err
 	}
 	r := api.RequestExceptionRequest{
-		Reason: e.Ask.Reason, TriageReason: e.Ask.TriageReason.String(),
+		Reason: e.Request.Reason, TriageReason: e.Request.TriageReason.String(),
 		Until: p.clock.now().Add(e.Lasts).UTC().Format(time.DateOnly),
 	}
 	for _, f := range found {

@@ -50,7 +50,7 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 		var said bytes.Buffer
 		warned.Reset()
 		c.URL, c.Token, c.Output = site.URL, config.Secret(secret.Text), "json"
-		if failed = c.Run(&command.App{Ctx: t.Context(), Out: &said, Err: &warned, Clock: time.Now, Log: log, Getenv: os.Getenv, Environ: os.Environ, OpenBeside: openBeside}); failed != nil {
+		if failed = c.Run(&command.App{Ctx: t.Context(), Out: &said, Err: &warned, Clock: time.Now, Log: log, Getenv: os.Getenv, Environ: os.Environ, OpenInProcess: openInProcess}); failed != nil {
 			return nil, failed
 		}
 		if err := json.Unmarshal(said.Bytes(), &out); err != nil {

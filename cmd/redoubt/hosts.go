@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// newKeeper creates the service of code-host connections.
-func newKeeper(
+// newCodeHosts creates the service of code-host connections.
+func newCodeHosts(
 	a *command.App, o config.Outbound, ring keyring.Ring, st *store.Store, publicURL func() string,
 ) (*hosts.Service, error) {
 	opener, err := command.CodeHosts(a, o)

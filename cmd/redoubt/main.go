@@ -108,7 +108,7 @@ func run(args []string) int {
 	context.AfterFunc(ctx, stop) // a second signal terminates immediately
 	a := &command.App{
 		Ctx: ctx, Out: &command.Printable{To: os.Stdout}, Err: &command.Printable{To: os.Stderr}, Clock: time.Now,
-		Getenv: os.Getenv, Environ: os.Environ, OpenBeside: openBeside,
+		Getenv: os.Getenv, Environ: os.Environ, OpenInProcess: openInProcess,
 		Log:     slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Unknown: config.UnknownVariables(parser.Model),
 	}

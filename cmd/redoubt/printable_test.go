@@ -60,7 +60,7 @@ func seedHostile(t *testing.T, st *store.Store) {
 func TestListsObeyNothingThatIsStored(t *testing.T) {
 	storage := config.Storage{Data: storetest.Empty(t, "sqlite").Dir}
 	var out bytes.Buffer
-	a := &command.App{Ctx: t.Context(), Out: &command.Printable{To: &out}, Err: &command.Printable{To: &out}, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ, OpenBeside: openBeside}
+	a := &command.App{Ctx: t.Context(), Out: &command.Printable{To: &out}, Err: &command.Printable{To: &out}, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ, OpenInProcess: openInProcess}
 	st, err := a.Create(storage)
 	if err != nil {
 		t.Fatal(err)

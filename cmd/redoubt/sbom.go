@@ -38,9 +38,9 @@ func exportSBOM(a *command.App, st *store.Store) queue.Work {
 	}
 }
 
-// exportBeside runs export jobs in this process, for commands without a server, until the command
+// exportInProcess runs export jobs in this process, for commands without a server, until the command
 // ends.
-func exportBeside(a *command.App, st *store.Store) {
+func exportInProcess(a *command.App, st *store.Store) {
 	ctx, stop := context.WithCancel(a.Ctx)
 	quiet := slog.New(slog.DiscardHandler) // the command prints the reason of a failed export
 	kinds := map[string]queue.Kind{dependencies.SBOMJob: {Work: exportSBOM(a, st)}}

@@ -74,22 +74,22 @@ func (c serveCmd) serve(a *command.App, st *store.Store) error {
 			"that clients use", "links", s.baseURL())
 	}
 	steps := &starting{serveCmd: c, service: s}
-	return s.run(a, func() error { return steps.tell(a) })
+	return s.run(a, func() error { return steps.finishStart(a) })
 }
 
 // starting contains the remaining steps of a start that write to the database or print once. While
 // the database accepts no writes, the server still runs and retries the failed step.
 type starting struct {
 	serveCmd
-	service *service
-	first   *ready // nil until the first deployment was searched for
-	told    bool
-	setup   *string // nil until a link was created or found unnecessary
+	service   *service
+	first     *ready // nil until the first deployment was searched for
+	announced bool
+	setup     *string // nil until a link was created or found unnecessary
 }
 
-// tell executes the remaining steps. Concurrently starting servers execute them one after another.
+// finishStart executes the remaining steps. Concurrently starting servers execute them one after another.
 // Otherwise, a server would replace a first token that another one is about to print.
-func (s *starting) tell(a *command.App) error {
+func (s *starting) finishStart(a *command.App) error {
 	return s.service.store.Exclusive(a.Ctx, func(context.Context) error { return s.steps(a) })
 }
 
@@ -102,9 +102,9 @@ func (s *starting) steps(a *command.App) error {
 		}
 		s.first = &first
 	}
-	if s.ReadyFile == "" && !s.told {
+	if s.ReadyFile == "" && !s.announced {
 		s.first.announce(a.Out)
-		s.told = true
+		s.announced = true
 	}
 	if s.setup == nil {
 		setup, err := s.setupLink(a, st, base)
@@ -195,9 +195,9 @@ func (c serveCmd) setupLink(a *command.App, st *store.Store, base string) (strin
 	return admin.NewLink(a, st, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}, setupFor, base)
 }
 
-// untoldToken is the setting with the slug of the first deployment until its token was printed. It
+// unprintedToken is the setting with the slug of the first deployment until its token was printed. It
 // is written together with the token, so that the start after a killed one prints a new token.
-const untoldToken = "untold first token"
+const unprintedToken = "untold first token"
 
 // firstTokenName is the name of the token that the first start prints.
 const firstTokenName = "first token"
@@ -206,12 +206,12 @@ const firstTokenName = "first token"
 // deployment. If an earlier start was killed before it printed its token, that token is replaced.
 // Otherwise it returns an empty ready.
 func (c serveCmd) firstStart(a *command.App, st *store.Store) (r ready, err error) {
-	untold, err := st.StoredSetting(a.Ctx, untoldToken)
+	unprinted, err := st.StoredSetting(a.Ctx, unprintedToken)
 	if err != nil && !errors.Is(err, model.ErrNotFound) {
 		return ready{}, err
 	}
-	if len(untold) > 0 {
-		return c.firstTokenAgain(a, st, string(untold))
+	if len(unprinted) > 0 {
+		return c.firstTokenAgain(a, st, string(unprinted))
 	}
 	all, err := st.Deployments(a.Ctx)
 	if err != nil || len(all) > 0 {
@@ -222,7 +222,7 @@ func (c serveCmd) firstStart(a *command.App, st *store.Store) (r ready, err erro
 			if r, err = mintFor(ctx, tx, firstTokenName); err != nil {
 				return err
 			}
-			return tx.PutSetting(ctx, untoldToken, []byte(r.DeploymentID))
+			return tx.PutSetting(ctx, unprintedToken, []byte(r.DeploymentID))
 		})
 	return r, err
 }
@@ -242,14 +242,14 @@ func (c serveCmd) firstTokenAgain(a *command.App, st *store.Store, deployment st
 
 // markTokenShown records that the first token was printed.
 func markTokenShown(a *command.App, st *store.Store) error {
-	untold, err := st.StoredSetting(a.Ctx, untoldToken)
-	if errors.Is(err, model.ErrNotFound) || err == nil && len(untold) == 0 {
+	unprinted, err := st.StoredSetting(a.Ctx, unprintedToken)
+	if errors.Is(err, model.ErrNotFound) || err == nil && len(unprinted) == 0 {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return st.PutSetting(a.Ctx, untoldToken, nil)
+	return st.PutSetting(a.Ctx, unprintedToken, nil)
 }
 
 // newToken creates a token with all client scopes. It revokes the previous token with that name.

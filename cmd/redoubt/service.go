@@ -55,7 +55,7 @@ type service struct {
 	queue      *queue.Queue
 	runners    *embedded.Runners // nil unless the server executes managed runs
 	sessions   *auth.Sessions
-	keeper     *hosts.Service
+	codeHosts  *hosts.Service
 	notifier   *notify.Notifier
 	listener   net.Listener
 	metrics    net.Listener // nil without a separate address
@@ -104,10 +104,10 @@ func (s *service) wire(a *command.App) error {
 	}
 	secret := ring.Secret
 	signing := keyring.Watch(s.storage.KeyPath(), ring, a.Clock, s.rotated).SigningKeys
-	if s.keeper, err = newKeeper(a, s.config.Outbound, ring, s.store, s.baseURL); err != nil {
+	if s.codeHosts, err = newCodeHosts(a, s.config.Outbound, ring, s.store, s.baseURL); err != nil {
 		return err
 	}
-	s.keeper.HookURL = s.config.PublicURL
+	s.codeHosts.HookURL = s.config.PublicURL
 	s.advisories = advisory.NewLibrary(command.AdvisoryOrders)
 	s.updates = &updater.Jobs{App: a, Config: s.config, Storage: s.storage, Store: s.store, Library: s.advisories}
 	s.scanner = s.scanners(a, secret)
@@ -125,7 +125,7 @@ func (s *service) wire(a *command.App) error {
 	}
 	pages, err := web.New(web.Config{
 		Store: s.store, Index: findings, Clock: a.Clock, Logger: a.Log, PublicURL: s.config.PublicURL, Version: about.Version,
-		SignIn: signIn, CodeHosts: s.keeper, Notifier: s.notifier, CreatesTickets: true, SigningKeys: signing,
+		SignIn: signIn, CodeHosts: s.codeHosts, Notifier: s.notifier, CreatesTickets: true, SigningKeys: signing,
 		Uploads: func() web.Uploads { return scans.Uploads{Server: s.server} },
 	})
 	if err != nil {
@@ -137,10 +137,10 @@ func (s *service) wire(a *command.App) error {
 		PublicURL: s.config.PublicURL, Version: about.Version, Clock: a.Clock,
 	})
 	s.server, err = apihttp.New(apihttp.Config{
-		Mounted:    slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.keeper.Routes()),
+		Mounted:    slices.Concat(s.scanner.Routes(), clients.Routes(), assistants.Routes(), s.codeHosts.Routes()),
 		Collectors: append(s.scanner.Collectors(), updater.Collector{Store: s.store, Clock: a.Clock}),
 		Pages:      pages.Handler(), Advisories: s.advisories,
-		Store: s.store, Index: findings, Connections: s.keeper, Notifier: s.notifier, ReadQuery: web.FindingQuery,
+		Store: s.store, Index: findings, Connections: s.codeHosts, Notifier: s.notifier, ReadQuery: web.FindingQuery,
 		Clock: a.Clock, Logger: a.Log, Version: about.Version, SigningKeys: signing, SecretKey: secret, CreatesTickets: true,
 		PublicURL: s.config.PublicURL, Listening: s.baseURL(), Names: s.hostNames(),
 		TrustedProxies: proxies, MetricsElsewhere: s.metrics != nil,
@@ -184,7 +184,7 @@ func (s *service) openIndex(a *command.App) {
 		Checkpoints: index.Checkpoints{Dir: s.storage.IndexPath(), Registry: s.store, Least: checkpointFrom},
 		Memory:      cmp.Or(s.config.IndexMemory, ownMemory()/2), Clock: a.Clock, Logger: a.Log,
 	})
-	s.keeper.Findings = func(ctx context.Context, deploymentID int64) (triage.Selector, error) {
+	s.codeHosts.Findings = func(ctx context.Context, deploymentID int64) (triage.Selector, error) {
 		return s.index.Deployment(ctx, deploymentID)
 	}
 	s.store.OnCommit(s.index.Committed)

@@ -34,8 +34,8 @@ func (s *service) kinds(a *command.App) map[string]queue.Kind {
 		k.Work = work
 		return k
 	}
-	tickets := of(host, queue.Do(s.keeper.CreateTicket))
-	tickets.Attempts, tickets.Abandoned = hosts.TicketAttempts, s.keeper.TicketAbandoned
+	tickets := of(host, queue.Do(s.codeHosts.CreateTicket))
+	tickets.Attempts, tickets.Abandoned = hosts.TicketAttempts, s.codeHosts.TicketAbandoned
 	kinds := map[string]queue.Kind{
 		agent.ScanJob: {
 			Work: queue.Do(s.scanner.Apply), Abandoned: s.scanner.Abandoned,
@@ -50,11 +50,11 @@ func (s *service) kinds(a *command.App) map[string]queue.Kind {
 			Work: queue.Do(s.notifier.Deliver), MaxRunning: 128, MaxPerDeployment: 32, MaxPerKey: 4,
 			Lease: deliverLease, Attempts: manyAttempts,
 		},
-		store.HearJob:   of(host, queue.Do(s.keeper.ProcessWebhook)),
-		store.TellJob:   of(host, queue.Do(s.keeper.Tell)),
-		store.TicketJob: tickets,
+		store.WebhookJob: of(host, queue.Do(s.codeHosts.ProcessWebhook)),
+		store.StatusJob:  of(host, queue.Do(s.codeHosts.ReportStatus)),
+		store.TicketJob:  tickets,
 		store.FollowJob: {
-			Work: queue.Do(s.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4, Attempts: manyAttempts,
+			Work: queue.Do(s.codeHosts.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4, Attempts: manyAttempts,
 		},
 		store.ScheduleJob: {Work: embedded.ScheduleRuns(s.store), MaxRunning: 4, Attempts: manyAttempts},
 		store.MatchJob:    {Work: s.updates.MatchAdvisories, MaxRunning: 1, Attempts: manyAttempts},
@@ -75,7 +75,7 @@ func (s *service) kinds(a *command.App) map[string]queue.Kind {
 func (s *service) ensureJobs(ctx context.Context, d model.Deployment) error {
 	by := model.Actor{Kind: "system", Name: "managed scans"}
 	err := s.store.Update(ctx, d.ID, by, func(ctx context.Context, tx *store.Tx) error { return tx.EnsureScheduled(ctx) })
-	return errors.Join(err, s.keeper.EnsureFollowed(ctx, d.ID))
+	return errors.Join(err, s.codeHosts.EnsureFollowed(ctx, d.ID))
 }
 
 // ensureServerJobs adds missing periodic jobs of the server.

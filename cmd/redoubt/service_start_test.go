@@ -139,7 +139,7 @@ func TestAStartOutlivesItsDatabase(t *testing.T) {
 				steps = &starting{serveCmd: c, service: s}
 			}
 			a.Out = told
-			return steps.tell(a)
+			return steps.finishStart(a)
 		})
 	defer stop()
 	said.Wait(t, "retries until the database is available")

@@ -26,7 +26,7 @@ func TestBesideTheDatabase(t *testing.T) {
 			key := filepath.Join(t.TempDir(), "key")
 			storage := config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL), KeyFile: key}
 			var out bytes.Buffer
-			a := &command.App{Ctx: t.Context(), Out: &out, Err: &out, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ, OpenBeside: openBeside}
+			a := &command.App{Ctx: t.Context(), Out: &out, Err: &out, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ, OpenInProcess: openInProcess}
 			st, err := a.Create(storage)
 			if err != nil {
 				t.Fatal(err)

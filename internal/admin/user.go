@@ -112,7 +112,7 @@ func (c userCreateCmd) Create(a *command.App, st *store.Store, d model.Deploymen
 	}
 	if !c.Link {
 		var err error
-		if u.PasswordHash, err = askPassword(a, u.Name, u.DisplayName, d.Slug, d.Name); err != nil {
+		if u.PasswordHash, err = readNewPassword(a, u.Name, u.DisplayName, d.Slug, d.Name); err != nil {
 			return err
 		}
 	}
@@ -246,7 +246,7 @@ func (c userResetCmd) Run(a *command.App) error {
 		if err != nil {
 			return err
 		}
-		hash, err := askPassword(a, u.Name, append(model.NamesOf(roles), u.DisplayName)...)
+		hash, err := readNewPassword(a, u.Name, append(model.NamesOf(roles), u.DisplayName)...)
 		if err != nil {
 			return err
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
-// askPassword reads a new password and returns its hash. A terminal prompts twice without echo;
+// readNewPassword reads a new password and returns its hash. A terminal prompts twice without echo;
 // otherwise it is the first line of standard input. A password is never an argument, as process
 // lists expose those.
-func askPassword(a *command.App, name string, about ...string) (string, error) {
+func readNewPassword(a *command.App, name string, about ...string) (string, error) {
 	password, err := readPassword(a)
 	if err != nil {
 		return "", err

@@ -156,7 +156,7 @@ func (s *Sweep[T]) some(
 ) (n, changed int, err error) {
 	next, matched := *p, false
 	err = s.Update(ctx, id, func(ctx context.Context, tx T) error {
-		t, err := newTurn(ctx, tx, refs)
+		t, err := newBatch(ctx, tx, refs)
 		for places := t.next(together); err == nil && len(places) > 0; places = t.next(together) {
 			err = s.round(ctx, tx, t, places, scope, p.Target)
 		}

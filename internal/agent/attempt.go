@@ -62,12 +62,12 @@ func (a *Agent) Background(ctx context.Context) {
 	for {
 		select {
 		case attempt := <-a.attempts.queue:
-			a.keep(ctx, attempt)
+			a.storeAttempt(ctx, attempt)
 		case <-ctx.Done():
 			for {
 				select {
 				case attempt := <-a.attempts.queue:
-					a.keep(ctx, attempt)
+					a.storeAttempt(ctx, attempt)
 				default:
 					return
 				}
@@ -76,7 +76,7 @@ func (a *Agent) Background(ctx context.Context) {
 	}
 }
 
-func (a *Agent) keep(ctx context.Context, attempt model.FailedAttempt) {
+func (a *Agent) storeAttempt(ctx context.Context, attempt model.FailedAttempt) {
 	if err := a.Store.AddFailedAttempt(context.WithoutCancel(ctx), attempt); err != nil {
 		a.Logger.WarnContext(ctx, "a failed attempt was not stored", "name", attempt.Name, "error", err)
 	}

@@ -38,8 +38,8 @@ type completeResponse struct {
 	Note    string `json:"scan_note,omitempty"`
 }
 
-// kept is the stored response with the outcome of the scan.
-type kept struct {
+// storedResponse is the stored response with the outcome of the scan.
+type storedResponse struct {
 	completeResponse
 	Outcome json.RawMessage `json:"outcome,omitempty"`
 }
@@ -151,7 +151,7 @@ func (c *completion) apply(ctx context.Context) (answer []byte, err error) {
 	if err := c.tx.PutScanGate(ctx, c.scan.ID, verdict.Record()); err != nil {
 		return nil, err
 	}
-	out := kept{completeResponse: responseOf(verdict)}
+	out := storedResponse{completeResponse: responseOf(verdict)}
 	if summary.Outcome.Recorded() {
 		out.completeResponse.Outcome, out.Note = summary.Outcome.String(), policy.Recorded(summary.Outcome)
 	}
@@ -233,13 +233,13 @@ func (c *completion) finish() {
 	rep.Rules = nil // the results contain the needed rules, and policies have the others
 	if rep.Products.Has(model.SCA) {
 		// Older scanners send dependencies with their results.
-		told := c.done.Inventories
+		inventories := c.done.Inventories
 		for _, older := range rep.Inventories {
 			if !slices.ContainsFunc(c.done.Inventories, func(i model.Inventory) bool { return i.Lockfile == older.Lockfile }) {
-				told = append(told, older)
+				inventories = append(inventories, older)
 			}
 		}
-		rep.Inventories = told
+		rep.Inventories = inventories
 	} else {
 		rep.Inventories = nil
 	}

@@ -117,7 +117,7 @@ func (a *Agent) failure(w http.ResponseWriter, r *http.Request, caller auth.Call
 		"unique_id", brief(attempt.Name, maxAgent), "exit_code", request.ExitCode, "known_caller", known)
 	if known {
 		attempt.DeploymentID, attempt.TokenID = caller.Deployment.ID, caller.Token.PublicID
-		if err := a.tellScan(r.Context(), caller, &attempt); err != nil {
+		if err := a.failScan(r.Context(), caller, &attempt); err != nil {
 			a.Logger.WarnContext(r.Context(), "the cause of a failed scan was not stored",
 				"unique_id", brief(attempt.Name, maxAgent), "error", err)
 		}
@@ -139,9 +139,9 @@ func orNever(s string) string {
 	return s
 }
 
-// tellScan ends a scan with the cause of its failure, unless it was completed. It adds the data of
+// failScan ends a scan with the cause of its failure, unless it was completed. It adds the data of
 // the scan to the attempt. Runs without a scan are ignored.
-func (a *Agent) tellScan(ctx context.Context, caller auth.Caller, attempt *model.FailedAttempt) error {
+func (a *Agent) failScan(ctx context.Context, caller auth.Caller, attempt *model.FailedAttempt) error {
 	return a.Store.Update(ctx, caller.Deployment.ID, caller.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		known, err := findRun(ctx, tx, caller, attempt.Name)
 		if err != nil || known.ScanID == 0 {
@@ -154,8 +154,8 @@ func (a *Agent) tellScan(ctx context.Context, caller auth.Caller, attempt *model
 		if err := scanFailed(ctx, tx, attempt, scan); err != nil {
 			return err
 		}
-		told := strings.Contains(scan.Error, attempt.Cause) || len(scan.Error) >= maxCause
-		if scan.Status == model.ScanCompleted || known.Done != nil || told {
+		recorded := strings.Contains(scan.Error, attempt.Cause) || len(scan.Error) >= maxCause
+		if scan.Status == model.ScanCompleted || known.Done != nil || recorded {
 			return nil
 		}
 		return end(ctx, tx, scan, attempt.ExitCode, strings.TrimPrefix(scan.Error+"; "+attempt.Cause, "; "))

@@ -40,7 +40,7 @@ func (a *Agent) outcome(w http.ResponseWriter, r *http.Request, caller auth.Call
 		if err != nil || scan.ID == 0 {
 			return err
 		}
-		var answer kept
+		var answer storedResponse
 		out.ScanID, out.Commit = scan.ID, scan.Commit
 		if len(known.Answer) > 0 {
 			if err := json.Unmarshal(known.Answer, &answer); err != nil {

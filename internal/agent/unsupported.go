@@ -27,7 +27,7 @@ func (a *Agent) engine(w http.ResponseWriter, r *http.Request, caller auth.Calle
 	attempt.DeploymentID, attempt.TokenID, attempt.Cause = caller.Deployment.ID, caller.Token.PublicID, noEngine
 	attempt.ExitCode = engineRefused
 	if caller.CanUpload() && caller.CanWrite() {
-		if err := a.tellScan(r.Context(), caller, &attempt); err != nil {
+		if err := a.failScan(r.Context(), caller, &attempt); err != nil {
 			a.Logger.WarnContext(r.Context(), "a scan without an engine was not ended",
 				"unique_id", brief(attempt.Name, maxAgent), "error", err)
 		}

@@ -44,7 +44,7 @@ func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
 		for _, r := range Routes() {
 			known[r.ID] = true
 			least := model.RoleViewer
-			if r.Writes && !r.Asks {
+			if r.Writes && !r.IsRequest {
 				least = model.RoleTriager
 			}
 			if managing[r.ID] {

@@ -146,12 +146,12 @@ func (p *Passkeys) seal(userID int64, c webauthn.Credential) ([]byte, error) {
 }
 
 // ceremony seals the challenge. The argument about contains its purpose and user.
-func (p *Passkeys) ceremony(options any, asked *webauthn.SessionData, about string) (Ceremony, error) {
+func (p *Passkeys) ceremony(options any, challenge *webauthn.SessionData, about string) (Ceremony, error) {
 	shown, err := json.Marshal(options)
 	if err != nil {
 		return Ceremony{}, err
 	}
-	text, err := json.Marshal(asked)
+	text, err := json.Marshal(challenge)
 	if err != nil {
 		return Ceremony{}, err
 	}
@@ -159,9 +159,9 @@ func (p *Passkeys) ceremony(options any, asked *webauthn.SessionData, about stri
 	return Ceremony{Options: string(shown), Sealed: base64.RawURLEncoding.EncodeToString(sealed)}, nil
 }
 
-// asked opens a challenge that ceremony sealed. It returns ErrCode for another purpose or an
+// openChallenge opens a challenge that ceremony sealed. It returns ErrCode for another purpose or an
 // expired challenge.
-func (p *Passkeys) asked(text, about string) (s webauthn.SessionData, err error) {
+func (p *Passkeys) openChallenge(text, about string) (s webauthn.SessionData, err error) {
 	sealed, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		return s, ErrCode
@@ -195,14 +195,14 @@ func (p *Passkeys) Register(ctx context.Context, who SessionInfo) (Ceremony, err
 		return Ceremony{}, err
 	}
 	required := true
-	options, asked, err := p.lib.BeginRegistration(h, webauthn.WithAuthenticatorSelection(protocol.AuthenticatorSelection{
+	options, opened, err := p.lib.BeginRegistration(h, webauthn.WithAuthenticatorSelection(protocol.AuthenticatorSelection{
 		ResidentKey:        protocol.ResidentKeyRequirementRequired,
 		RequireResidentKey: &required, UserVerification: protocol.VerificationRequired,
 	}), webauthn.WithExclusions(webauthn.Credentials(h.credentials).CredentialDescriptors()))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("request a passkey: %w", err)
 	}
-	return p.ceremony(options.Response, asked, toRegister(who))
+	return p.ceremony(options.Response, opened, toRegister(who))
 }
 
 // Add stores a new passkey from a browser. The first second factor starts a new session and ends
@@ -211,7 +211,7 @@ func (p *Passkeys) Register(ctx context.Context, who SessionInfo) (Ceremony, err
 func (p *Passkeys) Add(
 	ctx context.Context, who SessionInfo, name, sealed, answer string, from Origin,
 ) (secret string, recovery []string, err error) {
-	asked, err := p.asked(sealed, toRegister(who))
+	challenge, err := p.openChallenge(sealed, toRegister(who))
 	if err != nil {
 		return "", nil, err
 	}
@@ -223,7 +223,7 @@ func (p *Passkeys) Add(
 	if err != nil {
 		return "", nil, err
 	}
-	c, err := p.lib.CreateCredential(h, asked, parsed)
+	c, err := p.lib.CreateCredential(h, challenge, parsed)
 	if err != nil {
 		return "", nil, ErrCode
 	}
@@ -251,27 +251,27 @@ func (p *Passkeys) Add(
 	return secret, recovery, nil
 }
 
-// Ask requests a passkey of any user for a sign-in. The passkey must verify its user.
-func (p *Passkeys) Ask() (Ceremony, error) {
-	options, asked, err := p.lib.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
+// RequestPasskey requests a passkey of any user for a sign-in. The passkey must verify its user.
+func (p *Passkeys) RequestPasskey() (Ceremony, error) {
+	options, challenge, err := p.lib.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("request a passkey: %w", err)
 	}
-	return p.ceremony(options.Response, asked, toSignIn)
+	return p.ceremony(options.Response, challenge, toSignIn)
 }
 
-// AskSecond requests a passkey of a user whose sign-in awaits the second factor. The ceremony is
+// RequestSecondFactor requests a passkey of a user whose sign-in awaits the second factor. The ceremony is
 // empty if the user has no readable passkey.
-func (p *Passkeys) AskSecond(ctx context.Context, half string, u model.User) (Ceremony, error) {
+func (p *Passkeys) RequestSecondFactor(ctx context.Context, half string, u model.User) (Ceremony, error) {
 	h, err := p.holder(ctx, u)
 	if err != nil || len(h.credentials) == 0 {
 		return Ceremony{Unreadable: h.unreadable}, err
 	}
-	options, asked, err := p.lib.BeginLogin(h, webauthn.WithUserVerification(protocol.VerificationPreferred))
+	options, challenge, err := p.lib.BeginLogin(h, webauthn.WithUserVerification(protocol.VerificationPreferred))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("request a passkey: %w", err)
 	}
-	c, err := p.ceremony(options.Response, asked, toFinish(half))
+	c, err := p.ceremony(options.Response, challenge, toFinish(half))
 	c.Unreadable = h.unreadable
 	return c, err
 }
@@ -282,7 +282,7 @@ func (p *Passkeys) SignIn(ctx context.Context, sealed, answer string, from Origi
 	if err := p.factors.sessions.Admit("passkey", from); err != nil {
 		return "", err
 	}
-	asked, err := p.asked(sealed, toSignIn)
+	challenge, err := p.openChallenge(sealed, toSignIn)
 	if err != nil {
 		return "", err
 	}
@@ -304,8 +304,8 @@ func (p *Passkeys) SignIn(ctx context.Context, sealed, answer string, from Origi
 	if err != nil {
 		return "", err
 	}
-	_, c, _ := p.lib.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return h, nil }, asked, parsed)
-	use, reason, err := p.use(h, c, asked)
+	_, c, _ := p.lib.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return h, nil }, challenge, parsed)
+	use, reason, err := p.use(h, c, challenge)
 	if err != nil {
 		return "", err
 	}
@@ -332,7 +332,7 @@ func (p *Passkeys) FinishSecond(ctx context.Context, half, sealed, answer string
 	if err != nil {
 		return "", err
 	}
-	asked, err := p.asked(sealed, toFinish(half))
+	challenge, err := p.openChallenge(sealed, toFinish(half))
 	if err != nil {
 		return "", err
 	}
@@ -347,8 +347,8 @@ func (p *Passkeys) FinishSecond(ctx context.Context, half, sealed, answer string
 	if err != nil {
 		return "", err
 	}
-	c, _ := p.lib.ValidateLogin(who, asked, parsed)
-	use, reason, err := p.use(who, c, asked)
+	c, _ := p.lib.ValidateLogin(who, challenge, parsed)
+	use, reason, err := p.use(who, c, challenge)
 	if err != nil {
 		return "", err
 	}
@@ -361,7 +361,7 @@ func (p *Passkeys) FinishSecond(ctx context.Context, half, sealed, answer string
 // use returns the use of a passkey for the store, or the reason why it is invalid. A nil credential
 // means an invalid signature. A decreased counter indicates a copied passkey.
 func (p *Passkeys) use(
-	h holder, c *webauthn.Credential, asked webauthn.SessionData,
+	h holder, c *webauthn.Credential, challenge webauthn.SessionData,
 ) (use model.PasskeyUse, reason string, err error) {
 	if c == nil {
 		return use, "wrong passkey", nil
@@ -369,7 +369,7 @@ func (p *Passkeys) use(
 	if c.Authenticator.CloneWarning {
 		return use, "the counter of the passkey decreased: it may have been copied", nil
 	}
-	use = model.PasskeyUse{Challenge: hash(asked.Challenge), Until: p.factors.sessions.clock().Add(ceremonyFor)}
+	use = model.PasskeyUse{Challenge: hash(challenge.Challenge), Until: p.factors.sessions.clock().Add(ceremonyFor)}
 	for _, k := range h.kept {
 		if string(k.CredentialID) == string(c.ID) {
 			use.ID = k.ID

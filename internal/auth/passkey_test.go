@@ -148,7 +148,7 @@ func newPasskeys(t *testing.T) (*withFactors, *Passkeys, *softKey) {
 func TestAPasskeySignsInAlone(t *testing.T) {
 	f, p, k := newPasskeys(t)
 	ask := func() Ceremony {
-		c, err := p.Ask()
+		c, err := p.RequestPasskey()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestAPasskeySignsInAlone(t *testing.T) {
 	if _, err := p.SignIn(t.Context(), c.Sealed, answer, home); !errors.Is(err, ErrCode) {
 		t.Errorf("the same again: %v", err)
 	}
-	second, err := p.AskSecond(t.Context(), f.half(), f.ada)
+	second, err := p.RequestSecondFactor(t.Context(), f.half(), f.ada)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestAPasskeyFinishesASignIn(t *testing.T) {
 	f, p, k := newPasskeys(t)
 	ask := func() (string, Ceremony) {
 		half := f.half()
-		c, err := p.AskSecond(t.Context(), half, f.ada)
+		c, err := p.RequestSecondFactor(t.Context(), half, f.ada)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestAPasskeyFinishesASignIn(t *testing.T) {
 		t.Errorf("a sign-in that is over: %v", err)
 	}
 	ben := f.add("ben", model.RoleViewer)
-	if c, err := p.AskSecond(t.Context(), "x", ben); err != nil || c.Sealed != "" {
+	if c, err := p.RequestSecondFactor(t.Context(), "x", ben); err != nil || c.Sealed != "" {
 		t.Errorf("who has none is asked for one: %v", err)
 	}
 	half, _ = ask()
@@ -320,7 +320,7 @@ func TestAPasskeyWithoutACounter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if c, err = p.Ask(); err != nil {
+		if c, err = p.RequestPasskey(); err != nil {
 			t.Fatal(err)
 		}
 		answer := k.signs(c)
@@ -365,14 +365,14 @@ func TestPasskeysThatCannotBeRead(t *testing.T) {
 		}
 	}
 	asked := func() Ceremony {
-		c, err := p.Ask()
+		c, err := p.RequestPasskey()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
 	half := f.half()
-	c, err := p.AskSecond(t.Context(), half, f.ada)
+	c, err := p.RequestSecondFactor(t.Context(), half, f.ada)
 	if err != nil || c.Sealed != "" || c.Options != "" {
 		t.Errorf("asked for is %+v, %v", c, err)
 	}
@@ -397,7 +397,7 @@ func TestPasskeysThatCannotBeRead(t *testing.T) {
 		t.Errorf("the new one alone: %v", err)
 	}
 	half = f.half()
-	if c, err = p.AskSecond(t.Context(), half, f.ada); err != nil || c.Sealed == "" {
+	if c, err = p.RequestSecondFactor(t.Context(), half, f.ada); err != nil || c.Sealed == "" {
 		t.Errorf("the new one is asked for: %v", err)
 	}
 	unreadable("beside it", c.Unreadable)
@@ -413,7 +413,7 @@ func TestPasskeysThatCannotBeRead(t *testing.T) {
 	if _, err := f.RemovePasskey(t.Context(), f.visit(secret), list[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = p.AskSecond(t.Context(), f.half(), f.ada); err != nil || c.Sealed == "" || c.Unreadable != nil {
+	if c, err = p.RequestSecondFactor(t.Context(), f.half(), f.ada); err != nil || c.Sealed == "" || c.Unreadable != nil {
 		t.Errorf("without the old one: %+v, %v", c, err)
 	}
 }

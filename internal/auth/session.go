@@ -259,7 +259,7 @@ func (s *Sessions) Authenticate(ctx context.Context, secret string) (SessionInfo
 	found, ok := s.known.get(sum, now)
 	if !ok {
 		var err error
-		if found, err = s.look(ctx, sum); err != nil {
+		if found, err = s.load(ctx, sum); err != nil {
 			return SessionInfo{}, err
 		}
 		s.known.put(sum, found, now)
@@ -271,8 +271,8 @@ func (s *Sessions) Authenticate(ctx context.Context, secret string) (SessionInfo
 	return found, nil
 }
 
-// look reads the session from the store and adds a later use that is not yet stored.
-func (s *Sessions) look(ctx context.Context, sum []byte) (i SessionInfo, err error) {
+// load reads the session from the store and adds a later use that is not yet stored.
+func (s *Sessions) load(ctx context.Context, sum []byte) (i SessionInfo, err error) {
 	i.Session, i.User, i.Memberships, err = s.store.Session(ctx, sum)
 	switch {
 	case errors.Is(err, model.ErrNotFound):

@@ -52,7 +52,7 @@ const connectionHead = "ID NAME KIND HOST ACCOUNT EVENTS STATE"
 
 func connectionRow(c api.Connection) []string {
 	return []string{
-		strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, hearsBy(c.HearsBy, c.SilentWebhooks),
+		strconv.FormatInt(c.ID, 10), c.Name, c.Kind, c.BaseURL, c.Account, eventSource(c.EventSource, c.SilentWebhooks),
 		cmp.Or(c.Problem, c.WebhookProblem, hookPointsElsewhere(c.WebhooksElsewhere), "works"),
 	}
 }
@@ -65,8 +65,8 @@ func hookPointsElsewhere(address string) string {
 	return "webhooks point to another server: " + address
 }
 
-// hearsBy describes how a connection receives events, and how many of its webhooks are silent.
-func hearsBy(how string, silent int64) string {
+// eventSource describes how a connection receives events, and how many of its webhooks are silent.
+func eventSource(how string, silent int64) string {
 	if silent == 0 {
 		return how
 	}

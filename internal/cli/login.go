@@ -37,7 +37,7 @@ func (c LoginCmd) Run(a *command.App) error {
 	if err != nil {
 		return err
 	}
-	me, err := fresh.Keep(a.Ctx)
+	me, err := fresh.Save(a.Ctx)
 	if err != nil {
 		return errors.Join(err, fresh.GiveBack(a.Ctx))
 	}

@@ -45,8 +45,8 @@ func (c SBOMCmd) Run(a *command.App) error {
 		}
 		r.RepositoryID = api.ID(strconv.FormatInt(p.ID, 10))
 	}
-	if a.ExportBeside != nil {
-		a.ExportBeside()
+	if a.ExportInProcess != nil {
+		a.ExportInProcess()
 	}
 	started, err := client.CreateSBOMExport(a.Ctx, deployment, r)
 	if err != nil {

@@ -20,7 +20,7 @@ type Event struct {
 	Due       map[string]model.DueDays // new due days, by slug of the policy
 	View      *model.SavedView         // a new shared view
 	Exception *model.Exception         // Until is unset: Lasts is relative to the event
-	Ask       *Ask                     // Lasts is the requested end, relative to the event
+	Request   *ExceptionRequest        // Lasts is the requested end, relative to the event
 	Comment   *Comment
 	Lasts     time.Duration
 	Block     []string // rules whose findings block builds from then on
@@ -39,8 +39,8 @@ type Triage struct {
 	Lasts    time.Duration // relative to the event; 0: without end
 }
 
-// Ask is a request for an exception for the open findings of a rule in a project.
-type Ask struct {
+// ExceptionRequest is a request for an exception for the open findings of a rule in a project.
+type ExceptionRequest struct {
 	Project, Rule string
 	TriageReason  model.TriageReason
 	Reason        string
@@ -161,7 +161,7 @@ var decisions = []Event{
 		Type: model.SCA, Projects: []string{"acme/payments"}, Rules: []string{"CVE-2023-43804", "CVE-2024-3651"},
 		State: model.TriageFixing, Note: "Waiting for Thursday's release.", Assignee: "jonas",
 	}},
-	{Age: 26 * time.Hour, By: "sam", Lasts: 45 * day, Ask: &Ask{
+	{Age: 26 * time.Hour, By: "sam", Lasts: 45 * day, Request: &ExceptionRequest{
 		Project: "acme/web-shop", Rule: "redoubt.javascript.child-process-concatenation", TriageReason: model.AcceptableRisk,
 		Reason: "Only the nightly job calls it, with names that we generate. The rewrite is planned for next month.",
 	}},

@@ -61,9 +61,9 @@ type Runners struct {
 	transport *http.Transport
 	working   sync.WaitGroup
 
-	mu   sync.Mutex
-	of   map[int64]*ownRunner
-	told sync.Map // by deployment: the error of creating its runner, logged once
+	mu       sync.Mutex
+	of       map[int64]*ownRunner
+	reported sync.Map // by deployment: the error of creating its runner, logged once
 }
 
 // NewRunners returns the runners of a server.
@@ -121,7 +121,7 @@ func (o *Runners) Update(ctx context.Context) int {
 		if err != nil {
 			continue // already logged, and retried later
 		}
-		o.LogFailure(ctx, d, "recording the contact of the built-in runner", r.seen(ctx))
+		o.LogFailure(ctx, d, "recording the contact of the built-in runner", r.touch(ctx))
 	}
 	return len(deployments)
 }
@@ -140,13 +140,13 @@ func (o *Runners) runner(ctx context.Context, d model.Deployment) (*ownRunner, e
 		}
 	}
 	if err != nil {
-		if why, _ := o.told.Load(d.ID); err.Error() != why && ctx.Err() == nil {
-			o.told.Store(d.ID, err.Error())
+		if why, _ := o.reported.Load(d.ID); err.Error() != why && ctx.Err() == nil {
+			o.reported.Store(d.ID, err.Error())
 			o.App.Log.Error("the built-in runner cannot start; retrying", "deployment", d.Slug, "error", err)
 		}
 		return nil, err
 	}
-	o.told.Delete(d.ID)
+	o.reported.Delete(d.ID)
 	o.of[d.ID] = r
 	return r, nil
 }
@@ -187,8 +187,8 @@ func (o *Runners) Work(ctx context.Context, j model.Job) (result []byte, media s
 // Accepts reports whether the runner of a deployment could be created. If not, other servers
 // execute its runs.
 func (o *Runners) Accepts(deploymentID int64) bool {
-	_, told := o.told.Load(deploymentID)
-	return !told
+	_, reported := o.reported.Load(deploymentID)
+	return !reported
 }
 
 // closeRunner releases the directory of a runner without a run.
@@ -219,9 +219,9 @@ func (o *Runners) forget(deployments []model.Deployment) {
 			o.closeRunner(id)
 		}
 	}
-	o.told.Range(func(id, _ any) bool {
+	o.reported.Range(func(id, _ any) bool {
 		if !there[id.(int64)] { //nolint:forcetypeassert // the keys are ids
-			o.told.Delete(id)
+			o.reported.Delete(id)
 		}
 		return true
 	})
@@ -309,9 +309,9 @@ func ownID(file string) (string, error) {
 // expires, and that of a removed server ends.
 const ownTokenLasts = 30 * 24 * time.Hour
 
-// seen updates the last-seen time, and replaces a revoked or expired token. During a run its
+// touch updates the last-seen time, and replaces a revoked or expired token. During a run its
 // progress updates the time.
-func (r *ownRunner) seen(ctx context.Context) error {
+func (r *ownRunner) touch(ctx context.Context) error {
 	if !r.busy.TryLock() {
 		return nil
 	}

@@ -35,7 +35,7 @@ func Add(ctx context.Context, s Store, e model.Exception) (_ model.Exception, ch
 	if err := e.Check(s.Now()); err != nil {
 		return e, nil, err
 	}
-	list, err := roomFor(ctx, s, e)
+	list, err := checkLimits(ctx, s, e)
 	if err != nil {
 		return e, nil, err
 	}
@@ -46,25 +46,25 @@ func Add(ctx context.Context, s Store, e model.Exception) (_ model.Exception, ch
 	return e, changed, err
 }
 
-// roomFor returns the active exceptions. It returns a *model.InvalidError if the limits permit no
+// checkLimits returns the active exceptions. It returns a *model.InvalidError if the limits permit no
 // further one.
-func roomFor(ctx context.Context, s Store, e model.Exception) ([]model.Exception, error) {
+func checkLimits(ctx context.Context, s Store, e model.Exception) ([]model.Exception, error) {
 	list, err := s.Exceptions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	n, said := 0, e.Length()
+	n, size := 0, e.Length()
 	for i := range list {
 		if list[i].Active(s.Now()) {
-			n, said = n+1, said+list[i].Length()
+			n, size = n+1, size+list[i].Length()
 		}
 	}
 	if n >= model.MaxExceptions {
 		return nil, model.Invalid("target", "%d exceptions are active, which is the limit: remove one first", n)
 	}
-	if said > model.MaxExceptionBytes {
+	if size > model.MaxExceptionBytes {
 		return nil, model.Invalid("target", "the texts of the %d active exceptions and this one have %d bytes; "+
-			"the limit is %d: remove exceptions, or shorten reasons and globs", n, said, model.MaxExceptionBytes)
+			"the limit is %d: remove exceptions, or shorten reasons and globs", n, size, model.MaxExceptionBytes)
 	}
 	return list, nil
 }

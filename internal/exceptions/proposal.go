@@ -26,12 +26,12 @@ func propose(ctx context.Context, s Store, d model.VEXDocument) (receipt model.V
 	if err != nil {
 		return receipt, fmt.Errorf("propose VEX document %q: %w", d.Name, err)
 	}
-	b, err := besideVEX(ctx, s, d)
+	b, err := loadActiveStatements(ctx, s, d)
 	if err == nil {
 		receipt.Outcome, d.Statements, err = b.proposed(ctx, s, d)
 	}
 	if err == nil {
-		d.ID, receipt.Dropped, err = keepProposal(ctx, s, receipt.Outcome, d, was)
+		d.ID, receipt.Dropped, err = storeProposal(ctx, s, receipt.Outcome, d, was)
 	}
 	if err != nil {
 		return receipt, fmt.Errorf("propose VEX document %q: %w", d.Name, err)
@@ -59,7 +59,7 @@ type activeStatements struct {
 	ids      map[string]bool   // of all statements of both
 }
 
-func besideVEX(ctx context.Context, s Store, d model.VEXDocument) (b activeStatements, err error) {
+func loadActiveStatements(ctx context.Context, s Store, d model.VEXDocument) (b activeStatements, err error) {
 	d.Proposed = false
 	if b.held, err = heldOrNone(ctx, s, d); err != nil {
 		return b, err
@@ -156,19 +156,19 @@ func (b *activeStatements) open(
 
 // withdrawn counts the statements in force in the same scope that a list lacks.
 func (b *activeStatements) withdrawn(list []model.VEXStatement) (n int) {
-	says := idsOf(list)
+	ids := idsOf(list)
 	for id := range idsOf(b.held.Statements) {
-		if !says[id] {
+		if !ids[id] {
 			n++
 		}
 	}
 	return n
 }
 
-// keepProposal applies the outcome to the earlier proposal. It returns the proposal's id and the
+// storeProposal applies the outcome to the earlier proposal. It returns the proposal's id and the
 // dropped proposals. Changed statements get a new id, so that accepting an id always accepts the
 // reviewed content.
-func keepProposal(
+func storeProposal(
 	ctx context.Context, s Store, o model.VEXOutcome, d, was model.VEXDocument,
 ) (id int64, dropped []int64, err error) {
 	switch {
@@ -195,7 +195,7 @@ func keepProposal(
 }
 
 // evictOldestProposals drops the oldest proposals of a project until another one is within the
-// limits. Then it does the same for the deployment; see makeRoomAmongAll. It returns the dropped
+// limits. Then it does the same for the deployment; see evictAcrossProjects. It returns the dropped
 // proposals of the project itself.
 func evictOldestProposals(ctx context.Context, s Store, d model.VEXDocument) (dropped []int64, err error) {
 	own, err := s.VEXProposals(ctx, d.ProjectID)
@@ -217,13 +217,13 @@ func evictOldestProposals(ctx context.Context, s Store, d model.VEXDocument) (dr
 		}
 		dropped = append(dropped, own[0].ID)
 	}
-	others, err := makeRoomAmongAll(ctx, s, d)
+	others, err := evictAcrossProjects(ctx, s, d)
 	return append(dropped, others...), err
 }
 
-// makeRoomAmongAll drops proposals of the projects with the most proposals until the deployment is
+// evictAcrossProjects drops proposals of the projects with the most proposals until the deployment is
 // within its limits. It returns the dropped proposals of the document's project.
-func makeRoomAmongAll(ctx context.Context, s Store, d model.VEXDocument) (dropped []int64, err error) {
+func evictAcrossProjects(ctx context.Context, s Store, d model.VEXDocument) (dropped []int64, err error) {
 	more := d.Size()
 	for {
 		n, err := s.CountVEX(ctx, true)
@@ -311,7 +311,7 @@ func acceptStatements(
 	if err != nil {
 		return receipt, err
 	}
-	b, err := besideVEX(ctx, s, d)
+	b, err := loadActiveStatements(ctx, s, d)
 	if err != nil {
 		return receipt, err
 	}
@@ -330,7 +330,7 @@ func acceptStatements(
 	if receipt.Changed = len(effect); err != nil {
 		return receipt, err
 	}
-	return receipt, settle(ctx, s, d)
+	return receipt, pruneProposal(ctx, s, d)
 }
 
 // choose returns the statements of a document with the ids.
@@ -363,9 +363,9 @@ func merged(held, more []model.VEXStatement) []model.VEXStatement {
 	return append(list, more...)
 }
 
-// settle reduces a proposal to its undecided statements, and deletes it if there are none.
-func settle(ctx context.Context, s Store, d model.VEXDocument) error {
-	b, err := besideVEX(ctx, s, d)
+// pruneProposal reduces a proposal to its undecided statements, and deletes it if there are none.
+func pruneProposal(ctx context.Context, s Store, d model.VEXDocument) error {
+	b, err := loadActiveStatements(ctx, s, d)
 	if err != nil {
 		return err
 	}
@@ -396,7 +396,7 @@ func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements
 	if err != nil {
 		return 0, err
 	}
-	b, err := besideVEX(ctx, s, d)
+	b, err := loadActiveStatements(ctx, s, d)
 	if err != nil {
 		return 0, err
 	}
@@ -428,7 +428,7 @@ func RefuseVEX(ctx context.Context, s Store, id int64, answer string, statements
 		return 0, err
 	}
 	if len(statements) > 0 {
-		return refused, settle(ctx, s, d)
+		return refused, pruneProposal(ctx, s, d)
 	}
 	return refused, s.EndVEX(ctx, d, model.ExceptionRefused, answer)
 }

@@ -98,7 +98,7 @@ func Approve(
 	if err != nil {
 		return e, nil, err
 	}
-	if _, err := roomFor(ctx, s, before); err != nil {
+	if _, err := checkLimits(ctx, s, before); err != nil {
 		return e, nil, err
 	}
 	e = before

@@ -63,7 +63,7 @@ func ReviewProposals(ctx context.Context, s Store, documents []model.Exception) 
 func review(
 	ctx context.Context, s Store, list []model.Exception, d model.VEXDocument, shown []model.VEXStatement,
 ) (r Review, err error) {
-	b, err := besideVEX(ctx, s, d)
+	b, err := loadActiveStatements(ctx, s, d)
 	if err != nil {
 		return r, err
 	}

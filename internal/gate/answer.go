@@ -47,7 +47,7 @@ func importOf(s ingest.Summary) api.Import {
 		},
 		VEX: make([]api.ImportVEX, len(s.VEX)),
 	}
-	dropped, again := 0, 0
+	dropped, own := 0, 0
 	for i, r := range s.VEX {
 		out.VEX[i] = VEXAnswer(r)
 		if r.Outcome == model.VEXProposed {
@@ -55,7 +55,7 @@ func importOf(s ingest.Summary) api.Import {
 		}
 		dropped += len(r.Dropped)
 		if r.Outcome == model.VEXDropped {
-			again++
+			own++
 		}
 	}
 	if s.ProposedMutes > 0 {
@@ -65,8 +65,8 @@ func importOf(s ingest.Summary) api.Import {
 	if dropped > 0 {
 		gone = append(gone, fmt.Sprintf("%d older proposals of the project", dropped))
 	}
-	if again > 0 {
-		gone = append(gone, fmt.Sprintf("%d of this upload", again))
+	if own > 0 {
+		gone = append(gone, fmt.Sprintf("%d of this upload", own))
 	}
 	if len(gone) > 0 {
 		out.Note = strings.TrimSpace(out.Note + fmt.Sprintf(" Dropped: %s; a project may have %d documents with %d "+
@@ -136,14 +136,14 @@ func Answer(summaries []ingest.Summary, verdicts []policy.Verdict) api.ImportGat
 	}
 	out := api.ImportGate{Blocking: []api.ImportItem{}, Noted: []api.ImportItem{}, BlockingScans: []string{}}
 	var reasons []string
-	told := map[int64]bool{}
-	tell := func(list *[]api.ImportItem, sightings []policy.Sighting) {
+	listed := map[int64]bool{}
+	add := func(list *[]api.ImportItem, sightings []policy.Sighting) {
 		for i := range sightings {
 			s, f := &sightings[i], &sightings[i].Finding
-			if f.ID != 0 && told[f.ID] {
+			if f.ID != 0 && listed[f.ID] {
 				continue
 			}
-			told[f.ID] = true
+			listed[f.ID] = true
 			*list = append(*list, api.ImportItem{
 				FindingID: f.ID, Rule: f.RuleName, Path: f.Path, Line: f.Line,
 				Change:    string(cmp.Or(changes[f.ID], ingest.ItemUnchanged)),
@@ -156,20 +156,20 @@ func Answer(summaries []ingest.Summary, verdicts []policy.Verdict) api.ImportGat
 			out.BlockingScans = append(out.BlockingScans, strconv.FormatInt(summaries[i].ScanID, 10))
 		}
 		before := len(out.Blocking)
-		tell(&out.Blocking, verdict.Blocking)
+		add(&out.Blocking, verdict.Blocking)
 		if len(out.Blocking) > before {
 			reasons = append(reasons, verdict.Reason)
 		}
 	}
 	for _, verdict := range verdicts {
-		tell(&out.Noted, verdict.Noted)
+		add(&out.Noted, verdict.Noted)
 	}
 	out.Blocked, out.Reason = len(out.Blocking) > 0, strings.Join(reasons, " ")
 	return out
 }
 
-// maxTold limits the findings of each kind in the stored result of a scan.
-const maxTold = 1000
+// maxListed limits the findings of each kind in the stored result of a scan.
+const maxListed = 1000
 
 // ScanAnswer returns the result of a directly reported scan as JSON, in the format of an import. It
 // contains the first findings only.
@@ -177,9 +177,9 @@ func ScanAnswer(summary ingest.Summary, verdict policy.Verdict) ([]byte, error) 
 	summaries := []ingest.Summary{summary}
 	out := ImportAnswer(summaries)
 	out.Gate = Answer(summaries, []policy.Verdict{verdict})
-	told := &out.Imports[0]
-	for _, list := range []*[]api.ImportItem{&told.Items, &told.Advised, &out.Gate.Blocking, &out.Gate.Noted} {
-		*list = (*list)[:min(len(*list), maxTold)]
+	first := &out.Imports[0]
+	for _, list := range []*[]api.ImportItem{&first.Items, &first.Advised, &out.Gate.Blocking, &out.Gate.Noted} {
+		*list = (*list)[:min(len(*list), maxListed)]
 	}
 	return json.Marshal(out)
 }

@@ -18,12 +18,12 @@ func (k *Service) watched(ctx context.Context, tx *store.Tx, r model.Repository)
 	return k.Watched(ctx, tx, r)
 }
 
-// askBranch queries the newest commit of the branch that is scanned on push, and requests a scan if
+// checkBranch queries the newest commit of the branch that is scanned on push, and requests a scan if
 // it changed. It returns a description of the outcome. Webhooks arrive late, repeatedly and out of
-// order, so they only trigger the query. Unless told is set, a new commit is recorded as missed by
+// order, so they only trigger the query. Unless byWebhook is set, a new commit is recorded as missed by
 // the webhook.
-func (k *Service) askBranch(
-	ctx context.Context, deploymentID int64, h scm.Host, r model.Repository, told bool,
+func (k *Service) checkBranch(
+	ctx context.Context, deploymentID int64, h scm.Host, r model.Repository, byWebhook bool,
 ) (what string, err error) {
 	branch := ""
 	err = k.Store.View(ctx, deploymentID, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -53,7 +53,7 @@ func (k *Service) askBranch(
 		if fresh, err = tx.NoteHead(ctx, r.ID, branch, commit); err != nil || !fresh {
 			return err
 		}
-		if !told && of == branch && before != "" {
+		if !byWebhook && of == branch && before != "" {
 			if err := tx.NoteMissed(ctx, r, commit, fmt.Sprintf("the push of %.12s to %s", commit, branch)); err != nil {
 				return err
 			}

@@ -26,16 +26,16 @@ type verb string
 
 // Verbs of commands.
 const (
-	verbIgnore  verb = "ignore"
-	verbReopen  verb = "reopen"
-	verbReview  verb = "reviewing"
-	verbFix     verb = "fixing"
-	verbAssign  verb = "assign"
-	verbAsk     verb = "exception"
-	verbHelp    verb = "help"
-	assignMe         = "me"
-	assignNone       = "nobody"
-	commandName      = "/redoubt"
+	verbIgnore    verb = "ignore"
+	verbReopen    verb = "reopen"
+	verbReview    verb = "reviewing"
+	verbFix       verb = "fixing"
+	verbAssign    verb = "assign"
+	verbException verb = "exception"
+	verbHelp      verb = "help"
+	assignMe           = "me"
+	assignNone         = "nobody"
+	commandName        = "/redoubt"
 )
 
 // states maps verbs to the triage states that they set.
@@ -46,7 +46,7 @@ var states = map[verb]model.TriageState{
 
 // least returns the role that a command requires. Viewers may request exceptions.
 func (c command) least() model.Role {
-	if c.verb == verbAsk {
+	if c.verb == verbException {
 		return model.RoleViewer
 	}
 	return model.RoleTriager
@@ -60,9 +60,9 @@ const usage = "Start a comment with one of these commands. Outside a finding's t
 	"- `/redoubt assign @me`, `@login` or `@" + assignNone + "`\n" +
 	"- `/redoubt exception until 2027-01-31: why` requests an exception, pending approval\n"
 
-// asksFor returns the command line of a comment: its first line outside of quotes. A line directly
+// commandLine returns the command line of a comment: its first line outside of quotes. A line directly
 // after a quoted one belongs to the quote, as in Markdown. ok is false if that line is no command.
-func asksFor(body string) (line string, ok bool) {
+func commandLine(body string) (line string, ok bool) {
 	quoted := false
 	for text := range strings.SplitSeq(strings.ReplaceAll(body, "\r\n", "\n"), "\n") {
 		trimmed := strings.TrimSpace(text)
@@ -94,7 +94,7 @@ func commandsIn(body string) (n int) {
 
 var namedFinding = regexp.MustCompile(`^#?([0-9]{1,18})$`)
 
-// parseCommand parses a line that asksFor returned. The text of its errors is sent to the author.
+// parseCommand parses a line that commandLine returned. The text of its errors is sent to the author.
 func parseCommand(line string) (c command, err error) {
 	words := strings.Fields(model.Line(line))[1:]
 	if len(words) == 0 {
@@ -118,7 +118,7 @@ func parseCommand(line string) (c command, err error) {
 	case verbIgnore:
 		words, err = c.takeReason(words)
 		c.note = strings.Join(words, " ")
-	case verbAsk:
+	case verbException:
 		words, err = c.takeEnd(words)
 		if c.note = strings.Join(words, " "); err == nil && c.note == "" {
 			err = errors.New("missing justification: write `/redoubt exception until 2027-01-31: only our tests call it`")

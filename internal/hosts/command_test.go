@@ -27,7 +27,7 @@ func TestWhatCommentsAskFor(t *testing.T) {
 		"> a\n\n> /redoubt ignore\n\nno":                     "",
 		"> a\r\n\r\n/redoubt assign @me\r\n\r\n> /redoubt x": "/redoubt assign @me",
 	} {
-		if line, is := asksFor(body); is != (want != "") || is && line != want {
+		if line, is := commandLine(body); is != (want != "") || is && line != want {
 			t.Errorf("%q asks for %q, %v; want %q", body, line, is, want)
 		}
 	}
@@ -36,9 +36,9 @@ func TestWhatCommentsAskFor(t *testing.T) {
 func TestCommands(t *testing.T) {
 	day, _ := model.EndOfDay("2999-01-31")
 	for line, want := range map[string]command{
-		"/redoubt exception until 2999-01-31: only tests": {verb: verbAsk, until: day, note: "only tests"},
-		"/redoubt exception #7 Until 2999-01-31 x: y":     {verb: verbAsk, finding: 7, until: day, note: "x: y"},
-		"/redoubt exception only until then":              {verb: verbAsk, note: "only until then"},
+		"/redoubt exception until 2999-01-31: only tests": {verb: verbException, until: day, note: "only tests"},
+		"/redoubt exception #7 Until 2999-01-31 x: y":     {verb: verbException, finding: 7, until: day, note: "x: y"},
+		"/redoubt exception only until then":              {verb: verbException, note: "only until then"},
 		"/redoubt":                                        {verb: verbHelp},
 		"/redoubt help me":                                {verb: verbHelp},
 		"/redoubt ignore":                                 {verb: verbIgnore},

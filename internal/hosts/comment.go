@@ -16,8 +16,8 @@ import (
 // host. Each comment is stored before it is sent, so that after a crash it is searched for and
 // never written twice.
 type commenting struct {
-	keeper *Service
-	host   scm.Host
+	service *Service
+	host    scm.Host
 	message
 	at       model.ChangeRequest
 	refs     map[string]bool // scanned refs; true for those of the change request
@@ -32,14 +32,14 @@ func (c *commenting) run(ctx context.Context) error {
 	if err := c.read(ctx); err != nil {
 		return err
 	}
-	if err := c.settle(ctx); err != nil {
+	if err := c.resolveFixed(ctx); err != nil {
 		return err
 	}
-	apart, err := c.comment(ctx)
+	uncommented, err := c.comment(ctx)
 	if err != nil {
 		return err
 	}
-	return c.summarise(ctx, apart)
+	return c.summarise(ctx, uncommented)
 }
 
 // read loads the stored comments. It searches for comments at the host if none is stored or the id
@@ -47,7 +47,7 @@ func (c *commenting) run(ctx context.Context) error {
 func (c *commenting) read(ctx context.Context) error {
 	c.written = map[int64]store.ChangeComment{}
 	unsure := true
-	err := c.keeper.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+	err := c.service.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.ChangeComments(ctx, c.at.RepositoryID, c.at.Number)
 		unsure = len(list) == 0
 		for _, n := range list {
@@ -59,11 +59,11 @@ func (c *commenting) read(ctx context.Context) error {
 	if err != nil || !unsure {
 		return err
 	}
-	return c.look(ctx)
+	return c.findComments(ctx)
 }
 
-// look searches the host for our comments with unknown ids. Comments of other authors are ignored.
-func (c *commenting) look(ctx context.Context) error {
+// findComments searches the host for our comments with unknown ids. Comments of other authors are ignored.
+func (c *commenting) findComments(ctx context.Context) error {
 	list, err := c.host.Comments(ctx, c.repository, c.at.Number)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (c *commenting) look(ctx context.Context) error {
 			!here.has(m) && (!begun || !sameText(known.Body, n.Body)) {
 			continue
 		}
-		if err := c.keep(ctx, c.noted(m.lineage, n, m.settled || n.Resolved)); err != nil {
+		if err := c.storeComment(ctx, c.noted(m.lineage, n, m.resolved || n.Resolved)); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (c *commenting) here(ctx context.Context, list []scm.Comment) (ours, error)
 		}
 	}
 	out := ours{of: c.origin(), connections: map[int64]bool{}, lineages: map[int64]bool{}}
-	return out, c.keeper.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
+	return out, c.service.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		there, err := tx.Connections(ctx)
 		for _, o := range there {
 			out.connections[o.ID] = true
@@ -129,35 +129,35 @@ func (c *commenting) here(ctx context.Context, list []scm.Comment) (ours, error)
 		}
 		found, err := tx.Lineages(ctx, ids)
 		for id, l := range found {
-			out.lineages[id] = l.ProjectID == c.telling.ProjectID
+			out.lineages[id] = l.ProjectID == c.update.ProjectID
 		}
 		return err
 	})
 }
 
 // origin returns the origin of comments written by this connection.
-func (c *commenting) origin() origin { return c.keeper.origin(c.deployment.ID, c.connection.ID) }
+func (c *commenting) origin() origin { return c.service.origin(c.deployment.ID, c.connection.ID) }
 
 // sameText reports whether two comments have the same text, apart from surrounding space.
 func sameText(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
-func (c *commenting) noted(lineage int64, n scm.Comment, settled bool) store.ChangeComment {
+func (c *commenting) noted(lineage int64, n scm.Comment, resolved bool) store.ChangeComment {
 	return store.ChangeComment{
 		RepositoryID: c.at.RepositoryID, Number: c.at.Number, LineageID: lineage,
-		HostID: n.ID, Thread: n.Thread, Path: n.Path, Body: n.Body, Settled: settled,
+		HostID: n.ID, Thread: n.Thread, Path: n.Path, Body: n.Body, Resolved: resolved,
 	}
 }
 
-func (c *commenting) keep(ctx context.Context, n store.ChangeComment) error {
+func (c *commenting) storeComment(ctx context.Context, n store.ChangeComment) error {
 	c.written[n.LineageID] = n
-	return c.keeper.Store.Update(ctx, c.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error {
+	return c.service.Store.Update(ctx, c.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error {
 		return tx.PutChangeComment(ctx, n)
 	})
 }
 
 func (c *commenting) drop(ctx context.Context, lineage int64) error {
 	delete(c.written, lineage)
-	return c.keeper.Store.Update(ctx, c.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error {
+	return c.service.Store.Update(ctx, c.deployment.ID, following, func(ctx context.Context, tx *store.Tx) error {
 		return tx.DropChangeComment(ctx, c.at.RepositoryID, c.at.Number, lineage)
 	})
 }
@@ -165,7 +165,7 @@ func (c *commenting) drop(ctx context.Context, lineage int64) error {
 // add creates a comment. If the host rejects the line as outside of the change, it returns
 // model.ErrConflict.
 func (c *commenting) add(ctx context.Context, lineage int64, n scm.Comment) error {
-	if err := c.keep(ctx, c.noted(lineage, n, false)); err != nil {
+	if err := c.storeComment(ctx, c.noted(lineage, n, false)); err != nil {
 		return err
 	}
 	made, err := c.host.AddComment(ctx, c.repository, c.at, n)
@@ -176,32 +176,32 @@ func (c *commenting) add(ctx context.Context, lineage int64, n scm.Comment) erro
 		return err
 	}
 	n.ID, n.Thread = made.ID, made.Thread
-	return c.keep(ctx, c.noted(lineage, n, false))
+	return c.storeComment(ctx, c.noted(lineage, n, false))
 }
 
 // edit changes the text of a comment. Comments deleted at the host are not created again.
 func (c *commenting) edit(ctx context.Context, n store.ChangeComment, body string) error {
 	if sameText(n.Body, body) {
-		return c.keep(ctx, n)
+		return c.storeComment(ctx, n)
 	}
 	n.Body = body
 	if err := c.host.EditComment(ctx, c.repository, c.at.Number, hosted(n)); err != nil &&
 		!errors.Is(err, model.ErrNotFound) {
 		return err
 	}
-	return c.keep(ctx, n)
+	return c.storeComment(ctx, n)
 }
 
 func hosted(n store.ChangeComment) scm.Comment {
 	return scm.Comment{ID: n.HostID, Thread: n.Thread, Body: n.Body, Path: n.Path}
 }
 
-// settle resolves the comments on findings that are fixed or ignored on all refs of the change
+// resolveFixed resolves the comments on findings that are fixed or ignored on all refs of the change
 // request.
-func (c *commenting) settle(ctx context.Context) error {
+func (c *commenting) resolveFixed(ctx context.Context) error {
 	var waiting []int64
 	for _, l := range slices.Sorted(maps.Keys(c.written)) {
-		if l != 0 && !c.written[l].Settled {
+		if l != 0 && !c.written[l].Resolved {
 			waiting = append(waiting, l)
 		}
 	}
@@ -212,34 +212,34 @@ func (c *commenting) settle(ctx context.Context) error {
 		}
 	}
 	var open map[int64]bool
-	err := c.keeper.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-		open, err = tx.OpenLineages(ctx, c.telling.ProjectID, refs, waiting)
+	err := c.service.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		open, err = tx.OpenLineages(ctx, c.update.ProjectID, refs, waiting)
 		return err
 	})
 	for _, l := range waiting {
 		if err == nil && !open[l] {
-			err = c.settleOne(ctx, l)
+			err = c.resolveOne(ctx, l)
 		}
 	}
 	return err
 }
 
-func (c *commenting) settleOne(ctx context.Context, lineage int64) error {
+func (c *commenting) resolveOne(ctx context.Context, lineage int64) error {
 	n := c.written[lineage]
-	n.Settled = true
+	n.Resolved = true
 	err := c.host.ResolveComment(ctx, c.repository, c.at.Number, hosted(n))
 	switch {
 	case errors.Is(err, scm.ErrUnsupported):
-		return c.edit(ctx, n, settledText(n.Body, lineage, c.origin()))
+		return c.edit(ctx, n, resolvedText(n.Body, lineage, c.origin()))
 	case err != nil && !errors.Is(err, model.ErrNotFound): // deleted at the host
 		return err
 	}
-	return c.keep(ctx, n)
+	return c.storeComment(ctx, n)
 }
 
 // comment writes one comment for each finding on its line. It returns the findings without a
 // comment.
-func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
+func (c *commenting) comment(ctx context.Context) (uncommented []item, err error) {
 	written := len(c.written)
 	if _, is := c.written[0]; is {
 		written--
@@ -247,16 +247,16 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 	for _, i := range c.items {
 		n, is := c.written[i.lineage]
 		switch {
-		case is && !n.Settled:
+		case is && !n.Resolved:
 			continue
 		case is: // open again
-			n.Settled = false
+			n.Resolved = false
 			if err := c.edit(ctx, n, lineText(i, c.page, c.connection.Replies != model.RepliesOff, c.origin())); err != nil {
 				return nil, err
 			}
 			continue
 		case i.path == "" || i.line < 1 || written >= maxLines:
-			apart = append(apart, i)
+			uncommented = append(uncommented, i)
 			continue
 		}
 		err := c.add(ctx, i.lineage, scm.Comment{
@@ -266,24 +266,24 @@ func (c *commenting) comment(ctx context.Context) (apart []item, err error) {
 		})
 		switch {
 		case errors.Is(err, model.ErrConflict):
-			apart = append(apart, i)
+			uncommented = append(uncommented, i)
 		case err != nil:
 			return nil, err
 		default:
 			written++
 		}
 	}
-	return apart, nil
+	return uncommented, nil
 }
 
 // summarise writes the summary comment. It does nothing if there is neither a finding nor an
 // earlier summary.
-func (c *commenting) summarise(ctx context.Context, apart []item) error {
+func (c *commenting) summarise(ctx context.Context, uncommented []item) error {
 	n, is := c.written[0]
 	if len(c.items) == 0 && !is {
 		return nil
 	}
-	body := summaryText(c.items, apart, c.page, c.blocking, c.origin())
+	body := summaryText(c.items, uncommented, c.page, c.blocking, c.origin())
 	if !is {
 		return c.add(ctx, 0, scm.Comment{Body: body})
 	}

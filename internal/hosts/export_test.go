@@ -2,7 +2,7 @@ package hosts
 
 // Texts of answers, for tests in package hosts_test.
 var (
-	ErrStranger       = errStranger
+	ErrOutsider       = errOutsider
 	ErrEdited         = errEdited
 	ErrTooManyReplies = errTooManyReplies
 	ErrLinkedLongAgo  = errLinkedLongAgo
@@ -11,18 +11,18 @@ var (
 	ErrDecidedSince   = errDecidedSince
 	ErrOtherFinding   = errOtherFinding
 	ErrNotOfRequest   = errNotOfRequest
-	ErrSayWhich       = errSayWhich
+	ErrNoFinding      = errNoFinding
 )
 
 const (
-	AnswerDone    = answerDone
-	AnswerAsked   = answerAsked
-	AnswerNotDone = answerNotDone
-	OnlyTheFirst  = onlyTheFirst
+	AnswerDone      = answerDone
+	AnswerRequested = answerRequested
+	AnswerNotDone   = answerNotDone
+	OnlyTheFirst    = onlyTheFirst
 )
 
-// Settled reports whether the mark of a comment states that its finding is fixed or ignored.
-func Settled(body string) bool {
+// Resolved reports whether the mark of a comment states that its finding is fixed or ignored.
+func Resolved(body string) bool {
 	m, found := markOf(body)
-	return found && m.settled
+	return found && m.resolved
 }

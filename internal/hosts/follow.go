@@ -62,10 +62,10 @@ func (k *Service) EnsureFollowed(ctx context.Context, deploymentID int64) error 
 // follow polls repositories, pushes and tickets, each with its own timeout. The next job repeats
 // failed requests.
 func (k *Service) follow(ctx context.Context, d model.Deployment, c model.Connection) {
-	within := func(what string, ask func(context.Context) error) bool {
+	within := func(what string, run func(context.Context) error) bool {
 		ctx, cancel := context.WithTimeout(ctx, followFor)
 		defer cancel()
-		err := ask(ctx)
+		err := run(ctx)
 		if err != nil {
 			k.Logger.WarnContext(ctx, "polling a code host failed", "deployment", d.Slug, "connection", c.Name,
 				"asked_for", what, "cause", err)

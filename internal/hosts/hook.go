@@ -58,7 +58,7 @@ func (k *Service) Hook(
 		if r.ProjectID == 0 || !r.Scannable() || repositoryID != 0 && r.ID != repositoryID {
 			continue
 		}
-		if err := at.keep(ctx, r, repositoryID == 0); err != nil {
+		if err := at.create(ctx, r, repositoryID == 0); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", r.FullName, err))
 			continue
 		}
@@ -87,22 +87,22 @@ func (k *Service) hookAt(deploymentID int64, by model.Actor, c model.Connection,
 	}, err
 }
 
-// keep creates the webhook of a repository and stores its id, even if the request was canceled.
-func (a hookAt) keep(ctx context.Context, r model.Repository, replace bool) error {
+// create creates the webhook of a repository and stores its id, even if the request was canceled.
+func (a hookAt) create(ctx context.Context, r model.Repository, replace bool) error {
 	id, changed, err := a.put(ctx, r, replace)
 	if !changed {
 		return err
 	}
-	kept := a.Store.Update(context.WithoutCancel(ctx), a.deploymentID, a.by, func(
+	storeErr := a.Store.Update(context.WithoutCancel(ctx), a.deploymentID, a.by, func(
 		ctx context.Context, tx *store.Tx,
 	) error {
-		return tx.SetRepositoryHook(ctx, r.ID, id, a.tells(id))
+		return tx.SetRepositoryHook(ctx, r.ID, id, a.addressFor(id))
 	})
-	return errors.Join(err, kept)
+	return errors.Join(err, storeErr)
 }
 
-// tells returns the address of a webhook, or "" if there is no webhook.
-func (a hookAt) tells(id string) string {
+// addressFor returns the address of a webhook, or "" if there is no webhook.
+func (a hookAt) addressFor(id string) string {
 	if id == "" {
 		return ""
 	}

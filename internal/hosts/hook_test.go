@@ -222,7 +222,7 @@ func (w *world) silent(c model.Connection, clock *storetest.Clock) (said string)
 				asked = "soon"
 			}
 		}
-		said = strings.TrimSpace(fmt.Sprintf("%s, asked %s. %s", n.HearsBy(), asked, strings.Join(knownInProblem.FindAllString(n.HookProblem, -1), " ")))
+		said = strings.TrimSpace(fmt.Sprintf("%s, asked %s. %s", n.EventSource(), asked, strings.Join(knownInProblem.FindAllString(n.HookProblem, -1), " ")))
 		return errors.Join(err, err2)
 	})
 	return said

@@ -64,9 +64,11 @@ func (k *Service) host(deploymentID int64, c model.Connection) (scm.Host, error)
 	return k.Hosts.Open(c, credential)
 }
 
-// keep stores the repositories of a host and creates projects for those that the connection
+// storeRepositories stores the repositories of a host and creates projects for those that the connection
 // follows.
-func (k *Service) keep(ctx context.Context, tx *store.Tx, c model.Connection, list []model.Repository) error {
+func (k *Service) storeRepositories(
+	ctx context.Context, tx *store.Tx, c model.Connection, list []model.Repository,
+) error {
 	now, err := tx.SaveRepositories(ctx, c.ID, list, true)
 	if err != nil {
 		return err

@@ -171,7 +171,7 @@ func TestTellingAChangeRequest(t *testing.T) {
 		w.ignore(a)
 		w.host.open[0].HeadCommit = second
 		w.must(w.tell(w.scan(second, b)))
-		if body := w.host.comments[2].Body; !hosts.Settled(body) || len(w.host.comments) != 4 {
+		if body := w.host.comments[2].Body; !hosts.Resolved(body) || len(w.host.comments) != 4 {
 			t.Errorf("ignored, it says %s", body)
 		}
 		w.ignore(b)
@@ -255,13 +255,13 @@ func TestTellingMeetsWhatHostsDo(t *testing.T) {
 		w.connect()
 		j := w.scan(first)
 		w.host.down = model.ErrUnavailable
-		_, _, err := queue.Do(w.keeper.Tell)(t.Context(), j)
+		_, _, err := queue.Do(w.keeper.ReportStatus)(t.Context(), j)
 		var permanent queue.PermanentError
 		if err == nil || errors.As(err, &permanent) || queue.Outage(err) {
 			t.Errorf("a host that is down: %v", err)
 		}
 		w.host.down = &scm.HostError{Status: http.StatusForbidden}
-		if _, _, err = queue.Do(w.keeper.Tell)(t.Context(), j); !errors.As(err, &permanent) {
+		if _, _, err = queue.Do(w.keeper.ReportStatus)(t.Context(), j); !errors.As(err, &permanent) {
 			t.Errorf("a host that refuses: %v", err)
 		}
 		w.must(s.FailJob(t.Context(), j, permanent.Reason))
@@ -286,7 +286,7 @@ func TestOnlyProjectsOfHostsAreReported(t *testing.T) {
 			}
 			return tx.PutScanGate(ctx, id, nil)
 		})
-		if j, err := storetest.Claim(t.Context(), s, 0, store.TellJob); j != nil || err != nil {
+		if j, err := storetest.Claim(t.Context(), s, 0, store.StatusJob); j != nil || err != nil {
 			t.Errorf("a job: %+v, %v", j, err)
 		}
 	})

@@ -29,9 +29,9 @@ func (k *Service) origin(deployment, connection int64) origin {
 
 // mark identifies a comment about a lineage, or the summary.
 type mark struct {
-	lineage int64 // 0: the summary
-	settled bool
-	of      origin // zero: from an older version, without origin
+	lineage  int64 // 0: the summary
+	resolved bool
+	of       origin // zero: from an older version, without origin
 }
 
 func (m mark) String() string {
@@ -39,7 +39,7 @@ func (m mark) String() string {
 	if m.lineage != 0 {
 		what = fmt.Sprintf("lineage:%d", m.lineage)
 	}
-	if m.settled {
+	if m.resolved {
 		what += " settled"
 	}
 	return fmt.Sprintf("<!-- redoubt:%s of %s -->", what, m.of)

@@ -79,7 +79,7 @@ func ofThisRepository(err error) bool {
 func (k *Service) poll(
 	ctx context.Context, deploymentID int64, c model.Connection, h scm.Host, r model.Repository,
 ) (replies, err error) {
-	if _, err := k.askBranch(ctx, deploymentID, h, r, false); err != nil || !c.Kind.HasAPI() {
+	if _, err := k.checkBranch(ctx, deploymentID, h, r, false); err != nil || !c.Kind.HasAPI() {
 		return nil, err
 	}
 	open, err := h.ChangeRequests(ctx, r)

@@ -19,32 +19,32 @@ import (
 // time spent on its replies at once.
 const (
 	maxReplies   = 200
-	maxStrangers = 20
+	maxOutsiders = 20
 	repliesFor   = time.Minute
 )
 
-// settledAfter is the minimum age of a change before it is recorded as read. Hosts report times in
+// stableAfter is the minimum age of a change before it is recorded as read. Hosts report times in
 // seconds, so a younger change may be followed by another with the same time.
-const settledAfter = time.Minute
+const stableAfter = time.Minute
 
 // replying processes replies to our comments at one change request. Texts, authors and threads are
 // always read from the host, never from a webhook.
 type replying struct {
-	keeper     *Service
+	service    *Service
 	host       scm.Host
 	deployment int64
 	connection model.Connection
 	repository model.Repository
 	at         model.ChangeRequest
 
-	list    []scm.Comment
-	threads map[string][]int64 // lineages of our comments on lines, by thread
-	told    bool               // we wrote a comment there
-	taken   map[string]store.ChangeReply
-	may     map[string]bool     // write access, by the host's id of the person
-	since   time.Time           // time of our first comment, or of the start of the reply policy
-	latest  map[int64]time.Time // decision times of commands processed before, by lineage
-	decided int
+	list      []scm.Comment
+	threads   map[string][]int64 // lineages of our comments on lines, by thread
+	commented bool               // we wrote a comment there
+	taken     map[string]store.ChangeReply
+	may       map[string]bool     // write access, by the host's id of the person
+	since     time.Time           // time of our first comment, or of the start of the reply policy
+	latest    map[int64]time.Time // decision times of commands processed before, by lineage
+	decided   int
 }
 
 // replies processes new commands in the comments of a change request, in the order of their times.
@@ -59,7 +59,7 @@ func (k *Service) replies(
 	ctx, cancel := context.WithTimeout(ctx, repliesFor)
 	defer cancel()
 	w := &replying{
-		keeper:     k,
+		service:    k,
 		host:       h,
 		deployment: deploymentID,
 		connection: c,
@@ -82,7 +82,7 @@ func (k *Service) replies(
 				continue
 			}
 			err := w.work(ctx, n)
-			if first = cmp.Or(first, err); asksToWait(err) || ctx.Err() != nil {
+			if first = cmp.Or(first, err); isBusy(err) || ctx.Err() != nil {
 				break
 			}
 		}
@@ -91,8 +91,8 @@ func (k *Service) replies(
 	return w.decided, err
 }
 
-// asksToWait reports whether a host asked to wait.
-func asksToWait(err error) bool {
+// isBusy reports whether a host asked to wait.
+func isBusy(err error) bool {
 	_, is := errors.AsType[*model.BusyError](err)
 	return is
 }
@@ -101,7 +101,7 @@ func asksToWait(err error) bool {
 func (w *replying) read(ctx context.Context) error {
 	var written []store.ChangeComment
 	w.taken = map[string]store.ChangeReply{}
-	err := w.keeper.Store.View(ctx, w.deployment, func(ctx context.Context, tx *store.Tx) (err error) {
+	err := w.service.Store.View(ctx, w.deployment, func(ctx context.Context, tx *store.Tx) (err error) {
 		if written, err = tx.ChangeComments(ctx, w.repository.ID, w.at.Number); err != nil {
 			return err
 		}
@@ -114,11 +114,11 @@ func (w *replying) read(ctx context.Context) error {
 	lineages := map[string]int64{}
 	for _, n := range written {
 		if n.HostID != "" {
-			w.told = true
+			w.commented = true
 			lineages[hosted(n).Key()] = n.LineageID
 		}
 	}
-	if err != nil || !w.told {
+	if err != nil || !w.commented {
 		return err
 	}
 	if w.list, err = w.host.Comments(ctx, w.repository, w.at.Number); err != nil {
@@ -146,7 +146,7 @@ func decideFrom(c model.Connection) time.Time { return c.RepliesAt.Truncate(time
 // waits reports whether a comment contains a command without an answer. It ignores comments of
 // programs, including ours, and comments older than our first comment or than the reply policy.
 func (w *replying) waits(n scm.Comment) bool {
-	if _, asks := asksFor(n.Body); !asks || n.Bot || n.AuthorID == "" ||
+	if _, asks := commandLine(n.Body); !asks || n.Bot || n.AuthorID == "" ||
 		strings.EqualFold(n.Author, w.connection.Account) || n.At.IsZero() || n.At.Before(w.since) {
 		return false
 	}
@@ -154,22 +154,22 @@ func (w *replying) waits(n scm.Comment) bool {
 		return !r.Answered
 	}
 	// seen before, when its author had no write access
-	if r, is := w.taken[strangerKey(n)]; is && r.Answered && !n.At.After(r.At) {
+	if r, is := w.taken[outsiderKey(n)]; is && r.Answered && !n.At.After(r.At) {
 		return false
 	}
 	return w.count(false) < maxReplies
 }
 
-// strangers is the prefix of the keys of replies by people without write access. Each person has
+// outsiders is the prefix of the keys of replies by people without write access. Each person has
 // one key, regardless of the number of comments, and these do not count as commands.
-const strangers = "stranger:"
+const outsiders = "stranger:"
 
-func strangerKey(n scm.Comment) string { return strangers + n.AuthorID }
+func outsiderKey(n scm.Comment) string { return outsiders + n.AuthorID }
 
 // count counts the processed replies of people with or without write access.
-func (w *replying) count(ofStrangers bool) (n int) {
+func (w *replying) count(ofOutsiders bool) (n int) {
 	for key := range w.taken {
-		if strings.HasPrefix(key, strangers) == ofStrangers {
+		if strings.HasPrefix(key, outsiders) == ofOutsiders {
 			n++
 		}
 	}
@@ -185,7 +185,7 @@ func (w *replying) work(ctx context.Context, n scm.Comment) error {
 		case err != nil:
 			return err
 		case !may:
-			return w.turnAway(ctx, n)
+			return w.rejectOutsider(ctx, n)
 		}
 		if r, err = w.take(ctx, n); err != nil {
 			return err
@@ -196,20 +196,20 @@ func (w *replying) work(ctx context.Context, n scm.Comment) error {
 	return w.answer(ctx, n, r)
 }
 
-// turnAway answers once to a person without write access. This bounds the answers and the stored
+// rejectOutsider answers once to a person without write access. This bounds the answers and the stored
 // rows that such people can cause.
-func (w *replying) turnAway(ctx context.Context, n scm.Comment) error {
-	r, known := w.taken[strangerKey(n)]
-	if !known && w.count(true) >= maxStrangers {
+func (w *replying) rejectOutsider(ctx context.Context, n scm.Comment) error {
+	r, known := w.taken[outsiderKey(n)]
+	if !known && w.count(true) >= maxOutsiders {
 		return nil
 	}
 	if !known {
 		r = store.ChangeReply{
-			RepositoryID: w.repository.ID, Number: w.at.Number, Comment: strangerKey(n), Login: n.Author, At: n.At,
-			Outcome: refusalText(errStranger),
+			RepositoryID: w.repository.ID, Number: w.at.Number, Comment: outsiderKey(n), Login: n.Author, At: n.At,
+			Outcome: refusalText(errOutsider),
 		}
 	}
-	err := w.keeper.Store.Update(ctx, w.deployment, following, func(ctx context.Context, tx *store.Tx) error {
+	err := w.service.Store.Update(ctx, w.deployment, following, func(ctx context.Context, tx *store.Tx) error {
 		if !known {
 			if fresh, err := tx.TakeChangeReply(ctx, r); err != nil || !fresh {
 				return err
@@ -227,7 +227,7 @@ func (w *replying) turnAway(ctx context.Context, n scm.Comment) error {
 
 // Reasons for refusing a command, as sent in the answer.
 var (
-	errStranger       = errors.New("only users with write access to the repository can use commands here")
+	errOutsider       = errors.New("only users with write access to the repository can use commands here")
 	errEdited         = errors.New("the comment was edited, possibly by another user: write the command in a new comment")
 	errTooManyReplies = fmt.Errorf("the limit of %d commands per change request is reached: use Redoubt instead",
 		maxReplies)
@@ -239,7 +239,7 @@ var (
 	)
 	errOtherFinding = errors.New("this thread is about another finding")
 	errNotOfRequest = errors.New("is not part of this change request")
-	errSayWhich     = errors.New("missing finding")
+	errNoFinding    = errors.New("missing finding")
 )
 
 // errNotThen aborts a transaction in which the person differs from the one read before.
@@ -248,29 +248,29 @@ var errNotThen = errors.New("the permissions of the author have changed")
 // take decides about a command and stores the answer in the same transaction. The person is read
 // before the transaction, for the audit log, and again within it.
 func (w *replying) take(ctx context.Context, n scm.Comment) (r store.ChangeReply, err error) {
-	line, _ := asksFor(n.Body)
-	asked, wrong := parseCommand(line)
+	line, _ := commandLine(n.Body)
+	cmd, wrong := parseCommand(line)
 	if n.Edited {
 		wrong = errEdited
 	}
 	full := w.count(false) == maxReplies-1
 	var p person
 	var no error
-	if err := w.keeper.Store.View(ctx, w.deployment, func(ctx context.Context, tx *store.Tx) (err error) {
-		p, no, err = w.person(ctx, tx, n, asked.least())
+	if err := w.service.Store.View(ctx, w.deployment, func(ctx context.Context, tx *store.Tx) (err error) {
+		p, no, err = w.person(ctx, tx, n, cmd.least())
 		return err
 	}); err != nil {
 		return r, err
 	}
 	r = store.ChangeReply{RepositoryID: w.repository.ID, Number: w.at.Number, Comment: n.Key(), Login: n.Author, At: n.At}
 	by := following
-	decides := !full && wrong == nil && no == nil && asked.verb != verbHelp
+	decides := !full && wrong == nil && no == nil && cmd.verb != verbHelp
 	if decides {
 		by = p.actor
 	}
 	fresh := false
-	err = w.keeper.Store.Update(ctx, w.deployment, by, func(ctx context.Context, tx *store.Tx) error {
-		now, notNow, err := w.person(ctx, tx, n, asked.least())
+	err = w.service.Store.Update(ctx, w.deployment, by, func(ctx context.Context, tx *store.Tx) error {
+		now, notNow, err := w.person(ctx, tx, n, cmd.least())
 		if err != nil {
 			return err
 		}
@@ -285,12 +285,12 @@ func (w *replying) take(ctx context.Context, n scm.Comment) (r store.ChangeReply
 			r.Outcome = refusalText(errTooManyReplies)
 		case wrong != nil:
 			r.Outcome = refusalText(wrong) + "\n" + usage
-		case asked.verb == verbHelp:
+		case cmd.verb == verbHelp:
 			r.Outcome = usage
 		case no != nil:
 			r.Outcome = refusalText(no)
 		default:
-			if r.Outcome, err = w.decide(ctx, tx, n, asked, p); err != nil {
+			if r.Outcome, err = w.decide(ctx, tx, n, cmd, p); err != nil {
 				return err
 			}
 		}
@@ -309,14 +309,14 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 	if r.Answered {
 		return nil
 	}
-	mark := replyMark(r.Comment, w.keeper.origin(w.deployment, w.connection.ID))
+	mark := replyMark(r.Comment, w.service.origin(w.deployment, w.connection.ID))
 	there := slices.ContainsFunc(w.list, func(c scm.Comment) bool {
 		return strings.EqualFold(c.Author, w.connection.Account) && strings.HasSuffix(strings.TrimSpace(c.Body), mark)
 	})
 	if !there {
 		err := w.host.Reply(ctx, w.repository, w.at, n, strings.TrimSpace(r.Outcome)+"\n"+mark)
 		if refused(err) {
-			w.keeper.Logger.WarnContext(ctx, "the host rejected an answer to a command", "connection", w.connection.Name,
+			w.service.Logger.WarnContext(ctx, "the host rejected an answer to a command", "connection", w.connection.Name,
 				"repository", w.repository.FullName, "change_request", w.at.Number, "cause", err)
 			return nil
 		}
@@ -326,7 +326,7 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 	}
 	r.Answered = true
 	w.taken[r.Comment] = r
-	return w.keeper.Store.Update(ctx, w.deployment, following, func(ctx context.Context, tx *store.Tx) error {
+	return w.service.Store.Update(ctx, w.deployment, following, func(ctx context.Context, tx *store.Tx) error {
 		return tx.NoteChangeReply(ctx, r)
 	})
 }
@@ -349,7 +349,7 @@ func (k *Service) pollReplies(
 			break
 		}
 		_, wrong := k.replies(ctx, deploymentID, c, h, r, at)
-		if asksToWait(wrong) {
+		if isBusy(wrong) {
 			return replies, wrong
 		}
 		if _, busy := errors.AsType[queue.WaitError](wrong); busy { // locked by another writer: the next round retries
@@ -360,8 +360,8 @@ func (k *Service) pollReplies(
 				"repository", r.FullName, "change_request", at.Number, "cause", wrong)
 			replies = cmp.Or(replies, fmt.Errorf("the comments of change request %d of %s: %w", at.Number, r.FullName, wrong))
 		}
-		again := wrong != nil && !errors.Is(wrong, model.ErrTooLarge) // a retry cannot reduce their number
-		if again || k.Clock().Sub(at.UpdatedAt) < settledAfter {      // another comment may have the same time
+		retry := wrong != nil && !errors.Is(wrong, model.ErrTooLarge) // a retry cannot reduce their number
+		if retry || k.Clock().Sub(at.UpdatedAt) < stableAfter {       // another comment may have the same time
 			continue
 		}
 		err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {

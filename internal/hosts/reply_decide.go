@@ -25,8 +25,8 @@ type person struct {
 // because the login may belong to another person now. If our account may not query permissions, it
 // returns an error and no command is processed: an administrator must grant the permission.
 func (w *replying) mayWrite(ctx context.Context, n scm.Comment) (bool, error) {
-	may, asked := w.may[n.AuthorID]
-	if asked {
+	may, known := w.may[n.AuthorID]
+	if known {
 		return may, nil
 	}
 	found, of, err := w.host.Permission(ctx, w.repository, n.Author)
@@ -87,29 +87,29 @@ func (w *replying) person(
 }
 
 // decide executes a command and returns the text of the answer.
-func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, asked command, p person) (string, error) {
-	f, no, err := w.finding(ctx, tx, n, asked)
+func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, cmd command, p person) (string, error) {
+	f, no, err := w.finding(ctx, tx, n, cmd)
 	if err != nil || no != nil {
 		return refusalText(no), err
 	}
-	if asked.verb == verbAsk {
-		return w.ask(ctx, tx, n, asked, p, f)
+	if cmd.verb == verbException {
+		return w.requestException(ctx, tx, n, cmd, p, f)
 	}
 	if no, err = w.late(ctx, tx, f, n); err != nil || no != nil {
 		return refusalText(no), err
 	}
 	request := triage.Request{
 		Filter: model.FindingFilter{IssueType: f.IssueType, HasIDs: true, IDs: []int64{f.ID}},
-		State:  states[asked.verb], Reason: asked.reason,
+		State:  states[cmd.verb], Reason: cmd.reason,
 	}
-	if asked.verb == verbAssign {
-		if request.Assign, no = w.assignee(asked.assignee, p); no != nil {
+	if cmd.verb == verbAssign {
+		if request.Assign, no = w.assignee(cmd.assignee, p); no != nil {
 			return refusalText(no), nil
 		}
 	} else {
-		request.Note = asked.note
+		request.Note = cmd.note
 	}
-	view, err := w.keeper.Findings(ctx, w.deployment)
+	view, err := w.service.Findings(ctx, w.deployment)
 	if err != nil {
 		return "", err
 	}
@@ -125,31 +125,31 @@ func (w *replying) decide(ctx context.Context, tx *store.Tx, n scm.Comment, aske
 	}
 	w.latest[f.LineageID] = tx.Now()
 	reason, assignee := "", ""
-	if asked.reason != 0 {
-		reason = asked.reason.String()
+	if cmd.reason != 0 {
+		reason = cmd.reason.String()
 	}
 	if request.Assign != nil {
 		assignee = *request.Assign
 	}
 	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: model.Line(n.Author)}, f.ID,
-		string(asked.verb), reason, assignee)
-	text := doneText(f, w.page(tx, "findings", f.ID), asked, request, n)
+		string(cmd.verb), reason, assignee)
+	text := doneText(f, w.page(tx, "findings", f.ID), cmd, request, n)
 	return text, tx.EnqueueStatusUpdate(ctx, f.ProjectID, w.at.HeadCommit)
 }
 
 // page returns the URL of an object of this deployment.
 func (w *replying) page(tx *store.Tx, what string, id int64) string {
-	return fmt.Sprintf("%s/orgs/%s/%s/%d", w.keeper.PublicURL(), tx.Deployment().Slug, what, id)
+	return fmt.Sprintf("%s/orgs/%s/%s/%d", w.service.PublicURL(), tx.Deployment().Slug, what, id)
 }
 
-// ask requests an exception for a finding, like the pages do, and returns the answer with its link.
-func (w *replying) ask(
-	ctx context.Context, tx *store.Tx, n scm.Comment, asked command, p person, f model.Finding,
+// requestException requests an exception for a finding, like the pages do, and returns the answer with its link.
+func (w *replying) requestException(
+	ctx context.Context, tx *store.Tx, n scm.Comment, cmd command, p person, f model.Finding,
 ) (string, error) {
 	r, err := exceptions.Request(ctx, tx, model.Exception{
-		Reason:       asked.note,
+		Reason:       cmd.note,
 		TriageReason: model.AcceptableRisk,
-		Until:        asked.until,
+		Until:        cmd.until,
 		CreatorID:    p.id,
 	}, []model.Finding{f})
 	if bad, is := errors.AsType[*model.InvalidError](err); is {
@@ -162,13 +162,13 @@ func (w *replying) ask(
 		return "", err
 	}
 	tx.AuditReply(store.ChangeReply{Number: w.at.Number, Comment: n.Key(), Login: model.Line(n.Author)}, f.ID,
-		string(asked.verb), "", "")
+		string(cmd.verb), "", "")
 	until := "without expiry"
 	if day := model.LastDay(r.Until); day != "" {
 		until = "until " + day
 	}
-	return fmt.Sprintf(answerAsked+"an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: [exception "+
-		"%d](%s) is pending.\n%s",
+	return fmt.Sprintf(answerRequested+"an exception for finding [`#%d`](%s) %s, by %s. Nothing has changed yet: "+
+		"[exception %d](%s) is pending.\n%s",
 		f.ID, w.page(tx, "findings", f.ID), until, plain(n.Author, 200), r.ID, w.page(tx, "exceptions", r.ID),
 		moreCommands(n)), nil
 }
@@ -185,10 +185,10 @@ func (w *replying) late(ctx context.Context, tx *store.Tx, f model.Finding, n sc
 
 // Beginnings of answers to commands.
 const (
-	answerDone    = "Done: "
-	answerAsked   = "Requested: "
-	answerNotDone = "Not done: "
-	onlyTheFirst  = "\nOnly the first command of a comment is run: write one command per comment.\n"
+	answerDone      = "Done: "
+	answerRequested = "Requested: "
+	answerNotDone   = "Not done: "
+	onlyTheFirst    = "\nOnly the first command of a comment is run: write one command per comment.\n"
 )
 
 func refusalText(no error) string {
@@ -200,17 +200,17 @@ func refusalText(no error) string {
 
 // doneText describes a decision using the names of the host: user names of this server must not
 // appear there.
-func doneText(f model.Finding, page string, asked command, r triage.Request, n scm.Comment) string {
+func doneText(f model.Finding, page string, cmd command, r triage.Request, n scm.Comment) string {
 	what := r.State.String()
 	switch {
 	case r.Assign != nil && *r.Assign == "":
 		what = "unassigned"
-	case asked.assignee == assignMe:
+	case cmd.assignee == assignMe:
 		what = "assigned to " + plain(n.Author, 100)
 	case r.Assign != nil:
-		what = "assigned to " + plain(asked.assignee, 100)
-	case asked.reason != 0:
-		what += ", " + strings.ReplaceAll(asked.reason.String(), "_", " ")
+		what = "assigned to " + plain(cmd.assignee, 100)
+	case cmd.reason != 0:
+		what += ", " + strings.ReplaceAll(cmd.reason.String(), "_", " ")
 	}
 	text := fmt.Sprintf(answerDone+"finding [`#%d`](%s) is %s, by %s.\n", f.ID, page, what, plain(n.Author, 200))
 	return text + moreCommands(n)
@@ -245,21 +245,21 @@ func (w *replying) assignee(name string, p person) (user *string, no error) {
 // finding returns the finding of a command: that of the answered comment, or a named one of the
 // change request.
 func (w *replying) finding(
-	ctx context.Context, tx *store.Tx, n scm.Comment, asked command,
+	ctx context.Context, tx *store.Tx, n scm.Comment, cmd command,
 ) (f model.Finding, no, err error) {
 	lineages := w.threads[n.Thread]
 	if n.Thread == "" {
 		lineages = nil
 	}
-	if asked.finding == 0 {
+	if cmd.finding == 0 {
 		switch len(lineages) {
 		case 0:
-			return f, fmt.Errorf("%w: write `/redoubt %s #12`, or reply to the finding's comment", errSayWhich, asked.verb), nil
+			return f, fmt.Errorf("%w: write `/redoubt %s #12`, or reply to the finding's comment", errNoFinding, cmd.verb), nil
 		case 1:
 			f, err = tx.FindingOfLineage(ctx, w.repository.ProjectID, lineages[0])
 		default:
 			return f, errors.New(
-				"the line has several findings: name one, as in `/redoubt " + string(asked.verb) + " #12`",
+				"the line has several findings: name one, as in `/redoubt " + string(cmd.verb) + " #12`",
 			), nil
 		}
 		if errors.Is(err, model.ErrNotFound) {
@@ -267,8 +267,8 @@ func (w *replying) finding(
 		}
 		return f, nil, err
 	}
-	unknown := fmt.Errorf("finding `#%d` %w", asked.finding, errNotOfRequest)
-	list, err := tx.FindingsByID(ctx, []int64{asked.finding})
+	unknown := fmt.Errorf("finding `#%d` %w", cmd.finding, errNotOfRequest)
+	list, err := tx.FindingsByID(ctx, []int64{cmd.finding})
 	if err != nil || len(list) == 0 || list[0].ProjectID != w.repository.ProjectID {
 		return f, unknown, err
 	}

@@ -157,18 +157,18 @@ func TestRepliesDecide(t *testing.T) {
 		{"not linked, for themselves", "bob", line, "/redoubt assign @me", model.RepliesCollaborators, untouched, hosts.AnswerNotDone},
 		{"linked to a viewer", "vic", line, "/redoubt ignore", 0, untouched, hosts.ErrMayNotDecide.Error()},
 		{"linked to a viewer, where others may", "vic", line, "/redoubt ignore", model.RepliesCollaborators, untouched, hosts.ErrMayNotDecide.Error()},
-		{"may read alone", "eve", line, "/redoubt ignore", model.RepliesCollaborators, untouched, hosts.ErrStranger.Error()},
-		{"may nothing", "mallory", line, "/redoubt ignore", model.RepliesCollaborators, untouched, hosts.ErrStranger.Error()},
+		{"may read alone", "eve", line, "/redoubt ignore", model.RepliesCollaborators, untouched, hosts.ErrOutsider.Error()},
+		{"may nothing", "mallory", line, "/redoubt ignore", model.RepliesCollaborators, untouched, hosts.ErrOutsider.Error()},
 		{"off", "octocat", line, "/redoubt ignore", model.RepliesOff, untouched, ""},
 		{"our own", "Bot", line, "/redoubt ignore", model.RepliesCollaborators, untouched, ""},
 		{"no command", "octocat", line, "what about /redoubt ignore?", 0, untouched, ""},
 		{"quoted", "octocat", line, "> /redoubt ignore\n\nno!", 0, untouched, ""},
 		{"help", "octocat", line, "/redoubt help", 0, untouched, "/redoubt assign"},
 		{"nonsense", "octocat", line, "/redoubt ignore fasle: x", 0, untouched, hosts.AnswerNotDone + "invalid reason `fasle`"},
-		{"which one?", "octocat", whole, "/redoubt ignore", 0, untouched, hosts.ErrSayWhich.Error()},
+		{"which one?", "octocat", whole, "/redoubt ignore", 0, untouched, hosts.ErrNoFinding.Error()},
 		{"another one than it answers", "octocat", "t2", "/redoubt ignore #ID", 0, untouched, hosts.ErrOtherFinding.Error()},
 		{"none of it", "octocat", whole, "/redoubt ignore #999", 0, untouched, hosts.ErrNotOfRequest.Error()},
-		{"below another user's comment", "octocat", "t77", "/redoubt ignore", 0, untouched, hosts.ErrSayWhich.Error()},
+		{"below another user's comment", "octocat", "t77", "/redoubt ignore", 0, untouched, hosts.ErrNoFinding.Error()},
 		{"too long", "octocat", line, "/redoubt ignore " + strings.Repeat("é", model.MaxNote+1), 0, untouched, hosts.AnswerNotDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestADecisionTurnsTheStatus(t *testing.T) {
 		same(t, "one is left", w.told(), "acme/payments 1111 3 1")
 		w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d acceptable_risk", w.other.ID)})
 		same(t, "none is left", w.told(), "acme/payments 1111 2")
-		if !hosts.Settled(w.host.comments[0].Body) {
+		if !hosts.Resolved(w.host.comments[0].Body) {
 			t.Errorf("the comment is %q", w.host.comments[0].Body)
 		}
 		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt reopen"})

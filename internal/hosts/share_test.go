@@ -132,7 +132,7 @@ func TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w, of, other := newShared(t, s, 12)
 		w.scanAll(w.d.ID)
-		stop := w.work(store.TellJob, queue.Kind{Work: queue.Do(w.keeper.Tell), MaxRunning: 8, MaxPerDeployment: 4, MaxPerKey: 2})
+		stop := w.work(store.StatusJob, queue.Kind{Work: queue.Do(w.keeper.ReportStatus), MaxRunning: 8, MaxPerDeployment: 4, MaxPerKey: 2})
 		defer func() { close(of.let); stop() }()
 		eventually(t, "the slow ones are asked", func() bool { return len(of.slow.asked) >= 4 })
 		w.scanAll(other.ID)
@@ -244,7 +244,7 @@ func TestAHostThatIsDownIsAskedForADay(t *testing.T) {
 	for _, c := range []struct{ after, want time.Duration }{{0, 5 * time.Second}, {time.Minute, 15 * time.Second}, {23 * time.Hour, 5 * time.Minute}} {
 		clock.Advance(c.after)
 		j := w.claim()
-		_, _, err := queue.Do(w.keeper.Tell)(t.Context(), j)
+		_, _, err := queue.Do(w.keeper.ReportStatus)(t.Context(), j)
 		wait, is := errors.AsType[queue.WaitError](err)
 		if !is || wait.Wait.Round(time.Second) != c.want || !strings.Contains(wait.Reason, "no response") || queue.Outage(err) {
 			t.Errorf("after %v: %v, waiting %v, want %v", c.after, err, wait.Wait, c.want)

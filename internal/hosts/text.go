@@ -95,19 +95,19 @@ func lineText(i item, page func(int64) string, replies bool, of origin) string {
 		mark{lineage: i.lineage, of: of})
 }
 
-// settledText returns the text of a resolved comment, for hosts that cannot resolve threads.
-func settledText(body string, lineage int64, of origin) string {
+// resolvedText returns the text of a resolved comment, for hosts that cannot resolve threads.
+func resolvedText(body string, lineage int64, of origin) string {
 	body = withoutMark(body)
 	return fmt.Sprintf("**Resolved:** the finding is fixed or ignored.\n\n<details><summary>Original "+
-		"comment</summary>\n\n%s\n\n</details>\n%s", body, mark{lineage: lineage, settled: true, of: of})
+		"comment</summary>\n\n%s\n\n</details>\n%s", body, mark{lineage: lineage, resolved: true, of: of})
 }
 
 // maxListed is the maximum number of findings in a summary.
 const maxListed = 50
 
-// summaryText returns the summary of a change request. apart contains the findings without a
+// summaryText returns the summary of a change request. uncommented contains the findings without a
 // comment on a line.
-func summaryText(all, apart []item, page func(int64) string, blocking string, of origin) string {
+func summaryText(all, uncommented []item, page func(int64) string, blocking string, of origin) string {
 	count := func(blocks bool) (n int) {
 		for _, i := range all {
 			if i.blocks == blocks {
@@ -126,15 +126,15 @@ func summaryText(all, apart []item, page func(int64) string, blocking string, of
 	default:
 		b.WriteString("### Redoubt: no findings\n\nEarlier findings are fixed or ignored.\n")
 	}
-	if len(apart) > 0 {
-		apart = slices.Clone(apart)
-		slices.SortStableFunc(apart, func(a, b item) int { return int(b.severity) - int(a.severity) })
+	if len(uncommented) > 0 {
+		uncommented = slices.Clone(uncommented)
+		slices.SortStableFunc(uncommented, func(a, b item) int { return int(b.severity) - int(a.severity) })
 		b.WriteString("\n| severity | finding | location |\n|---|---|---|\n")
-		for _, i := range apart[:min(len(apart), maxListed)] {
+		for _, i := range uncommented[:min(len(uncommented), maxListed)] {
 			fmt.Fprintf(&b, "| %s | [%s](%s) `#%d` | %s |\n", i.rating(), cell(code(i.rule, 100)), page(i.finding), i.finding,
 				cell(code(fmt.Sprintf("%s:%d", i.path, i.line), 200)))
 		}
-		if more := len(apart) - maxListed; more > 0 {
+		if more := len(uncommented) - maxListed; more > 0 {
 			fmt.Fprintf(&b, "\nAnd %d more.\n", more)
 		}
 	}

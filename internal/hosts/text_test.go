@@ -63,7 +63,7 @@ func TestCommentsOfUnratedFindings(t *testing.T) {
 
 func TestSettledCommentsStayFound(t *testing.T) {
 	before := lineText(item{lineage: 12, rule: "r", message: "m"}, page, true, here)
-	after := settledText(before, 12, here)
+	after := resolvedText(before, 12, here)
 	if m, found := markOf(after); m != (mark{12, true, here}) || !found {
 		t.Errorf("the mark says %v, %v in %s", m, found, after)
 	}

@@ -55,9 +55,9 @@ func (k *Service) CreateTicket(ctx context.Context, j model.Job, what store.Tick
 	case err != nil:
 		return err
 	}
-	asking, cancel := context.WithTimeout(ctx, ticketFor)
+	hostCtx, cancel := context.WithTimeout(ctx, ticketFor)
 	defer cancel()
-	made, err := k.create(asking, o)
+	made, err := k.create(hostCtx, o)
 	_, busy := errors.AsType[*model.BusyError](err)
 	old := k.Clock().Sub(j.CreatedAt) >= ticketWaits
 	permanent, ends := errors.AsType[queue.PermanentError](err)
@@ -71,7 +71,7 @@ func (k *Service) CreateTicket(ctx context.Context, j model.Job, what store.Tick
 	case busy && old || refused(err) || errors.Is(err, scm.ErrUnsupported) || j.Attempt >= TicketAttempts:
 		return k.failTicket(ctx, j.DeploymentID, what.TicketID, sentence(err))
 	}
-	return errors.Join(asked(err), k.changeTicket(ctx, j.DeploymentID, what.TicketID, func(t *model.Ticket) {
+	return errors.Join(jobError(err), k.changeTicket(ctx, j.DeploymentID, what.TicketID, func(t *model.Ticket) {
 		t.Problem = sentence(err)
 	}))
 }
@@ -136,7 +136,7 @@ func (k *Service) create(ctx context.Context, o order) (scm.Ticket, error) {
 	if err != nil || there {
 		return found, err
 	}
-	if err := k.mayTell(ctx, &o, t); err != nil {
+	if err := k.checkDisclosure(ctx, &o, t); err != nil {
 		return scm.Ticket{}, err
 	}
 	d := o.draft(k.PublicURL() + "/orgs/" + o.deployment.Slug)
@@ -144,10 +144,10 @@ func (k *Service) create(ctx context.Context, o order) (scm.Ticket, error) {
 	return t.CreateTicket(ctx, o.ticket.Project, d)
 }
 
-// mayTell checks whether findings may be disclosed in the issues of a repository. Since the
+// checkDisclosure checks whether findings may be disclosed in the issues of a repository. Since the
 // request, it may have become public, another repository may have its name, or the setting may have
 // changed. A refusal is a queue.PermanentError.
-func (k *Service) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
+func (k *Service) checkDisclosure(ctx context.Context, o *order, t scm.Tracker) error {
 	if o.connection.Kind == model.HostJira {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (k *Service) mayTell(ctx context.Context, o *order, t scm.Tracker) error {
 		return err
 	case !strings.EqualFold(now.FullName, o.ticket.Project):
 		return queue.PermanentError{Reason: fmt.Sprintf("%.200s was renamed to %.200s.", o.ticket.Project, now.FullName)}
-	case ticket.TellsEverybody(o.connection, now, o.setting):
+	case ticket.IsPublic(o.connection, now, o.setting):
 		return queue.PermanentError{Reason: ticket.PublicReason(o.ticket.Project)}
 	}
 	return nil
@@ -207,13 +207,13 @@ func (k *Service) noteTicket(ctx context.Context, o order, made scm.Ticket) erro
 		if err != nil {
 			return err
 		}
-		tell(&t, made, tx.Now())
+		applyTrackerState(&t, made, tx.Now())
 		return ticket.Created(ctx, tx, t)
 	})
 }
 
-// tell updates a ticket from the response of its tracker.
-func tell(t *model.Ticket, now scm.Ticket, at time.Time) {
+// applyTrackerState updates a ticket from the response of its tracker.
+func applyTrackerState(t *model.Ticket, now scm.Ticket, at time.Time) {
 	t.State, t.Problem, t.CheckedAt = model.TicketOpen, "", at
 	if now.Closed {
 		t.State = model.TicketClosed

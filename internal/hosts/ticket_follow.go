@@ -36,20 +36,20 @@ func (k *Service) FollowTickets(ctx context.Context, d model.Deployment, c model
 	}
 	failures := 0
 	for _, t := range list {
-		now, asked := tracker.Ticket(ctx, t.Project, t.Key)
-		if _, busy := errors.AsType[*model.BusyError](asked); busy || ctx.Err() != nil {
-			return asked
+		now, trackerErr := tracker.Ticket(ctx, t.Project, t.Key)
+		if _, busy := errors.AsType[*model.BusyError](trackerErr); busy || ctx.Err() != nil {
+			return trackerErr
 		}
 		err := k.Store.Update(ctx, d.ID, following, func(ctx context.Context, tx *store.Tx) error {
-			return noteState(ctx, tx, t.ID, c.ID, now, asked)
+			return noteState(ctx, tx, t.ID, c.ID, now, trackerErr)
 		})
 		if err != nil && !errors.Is(err, model.ErrNotFound) {
 			return err
 		}
-		if asked == nil || refused(asked) || errors.Is(asked, model.ErrNotFound) {
+		if trackerErr == nil || refused(trackerErr) || errors.Is(trackerErr, model.ErrNotFound) {
 			failures = 0
 		} else if failures++; failures == ticketFailures {
-			return asked // the tracker is unavailable
+			return trackerErr // the tracker is unavailable
 		}
 	}
 	return nil
@@ -57,16 +57,16 @@ func (k *Service) FollowTickets(ctx context.Context, d model.Deployment, c model
 
 // noteState stores the state of a ticket, or the error of its query. A ticket that moved to another
 // connection is unchanged.
-func noteState(ctx context.Context, tx *store.Tx, id, connectionID int64, now scm.Ticket, asked error) error {
+func noteState(ctx context.Context, tx *store.Tx, id, connectionID int64, now scm.Ticket, trackerErr error) error {
 	t, err := tx.Ticket(ctx, id)
 	if err != nil || t.ConnectionID != connectionID {
 		return err
 	}
 	before := t
-	if asked == nil {
-		tell(&t, now, tx.Now())
+	if trackerErr == nil {
+		applyTrackerState(&t, now, tx.Now())
 	} else {
-		t.Problem, t.CheckedAt = "Reading its state failed: "+model.Line(asked.Error()), tx.Now()
+		t.Problem, t.CheckedAt = "Reading its state failed: "+model.Line(trackerErr.Error()), tx.Now()
 	}
 	if t.State == before.State && t.Problem == before.Problem {
 		return tx.NoteTicketChecked(ctx, id)

@@ -85,7 +85,7 @@ func (w *world) askTicket(f ...model.Finding) (id int64, j model.Job) {
 		if err := tx.PutTicketSetting(ctx, model.TicketSetting{Public: true, Labels: []string{"security"}}); err != nil {
 			return err
 		}
-		out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: f, Group: true})
+		out, err := ticket.Submit(ctx, tx, ticket.Request{Findings: f, Group: true})
 		if err == nil && len(out.Requested) != 1 {
 			err = fmt.Errorf("it comes to %+v", out)
 		}

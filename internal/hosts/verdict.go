@@ -17,10 +17,10 @@ import (
 
 // verdict is the content of a commit status. The zero value sends nothing.
 type verdict struct {
-	state scm.StatusState
-	text  string
-	page  string        // path of the details page, relative to the deployment
-	again time.Duration // delay before the next evaluation without other events; 0: none
+	state        scm.StatusState
+	text         string
+	page         string        // path of the details page, relative to the deployment
+	recheckAfter time.Duration // delay before the next evaluation without other events; 0: none
 }
 
 // awaitFor is how long a commit waits for the sources that scanned its parent, after the newest
@@ -222,7 +222,7 @@ func changesOf(ctx context.Context, h scm.Host, m message) (changes []model.Chan
 		open = append(open, c)
 	}
 	for _, c := range open {
-		if c.State != model.ChangeOpen || c.HeadCommit != m.telling.Commit {
+		if c.State != model.ChangeOpen || c.HeadCommit != m.update.Commit {
 			continue
 		}
 		for _, on := range refsOf(m.facts, c) {

@@ -25,7 +25,7 @@ func (w *world) told() string {
 	w.t.Helper()
 	w.host.statuses = nil
 	for {
-		j, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.TellJob)
+		j, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.StatusJob)
 		w.must(err)
 		if j == nil {
 			break
@@ -189,7 +189,7 @@ func TestAnotherRefSettlesNothing(t *testing.T) {
 		w.scanBy("semgrep", "refs/heads/release", first)
 		w.told()
 		for _, c := range w.host.comments {
-			if hosts.Settled(c.Body) || len(w.host.comments) != before {
+			if hosts.Resolved(c.Body) || len(w.host.comments) != before {
 				t.Errorf("a comment is %s", c.Body)
 			}
 		}
@@ -258,12 +258,12 @@ func TestOneJobReportsACommit(t *testing.T) {
 		for range 2 { // the second replaces the first
 			w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
 		}
-		if j, err := storetest.Claim(t.Context(), s, time.Minute, store.TellJob); j != nil || err != nil {
+		if j, err := storetest.Claim(t.Context(), s, time.Minute, store.StatusJob); j != nil || err != nil {
 			t.Fatalf("while an older one tells: %+v, %v", j, err)
 		}
 		w.must(w.tell(older))
 		w.must(w.tell(w.claim()))
-		if j, err := storetest.Claim(t.Context(), s, time.Minute, store.TellJob); j != nil || err != nil {
+		if j, err := storetest.Claim(t.Context(), s, time.Minute, store.StatusJob); j != nil || err != nil {
 			t.Errorf("two wait: %+v, %v", j, err)
 		}
 		same(t, "statuses", len(w.host.statuses), 2)

@@ -325,7 +325,7 @@ func (w *world) scanOn(ref, commit string, blocking ...model.Finding) (j model.J
 // claim claims the next report job.
 func (w *world) claim() model.Job {
 	w.t.Helper()
-	claimed, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.TellJob)
+	claimed, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.StatusJob)
 	if err != nil || claimed == nil {
 		w.t.Fatalf("nothing is sent: %v", err)
 	}
@@ -376,7 +376,7 @@ func (w *world) newestScan() (id int64) {
 // tell runs the job.
 func (w *world) tell(j model.Job) error {
 	w.t.Helper()
-	_, _, err := queue.Do(w.keeper.Tell)(w.t.Context(), j)
+	_, _, err := queue.Do(w.keeper.ReportStatus)(w.t.Context(), j)
 	if err == nil {
 		err = w.s.FinishJob(w.t.Context(), j, nil, "")
 	}

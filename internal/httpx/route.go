@@ -49,9 +49,9 @@ type Route struct {
 	Role    model.Role // minimum role of the user or of the token's creator; none for Anyone
 	Writes  bool
 	Bound   Bound
-	// Asks marks a write that only requests a decision, so users with the viewer role can use it.
+	// IsRequest marks a write that only requests a decision, so users with the viewer role can use it.
 	// Read-only tokens cannot.
-	Asks bool
+	IsRequest bool
 }
 
 // Row returns a row of a table.
@@ -59,9 +59,9 @@ func Row(method, pattern string, scope Scope, role model.Role, writes bool, boun
 	return Route{Method: method, Pattern: pattern, Scope: scope, Role: role, Writes: writes, Bound: bound}
 }
 
-// Asking returns the row with Asks set.
-func (r Route) Asking() Route {
-	r.Asks = true
+// AsRequest returns the row with IsRequest set.
+func (r Route) AsRequest() Route {
+	r.IsRequest = true
 	return r
 }
 
@@ -80,8 +80,8 @@ func (r Route) Faults() (faults []string) {
 	fault(!token && r.Scope != Person && r.Scope != Anyone, "has no scope")
 	fault(r.Scope != Anyone && !slices.Contains(model.Roles(), r.Role), "has no minimum role")
 	fault(r.Scope == Anyone && r.Role != model.RoleNone, "requires a role, and is for anyone")
-	fault(token && r.Writes && r.Role < model.RoleTriager && !r.Asks, "is a write, and open to viewers")
-	fault(r.Asks && !r.Writes, "requests something, and writes nothing")
+	fault(token && r.Writes && r.Role < model.RoleTriager && !r.IsRequest, "is a write, and open to viewers")
+	fault(r.IsRequest && !r.Writes, "requests something, and writes nothing")
 	fault(token && r.Method != http.MethodGet && r.Method != http.MethodPost && !r.Writes,
 		"has a method that writes, and is marked as a read")
 	fault(!slices.Contains([]Bound{ByName, ByProject, Filtered, Refused, Unbound}, r.Bound),

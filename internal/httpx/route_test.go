@@ -52,7 +52,7 @@ func TestRowsWithoutTheirFacts(t *testing.T) {
 		{"requires a role, and is for anyone", httpx.Row("GET", "/x", httpx.Anyone, viewer, httpx.Reads, httpx.Unbound)},
 		{"has no rule for tokens bound to projects", httpx.Row("GET", "/x", httpx.WebAPI, viewer, httpx.Reads, "")},
 		{"is a write, and open to viewers", httpx.Row("POST", "/x", httpx.WebAPI, viewer, httpx.Writes, httpx.ByName)},
-		{"requests something, and writes nothing", httpx.Row("GET", "/x", httpx.WebAPI, viewer, httpx.Reads, httpx.ByName).Asking()},
+		{"requests something, and writes nothing", httpx.Row("GET", "/x", httpx.WebAPI, viewer, httpx.Reads, httpx.ByName).AsRequest()},
 		{"has a method that writes, and is marked as a read", httpx.Row("DELETE", "/x", httpx.WebAPI, triager, httpx.Reads, httpx.ByName)},
 		{"names a project, and does not check it for bound tokens", httpx.Row("GET", "/x/{projectName}", httpx.WebAPI, viewer, httpx.Reads, httpx.Unbound)},
 		{"has a rule for bound tokens, and requires no token", httpx.Row("GET", "/x", httpx.Anyone, model.RoleNone, httpx.Reads, httpx.ByName)},

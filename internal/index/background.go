@@ -140,7 +140,7 @@ func (d *deployment) warmNext(ctx context.Context, part int, before uint32) (uin
 	}
 	defer d.give()
 	p := d.state.parts[part]
-	if p == nil || d.gone || !d.x.bodies.hasRoom() {
+	if p == nil || d.gone || !d.x.bodies.hasCapacity() {
 		return 0, nil
 	}
 	at, ids := int(min(before, uint32(len(p.rows)))), make([]int64, 0, warmStep)

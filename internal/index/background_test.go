@@ -72,16 +72,16 @@ func TestSettling(t *testing.T) {
 		seed(w)
 		add(w, smallBody, span(1, 10)...)
 		x := New(w, Options{BodyCache: 1 << 20})
-		x.Settle(t.Context(), tenant)
+		x.AwaitCommits(t.Context(), tenant)
 		view(t, x)
 		add(w, smallBody, 11)
-		x.Settle(t.Context(), tenant)
+		x.AwaitCommits(t.Context(), tenant)
 		if w.feeds != 1 {
 			t.Errorf("%d feeds were read where nothing follows, want that of the view", w.feeds)
 		}
 		running(t, x)
 		synctest.Wait()
-		x.Settle(t.Context(), tenant)
+		x.AwaitCommits(t.Context(), tenant)
 		if got := x.known(tenant).version(); got != w.version || w.feeds != 2 {
 			t.Errorf("settled at version %d of %d, by %d feeds", got, w.version, w.feeds)
 		}
@@ -91,7 +91,7 @@ func TestSettling(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		x.Settle(ctx, tenant)
+		x.AwaitCommits(ctx, tenant)
 		x.known(tenant).give()
 	})
 }

@@ -71,8 +71,8 @@ func (b *budget) newChunk(size int64) *chunk {
 	return c
 }
 
-// hasRoom reports whether a large chunk fits without freeing others.
-func (b *budget) hasRoom() bool {
+// hasCapacity reports whether a large chunk fits without freeing others.
+func (b *budget) hasCapacity() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used+min(largeChunk, b.limit/4) <= b.limit

@@ -91,7 +91,7 @@ func (d *deployment) restore(ctx context.Context) bool {
 		return false
 	case errors.Is(err, model.ErrUnavailable): // an error of the store, from which the index cannot be built either
 		return false
-	case errors.As(err, new(*fs.PathError)), errors.Is(err, errNotAsked):
+	case errors.As(err, new(*fs.PathError)), errors.Is(err, errNotQueried):
 		d.x.log.Warn("the checkpoint of the index could not be read: rebuilding the index",
 			"deployment_id", d.id, "cause", err)
 		return false
@@ -114,8 +114,8 @@ func (d *deployment) discardCheckpoint(cause error) {
 	d.saved.lost()
 }
 
-// errNotAsked reports that the store could not be queried for a checkpoint.
-var errNotAsked = errors.New("the database was not queried")
+// errNotQueried reports that the store could not be queried for a checkpoint.
+var errNotQueried = errors.New("the database was not queried")
 
 func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *checkpoint.Heading, error) {
 	f, size, err := checkpoint.OpenRegular(name)
@@ -135,7 +135,7 @@ func (d *deployment) readCheckpoint(ctx context.Context, name string) (*state, *
 	}
 	known, err := d.x.checkpoints.Registry.HasCheckpoint(ctx, d.id, r.ID)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", errNotAsked, err)
+		return nil, nil, fmt.Errorf("%w: %w", errNotQueried, err)
 	}
 	if !known {
 		return nil, nil, errors.New("the database does not contain it: another backup may be restored")

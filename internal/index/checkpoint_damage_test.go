@@ -141,13 +141,13 @@ func (m *meddling) Write(b []byte) (int, error) {
 }
 
 func TestACheckpointIsGivenUpWhenTooMuchChanges(t *testing.T) {
-	p := &partition{rows: make([]row, (maxKept+2)*frozenChunk)}
+	p := &partition{rows: make([]row, (maxCopies+2)*frozenChunk)}
 	z := p.freeze()
 	for ordinal := frozenChunk; ordinal < len(p.rows); ordinal += frozenChunk {
-		p.keep(uint32(ordinal))
+		p.preserve(uint32(ordinal))
 	}
-	if !z.spoiled || z.kept != nil {
-		t.Errorf("%d chunks are kept", len(z.kept))
+	if !z.spoiled || z.copies != nil {
+		t.Errorf("%d chunks are kept", len(z.copies))
 	}
 	if chunk := z.take(p, nil); chunk != nil {
 		t.Error("rows of it are still written")

@@ -304,7 +304,7 @@ func packRules(entries []*rule) []byte {
 
 const (
 	frozenChunk = 4096 // rows; about 512 KiB
-	maxKept     = 256  // chunks; with more, the checkpoint is abandoned
+	maxCopies   = 256  // chunks; with more, the checkpoint is abandoned
 )
 
 // frozenRows provides the rows of a partition as of the start of a checkpoint. Links between the
@@ -312,32 +312,32 @@ const (
 type frozenRows struct {
 	count   int           // number of rows at the start
 	next    int           // next chunk to write
-	kept    map[int][]row // copies of chunks that changed
+	copies  map[int][]row // copies of chunks that changed
 	spoiled bool          // too many chunks changed
 }
 
 // freeze starts to copy rows before changes, for take. The caller must hold the update semaphore.
 func (p *partition) freeze() *frozenRows {
-	p.frozen = &frozenRows{count: len(p.rows), kept: map[int][]row{}}
+	p.frozen = &frozenRows{count: len(p.rows), copies: map[int][]row{}}
 	return p.frozen
 }
 
-// keep copies a row's chunk if necessary. It must be called before a visible row changes.
-func (p *partition) keep(ordinal uint32) {
+// preserve copies a row's chunk if necessary. It must be called before a visible row changes.
+func (p *partition) preserve(ordinal uint32) {
 	z := p.frozen
 	if z == nil || z.spoiled || int(ordinal) >= z.count {
 		return
 	}
 	chunk := int(ordinal) / frozenChunk
-	if _, kept := z.kept[chunk]; kept || chunk < z.next {
+	if _, copied := z.copies[chunk]; copied || chunk < z.next {
 		return
 	}
-	if len(z.kept) == maxKept {
-		z.spoiled, z.kept = true, nil
+	if len(z.copies) == maxCopies {
+		z.spoiled, z.copies = true, nil
 		return
 	}
 	from, to := z.span(chunk)
-	z.kept[chunk] = slices.Clone(p.rows[from:to])
+	z.copies[chunk] = slices.Clone(p.rows[from:to])
 }
 
 func (z *frozenRows) span(chunk int) (from, to int) {
@@ -351,11 +351,11 @@ func (z *frozenRows) take(p *partition, buf []row) []row {
 	if from >= to || z.spoiled {
 		return nil
 	}
-	chunk, kept := z.kept[z.next]
-	if !kept {
+	chunk, copied := z.copies[z.next]
+	if !copied {
 		chunk = buf[:copy(buf[:cap(buf)], p.rows[from:to])]
 	}
-	delete(z.kept, z.next)
+	delete(z.copies, z.next)
 	z.next++
 	return chunk
 }

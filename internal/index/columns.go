@@ -19,7 +19,7 @@ type columns [columned][]uint32 // by field, then ordinal; nil until a row has a
 const (
 	namedPath = numbered + iota
 	namedVuln
-	saidItself
+	messageText
 	clockBegan
 	scored
 	columned
@@ -32,7 +32,7 @@ func (r *row) column(c field) uint32 {
 		return r.path
 	case namedVuln:
 		return r.vuln
-	case saidItself:
+	case messageText:
 		return r.says
 	case clockBegan:
 		return r.began
@@ -90,12 +90,12 @@ func batches(b *roaring.Bitmap) iter.Seq[[]uint32] {
 // reading the column for each row of the set.
 func (p *partition) tally(b *roaring.Bitmap, by ...field) [][]int {
 	counts := make([][]int, len(by))
-	var apart []int // fields to count row by row
+	var rowwise []int // fields to count row by row
 	size, containers := int(b.GetCardinality()), len(p.rows)>>16+1
 	for i, f := range by {
 		counts[i] = make([]int, len(p.values[f]))
 		if f < numbered && size < 128*containers*len(counts[i]) {
-			apart = append(apart, i)
+			rowwise = append(rowwise, i)
 			continue
 		}
 		for v, having := range p.values[f] {
@@ -104,11 +104,11 @@ func (p *partition) tally(b *roaring.Bitmap, by ...field) [][]int {
 			}
 		}
 	}
-	if len(apart) == 0 {
+	if len(rowwise) == 0 {
 		return counts
 	}
 	for batch := range batches(b) {
-		for _, i := range apart {
+		for _, i := range rowwise {
 			count(counts[i], p.columns[by[i]], batch)
 		}
 	}

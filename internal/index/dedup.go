@@ -106,11 +106,11 @@ func (p *partition) mark(ordinal uint32, ofAll, ofRef bool) {
 func (p *partition) markField(ordinal uint32, f field, mark *uint8, want bool) {
 	switch {
 	case want && *mark == 0:
-		p.keep(ordinal)
+		p.preserve(ordinal)
 		*mark = 1
 		p.bitmap(f, 1).Add(ordinal)
 	case !want && *mark == 1:
-		p.keep(ordinal)
+		p.preserve(ordinal)
 		*mark = 0
 		p.bitmap(f, 1).Remove(ordinal)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// dueLane contains the rows of a set with the same number of due days.
-type dueLane struct {
+// dueGroup contains the rows of a set with the same number of due days.
+type dueGroup struct {
 	dueClass
 	before []int // by day: number of moved rows whose clock started before it
 }
@@ -17,9 +17,9 @@ type dueLane struct {
 // first, then the newest. Rows without a due date come last.
 func (s *state) soonest(p *partition, b *roaring.Bitmap, skip, size int) []uint32 {
 	d := s.duesOf(p)
-	lanes := d.lanes(p, b)
-	out := p.soonestDated(lanes, skip, size)
-	if total := p.dueThrough(lanes, lastDueDay); len(out) < size {
+	groups := d.groups(p, b)
+	out := p.soonestDated(groups, skip, size)
+	if total := p.dueThrough(groups, lastDueDay); len(out) < size {
 		out = append(out, descending(roaring.AndNot(b, d.dated), max(skip-total, 0), size-len(out))...)
 	}
 	return out
@@ -28,11 +28,11 @@ func (s *state) soonest(p *partition, b *roaring.Bitmap, skip, size int) []uint3
 // latest reverses the order of soonest. Rows without a due date still come last.
 func (s *state) latest(p *partition, b *roaring.Bitmap, skip, size int) []uint32 {
 	d := s.duesOf(p)
-	lanes := d.lanes(p, b)
-	total := p.dueThrough(lanes, lastDueDay)
+	groups := d.groups(p, b)
+	total := p.dueThrough(groups, lastDueDay)
 	end := max(total-skip, 0)
 	begin := max(end-max(size, 0), 0)
-	out := p.soonestDated(lanes, begin, end-begin)
+	out := p.soonestDated(groups, begin, end-begin)
 	slices.Reverse(out)
 	if len(out) < size {
 		out = append(out, descending(roaring.AndNot(b, d.dated), max(skip-total, 0), size-len(out))...)
@@ -41,13 +41,13 @@ func (s *state) latest(p *partition, b *roaring.Bitmap, skip, size int) []uint32
 }
 
 // soonestDated returns the rows with a due date in the order of soonest.
-func (p *partition) soonestDated(lanes []dueLane, skip, size int) []uint32 {
+func (p *partition) soonestDated(groups []dueGroup, skip, size int) []uint32 {
 	out := make([]uint32, 0, max(size, 0))
-	total := p.dueThrough(lanes, lastDueDay)
-	day := sort.Search(lastDueDay, func(day int) bool { return p.dueThrough(lanes, day) > skip })
-	left := skip - p.dueThrough(lanes, day-1)
-	for ; len(out) < size && skip+len(out) < total; day = p.nextDue(lanes, day) {
-		for _, l := range lanes {
+	total := p.dueThrough(groups, lastDueDay)
+	day := sort.Search(lastDueDay, func(day int) bool { return p.dueThrough(groups, day) > skip })
+	left := skip - p.dueThrough(groups, day-1)
+	for ; len(out) < size && skip+len(out) < total; day = p.nextDue(groups, day) {
+		for _, l := range groups {
 			out, left = p.takePlain(out, &l, day, left, size)
 			out, left = p.takeMoved(out, &l, day, left, size)
 		}
@@ -55,11 +55,11 @@ func (p *partition) soonestDated(lanes []dueLane, skip, size int) []uint32 {
 	return out
 }
 
-// lanes returns the rows of a set by class.
-func (d *dues) lanes(p *partition, b *roaring.Bitmap) []dueLane {
-	out := make([]dueLane, 0, len(d.classes))
+// groups returns the rows of a set by class.
+func (d *dues) groups(p *partition, b *roaring.Bitmap) []dueGroup {
+	out := make([]dueGroup, 0, len(d.classes))
 	for _, c := range d.classes {
-		l := dueLane{dueClass: dueClass{days: c.days, plain: roaring.And(c.plain, b), moved: roaring.And(c.moved, b)}}
+		l := dueGroup{dueClass: dueClass{days: c.days, plain: roaring.And(c.plain, b), moved: roaring.And(c.moved, b)}}
 		if !l.moved.IsEmpty() {
 			l.before = make([]int, len(p.values[byClockDay])+1)
 			for batch := range batches(l.moved) {
@@ -77,7 +77,7 @@ func (d *dues) lanes(p *partition, b *roaring.Bitmap) []dueLane {
 }
 
 // movedBefore returns the number of moved rows whose clock started before a day.
-func (l *dueLane) movedBefore(day int) int {
+func (l *dueGroup) movedBefore(day int) int {
 	if len(l.before) == 0 {
 		return 0
 	}
@@ -85,19 +85,19 @@ func (l *dueLane) movedBefore(day int) int {
 }
 
 // dueThrough returns the number of rows that are due on or before a day.
-func (p *partition) dueThrough(lanes []dueLane, day int) (n int) {
-	for i := range lanes {
-		l := &lanes[i]
+func (p *partition) dueThrough(groups []dueGroup, day int) (n int) {
+	for i := range groups {
+		l := &groups[i]
 		n += below(l.plain, p.dayBound(day-l.days+1)) + l.movedBefore(day-l.days+1)
 	}
 	return n
 }
 
 // nextDue returns the next day with due rows after a day, or lastDueDay if there is none.
-func (p *partition) nextDue(lanes []dueLane, day int) int {
+func (p *partition) nextDue(groups []dueGroup, day int) int {
 	next := lastDueDay
-	for i := range lanes {
-		l := &lanes[i]
+	for i := range groups {
+		l := &groups[i]
 		it := l.plain.Iterator()
 		it.AdvanceIfNeeded(uint32(p.dayBound(day - l.days + 1)))
 		if it.HasNext() {
@@ -113,7 +113,7 @@ func (p *partition) nextDue(lanes []dueLane, day int) int {
 
 // takePlain appends the plain rows of a class that are due on a day, newest first. It skips left of
 // them and appends until out has size elements. It returns the number that remains to be skipped.
-func (p *partition) takePlain(out []uint32, l *dueLane, day, left, size int) ([]uint32, int) {
+func (p *partition) takePlain(out []uint32, l *dueGroup, day, left, size int) ([]uint32, int) {
 	start, end := below(l.plain, p.dayBound(day-l.days)), below(l.plain, p.dayBound(day-l.days+1))
 	n := end - start
 	if left >= n {
@@ -127,7 +127,7 @@ func (p *partition) takePlain(out []uint32, l *dueLane, day, left, size int) ([]
 }
 
 // takeMoved is like takePlain for moved rows.
-func (p *partition) takeMoved(out []uint32, l *dueLane, day, left, size int) ([]uint32, int) {
+func (p *partition) takeMoved(out []uint32, l *dueGroup, day, left, size int) ([]uint32, int) {
 	n := l.movedBefore(day-l.days+1) - l.movedBefore(day-l.days)
 	if left >= n {
 		return out, left - n

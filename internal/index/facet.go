@@ -44,7 +44,7 @@ const (
 	FacetIncludeHistory Facet = "include_historical"
 
 	// FacetAssignee and FacetEnds are extensions of the contract. FacetAssignee has names of users
-	// and model.AssigneeNobody. FacetEnds has decisions that end within 7 or 30 days, or at any
+	// and model.AssigneeNone. FacetEnds has decisions that end within 7 or 30 days, or at any
 	// time ("any").
 	FacetAssignee Facet = "assignees"
 	FacetEnds     Facet = "ends"
@@ -272,8 +272,8 @@ func (a *facetCounter) countByValue(facet Facet, kind facetKind, rows *roaring.B
 	}
 	counts := map[string]int{}
 	if facet == FacetAssignee {
-		if n := a.s.assignedTo(a.p, []string{model.AssigneeNobody}).AndCardinality(rows); n > 0 {
-			counts[model.AssigneeNobody] = int(n)
+		if n := a.s.assignedTo(a.p, []string{model.AssigneeNone}).AndCardinality(rows); n > 0 {
+			counts[model.AssigneeNone] = int(n)
 		}
 	}
 	for number, n := range a.tally(rows, kind.field) {

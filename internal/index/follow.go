@@ -98,11 +98,11 @@ func (x *Index) load(ctx context.Context, d *deployment) error {
 func (x *Index) follow(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
-	room := make(chan struct{}, followers)
+	slots := make(chan struct{}, followers)
 	x.follows.Store(true)
 	defer x.follows.Store(false)
-	look := time.NewTicker(othersEvery)
-	defer look.Stop()
+	ticker := time.NewTicker(othersEvery)
+	defer ticker.Stop()
 	for {
 		var newest map[int64]int64
 		select {
@@ -110,7 +110,7 @@ func (x *Index) follow(ctx context.Context) {
 			return
 		case <-x.commits.wake:
 			newest = x.commits.take()
-		case <-look.C:
+		case <-ticker.C:
 			var gone []*deployment
 			newest, gone = x.newest(ctx)
 			for _, d := range gone {
@@ -126,9 +126,9 @@ func (x *Index) follow(ctx context.Context) {
 			if d.version() >= newest[id] {
 				continue
 			}
-			room <- struct{}{}
+			slots <- struct{}{}
 			all.Go(func() {
-				defer func() { <-room }()
+				defer func() { <-slots }()
 				_ = d.refresh(ctx, newest[id]) // the next query retries and returns the error
 			})
 		}
@@ -169,9 +169,9 @@ func (x *Index) newest(ctx context.Context) (versions map[int64]int64, gone []*d
 	return versions, gone
 }
 
-// Settle waits until a loaded deployment includes all commits made before the call, if commits are
+// AwaitCommits waits until a loaded deployment includes all commits made before the call, if commits are
 // followed in the background. It stops waiting when ctx ends.
-func (x *Index) Settle(ctx context.Context, deployment int64) {
+func (x *Index) AwaitCommits(ctx context.Context, deployment int64) {
 	d := x.known(deployment)
 	if d == nil || d.version() < 0 || !x.follows.Load() {
 		return

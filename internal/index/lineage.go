@@ -209,19 +209,19 @@ func (s *state) inheritedOf(l *lineage) inherited {
 }
 
 // addAssignees adds a filter by assignees. Unassigned findings have no bitmap, so
-// model.AssigneeNobody selects the complement of all assigned findings.
+// model.AssigneeNone selects the complement of all assigned findings.
 func (s *state) addAssignees(p *partition, q *query, names []string) {
-	if slices.Contains(names, model.AssigneeNobody) {
+	if slices.Contains(names, model.AssigneeNone) {
 		q.with = append(q.with, s.assignedTo(p, names))
 		return
 	}
 	q.addWords(byAssignee, &s.assignees, names)
 }
 
-// assignedTo returns the rows of the given assignees, including model.AssigneeNobody.
+// assignedTo returns the rows of the given assignees, including model.AssigneeNone.
 func (s *state) assignedTo(p *partition, names []string) *roaring.Bitmap {
 	out := roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.Find(names)), emptyBitmap)...)
-	if slices.Contains(names, model.AssigneeNobody) {
+	if slices.Contains(names, model.AssigneeNone) {
 		out.Or(roaring.AndNot(p.listed, roaring.FastOr(append(p.bitmaps(byAssignee, s.assignees.All()), emptyBitmap)...)))
 	}
 	return out

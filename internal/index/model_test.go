@@ -324,7 +324,7 @@ var filters = []func(*rapid.T, *world, *model.FindingFilter){
 		f.ValidationStates = someEnum(t, model.ValidationError)
 	},
 	func(t *rapid.T, _ *world, f *model.FindingFilter) {
-		f.Assignees = some(t, append([]string{"no", model.AssigneeNobody}, someUsers...))
+		f.Assignees = some(t, append([]string{"no", model.AssigneeNone}, someUsers...))
 	},
 	func(t *rapid.T, _ *world, f *model.FindingFilter) {
 		f.EndsBy, _ = EndsBy(one(t, "ends", "7", "30", "any"), someDay)

@@ -172,7 +172,7 @@ func acceptsLineage(f model.FindingFilter, finding model.IndexedFinding, l model
 		in(f.Assignees, assigneeOf(l)) && (f.EndsBy.IsZero() || !l.Triage.Until.IsZero() && !l.Triage.Until.After(f.EndsBy))
 }
 
-func assigneeOf(l model.Lineage) string { return cmp.Or(l.Triage.Assignee, model.AssigneeNobody) }
+func assigneeOf(l model.Lineage) string { return cmp.Or(l.Triage.Assignee, model.AssigneeNone) }
 
 func acceptsRow(f model.FindingFilter, finding model.IndexedFinding, a model.Annotations) bool {
 	if f.HasIDs && !slices.Contains(f.IDs, finding.ID) {

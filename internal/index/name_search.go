@@ -84,7 +84,7 @@ func (n *nameSearch) rules() []NameHit {
 	of.scopes = slices.DeleteFunc(slices.Clone(n.scopes), func(s nameScope) bool { return s.p.issueType == model.SCA })
 	best := n.best(NameOfRule)
 	for name, numbers := range n.s.rulesByName {
-		if hit, good := best.wants(name, 0); good && of.seen(byRule, numbers...) {
+		if hit, good := best.wants(name, 0); good && of.isVisible(byRule, numbers...) {
 			best.put(hit, numbers...)
 		}
 	}
@@ -94,7 +94,7 @@ func (n *nameSearch) rules() []NameHit {
 func (n *nameSearch) packages() []NameHit {
 	best := n.best(NameOfPackage)
 	for number, name := range n.s.packages.List() {
-		if hit, good := best.wants(name, 0); good && n.seen(byPackage, uint32(number)) {
+		if hit, good := best.wants(name, 0); good && n.isVisible(byPackage, uint32(number)) {
 			best.put(hit, uint32(number))
 		}
 	}
@@ -132,8 +132,8 @@ func (n *nameSearch) vulnerabilities() []NameHit {
 	return best.hits()
 }
 
-// seen reports whether a visible finding has one of the values.
-func (n *nameSearch) seen(f field, values ...uint32) bool {
+// isVisible reports whether a visible finding has one of the values.
+func (n *nameSearch) isVisible(f field, values ...uint32) bool {
 	return slices.ContainsFunc(n.scopes, func(scope nameScope) bool {
 		return slices.ContainsFunc(values, func(v uint32) bool { return scope.p.readBitmap(f, v).Intersects(scope.seen) })
 	})

@@ -139,7 +139,7 @@ func (p *partition) replace(ordinal uint32, r *row) {
 
 // set stores a row and updates the bitmaps of changed values.
 func (p *partition) set(ordinal uint32, r *row) {
-	p.keep(ordinal)
+	p.preserve(ordinal)
 	old := &p.rows[ordinal]
 	for f := range fields {
 		was, is := old.value(f), r.value(f)

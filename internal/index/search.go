@@ -148,7 +148,7 @@ func (s *state) search(p *partition, text string, named []string) *roaring.Bitma
 	}
 	return roaring.FastOr(append(sets, p.having(
 		columnSet{namedPath, s.paths.Containing(text)}, columnSet{namedVuln, vulns},
-		columnSet{saidItself, s.says.Containing(text)}))...)
+		columnSet{messageText, s.says.Containing(text)}))...)
 }
 
 // columnSet is a set of values to find in a column.

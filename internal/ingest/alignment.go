@@ -98,17 +98,17 @@ func (a *alignment) loads() (ids []int64) {
 		comes = comes || !a.stays[s.Finding.Path]
 	}
 	for _, f := range a.rows {
-		if has[f.Path] || comes && !a.told(f.Path) {
+		if has[f.Path] || comes && !a.hasResultsIn(f.Path) {
 			ids = append(ids, f.ID)
 		}
 	}
 	return ids
 }
 
-// told reports whether the report has results in a file.
-func (a *alignment) told(path string) bool {
-	_, told := a.stays[path]
-	return told
+// hasResultsIn reports whether the report has results in a file.
+func (a *alignment) hasResultsIn(path string) bool {
+	_, found := a.stays[path]
+	return found
 }
 
 // alone reports whether a file that only one side has was removed or added. Only full scans can
@@ -117,7 +117,7 @@ func (a *alignment) alone(path string) bool {
 	switch {
 	case !a.scope.Full || a.scope.Failed:
 		return false
-	case a.told(path):
+	case a.hasResultsIn(path):
 		return !a.stays[path]
 	}
 	return a.scope.isGone(path)
@@ -136,13 +136,13 @@ func (a *alignment) pairs() ([]pair, error) {
 	}
 	a.prepare(old, next)
 	was, is := make([]align.Row, len(old)), make([]align.Row, len(next))
-	said, err := a.read(old)
+	bodies, err := a.read(old)
 	if err != nil {
 		return nil, err
 	}
-	a.maskOld(said, next)
+	a.maskOld(bodies, next)
 	for i, f := range old {
-		was[i] = a.stored(f, &said[i])
+		was[i] = a.stored(f, &bodies[i])
 	}
 	for i, s := range next {
 		is[i] = a.reported(s)
@@ -156,17 +156,17 @@ func (a *alignment) pairs() ([]pair, error) {
 // prepare selects the properties that are compared.
 func (a *alignment) prepare(old []*model.Finding, next []*Sighting) {
 	stands := map[model.Identity]bool{}
-	told, running := map[string]bool{}, map[string]bool{}
+	reported, running := map[string]bool{}, map[string]bool{}
 	a.strict, a.binds, a.shared, a.texts = map[string]bool{}, map[string]bool{}, map[model.Identity]bool{}, true
 	for _, s := range next {
 		f := &s.Finding
-		stands[f.Identity] = !s.blind && standsForCode(f)
+		stands[f.Identity] = !s.codeless && standsForCode(f)
 		a.silent = a.silent || f.CodeHash == model.Digest{}
 		a.texts = a.texts && (s.Result.Code != "" || f.CodeHash == model.Digest{} || f.IssueType != model.SAST)
-		a.strict[f.RuleName] = f.PatternHash != (model.Digest{}) && (!told[f.RuleName] || a.strict[f.RuleName]) &&
+		a.strict[f.RuleName] = f.PatternHash != (model.Digest{}) && (!reported[f.RuleName] || a.strict[f.RuleName]) &&
 			a.served[f.RuleName] != 0
-		a.binds[f.RuleName] = s.Result.Binds && (!told[f.RuleName] || a.binds[f.RuleName])
-		told[f.RuleName] = true
+		a.binds[f.RuleName] = s.Result.Binds && (!reported[f.RuleName] || a.binds[f.RuleName])
+		reported[f.RuleName] = true
 	}
 	for _, f := range old {
 		a.silent = a.silent || f.CodeHash == model.Digest{}
@@ -176,7 +176,7 @@ func (a *alignment) prepare(old []*model.Finding, next []*Sighting) {
 			delete(a.strict, f.RuleName)
 		}
 	}
-	a.renamed = renamedRules(running, told)
+	a.renamed = renamedRules(running, reported)
 }
 
 // standsForCode reports whether a finding's identity is independent of its place in the file. This
@@ -290,8 +290,8 @@ func matchText(code string, at model.WireLocation) string {
 	return code[at.Column-1 : at.EndColumn-1]
 }
 
-// said contains the parts of a finding's body and evidence that the alignment compares.
-type said struct { // JSON fields of model.Body
+// comparedBody contains the parts of a finding's body and evidence that the alignment compares.
+type comparedBody struct { // JSON fields of model.Body
 	Location     model.WireLocation `json:"location"`
 	MatchBasedID string             `json:"match_based_id"`
 	RuleMessage  string             `json:"rule_message"`
@@ -301,14 +301,14 @@ type said struct { // JSON fields of model.Body
 
 // maskOld redacts findings that were stored by a version with fewer credential patterns. They pair
 // by their redacted text, which preserves their decisions.
-func (a *alignment) maskOld(said []said, next []*Sighting) {
+func (a *alignment) maskOld(bodies []comparedBody, next []*Sighting) {
 	a.masked = map[model.Digest]bool{}
 	holdsMark := func(s *Sighting) bool { return strings.Contains(s.Result.Message+s.Result.Code, redact.Mark) }
 	if !slices.ContainsFunc(next, holdsMark) {
 		return
 	}
-	for i := range said {
-		is := &said[i]
+	for i := range bodies {
+		is := &bodies[i]
 		if message, code := redact.Text(is.RuleMessage), redact.Text(is.code); message != is.RuleMessage || code != is.code {
 			is.RuleMessage, is.code, is.masked = message, code, a.text(message, code)
 			a.masked[is.masked] = true
@@ -321,8 +321,8 @@ func (a *alignment) text(message, code string) model.Digest {
 }
 
 // read decodes the bodies of findings. It clears texts if the code of one is known only as a hash.
-func (a *alignment) read(rows []*model.Finding) ([]said, error) {
-	out := make([]said, len(rows))
+func (a *alignment) read(rows []*model.Finding) ([]comparedBody, error) {
+	out := make([]comparedBody, len(rows))
 	for i, f := range rows {
 		w := a.bodies[f.ID]
 		if err := json.Unmarshal(slices.Concat([]byte("{"), w.Body, []byte("}")), &out[i]); err != nil {
@@ -341,7 +341,7 @@ func (a *alignment) read(rows []*model.Finding) ([]said, error) {
 }
 
 // stored returns the row of a stored finding.
-func (a *alignment) stored(f *model.Finding, is *said) align.Row {
+func (a *alignment) stored(f *model.Finding, is *comparedBody) align.Row {
 	r := a.row(f, cmp.Or(a.renamed[f.RuleName], f.RuleName), is.code, is.Location.Column)
 	a.named(&r, f, is.MatchBasedID)
 	if is.masked != (model.Digest{}) {

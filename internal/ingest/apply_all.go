@@ -40,13 +40,13 @@ func ApplyAll(ctx context.Context, s Store, ex Exceptions, upload Upload, report
 		}
 		summaries = append(summaries, summary)
 	}
-	tellDropped(summaries)
+	markDropped(summaries)
 	return summaries, nil
 }
 
-// tellDropped marks proposals that were dropped later in the same upload. Limits or another
+// markDropped marks proposals that were dropped later in the same upload. Limits or another
 // proposal of the same name are the cause. Receipts must only refer to stored documents.
-func tellDropped(summaries []Summary) {
+func markDropped(summaries []Summary) {
 	gone, own := map[int64]bool{}, map[int64]bool{}
 	type scope struct{ name, ref string }
 	last := map[scope]int64{}

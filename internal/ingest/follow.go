@@ -53,7 +53,7 @@ func newFollower(s Store, project model.Project, advised model.Advised, scanID i
 
 // decide plans the changes from the stored findings that were read.
 func (f *follower) decide(ctx context.Context, ruleIDs map[*model.Rule]int64) (err error) {
-	f.plan.lineages, f.plan.beside = newJoiner(f.stored), f.stored.beside
+	f.plan.lineages, f.plan.coexisting = newJoiner(f.stored), f.stored.coexisting
 	f.plan.RuleIDs, f.plan.Scope = ruleIDs, f.scope()
 	if f.stored.Findings, err = f.uniteLineages(ctx, f.rows); err != nil {
 		return err
@@ -96,7 +96,7 @@ type follower struct {
 	s        Store
 	project  model.Project
 	plan     planner
-	standing beside          // lineages that must remain separate
+	standing coexisting      // lineages that must remain separate
 	united   map[int64]int64 // findings that were merged, to the findings that remain
 
 	sightings []Sighting                       // one for each match

@@ -97,7 +97,7 @@ func (all followers) plan(ctx context.Context, s Store) error {
 		}
 	}
 	all = all.withWork()
-	for _, read := range []func(*follower, context.Context) error{(*follower).load, (*follower).loadBeside} {
+	for _, read := range []func(*follower, context.Context) error{(*follower).load, (*follower).loadCoexisting} {
 		for _, f := range all {
 			if err := read(f, ctx); err != nil {
 				return err

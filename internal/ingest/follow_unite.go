@@ -8,12 +8,12 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// loadBeside reads the live findings of lineages that the plan may join or split. These are
+// loadCoexisting reads the live findings of lineages that the plan may join or split. These are
 // lineages that may get several findings on the ref, and those of a match and its scanner findings.
-func (f *follower) loadBeside(ctx context.Context) (err error) {
+func (f *follower) loadCoexisting(ctx context.Context) (err error) {
 	var d digester
 	stored, rows := f.stored, f.rows
-	b := &f.stored.beside
+	b := &f.stored.coexisting
 	count, lineages, matched, fresh := map[int64]int{}, map[int64]bool{}, map[model.Identity]bool{}, map[int64]bool{}
 	at := make(map[model.Identity]int64, len(rows))
 	for i := range rows {
@@ -98,10 +98,10 @@ func (f *follower) uniteLineages(ctx context.Context, rows []model.Finding) ([]m
 
 // expected returns the live findings of the lineages on all refs once this ref matches the
 // advisories. Findings that leave the ref now must not separate two lineages.
-func (f *follower) expected(at map[model.Identity]*model.Finding) beside {
+func (f *follower) expected(at map[model.Identity]*model.Finding) coexisting {
 	var d digester
-	out := beside{live: make(map[int64][]model.Finding, len(f.plan.beside.live))}
-	for lineage, list := range f.plan.beside.live {
+	out := coexisting{live: make(map[int64][]model.Finding, len(f.plan.coexisting.live))}
+	for lineage, list := range f.plan.coexisting.live {
 		out.live[lineage] = slices.DeleteFunc(slices.Clone(list), func(g model.Finding) bool {
 			return g.Ref == f.Ref && g.Source == model.SourceAdvisories
 		})
@@ -161,7 +161,7 @@ func (f *follower) adoptExisting(
 		if live(other.State) {
 			f.plan.changes.Items = append(f.plan.changes.Items, itemOf(&next, ItemRemoved))
 		}
-		f.uniteUnlessApart(stays.LineageID, other.LineageID)
+		f.uniteUnlessSeparate(stays.LineageID, other.LineageID)
 	}
 	if was != id {
 		stays.Identity, stays.Content = id, model.Digest{} // forces a rewrite of the body
@@ -184,7 +184,7 @@ func (f *follower) uniteFormerLineages(i int, row *model.Finding, renamed bool) 
 	}
 	for _, ever := range d.everAdvised(m) {
 		if known, ok := f.plan.lineages.known[ever]; ok && (row == nil || renamed || ever != id) {
-			if lineage == 0 || f.uniteUnlessApart(lineage, known.ID) {
+			if lineage == 0 || f.uniteUnlessSeparate(lineage, known.ID) {
 				lineage = known.ID
 			}
 		}
@@ -213,7 +213,7 @@ func (f *follower) uniteTwins(i int, row *model.Finding) {
 			continue
 		}
 		joined[t.Source] = true
-		if own := own(); own != 0 && !f.uniteUnlessApart(own, t.LineageID) {
+		if own := own(); own != 0 && !f.uniteUnlessSeparate(own, t.LineageID) {
 			if f.speaks(row, t) && !f.isTaken(t.LineageID, f.Matches[i].Dependency.Lockfile) {
 				f.goOver(id, row, t.LineageID)
 			}
@@ -223,10 +223,10 @@ func (f *follower) uniteTwins(i int, row *model.Finding) {
 	}
 }
 
-// uniteUnlessApart joins two lineages unless they have separate findings on some ref, and reports
+// uniteUnlessSeparate joins two lineages unless they have separate findings on some ref, and reports
 // whether they are joined. Within one lockfile, several names of a vulnerability do not separate
 // lineages.
-func (f *follower) uniteUnlessApart(a, b int64) bool {
+func (f *follower) uniteUnlessSeparate(a, b int64) bool {
 	inFiles := func(f, g model.Finding) bool { return f.Path != g.Path }
 	if f.plan.lineages.root(a) != f.plan.lineages.root(b) &&
 		f.standing.together(f.plan.lineages.members(a), f.plan.lineages.members(b), inFiles) {

@@ -21,7 +21,7 @@ type Sighting struct {
 	// triage. Its muted state is decided by stored findings.
 	Proposed bool
 
-	blind    bool           // without code: its identity is valid for this report only
+	codeless bool           // without code: its identity is valid for this report only
 	inherits bool           // its identity is that of a finding on the primary branch
 	more     int            // further places of the same secret in the same file
 	links    *weblink.Links // into another commit than the plan's; usually nil
@@ -126,7 +126,9 @@ func (o *observer) add(r digestedResult) int {
 		return i
 	}
 	o.at[id] = len(o.sightings)
-	o.sightings = append(o.sightings, Sighting{Result: r.Result, Finding: o.row(r, id, code), blind: isBlind(r.Result)})
+	o.sightings = append(o.sightings, Sighting{
+		Result: r.Result, Finding: o.row(r, id, code), codeless: lacksCode(r.Result),
+	})
 	return len(o.sightings) - 1
 }
 
@@ -135,10 +137,10 @@ func (o *observer) add(r digestedResult) int {
 func (o *observer) prefer(i int, r digestedResult) {
 	if s := &o.sightings[i]; rank(r.Result) < rank(s.Result) {
 		*s = Sighting{
-			Result:  r.Result,
-			Finding: o.row(r, s.Finding.Identity, o.codeHash(r.Result)),
-			more:    s.more,
-			blind:   s.blind,
+			Result:   r.Result,
+			Finding:  o.row(r, s.Finding.Identity, o.codeHash(r.Result)),
+			more:     s.more,
+			codeless: s.codeless,
 		}
 	}
 }
@@ -198,9 +200,9 @@ func (o *observer) identity(r *model.Result, code model.Digest) model.Identity {
 	return o.numbered(model.IdentityOwn, d.start("blind").str(rule, r.Path).sum())
 }
 
-// isBlind reports whether a result contains nothing that identifies its code. Examples are
+// lacksCode reports whether a result contains nothing that identifies its code. Examples are
 // Semgrep's JSON without login and redacted secrets.
-func isBlind(r *model.Result) bool {
+func lacksCode(r *model.Result) bool {
 	switch {
 	case r.MatchBasedID != "" || r.Dependency != nil:
 		return false

@@ -97,7 +97,7 @@ func Apply(ctx context.Context, s Store, ex Exceptions, upload Upload) (Summary,
 	if err := u.learnPlain(ctx, s, project.ID); err != nil {
 		return Summary{}, err
 	}
-	if err := u.inheritBlind(ctx, s, project, sightings); err != nil {
+	if err := u.inheritCodeless(ctx, s, project, sightings); err != nil {
 		return Summary{}, err
 	}
 	if err := u.holdMutes(ctx, s, project.ID, sightings); err != nil {
@@ -155,7 +155,7 @@ func (a *application) recordOnly(
 	if err := a.adviseRecorded(ctx, sightings, inventories); err != nil {
 		return err
 	}
-	a.upload.tellProposals(a.sum.ProposedMutes)
+	a.upload.noteProposals(a.sum.ProposedMutes)
 	return recordAccount(ctx, a.s, a.upload, scanID, a.sum.Refusals, nil)
 }
 
@@ -235,7 +235,7 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 		return fmt.Errorf("plan the changes of scan %d: %w", a.scan.ID, err)
 	}
 	a.sum.Became = changes.Became
-	if err := a.settleMutes(ctx, sightings, changes.HeldMutes); err != nil {
+	if err := a.resolveMutes(ctx, sightings, changes.HeldMutes); err != nil {
 		return err
 	}
 	if err := a.write(ctx, changes); err != nil {
@@ -280,7 +280,7 @@ func (a *application) load(ctx context.Context, sightings []Sighting, facts Fact
 		func() error { return a.loadKnown(ctx, &stored, sightings) },
 		func() error { return stored.align(alignment, facts) },
 		func() error { return a.loadLineages(ctx, &stored, sightings) },
-		func() (err error) { stored.beside, err = a.loadBeside(ctx, stored, sightings); return err },
+		func() (err error) { stored.coexisting, err = a.loadCoexisting(ctx, stored, sightings); return err },
 	}
 	if !a.scan.Full {
 		steps[2], steps[3] = steps[3], steps[2]
@@ -301,7 +301,7 @@ func (a *application) loadKnown(ctx context.Context, stored *Stored, sightings [
 	}
 	var unseen []model.Identity
 	for i := range sightings {
-		if s := &sightings[i]; !has[s.Finding.Identity] && (!s.blind || s.inherits) {
+		if s := &sightings[i]; !has[s.Finding.Identity] && (!s.codeless || s.inherits) {
 			unseen = append(unseen, s.Finding.Identity)
 		}
 	}
@@ -320,7 +320,7 @@ func (a *application) loadLineages(ctx context.Context, stored *Stored, sighting
 	}
 	stays := make(map[int64]bool, len(stored.pairs))
 	for _, k := range stored.pairs {
-		stays[k.row.ID] = k.sighting.blind || k.row.Identity == k.sighting.Finding.Identity
+		stays[k.row.ID] = k.sighting.codeless || k.row.Identity == k.sighting.Finding.Identity
 	}
 	var lineages []int64
 	for i := range stored.Findings {

@@ -16,12 +16,14 @@ func bodiesOf(ctx context.Context, s Store, ids []int64) (map[int64]model.Findin
 	return s.FindingBodies(ctx, ids)
 }
 
-// inheritBlind sets the identities of results without code to those of paired findings on the
+// inheritCodeless sets the identities of results without code to those of paired findings on the
 // primary branch. It pairs file by file, in the first full scan of a ref. Without it, a branch
 // would have none of the decisions, because results without code share no identity.
-func (u *Upload) inheritBlind(ctx context.Context, s Store, project model.Project, sightings []Sighting) (err error) {
-	blind := slices.ContainsFunc(sightings, func(s Sighting) bool { return s.blind })
-	if !blind || !u.Full || u.Ref == project.Primary() {
+func (u *Upload) inheritCodeless(
+	ctx context.Context, s Store, project model.Project, sightings []Sighting,
+) (err error) {
+	codeless := slices.ContainsFunc(sightings, func(s Sighting) bool { return s.codeless })
+	if !codeless || !u.Full || u.Ref == project.Primary() {
 		return nil
 	}
 	if u.rows, err = u.stored(ctx, s, project.ID); err != nil || len(u.rows) > 0 {
@@ -40,7 +42,7 @@ func (u *Upload) inheritBlind(ctx context.Context, s Store, project model.Projec
 	}
 	pairs, err := a.pairs()
 	for _, k := range pairs {
-		if k.sighting.blind && k.row.CodeHash == (model.Digest{}) {
+		if k.sighting.codeless && k.row.CodeHash == (model.Digest{}) {
 			k.sighting.Finding.Identity, k.sighting.inherits = k.row.Identity, true
 		}
 	}

@@ -34,7 +34,7 @@ func newJoiner(stored Stored) joiner {
 	for _, l := range stored.Known {
 		j.lineages[l.ID] = l
 	}
-	for _, l := range stored.beside.linked {
+	for _, l := range stored.coexisting.linked {
 		j.lineages[l.ID] = l
 	}
 	return j

@@ -50,16 +50,16 @@ func openProposals(sightings []Sighting) (n int) {
 	return n
 }
 
-// tellProposals adds the number of proposed mutes to the gaps of the scan.
-func (u *Upload) tellProposals(n int) {
+// noteProposals adds the number of proposed mutes to the gaps of the scan.
+func (u *Upload) noteProposals(n int) {
 	if n > 0 {
 		u.notDecided(fmt.Sprintf("%d mutes outside of the code", n))
 	}
 }
 
-// settleMutes applies the plan's decisions on proposed mutes, and corrects the counts of the
+// resolveMutes applies the plan's decisions on proposed mutes, and corrects the counts of the
 // summary and the scan.
-func (a *application) settleMutes(ctx context.Context, sightings []Sighting, held map[model.Identity]bool) error {
+func (a *application) resolveMutes(ctx context.Context, sightings []Sighting, held map[model.Identity]bool) error {
 	before := countSightings(sightings)
 	for i := range sightings {
 		if s := &sightings[i]; s.Proposed {
@@ -69,7 +69,7 @@ func (a *application) settleMutes(ctx context.Context, sightings []Sighting, hel
 		}
 	}
 	a.sum.ProposedMutes = openProposals(sightings)
-	a.upload.tellProposals(a.sum.ProposedMutes)
+	a.upload.noteProposals(a.sum.ProposedMutes)
 	after := countSightings(sightings)
 	if after == before {
 		return nil
@@ -98,7 +98,7 @@ func (p *planner) mutedOnPrimary(lineage int64, id model.Identity) bool {
 		return false
 	}
 	all, some := true, false
-	for _, f := range p.beside.live[lineage] {
+	for _, f := range p.coexisting.live[lineage] {
 		if f.Ref != p.Primary || f.Source != p.Source {
 			continue
 		}

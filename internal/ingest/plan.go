@@ -21,8 +21,8 @@ type Stored struct {
 	// id.
 	Bodies map[int64]model.FindingWrite
 
-	pairs  []pair // of live findings and sightings, by the alignment
-	beside beside
+	pairs      []pair // of live findings and sightings, by the alignment
+	coexisting coexisting
 }
 
 // Facts contains the input of a plan other than the rows and the report.
@@ -72,13 +72,13 @@ type Changes struct {
 // equal arguments produce equal changes in the same order.
 func Plan(stored Stored, report []Sighting, facts Facts) (Changes, error) {
 	p := planner{
-		Facts:    facts,
-		reopened: map[int64]bool{},
-		proposed: map[int64]*Sighting{},
-		lineages: newJoiner(stored),
-		bodies:   stored.Bodies,
-		beside:   stored.beside,
-		reports:  true,
+		Facts:      facts,
+		reopened:   map[int64]bool{},
+		proposed:   map[int64]*Sighting{},
+		lineages:   newJoiner(stored),
+		bodies:     stored.Bodies,
+		coexisting: stored.coexisting,
+		reports:    true,
 	}
 	p.run(stored, report)
 	return p.changes, p.err
@@ -89,18 +89,18 @@ func (p *planner) run(stored Stored, report []Sighting) {
 	for i := range stored.Findings {
 		p.rows[stored.Findings[i].Identity] = &stored.Findings[i]
 	}
-	seen, told := make(map[int64]bool, len(report)), make(map[*Sighting]bool, len(report))
+	seen, paired := make(map[int64]bool, len(report)), make(map[*Sighting]bool, len(report))
 	take := func(pairs []pair) {
 		for _, k := range pairs {
-			seen[k.row.ID], told[k.sighting] = true, true
+			seen[k.row.ID], paired[k.sighting] = true, true
 			p.matchExisting(k)
 		}
 	}
 	sightings := pointers(report)
 	take(stored.pairs)
-	unseen := slices.DeleteFunc(sightings, func(s *Sighting) bool { return told[s] })
+	unseen := slices.DeleteFunc(sightings, func(s *Sighting) bool { return paired[s] })
 	take(p.recognise(stored.Findings, seen, unseen))
-	unseen = slices.DeleteFunc(unseen, func(s *Sighting) bool { return told[s] })
+	unseen = slices.DeleteFunc(unseen, func(s *Sighting) bool { return paired[s] })
 	var missing []*model.Finding
 	for i := range stored.Findings {
 		if row := &stored.Findings[i]; live(row.State) && !seen[row.ID] {
@@ -121,7 +121,7 @@ type planner struct {
 	lineages   joiner
 	handedOver map[int64]bool // findings that a scanner's finding hands over in this commit
 	bodies     map[int64]model.FindingWrite
-	beside     beside
+	coexisting coexisting
 	rows       map[model.Identity]*model.Finding // all stored findings of the source on the ref
 	fresh      int64                             // number of identities created by freshIdentity
 	added      []*Sighting                       // of changes.Added
@@ -168,7 +168,7 @@ func (p *planner) matchExisting(known pair) {
 	switch {
 	case !p.Unwritten:
 		p.recordStoredAs(s, &next)
-	case s.blind, row.CodeHash == (model.Digest{}) && s.Finding.Package == "":
+	case s.codeless, row.CodeHash == (model.Digest{}) && s.Finding.Package == "":
 		p.recordStoredAs(s, row)
 	} // otherwise its code is known and the identity is compared by code
 	if next.State == model.Unresolved {
@@ -192,7 +192,7 @@ func (p *planner) matchExisting(known pair) {
 // do not recur.
 func (p *planner) link(row *model.Finding, s *Sighting) {
 	sighting, id := &s.Finding, s.Finding.Identity
-	if id == row.Identity || s.blind || p.rows[id] != nil {
+	if id == row.Identity || s.codeless || p.rows[id] != nil {
 		return
 	}
 	if other := p.lineages.of(id); other != 0 && p.coexistOnRef(row.LineageID, other) {
@@ -230,7 +230,7 @@ func (p *planner) updatedRow(row *model.Finding, s *Sighting) model.Finding {
 	if next.Package == "" {
 		next.Coverage = p.Scope.coverageNow(row, &next)
 	}
-	if row.ID != 0 && (s.blind || p.rows[next.Identity] != nil) { // another finding has that identity
+	if row.ID != 0 && (s.codeless || p.rows[next.Identity] != nil) { // another finding has that identity
 		next.Identity = row.Identity
 	}
 	if next.PatternHash == (model.Digest{}) && next.Identity == row.Identity {
@@ -295,7 +295,7 @@ func (p *planner) addFinding(s *Sighting) {
 		ProjectID: p.ProjectID, Ref: p.Ref, Source: p.Source, FirstScanID: p.ScanID,
 		CreatedAt: p.At, RelevantSince: p.At, LineageID: p.lineages.of(s.Finding.Identity),
 	}, s)
-	if s.blind && next.LineageID == 0 || p.rows[next.Identity] != nil {
+	if s.codeless && next.LineageID == 0 || p.rows[next.Identity] != nil {
 		next.Identity, next.LineageID = p.freshIdentity(next.Identity.Kind), 0
 		p.recordStoredAs(s, &next)
 	}

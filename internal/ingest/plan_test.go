@@ -114,7 +114,7 @@ func TestProposedMutesHold(t *testing.T) {
 		if c.onPrimary != 0 {
 			there := stood(&sightings[0], 2, 7, 5)
 			there.Ref, there.State = "refs/heads/main", c.onPrimary
-			stored.beside.live = map[int64][]model.Finding{7: {there}}
+			stored.coexisting.live = map[int64][]model.Finding{7: {there}}
 		}
 		got := planOf(t, stored, sightings, nil)
 		state := model.State(0)
@@ -162,11 +162,11 @@ func TestAnotherNameOfAFinding(t *testing.T) {
 			stored.Known[c.seen.Finding.Identity] = model.Lineage{ID: c.of}
 		}
 		p := planner{Facts: Facts{Ref: c.ref, Primary: "refs/heads/main"}, lineages: newJoiner(stored)}
-		p.beside.live = map[int64][]model.Finding{7: {row}}
+		p.coexisting.live = map[int64][]model.Finding{7: {row}}
 		if c.apart {
 			beside := row
 			beside.ID, beside.LineageID = 2, 8
-			p.beside.live[8] = []model.Finding{beside}
+			p.coexisting.live[8] = []model.Finding{beside}
 		}
 		p.link(&row, &c.seen)
 		if linked := len(p.changes.Links) == 1; linked != c.link || linked && p.changes.Links[0] != (model.IdentityLink{Identity: c.seen.Finding.Identity, LineageID: 7}) {

@@ -24,7 +24,7 @@ func (stored *Stored) align(a *alignment, facts Facts) (err error) {
 	pairs, err := a.pairs()
 	stored.pairs = slices.DeleteFunc(pairs, func(k pair) bool {
 		return decided(k.row) &&
-			(k.sighting.blind || k.row.CodeHash == model.Digest{} && k.row.Identity.Kind == model.IdentityOwn)
+			(k.sighting.codeless || k.row.CodeHash == model.Digest{} && k.row.Identity.Kind == model.IdentityOwn)
 	})
 	return err
 }

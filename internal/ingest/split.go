@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// beside contains the live findings, on all refs, of lineages that a plan may join or split.
-type beside struct {
+// coexisting contains the live findings, on all refs, of lineages that a plan may join or split.
+type coexisting struct {
 	live map[int64][]model.Finding
 	// linked contains the lineages of identities that contend for one lineage.
 	linked map[model.Identity]model.Lineage
@@ -22,7 +22,7 @@ func (p *planner) coexistOnRef(x, y int64) bool {
 	if p.lineages.root(x) == p.lineages.root(y) {
 		return false
 	}
-	return p.beside.together(p.lineages.members(x), p.lineages.members(y), func(f, g model.Finding) bool {
+	return p.coexisting.together(p.lineages.members(x), p.lineages.members(y), func(f, g model.Finding) bool {
 		return f.Source == g.Source
 	})
 }
@@ -30,7 +30,7 @@ func (p *planner) coexistOnRef(x, y int64) bool {
 // together reports whether some ref has a finding of each of two sets of lineages. Both must have
 // been seen by full scans, and holds must return true for them. Its time grows with the product of
 // both numbers on a ref.
-func (b beside) together(xs, ys []int64, holds func(f, g model.Finding) bool) bool {
+func (b coexisting) together(xs, ys []int64, holds func(f, g model.Finding) bool) bool {
 	at := map[string][]model.Finding{}
 	for _, x := range xs {
 		for _, f := range b.live[x] {
@@ -49,8 +49,10 @@ func (b beside) together(xs, ys []int64, holds func(f, g model.Finding) bool) bo
 	return false
 }
 
-// loadBeside reads the live findings, on all refs, of lineages that the plan may join or split.
-func (a *application) loadBeside(ctx context.Context, stored Stored, sightings []Sighting) (b beside, err error) {
+// loadCoexisting reads the live findings, on all refs, of lineages that the plan may join or split.
+func (a *application) loadCoexisting(
+	ctx context.Context, stored Stored, sightings []Sighting,
+) (b coexisting, err error) {
 	isProposed := func(s Sighting) bool { return s.Proposed }
 	proposed := a.scan.Ref != a.project.Primary() && slices.ContainsFunc(sightings, isProposed)
 	lineages, contending := stored.contended(sightings, proposed || !a.scan.Full, proposed)
@@ -158,7 +160,7 @@ func (p *planner) splitLineages(rows []model.Finding) {
 // scan of the primary branch.
 func (p *planner) onPrimary() map[int64][]model.Finding {
 	out := map[int64][]model.Finding{}
-	for lineage, list := range p.beside.live {
+	for lineage, list := range p.coexisting.live {
 		for _, f := range list {
 			if f.Ref == p.Primary && f.Source == p.Source && p.Ref != p.Primary {
 				out[p.lineages.root(lineage)] = append(out[p.lineages.root(lineage)], f)
@@ -226,7 +228,7 @@ func compareFlags(a, b bool) int {
 func (p *planner) part(e entry, here map[int64]int) {
 	to := int64(0)
 	here[e.lineage]--
-	if l, known := p.beside.linked[e.identity]; known && p.lineages.root(l.ID) != e.lineage &&
+	if l, known := p.coexisting.linked[e.identity]; known && p.lineages.root(l.ID) != e.lineage &&
 		here[p.lineages.root(l.ID)] == 0 {
 		to = p.lineages.root(l.ID)
 		here[to]++

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// lookEvery is the minimum interval between checks of a watched file. Checks occur only when keys
+// checkInterval is the minimum interval between checks of a watched file. Checks occur only when keys
 // are requested.
-const lookEvery = time.Second
+const checkInterval = time.Second
 
 // Watched is a ring whose signing keys are reloaded when its file changes, so that a rotation needs
 // no restart. It is safe for concurrent use.
 type Watched struct {
-	path  string
-	clock func() time.Time
-	tell  func(error)
+	path   string
+	clock  func() time.Time
+	report func(error)
 
-	mu     sync.Mutex
-	ring   Ring
-	looked time.Time
-	seen   stamp
+	mu      sync.Mutex
+	ring    Ring
+	checked time.Time
+	seen    stamp
 }
 
 // stamp detects changes of a file.
@@ -33,10 +33,10 @@ type stamp struct {
 	size     int64
 }
 
-// Watch watches the file of a ring that was read before. It calls tell after each change, with nil
+// Watch watches the file of a ring that was read before. It calls report after each change, with nil
 // or with the reason why the keys were not reloaded.
-func Watch(path string, ring Ring, clock func() time.Time, tell func(error)) *Watched {
-	w := &Watched{path: path, clock: clock, tell: tell, ring: ring}
+func Watch(path string, ring Ring, clock func() time.Time, report func(error)) *Watched {
+	w := &Watched{path: path, clock: clock, report: report, ring: ring}
 	w.seen, _ = stampOf(path) // if this fails, the next check reads the file
 	if again, err := Read(path); err == nil && again.Fits(ring.Check()) {
 		w.ring = again
@@ -49,14 +49,14 @@ func (w *Watched) SigningKeys() (use []byte, old [][]byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clock()
-	if since := now.Sub(w.looked); since >= lookEvery || since < 0 {
-		w.looked = now
-		w.look()
+	if since := now.Sub(w.checked); since >= checkInterval || since < 0 {
+		w.checked = now
+		w.reload()
 	}
 	return w.ring.SigningKeys(now)
 }
 
-func (w *Watched) look() {
+func (w *Watched) reload() {
 	found, err := stampOf(w.path)
 	if err != nil || found == w.seen {
 		return // a file that is missing, for example during a replacement, changes nothing
@@ -73,7 +73,7 @@ func (w *Watched) look() {
 	default:
 		w.ring = next
 	}
-	w.tell(err)
+	w.report(err)
 }
 
 // sameSigning reports whether two rings have the same signing keys with the same times.

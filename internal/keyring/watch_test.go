@@ -22,7 +22,7 @@ func TestAWatchedRingFollowsItsFile(t *testing.T) {
 	w := Watch(path, r, func() time.Time { return now }, func(err error) { told = append(told, err) })
 	expect := func(what string, ring Ring, changes int) {
 		t.Helper()
-		now = now.Add(lookEvery)
+		now = now.Add(checkInterval)
 		use, old := w.SigningKeys()
 		wantUse, wantOld := ring.SigningKeys(now)
 		if !bytes.Equal(use, wantUse) || len(old) != len(wantOld) || len(told) != changes {
@@ -83,7 +83,7 @@ func TestAWatchedRingFollowsItsOldKeys(t *testing.T) {
 		if err := r.Replace(path); err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(lookEvery)
+		now = now.Add(checkInterval)
 		if err := os.Chtimes(path, now, now); err != nil {
 			t.Fatal(err)
 		}

@@ -52,9 +52,9 @@ func NewChanges(clock func() time.Time) *Changes {
 	return &Changes{clock: clock, planned: map[string]change{}}
 }
 
-// keep plans a request and returns its confirmation id. The id is also the idempotency key of the
+// planRequest plans a request and returns its confirmation id. The id is also the idempotency key of the
 // request, so it is done once.
-func keep[T any](
+func planRequest[T any](
 	a *assistant, request T, send func(*assistant, context.Context, T, string) (any, error),
 ) (id string, err error) {
 	text, err := json.Marshal(request)

@@ -24,7 +24,7 @@ func TestPlansAreBoundedByBytes(t *testing.T) {
 	changes := NewChanges(func() time.Time { now = now.Add(time.Microsecond); return now })
 	plan := func(deployment, caller string, kilobytes int) (string, error) {
 		a := &assistant{Config{Deployment: deployment, Caller: caller, Changes: changes}}
-		return keep(a, strings.Repeat("x", kilobytes<<10), func(_ *assistant, _ context.Context, text, _ string) (any, error) { return len(text), nil })
+		return planRequest(a, strings.Repeat("x", kilobytes<<10), func(_ *assistant, _ context.Context, text, _ string) (any, error) { return len(text), nil })
 	}
 	if _, err := plan("acme", "one", 600); err == nil {
 		t.Error("one change of 600 KiB is kept")

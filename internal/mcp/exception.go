@@ -108,9 +108,9 @@ func planOf[T any](
 	if err != nil {
 		return nil, err
 	}
-	id, err := keep(a, request, send)
+	id, err := planRequest(a, request, send)
 	if err != nil {
 		return nil, err
 	}
-	return a.tellPlan(planned{e, effect.Changed, first, id})
+	return a.planResult(planned{e, effect.Changed, first, id})
 }

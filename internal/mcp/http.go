@@ -67,8 +67,8 @@ func (h *HTTP) Routes() []httpx.Mounted {
 
 type callerKey struct{}
 
-// asked is the caller and the request of an assistant.
-type asked struct {
+// clientRequest is the caller and the request of an assistant.
+type clientRequest struct {
 	caller  auth.Caller
 	request *http.Request
 }
@@ -84,7 +84,7 @@ func (h *HTTP) handle(w http.ResponseWriter, r *http.Request, caller auth.Caller
 		_, err := io.WriteString(w, batchRefused)
 		return err
 	}
-	h.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, asked{caller, r})))
+	h.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, clientRequest{caller, r})))
 	return nil
 }
 
@@ -140,7 +140,7 @@ func (h *HTTP) foreign(r *http.Request) bool {
 
 // serverOf returns a server for the caller of a request.
 func (h *HTTP) serverOf(r *http.Request) *sdk.Server {
-	from, ok := r.Context().Value(callerKey{}).(asked)
+	from, ok := r.Context().Value(callerKey{}).(clientRequest)
 	if !ok {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (h *HTTP) serverOf(r *http.Request) *sdk.Server {
 }
 
 // client returns a client that calls the Web API as the caller.
-func (a asked) client(handler http.Handler) *api.Client {
+func (a clientRequest) client(handler http.Handler) *api.Client {
 	return &api.Client{
 		BaseURL: httpx.OriginOf(a.request).Base, Token: httpx.Bearer(a.request),
 		Retries: -1, UserAgent: a.request.UserAgent(),
@@ -164,7 +164,7 @@ func (a asked) client(handler http.Handler) *api.Client {
 var passedOn = []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
 // as returns an in-process request with the origin of the assistant's request.
-func (a asked) as(r *http.Request) *http.Request {
+func (a clientRequest) as(r *http.Request) *http.Request {
 	r = r.WithContext(httpx.WithAddressed(r.Context(), Path))
 	r.Host, r.RemoteAddr, r.TLS = a.request.Host, a.request.RemoteAddr, a.request.TLS
 	for _, name := range passedOn {

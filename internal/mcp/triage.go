@@ -120,23 +120,23 @@ func (a *assistant) planTriage(ctx context.Context, in triageInput) (*sdk.CallTo
 	if err != nil {
 		return nil, err
 	}
-	id, err := keep(a, r, (*assistant).sendTriage)
+	id, err := planRequest(a, r, (*assistant).sendTriage)
 	if err != nil {
 		return nil, err
 	}
-	return a.tellPlan(planned{in, dry.NumTriaged, first, id})
+	return a.planResult(planned{in, dry.NumTriaged, first, id})
 }
 
 func (a *assistant) sendTriage(ctx context.Context, r api.TriageRequest, key string) (any, error) {
 	return a.Client.TriageFindings(ctx, a.Deployment, r, api.WithKey(key))
 }
 
-// tellPlan returns the result of a plan, with the effect of its confirmation.
-func (a *assistant) tellPlan(p planned) (*sdk.CallToolResult, error) {
-	said := fmt.Sprintf("Nothing has changed yet. %d findings would change, on all their branches. Show this to the "+
+// planResult returns the result of a plan, with the effect of its confirmation.
+func (a *assistant) planResult(p planned) (*sdk.CallToolResult, error) {
+	text := fmt.Sprintf("Nothing has changed yet. %d findings would change, on all their branches. Show this to the "+
 		"user. If the user agrees, call confirm_change with confirmation_id %s within 10 minutes. It applies exactly "+
 		"this change, or nothing if the findings have changed by then.", p.Count, p.Confirm)
-	return answer(said, p)
+	return answer(text, p)
 }
 
 // firstOf returns the first of some findings. Deleted findings are omitted; the confirmation

@@ -323,7 +323,7 @@ type FindingFilter struct {
 	Verdicts      []Verdict
 	ComponentTags []string
 	PRStates      []string  // open, merged
-	Assignees     []string  // names of users, or AssigneeNobody
+	Assignees     []string  // names of users, or AssigneeNone
 	EndsBy        time.Time // selects decisions that end at or before this time; zero does not filter
 	Due           *DueFilter
 	DueBefore     time.Time // selects due dates before this day in UTC; zero does not filter

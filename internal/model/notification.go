@@ -56,7 +56,7 @@ type Happening struct {
 	// requester, or empty if there is no user.
 	RequestID    int64          `json:"request,omitempty"`
 	RequestState ExceptionState `json:"request_state,omitempty"`
-	Asker        string         `json:"asker,omitempty"`
+	Requester    string         `json:"asker,omitempty"`
 	// CommentID is the comment on a finding, and Author its author.
 	CommentID int64  `json:"comment,omitempty"`
 	Author    string `json:"author,omitempty"`
@@ -121,7 +121,7 @@ type NotificationMessage struct {
 	Run        int64             `json:"run,omitempty"`
 	Assignee   string            `json:"assignee,omitempty"`
 	Request    int64             `json:"request,omitempty"` // exception request
-	Asker      string            `json:"asker,omitempty"`
+	Requester  string            `json:"asker,omitempty"`
 	Comment    int64             `json:"comment,omitempty"` // on the finding
 	Author     string            `json:"author,omitempty"`  // of the comment
 	Person     int64             `json:"person,omitempty"`  // user who receives it without a rule; 0 if a rule matched
@@ -156,17 +156,17 @@ type NotificationEvent uint8
 
 // Events. The numbers are stored and must not change.
 const (
-	EventNewFinding       NotificationEvent = iota + 1 // new findings, or findings that reappeared
-	EventBuildBlocked                                  // a scan failed its build
-	EventAdvisory                                      // advisories created findings for existing dependencies
-	EventScanFailed                                    // a scan ended with an error
-	EventScanMissing                                   // a project was not scanned for some days
-	EventDecisionEnded                                 // findings were reopened because their decision expired
-	EventAssigned                                      // findings were assigned to a user by another one
-	EventExceptionAsked                                // a user requested an exception
-	EventExceptionDecided                              // the state of a requested exception changed
-	EventOverdue                                       // the due date of findings has passed
-	EventComment                                       // a user commented on a finding
+	EventNewFinding         NotificationEvent = iota + 1 // new findings, or findings that reappeared
+	EventBuildBlocked                                    // a scan failed its build
+	EventAdvisory                                        // advisories created findings for existing dependencies
+	EventScanFailed                                      // a scan ended with an error
+	EventScanMissing                                     // a project was not scanned for some days
+	EventDecisionEnded                                   // findings were reopened because their decision expired
+	EventAssigned                                        // findings were assigned to a user by another one
+	EventExceptionRequested                              // a user requested an exception
+	EventExceptionDecided                                // the state of a requested exception changed
+	EventOverdue                                         // the due date of findings has passed
+	EventComment                                         // a user commented on a finding
 )
 
 var notificationEvents = enumNames[NotificationEvent]{
@@ -187,7 +187,7 @@ type NotificationEvents uint32
 func AllNotificationEvents() []NotificationEvent {
 	return []NotificationEvent{
 		EventNewFinding, EventBuildBlocked, EventAdvisory, EventScanFailed, EventScanMissing, EventDecisionEnded,
-		EventAssigned, EventExceptionAsked, EventExceptionDecided, EventOverdue, EventComment,
+		EventAssigned, EventExceptionRequested, EventExceptionDecided, EventOverdue, EventComment,
 	}
 }
 

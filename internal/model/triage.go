@@ -85,11 +85,11 @@ func (t Triage) Line() string {
 		t.State, t.Reason, t.Comment, t.At.UnixMicro(), t.By, t.Automatic, t.Until.UnixMicro(), t.Assignee)
 }
 
-// AssigneeNobody and AssigneeMe replace names in filters by assignee. They are not valid user
+// AssigneeNone and AssigneeMe replace names in filters by assignee. They are not valid user
 // names.
 const (
-	AssigneeNobody = "@nobody"
-	AssigneeMe     = "@me"
+	AssigneeNone = "@nobody"
+	AssigneeMe   = "@me"
 )
 
 // EndOfDay parses a last day from 0001-01-01 to 9999-12-30 and returns the end of that day in UTC.

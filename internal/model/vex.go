@@ -316,8 +316,8 @@ func (s *VEXStatement) About() string {
 	return text
 }
 
-// Says returns the status and the justification of a statement for display.
-func (s *VEXStatement) Says() string {
+// StatusText returns the status and the justification of a statement for display.
+func (s *VEXStatement) StatusText() string {
 	return strings.TrimSpace(s.Status.String() + " " + s.Justification)
 }
 

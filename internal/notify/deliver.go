@@ -177,7 +177,7 @@ func (d *delivery) call(ctx context.Context, n model.Notification) outcome {
 
 // sendingOf returns a message for sending. Its id is the same in all attempts.
 func sendingOf(base string, n model.Notification) sending {
-	n.Message.Reason = cut(n.Message.Reason, reasonTold)
+	n.Message.Reason = cut(n.Message.Reason, maxReason)
 	return sending{id: fmt.Sprintf("msg_%s_%d", n.Key, n.RuleID), sequence: n.ID, base: base, message: message{n.Message}}
 }
 

@@ -41,7 +41,7 @@ func (n *Notifier) Match(ctx context.Context, j model.Job, what store.Notifying)
 	}
 	key := fmt.Sprintf("%d_%s", j.ID, strconv.FormatInt(j.CreatedAt.UnixMicro(), 36))
 	for i, h := range what.Happened {
-		if err := m.tell(ctx, fmt.Sprintf("%s_%d", key, i), h); err != nil {
+		if err := m.appendMessages(ctx, fmt.Sprintf("%s_%d", key, i), h); err != nil {
 			return err
 		}
 	}
@@ -60,8 +60,8 @@ type matcher struct {
 	broken     map[int64]fault // rules with an invalid filter
 }
 
-// tell appends the messages about an event.
-func (m *matcher) tell(ctx context.Context, key string, h model.Happening) error {
+// appendMessages appends the messages about an event.
+func (m *matcher) appendMessages(ctx context.Context, key string, h model.Happening) error {
 	clear(m.seen)
 	if h.CommentID != 0 {
 		if there, err := m.commentThere(ctx, h.CommentID); !there {
@@ -72,7 +72,7 @@ func (m *matcher) tell(ctx context.Context, key string, h model.Happening) error
 		if r.Paused || !r.Events.Has(h.Event) {
 			continue
 		}
-		p, err := m.look(ctx, h, r)
+		p, err := m.summarize(ctx, h, r)
 		if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
 			m.broken[r.ID] = invalidFilter(r, invalid)
 			continue
@@ -93,7 +93,7 @@ func (m *matcher) tell(ctx context.Context, key string, h model.Happening) error
 			})
 		}
 	}
-	return m.tellPersons(ctx, key, h)
+	return m.appendPersonal(ctx, key, h)
 }
 
 // queue stores the messages of rules that still exist.
@@ -135,8 +135,8 @@ type question struct {
 	products model.Products
 }
 
-// look returns the summary of an event for a rule.
-func (m *matcher) look(ctx context.Context, h model.Happening, r model.NotificationRule) (matchSummary, error) {
+// summarize returns the summary of an event for a rule.
+func (m *matcher) summarize(ctx context.Context, h model.Happening, r model.NotificationRule) (matchSummary, error) {
 	if h.Event == model.EventScanFailed {
 		return m.project(ctx, h, r)
 	}
@@ -164,7 +164,7 @@ func (m *matcher) look(ctx context.Context, h model.Happening, r model.Notificat
 
 // triageIndependentEvents lists events sent regardless of triage state.
 var triageIndependentEvents = []model.NotificationEvent{
-	model.EventBuildBlocked, model.EventAssigned, model.EventExceptionAsked,
+	model.EventBuildBlocked, model.EventAssigned, model.EventExceptionRequested,
 	model.EventExceptionDecided, model.EventOverdue, model.EventComment,
 }
 

@@ -75,8 +75,8 @@ func TestRulesThatMatchEvents(t *testing.T) {
 			w.found(added{n: 1, severity: model.SeverityHigh, kind: model.SCA, scan: 7, unscanned: true})
 		}, []string{"New advisories affect dependencies in use: 1 finding (1 high) in acme/api"}},
 		{"assigned", model.NotificationRule{Events: only(model.EventAssigned)}, func(w *world) { assign(w, w.found(high), "alice", time.Time{}) }, []string{"2 findings assigned to alice in acme/api"}},
-		{"asked for", model.NotificationRule{Events: only(model.EventExceptionAsked)}, func(w *world) { wish(w, w.found(high)) }, []string{"alice requested an exception for 2 findings in acme/api"}},
-		{"asked for elsewhere", model.NotificationRule{Events: only(model.EventExceptionAsked), Filter: "repos=acme/other"}, func(w *world) { wish(w, w.found(high)) }, nil},
+		{"asked for", model.NotificationRule{Events: only(model.EventExceptionRequested)}, func(w *world) { wish(w, w.found(high)) }, []string{"alice requested an exception for 2 findings in acme/api"}},
+		{"asked for elsewhere", model.NotificationRule{Events: only(model.EventExceptionRequested), Filter: "repos=acme/other"}, func(w *world) { wish(w, w.found(high)) }, nil},
 		{"approved", model.NotificationRule{Events: only(model.EventExceptionDecided)}, func(w *world) {
 			r := wish(w, w.found(high))
 			w.update(func(ctx context.Context, tx *store.Tx) error {

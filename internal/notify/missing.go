@@ -10,28 +10,28 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// tellMissing queues messages about projects that were not scanned for the number of days in a
+// queueMissing queues messages about projects that were not scanned for the number of days in a
 // rule. Each project is reported once. The rules are read in the transaction, so that concurrent
 // sweeps and changes are respected.
-func (n *Notifier) tellMissing(ctx context.Context, tx *store.Tx) error {
+func (n *Notifier) queueMissing(ctx context.Context, tx *store.Tx) error {
 	rules, err := tx.NotificationRules(ctx)
 	for _, r := range rules {
 		if err == nil && !r.Paused && r.Events.Has(model.EventScanMissing) {
-			err = n.tellMissingOf(ctx, tx, r)
+			err = n.queueMissingOf(ctx, tx, r)
 		}
 	}
 	return err
 }
 
-// tellMissingOf queues the message of a rule about projects whose period ended since its last
+// queueMissingOf queues the message of a rule about projects whose period ended since its last
 // check. The key contains the time of that check, so that concurrent sweeps queue one message.
-func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r model.NotificationRule) error {
+func (n *Notifier) queueMissingOf(ctx context.Context, tx *store.Tx, r model.NotificationRule) error {
 	m := matcher{Notifier: n}
 	id, filter := r.ID, r.Filter
 	r, err := viewed(ctx, tx, r)
-	var keeps func(model.Project) bool
+	var matches func(model.Project) bool
 	if err == nil {
-		keeps, err = m.keepsProject(ctx, tx, model.EventScanMissing, r)
+		matches, err = m.matchesProject(ctx, tx, model.EventScanMissing, r)
 	}
 	// as Match treats rules with an invalid filter
 	if invalid, ok := errors.AsType[*model.InvalidError](err); ok {
@@ -48,7 +48,7 @@ func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r model.Noti
 	}
 	p := matchSummary{projects: map[string]int{}}
 	for _, project := range list {
-		if keeps(project) {
+		if matches(project) {
 			p.count++
 			p.projects[project.Name] = 1
 			if len(p.about) < model.MaxNotified {
@@ -57,10 +57,10 @@ func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r model.Noti
 		}
 	}
 	if p.count > 0 {
-		var told []model.Notification
+		var messages []model.Notification
 		message := p.message(model.Happening{Event: model.EventScanMissing}, r, tx.Now())
 		for _, to := range r.Receivers() {
-			told = append(told, model.Notification{
+			messages = append(messages, model.Notification{
 				RuleID:   r.ID,
 				Receiver: to,
 				Key:      fmt.Sprint("missing_", r.CheckedAt.UnixMicro()),
@@ -68,7 +68,7 @@ func (n *Notifier) tellMissingOf(ctx context.Context, tx *store.Tx, r model.Noti
 				DueAt:    to.Digest.Next(tx.Now()),
 			})
 		}
-		if err := tx.AddNotifications(ctx, told); err != nil {
+		if err := tx.AddNotifications(ctx, messages); err != nil {
 			return err
 		}
 	}

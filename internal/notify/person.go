@@ -8,14 +8,14 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// tellPersons appends the personal mail about an event, one to each person concerned, independent
+// appendPersonal appends the personal mail about an event, one to each person concerned, independent
 // of rules.
-func (m *matcher) tellPersons(ctx context.Context, key string, h model.Happening) error {
+func (m *matcher) appendPersonal(ctx context.Context, key string, h model.Happening) error {
 	if len(h.Persons) == 0 || !m.Mail.Works() {
 		return nil
 	}
 	everything := model.NotificationRule{}
-	p, err := m.look(ctx, h, everything)
+	p, err := m.summarize(ctx, h, everything)
 	if err != nil || p.count == 0 {
 		return err
 	}
@@ -70,8 +70,8 @@ func (m *matcher) removed(
 		return p, err
 	}
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
-		keeps, err := m.keepsProject(ctx, tx, h.Event, r)
-		if err == nil && keeps(model.Project{Name: h.Project, Tags: h.Tags}) {
+		matches, err := m.matchesProject(ctx, tx, h.Event, r)
+		if err == nil && matches(model.Project{Name: h.Project, Tags: h.Tags}) {
 			p.count = max(len(h.Lineages.All()), 1)
 			p.projects = map[string]int{h.Project: p.count}
 		}

@@ -17,11 +17,11 @@ import (
 
 // Limits of one attempt.
 const (
-	sendFor     = 15 * time.Second
-	answerRead  = 4 << 10
-	answerKept  = 500 // characters
-	maxWaitSaid = time.Hour
-	reasonTold  = 1000 // characters, also of comments in messages
+	sendFor       = 15 * time.Second
+	answerRead    = 4 << 10
+	answerKept    = 500 // characters
+	maxRetryAfter = time.Hour
+	maxReason     = 1000 // characters, also of comments in messages
 )
 
 // message is a model.NotificationMessage with text.
@@ -136,7 +136,7 @@ func (n *Notifier) post(
 	text, _ := io.ReadAll(io.LimitReader(response.Body, answerRead)) // a partial response is sufficient
 	a = answer{response.StatusCode, cut(hush(string(bytes.ToValidUTF8(text, []byte("\uFFFD"))), t), answerKept), 0}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		a.wait = min(time.Duration(min(seconds, 1e6))*time.Second, maxWaitSaid)
+		a.wait = min(time.Duration(min(seconds, 1e6))*time.Second, maxRetryAfter)
 	}
 	return a, nil
 }

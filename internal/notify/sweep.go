@@ -37,7 +37,7 @@ func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 		}
 	}
 	if made.Has(model.EventOverdue) {
-		if err := n.tellOverdue(ctx, deploymentID); err != nil {
+		if err := n.recordOverdue(ctx, deploymentID); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 		return nil
 	}
 	return n.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
-		if err := n.tellMissing(ctx, tx); err != nil {
+		if err := n.queueMissing(ctx, tx); err != nil {
 			return err
 		}
 		all := map[model.NotificationReceiver]time.Time{}

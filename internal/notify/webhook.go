@@ -54,7 +54,7 @@ type redoubtEvent struct {
 	RunID      int64                   `json:"run_id,omitempty"`
 	Assignee   string                  `json:"assignee,omitempty"`
 	RequestID  int64                   `json:"request_id,omitempty"`
-	Asker      string                  `json:"asker,omitempty"`
+	Requester  string                  `json:"asker,omitempty"`
 	CommentID  int64                   `json:"comment_id,omitempty"`
 	Author     string                  `json:"author,omitempty"`
 	URL        string                  `json:"url"`
@@ -76,7 +76,7 @@ func (s sending) webhook(target model.NotificationTarget, now time.Time) (http.H
 		Rule: m.Rule, Title: m.Title, Reason: m.Reason, Count: m.Count,
 		Severities: m.Severities, Findings: []linkedFinding{}, Projects: m.Projects,
 		ScanID: m.Scan, RunID: m.Run, Assignee: m.Assignee, RequestID: m.Request,
-		Asker: m.Asker, CommentID: m.Comment, Author: m.Author, URL: s.url(m.Path), Test: m.Test,
+		Requester: m.Requester, CommentID: m.Comment, Author: m.Author, URL: s.url(m.Path), Test: m.Test,
 	}
 	for _, f := range m.Findings {
 		data.Findings = append(data.Findings, linkedFinding{f, s.finding(f.ID)})

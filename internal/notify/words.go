@@ -68,11 +68,11 @@ func (p matchSummary) title(h model.Happening, r model.NotificationRule) string 
 			return n + " is overdue" + p.rated() + p.where()
 		}
 		return n + " are overdue" + p.rated() + p.where()
-	case model.EventExceptionAsked:
-		return cmp.Or(h.Asker, "A user") + " requested an exception for " + n + p.where()
+	case model.EventExceptionRequested:
+		return cmp.Or(h.Requester, "A user") + " requested an exception for " + n + p.where()
 	case model.EventExceptionDecided:
-		return "The exception requested by " + cmp.Or(h.Asker, "a user") + " was " +
-			became(h.RequestState) + ", for " + n + p.where()
+		return "The exception requested by " + cmp.Or(h.Requester, "a user") + " was " +
+			decisionText(h.RequestState) + ", for " + n + p.where()
 	case model.EventComment:
 		return cmp.Or(h.Author, "A user") + " commented on a finding" + p.where()
 	}
@@ -84,13 +84,13 @@ func (p matchSummary) personalTitle(h model.Happening) string {
 	if h.Event == model.EventComment {
 		return cmp.Or(h.Author, "A user") + " mentioned you on a finding" + p.where()
 	}
-	return "The exception you requested was " + became(h.RequestState) + ", for " +
+	return "The exception you requested was " + decisionText(h.RequestState) + ", for " +
 		counted(p.count, "finding", "findings") + p.where()
 }
 
-// became describes the decision about a request. A request that is pending again was approved
+// decisionText describes the decision about a request. A request that is pending again was approved
 // before.
-func became(s model.ExceptionState) string {
+func decisionText(s model.ExceptionState) string {
 	switch s {
 	case model.ExceptionRequested:
 		return "reset to pending after an approval by mistake"
@@ -150,8 +150,8 @@ func called(ctx context.Context, tx *store.Tx, names []string) ([]string, error)
 	return out, nil
 }
 
-// keepsProject returns a predicate that applies the project names and tags of a rule's filter.
-func (m *matcher) keepsProject(
+// matchesProject returns a predicate that applies the project names and tags of a rule's filter.
+func (m *matcher) matchesProject(
 	ctx context.Context, tx *store.Tx, e model.NotificationEvent, r model.NotificationRule,
 ) (func(model.Project) bool, error) {
 	f, _, err := m.filterOf(productsOf(r)[0], e, r)

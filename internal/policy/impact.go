@@ -95,7 +95,7 @@ func Preview(ctx context.Context, s ImpactStorage, change Proposal) (out Impact,
 	c := comparison{
 		now: now, then: now.with(change), product: change.Policy.Product, rules: map[string]bool{},
 		counted: map[int64]bool{}, out: &out,
-		reads: &boundedReads{ImpactStorage: s, room: cmp.Or(change.Room, previewFindings)},
+		reads: &boundedReads{ImpactStorage: s, remaining: cmp.Or(change.Room, previewFindings)},
 	}
 	if stored != nil {
 		for _, r := range change.Rules {
@@ -236,7 +236,7 @@ func (c *comparison) compare(ctx context.Context, projects map[int64]model.Proje
 		on := branch{scan.ProjectID, scan.Ref}
 		before, after, err := c.blocking(ctx, projects[scan.ProjectID], scan)
 		switch {
-		case errors.Is(err, errNoRoom):
+		case errors.Is(err, errLimitReached):
 			large[on] = true
 			continue
 		case err != nil:
@@ -321,16 +321,16 @@ func (c *comparison) open(ctx context.Context, scan model.Scan, source string) (
 	return list, err
 }
 
-// errNoRoom reports a branch with more findings than may be read.
-var errNoRoom = errors.New("too many findings to read")
+// errLimitReached reports a branch with more findings than may be read.
+var errLimitReached = errors.New("too many findings to read")
 
 // boundedReads caches the findings of the current project's branches, and limits the total number
 // of findings.
 type boundedReads struct {
 	ImpactStorage
-	room    int
-	project int64
-	known   map[branchRead][]model.Finding
+	remaining int
+	project   int64
+	known     map[branchRead][]model.Finding
 }
 
 type branchRead struct{ method, ref, source string }
@@ -356,17 +356,17 @@ func (r *boundedReads) loadOnce(ctx context.Context, of branchRead, project int6
 	if list, read := r.known[of]; read {
 		return list, nil
 	}
-	n, err := r.UnresolvedCount(ctx, project, of.ref, of.source, r.room+1)
+	n, err := r.UnresolvedCount(ctx, project, of.ref, of.source, r.remaining+1)
 	if err != nil {
 		return nil, err
 	}
-	if n > r.room {
-		return nil, errNoRoom
+	if n > r.remaining {
+		return nil, errLimitReached
 	}
 	list, err := read(ctx, project, of.ref, of.source)
 	if err == nil {
 		r.known[of] = list
-		r.room -= len(list)
+		r.remaining -= len(list)
 	}
 	return list, err
 }

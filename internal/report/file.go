@@ -70,7 +70,7 @@ func merge(a, b *model.Report) {
 	a.Gaps = append(a.Gaps, b.Gaps...)
 	a.Skipped = read.Distinct(append(a.Skipped, b.Skipped...))
 	a.Partial = append(a.Partial, b.Partial...)
-	format.SettlePartial(a)
+	format.MergePartial(a)
 	a.Unresolved = read.Distinct(append(a.Unresolved, b.Unresolved...))
 	a.Searched = format.Minus(format.Both(a.Searched, b.Searched), a.Skipped)
 	a.Rules = append(a.Rules, b.Rules...)

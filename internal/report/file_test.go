@@ -69,7 +69,7 @@ func TestTooManySpansSkipTheirFile(t *testing.T) {
 	for i := range format.MaxSpans / format.MaxFileSpans {
 		rep.Partial = append(rep.Partial, file(string(rune('a'+i)), format.MaxFileSpans))
 	}
-	format.SettlePartial(rep)
+	format.MergePartial(rep)
 	if rep.Partial[0].Path != "much" || rep.Skipped[0] != "more" || len(rep.Skipped)+len(rep.Partial) != 2+format.MaxSpans/format.MaxFileSpans || len(rep.Partial)*format.MaxFileSpans > format.MaxSpans {
 		t.Errorf("%d files, skipped %q", len(rep.Partial), rep.Skipped)
 	}

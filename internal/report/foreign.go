@@ -95,7 +95,7 @@ var foreigners = []foreign{
 }
 
 // foreignOf returns the error for a document of an unsupported format, or nil.
-func (s seen) foreignOf() error {
+func (s memberSet) foreignOf() error {
 	for _, f := range foreigners {
 		if slices.ContainsFunc(f.signs, s.has) {
 			return &ForeignError{f.format, f.instead}
@@ -114,16 +114,16 @@ func (s seen) foreignOf() error {
 //   - "a.b=c": a member whose value is that string
 type sign []string
 
-// seen is the set of a document's members that occur in any sign.
-type seen map[string]bool
+// memberSet is the set of a document's members that occur in any sign.
+type memberSet map[string]bool
 
-func (s seen) has(all sign) bool {
+func (s memberSet) has(all sign) bool {
 	return !slices.ContainsFunc(all, func(member string) bool { return !s[member] })
 }
 
 // wanted contains the members of all signs.
-var wanted = func() seen {
-	all := seen{}
+var wanted = func() memberSet {
+	all := memberSet{}
 	add := func(signs []sign) {
 		for _, member := range slices.Concat(signs...) {
 			all[member] = true
@@ -141,10 +141,10 @@ var wanted = func() seen {
 // maxSignValue is the maximum length of compared strings.
 const maxSignValue = 64
 
-// look returns the members of a document that occur in signs, and the address of its schema or
+// scanMembers returns the members of a document that occur in signs, and the address of its schema or
 // context. The document may be truncated.
-func look(keys iter.Seq[key]) (members seen, address string) {
-	members = seen{}
+func scanMembers(keys iter.Seq[key]) (members memberSet, address string) {
+	members = memberSet{}
 	var path [3]string
 	for k := range keys {
 		if k.depth < 1 || k.depth > len(path) {

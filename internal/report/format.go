@@ -148,7 +148,7 @@ var marks = []marked{
 // detectJSON identifies a JSON document by its members. Unsupported formats take precedence,
 // because they may have members of a supported one.
 func detectJSON(head []byte) (format.Format, error) {
-	members, address := look(keys(json.NewDecoder(bytes.NewReader(head))))
+	members, address := scanMembers(keys(json.NewDecoder(bytes.NewReader(head))))
 	if err := members.foreignOf(); err != nil {
 		return "", err
 	}

@@ -19,7 +19,7 @@ import (
 // Reports are therefore available only after all files are read. The options of all files must have
 // the same key.
 type Reading struct {
-	room    format.Budget
+	budget  format.Budget
 	secrets *secrets.Redactor
 	files   []file
 	cleaned *Cleaned // set by Clean
@@ -28,12 +28,12 @@ type Reading struct {
 // Add reads one file, which may be compressed with gzip. The error is a *FileError. Single invalid
 // items are not errors; the reports list them as refused.
 func (r *Reading) Add(src io.Reader, o format.Options) error {
-	o.Secrets, o.Budget = r.redactor(o.Key), &r.room
+	o.Secrets, o.Budget = r.redactor(o.Key), &r.budget
 	known := r.secrets.Known()
 	reports, err := readFile(src, o)
-	r.room.Build((r.secrets.Known()-known)*format.PhraseSize, o.Built)
-	if err == nil && r.room.Err != nil {
-		err = format.NewFileError(o, -1, r.room.Err)
+	r.budget.Build((r.secrets.Known()-known)*format.PhraseSize, o.Built)
+	if err == nil && r.budget.Err != nil {
+		err = format.NewFileError(o, -1, r.budget.Err)
 	}
 	if err != nil {
 		return format.CleanError(r.secrets, err)

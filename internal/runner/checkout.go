@@ -19,9 +19,9 @@ import (
 
 // Limits of a checkout.
 const (
-	maxTold = 20      // omitted files listed in the log
-	maxLink = 4 << 10 // bytes of a link target
-	maxFile = 1 << 30 // bytes of a file
+	maxListedFiles = 20      // omitted files listed in the log
+	maxLink        = 4 << 10 // bytes of a link target
+	maxFile        = 1 << 30 // bytes of a file
 
 	maxEntry = 64 << 10  // bytes of an entry in the listing of git, including the name
 	maxNames = 256 << 20 // bytes of the names of all files
@@ -89,8 +89,8 @@ func (f *fetch) makeRepository(ctx context.Context, src string) error {
 // readTree adds the files of the commit to the index of the run's repository.
 func (f *fetch) readTree(ctx context.Context, src string) error {
 	_, err := f.local(src).run(ctx, "read-tree", f.commit)
-	if said := (*gitError)(nil); errors.As(err, &said) {
-		return permanent("git cannot check out the tree of the commit: %.200s", said.text)
+	if gitErr := (*gitError)(nil); errors.As(err, &gitErr) {
+		return permanent("git cannot check out the tree of the commit: %.200s", gitErr.text)
 	}
 	return err
 }
@@ -101,8 +101,8 @@ func (f *fetch) entries(ctx context.Context) (list []entry, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := f.local(f.repository).command(ctx, "ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", f.commit)
-	said := bounded{room: 16 << 10}
-	cmd.Stderr = &said
+	stderr := bounded{room: 16 << 10}
+	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (f *fetch) entries(ctx context.Context) (list []entry, err error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case ended != nil:
-		return nil, explained(said.fault(f.tell.hide))
+		return nil, explained(stderr.fault(f.progress.hide))
 	}
 	return list, nil
 }
@@ -288,8 +288,8 @@ func safePath(name string) bool {
 
 func (w *writer) leave(e entry, why string) {
 	w.left = append(w.left, e.name)
-	if len(w.left) <= maxTold {
-		w.tell.say("left out: %q: %s", e.name, why)
+	if len(w.left) <= maxListedFiles {
+		w.progress.logf("left out: %q: %s", e.name, why)
 	}
 }
 
@@ -381,13 +381,13 @@ func linkStays(name, to string) bool {
 // leaveOut prevents git from treating the omitted files as deleted.
 func (w *writer) leaveOut(ctx context.Context, src string) error {
 	if n := len(w.left); n > 0 {
-		if n > maxTold {
-			w.tell.say("left out: %d more", n-maxTold)
+		if n > maxListedFiles {
+			w.progress.logf("left out: %d more", n-maxListedFiles)
 		}
 		g := w.local(src)
 		g.stdin = strings.NewReader(strings.Join(w.left, "\x00") + "\x00")
 		_, err := g.run(ctx, "update-index", "-z", "--skip-worktree", "--stdin")
-		if said := (*gitError)(nil); !errors.As(err, &said) {
+		if gitErr := (*gitError)(nil); !errors.As(err, &gitErr) {
 			return err
 		}
 	}

@@ -19,9 +19,9 @@ import (
 // fetch fetches the repository of a run.
 type fetch struct {
 	*Runner
-	run  *api.LeasedRun
-	dir  string
-	tell *teller
+	run      *api.LeasedRun
+	dir      string
+	progress *progressReporter
 
 	repository string // bare, in the cache
 	ref        string // full ref
@@ -31,7 +31,7 @@ type fetch struct {
 
 // local returns a git without access to a remote.
 func (f *fetch) local(dir string) git {
-	return git{dir: dir, home: filepath.Join(f.dir, "home"), path: f.Path, memory: f.Limits.Memory, hide: f.tell.hide}
+	return git{dir: dir, home: filepath.Join(f.dir, "home"), path: f.Path, memory: f.Limits.Memory, hide: f.progress.hide}
 }
 
 // lister returns a git whose output may list all files.
@@ -60,11 +60,11 @@ func (f *fetch) fetch(ctx context.Context) (err error) {
 	defer stop()
 	g := f.local(f.repository)
 	g.remote = remote
-	f.tell.say("fetching %s", shown(remote.url))
+	f.progress.logf("fetching %s", shown(remote.url))
 	if err := f.resolve(ctx, g); err != nil {
 		return explained(err)
 	}
-	f.tell.say("%s is at %s", f.ref, f.commit)
+	f.progress.logf("%s is at %s", f.ref, f.commit)
 	return explained(f.fetchFiles(ctx, g))
 }
 
@@ -122,7 +122,7 @@ func (f *fetch) openCache(ctx context.Context, r *remote) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		f.tell.say("the cache of this repository is damaged and is being rebuilt")
+		f.progress.logf("the cache of this repository is damaged and is being rebuilt")
 	}
 	if err := removeAll(f.repository); err != nil {
 		return err
@@ -191,11 +191,11 @@ var symref = regexp.MustCompile(`(?m)^ref: (refs/heads/\S+)\tHEAD$`)
 // resolve determines the commits under test and fetches them with their trees.
 func (f *fetch) resolve(ctx context.Context, g git) error {
 	if f.ref = f.run.Ref; f.ref == "" {
-		told, err := g.run(ctx, "ls-remote", "--symref", "origin", "HEAD")
+		output, err := g.run(ctx, "ls-remote", "--symref", "origin", "HEAD")
 		if err != nil {
 			return err
 		}
-		found := symref.FindStringSubmatch(told)
+		found := symref.FindStringSubmatch(output)
 		if found == nil {
 			return permanent("the repository is empty: it has no default branch")
 		}
@@ -298,7 +298,7 @@ func (f *fetch) fetchFiles(ctx context.Context, g git) error {
 	if n > 2*f.Limits.Files {
 		return permanent("the repository has more than %d files", f.Limits.Files)
 	}
-	f.tell.say("fetching %d files", n)
+	f.progress.logf("fetching %d files", n)
 	g.stdin = strings.NewReader(missing.String())
 	_, err = g.run(ctx, "-c", "fetch.negotiationAlgorithm=noop", "fetch", "-q", "--no-tags", "--no-write-fetch-head",
 		"--recurse-submodules=no",

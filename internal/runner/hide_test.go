@@ -16,8 +16,8 @@ const (
 	secretKey   = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAAB\nAAAAMwAAAAtzc2gtZWQyNTUxOQAAACBkZWFkYmVlZmRlYWRiZWVm\nAA==\n-----END OPENSSH PRIVATE KEY-----\n"
 )
 
-func tellerOf(secrets api.CloneCredential) *teller {
-	return newTeller(nil, &api.LeasedRun{Token: secretToken, Credential: &secrets, Limits: api.LeasedRunLimits{LogBytes: 1 << 20}})
+func reporterOf(secrets api.CloneCredential) *progressReporter {
+	return newProgressReporter(nil, &api.LeasedRun{Token: secretToken, Credential: &secrets, Limits: api.LeasedRunLimits{LogBytes: 1 << 20}})
 }
 
 // TestSecretsAreHiddenWhereverALineIsCut checks each offset in a long line, in messages of the
@@ -25,13 +25,13 @@ func tellerOf(secrets api.CloneCredential) *teller {
 func TestSecretsAreHiddenWhereverALineIsCut(t *testing.T) {
 	for before := maxLine - 2*len(secretToken); before < maxLine+2*len(secretToken); before++ {
 		text := strings.Repeat("x", before) + secretToken + strings.Repeat("y", 3*maxLine)
-		for way, write := range map[string]func(*teller){
-			"line":  func(tell *teller) { tell.line(text) },
-			"lines": func(tell *teller) { tell.lines(strings.NewReader(text + "\nnext\n")) },
+		for way, write := range map[string]func(*progressReporter){
+			"line":  func(progress *progressReporter) { progress.line(text) },
+			"lines": func(progress *progressReporter) { progress.lines(strings.NewReader(text + "\nnext\n")) },
 		} {
-			tell := tellerOf(api.CloneCredential{})
-			write(tell)
-			log := tell.waiting.String()
+			progress := reporterOf(api.CloneCredential{})
+			write(progress)
+			log := progress.waiting.String()
 			if strings.Contains(log, secretToken[:4]) || len(log) > maxLine+100 || !strings.HasPrefix(log, "xxxx") {
 				t.Fatalf("%s: with %d bytes in front of the token, %d are logged, ending in %q", way, before, len(log), log[max(0, len(log)-60):])
 			}
@@ -46,9 +46,9 @@ func TestSecretsAreHiddenWhereverALineIsCut(t *testing.T) {
 // of their text is within the limit.
 func TestManySecretsInALongLineAreHidden(t *testing.T) {
 	for shift := range len(secretToken) {
-		tell := tellerOf(api.CloneCredential{})
-		tell.lines(strings.NewReader(strings.Repeat("z", shift) + strings.Repeat(secretToken, 1000) + "\n"))
-		if log := strings.ReplaceAll(tell.waiting.String(), redact.Mark, ""); strings.Contains(log, secretToken[:4]) {
+		progress := reporterOf(api.CloneCredential{})
+		progress.lines(strings.NewReader(strings.Repeat("z", shift) + strings.Repeat(secretToken, 1000) + "\n"))
+		if log := strings.ReplaceAll(progress.waiting.String(), redact.Mark, ""); strings.Contains(log, secretToken[:4]) {
 			t.Fatalf("shifted by %d: %q", shift, log[max(0, len(log)-60):])
 		}
 	}
@@ -57,9 +57,9 @@ func TestManySecretsInALongLineAreHidden(t *testing.T) {
 // TestSecretsOfSeveralLinesAreHidden checks that each line of a secret is hidden, also without the
 // other lines.
 func TestSecretsOfSeveralLinesAreHidden(t *testing.T) {
-	tell := tellerOf(api.CloneCredential{Password: "b3Blbn", SSHKey: secretKey})
-	tell.lines(strings.NewReader("reading the key\n" + secretKey + fmt.Sprintf("%q\n", secretKey) + "  indented: " + strings.Split(secretKey, "\n")[2] + "!\n"))
-	log := tell.waiting.String()
+	progress := reporterOf(api.CloneCredential{Password: "b3Blbn", SSHKey: secretKey})
+	progress.lines(strings.NewReader("reading the key\n" + secretKey + fmt.Sprintf("%q\n", secretKey) + "  indented: " + strings.Split(secretKey, "\n")[2] + "!\n"))
+	log := progress.waiting.String()
 	for _, part := range []string{"b3Blbn", "AAAAMwAAAAtzc2g", "ZGVhZGJlZWY"} {
 		if strings.Contains(log, part) {
 			t.Errorf("%q is logged:\n%s", part, log)

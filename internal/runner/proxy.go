@@ -65,7 +65,7 @@ func (p *proxy) handler() http.Handler {
 			http.Error(w, "forbidden", http.StatusForbidden)
 			return
 		case strings.HasSuffix(r.URL.Path, "/results"):
-			p.scan.tell.state("uploading")
+			p.scan.progress.state("uploading")
 		}
 		out.ServeHTTP(w, r)
 	})

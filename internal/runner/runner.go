@@ -214,23 +214,23 @@ const finishWithin = 10 * time.Second
 func (r *Runner) make(parent context.Context, leased *api.LeasedRun) (end api.FinishRunRequest, err error) {
 	ctx, cancel := context.WithTimeoutCause(parent, time.Duration(leased.Limits.Seconds)*time.Second, errTime)
 	defer cancel()
-	tell := newTeller(r.Client, leased)
-	ctx, stop := tell.follow(ctx)
-	scanID, workErr := r.work(ctx, leased, tell)
+	progress := newProgressReporter(r.Client, leased)
+	ctx, stop := progress.follow(ctx)
+	scanID, workErr := r.work(ctx, leased, progress)
 	lost := stop()
 	if lost != nil {
 		return end, lost
 	}
 	end = outcome(parent, ctx, workErr)
-	end.Claim, end.ScanID, end.Reason = leased.Claim, scanID, tell.hide.clean(end.Reason)
+	end.Claim, end.ScanID, end.Reason = leased.Claim, scanID, progress.hide.clean(end.Reason)
 	within := model.RunLease
 	if parent.Err() != nil {
 		within = finishWithin
 	}
-	told, cancelTold := context.WithTimeout(context.WithoutCancel(parent), within)
-	defer cancelTold()
-	return end, again(told, func(ctx context.Context) error {
-		if err := tell.flush(ctx); err != nil {
+	reportCtx, cancelReport := context.WithTimeout(context.WithoutCancel(parent), within)
+	defer cancelReport()
+	return end, retryReport(reportCtx, func(ctx context.Context) error {
+		if err := progress.flush(ctx); err != nil {
 			return err
 		}
 		_, err := r.Client.FinishRun(ctx, leased.ID, end)
@@ -268,7 +268,9 @@ func transient(format string, args ...any) error {
 }
 
 // work fetches, checks out and scans in a temporary directory.
-func (r *Runner) work(ctx context.Context, leased *api.LeasedRun, tell *teller) (scanID string, err error) {
+func (r *Runner) work(
+	ctx context.Context, leased *api.LeasedRun, progress *progressReporter,
+) (scanID string, err error) {
 	dir, err := os.MkdirTemp(r.runsDir(), "run-*")
 	if err != nil {
 		return "", err
@@ -280,19 +282,20 @@ func (r *Runner) work(ctx context.Context, leased *api.LeasedRun, tell *teller) 
 			return "", err
 		}
 	}
-	tell.state("fetching")
-	f := &fetch{Runner: r, run: leased, dir: dir, tell: tell}
+	progress.state("fetching")
+	f := &fetch{Runner: r, run: leased, dir: dir, progress: progress}
 	if err := f.fetch(ctx); err != nil {
 		return "", err
 	}
-	tell.found(f.ref, f.commit)
-	tell.state("scanning")
-	if err := tell.flushAgain(ctx); err != nil { // the run's token permits uploads for the reported ref and commit only
+	progress.found(f.ref, f.commit)
+	progress.state("scanning")
+	// the run's token permits uploads for the reported ref and commit only
+	if err := progress.flushWithRetry(ctx); err != nil {
 		return "", err
 	}
 	if err := f.checkOut(ctx); err != nil {
 		return "", err
 	}
-	s := &scan{Runner: r, run: leased, fetched: f, dir: dir, tell: tell}
+	s := &scan{Runner: r, run: leased, fetched: f, dir: dir, progress: progress}
 	return s.scan(ctx)
 }

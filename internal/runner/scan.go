@@ -19,10 +19,10 @@ import (
 // scan scans a checkout with the CI command in a sandbox.
 type scan struct {
 	*Runner
-	run     *api.LeasedRun
-	fetched *fetch
-	dir     string
-	tell    *teller
+	run      *api.LeasedRun
+	fetched  *fetch
+	dir      string
+	progress *progressReporter
 }
 
 // result contains the fields used of the document that `redoubt ci` writes.
@@ -57,7 +57,7 @@ func (s *scan) scan(ctx context.Context) (scanID string, err error) {
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	if !s.sandbox.isolates() {
-		s.tell.say("warning: %s", s.sandbox)
+		s.progress.logf("warning: %s", s.sandbox)
 	}
 	exit, err := s.start(ctx, p.socket, key)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *scan) start(parent context.Context, socket, key string) (exit int, err 
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
-		s.tell.lines(pipe)
+		s.progress.lines(pipe)
 	}()
 	err = made.Wait()
 	killGroup(made.Process.Pid)

@@ -72,8 +72,8 @@ func (h *gitHost) Repository(ctx context.Context, _ string) (model.Repository, e
 
 // head returns the default branch of the remote, or "" if it has none.
 func (h *gitHost) head(ctx context.Context) (string, error) {
-	told, err := h.ask(ctx, "HEAD")
-	for line := range strings.Lines(told) {
+	output, err := h.lsRemote(ctx, "HEAD")
+	for line := range strings.Lines(output) {
 		if ref, found := strings.CutPrefix(line, "ref: refs/heads/"); found {
 			branch, _, _ := strings.Cut(ref, "\t")
 			return branch, nil
@@ -84,8 +84,8 @@ func (h *gitHost) head(ctx context.Context) (string, error) {
 
 // Branch implements Host.
 func (h *gitHost) Branch(ctx context.Context, _ model.Repository, name string) (string, error) {
-	told, err := h.ask(ctx, "refs/heads/"+name)
-	for line := range strings.Lines(told) {
+	output, err := h.lsRemote(ctx, "refs/heads/"+name)
+	for line := range strings.Lines(output) {
 		if commit, _, _ := strings.Cut(line, "\t"); !strings.HasPrefix(commit, "ref: ") {
 			return goodCommit(commit)
 		}
@@ -93,9 +93,9 @@ func (h *gitHost) Branch(ctx context.Context, _ model.Repository, name string) (
 	return "", cmp.Or(err, fmt.Errorf("branch %.100q: %w", name, model.ErrNotFound))
 }
 
-// ask runs git ls-remote for a ref and returns the lines of that ref.
-func (h *gitHost) ask(ctx context.Context, ref string) (told string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askFor)
+// lsRemote runs git ls-remote for a ref and returns the lines of that ref.
+func (h *gitHost) lsRemote(ctx context.Context, ref string) (output string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	home, err := os.MkdirTemp("", "redoubt-git-")
 	if err != nil {
@@ -114,7 +114,7 @@ func (h *gitHost) ask(ctx context.Context, ref string) (told string, err error) 
 	c := exec.CommandContext(ctx, git, "ls-remote", "--symref", "--", h.remote, ref)
 	c.Dir, c.Env, c.Stdout, c.Stderr, c.WaitDelay = home, slices.Concat(env, []string{
 		"PATH=" + filepath.Dir(git) + ":/usr/bin:/bin",
-	}), &out, &wrong, askFor
+	}), &out, &wrong, requestTimeout
 	if err := c.Run(); err != nil {
 		return "", fmt.Errorf("git cannot read the remote: %s: %w",
 			model.Shorten(model.Line(strings.TrimSpace(wrong.String())), 300), model.ErrUnavailable)

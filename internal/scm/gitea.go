@@ -76,7 +76,7 @@ type (
 // Who implements Host.
 func (h *giteaHost) Who(ctx context.Context) (Account, error) {
 	var u giteaUser
-	if err := h.api.ask(ctx, http.MethodGet, "/user", nil, &u); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, "/user", nil, &u); err != nil {
 		return Account{}, err
 	}
 	return u.account(), nil
@@ -102,7 +102,7 @@ func (h *giteaHost) Repositories(ctx context.Context, take func([]model.Reposito
 // Repository implements Host.
 func (h *giteaHost) Repository(ctx context.Context, hostID string) (model.Repository, error) {
 	var r giteaRepository
-	if err := h.api.ask(ctx, http.MethodGet, at("repositories", hostID), nil, &r); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, at("repositories", hostID), nil, &r); err != nil {
 		return model.Repository{}, err
 	}
 	return onlyGood(h.base, r.repository())
@@ -136,7 +136,7 @@ func (h *giteaHost) Branch(ctx context.Context, r model.Repository, name string)
 			ID string `json:"id"`
 		} `json:"commit"`
 	}
-	if err := h.api.ask(ctx, http.MethodGet, giteaAt(r, "branches", name), nil, &b); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, giteaAt(r, "branches", name), nil, &b); err != nil {
 		return "", err
 	}
 	return goodCommit(b.Commit.ID)
@@ -160,7 +160,7 @@ func (h *giteaHost) ChangeRequests(ctx context.Context, r model.Repository) (out
 // ChangeRequest implements Host.
 func (h *giteaHost) ChangeRequest(ctx context.Context, r model.Repository, number int64) (model.ChangeRequest, error) {
 	var p giteaPull
-	if err := h.api.ask(ctx, http.MethodGet, giteaAt(r, "pulls", number), nil, &p); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, giteaAt(r, "pulls", number), nil, &p); err != nil {
 		return model.ChangeRequest{}, err
 	}
 	if err := sameRepository(r, p.Base.RepoID); err != nil {
@@ -179,7 +179,7 @@ var statusWord = map[StatusState]string{
 
 // SetStatus implements Host.
 func (h *giteaHost) SetStatus(ctx context.Context, r model.Repository, commit string, s Status) error {
-	return h.api.ask(ctx, http.MethodPost, giteaAt(r, "statuses", commit), map[string]string{
+	return h.api.send(ctx, http.MethodPost, giteaAt(r, "statuses", commit), map[string]string{
 		"state": statusWord[s.State], "target_url": s.URL, "description": s.Text, "context": s.Context,
 	}, nil)
 }
@@ -202,7 +202,7 @@ func (c giteaComment) comment() Comment {
 func (h *giteaHost) Comments(ctx context.Context, r model.Repository, number int64) (out []Comment, err error) {
 	take := func(path string) error {
 		var list []giteaComment
-		err := h.api.ask(ctx, http.MethodGet, path, nil, &list)
+		err := h.api.send(ctx, http.MethodGet, path, nil, &list)
 		for _, c := range list {
 			out = append(out, c.comment())
 		}
@@ -234,7 +234,7 @@ func (h *giteaHost) AddComment(
 ) (Comment, error) {
 	if c.Path == "" {
 		var made giteaComment
-		err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues", to.Number, "comments"), map[string]string{
+		err := h.api.send(ctx, http.MethodPost, giteaAt(r, "issues", to.Number, "comments"), map[string]string{
 			"body": c.Body,
 		}, &made)
 		return made.comment(), err
@@ -244,7 +244,7 @@ func (h *giteaHost) AddComment(
 		return c, err
 	}
 	var made []giteaComment
-	err = h.api.ask(ctx, http.MethodGet, giteaAt(r, "pulls", to.Number, "reviews", review.ID, "comments"), nil, &made)
+	err = h.api.send(ctx, http.MethodGet, giteaAt(r, "pulls", to.Number, "reviews", review.ID, "comments"), nil, &made)
 	if err == nil && len(made) > 0 {
 		c = made[0].comment()
 	}
@@ -260,7 +260,7 @@ func (h *giteaHost) review(
 		Body string `json:"body"`
 		Line int    `json:"new_position"`
 	}
-	return made, h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", to.Number, "reviews"), map[string]any{
+	return made, h.api.send(ctx, http.MethodPost, giteaAt(r, "pulls", to.Number, "reviews"), map[string]any{
 		"event": "COMMENT", "commit_id": to.HeadCommit, "comments": []line{{c.Path, c.Body, c.Line}},
 	}, &made)
 }
@@ -282,13 +282,15 @@ func (h *giteaHost) Reply(
 
 // EditComment implements Host.
 func (h *giteaHost) EditComment(ctx context.Context, r model.Repository, _ int64, c Comment) error {
-	return h.api.ask(ctx, http.MethodPatch, giteaAt(r, "issues", "comments", c.ID), map[string]string{"body": c.Body}, nil)
+	return h.api.send(ctx, http.MethodPatch, giteaAt(r, "issues", "comments", c.ID), map[string]string{
+		"body": c.Body,
+	}, nil)
 }
 
 // ResolveComment implements Host. Older versions do not support it.
 func (h *giteaHost) ResolveComment(ctx context.Context, r model.Repository, _ int64, c Comment) error {
 	return unsupportedWhereMissing(
-		h.api.ask(ctx, http.MethodPost, giteaAt(r, "pulls", "comments", c.ID, "resolve"), nil, nil),
+		h.api.send(ctx, http.MethodPost, giteaAt(r, "pulls", "comments", c.ID, "resolve"), nil, nil),
 	)
 }
 
@@ -302,14 +304,14 @@ func (h *giteaHost) Permission(ctx context.Context, r model.Repository, login st
 		Permission string    `json:"permission"`
 		User       giteaUser `json:"user"`
 	}
-	err = h.api.ask(ctx, http.MethodGet, giteaAt(now, "collaborators", login, "permission"), nil, &found)
+	err = h.api.send(ctx, http.MethodGet, giteaAt(now, "collaborators", login, "permission"), nil, &found)
 	return permissions[found.Permission], found.User.account(), err
 }
 
 // User implements Host.
 func (h *giteaHost) User(ctx context.Context, login string) (Account, error) {
 	var u giteaUser
-	err := h.api.ask(ctx, http.MethodGet, at("users", login), nil, &u)
+	err := h.api.send(ctx, http.MethodGet, at("users", login), nil, &u)
 	return u.account(), err
 }
 
@@ -353,7 +355,7 @@ func (h *giteaHost) AddHook(ctx context.Context, r model.Repository, address, se
 	var hook struct {
 		ID int64 `json:"id"`
 	}
-	err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "hooks"), map[string]any{
+	err := h.api.send(ctx, http.MethodPost, giteaAt(r, "hooks"), map[string]any{
 		"type": "gitea", "active": true, "events": giteaEvents,
 		"config": map[string]string{"url": address, "content_type": "json", "secret": secret},
 	}, &hook)
@@ -362,5 +364,5 @@ func (h *giteaHost) AddHook(ctx context.Context, r model.Repository, address, se
 
 // RemoveHook implements Host.
 func (h *giteaHost) RemoveHook(ctx context.Context, r model.Repository, id string) error {
-	return unlessGone(h.api.ask(ctx, http.MethodDelete, giteaAt(r, "hooks", id), nil, nil))
+	return unlessGone(h.api.send(ctx, http.MethodDelete, giteaAt(r, "hooks", id), nil, nil))
 }

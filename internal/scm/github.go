@@ -101,12 +101,12 @@ func (h *githubHost) Repositories(ctx context.Context, take func([]model.Reposit
 }
 
 // turned requests the pages of a list in order.
-func turned(ask func(github.ListOptions) (*github.Response, error)) error {
+func turned(fetch func(github.ListOptions) (*github.Response, error)) error {
 	for n := 1; n != 0; {
 		if n > maxPages {
 			return fmt.Errorf("the host's list has too many pages: %w", model.ErrTooLarge)
 		}
-		answer, err := ask(github.ListOptions{Page: n, PerPage: perPage})
+		answer, err := fetch(github.ListOptions{Page: n, PerPage: perPage})
 		if err != nil {
 			return explained(err)
 		}

@@ -52,7 +52,7 @@ type appTransport struct {
 	app, installation int64
 	api               string
 	clock             func() time.Time
-	who               asker
+	who               requester
 	tokens            *Tokens
 
 	mu sync.Mutex // ensures that concurrent requests create one token

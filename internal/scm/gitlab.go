@@ -80,7 +80,7 @@ type (
 // Who implements Host.
 func (h *gitlabHost) Who(ctx context.Context) (Account, error) {
 	var u gitlabUser
-	if err := h.api.ask(ctx, http.MethodGet, "/user", nil, &u); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, "/user", nil, &u); err != nil {
 		return Account{}, err
 	}
 	return u.account(), nil
@@ -105,7 +105,7 @@ func (h *gitlabHost) Repositories(ctx context.Context, take func([]model.Reposit
 // Repository implements Host.
 func (h *gitlabHost) Repository(ctx context.Context, hostID string) (model.Repository, error) {
 	var p gitlabProject
-	if err := h.api.ask(ctx, http.MethodGet, at("projects", hostID), nil, &p); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, at("projects", hostID), nil, &p); err != nil {
 		return model.Repository{}, err
 	}
 	return onlyGood(h.base, p.repository())
@@ -138,7 +138,7 @@ func (h *gitlabHost) Branch(ctx context.Context, r model.Repository, name string
 			ID string `json:"id"`
 		} `json:"commit"`
 	}
-	if err := h.api.ask(ctx, http.MethodGet, gitlabAt(r, "repository", "branches", name), nil, &b); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, gitlabAt(r, "repository", "branches", name), nil, &b); err != nil {
 		return "", err
 	}
 	return goodCommit(b.Commit.ID)
@@ -157,7 +157,7 @@ func (h *gitlabHost) ChangeRequests(ctx context.Context, r model.Repository) (ou
 }
 
 func (h *gitlabHost) merge(ctx context.Context, r model.Repository, number int64) (m gitlabMerge, err error) {
-	return m, h.api.ask(ctx, http.MethodGet, gitlabAt(r, "merge_requests", number), nil, &m)
+	return m, h.api.send(ctx, http.MethodGet, gitlabAt(r, "merge_requests", number), nil, &m)
 }
 
 // ChangeRequest implements Host.
@@ -178,7 +178,7 @@ func (h *gitlabHost) SetStatus(ctx context.Context, r model.Repository, commit s
 		StatusFailure: "failed",
 		StatusError:   "failed",
 	}[s.State]
-	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "statuses", commit), map[string]string{
+	err := h.api.send(ctx, http.MethodPost, gitlabAt(r, "statuses", commit), map[string]string{
 		"state": word, "name": s.Context, "target_url": s.URL, "description": s.Text,
 	}, nil)
 	var refused *HostError
@@ -232,7 +232,7 @@ func (h *gitlabHost) AddComment(
 		}
 	}
 	var made gitlabDiscussion
-	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "merge_requests", to.Number, "discussions"), body, &made)
+	err := h.api.send(ctx, http.MethodPost, gitlabAt(r, "merge_requests", to.Number, "discussions"), body, &made)
 	if refused, is := errors.AsType[*HostError](err); is && refused.Status == http.StatusBadRequest && c.Path != "" {
 		return c, fmt.Errorf("the line is not part of the change: %w", model.ErrConflict)
 	}
@@ -247,19 +247,19 @@ func (h *gitlabHost) AddComment(
 func (h *gitlabHost) Reply(
 	ctx context.Context, r model.Repository, on model.ChangeRequest, to Comment, body string,
 ) error {
-	return h.api.ask(ctx, http.MethodPost, gitlabAt(r, "merge_requests", on.Number, "discussions", to.Thread, "notes"),
+	return h.api.send(ctx, http.MethodPost, gitlabAt(r, "merge_requests", on.Number, "discussions", to.Thread, "notes"),
 		map[string]string{"body": body}, nil)
 }
 
 // EditComment implements Host.
 func (h *gitlabHost) EditComment(ctx context.Context, r model.Repository, number int64, c Comment) error {
-	return h.api.ask(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread, "notes", c.ID),
+	return h.api.send(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread, "notes", c.ID),
 		map[string]string{"body": c.Body}, nil)
 }
 
 // ResolveComment implements Host.
 func (h *gitlabHost) ResolveComment(ctx context.Context, r model.Repository, number int64, c Comment) error {
-	return h.api.ask(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread), map[string]bool{
+	return h.api.send(ctx, http.MethodPut, gitlabAt(r, "merge_requests", number, "discussions", c.Thread), map[string]bool{
 		"resolved": true,
 	}, nil)
 }
@@ -280,7 +280,7 @@ func (h *gitlabHost) Permission(ctx context.Context, r model.Repository, login s
 	var member struct {
 		Level int `json:"access_level"`
 	}
-	err = h.api.ask(ctx, http.MethodGet, gitlabAt(r, "members", "all", of.ID), nil, &member)
+	err = h.api.send(ctx, http.MethodGet, gitlabAt(r, "members", "all", of.ID), nil, &member)
 	switch {
 	case errors.Is(err, model.ErrNotFound):
 		return MayNothing, of, nil
@@ -297,7 +297,7 @@ func (h *gitlabHost) Permission(ctx context.Context, r model.Repository, login s
 // User implements Host.
 func (h *gitlabHost) User(ctx context.Context, login string) (Account, error) {
 	var users []gitlabUser
-	if err := h.api.ask(ctx, http.MethodGet, "/users"+page(1, "username", login), nil, &users); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, "/users"+page(1, "username", login), nil, &users); err != nil {
 		return Account{}, err
 	}
 	if len(users) != 1 || !strings.EqualFold(users[0].Username, login) {
@@ -349,7 +349,7 @@ func (h *gitlabHost) AddHook(ctx context.Context, r model.Repository, address, s
 	var hook struct {
 		ID int64 `json:"id"`
 	}
-	err := h.api.ask(ctx, http.MethodPost, gitlabAt(r, "hooks"), map[string]any{
+	err := h.api.send(ctx, http.MethodPost, gitlabAt(r, "hooks"), map[string]any{
 		"url": address, "token": secret, "push_events": true,
 		"merge_requests_events": true, "note_events": true, "enable_ssl_verification": true,
 	}, &hook)
@@ -358,5 +358,5 @@ func (h *gitlabHost) AddHook(ctx context.Context, r model.Repository, address, s
 
 // RemoveHook implements Host.
 func (h *gitlabHost) RemoveHook(ctx context.Context, r model.Repository, id string) error {
-	return unlessGone(h.api.ask(ctx, http.MethodDelete, gitlabAt(r, "hooks", id), nil, nil))
+	return unlessGone(h.api.send(ctx, http.MethodDelete, gitlabAt(r, "hooks", id), nil, nil))
 }

@@ -36,7 +36,7 @@ func (h *jiraHost) version(ctx context.Context) (string, error) {
 	var server struct {
 		Type string `json:"deploymentType"`
 	}
-	err := h.api.ask(ctx, http.MethodGet, "/2/serverInfo", nil, &server)
+	err := h.api.send(ctx, http.MethodGet, "/2/serverInfo", nil, &server)
 	if server.Type == "Cloud" {
 		return "3", err
 	}
@@ -50,7 +50,7 @@ func (h *jiraHost) Who(ctx context.Context) (Account, error) {
 		Key       string `json:"key"`       // Data Center
 		Name      string `json:"displayName"`
 	}
-	if err := h.api.ask(ctx, http.MethodGet, "/2/myself", nil, &u); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, "/2/myself", nil, &u); err != nil {
 		return Account{}, err
 	}
 	return Account{u.AccountID + u.Key, model.Line(u.Name)}, nil
@@ -72,7 +72,7 @@ func (h *jiraHost) CreateTicket(ctx context.Context, project string, d Draft) (T
 	var made struct {
 		Key string `json:"key"`
 	}
-	if err := h.api.ask(ctx, http.MethodPost, "/"+version+"/issue", map[string]any{"fields": fields}, &made); err != nil {
+	if err := h.api.send(ctx, http.MethodPost, "/"+version+"/issue", map[string]any{"fields": fields}, &made); err != nil {
 		return Ticket{}, err
 	}
 	return h.ticket(made.Key, false)
@@ -115,7 +115,7 @@ func (h *jiraHost) FindTicket(
 	var found struct {
 		Issues []jiraIssue `json:"issues"`
 	}
-	err = h.api.ask(ctx, http.MethodPost, path, map[string]any{
+	err = h.api.send(ctx, http.MethodPost, path, map[string]any{
 		"jql":        fmt.Sprintf(`project = "%s" AND labels = "%s"`, project, marker),
 		"maxResults": 1, "fields": []string{"status"},
 	}, &found)
@@ -129,7 +129,7 @@ func (h *jiraHost) FindTicket(
 // Ticket implements Tracker.
 func (h *jiraHost) Ticket(ctx context.Context, _, key string) (Ticket, error) {
 	var i jiraIssue
-	if err := h.api.ask(ctx, http.MethodGet, at("2", "issue", key)+"?fields=status", nil, &i); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, at("2", "issue", key)+"?fields=status", nil, &i); err != nil {
 		return Ticket{}, err
 	}
 	return h.ticket(i.Key, i.closed())

@@ -26,16 +26,16 @@ const (
 // its largest user are removed, so that others retain a fair share. It is safe for concurrent use.
 type Known struct {
 	mu   sync.Mutex
-	by   map[asker]*knownBy
+	by   map[requester]*knownBy
 	size int // total bytes
 }
 
 // knownBy is the cache of one asker.
 type knownBy struct {
-	of     map[[sha256.Size]byte]*list.Element // by request
-	newest *list.List                          // of knownAnswer; the most recently used is at the front
-	size   int                                 // bytes
-	asked  time.Time                           // time of the last request
+	of          map[[sha256.Size]byte]*list.Element // by request
+	newest      *list.List                          // of knownAnswer; the most recently used is at the front
+	size        int                                 // bytes
+	lastRequest time.Time                           // time of the last request
 }
 
 // knownAnswer is a cached response.
@@ -46,11 +46,11 @@ type knownAnswer struct {
 }
 
 // NewKnown returns an empty Known.
-func NewKnown() *Known { return &Known{by: map[asker]*knownBy{}} }
+func NewKnown() *Known { return &Known{by: map[requester]*knownBy{}} }
 
-// asked returns a transport that revalidates cached responses of one asker. A nil Known returns
+// revalidating returns a transport that revalidates cached responses of one asker. A nil Known returns
 // base.
-func (k *Known) asked(base http.RoundTripper, who asker, clock func() time.Time) http.RoundTripper {
+func (k *Known) revalidating(base http.RoundTripper, who requester, clock func() time.Time) http.RoundTripper {
 	if k == nil {
 		return base
 	}
@@ -64,7 +64,7 @@ var shown = map[string]bool{"Authorization": true, "Private-Token": true}
 type conditional struct {
 	base  http.RoundTripper
 	known *Known
-	who   asker
+	who   requester
 	clock func() time.Time
 }
 
@@ -89,18 +89,20 @@ func (c conditional) RoundTrip(r *http.Request) (*http.Response, error) {
 	case answer.StatusCode != http.StatusOK || answer.Header.Get("ETag") == "":
 		return answer, nil
 	}
-	return c.keep(question, r.URL, answer)
+	return c.cacheResponse(question, r.URL, answer)
 }
 
-// keep caches a response if it is at most maxKnownAnswer bytes long. A longer response is passed on
+// cacheResponse caches a response if it is at most maxKnownAnswer bytes long. A longer response is passed on
 // without buffering the rest.
-func (c conditional) keep(question [sha256.Size]byte, asked *url.URL, answer *http.Response) (*http.Response, error) {
+func (c conditional) cacheResponse(
+	question [sha256.Size]byte, requested *url.URL, answer *http.Response,
+) (*http.Response, error) {
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxKnownAnswer+1))
 	if err != nil {
 		_ = answer.Body.Close()
 		return nil, err
 	}
-	if len(body) <= maxKnownAnswer && !mayGoOn(asked, answer.Header, body) {
+	if len(body) <= maxKnownAnswer && !mayGoOn(requested, answer.Header, body) {
 		c.known.put(c.who, &knownAnswer{question, answer.Header.Clone(), body}, c.clock())
 	}
 	answer.Body = struct {
@@ -113,8 +115,8 @@ func (c conditional) keep(question [sha256.Size]byte, asked *url.URL, answer *ht
 // mayGoOn reports whether a response is a full page and the last of a list. Such a response is not
 // cached: GitHub announces a further page only in a header, and reports the page itself as
 // unchanged.
-func mayGoOn(asked *url.URL, header http.Header, body []byte) bool {
-	size, err := strconv.Atoi(asked.Query().Get("per_page"))
+func mayGoOn(requested *url.URL, header http.Header, body []byte) bool {
+	size, err := strconv.Atoi(requested.Query().Get("per_page"))
 	if err != nil || strings.Contains(header.Get("Link"), `rel="next"`) {
 		return false
 	}
@@ -146,14 +148,14 @@ func questionOf(r *http.Request) (sum [sha256.Size]byte) {
 
 // find returns the cached response to a request, or nil, and sets the time of the asker's last
 // request.
-func (k *Known) find(who asker, question [sha256.Size]byte, now time.Time) *knownAnswer {
+func (k *Known) find(who requester, question [sha256.Size]byte, now time.Time) *knownAnswer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	one := k.by[who]
 	if one == nil {
 		return nil
 	}
-	one.asked = now
+	one.lastRequest = now
 	at, is := one.of[question]
 	if !is {
 		return nil
@@ -164,7 +166,7 @@ func (k *Known) find(who asker, question [sha256.Size]byte, now time.Time) *know
 
 // put caches a response. If the cache is full, it removes the least recently used entries of the
 // largest user.
-func (k *Known) put(who asker, a *knownAnswer, now time.Time) {
+func (k *Known) put(who requester, a *knownAnswer, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	one := k.by[who]
@@ -172,7 +174,7 @@ func (k *Known) put(who asker, a *knownAnswer, now time.Time) {
 		one = &knownBy{of: map[[sha256.Size]byte]*list.Element{}, newest: list.New()}
 		k.by[who] = one
 	}
-	one.asked = now
+	one.lastRequest = now
 	k.drop(one, one.of[a.question])
 	one.of[a.question] = one.newest.PushFront(a)
 	one.size += a.weight()
@@ -202,7 +204,7 @@ func (k *Known) forget(before time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for who, one := range k.by {
-		if one.asked.Before(before) {
+		if one.lastRequest.Before(before) {
 			k.size -= one.size
 			delete(k.by, who)
 		}

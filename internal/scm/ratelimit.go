@@ -14,16 +14,16 @@ import (
 // concurrent use.
 type RateLimits struct {
 	mu    sync.Mutex
-	until map[asker]time.Time
+	until map[requester]time.Time
 }
 
 // NewRateLimits returns an empty RateLimits.
-func NewRateLimits() *RateLimits { return &RateLimits{until: map[asker]time.Time{}} }
+func NewRateLimits() *RateLimits { return &RateLimits{until: map[requester]time.Time{}} }
 
 func (w *RateLimits) forget(before time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	maps.DeleteFunc(w.until, func(_ asker, until time.Time) bool { return until.Before(before) })
+	maps.DeleteFunc(w.until, func(_ requester, until time.Time) bool { return until.Before(before) })
 }
 
 // limited is a transport that rejects requests with a model.BusyError until the end of the wait
@@ -31,7 +31,7 @@ func (w *RateLimits) forget(before time.Time) {
 type limited struct {
 	base  http.RoundTripper
 	rates *RateLimits
-	who   asker
+	who   requester
 	clock func() time.Time
 }
 

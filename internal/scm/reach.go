@@ -89,7 +89,7 @@ func (e unreachableError) Error() string {
 // Dial connects to an allowed address. It checks the resolved address, so that a changed DNS record
 // cannot circumvent the check.
 func (r Reach) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: askFor, Control: func(_, address string, _ syscall.RawConn) error {
+	d := net.Dialer{Timeout: requestTimeout, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
 		if err != nil || !r.Allows(at.Addr()) {
 			return unreachableError{address, r.Flag}

@@ -47,8 +47,8 @@ func page(n int, more ...string) string {
 	return "?" + q.Encode()
 }
 
-// ask sends a request and decodes the response into into, unless that is nil.
-func (r rest) ask(ctx context.Context, method, path string, body, into any) error {
+// send sends a request and decodes the response into into, unless that is nil.
+func (r rest) send(ctx context.Context, method, path string, body, into any) error {
 	var sent io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -87,7 +87,7 @@ func listed[T any](
 ) error {
 	for n := 1; n <= maxPages; n++ {
 		var list []T
-		if err := r.ask(ctx, http.MethodGet, path(n), nil, &list); err != nil {
+		if err := r.send(ctx, http.MethodGet, path(n), nil, &list); err != nil {
 			return err
 		}
 		if more, err := take(list); err != nil || !more || len(list) == 0 {

@@ -151,12 +151,12 @@ type Config struct {
 
 // Limits of hosts' responses.
 const (
-	perPage     = 50
-	maxPages    = model.MaxRepositories / perPage
-	maxAnswer   = 16 << 20
-	askFor      = 30 * time.Second
-	maxComments = 2000
-	maxOpen     = 500 // change requests
+	perPage        = 50
+	maxPages       = model.MaxRepositories / perPage
+	maxAnswer      = 16 << 20
+	requestTimeout = 30 * time.Second
+	maxComments    = 2000
+	maxOpen        = 500 // change requests
 )
 
 // Forget removes the cached data of connections without a request since a time, such as removed

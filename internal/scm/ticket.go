@@ -106,7 +106,7 @@ func (h *giteaHost) CreateTicket(ctx context.Context, project string, d Draft) (
 		}
 	}
 	var made issue
-	err := h.api.ask(ctx, http.MethodPost, giteaAt(r, "issues"), map[string]any{
+	err := h.api.send(ctx, http.MethodPost, giteaAt(r, "issues"), map[string]any{
 		"title":  d.Title,
 		"body":   d.Markdown,
 		"labels": ids,
@@ -149,7 +149,7 @@ func marked(
 // Ticket implements Tracker.
 func (h *giteaHost) Ticket(ctx context.Context, project, key string) (Ticket, error) {
 	var i issue
-	if err := h.api.ask(ctx, http.MethodGet, giteaAt(repositoryAt(project), "issues", key), nil, &i); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, giteaAt(repositoryAt(project), "issues", key), nil, &i); err != nil {
 		return Ticket{}, err
 	}
 	return goodTicket(project, i.Number, i.HTMLURL, i.State == "closed")
@@ -165,7 +165,7 @@ func (h *gitlabHost) CreateTicket(ctx context.Context, project string, d Draft) 
 		"labels":       strings.Join(d.Labels, ","),
 	}
 	var made issue
-	if err := h.api.ask(ctx, http.MethodPost, at("projects", project, "issues"), body, &made); err != nil {
+	if err := h.api.send(ctx, http.MethodPost, at("projects", project, "issues"), body, &made); err != nil {
 		return Ticket{}, err
 	}
 	return goodTicket(project, made.IID, made.WebURL, false)
@@ -182,7 +182,7 @@ func (h *gitlabHost) FindTicket(ctx context.Context, project, marker string, sin
 // Ticket implements Tracker.
 func (h *gitlabHost) Ticket(ctx context.Context, project, key string) (Ticket, error) {
 	var i issue
-	if err := h.api.ask(ctx, http.MethodGet, at("projects", project, "issues", key), nil, &i); err != nil {
+	if err := h.api.send(ctx, http.MethodGet, at("projects", project, "issues", key), nil, &i); err != nil {
 		return Ticket{}, err
 	}
 	return goodTicket(project, i.IID, i.WebURL, i.State == "closed")

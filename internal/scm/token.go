@@ -11,12 +11,12 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// asker identifies the sender of requests by a hash of the connection's account and its credential.
+// requester identifies the sender of requests by a hash of the connection's account and its credential.
 // It does not change when a new token is created from the credential, and does not reveal it.
-type asker [sha256.Size]byte
+type requester [sha256.Size]byte
 
 // askerOf returns the asker of a connection.
-func askerOf(c model.Connection, shown model.HostCredential) asker {
+func askerOf(c model.Connection, shown model.HostCredential) requester {
 	return sha256.Sum256(fmt.Appendf(nil, "%d %q %q %q %q %d %d",
 		c.Kind, c.BaseURL, shown.Kind, shown.Username, shown.Secret, shown.AppID, shown.InstallationID))
 }
@@ -32,7 +32,7 @@ const (
 // requests. It is safe for concurrent use.
 type Tokens struct {
 	mu sync.Mutex
-	of map[asker]madeToken
+	of map[requester]madeToken
 }
 
 type madeToken struct {
@@ -43,10 +43,10 @@ type madeToken struct {
 }
 
 // NewTokens returns an empty Tokens.
-func NewTokens() *Tokens { return &Tokens{of: map[asker]madeToken{}} }
+func NewTokens() *Tokens { return &Tokens{of: map[requester]madeToken{}} }
 
 // find returns the token of an installation, and whether it is still valid.
-func (k *Tokens) find(who asker, now time.Time) (text string, is bool) {
+func (k *Tokens) find(who requester, now time.Time) (text string, is bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	t, is := k.of[who]
@@ -58,7 +58,7 @@ func (k *Tokens) find(who asker, now time.Time) (text string, is bool) {
 }
 
 // put caches a token that expires at a time, and removes expired tokens.
-func (k *Tokens) put(who asker, text string, now, ends time.Time) {
+func (k *Tokens) put(who requester, text string, now, ends time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for of, t := range k.of {
@@ -86,7 +86,7 @@ func (k *Tokens) forget(before time.Time) {
 // lacks reports whether a rejected request may succeed with a new token. Tokens have the
 // permissions of the app at their creation, so an older token may lack a permission that was
 // granted later.
-func (k *Tokens) lacks(who asker, text string, refused error, now time.Time) bool {
+func (k *Tokens) lacks(who requester, text string, refused error, now time.Time) bool {
 	no, is := errors.AsType[*HostError](refused)
 	if !is || no.Status != http.StatusForbidden {
 		return false
@@ -98,7 +98,7 @@ func (k *Tokens) lacks(who asker, text string, refused error, now time.Time) boo
 }
 
 // drop removes a rejected token, unless it was already replaced.
-func (k *Tokens) drop(who asker, text string) {
+func (k *Tokens) drop(who requester, text string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.of[who].text == text {

@@ -60,20 +60,20 @@ type transport struct {
 }
 
 // client returns an HTTP client for requests with one credential.
-func (c Config) client(who asker) *http.Client {
+func (c Config) client(who requester) *http.Client {
 	base := &http.Transport{
 		DialContext:            c.Reach.Dial,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    2,
-		IdleConnTimeout:        askFor,
-		TLSHandshakeTimeout:    askFor,
+		IdleConnTimeout:        requestTimeout,
+		TLSHandshakeTimeout:    requestTimeout,
 		MaxResponseHeaderBytes: 1 << 20,
 	}
-	var asks http.RoundTripper = &transport{c.Known.asked(base, who, c.Clock), c.Clock, c.Name}
+	var asks http.RoundTripper = &transport{c.Known.revalidating(base, who, c.Clock), c.Clock, c.Name}
 	if c.RateLimits != nil {
 		asks = limited{asks, c.RateLimits, who, c.Clock}
 	}
-	return &http.Client{Transport: asks, Timeout: 2 * askFor, CheckRedirect: sameHost}
+	return &http.Client{Transport: asks, Timeout: 2 * requestTimeout, CheckRedirect: sameHost}
 }
 
 // sameHost follows redirects of renamed repositories on the same host only, because another host

@@ -81,8 +81,8 @@ type (
 	ScanCursor = scans.ScanCursor
 	// SourceCount is described in package scans.
 	SourceCount = scans.SourceCount
-	// Telling is described in package scans.
-	Telling = scans.Telling
+	// StatusUpdate is described in package scans.
+	StatusUpdate = scans.StatusUpdate
 	// AuditFilter is described in package sqldb.
 	AuditFilter = sqldb.AuditFilter
 	// Config is described in package sqldb.
@@ -102,7 +102,7 @@ const (
 
 	FollowEvery = hosts.FollowEvery
 	FollowJob   = hosts.FollowJob
-	HearJob     = hosts.HearJob
+	WebhookJob  = hosts.WebhookJob
 	RunJob      = hosts.RunJob
 
 	DeliverJob              = notifications.DeliverJob
@@ -113,8 +113,8 @@ const (
 
 	RequestedJobKept = queue.RequestedJobKept
 
-	EventNew = scans.EventNew
-	TellJob  = scans.TellJob
+	EventNew  = scans.EventNew
+	StatusJob = scans.StatusJob
 
 	FileName = sqldb.FileName
 	MaxArgs  = sqldb.MaxArgs

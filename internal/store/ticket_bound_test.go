@@ -92,7 +92,7 @@ func TestTicketsTakeAHandfulOfRoundTrips(t *testing.T) {
 			return err
 		}},
 		{"create", func(ctx context.Context, tx *store.Tx, f []model.Finding) error {
-			out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: f})
+			out, err := ticket.Submit(ctx, tx, ticket.Request{Findings: f})
 			if err == nil && len(out.Requested) != len(f) {
 				err = fmt.Errorf("asked for %d tickets: %+v", len(f), out)
 			}

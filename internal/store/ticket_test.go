@@ -51,7 +51,7 @@ func (d tenant) link(address string, findings ...model.Finding) (out ticket.Link
 func (d tenant) ask(r ticket.Request) (out ticket.Outcome) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		out, err = ticket.Ask(ctx, tx, r)
+		out, err = ticket.Submit(ctx, tx, r)
 		return err
 	})
 	return out

@@ -222,11 +222,11 @@ func Show(ctx context.Context, s Store, t model.Ticket) error {
 	if err != nil {
 		return err
 	}
-	return tell(ctx, s, known, notes)
+	return addNotes(ctx, s, known, notes)
 }
 
-// tell adds notes to the triage events of lineages. Their triage state is unchanged.
-func tell(ctx context.Context, s Store, known map[int64]model.Lineage, notes map[int64]string) error {
+// addNotes adds notes to the triage events of lineages. Their triage state is unchanged.
+func addNotes(ctx context.Context, s Store, known map[int64]model.Lineage, notes map[int64]string) error {
 	var events []model.TriageEvent
 	for _, id := range slices.Sorted(maps.Keys(notes)) {
 		is := known[id].Triage
@@ -271,7 +271,7 @@ func Unlink(ctx context.Context, s Store, findings []model.Finding) (unlinked []
 	if err != nil {
 		return nil, err
 	}
-	if err := tell(ctx, s, known, notes); err != nil {
+	if err := addNotes(ctx, s, known, notes); err != nil {
 		return nil, err
 	}
 	if _, err := s.SyncTicketAnnotations(ctx, ticketsOf(dropped)); err != nil {

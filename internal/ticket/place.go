@@ -254,7 +254,7 @@ func (r Request) repository(ctx context.Context, p *places, t model.Ticket, c mo
 	switch {
 	case !allowed:
 		return t, model.Invalid("project", "%.200s is not a repository of a project here.", t.Project)
-	case TellsEverybody(c, at, p.setting):
+	case IsPublic(c, at, p.setting):
 		return t, model.Invalid("project", "%s", PublicReason(t.Project))
 	}
 	t.Project = at.FullName

@@ -42,9 +42,9 @@ type Group struct {
 	Reason   string // for display
 }
 
-// Ask requests tickets. A job creates them, and their findings show them afterwards. Findings with
+// Submit requests tickets. A job creates them, and their findings show them afterwards. Findings with
 // a ticket are skipped. A failed ticket is retried with the same id.
-func Ask(ctx context.Context, s Store, r Request) (out Outcome, err error) {
+func Submit(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 	had, err := s.TicketsOfLineages(ctx, lineagesOf(r.Findings))
 	if err != nil {
 		return out, err
@@ -207,9 +207,9 @@ func store(ctx context.Context, s Store, asked []request) ([]int64, error) {
 	return ids, s.QueueTickets(ctx, ids)
 }
 
-// TellsEverybody reports whether an issue of a repository would be public without permission.
+// IsPublic reports whether an issue of a repository would be public without permission.
 // Tickets at GitLab are confidential.
-func TellsEverybody(c model.Connection, r model.Repository, setting model.TicketSetting) bool {
+func IsPublic(c model.Connection, r model.Repository, setting model.TicketSetting) bool {
 	return !r.Private && c.Kind != model.HostGitLab && !setting.Public
 }
 

@@ -46,7 +46,7 @@ func TestClientCartography(t *testing.T) {
 	same(t, "assistants", assistantsInCartography(code), got.Assistants)
 	same(t, "secrets", mapped(secrets, secretInCartography), got.Secrets)
 	same(t, "dependencies", mapped(dependencies, w.dependencyInCartography), got.Dependencies)
-	clienttest.CheckRow(t, clienttest.Client{Name: "cartography", Version: got.Version, Asked: service.Asked(), Verdict: clienttest.Reads})
+	clienttest.CheckRow(t, clienttest.Client{Name: "cartography", Version: got.Version, Asked: service.Requests(), Verdict: clienttest.Reads})
 	if want := clienttest.Pinned(t, "cartography"); got.Version != want {
 		t.Errorf("version %s, want %s", got.Version, want)
 	}

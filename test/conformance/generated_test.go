@@ -67,7 +67,7 @@ func TestGeneratedClients(t *testing.T) {
 				t.Errorf("our client and the generated one read (-ours +its):\n%s", diff)
 			}
 			program, _, _ := strings.Cut(g.generator, " ")
-			clienttest.CheckRow(t, clienttest.Client{Name: g.generator, Version: clienttest.Pinned(t, program), Asked: service.Asked(), Verdict: clienttest.Reads})
+			clienttest.CheckRow(t, clienttest.Client{Name: g.generator, Version: clienttest.Pinned(t, program), Asked: service.Requests(), Verdict: clienttest.Reads})
 		})
 	}
 }

@@ -47,7 +47,7 @@ func TestConnectionsByAPI(t *testing.T) {
 		}
 		first := s.send(t, request{method: "POST", path: "connections", body: gitea("ours", "acme/*")})
 		made := read[api.ConnectionResponse](t, first).Connection
-		if made.Account != "redoubt-bot" || made.BaseURL != "https://git.example" || made.Repositories != 4 || made.Followed != 2 || made.HearsBy != "polling" || made.Replies != "linked" || len(made.People) != 0 || made.Problem != "" || made.CheckedAt == nil {
+		if made.Account != "redoubt-bot" || made.BaseURL != "https://git.example" || made.Repositories != 4 || made.Followed != 2 || made.EventSource != "polling" || made.Replies != "linked" || len(made.People) != 0 || made.Problem != "" || made.CheckedAt == nil {
 			t.Errorf("created %+v", made)
 		}
 		refused(t, s.send(t, request{method: "POST", path: "connections", body: gitea("ours")}), 409, api.CodeConflict)

@@ -58,7 +58,7 @@ func TestClientSDK(t *testing.T) {
 		same(t, member, toCamelCase(inJSON(t, want)), toCamelCase(read))
 	}
 	clienttest.CheckRow(t, clienttest.Client{
-		Name: "apimatic-semgrep-sdk", Version: got["version"].(string), Asked: service.Asked(),
+		Name: "apimatic-semgrep-sdk", Version: got["version"].(string), Asked: service.Requests(),
 		Verdict: "reads all data except findings and scans: its schemas match a finding to two types and require numbers as text",
 	})
 	if want := clienttest.Pinned(t, "apimatic-semgrep-sdk"); got["version"] != want {

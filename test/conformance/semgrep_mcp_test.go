@@ -37,7 +37,7 @@ func TestClientSemgrepMCP(t *testing.T) {
 		t.Errorf("%d pages prove nothing", got.Pages)
 	}
 	same(t, "findings", w.openInSemgrepMCP(t), normalizeTimes(got.Findings))
-	clienttest.CheckRow(t, clienttest.Client{Name: "semgrep-mcp", Version: got.Version, Asked: service.Asked(), Verdict: "its models read all data correctly"})
+	clienttest.CheckRow(t, clienttest.Client{Name: "semgrep-mcp", Version: got.Version, Asked: service.Requests(), Verdict: "its models read all data correctly"})
 }
 
 // openInSemgrepMCP returns the open findings of both types, newest first, in the format of the

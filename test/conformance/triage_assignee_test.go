@@ -59,7 +59,7 @@ func (s *site) assigned(t *testing.T, names ...string) []int64 {
 }
 
 func testAssignee(t *testing.T, s *site, code []codeRow) {
-	all := s.assigned(t, model.AssigneeNobody)
+	all := s.assigned(t, model.AssigneeNone)
 	if len(all) != len(code) {
 		t.Fatalf("%d of %d findings are unassigned", len(all), len(code))
 	}
@@ -71,7 +71,7 @@ func testAssignee(t *testing.T, s *site, code []codeRow) {
 	if diff := cmp.Diff(hers, s.assigned(t, "ada")); diff != "" {
 		t.Errorf("hers (-triaged +listed):\n%s", diff)
 	}
-	his := s.triaged(t, object{"issue_type": "sast", "issue_ids": all, "assignees": []string{model.AssigneeNobody}, "new_triage_state": "fixing", "new_assignee": "bob"})
+	his := s.triaged(t, object{"issue_type": "sast", "issue_ids": all, "assignees": []string{model.AssigneeNone}, "new_triage_state": "fixing", "new_assignee": "bob"})
 	if len(his)+len(hers) != len(all) || slices.Contains(his, code[0].ID) {
 		t.Errorf("unassigned are %v, hers are %v of %v", his, hers, all)
 	}
@@ -92,7 +92,7 @@ func testAssignee(t *testing.T, s *site, code []codeRow) {
 	if got := s.triaged(t, object{"issue_type": "sast", "assignees": []string{"ada", "bob"}, "new_assignee": ""}); !slices.Equal(got, all) {
 		t.Errorf("unassigned from %v, want %v", got, all)
 	}
-	if got := s.assigned(t, model.AssigneeNobody); !slices.Equal(got, all) {
+	if got := s.assigned(t, model.AssigneeNone); !slices.Equal(got, all) {
 		t.Errorf("unassigned are %v, want all", got)
 	}
 }

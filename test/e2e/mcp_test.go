@@ -106,7 +106,7 @@ func TestClientAssistants(t *testing.T) {
 			t.Fatalf("%+v", out)
 		}
 		sameFindings(t, listed.SASTFindings.Findings, out.Structured.Result)
-		clienttest.CheckRow(t, clienttest.Client{Name: "semgrep mcp", Version: clienttest.Pinned(t, "semgrep"), Asked: service.Asked(), Verdict: clienttest.Reads})
+		clienttest.CheckRow(t, clienttest.Client{Name: "semgrep mcp", Version: clienttest.Pinned(t, "semgrep"), Asked: service.Requests(), Verdict: clienttest.Reads})
 	})
 }
 

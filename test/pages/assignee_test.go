@@ -65,7 +65,7 @@ func TestAssignInBulk(t *testing.T) {
 	shows(t, page, didTo("assigned", chosen)+` form[action$="/triage/undo"]`)
 	says(t, textAt(t, page, ".done"), "bob")
 	says(t, page, "Bob &lt;Builder&gt;")
-	for name, want := range map[string]int{"ada": 0, model.AssigneeNobody: all - chosen, "bob": chosen} {
+	for name, want := range map[string]int{"ada": 0, model.AssigneeNone: all - chosen, "bob": chosen} {
 		if got := facetCount(t, s.page("/findings"), "assignees", name); got != strconv.Itoa(want) {
 			t.Errorf("%s has %s open findings, want %d", name, got, want)
 		}
@@ -99,7 +99,7 @@ func TestAssignInBulk(t *testing.T) {
 		t.Errorf("mine are %s", got)
 	}
 	shows(t, s.follow("/triage/undo", undo), didTo("unassigned", chosen-2)+"[data-left='2']")
-	for name, want := range map[string]int{"ada": 2, "bob": 0, model.AssigneeNobody: s.View().Count(of()) - 2} {
+	for name, want := range map[string]int{"ada": 2, "bob": 0, model.AssigneeNone: s.View().Count(of()) - 2} {
 		if got := s.View().Count(of(name)); got != want {
 			t.Errorf("after the undo %s has %d, want %d", name, got, want)
 		}
@@ -148,7 +148,7 @@ func TestAssigneesWithoutAccess(t *testing.T) {
 	}
 	form = formOf(s.previewOf("assignees=eve&status=any"))
 	form.Set("state", "note")
-	form.Set("assignee", model.AssigneeNobody)
+	form.Set("assignee", model.AssigneeNone)
 	shows(t, s.follow("/triage", form), didTo("unassigned", 1))
 }
 

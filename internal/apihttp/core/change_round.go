@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt/internal/index"
 )
 
-// roundsKept limits the bytes of all cached rounds. A finding needs about one bit, or two bytes if
+// maxRoundsSize limits the bytes of all cached rounds. A finding needs about one bit, or two bytes if
 // the ids of a round are far apart.
-const roundsKept = 64 << 20
+const maxRoundsSize = 64 << 20
 
 // roundOverhead is the number of bytes of a round without its findings.
 const roundOverhead = 256
@@ -49,8 +49,8 @@ func (r *Rounds) Find(key RoundKey) (affected index.Affected, ok bool) {
 	return one.affected, ok
 }
 
-// Keep stores the affected findings of a round.
-func (r *Rounds) Keep(key RoundKey, affected index.Affected) {
+// Put stores the affected findings of a round.
+func (r *Rounds) Put(key RoundKey, affected index.Affected) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.remove(key)

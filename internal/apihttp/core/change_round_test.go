@@ -19,7 +19,7 @@ func TestManyFollowers(t *testing.T) {
 		return ok
 	}
 	for until := range int64(100) {
-		r.Keep(RoundKey{Deployment: 1, Since: 1, Until: until}, small)
+		r.Put(RoundKey{Deployment: 1, Since: 1, Until: until}, small)
 	}
 	for until := range int64(100) {
 		if !known(1, until) {
@@ -27,7 +27,7 @@ func TestManyFollowers(t *testing.T) {
 		}
 	}
 	for until := range int64(50) {
-		r.Keep(RoundKey{Deployment: 2, Since: 1, Until: until}, large)
+		r.Put(RoundKey{Deployment: 2, Since: 1, Until: until}, large)
 		known(2, 0) // used between all others
 	}
 	if r.size > most || r.size < most/2 || !known(2, 0) || !known(2, 49) || known(2, 1) || known(1, 1) {

@@ -31,9 +31,9 @@ func nameDialect(h http.Header, r *http.Request) {
 	h.Add("Vary", api.DialectHeader)
 }
 
-// settleDialect determines the dialect of a request: that of its header, or else that of its token
+// negotiateDialect determines the dialect of a request: that of its header, or else that of its token
 // (docs/reference/response-formats.md). The response header contains it.
-func (c *Call) settleDialect(operation string) error {
+func (c *Call) negotiateDialect(operation string) error {
 	c.dialect = cmp.Or(c.Caller.Token.Dialect, model.DialectContract)
 	if sent := c.R.Header.Get(api.DialectHeader); sent != "" {
 		var ok bool

@@ -80,7 +80,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, r, ProblemOf(err))
 		return
 	}
-	if err := c.settleDialect(e.route.ID); err != nil {
+	if err := c.negotiateDialect(e.route.ID); err != nil {
 		writeProblem(w, r, ProblemOf(err))
 		return
 	}
@@ -117,7 +117,7 @@ func (e *endpoint) admit(c *Call, token string) (err error) {
 	case !may:
 		return NewProblem(api.CodePermissionDenied,
 			"This token does not have Web API access. Use a token with the scope web_api.", nil)
-	case e.route.Writes && !e.route.Asks && !c.Caller.Has(model.RoleTriager):
+	case e.route.Writes && !e.route.IsRequest && !c.Caller.Has(model.RoleTriager):
 		return NewProblem(api.CodePermissionDenied,
 			"The creator of this token has read-only access. An administrator can grant the role triager.", nil)
 	case e.route.Writes && c.Caller.Token.Has(model.ScopeReadOnly):

@@ -36,11 +36,11 @@ var goodKey = regexp.MustCompile(keyPattern)
 
 // idempotentRequest is a request with a key.
 type idempotentRequest struct {
-	key  string
-	sum  hash.Hash                                // hash of the parts added so far
-	kept func(out any) any                        // returns the stored part of a response; nil stores all
-	read func(ctx context.Context, out any) error // completes a stored response; nil if it is complete
-	pass bool                                     // the response reports a transient failure and is not stored
+	key    string
+	sum    hash.Hash                                // hash of the parts added so far
+	stored func(out any) any                        // returns the stored part of a response; nil stores all
+	read   func(ctx context.Context, out any) error // completes a stored response; nil if it is complete
+	pass   bool                                     // the response reports a transient failure and is not stored
 }
 
 // MayPass marks the response as a transient failure, so that it is not stored and the request can
@@ -53,9 +53,9 @@ func (o *idempotentRequest) MayPass() {
 
 // Store defines which part of the response is stored, and how a stored one is completed. The
 // receiver may be nil.
-func (o *idempotentRequest) Store(kept func(out any) any, read func(ctx context.Context, out any) error) {
+func (o *idempotentRequest) Store(stored func(out any) any, read func(ctx context.Context, out any) error) {
 	if o != nil {
-		o.kept, o.read = kept, read
+		o.stored, o.read = stored, read
 	}
 }
 
@@ -137,8 +137,8 @@ func Keyed(h Handler) Handler {
 // replayedHeader marks a stored response.
 const replayedHeader = "Idempotency-Replayed"
 
-// kept is the format of a stored response.
-type kept struct {
+// storedAnswer is the format of a stored response.
+type storedAnswer struct {
 	Tag  string          `json:"tag,omitempty"` // ETag header
 	Body json.RawMessage `json:"body"`
 }
@@ -163,7 +163,7 @@ func RunIdempotent[Out any](
 		if c.Idempotent.pass {
 			return nil
 		}
-		return c.Keep(ctx, out)
+		return c.StoreResponse(ctx, out)
 	})
 	return out, err
 }
@@ -198,7 +198,7 @@ func (c *Call) replay(ctx context.Context, out any) (replayed bool, err error) {
 		return false, nil
 	case err != nil:
 		return false, err
-	case !bytes.Equal(before.Request, c.asked()):
+	case !bytes.Equal(before.Request, c.requestHash()):
 		return false, NewProblem(api.CodeConflict, "This Idempotency-Key was used for another request. "+
 			"Send a new key with every new request. Repeat a key only with the same path and body.", nil)
 	}
@@ -217,25 +217,25 @@ func (c *Call) replay(ctx context.Context, out any) (replayed bool, err error) {
 	return true, nil
 }
 
-// Keep stores the response in the transaction that did the work.
-func (c *Call) Keep(ctx context.Context, out any) error {
-	if c.Idempotent.kept != nil {
-		out = c.Idempotent.kept(out)
+// StoreResponse stores the response in the transaction that did the work.
+func (c *Call) StoreResponse(ctx context.Context, out any) error {
+	if c.Idempotent.stored != nil {
+		out = c.Idempotent.stored(out)
 	}
 	body, err := json.Marshal(out)
 	if err != nil {
 		return fmt.Errorf("encode the response: %w", err)
 	}
-	answer, err := packed(kept{Tag: c.Tag, Body: body})
+	answer, err := packed(storedAnswer{Tag: c.Tag, Body: body})
 	if err != nil {
 		return err
 	}
-	return c.Tx.KeepAnswer(ctx, model.KeptAnswer{Key: c.Idempotent.key, Request: c.asked(), Answer: answer})
+	return c.Tx.KeepAnswer(ctx, model.KeptAnswer{Key: c.Idempotent.key, Request: c.requestHash(), Answer: answer})
 }
 
-// asked returns the hash of the whole request and of the token's visible projects. A stored
+// requestHash returns the hash of the whole request and of the token's visible projects. A stored
 // response must not be sent to a token that sees fewer projects.
-func (c *Call) asked() []byte {
+func (c *Call) requestHash() []byte {
 	all := &idempotentRequest{sum: sha256.New()}
 	all.Add(c.R.Method, c.R.URL.Path, c.R.URL.RawQuery, strings.Join(c.Caller.Globs(), "\n"),
 		string(c.Idempotent.sum.Sum(nil)))
@@ -243,7 +243,7 @@ func (c *Call) asked() []byte {
 }
 
 // packed returns a compressed response: that of an import lists every finding.
-func packed(k kept) ([]byte, error) {
+func packed(k storedAnswer) ([]byte, error) {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
 	err := errors.Join(json.NewEncoder(z).Encode(k), z.Close())
@@ -259,7 +259,7 @@ func StoredAnswer(answer []byte, out any) error {
 	return json.Unmarshal(k.Body, out)
 }
 
-func unpacked(data []byte) (k kept, err error) {
+func unpacked(data []byte) (k storedAnswer, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err == nil {
 		err = json.NewDecoder(z).Decode(&k)

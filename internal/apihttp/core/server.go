@@ -125,7 +125,7 @@ func New(c Config, sp *Spec) (*Server, error) {
 		auth:    auth.New(c.Store, c.Clock),
 		Intake:  httpx.Intake{Each: c.Limits.Upload, All: c.Limits.Intake},
 		metrics: newMetrics(c.Store, c.Index, c.Version),
-		Rounds:  NewRounds(roundsKept),
+		Rounds:  NewRounds(maxRoundsSize),
 	}
 	s.callers = httpx.NewCallers(s.auth, c.Limits.Rate, c.Limits.Burst, c.Clock)
 	for _, collector := range c.Collectors {

@@ -400,8 +400,8 @@ const extensionMark = "x-redoubt"
 // extensionWords end the text of a parameter or member that is an extension.
 const extensionWords = "(Redoubt extension)"
 
-// Beyond marks an operation as an extension.
-func Beyond(h Handler) Handler {
+// Extension marks an operation as an extension.
+func Extension(h Handler) Handler {
 	return func(a huma.API, o *operation) {
 		mark(&o.described.Extensions)
 		o.described.Description += " An extension of Redoubt."

@@ -67,8 +67,8 @@ func exceptionOf(ctx context.Context, c *core.Call, e model.Exception) (api.Exce
 func effectOf(
 	ctx context.Context, c *core.Call, e model.Exception, changed exceptions.Effect,
 ) (*api.ExceptionChangeResponse, error) {
-	told, err := exceptionOf(ctx, c, e)
-	return &api.ExceptionChangeResponse{Exception: told, Changed: int64(len(changed))}, err
+	shown, err := exceptionOf(ctx, c, e)
+	return &api.ExceptionChangeResponse{Exception: shown, Changed: int64(len(changed))}, err
 }
 
 // defaultExceptions is the default number of exceptions in a response.
@@ -168,8 +168,8 @@ func getException(ctx context.Context, c *core.Call, in *exceptionQueryInput) (*
 	return out, err
 }
 
-// firstTold is the number of changed findings in a response.
-const firstTold = 10
+// maxListedChanges is the number of changed findings in a response.
+const maxListedChanges = 10
 
 // firstChanged returns the ids of the first changed findings, each by its first occurrence.
 func firstChanged(ctx context.Context, c *core.Call, effect exceptions.Effect) ([]int64, error) {
@@ -177,8 +177,8 @@ func firstChanged(ctx context.Context, c *core.Call, effect exceptions.Effect) (
 	if err != nil {
 		return nil, err
 	}
-	out := make([]int64, 0, firstTold)
-	for _, event := range effect[:min(len(effect), firstTold)] {
+	out := make([]int64, 0, maxListedChanges)
+	for _, event := range effect[:min(len(effect), maxListedChanges)] {
 		for _, t := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
 			ids, err := view.Occurrences(ctx, t, []int64{event.LineageID})
 			if err != nil {
@@ -253,7 +253,7 @@ func addException(ctx context.Context, c *core.Call, in *exceptionInput) (*api.E
 	if err != nil {
 		return nil, err
 	}
-	if err := asTold(in.Body.Selection, changed); err != nil {
+	if err := checkSelection(in.Body.Selection, changed); err != nil {
 		return nil, err
 	}
 	out, err := effectOf(ctx, c, e, changed)
@@ -264,9 +264,9 @@ func addException(ctx context.Context, c *core.Call, in *exceptionInput) (*api.E
 	return out, err
 }
 
-// asTold returns a conflict if the changed findings or their decisions differ from selection. The
+// checkSelection returns a conflict if the changed findings or their decisions differ from selection. The
 // caller must roll back the transaction.
-func asTold(selection string, changed exceptions.Effect) error {
+func checkSelection(selection string, changed exceptions.Effect) error {
 	if selection == "" || selection == changed.Selection() {
 		return nil
 	}
@@ -283,7 +283,7 @@ func deleteException(
 	}
 	e, changed, err := exceptions.Remove(ctx, c.Tx, e.ID)
 	if err == nil {
-		err = asTold(in.Selection, changed)
+		err = checkSelection(in.Selection, changed)
 	}
 	if err != nil {
 		return nil, err

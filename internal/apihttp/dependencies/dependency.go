@@ -48,7 +48,7 @@ func dependencyFilter(c *core.Call, f *api.DependencyFilter, bad *core.Faults) m
 			out.Transitivities = append(out.Transitivities, kind)
 		}
 	}
-	out.Ecosystems = f.Ecosystem // settleEcosystems corrects the spelling
+	out.Ecosystems = f.Ecosystem // resolveEcosystems corrects the spelling
 	for _, id := range f.RepositoryID {
 		out.ProjectIDs = append(out.ProjectIDs, int64(id))
 	}
@@ -67,25 +67,25 @@ func dependencyFilter(c *core.Call, f *api.DependencyFilter, bad *core.Faults) m
 	return out
 }
 
-// settleEcosystems replaces the ecosystems of a filter by their stored spelling. An unknown
+// resolveEcosystems replaces the ecosystems of a filter by their stored spelling. An unknown
 // ecosystem is an error: it would select nothing, which could be mistaken for a result.
-func settleEcosystems(ctx context.Context, c *core.Call, f *model.DependencyFilter) error {
+func resolveEcosystems(ctx context.Context, c *core.Call, f *model.DependencyFilter) error {
 	if len(f.Ecosystems) == 0 {
 		return nil
 	}
-	kept, err := c.Tx.Ecosystems(ctx)
+	stored, err := c.Tx.Ecosystems(ctx)
 	if err != nil {
 		return err
 	}
 	var bad model.InvalidError
-	settled := slices.Clone(f.Ecosystems)
+	resolved := slices.Clone(f.Ecosystems)
 	for i, sent := range f.Ecosystems {
 		found := false
-		for _, name := range kept {
+		for _, name := range stored {
 			whole := purl.Ecosystem(name)
 			release, _, _ := strings.Cut(whole, ":") // debian also matches debian:12
 			if want := purl.Ecosystem(sent); want == whole || want == release {
-				settled, found = append(settled, name), true
+				resolved, found = append(resolved, name), true
 			}
 		}
 		if !found && !purl.IsEcosystem(sent) {
@@ -95,7 +95,7 @@ func settleEcosystems(ctx context.Context, c *core.Call, f *model.DependencyFilt
 			})
 		}
 	}
-	f.Ecosystems = settled
+	f.Ecosystems = resolved
 	if len(bad.Fields) > 0 {
 		return &bad
 	}
@@ -103,7 +103,7 @@ func settleEcosystems(ctx context.Context, c *core.Call, f *model.DependencyFilt
 }
 
 func listDependencies(ctx context.Context, c *core.Call, in *dependenciesInput) (*api.ListDependenciesResponse, error) {
-	if err := settleEcosystems(ctx, c, &in.filter); err != nil {
+	if err := resolveEcosystems(ctx, c, &in.filter); err != nil {
 		return nil, err
 	}
 	rows, more, err := c.Tx.Dependencies(ctx, in.filter, in.after, int(in.Body.PageSize))
@@ -161,7 +161,7 @@ func (in *repositoriesInput) Resolve(ctx huma.Context) []error {
 func listDependencyRepositories(
 	ctx context.Context, c *core.Call, in *repositoriesInput,
 ) (*api.ListDependencyRepositoriesResponse, error) {
-	if err := settleEcosystems(ctx, c, &in.filter); err != nil {
+	if err := resolveEcosystems(ctx, c, &in.filter); err != nil {
 		return nil, err
 	}
 	rows, more, err := c.Tx.DependencyProjects(ctx, in.filter, in.after, int(in.Body.PageSize))
@@ -210,7 +210,7 @@ func listLockfiles(ctx context.Context, c *core.Call, in *lockfilesInput) (*api.
 	if _, err := c.VisibleProject(c.Tx.Project(ctx, id)); err != nil {
 		return nil, err
 	}
-	if err := settleEcosystems(ctx, c, &in.filter); err != nil {
+	if err := resolveEcosystems(ctx, c, &in.filter); err != nil {
 		return nil, err
 	}
 	rows, more, err := c.Tx.Lockfiles(ctx, id, in.filter, in.after, int(in.Body.PageSize))

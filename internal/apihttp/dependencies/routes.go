@@ -51,12 +51,12 @@ func dependencyRoutes() []core.Route {
 		core.Op(
 			httpx.Row(http.MethodGet, core.ByID+"/advisories/{advisoryId}", httpx.WebAPI, model.RoleViewer,
 				httpx.Reads, httpx.Unbound),
-			"getAdvisory", "dependencies", core.Beyond(core.View(getAdvisory)),
+			"getAdvisory", "dependencies", core.Extension(core.View(getAdvisory)),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.ByID+"/advisories/{advisoryId}/impact", httpx.WebAPI, model.RoleViewer,
 				httpx.Reads, httpx.Filtered),
-			"getAdvisoryImpact", "dependencies", core.Beyond(core.View(getAdvisoryImpact)),
+			"getAdvisoryImpact", "dependencies", core.Extension(core.View(getAdvisoryImpact)),
 		),
 	}
 }

@@ -75,8 +75,8 @@ func annotateFinding(ctx context.Context, c *core.Call, in *annotateInput) (core
 	return finding(ctx, c, id)
 }
 
-// askedFinding returns the finding of the path, with the conditions of shownFinding.
-func askedFinding(ctx context.Context, c *core.Call) (store.Occurrence, error) {
+// pathFinding returns the finding of the path, with the conditions of shownFinding.
+func pathFinding(ctx context.Context, c *core.Call) (store.Occurrence, error) {
 	id := c.PathID("findingId")
 	return shownFinding(ctx, c, id)
 }

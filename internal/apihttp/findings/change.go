@@ -100,7 +100,7 @@ func listChanges(ctx context.Context, c *core.Call, in *changesInput) (core.Writ
 	if out.more {
 		ids = ids[:limit]
 		next = []int64{in.since, in.until, ids[limit-1]}
-		c.Server.Rounds.Keep(in.round(), affected)
+		c.Server.Rounds.Put(in.round(), affected)
 	} else {
 		c.Server.Rounds.Forget(in.round())
 	}
@@ -121,9 +121,9 @@ func listChanges(ctx context.Context, c *core.Call, in *changesInput) (core.Writ
 	return out, nil
 }
 
-// tellCursor sets the header with the cursor of changes after a view. A client with the whole list
+// setChangesCursor sets the header with the cursor of changes after a view. A client with the whole list
 // can then follow the changes. Tokens that are restricted to projects get no cursor.
-func tellCursor(c *core.Call, view *index.View) error {
+func setChangesCursor(c *core.Call, view *index.View) error {
 	if len(c.Caller.Globs()) > 0 {
 		return nil
 	}

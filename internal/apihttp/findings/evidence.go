@@ -15,7 +15,7 @@ import (
 
 // getEvidence returns the evidence for judging a finding.
 func getEvidence(ctx context.Context, c *core.Call, _ *core.None) (*api.EvidenceResponse, error) {
-	found, err := askedFinding(ctx, c)
+	found, err := pathFinding(ctx, c)
 	if err != nil {
 		return nil, err
 	}

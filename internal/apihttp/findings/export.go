@@ -32,7 +32,7 @@ func (in *exportInput) Resolve(ctx huma.Context) []error {
 // narrowed returns the filters of a query, restricted to the caller's visible projects.
 func narrowed(c *core.Call, q *api.FindingsSelection, bad *core.Faults) []model.FindingFilter {
 	if q.View != 0 {
-		refuseBesideView(*q, bad)
+		rejectFiltersWithView(*q, bad)
 	}
 	filters := selectionFilters(q, c.Server.Clock(), bad)
 	for i := range filters {
@@ -65,7 +65,7 @@ func exportFindings(ctx context.Context, c *core.Call, in *exportInput) (core.Wr
 	if err != nil {
 		return nil, err
 	}
-	if err := tellCursor(c, view); err != nil {
+	if err := setChangesCursor(c, view); err != nil {
 		return nil, err
 	}
 	f := export.Format(in.Format)

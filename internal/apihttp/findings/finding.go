@@ -44,7 +44,7 @@ func (in *findingsInput) Resolve(ctx huma.Context) []error {
 		bad.Add("query.sort", q.Sort, "sorts only issue_type sca, but issue_type is "+q.IssueType)
 	}
 	if q.View != 0 {
-		refuseBesideView(*q, &bad)
+		rejectFiltersWithView(*q, &bad)
 	}
 	return bad
 }
@@ -63,7 +63,7 @@ func listFindings(ctx context.Context, c *core.Call, in *findingsInput) (core.Wr
 	if err != nil {
 		return nil, err
 	}
-	if err := tellCursor(c, view); err != nil {
+	if err := setChangesCursor(c, view); err != nil {
 		return nil, err
 	}
 	if in.View != 0 {

@@ -75,7 +75,7 @@ func storedByID[In any](fn func(context.Context, *core.Call, *In) (*api.FindingC
 func addFindingComment(
 	ctx context.Context, c *core.Call, in *core.Request[api.AddFindingCommentRequest],
 ) (*api.FindingCommentResponse, error) {
-	found, err := askedFinding(ctx, c)
+	found, err := pathFinding(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 // getFindingHistory returns the events of a finding.
 func getFindingHistory(ctx context.Context, c *core.Call, _ *core.None) (*api.FindingHistoryResponse, error) {
-	found, told, into, err := findingOfHistory(ctx, c)
+	found, stored, into, err := findingOfHistory(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -30,8 +30,8 @@ func getFindingHistory(ctx context.Context, c *core.Call, _ *core.None) (*api.Fi
 		MergedInto: into,
 		Events:     []api.FindingEvent{{At: api.Time{Time: found.CreatedAt}, Kind: "found", ScanID: found.FirstScanID}},
 	}
-	for _, e := range told {
-		event, err := toldEvent(e)
+	for _, e := range stored {
+		event, err := scanEvent(e)
 		if err != nil {
 			return nil, err
 		}
@@ -40,12 +40,12 @@ func getFindingHistory(ctx context.Context, c *core.Call, _ *core.None) (*api.Fi
 	for _, e := range decided {
 		out.Events = append(out.Events, decidedEvent(e))
 	}
-	asked, err := c.Tx.ExceptionsOf(ctx, found.LineageID)
+	requests, err := c.Tx.ExceptionsOf(ctx, found.LineageID)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range asked {
-		out.Events = append(out.Events, askedEvents(r)...)
+	for _, r := range requests {
+		out.Events = append(out.Events, exceptionEvents(r)...)
 	}
 	comments, err := c.Tx.NewestFindingComments(ctx, found.LineageID)
 	if err != nil {
@@ -63,7 +63,7 @@ func getFindingHistory(ctx context.Context, c *core.Call, _ *core.None) (*api.Fi
 // removed findings, whose history explains the removal. into is the finding that it was merged
 // into, or 0.
 func findingOfHistory(ctx context.Context, c *core.Call) (
-	found store.Occurrence, told []store.FindingHistory, into int64, err error,
+	found store.Occurrence, stored []store.FindingHistory, into int64, err error,
 ) {
 	id := c.PathID("findingId")
 	if found, err = c.Tx.Finding(ctx, id); err != nil {
@@ -72,17 +72,17 @@ func findingOfHistory(ctx context.Context, c *core.Call) (
 	if _, err := c.VisibleProject(c.Tx.Project(ctx, found.ProjectID)); err != nil {
 		return found, nil, 0, err
 	}
-	if told, err = c.Tx.History(ctx, id); err != nil {
+	if stored, err = c.Tx.History(ctx, id); err != nil {
 		return found, nil, 0, err
 	}
 	if model.StatusOf(found.State, found.Lineage.Triage.State) == 0 {
-		into = store.LastRemoval(told).MergedInto
+		into = store.LastRemoval(stored).MergedInto
 	}
-	return found, told, into, nil
+	return found, stored, into, nil
 }
 
-// toldEvent converts an event of a scan or of a policy change.
-func toldEvent(e store.FindingHistory) (api.FindingEvent, error) {
+// scanEvent converts an event of a scan or of a policy change.
+func scanEvent(e store.FindingHistory) (api.FindingEvent, error) {
 	out := api.FindingEvent{At: api.Time{Time: e.At}, Kind: string(e.Kind), ScanID: e.ScanID}
 	if e.Kind == model.EventRemoved {
 		out.Note = store.LastRemoval([]store.FindingHistory{e}).Reason
@@ -127,8 +127,8 @@ func decidedEvent(e model.TriageEvent) api.FindingEvent {
 	}
 }
 
-// askedEvents returns the events of an exception request and of the decision.
-func askedEvents(e model.Exception) []api.FindingEvent {
+// exceptionEvents returns the events of an exception request and of the decision.
+func exceptionEvents(e model.Exception) []api.FindingEvent {
 	events := []api.FindingEvent{{
 		At: api.Time{Time: e.CreatedAt}, Kind: "exception_asked",
 		By: &api.Person{Kind: e.CreatedBy.Kind, Name: e.CreatedBy.Label()}, Note: e.Reason,

@@ -28,21 +28,21 @@ func findingRoutes() []core.Route {
 			httpx.Row(http.MethodGet, core.BySlug+"/findings/export", httpx.WebAPI, model.RoleViewer,
 				httpx.Reads, httpx.Filtered),
 			"exportFindings", "findings",
-			core.Beyond(core.AnsweringFile(exportMediaTypes(), core.Streamed[exportInput, core.Document](exportFindings))),
+			core.Extension(core.AnsweringFile(exportMediaTypes(), core.Streamed[exportInput, core.Document](exportFindings))),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/findings/counts", httpx.WebAPI, model.RoleViewer,
 				httpx.Reads, httpx.Filtered),
-			"countFindings", "findings", core.Beyond(core.Plain(countFindings)),
+			"countFindings", "findings", core.Extension(core.Plain(countFindings)),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/findings/changes", httpx.WebAPI, model.RoleViewer, httpx.Reads,
 				httpx.Refused), "listFindingChanges",
-			"findings", core.Beyond(core.MayConflict(core.Streamed[changesInput, api.FindingChangesResponse](listChanges))),
+			"findings", core.Extension(core.MayConflict(core.Streamed[changesInput, api.FindingChangesResponse](listChanges))),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/search", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
-			"search", "findings", core.Beyond(core.View(search)),
+			"search", "findings", core.Extension(core.View(search)),
 		),
 	}
 }
@@ -53,22 +53,22 @@ func oneFindingRoutes() []core.Route {
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/findings/{findingId}", httpx.WebAPI, model.RoleViewer,
 				httpx.Reads, httpx.ByProject),
-			"getFinding", "findings", core.Beyond(core.Tagged(core.Streamed[core.None, api.FindingResponse](getFinding))),
+			"getFinding", "findings", core.Extension(core.Tagged(core.Streamed[core.None, api.FindingResponse](getFinding))),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/findings/{findingId}/evidence", httpx.WebAPI, model.RoleViewer,
 				httpx.Reads, httpx.ByProject),
-			"getEvidence", "findings", core.Beyond(core.View(getEvidence)),
+			"getEvidence", "findings", core.Extension(core.View(getEvidence)),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/findings/{findingId}/history", httpx.WebAPI, model.RoleViewer,
 				httpx.Reads, httpx.ByProject),
-			"getFindingHistory", "findings", core.Beyond(core.View(getFindingHistory)),
+			"getFindingHistory", "findings", core.Extension(core.View(getFindingHistory)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPatch, core.BySlug+"/findings/{findingId}", httpx.WebAPI, model.RoleTriager, httpx.Writes,
 				httpx.ByProject), "annotateFinding",
-			"findings", core.Beyond(
+			"findings", core.Extension(
 				core.Tagged(core.Keyed(core.NeedingBody(core.Streamed[annotateInput, api.FindingResponse](annotateFinding)))),
 			),
 		),
@@ -99,23 +99,23 @@ func savedViewRoutes() []core.Route {
 	return []core.Route{
 		core.Op(
 			httpx.Row(http.MethodGet, views, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Refused),
-			"listSavedViews", "findings", core.Beyond(core.View(listSavedViews)),
+			"listSavedViews", "findings", core.Extension(core.View(listSavedViews)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, views, httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.Refused),
-			"createSavedView", "findings", core.Beyond(core.Tagged(core.Update(createSavedView))),
+			"createSavedView", "findings", core.Extension(core.Tagged(core.Update(createSavedView))),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, one, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Refused),
-			"getSavedView", "findings", core.Beyond(core.Tagged(core.View(getSavedView))),
+			"getSavedView", "findings", core.Extension(core.Tagged(core.View(getSavedView))),
 		),
 		core.Op(
 			httpx.Row(http.MethodPatch, one, httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.Refused),
-			"updateSavedView", "findings", core.Beyond(core.Tagged(core.Update(updateSavedView))),
+			"updateSavedView", "findings", core.Extension(core.Tagged(core.Update(updateSavedView))),
 		),
 		core.Op(
 			httpx.Row(http.MethodDelete, one, httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.Refused),
-			"deleteSavedView", "findings", core.Beyond(core.Tagged(core.Update(deleteSavedView))),
+			"deleteSavedView", "findings", core.Extension(core.Tagged(core.Update(deleteSavedView))),
 		),
 	}
 }
@@ -126,16 +126,16 @@ func commentRoutes() []core.Route {
 	return []core.Route{
 		core.Op(
 			httpx.Row(http.MethodGet, comments, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.ByProject),
-			"listFindingComments", "findings", core.Beyond(core.View(listFindingComments)),
+			"listFindingComments", "findings", core.Extension(core.View(listFindingComments)),
 		),
 		core.Op(
-			httpx.Row(http.MethodPost, comments, httpx.WebAPI, model.RoleViewer, httpx.Writes, httpx.ByProject).Asking(),
-			"addFindingComment", "findings", core.Beyond(storedByID(addFindingComment)),
+			httpx.Row(http.MethodPost, comments, httpx.WebAPI, model.RoleViewer, httpx.Writes, httpx.ByProject).AsRequest(),
+			"addFindingComment", "findings", core.Extension(storedByID(addFindingComment)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, comments+"/{commentId}/withdraw", httpx.WebAPI, model.RoleViewer, httpx.Writes,
-				httpx.ByProject).Asking(),
-			"withdrawFindingComment", "findings", core.Beyond(storedByID(withdrawFindingComment)),
+				httpx.ByProject).AsRequest(),
+			"withdrawFindingComment", "findings", core.Extension(storedByID(withdrawFindingComment)),
 		),
 	}
 }
@@ -164,21 +164,21 @@ func ticketRoutes() []core.Route {
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/tickets", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
-			"listTickets", "findings", core.Beyond(core.View(listTickets)),
+			"listTickets", "findings", core.Extension(core.View(listTickets)),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/tickets/{ticketId}", httpx.WebAPI, model.RoleViewer,
 				httpx.Reads, httpx.ByProject),
-			"getTicket", "findings", core.Beyond(core.View(getTicket)),
+			"getTicket", "findings", core.Extension(core.View(getTicket)),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/ticket-settings", httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused),
-			"getTicketSettings", "findings", core.Beyond(core.View(getTicketSettings)),
+			"getTicketSettings", "findings", core.Extension(core.View(getTicketSettings)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPut, core.BySlug+"/ticket-settings", httpx.WebAPI, model.RoleAdmin,
 				httpx.Writes, httpx.Refused),
-			"setTicketSettings", "findings", core.Beyond(core.Update(setTicketSettings)),
+			"setTicketSettings", "findings", core.Extension(core.Update(setTicketSettings)),
 		),
 	}
 }

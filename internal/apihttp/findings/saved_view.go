@@ -187,20 +187,20 @@ func deleteSavedView(ctx context.Context, c *core.Call, _ *core.None) (*api.Save
 	return &api.SavedViewResponse{View: savedViewsOf(c, nil, v)[0]}, nil
 }
 
-// beside lists the parameters that can be combined with a view.
-var beside = []string{"view", "sort", "page", "page_size", "issue_type", "format", "group_by"}
+// allowedWithView lists the parameters that can be combined with a view.
+var allowedWithView = []string{"view", "sort", "page", "page_size", "issue_type", "format", "group_by"}
 
-// refuseBesideView adds an error for every filter of a query that has a saved view, because the
+// rejectFiltersWithView adds an error for every filter of a query that has a saved view, because the
 // combination is ambiguous.
-func refuseBesideView(query any, bad *core.Faults) {
+func rejectFiltersWithView(query any, bad *core.Faults) {
 	v := reflect.ValueOf(query)
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("query"), ",")
 		switch {
 		case field.Anonymous:
-			refuseBesideView(v.Field(i).Interface(), bad)
-		case !slices.Contains(beside, name) && !v.Field(i).IsZero():
+			rejectFiltersWithView(v.Field(i).Interface(), bad)
+		case !slices.Contains(allowedWithView, name) && !v.Field(i).IsZero():
 			bad.Add("query."+name, nil, "is not allowed with a view, which has its own filters")
 		}
 	}

@@ -62,9 +62,9 @@ func listTickets(ctx context.Context, c *core.Call, in *ticketsInput) (*api.List
 	return out, err
 }
 
-// askedTicket returns the ticket of the path, with its findings that are visible to the token. A
+// pathTicket returns the ticket of the path, with its findings that are visible to the token. A
 // token that is restricted to projects gets model.ErrNotFound if there are none.
-func askedTicket(ctx context.Context, c *core.Call) (t model.Ticket, about []model.TicketFinding, err error) {
+func pathTicket(ctx context.Context, c *core.Call) (t model.Ticket, about []model.TicketFinding, err error) {
 	id := c.PathID("ticketId")
 	if t, err = c.Tx.Ticket(ctx, id); err != nil {
 		return t, nil, err
@@ -77,13 +77,13 @@ func askedTicket(ctx context.Context, c *core.Call) (t model.Ticket, about []mod
 }
 
 func getTicket(ctx context.Context, c *core.Call, _ *core.None) (*api.TicketResponse, error) {
-	t, about, err := askedTicket(ctx, c)
+	t, about, err := pathTicket(ctx, c)
 	return &api.TicketResponse{Ticket: ticketAnswer(t, about)}, err
 }
 
 // deleteTicket deletes a ticket. All of its findings must be visible to the token.
 func deleteTicket(ctx context.Context, c *core.Call, _ *core.None) (*api.DeleteTicketResponse, error) {
-	t, about, err := askedTicket(ctx, c)
+	t, about, err := pathTicket(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (in *createTicketsInput) Resolve(ctx huma.Context) []error {
 // stored before the wait, so they survive a disconnect.
 func createTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
 	out, err := core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.CreateTicketsResponse, error) {
-		return askForTickets(ctx, c, in)
+		return requestTickets(ctx, c, in)
 	})
 	if err != nil || len(out.Pending) == 0 {
 		return out, err
@@ -64,7 +64,7 @@ func createTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*
 	return out, awaitTickets(ctx, c, out)
 }
 
-func askForTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
+func requestTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*api.CreateTicketsResponse, error) {
 	out := &api.CreateTicketsResponse{
 		Succeeded: []api.TicketMade{},
 		Skipped:   []api.TicketSkipped{},
@@ -77,24 +77,24 @@ func askForTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*
 	}
 	b := &in.Body
 	limit := cmp.Or(int(b.Limit), model.MaxTicketSelection)
-	asked, err := ticket.Ask(ctx, c.Tx, ticket.Request{
+	outcome, err := ticket.Submit(ctx, c.Tx, ticket.Request{
 		Findings: findings, Limit: limit, Group: b.GroupIssues == nil || *b.GroupIssues,
 		Connection: b.Connection, Project: cmp.Or(b.Project, string(b.JiraProjectID)), Globs: c.Caller.Globs(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range asked.Requested {
+	for _, g := range outcome.Requested {
 		out.Pending = append(out.Pending, api.TicketPending{IssueIDs: g.IDs, TicketID: g.TicketID})
 	}
-	for _, g := range asked.Skipped {
+	for _, g := range outcome.Skipped {
 		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: g.IDs, Reason: g.Reason})
 	}
-	if len(asked.Left) > 0 && !in.search {
+	if len(outcome.Left) > 0 && !in.search {
 		reason := fmt.Sprintf("The limit is %d findings per request. Send these in another request.", limit)
-		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: asked.Left, Reason: reason})
+		out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: outcome.Left, Reason: reason})
 	}
-	for _, g := range asked.Failed {
+	for _, g := range outcome.Failed {
 		out.Failed = append(out.Failed, api.TicketFailed{IssueIDs: g.IDs, Error: g.Reason})
 	}
 	return out, nil
@@ -105,8 +105,8 @@ func askForTickets(ctx context.Context, c *core.Call, in *createTicketsInput) (*
 func selectForTickets(
 	ctx context.Context, c *core.Call, in *createTicketsInput, out *api.CreateTicketsResponse,
 ) ([]model.Finding, error) {
-	asked := slices.Compact(slices.Sorted(slices.Values(in.filter.IDs)))
-	ids := asked
+	selected := slices.Compact(slices.Sorted(slices.Values(in.filter.IDs)))
+	ids := selected
 	if in.search || in.filter.IssueType != 0 {
 		view, err := c.Findings(ctx)
 		if err != nil {
@@ -129,7 +129,7 @@ func selectForTickets(
 	for _, f := range findings {
 		there[f.ID] = true
 	}
-	for _, id := range asked {
+	for _, id := range selected {
 		if !there[id] {
 			out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: []int64{id}, Reason: "Finding does not exist."})
 		}

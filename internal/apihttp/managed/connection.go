@@ -17,9 +17,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// keeper returns the interface to code hosts. It returns an unavailable problem if the server has
+// codeHosts returns the interface to code hosts. It returns an unavailable problem if the server has
 // none.
-func keeper(c *core.Call) (core.CodeHosts, error) {
+func codeHosts(c *core.Call) (core.CodeHosts, error) {
 	if c.Server.Connections == nil {
 		return nil, core.NewProblem(
 			api.CodeUnavailable, "This server connects to no code hosts. Use another one of the same database.", nil,
@@ -40,7 +40,7 @@ func connectionOf(c *core.Call, of model.Connection, n store.RepositoryCount) ap
 	return api.Connection{
 		ID: of.ID, Kind: of.Kind.String(), Name: of.Name, BaseURL: of.BaseURL, Account: of.Account,
 		Follow: core.OrEmpty(of.Follow), Replies: of.Replies.String(), People: hostPeople(of.People),
-		HearsBy: n.HearsBy(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem,
+		EventSource: n.EventSource(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem,
 		WebhooksElsewhere: n.Elsewhere(hooksAt(c)), Problem: of.Problem,
 		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: of.CreatedAt},
 		CheckedAt: core.TimeOrNull(of.CheckedAt), HeardAt: core.TimeOrNull(of.HeardAt),
@@ -99,19 +99,19 @@ func getConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.Connec
 	return connectionResponse(ctx, c, found)
 }
 
-// askHost sends requests to a code host and stores the result. The requests are sent outside of any
+// runHostRequest sends requests to a code host and stores the result. The requests are sent outside of any
 // transaction, so that a slow host does not block a deployment, and not for a repeated request.
-func askHost(
-	ctx context.Context, c *core.Call, ask func(context.Context, core.CodeHosts) (store.SaveConnection, error),
+func runHostRequest(
+	ctx context.Context, c *core.Call, prepare func(context.Context, core.CodeHosts) (store.SaveConnection, error),
 ) (*api.ConnectionResponse, error) {
 	return core.RunPrepared(ctx, c, func(ctx context.Context) (store.SaveConnection, error) {
-		k, err := keeper(c)
+		k, err := codeHosts(c)
 		if err != nil {
 			return nil, err
 		}
-		return ask(ctx, k)
-	}, func(ctx context.Context, keep store.SaveConnection) (*api.ConnectionResponse, error) {
-		found, err := keep(ctx, c.Tx)
+		return prepare(ctx, k)
+	}, func(ctx context.Context, save store.SaveConnection) (*api.ConnectionResponse, error) {
+		found, err := save(ctx, c.Tx)
 		if err != nil {
 			return nil, err
 		}
@@ -119,10 +119,10 @@ func askHost(
 	})
 }
 
-// askHostOf is askHost for the connection of the path.
-func askHostOf(
+// runRequestOf is runHostRequest for the connection of the path.
+func runRequestOf(
 	ctx context.Context, c *core.Call,
-	ask func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error),
+	prepare func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error),
 ) (*api.ConnectionResponse, error) {
 	id := c.PathID("connectionId")
 	err := c.View(ctx, func(ctx context.Context) error {
@@ -133,8 +133,8 @@ func askHostOf(
 	if err != nil && (c.Idempotent == nil || !errors.Is(err, model.ErrNotFound)) {
 		return nil, err
 	}
-	return askHost(ctx, c, func(ctx context.Context, k core.CodeHosts) (store.SaveConnection, error) {
-		return ask(ctx, k, id)
+	return runHostRequest(ctx, c, func(ctx context.Context, k core.CodeHosts) (store.SaveConnection, error) {
+		return prepare(ctx, k, id)
 	})
 }
 
@@ -148,11 +148,11 @@ func credentialOf(in *api.ConnectionCredential) model.HostCredential {
 	}
 }
 
-// keptInBody prefixes the error locations of keep with "body.".
-func keptInBody(keep store.SaveConnection) store.SaveConnection {
+// saveInBody prefixes the error locations of save with "body.".
+func saveInBody(save store.SaveConnection) store.SaveConnection {
 	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
-		kept, err := keep(ctx, tx)
-		return kept, core.InBody(err)
+		saved, err := save(ctx, tx)
+		return saved, core.InBody(err)
 	}
 }
 
@@ -171,9 +171,9 @@ func createConnection(
 	if wanted.People, err = peopleOf(in.Body.People); err != nil {
 		return nil, err
 	}
-	return askHost(ctx, c, func(ctx context.Context, k core.CodeHosts) (store.SaveConnection, error) {
-		keep, err := k.PrepareAdd(ctx, wanted, credentialOf(in.Body.Credential))
-		return keptInBody(keep), core.InBody(err)
+	return runHostRequest(ctx, c, func(ctx context.Context, k core.CodeHosts) (store.SaveConnection, error) {
+		save, err := k.PrepareAdd(ctx, wanted, credentialOf(in.Body.Credential))
+		return saveInBody(save), core.InBody(err)
 	})
 }
 
@@ -198,19 +198,19 @@ func updateConnection(
 		}
 		change.People = &people
 	}
-	return askHostOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
-		keep, err := k.PrepareUpdate(ctx, c.Caller.Deployment.ID, id, change)
-		return keptInBody(keep), core.InBody(err)
+	return runRequestOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
+		save, err := k.PrepareUpdate(ctx, c.Caller.Deployment.ID, id, change)
+		return saveInBody(save), core.InBody(err)
 	})
 }
 
 func testConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.ConnectionResponse, error) {
-	return askHostOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
-		keep, asked, err := k.PrepareCheck(ctx, c.Caller.Deployment.ID, id) // a refusal is stored too
-		if asked != nil {
+	return runRequestOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
+		save, hostErr, err := k.PrepareCheck(ctx, c.Caller.Deployment.ID, id) // a refusal is stored too
+		if hostErr != nil {
 			c.Idempotent.MayPass()
 		}
-		return keep, err
+		return save, err
 	})
 }
 
@@ -219,7 +219,7 @@ func testConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.Conne
 func makeWebhooks(ctx context.Context, c *core.Call, _ *core.None) (*api.MakeWebhooksResponse, error) {
 	id := c.PathID("connectionId")
 	return core.RunPrepared(ctx, c, func(ctx context.Context) (*api.MakeWebhooksResponse, error) {
-		k, err := keeper(c)
+		k, err := codeHosts(c)
 		if err != nil {
 			return nil, err
 		}
@@ -239,7 +239,7 @@ func makeWebhooks(ctx context.Context, c *core.Call, _ *core.None) (*api.MakeWeb
 }
 
 func deleteConnection(ctx context.Context, c *core.Call, _ *core.None) (*api.ConnectionResponse, error) {
-	return askHostOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
+	return runRequestOf(ctx, c, func(ctx context.Context, k core.CodeHosts, id int64) (store.SaveConnection, error) {
 		return k.PrepareRemove(ctx, c.Caller.Deployment.ID, id)
 	})
 }

@@ -20,45 +20,45 @@ func connectionRoutes() []core.Route {
 	return []core.Route{
 		core.Op(
 			httpx.Row(http.MethodGet, connections, httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused),
-			"listConnections", "managed", core.Beyond(core.View(listConnections)),
+			"listConnections", "managed", core.Extension(core.View(listConnections)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, connections, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"createConnection", "managed", core.Beyond(core.Keyed(core.Plain(createConnection))),
+			"createConnection", "managed", core.Extension(core.Keyed(core.Plain(createConnection))),
 		),
 		core.Op(httpx.Row(http.MethodGet, one, httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused), "getConnection",
-			"managed", core.Beyond(core.View(getConnection))),
+			"managed", core.Extension(core.View(getConnection))),
 		core.Op(
 			httpx.Row(http.MethodPatch, one, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"updateConnection", "managed", core.Beyond(core.Keyed(core.Plain(updateConnection))),
+			"updateConnection", "managed", core.Extension(core.Keyed(core.Plain(updateConnection))),
 		),
 		core.Op(
 			httpx.Row(http.MethodDelete, one, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"deleteConnection", "managed", core.Beyond(core.Keyed(core.Plain(deleteConnection))),
+			"deleteConnection", "managed", core.Extension(core.Keyed(core.Plain(deleteConnection))),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, one+"/test", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"testConnection", "managed", core.Beyond(core.Keyed(core.Plain(testConnection))),
+			"testConnection", "managed", core.Extension(core.Keyed(core.Plain(testConnection))),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, one+"/webhooks", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"makeWebhooks", "managed", core.Beyond(core.Keyed(core.Plain(makeWebhooks))),
+			"makeWebhooks", "managed", core.Extension(core.Keyed(core.Plain(makeWebhooks))),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, one+"/repositories", httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused),
-			"listRepositories", "managed", core.Beyond(core.View(listRepositories)),
+			"listRepositories", "managed", core.Extension(core.View(listRepositories)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, one+"/repositories/follow", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"followRepositories", "managed", core.Beyond(core.Update(followRepositories)),
+			"followRepositories", "managed", core.Extension(core.Update(followRepositories)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, one+"/repositories/unfollow", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"unfollowRepositories", "managed", core.Beyond(core.Update(unfollowRepositories)),
+			"unfollowRepositories", "managed", core.Extension(core.Update(unfollowRepositories)),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, one+"/deliveries", httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused),
-			"listDeliveries", "managed", core.Beyond(core.View(listDeliveries)),
+			"listDeliveries", "managed", core.Extension(core.View(listDeliveries)),
 		),
 	}
 }
@@ -68,32 +68,32 @@ func runRoutes() []core.Route {
 	const runs, run = core.BySlug + "/runs", core.BySlug + "/runs/{runId}"
 	return []core.Route{
 		core.Op(httpx.Row(http.MethodGet, runs, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered), "listRuns",
-			"managed", core.Beyond(core.View(listRuns))),
+			"managed", core.Extension(core.View(listRuns))),
 		core.Op(httpx.Row(http.MethodPost, runs, httpx.Upload, model.RoleTriager, httpx.Writes, httpx.ByName), "startRun",
-			"managed", core.Beyond(core.Update(startRun))),
+			"managed", core.Extension(core.Update(startRun))),
 		core.Op(httpx.Row(http.MethodGet, run, httpx.Upload, model.RoleViewer, httpx.Reads, httpx.ByProject), "getRun",
-			"managed", core.Beyond(core.View(getRun))),
+			"managed", core.Extension(core.View(getRun))),
 		core.Op(
 			httpx.Row(http.MethodGet, run+"/log", httpx.Upload, model.RoleViewer, httpx.Reads, httpx.ByProject),
-			"getRunLog", "managed", core.Beyond(core.View(getRunLog)),
+			"getRunLog", "managed", core.Extension(core.View(getRunLog)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, run+"/cancel", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject),
-			"cancelRun", "managed", core.Beyond(core.Update(cancelRun)),
+			"cancelRun", "managed", core.Extension(core.Update(cancelRun)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, run+"/retry", httpx.WebAPI, model.RoleTriager, httpx.Writes, httpx.ByProject),
-			"retryRun", "managed", core.Beyond(core.Update(retryRun)),
+			"retryRun", "managed", core.Extension(core.Update(retryRun)),
 		),
 
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/runners", httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused),
-			"listRunners", "managed", core.Beyond(core.View(listRunners)),
+			"listRunners", "managed", core.Extension(core.View(listRunners)),
 		),
 		core.Op(
 			httpx.Row(http.MethodDelete, core.BySlug+"/runners/{runnerId}", httpx.WebAPI, model.RoleAdmin,
 				httpx.Writes, httpx.Refused),
-			"revokeRunner", "managed", core.Beyond(core.Update(revokeRunner)),
+			"revokeRunner", "managed", core.Extension(core.Update(revokeRunner)),
 		),
 	}
 }

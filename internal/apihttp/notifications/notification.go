@@ -84,9 +84,9 @@ func productsOf(names []string) (products model.Products) {
 	return products
 }
 
-// telling changes a rule and returns its response. Under an Idempotency-Key the secret in the
+// changeRule changes a rule and returns its response. Under an Idempotency-Key the secret in the
 // stored response is encrypted.
-func telling(
+func changeRule(
 	ctx context.Context, c *core.Call,
 	change func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error),
 ) (*api.NotificationRuleResponse, error) {
@@ -120,7 +120,7 @@ func createNotificationRule(
 		Products: productsOf(b.IssueTypes), Filter: b.Filter, MissingDays: int(b.MissingDays),
 		Channel: channel, To: b.To, Digest: cmp.Or(digest, model.DigestNone), Paused: b.Paused,
 	}
-	return telling(ctx, c, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
+	return changeRule(ctx, c, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
 		return n.Add(ctx, c.Tx, r, strings.TrimSpace(b.URL))
 	})
 }
@@ -128,7 +128,7 @@ func createNotificationRule(
 func updateNotificationRule(
 	ctx context.Context, c *core.Call, in *core.Request[api.UpdateNotificationRuleRequest],
 ) (*api.NotificationRuleResponse, error) {
-	return telling(ctx, c, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
+	return changeRule(ctx, c, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
 		r, err := notificationRule(ctx, c)
 		if err != nil {
 			return r, "", err
@@ -179,7 +179,7 @@ func deleteNotificationRule(ctx context.Context, c *core.Call, _ *core.None) (*a
 }
 
 func rotateNotificationSecret(ctx context.Context, c *core.Call, _ *core.None) (*api.NotificationRuleResponse, error) {
-	return telling(ctx, c, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
+	return changeRule(ctx, c, func(ctx context.Context, n *notify.Notifier) (model.NotificationRule, string, error) {
 		r, err := notificationRule(ctx, c)
 		if err != nil {
 			return r, "", err

@@ -20,40 +20,40 @@ func notificationRoutes() []core.Route {
 	return []core.Route{
 		core.Op(
 			httpx.Row(http.MethodGet, rules, httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused),
-			"listNotificationRules", "notifications", core.Beyond(core.View(listNotificationRules)),
+			"listNotificationRules", "notifications", core.Extension(core.View(listNotificationRules)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, rules, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"createNotificationRule", "notifications", core.Beyond(core.Keyed(core.Plain(createNotificationRule))),
+			"createNotificationRule", "notifications", core.Extension(core.Keyed(core.Plain(createNotificationRule))),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, one, httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused),
-			"getNotificationRule", "notifications", core.Beyond(core.View(getNotificationRule)),
+			"getNotificationRule", "notifications", core.Extension(core.View(getNotificationRule)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPatch, one, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"updateNotificationRule", "notifications", core.Beyond(core.Keyed(core.Plain(updateNotificationRule))),
+			"updateNotificationRule", "notifications", core.Extension(core.Keyed(core.Plain(updateNotificationRule))),
 		),
 		core.Op(
 			httpx.Row(http.MethodDelete, one, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"deleteNotificationRule", "notifications", core.Beyond(core.Update(deleteNotificationRule)),
+			"deleteNotificationRule", "notifications", core.Extension(core.Update(deleteNotificationRule)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, one+"/test", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"testNotificationRule", "notifications", core.Beyond(core.Keyed(core.Plain(testNotificationRule))),
+			"testNotificationRule", "notifications", core.Extension(core.Keyed(core.Plain(testNotificationRule))),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, one+"/rotate", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"rotateNotificationSecret", "notifications", core.Beyond(core.Keyed(core.Plain(rotateNotificationSecret))),
+			"rotateNotificationSecret", "notifications", core.Extension(core.Keyed(core.Plain(rotateNotificationSecret))),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, one+"/notifications", httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused),
-			"listNotifications", "notifications", core.Beyond(core.View(listNotifications)),
+			"listNotifications", "notifications", core.Extension(core.View(listNotifications)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, one+"/notifications/{notificationId}/resend", httpx.WebAPI, model.RoleAdmin,
 				httpx.Writes, httpx.Refused),
-			"resendNotification", "notifications", core.Beyond(core.Update(resendNotification)),
+			"resendNotification", "notifications", core.Extension(core.Update(resendNotification)),
 		),
 	}
 }

@@ -24,7 +24,7 @@ func policyRoutes() []core.Route {
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, core.ByID+"/policies", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"createPolicy", "policies", core.Beyond(core.Tagged(core.Update(createPolicy))),
+			"createPolicy", "policies", core.Extension(core.Tagged(core.Update(createPolicy))),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, one, httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered), "listPolicyRules",
@@ -34,19 +34,19 @@ func policyRoutes() []core.Route {
 			"policies", core.Update(updatePolicy)),
 		core.Op(
 			httpx.Row(http.MethodDelete, one, httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"deletePolicy", "policies", core.Beyond(core.Tagged(core.Update(deletePolicy))),
+			"deletePolicy", "policies", core.Extension(core.Tagged(core.Update(deletePolicy))),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, one+"/settings", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
-			"getPolicySettings", "policies", core.Beyond(core.Tagged(core.View(getPolicySettings))),
+			"getPolicySettings", "policies", core.Extension(core.Tagged(core.View(getPolicySettings))),
 		),
 		core.Op(
 			httpx.Row(http.MethodPut, one+"/settings", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"setPolicySettings", "policies", core.Beyond(core.Tagged(core.Update(setPolicySettings))),
+			"setPolicySettings", "policies", core.Extension(core.Tagged(core.Update(setPolicySettings))),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, one+"/preview", httpx.WebAPI, model.RoleAdmin, httpx.Reads, httpx.Refused),
-			"previewPolicy", "policies", core.Beyond(core.View(previewPolicy)),
+			"previewPolicy", "policies", core.Extension(core.View(previewPolicy)),
 		),
 	}
 }
@@ -57,41 +57,41 @@ func policyRuleRoutes() []core.Route {
 	return []core.Route{
 		core.Op(
 			httpx.Row(http.MethodPost, one+"/rules", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"addPolicyRules", "policies", core.Beyond(core.Update(addPolicyRules)),
+			"addPolicyRules", "policies", core.Extension(core.Update(addPolicyRules)),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, one+"/served-rules", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Refused),
-			"listServedRules", "policies", core.Beyond(core.View(listServedRules)),
+			"listServedRules", "policies", core.Extension(core.View(listServedRules)),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, one+"/rules/{policyRuleId}", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Refused),
-			"getPolicyRule", "policies", core.Beyond(core.View(getPolicyRule)),
+			"getPolicyRule", "policies", core.Extension(core.View(getPolicyRule)),
 		),
 		core.Op(
 			httpx.Row(http.MethodDelete, one+"/rules/{policyRuleId}", httpx.WebAPI, model.RoleAdmin,
 				httpx.Writes, httpx.Refused),
-			"removePolicyRule", "policies", core.Beyond(core.Update(removePolicyRule)),
+			"removePolicyRule", "policies", core.Extension(core.Update(removePolicyRule)),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, one+"/due-days", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
-			"getDueDays", "policies", core.Beyond(core.View(getDueDays)),
+			"getDueDays", "policies", core.Extension(core.View(getDueDays)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPut, one+"/due-days", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"setDueDays", "policies", core.Beyond(core.Update(setDueDays)),
+			"setDueDays", "policies", core.Extension(core.Update(setDueDays)),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, one+"/conditions", httpx.WebAPI, model.RoleViewer, httpx.Reads, httpx.Filtered),
-			"listPolicyConditions", "policies", core.Beyond(core.View(listPolicyConditions)),
+			"listPolicyConditions", "policies", core.Extension(core.View(listPolicyConditions)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, one+"/conditions", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.Refused),
-			"createPolicyCondition", "policies", core.Beyond(core.Update(createPolicyCondition)),
+			"createPolicyCondition", "policies", core.Extension(core.Update(createPolicyCondition)),
 		),
 		core.Op(
 			httpx.Row(http.MethodDelete, one+"/conditions/{conditionId}", httpx.WebAPI, model.RoleAdmin,
 				httpx.Writes, httpx.Refused),
-			"deletePolicyCondition", "policies", core.Beyond(core.Update(deletePolicyCondition)),
+			"deletePolicyCondition", "policies", core.Extension(core.Update(deletePolicyCondition)),
 		),
 	}
 }

@@ -51,7 +51,7 @@ func projectRoutes() []core.Route {
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, core.BySlug+"/projects", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.ByName),
-			"createProject", "projects", core.Beyond(core.Tagged(core.Update(createProject))),
+			"createProject", "projects", core.Extension(core.Tagged(core.Update(createProject))),
 		),
 		core.Op(
 			httpx.Row(http.MethodGet, core.BySlug+"/projects/{projectName}", httpx.WebAPI, model.RoleViewer,
@@ -71,11 +71,11 @@ func projectRoutes() []core.Route {
 		core.Op(
 			httpx.Row(http.MethodPost, core.BySlug+"/project-renames", httpx.WebAPI, model.RoleAdmin,
 				httpx.Writes, httpx.ByName),
-			"renameProject", "projects", core.Beyond(core.Tagged(core.Update(renameProject))),
+			"renameProject", "projects", core.Extension(core.Tagged(core.Update(renameProject))),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, core.BySlug+"/project-merges", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.ByName),
-			"mergeProject", "projects", core.Beyond(core.Update(mergeProject)),
+			"mergeProject", "projects", core.Extension(core.Update(mergeProject)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPatch, core.BySlug+"/projects/{projectName}/managed-scan", httpx.WebAPI, model.RoleAdmin,
@@ -94,7 +94,7 @@ func projectRoutes() []core.Route {
 		),
 		core.Op(
 			httpx.Row(http.MethodDelete, core.BySlug+"/refs", httpx.WebAPI, model.RoleAdmin, httpx.Writes, httpx.ByName),
-			"deleteRef", "projects", core.Beyond(core.Update(deleteRef)),
+			"deleteRef", "projects", core.Extension(core.Update(deleteRef)),
 		),
 	}
 }

@@ -23,10 +23,11 @@ import (
 // (docs/reference/secrets.md). The idempotency key covers files and fields, independent of the
 // encoding of the form.
 func importReports(ctx context.Context, c *core.Call, in *api.ImportQuery) (*api.ImportResponse, error) {
-	room := c.Server.Intake.Reserve()
-	defer room.Release()
-	reader := &files.Reader{Call: c, In: in, May: room.May, Free: room.Free, O: report.Options{
-		Key: c.Server.SecretKey, Limits: report.Limits{Input: c.Server.Limits.Upload}, Take: room.Add, Built: room.Build,
+	reserved := c.Server.Intake.Reserve()
+	defer reserved.Release()
+	reader := &files.Reader{Call: c, In: in, May: reserved.May, Free: reserved.Free, O: report.Options{
+		Key: c.Server.SecretKey, Limits: report.Limits{Input: c.Server.Limits.Upload},
+		Take: reserved.Add, Built: reserved.Build,
 	}}
 	if err := reader.ReadBody(ctx); err != nil {
 		return nil, err
@@ -51,8 +52,8 @@ func importReports(ctx context.Context, c *core.Call, in *api.ImportQuery) (*api
 		return out, err
 	}
 	cleaned := reader.Reading.Clean(reader.Secret) // slow work, before the transaction blocks others
-	if out, err = takeImport(files.Storing(ctx, room), c, upload, reader, cleaned); err == nil {
-		settle(ctx, c, out)
+	if out, err = takeImport(files.Storing(ctx, reserved), c, upload, reader, cleaned); err == nil {
+		awaitIndex(ctx, c, out)
 	}
 	return out, err
 }
@@ -112,13 +113,13 @@ func takeImport(
 const (
 	// LargeImport is the number of changed findings from which an upload waits for the index.
 	LargeImport = 1000
-	// settleMost limits that wait, which is far shorter than storing the upload.
-	settleMost = 2 * time.Second
+	// maxIndexWait limits that wait, which is far shorter than storing the upload.
+	maxIndexWait = 2 * time.Second
 )
 
-// settle waits until lists contain the changes of a large upload, so that the next read does not
+// awaitIndex waits until lists contain the changes of a large upload, so that the next read does not
 // wait. Small uploads are indexed faster than a client can send the next request.
-func settle(ctx context.Context, c *core.Call, out *api.ImportResponse) {
+func awaitIndex(ctx context.Context, c *core.Call, out *api.ImportResponse) {
 	changed := 0
 	for _, i := range out.Imports {
 		changed += i.New + i.Changed + i.Returned + i.Moved + i.Closed + i.Removed
@@ -126,9 +127,9 @@ func settle(ctx context.Context, c *core.Call, out *api.ImportResponse) {
 	if changed < LargeImport {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, settleMost)
+	ctx, cancel := context.WithTimeout(ctx, maxIndexWait)
 	defer cancel()
-	c.Server.Index.Settle(ctx, c.Caller.Deployment.ID)
+	c.Server.Index.AwaitCommits(ctx, c.Caller.Deployment.ID)
 }
 
 // uploadOf converts the parameters of the request.

@@ -26,16 +26,16 @@ func scanRoutes() []core.Route {
 		core.Op(
 			httpx.Row(http.MethodGet, core.ByID+"/scans/{scanId}/snippets", httpx.Upload, model.RoleViewer,
 				httpx.Reads, httpx.ByProject),
-			"listSnippets", "scans", core.Beyond(core.View(listSnippets)),
+			"listSnippets", "scans", core.Extension(core.View(listSnippets)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, core.ByID+"/scans/{scanId}/snippets", httpx.Upload, model.RoleTriager,
 				httpx.Writes, httpx.ByProject),
-			"putSnippets", "scans", core.Beyond(core.Update(putSnippets)),
+			"putSnippets", "scans", core.Extension(core.Update(putSnippets)),
 		),
 		core.Op(
 			httpx.Row(http.MethodPost, core.ByID+"/imports", httpx.Upload, model.RoleTriager, httpx.Writes, httpx.ByName),
-			"importReports", "scans", core.Beyond(core.TakingFiles(importBody(), core.Keyed(core.Plain(importReports)))),
+			"importReports", "scans", core.Extension(core.TakingFiles(importBody(), core.Keyed(core.Plain(importReports)))),
 		),
 	}
 }

@@ -21,8 +21,8 @@ import (
 
 const maxCodeFile = 4 << 20 // bytes of a file
 
-// MaxLeftTold is the maximum number of files without code that are named.
-const MaxLeftTold = 20
+// MaxListedFiles is the maximum number of files without code that are named.
+const MaxListedFiles = 20
 
 // Wanted contains the findings of a scan whose code the server requests.
 type Wanted struct {

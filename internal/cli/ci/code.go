@@ -47,10 +47,10 @@ func (b *build) code(ctx context.Context) error {
 	}
 	b.clearStep()
 	names := slices.Sorted(maps.Keys(c.Left))
-	for _, name := range names[:min(len(names), checkout.MaxLeftTold)] {
+	for _, name := range names[:min(len(names), checkout.MaxListedFiles)] {
 		fmt.Fprintf(b.Err, "redoubt ci: code of %q is not sent: %s\n", name, c.Left[name])
 	}
-	if more := len(names) - checkout.MaxLeftTold; more > 0 {
+	if more := len(names) - checkout.MaxListedFiles; more > 0 {
 		fmt.Fprintf(b.Err, "redoubt ci: code of %d more files is not sent\n", more)
 	}
 	return nil

@@ -34,12 +34,12 @@ type App struct {
 	Environ func() []string          // returns all variables as NAME=value
 	Log     *slog.Logger
 
-	// OpenBeside opens a database and returns an in-process client of its Web API and the slug of
+	// OpenInProcess opens a database and returns an in-process client of its Web API and the slug of
 	// the deployment.
-	OpenBeside func(a *App, at config.Storage, deployment string, to Senders) (*api.Client, string, error)
-	// ExportBeside runs exports in this process until the command ends. It is nil if a server is
+	OpenInProcess func(a *App, at config.Storage, deployment string, to Senders) (*api.Client, string, error)
+	// ExportInProcess runs exports in this process until the command ends. It is nil if a server is
 	// used.
-	ExportBeside func()
+	ExportInProcess func()
 
 	ends    []func() error // functions of AtEnd
 	Unknown []string       // environment variables named REDOUBT_… that no command reads

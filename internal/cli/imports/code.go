@@ -16,11 +16,11 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/checkout"
 )
 
-// besideCode reads code that reports do not contain. The source is the checkout in which the import
+// checkoutCode reads code that reports do not contain. The source is the checkout in which the import
 // runs, or that --root names. It only reads files that are certainly those that were scanned. They
 // belong to the commit of --commit, which is checked out, and are unchanged since the commit and
 // since the report was written.
-type besideCode struct {
+type checkoutCode struct {
 	none   string // why no code can be read; empty if it can
 	commit string // full id of the commit of --commit; empty if it is not checked out
 	reader checkout.Reader
@@ -29,16 +29,16 @@ type besideCode struct {
 	left   map[string]string
 }
 
-// beside opens the checkout. An error is only reported if a report needs code.
-func (c Command) beside(ctx context.Context) *besideCode {
-	b := &besideCode{left: map[string]string{}}
+// openCheckout opens the checkout. An error is only reported if a report needs code.
+func (c Command) openCheckout(ctx context.Context) *checkoutCode {
+	b := &checkoutCode{left: map[string]string{}}
 	if err := b.Open(ctx, c.Root, c.Commit); err != nil {
 		b.none = err.Error()
 	}
 	return b
 }
 
-func (b *besideCode) Open(ctx context.Context, dir, commit string) error {
+func (b *checkoutCode) Open(ctx context.Context, dir, commit string) error {
 	top, err := checkout.Git(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil && dir != "" { // the root may be a directory of the scanning machine
 		dir = ""
@@ -94,14 +94,14 @@ func committedFiles(ctx context.Context, top string) (map[string]bool, error) {
 	return files, nil
 }
 
-func (b *besideCode) close() {
+func (b *checkoutCode) close() {
 	if b.reader.Root != nil {
 		_ = b.reader.Root.Close() // read only
 	}
 }
 
 // source returns a function that reads files for a report that was written at a time.
-func (b *besideCode) source(written time.Time) func(name string) string {
+func (b *checkoutCode) source(written time.Time) func(name string) string {
 	return func(name string) string {
 		text, err := b.read(name, written)
 		if err != nil {
@@ -112,11 +112,11 @@ func (b *besideCode) source(written time.Time) func(name string) string {
 }
 
 // note records the first reason why a file's code is not read.
-func (b *besideCode) note(name, why string) {
+func (b *checkoutCode) note(name, why string) {
 	b.left[name] = cmp.Or(b.left[name], why)
 }
 
-func (b *besideCode) read(name string, written time.Time) (string, error) {
+func (b *checkoutCode) read(name string, written time.Time) (string, error) {
 	if b.none != "" {
 		return "", errors.New(b.none)
 	}
@@ -136,7 +136,7 @@ func (b *besideCode) read(name string, written time.Time) (string, error) {
 
 // Find returns the path of a file from the top of the checkout. Reports name files from there, or
 // from the directory in which the scanner ran.
-func (b *besideCode) Find(name string) (string, error) {
+func (b *checkoutCode) Find(name string) (string, error) {
 	top, here := path.Clean(name), path.Join(b.prefix, name)
 	switch inTop, inHere := b.files[top], b.files[here]; {
 	case inTop && inHere && top != here:
@@ -149,13 +149,13 @@ func (b *besideCode) Find(name string) (string, error) {
 	return "", errors.New("not found in the commit, or changed since")
 }
 
-// tell prints which code was not read, one line per reason.
-func (b *besideCode) tell(w io.Writer) {
+// printOmitted prints which code was not read, one line per reason.
+func (b *checkoutCode) printOmitted(w io.Writer) {
 	why := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(b.left)) {
 		why[b.left[name]] = append(why[b.left[name]], name)
 	}
-	for _, reason := range slices.Sorted(maps.Keys(why))[:min(len(why), checkout.MaxLeftTold)] {
+	for _, reason := range slices.Sorted(maps.Keys(why))[:min(len(why), checkout.MaxListedFiles)] {
 		more := ""
 		if n := len(why[reason]) - 1; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)

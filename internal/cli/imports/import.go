@@ -63,11 +63,11 @@ func (c Command) Run(a *command.App) error {
 	if err = errors.Join(err, st.Close()); err != nil {
 		return err
 	}
-	files.tell(a.Err)
+	files.printUnread(a.Err)
 	for _, path := range files.left {
 		fmt.Fprintf(a.Err, "%s is missing from the folder, but stays current: use --full to remove it\n", path)
 	}
-	files.code.tell(a.Err)
+	files.code.printOmitted(a.Err)
 	if len(files.unread) > 0 {
 		return &command.ExitError{Code: exitPartly}
 	}
@@ -87,7 +87,7 @@ func (c Command) run(a *command.App, st *store.Store, deploymentID int64) (*impo
 		return nil, nil, err
 	}
 	redact.Finder{Key: ring.Secret}.Names(&c.Project, &c.RepoURL, &c.Ref, &c.Commit, &c.Category)
-	files.code = c.beside(a.Ctx)
+	files.code = c.openCheckout(a.Ctx)
 	c.Commit = cmp.Or(files.code.commit, c.Commit)
 	defer files.code.close()
 	var secret func(tool, rule string) bool
@@ -113,7 +113,7 @@ func (c Command) run(a *command.App, st *store.Store, deploymentID int64) (*impo
 	var summaries []ingest.Summary
 	err = st.Update(a.Ctx, deploymentID, a.Actor(), func(ctx context.Context, tx *store.Tx) (err error) {
 		upload := c.upload()
-		upload.DeclaredFull = c.Full && !files.blind
+		upload.DeclaredFull = c.Full && !files.incomplete
 		upload.Advised = advisory.NewLibrary(command.AdvisoryOrders).For(tx)
 		reports, err := conceal.Resolve(ctx, tx, cleaned)
 		if err != nil {
@@ -177,7 +177,7 @@ func (c Command) Print(a *command.App, summaries []ingest.Summary, files *import
 		return enc.Encode(out)
 	}
 	for _, s := range summaries {
-		s.Refused = slices.DeleteFunc(slices.Clone(s.Refused), files.tells)
+		s.Refused = slices.DeleteFunc(slices.Clone(s.Refused), files.isUnread)
 		fmt.Fprintf(a.Out, "%s %s: %s\n", s.Project, s.Ref, describe(s))
 		for _, r := range s.VEX {
 			fmt.Fprintf(a.Out, "  %s\n", webapi.DescribeVEX(gate.VEXAnswer(r)))

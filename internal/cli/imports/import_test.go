@@ -201,7 +201,7 @@ func TestImportReaderLeavesOut(t *testing.T) {
 	bar := newProgress(&bytes.Buffer{}, nil)
 	r := &importReader{}
 	list := []importFile{{disk: "go.mod", name: "go.mod", found: true}, {disk: "gone/package-lock.json", name: "gone/package-lock.json", found: true}}
-	if err := r.readAll(t.Context(), list, bar); err != nil || r.read != 1 || len(r.unread) != 1 || r.unread[0].Reason != "no such file or directory" || r.blind {
+	if err := r.readAll(t.Context(), list, bar); err != nil || r.read != 1 || len(r.unread) != 1 || r.unread[0].Reason != "no such file or directory" || r.incomplete {
 		t.Errorf("%v: %+v", err, r.unread)
 	}
 	if got := checkout.Unreadable(&fs.PathError{Op: "open", Path: "/a", Err: syscall.EACCES}).Error(); !strings.HasPrefix(got, "permission denied: ") {

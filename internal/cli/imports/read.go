@@ -20,7 +20,7 @@ import (
 // importReader reads the files of an import and records unreadable ones.
 type importReader struct {
 	o       report.Options
-	code    *besideCode // code that reports do not contain; nil reads none
+	code    *checkoutCode // code that reports do not contain; nil reads none
 	strict  bool
 	reading report.Reading
 	read    int
@@ -29,8 +29,8 @@ type importReader struct {
 	others  []string // files in directories that are only named like a lockfile or bill of materials
 	// blind reports that files other than lockfiles could not be read. Their contents are unknown,
 	// so no lockfile counts as removed.
-	blind bool
-	left  []string // lockfiles of earlier imports that stay unchanged
+	incomplete bool
+	left       []string // lockfiles of earlier imports that stay unchanged
 }
 
 // unreadFile is a file that could not be read.
@@ -88,7 +88,7 @@ func (r *importReader) leaveOut(disk, name string, reason error, isLockfile bool
 		disk,
 		fmt.Errorf("%s: %w", disk, reason),
 	})
-	r.blind = r.blind || !isLockfile
+	r.incomplete = r.incomplete || !isLockfile
 }
 
 // strictly returns the first read error in strict mode, or nil.
@@ -116,8 +116,8 @@ func (r *importReader) none(otherwise string) error {
 	return errors.New(text.String())
 }
 
-// tells reports whether a refusal concerns a file that is already reported as unreadable.
-func (r *importReader) tells(refused model.Refusal) bool {
+// isUnread reports whether a refusal concerns a file that is already reported as unreadable.
+func (r *importReader) isUnread(refused model.Refusal) bool {
 	for _, f := range r.unread {
 		if f.Name == refused.Item {
 			return true
@@ -126,8 +126,8 @@ func (r *importReader) tells(refused model.Refusal) bool {
 	return false
 }
 
-// tell prints the unreadable files, the reasons and the effects.
-func (r *importReader) tell(w io.Writer) {
+// printUnread prints the unreadable files, the reasons and the effects.
+func (r *importReader) printUnread(w io.Writer) {
 	for _, name := range r.passed {
 		fmt.Fprintf(w, "redoubt: %s is skipped: in a folder, only regular files are read\n", name)
 	}
@@ -142,7 +142,7 @@ func (r *importReader) tell(w io.Writer) {
 		fmt.Fprintf(w, "  %s: %s\n", f.disk, f.Reason)
 	}
 	fmt.Fprintln(w, "Their stored state is unchanged. Repair or omit them, and import again.")
-	if r.blind {
+	if r.incomplete {
 		fmt.Fprintln(w, "They may describe any lockfile, so this import marks none as removed.")
 	}
 }

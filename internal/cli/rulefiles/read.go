@@ -50,7 +50,7 @@ func Read(names []string, skip bool) (*Set, error) {
 			set.Rules, set.files, prefixes = append(set.Rules, r), append(set.files, file.name), append(prefixes, file.prefix)
 		}
 	}
-	set.tellApart(prefixes)
+	set.qualifyIDs(prefixes)
 	if len(set.Left) > 0 && !skip {
 		return nil, &model.InvalidError{Fields: set.Left}
 	}
@@ -69,9 +69,9 @@ func readRuleFile(name string) (text []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, maxRuleFile))
 }
 
-// tellApart prefixes ids that occur in several files with their path, as the scanner does. It omits
+// qualifyIDs prefixes ids that occur in several files with their path, as the scanner does. It omits
 // rules whose id is still not unique, and merges identical rules.
-func (s *Set) tellApart(prefixes []string) {
+func (s *Set) qualifyIDs(prefixes []string) {
 	files := map[string]map[string]bool{}
 	for i, r := range s.Rules {
 		if files[r.ID] == nil {

@@ -31,27 +31,27 @@ func LoginFile() (string, error) {
 }
 
 // ReadLogin reads the stored login. It is zero if there is none.
-func ReadLogin() (kept Login, err error) {
+func ReadLogin() (stored Login, err error) {
 	name, err := LoginFile()
 	if err != nil {
-		return kept, nil //nolint:nilerr // a machine without such a folder keeps no login
+		return stored, nil //nolint:nilerr // a machine without such a folder keeps no login
 	}
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return kept, nil
+		return stored, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &kept)
+		err = json.Unmarshal(text, &stored)
 	}
 	if err != nil {
-		return kept, fmt.Errorf("cannot read the stored login: run redoubt logout, then redoubt login: %w",
+		return stored, fmt.Errorf("cannot read the stored login: run redoubt logout, then redoubt login: %w",
 			err)
 	}
-	return kept, nil
+	return stored, nil
 }
 
-// Keep tests a login and stores it instead of the previous one.
-func (l Login) Keep(ctx context.Context) (*api.MeResponse, error) {
+// Save tests a login and stores it instead of the previous one.
+func (l Login) Save(ctx context.Context) (*api.MeResponse, error) {
 	client, err := ServerClient(l.URL, l.Token)
 	if err != nil {
 		return nil, err
@@ -85,15 +85,15 @@ func replaceLogin(ctx context.Context, fresh Login) error {
 	if err != nil {
 		before = Login{} // an unreadable login is replaced
 	}
-	if err := keepLogin(fresh); err != nil {
+	if err := storeLogin(fresh); err != nil {
 		return err
 	}
 	_ = before.Revoke(ctx) // it expires and is on the tokens page until then
 	return nil
 }
 
-// keepLogin writes the login atomically, so that a full disk preserves the previous one.
-func keepLogin(l Login) error {
+// storeLogin writes the login atomically, so that a full disk preserves the previous one.
+func storeLogin(l Login) error {
 	name, err := LoginFile()
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ func renewLogin(ctx context.Context, mine Login, refused string, clock func() ti
 		return mine, fmt.Errorf("renew the sign-in to %s: %w", now.URL, err)
 	}
 	now = now.With(issued, clock())
-	if err := keepLogin(now); err != nil {
+	if err := storeLogin(now); err != nil {
 		return now, &unkeptError{err}
 	}
 	return now, nil

@@ -50,7 +50,7 @@ func TestARenewedTokenStaysWithItsServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := keepLogin(kept); err != nil {
+	if err := storeLogin(kept); err != nil {
 		t.Fatal(err)
 	}
 	unlock()
@@ -108,7 +108,7 @@ func TestARenewedLoginThatCannotBeKept(t *testing.T) {
 	}))
 	defer site.Close()
 	kept := Login{URL: site.URL, Token: "stale", Refresh: "first", ClientID: "me", Expires: now.Add(time.Hour)}
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), keepLogin(kept)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), storeLogin(kept)); err != nil {
 		t.Fatal(err)
 	}
 	var said strings.Builder

@@ -56,12 +56,12 @@ func (r Reach) Connect(a *command.App) (c *api.Client, deployment string, err er
 
 // ConnectWith is Connect for commands that send requests or messages elsewhere.
 func (r Reach) ConnectWith(a *command.App, to command.Senders) (c *api.Client, deployment string, err error) {
-	beside, err := r.besideDatabase()
+	direct, err := r.usesDatabase()
 	if err != nil {
 		return nil, "", err
 	}
-	if beside {
-		return a.OpenBeside(a, r.Storage, r.Deployment, to)
+	if direct {
+		return a.OpenInProcess(a, r.Storage, r.Deployment, to)
 	}
 	c, me, err := r.SignIn(a)
 	if err != nil {
@@ -74,8 +74,8 @@ func (r Reach) ConnectWith(a *command.App, to command.Senders) (c *api.Client, d
 	return c, me.Deployment.Slug, nil
 }
 
-// besideDatabase reports whether a database is used instead of a server.
-func (r Reach) besideDatabase() (bool, error) {
+// usesDatabase reports whether a database is used instead of a server.
+func (r Reach) usesDatabase() (bool, error) {
 	switch {
 	case r.Data == "" && r.DatabaseURL == "":
 	case r.URL != "":

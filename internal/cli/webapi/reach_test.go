@@ -14,19 +14,19 @@ func TestWhereCommandsWork(t *testing.T) {
 	t.Setenv("HOME", home)
 	for name, c := range map[string]struct {
 		reach  Reach
-		beside bool
+		direct bool
 		fails  bool
 	}{
-		"a folder":            {reach: Reach{Storage: config.Storage{Data: "x"}}, beside: true},
-		"PostgreSQL":          {reach: Reach{Storage: config.Storage{DatabaseURL: "postgres://x"}}, beside: true},
-		"a folder, and token": {reach: Reach{Storage: config.Storage{Data: "x"}, Token: "rdt"}, beside: true},
+		"a folder":            {reach: Reach{Storage: config.Storage{Data: "x"}}, direct: true},
+		"PostgreSQL":          {reach: Reach{Storage: config.Storage{DatabaseURL: "postgres://x"}}, direct: true},
+		"a folder, and token": {reach: Reach{Storage: config.Storage{Data: "x"}, Token: "rdt"}, direct: true},
 		"both":                {reach: Reach{Storage: config.Storage{Data: "x"}, URL: "http://x"}, fails: true},
 		"a server":            {reach: Reach{URL: "http://x"}},
 		"a token":             {reach: Reach{Token: "rdt"}},
 		"nothing":             {},
 	} {
-		if beside, err := c.reach.besideDatabase(); beside != c.beside || (err != nil) != c.fails {
-			t.Errorf("%s: beside %v, %v", name, beside, err)
+		if direct, err := c.reach.usesDatabase(); direct != c.direct || (err != nil) != c.fails {
+			t.Errorf("%s: beside %v, %v", name, direct, err)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (l *Texts) Number(s string) uint32 {
 	}
 	sum := maphash.String(seed, s)
 	t := &l.shards[sum>>32%shardCount]
-	if n := l.look(t, sum, s); n != 0 {
+	if n := l.lookup(t, sum, s); n != 0 {
 		return n
 	}
 	if l.ends == nil {
@@ -56,11 +56,11 @@ func (l *Texts) Number(s string) uint32 {
 // find returns the number of a text, or 0 if it is unknown.
 func (l *Texts) find(s string) uint32 {
 	sum := maphash.String(seed, s)
-	return l.look(&l.shards[sum>>32%shardCount], sum, s)
+	return l.lookup(&l.shards[sum>>32%shardCount], sum, s)
 }
 
-// look returns the number of a text with the given hash, or 0 if there is none.
-func (l *Texts) look(t *shard, sum uint64, s string) uint32 {
+// lookup returns the number of a text with the given hash, or 0 if there is none.
+func (l *Texts) lookup(t *shard, sum uint64, s string) uint32 {
 	if len(t.slots) == 0 {
 		return 0
 	}
@@ -107,7 +107,7 @@ func (l *Texts) renumber() bool {
 		s := l.text(uint32(n))
 		sum := maphash.String(seed, s)
 		t := &l.shards[sum>>32%shardCount]
-		if l.look(t, sum, s) != 0 {
+		if l.lookup(t, sum, s) != 0 {
 			return false
 		}
 		t.add(sum, uint32(n))

@@ -16,7 +16,7 @@ import (
 // bom is a bill of materials in any format: packages and their dependencies.
 type bom struct {
 	rep      *model.Report
-	room     *format.Budget
+	budget   *format.Budget
 	built    func(bytes int) error // see format.Options
 	limit    int
 	file     string          // the BOM file, for packages without a lockfile
@@ -25,7 +25,7 @@ type bom struct {
 	byRef    map[string]*part
 	needs    map[string][]string // dependencies, by reference
 	needed   map[string]bool     // references that another part requires
-	asked    int                 // lookups for edges
+	lookups  int                 // lookups for edges
 	found    int                 // lookups for vulnerabilities
 	root     string              // reference to the subject of the BOM; empty if unknown
 }
@@ -54,8 +54,10 @@ type part struct {
 
 func newBOM(o format.Options, tool string) *bom {
 	return &bom{
-		rep:  &model.Report{Tool: tool, Category: read.Text(o.Category).Name(), Products: model.Products(0).With(model.SCA)},
-		room: o.Budget, built: o.Built, limit: o.Limits.Items, file: format.FileInRepository(o), byRef: map[string]*part{},
+		rep: &model.Report{
+			Tool: tool, Category: read.Text(o.Category).Name(), Products: model.Products(0).With(model.SCA),
+		},
+		budget: o.Budget, built: o.Built, limit: o.Limits.Items, file: format.FileInRepository(o), byRef: map[string]*part{},
 		needs: map[string][]string{}, needed: map[string]bool{},
 	}
 }
@@ -68,7 +70,7 @@ func (b *bom) tool(name, version string) {
 }
 
 func (b *bom) Add(p *part) {
-	b.room.Build(format.PartSize, b.built)
+	b.budget.Build(format.PartSize, b.built)
 	b.parts = append(b.parts, p)
 	if p.ref != "" && b.byRef[p.ref] == nil {
 		b.byRef[p.ref] = p
@@ -88,8 +90,8 @@ func (b *bom) refuse(item, format string, args ...any) {
 
 // finish builds an inventory for each lockfile, in the order of the parts.
 func (b *bom) finish() error {
-	if b.room.Err != nil {
-		return b.room.Err
+	if b.budget.Err != nil {
+		return b.budget.Err
 	}
 	if b.rep.Image != "" {
 		b.file = b.rep.Image
@@ -103,7 +105,7 @@ func (b *bom) finish() error {
 	var order []string
 	taken := 0
 	for _, p := range b.parts {
-		p.settlePlaces(b.isOurs())
+		p.setPlaces(b.isOurs())
 		for _, at := range p.places {
 			if !p.holds(at.lockfile) {
 				continue
@@ -120,7 +122,7 @@ func (b *bom) finish() error {
 			}
 		}
 	}
-	b.ask(locks)
+	b.addEdges(locks)
 	for _, file := range order {
 		inventory := locks[file].Inventory(file)
 		for _, d := range locks[file].Unversioned() {
@@ -133,16 +135,16 @@ func (b *bom) finish() error {
 	return nil
 }
 
-// ask adds the edges between parts to each lockfile that contains both ends. Edges beyond the limit
+// addEdges adds the edges between parts to each lockfile that contains both ends. Edges beyond the limit
 // of lookups are omitted.
-func (b *bom) ask(locks map[string]*lockfile.Packages) {
+func (b *bom) addEdges(locks map[string]*lockfile.Packages) {
 	for _, p := range b.parts {
 		for _, to := range b.needs[p.ref] {
 			other := b.byRef[to]
 			if other == nil {
 				continue
 			}
-			if !b.spend(&b.asked, len(p.places)) {
+			if !b.spend(&b.lookups, len(p.places)) {
 				return
 			}
 			for _, at := range p.places {

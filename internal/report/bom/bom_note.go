@@ -94,9 +94,9 @@ type partPlace struct {
 	transitivity model.Transitivity
 }
 
-// settlePlaces sets the places of a part: those in notes, or else its lockfile, without duplicates.
+// setPlaces sets the places of a part: those in notes, or else its lockfile, without duplicates.
 // If ours is set, a part without noted places is known only from a finding.
-func (p *part) settlePlaces(ours bool) {
+func (p *part) setPlaces(ours bool) {
 	p.transitivity = cmp.Or(p.noted.transitivity, p.transitivity)
 	for _, at := range p.noted.places {
 		p.places = append(p.places, partPlace{at.lockfile, at.line, p.transitivity})

@@ -289,7 +289,7 @@ func (c *cycloneDX) dependency(_ string, v *cdx.Dependency) {
 }
 
 func (c *cycloneDX) vulnerability(item string, v *cdx.Vulnerability) {
-	c.room.Build(format.SizeOf(v)+format.EdgeSize*len(list(v.Affects)), c.built)
+	c.budget.Build(format.SizeOf(v)+format.EdgeSize*len(list(v.Affects)), c.built)
 	c.vulnerabilities = append(c.vulnerabilities, *v)
 	c.items = append(c.items, item)
 }

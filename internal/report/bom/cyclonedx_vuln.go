@@ -46,7 +46,7 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 				Severity: rule.Severity, Confidence: rule.Confidence,
 				Dependency: vulnerableOf(v, p, at, versions[:min(len(versions), read.MaxList)]),
 			}
-			if c.room.Build(format.WeightOfResult(&res), c.built); c.room.Err != nil { // the error ends the reading
+			if c.budget.Build(format.WeightOfResult(&res), c.built); c.budget.Err != nil { // the error ends the reading
 				return
 			}
 			c.rep.Results = append(c.rep.Results, res)

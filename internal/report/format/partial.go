@@ -13,9 +13,9 @@ const (
 	MaxSpans     = 100 * MaxFileSpans // of a report
 )
 
-// SettlePartial merges the spans of each partially parsed file. A file that is also skipped, or has
+// MergePartial merges the spans of each partially parsed file. A file that is also skipped, or has
 // too many spans, is only listed as skipped.
-func SettlePartial(rep *model.Report) {
+func MergePartial(rep *model.Report) {
 	if len(rep.Partial) == 0 {
 		return
 	}

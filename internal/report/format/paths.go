@@ -15,12 +15,12 @@ import (
 
 // Checkout converts the paths of a report to paths of the repository.
 type Checkout struct {
-	roots []string              // absolute, clean, with a trailing slash; longest first
-	known map[pathAsTold]string // resolved paths, cached because the results of a file are consecutive
+	roots []string           // absolute, clean, with a trailing slash; longest first
+	known map[rawPath]string // resolved paths, cached because the results of a file are consecutive
 }
 
-// pathAsTold is a path as it is in the report.
-type pathAsTold struct {
+// rawPath is a path as it is in the report.
+type rawPath struct {
 	raw   string
 	isURI bool
 }
@@ -49,7 +49,7 @@ func (c *Checkout) Path(raw string) (string, error) { return c.resolve(raw, fals
 // resolve converts a path, or a URI or URI reference, to a path of the repository. Cached paths
 // share memory.
 func (c *Checkout) resolve(raw string, isURI bool) (string, error) {
-	as := pathAsTold{raw, isURI}
+	as := rawPath{raw, isURI}
 	if p, ok := c.known[as]; ok {
 		return p, nil
 	}
@@ -58,7 +58,7 @@ func (c *Checkout) resolve(raw string, isURI bool) (string, error) {
 		return "", err
 	}
 	if len(c.known) >= MaxPaths || c.known == nil {
-		c.known = map[pathAsTold]string{}
+		c.known = map[rawPath]string{}
 	}
 	c.known[as] = p
 	return p, nil

@@ -31,7 +31,7 @@ func readBunLock(l *lock) error {
 				err := w.decode(&fields)
 				if d, ok := bunDependency(fields); ok {
 					d.Line = l.lineAt(offset)
-					found = append(found, npmEntry{key, d, bunAsks(fields)})
+					found = append(found, npmEntry{key, d, bunRequires(fields)})
 				}
 				return err
 			})
@@ -49,8 +49,8 @@ func readBunLock(l *lock) error {
 		l.Node(e.dep, e.folder)
 	}
 	for _, e := range found {
-		for _, name := range e.asks {
-			l.askNear(e.folder, "/", name)
+		for _, name := range e.requires {
+			l.addNearestEdge(e.folder, "/", name)
 		}
 	}
 	return w.end()
@@ -70,14 +70,14 @@ func markBunDirect(direct map[string]bool, folder string, p npmPackage) {
 	}
 }
 
-// bunAsks returns the names of the packages that a package requires. The details are the field that
+// bunRequires returns the names of the packages that a package requires. The details are the field that
 // is an object.
-func bunAsks(fields []json.RawMessage) []string {
+func bunRequires(fields []json.RawMessage) []string {
 	for _, field := range fields {
 		if len(field) > 0 && field[0] == '{' {
 			var p npmPackage
 			read.Loosely(field, &p)
-			return p.asks()
+			return p.requires()
 		}
 	}
 	return nil

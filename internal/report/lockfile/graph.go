@@ -8,16 +8,16 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// maxAsks is the maximum number of requirements between the packages of a lockfile. Further
+// maxRequirements is the maximum number of requirements between the packages of a lockfile. Further
 // requirements are ignored.
-const maxAsks = 2_000_000
+const maxRequirements = 2_000_000
 
 // graph contains the requirements between the packages of a lockfile, by the keys that the format
 // uses. Keys without a package are ignored: they refer to packages of other platforms or to the
 // project itself.
 type graph struct {
-	nodes map[string]int // 1 + index in Packages.deps
-	asks  [][2]string    // from, to
+	nodes        map[string]int // 1 + index in Packages.deps
+	requirements [][2]string    // from, to
 }
 
 // Inventory returns the packages as the inventory of a lockfile, with Via and Requirers set.
@@ -45,15 +45,15 @@ func (p *Packages) Node(d model.Dependency, keys ...string) {
 
 // AddEdge records that one package requires another.
 func (p *Packages) AddEdge(from, to string) {
-	if len(p.graph.asks) < maxAsks {
-		p.graph.asks = append(p.graph.asks, [2]string{from, to})
+	if len(p.graph.requirements) < maxRequirements {
+		p.graph.requirements = append(p.graph.requirements, [2]string{from, to})
 	}
 }
 
 // edges returns the distinct requirements between packages as sorted pairs of indexes, or nil.
 func (p *Packages) edges() [][2]int {
 	var edges [][2]int
-	for _, a := range p.graph.asks {
+	for _, a := range p.graph.requirements {
 		from, to := p.graph.nodes[a[0]]-1, p.graph.nodes[a[1]]-1
 		if from >= 0 && to >= 0 && from != to {
 			edges = append(edges, [2]int{from, to})
@@ -66,9 +66,9 @@ func (p *Packages) edges() [][2]int {
 // trace sets Via and Requirers of each dependency. Via is the previous package on a shortest path
 // from a direct dependency. If transitivity is unknown, paths start at packages that no other
 // package requires.
-func (p *Packages) trace(asks [][2]int) {
+func (p *Packages) trace(edges [][2]int) {
 	first := make([]int, len(p.deps)+1) // index of the first edge of each package in asks
-	for _, a := range asks {
+	for _, a := range edges {
 		first[a[0]+1]++
 		p.deps[a[1]].Requirers++
 	}
@@ -90,7 +90,7 @@ func (p *Packages) trace(asks [][2]int) {
 	for len(near) > 0 {
 		var next []int
 		for _, from := range near {
-			for _, a := range asks[first[from]:first[from+1]] {
+			for _, a := range edges[first[from]:first[from+1]] {
 				if to := a[1]; !seen[to] {
 					seen[to] = true
 					d := &p.deps[from]
@@ -103,9 +103,9 @@ func (p *Packages) trace(asks [][2]int) {
 	}
 }
 
-// askNear records that the package in a folder such as node_modules/a requires another by name. The
+// addNearestEdge records that the package in a folder such as node_modules/a requires another by name. The
 // package is the nearest one in the folder or a parent folder, as Node.js resolves modules.
-func (p *Packages) askNear(folder, between, name string) {
+func (p *Packages) addNearestEdge(folder, between, name string) {
 	for at := folder; ; {
 		key := name
 		if at != "" {

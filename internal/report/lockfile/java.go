@@ -133,7 +133,7 @@ func (p *pomFile) parse() error {
 	for {
 		token, err := dec.Token()
 		if errors.Is(err, io.EOF) && isPOM {
-			return p.whole()
+			return p.validate()
 		}
 		if err != nil {
 			return &read.PlaceError{Offset: dec.InputOffset(), Err: err}
@@ -166,9 +166,9 @@ func (p *pomFile) parse() error {
 	}
 }
 
-// whole returns an error unless the file is a Maven project. Other tools use documents with the
+// validate returns an error unless the file is a Maven project. Other tools use documents with the
 // same root element.
-func (p *pomFile) whole() error {
+func (p *pomFile) validate() error {
 	if p.properties["project.artifactId"] == "" {
 		return read.NotA("pom.xml", "its project has no artifactId")
 	}

@@ -50,8 +50,8 @@ func readPackageLock(l *lock) error {
 		l.Node(e.dep, e.folder)
 	}
 	for _, e := range r.entries {
-		for _, name := range e.asks {
-			l.askNear(e.folder, "/node_modules/", name)
+		for _, name := range e.requires {
+			l.addNearestEdge(e.folder, "/node_modules/", name)
 		}
 	}
 	return nil
@@ -70,9 +70,9 @@ type packageLock struct {
 }
 
 type npmEntry struct {
-	folder string
-	dep    model.Dependency
-	asks   []string // names of required packages
+	folder   string
+	dep      model.Dependency
+	requires []string // names of required packages
 }
 
 func (r *packageLock) document() error {
@@ -112,12 +112,12 @@ func (r *packageLock) packageEntry(folder string, offset int) error {
 		return nil
 	}
 	name := string(cmp.Or(p.Name, read.Text(folder[module+len("node_modules/"):])))
-	r.entries = append(r.entries, npmEntry{folder, r.dependency(name, p, offset), p.asks()})
+	r.entries = append(r.entries, npmEntry{folder, r.dependency(name, p, offset), p.requires()})
 	return nil
 }
 
-// asks returns the names of the packages that a package requires when another package installs it.
-func (p npmPackage) asks() (names []string) {
+// requires returns the names of the packages that a package requires when another package installs it.
+func (p npmPackage) requires() (names []string) {
 	for _, wanted := range []map[string]npmLoose{p.Dependencies, p.OptionalDependencies, p.PeerDependencies} {
 		names = append(names, slices.Sorted(maps.Keys(wanted))...)
 	}
@@ -166,7 +166,7 @@ func (r *packageLock) nestedEntry(name string, offset int) error {
 			var raw json.RawMessage
 			err := r.decode(&raw)
 			read.Loosely(raw, &p.Dependencies)
-			r.nested[at].asks = p.asks()
+			r.nested[at].requires = p.requires()
 			return err
 		}
 		return r.skip()

@@ -321,15 +321,15 @@ func readPoetryLock(l *lock) error {
 		l.Node(model.Dependency{
 			Name: name, Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
 		}, name)
-		for _, to := range askedNames(p.Dependencies) {
+		for _, to := range requiredNames(p.Dependencies) {
 			l.AddEdge(name, to)
 		}
 	}
 	return nil
 }
 
-// askedNames returns the packages that an entry of poetry.lock or pdm.lock requires.
-func askedNames(dependencies any) (names []string) {
+// requiredNames returns the packages that an entry of poetry.lock or pdm.lock requires.
+func requiredNames(dependencies any) (names []string) {
 	switch list := dependencies.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(list)) {

@@ -70,7 +70,7 @@ func readUVLock(l *lock) error {
 			Name: name, Version: p.Version, Line: lineOf(lines, i), Hashes: prefixedHashes(hashes),
 			Transitivity: TransitivityOf(len(direct) > 0, direct[name]),
 		}, name+" "+p.Version, name)
-		p.ask(l, name+" "+p.Version)
+		p.addEdges(l, name+" "+p.Version)
 	}
 	return nil
 }
@@ -95,8 +95,8 @@ type uvNeeds struct {
 // uvReference has a version if several packages have the name.
 type uvReference struct{ Name, Version string }
 
-// ask adds the requirements of a package.
-func (n uvNeeds) ask(l *lock, from string) {
+// addEdges adds the requirements of a package.
+func (n uvNeeds) addEdges(l *lock, from string) {
 	for _, to := range n.all() {
 		l.AddEdge(from, strings.TrimSpace(purl.PyPIName(to.Name)+" "+to.Version))
 	}

@@ -253,7 +253,7 @@ func (r *sarifRun) finish(o format.Options) error {
 	}
 	r.readSearched()
 	r.rep.Skipped = read.Distinct(r.rep.Skipped)
-	format.SettlePartial(r.rep)
+	format.MergePartial(r.rep)
 	if r.rep.Searched != nil {
 		r.rep.Searched = format.Minus(read.Distinct(r.rep.Searched), r.rep.Skipped)
 	}

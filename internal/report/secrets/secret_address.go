@@ -23,9 +23,9 @@ const (
 // See processes the next part of the file.
 func (w *AddressWatch) See(p []byte) {
 	if len(w.tail) > 0 {
-		w.look(append(w.tail, p[:min(len(p), maxAddress)]...))
+		w.scan(append(w.tail, p[:min(len(p), maxAddress)]...))
 	}
-	w.look(p)
+	w.scan(p)
 	if len(p) < maxAddress {
 		w.tail = append(w.tail, p...)
 		w.tail = w.tail[max(0, len(w.tail)-maxAddress):]
@@ -34,7 +34,7 @@ func (w *AddressWatch) See(p []byte) {
 	w.tail = append(w.tail[:0], p[len(p)-maxAddress:]...)
 }
 
-func (w *AddressWatch) look(p []byte) {
+func (w *AddressWatch) scan(p []byte) {
 	for _, slashes := range []string{"://", `:\/\/`} { // the second form is escaped in JSON
 		for rest := p; ; {
 			at := bytes.Index(rest, []byte(slashes))

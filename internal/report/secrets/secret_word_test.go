@@ -13,7 +13,7 @@ import (
 func TestAPasswordOfAnAddressLeavesOtherIdentities(t *testing.T) {
 	const word, random = "Passw0rd12", "hG7kLq2ZtR9vXw4bN8mC"
 	r := NewRedactor([]byte("a key for tests, of some length"))
-	r.Watch().look([]byte(`connect("postgres://app:` + word + `@db/x") connect("postgres://app:` + random + `@db/y")`))
+	r.Watch().scan([]byte(`connect("postgres://app:` + word + `@db/x") connect("postgres://app:` + random + `@db/y")`))
 	rule := &model.Rule{Name: "calls", IssueType: model.SAST}
 	other := &model.Result{Rule: rule, Code: `login(u, "` + word + `")`, CodeHash: "same"}
 	held := &model.Result{Rule: rule, Code: `login(u, "` + random + `")`, CodeHash: "gone"}

@@ -91,7 +91,7 @@ func (s *semgrep) member(name string) error {
 func (s *semgrep) finish() {
 	rep := s.rep
 	rep.Skipped, rep.Unresolved = read.Distinct(rep.Skipped), read.Distinct(rep.Unresolved)
-	format.SettlePartial(rep)
+	format.MergePartial(rep)
 	rep.Searched = format.Minus(read.Distinct(rep.Searched), rep.Skipped)
 	for _, r := range rep.Rules {
 		rep.Products = rep.Products.With(r.IssueType)

@@ -86,7 +86,7 @@ func (s *semgrep) resultOf(item string, m *semgrepResult) *model.Result {
 		Severity:     rule.Severity, Confidence: rule.Confidence,
 		Muted: bool(m.Extra.Ignored), Binds: metavariable.Match(m.Extra.Metavars),
 	}
-	if p := s.look(path, rule, m); p != nil {
+	if p := s.readSource(path, rule, m); p != nil {
 		res.Code, res.CodeHash = p.code, p.hash
 	} else if lines := string(UnlessGated(m.Extra.Lines)); lines != "" {
 		res.Code = read.MultiLine(lines, read.MaxBlock)

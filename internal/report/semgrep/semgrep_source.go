@@ -195,9 +195,9 @@ func (s *Sources) piece(path string, from, to secrets.Place) *piece {
 	return p
 }
 
-// look reads the lines of a match from the checkout if the report omits them because of a missing
+// readSource reads the lines of a match from the checkout if the report omits them because of a missing
 // login. The lines count against the memory budget. If it is exceeded, the result has no code.
-func (s *semgrep) look(path string, rule *semgrepRule, m *semgrepResult) *piece {
+func (s *semgrep) readSource(path string, rule *semgrepRule, m *semgrepResult) *piece {
 	if s.sources == nil || m.Extra.Lines != RequiresLogin {
 		return nil
 	}

@@ -27,9 +27,9 @@ func familiarNetworks(ctx context.Context, q *sqldb.Session, now time.Time) (map
 	return networks, err
 }
 
-// roomFor reports whether a request from an address is accepted. gone is the key of the request
+// accepts reports whether a request from an address is accepted. gone is the key of the request
 // that it replaces, if any.
-func (l loginLine) roomFor(address string) (room bool, gone []byte) {
+func (l loginLine) accepts(address string) (accepted bool, gone []byte) {
 	network, ofOne := model.Network(address), 0
 	for _, w := range l.waiting {
 		if model.Network(w.Address) == network {

@@ -65,8 +65,8 @@ func (s *DB) AddLogin(ctx context.Context, l model.LoginRequest) (kept bool, err
 				return err
 			}
 		}
-		room, gone := line.roomFor(l.Address)
-		if !room {
+		accepted, gone := line.accepts(l.Address)
+		if !accepted {
 			return nil
 		}
 		if gone != nil {
@@ -109,11 +109,11 @@ func (tx *Tx) WaitingLogin(ctx context.Context, code string) (model.LoginRequest
 // expired request is model.ErrNotFound. If the token's user has reached the limit of tokens or
 // grants, it returns model.ErrConflict or a *model.InvalidError, and the request stays undecided.
 func (tx *Tx) ApproveLogin(ctx context.Context, l model.LoginRequest, token model.Token) error {
-	if err := tx.roomForLogin(ctx, token.UserID); err != nil {
+	if err := tx.checkLoginLimit(ctx, token.UserID); err != nil {
 		return err
 	}
 	if l.ByProgram() {
-		if err := tx.roomForGrant(ctx, token.UserID); err != nil {
+		if err := tx.checkGrantLimit(ctx, token.UserID); err != nil {
 			return err
 		}
 	}
@@ -145,8 +145,8 @@ func (tx *Tx) decideLogin(
 	return err
 }
 
-// roomForLogin returns an error if one more token would exceed a user's limit.
-func (tx *Tx) roomForLogin(ctx context.Context, userID int64) error {
+// checkLoginLimit returns an error if one more token would exceed a user's limit.
+func (tx *Tx) checkLoginLimit(ctx context.Context, userID int64) error {
 	if userID == 0 {
 		return nil
 	}

@@ -36,11 +36,11 @@ type grantImage struct {
 // deletes expired grants. It returns a *model.InvalidError if a limit of grants or tokens is
 // reached.
 func (tx *Tx) AddOAuthGrant(ctx context.Context, g model.OAuthGrant) error {
-	if err := tx.roomForGrant(ctx, g.Token.UserID); err != nil {
+	if err := tx.checkGrantLimit(ctx, g.Token.UserID); err != nil {
 		return err
 	}
 	if g.Token.UserID != 0 { // checked here because the approving user can free a token, the client cannot
-		if err := tx.roomForToken(ctx, g.Token.UserID); err != nil {
+		if err := tx.trimTokens(ctx, g.Token.UserID); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (tx *Tx) AddOAuthGrant(ctx context.Context, g model.OAuthGrant) error {
 // transaction. The audit event is login.approve. It returns a *model.InvalidError if the limit of
 // grants is reached.
 func (tx *Tx) AddDeviceGrant(ctx context.Context, g model.OAuthGrant) error {
-	if err := tx.roomForGrant(ctx, g.Token.UserID); err != nil {
+	if err := tx.checkGrantLimit(ctx, g.Token.UserID); err != nil {
 		return err
 	}
 	return tx.insertGrant(ctx, g)
@@ -77,8 +77,8 @@ func (tx *Tx) insertGrant(ctx context.Context, g model.OAuthGrant) error {
 	return nil
 }
 
-// roomForGrant deletes expired grants and returns an error if a limit is reached.
-func (tx *Tx) roomForGrant(ctx context.Context, userID int64) error {
+// checkGrantLimit deletes expired grants and returns an error if a limit is reached.
+func (tx *Tx) checkGrantLimit(ctx context.Context, userID int64) error {
 	if err := tx.dropLapsedGrants(ctx, tx.Now()); err != nil {
 		return err
 	}
@@ -121,8 +121,8 @@ func (s *DB) DropLapsedOAuthGrants(ctx context.Context, deploymentID int64, now 
 	})
 }
 
-// tellRenewable sets RenewableUntil of tokens.
-func (tx *Tx) tellRenewable(ctx context.Context, list []model.Token) error {
+// setRenewableUntil sets RenewableUntil of tokens.
+func (tx *Tx) setRenewableUntil(ctx context.Context, list []model.Token) error {
 	until := map[int64]time.Time{}
 	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var id int64

@@ -108,9 +108,9 @@ func idOrNil(id int64) any {
 // MaxTokens limits the tokens of a user in a deployment, including expired and revoked ones.
 const MaxTokens = 100
 
-// roomForToken deletes the oldest expired or revoked tokens of a user until one more fits. If all
+// trimTokens deletes the oldest expired or revoked tokens of a user until one more fits. If all
 // are valid, it returns a *model.InvalidError.
-func (tx *Tx) roomForToken(ctx context.Context, userID int64) error {
+func (tx *Tx) trimTokens(ctx context.Context, userID int64) error {
 	list, err := tx.tokensOf(ctx, userID)
 	if err != nil || len(list) < MaxTokens {
 		return err
@@ -138,7 +138,7 @@ func (tx *Tx) tokensOf(ctx context.Context, userID int64) ([]model.Token, error)
 	if err != nil {
 		return nil, err
 	}
-	return list, tx.tellRenewable(ctx, list)
+	return list, tx.setRenewableUntil(ctx, list)
 }
 
 // CreateToken stores a token with the hash of its secret and returns it with its id and creation
@@ -147,7 +147,7 @@ func (tx *Tx) tokensOf(ctx context.Context, userID int64) ([]model.Token, error)
 // public id or hash is model.ErrConflict.
 func (tx *Tx) CreateToken(ctx context.Context, t model.Token, hash []byte) (model.Token, error) {
 	if t.UserID != 0 {
-		if err := tx.roomForToken(ctx, t.UserID); err != nil {
+		if err := tx.trimTokens(ctx, t.UserID); err != nil {
 			return model.Token{}, err
 		}
 	}
@@ -180,7 +180,7 @@ func (tx *Tx) Tokens(ctx context.Context) ([]model.Token, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list, tx.tellRenewable(ctx, list)
+	return list, tx.setRenewableUntil(ctx, list)
 }
 
 // Token returns a token by its public id, else by its name. An ambiguous name is model.ErrConflict.

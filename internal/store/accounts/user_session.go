@@ -76,8 +76,8 @@ func (s *DB) signIn(
 // MaxSessions limits the sessions of a user; the oldest ones end.
 const MaxSessions = 100
 
-// roomForSession ends the oldest sessions of a user until one more fits.
-func roomForSession(ctx context.Context, q *sqldb.Session, userID int64) error {
+// trimSessions ends the oldest sessions of a user until one more fits.
+func trimSessions(ctx context.Context, q *sqldb.Session, userID int64) error {
 	return q.Write(ctx, `DELETE FROM user_session WHERE user_id = $1 AND id IN
 		(SELECT id FROM user_session WHERE user_id = $1 ORDER BY id DESC LIMIT 1000000000 OFFSET $2)`, userID, MaxSessions-1)
 }
@@ -88,7 +88,7 @@ func (s *DB) beginSession(ctx context.Context, q *sqldb.Session, u model.User, n
 	if err != nil {
 		return err
 	}
-	if err := roomForSession(ctx, q, u.ID); err != nil {
+	if err := trimSessions(ctx, q, u.ID); err != nil {
 		return err
 	}
 	n.ID, n.UserID, n.CreatedAt = id, u.ID, s.Now()

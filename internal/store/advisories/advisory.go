@@ -74,7 +74,7 @@ func advisoryVersion(ctx context.Context, q *sqldb.Session) (int64, error) {
 
 // AdvisoryVersions returns the version of the advisories and that of the scores.
 func (s *DB) AdvisoryVersions(ctx context.Context) (version, scores int64, err error) {
-	err = s.Ask(ctx, func(ctx context.Context) error {
+	err = s.RunQuery(ctx, func(ctx context.Context) error {
 		return s.QueryRow(ctx, `SELECT version, scores_version FROM advisory_state WHERE id = 1`).Scan(&version, &scores)
 	})
 	return version, scores, err

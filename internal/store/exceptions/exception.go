@@ -215,7 +215,7 @@ func (tx *Tx) AddException(ctx context.Context, e model.Exception) (model.Except
 	if e.State != model.ExceptionRequested {
 		return e, nil
 	}
-	if err := tx.NotifyOfException(ctx, model.EventExceptionAsked, e, e.Reason); err != nil {
+	if err := tx.NotifyOfException(ctx, model.EventExceptionRequested, e, e.Reason); err != nil {
 		return e, err
 	}
 	return e, tx.countRequestedExceptions(ctx)

@@ -28,7 +28,7 @@ var feedTables = []struct {
 // Version returns the version of the deployment's newest commit. An unknown deployment is
 // model.ErrNotFound.
 func (s *DB) Version(ctx context.Context, deploymentID int64) (version int64, err error) {
-	err = s.Ask(ctx, func(ctx context.Context) error { return s.QueryVersion(ctx, deploymentID).Scan(&version) })
+	err = s.RunQuery(ctx, func(ctx context.Context) error { return s.QueryVersion(ctx, deploymentID).Scan(&version) })
 	return version, err
 }
 
@@ -36,7 +36,7 @@ func (s *DB) Version(ctx context.Context, deploymentID int64) (version int64, er
 func (s *DB) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int64, error) {
 	versions := make(map[int64]int64, len(deploymentIDs))
 	in, list := s.List("id", 1, sqldb.CleanList(deploymentIDs))
-	err := s.Ask(ctx, func(ctx context.Context) error {
+	err := s.RunQuery(ctx, func(ctx context.Context) error {
 		return sqldb.Each(ctx, s.IndexPool(), func(r sqldb.Row) error {
 			var id, version int64
 			err := r.Scan(&id, &version)

@@ -210,7 +210,7 @@ func (tx *Tx) NewFindingIDs(ctx context.Context, n int) ([]int64, error) {
 
 // AddFindings stores new occurrences with reserved ids.
 func (tx *Tx) AddFindings(ctx context.Context, findings []model.FindingWrite) error {
-	tx.TellAdded(findings)
+	tx.NotifyAdded(findings)
 	return sqldb.InBatches(findings, func(part []model.FindingWrite) error { return tx.addFindings(ctx, part) })
 }
 
@@ -250,7 +250,7 @@ func (tx *Tx) UpdateFindings(ctx context.Context, findings []model.FindingWrite)
 		if before != w.Finding || w.Body != nil {
 			changed = append(changed, w)
 		}
-		tx.TellReturned(before, w.Finding)
+		tx.NotifyReturned(before, w.Finding)
 	}
 	if err := tx.freeIdentities(ctx, moved); err != nil {
 		return err

@@ -52,7 +52,7 @@ func (tx *Tx) AddFindingComment(ctx context.Context, c model.FindingComment) (mo
 		return c, err
 	}
 	tx.Audit("finding_comment.create", sqldb.Subject("finding_comment", c.ID), nil, imageOfFindingComment(c))
-	return c, tx.TellComment(ctx, c)
+	return c, tx.NotifyComment(ctx, c)
 }
 
 // WithdrawFindingComment deletes the text and mentions of a comment. The comment itself and the

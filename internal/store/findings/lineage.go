@@ -104,7 +104,7 @@ func (tx *Tx) NewLineageIDs(ctx context.Context, n int) ([]int64, error) {
 
 // AddLineages stores new lineages with reserved ids.
 func (tx *Tx) AddLineages(ctx context.Context, lineages []model.Lineage) error {
-	tx.TellLineages(lineages)
+	tx.NotifyLineages(lineages)
 	return sqldb.InBatches(lineages, func(part []model.Lineage) error {
 		rows := make([][]any, len(part))
 		for i := range part {

@@ -8,11 +8,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// UntoldOverdue returns the lineages whose notification for that due day was not sent yet. Deleted
+// UnnotifiedOverdue returns the lineages whose notification for that due day was not sent yet. Deleted
 // lineages are omitted.
-func (tx *Tx) UntoldOverdue(
+func (tx *Tx) UnnotifiedOverdue(
 	ctx context.Context, list []model.OverdueLineage,
-) (untold []model.OverdueLineage, err error) {
+) (pending []model.OverdueLineage, err error) {
 	days, ids := make(map[int64]int, len(list)), make([]int64, len(list))
 	for i, l := range list {
 		days[l.ID], ids[i] = l.Day, l.ID
@@ -20,20 +20,20 @@ func (tx *Tx) UntoldOverdue(
 	in, arg := tx.In("id", 2, ids)
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var id int64
-		var told int
-		err := r.Scan(&id, &told)
-		if day := days[id]; day != told {
-			untold = append(untold, model.OverdueLineage{ID: id, Day: day})
+		var notified int
+		err := r.Scan(&id, &notified)
+		if day := days[id]; day != notified {
+			pending = append(pending, model.OverdueLineage{ID: id, Day: day})
 		}
 		return err
 	}, `SELECT id, COALESCE(overdue_told, -1) FROM lineage WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
-	return untold, err
+	return pending, err
 }
 
-// TellOverdue queues notifications for overdue lineages and stores that it did. Lineages notified
+// NotifyOverdue queues notifications for overdue lineages and stores that it did. Lineages notified
 // meanwhile are skipped.
-func (tx *Tx) TellOverdue(ctx context.Context, list []model.OverdueLineage) error {
-	list, err := tx.UntoldOverdue(ctx, list)
+func (tx *Tx) NotifyOverdue(ctx context.Context, list []model.OverdueLineage) error {
+	list, err := tx.UnnotifiedOverdue(ctx, list)
 	if err != nil || len(list) == 0 {
 		return err
 	}

@@ -64,9 +64,9 @@ func (tx *Tx) DefaultView(ctx context.Context, userID int64, t model.IssueType) 
 	return list[0], err
 }
 
-// roomForView returns model.ErrConflict if the owner has another view with the name, ignoring case,
+// checkNewView returns model.ErrConflict if the owner has another view with the name, ignoring case,
 // or reached the limit of views.
-func (tx *Tx) roomForView(ctx context.Context, v model.SavedView) error {
+func (tx *Tx) checkNewView(ctx context.Context, v model.SavedView) error {
 	type named struct {
 		id   int64
 		name string
@@ -99,7 +99,7 @@ func (tx *Tx) roomForView(ctx context.Context, v model.SavedView) error {
 // AddSavedView creates a view. A duplicate name of the owner, or a view above the limit, is
 // model.ErrConflict.
 func (tx *Tx) AddSavedView(ctx context.Context, v model.SavedView) (model.SavedView, error) {
-	if err := tx.roomForView(ctx, v); err != nil {
+	if err := tx.checkNewView(ctx, v); err != nil {
 		return v, err
 	}
 	var err error
@@ -118,7 +118,7 @@ func (tx *Tx) AddSavedView(ctx context.Context, v model.SavedView) (model.SavedV
 // UpdateSavedView changes the name, query and owner of a view. A view that becomes private is
 // removed as the default of other users. It returns the same conflicts as AddSavedView.
 func (tx *Tx) UpdateSavedView(ctx context.Context, before, v model.SavedView) error {
-	if err := tx.roomForView(ctx, v); err != nil {
+	if err := tx.checkNewView(ctx, v); err != nil {
 		return err
 	}
 	if err := tx.Write(ctx, `UPDATE saved_view SET owner_id = $3, name = $4, query = $5 WHERE deployment_id = `+

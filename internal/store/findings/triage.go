@@ -30,7 +30,7 @@ func (tx *Tx) UpdateTriage(ctx context.Context, events []model.TriageEvent) erro
 	if err := tx.setStops(ctx, events); err != nil {
 		return fmt.Errorf("triage: %w", err)
 	}
-	tx.TellAssigned(events)
+	tx.NotifyAssigned(events)
 	return tx.addTriageEvents(ctx, events)
 }
 

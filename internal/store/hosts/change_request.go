@@ -88,24 +88,24 @@ func (tx *Tx) CloseChangeRequests(ctx context.Context, repositoryID int64, open 
 		repositoryID, list, int64(model.ChangeClosed))
 }
 
-// HearJob is the kind of job that processes a delivery of a code host.
-const HearJob = "hear"
+// WebhookJob is the kind of job that processes a delivery of a code host.
+const WebhookJob = "hear"
 
-// maxHearings limits the queued deliveries of a connection with distinct subjects, so that one host
+// maxQueuedWebhooks limits the queued deliveries of a connection with distinct subjects, so that one host
 // cannot fill the queue.
-const maxHearings = 2000
+const maxQueuedWebhooks = 2000
 
-// QueueHearing queues a delivery of a connection. It replaces a queued one with the same subject
+// QueueWebhook queues a delivery of a connection. It replaces a queued one with the same subject
 // and returns its input; the job is then as new as an added one. If too many deliveries of the
 // connection are queued, it returns a *model.BusyError.
-func (tx *Tx) QueueHearing(
+func (tx *Tx) QueueWebhook(
 	ctx context.Context, c model.Connection, subject string, input []byte,
 ) (instead []byte, err error) {
 	of := fmt.Sprintf("%d ", c.ID)
 	others, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM job
 		WHERE deployment_id = $1 AND kind = $2 AND state = $3 AND subject LIKE $4 AND subject <> $5`,
-		HearJob, int64(model.JobQueued), of+"%", of+subject)
-	if err == nil && others >= maxHearings {
+		WebhookJob, int64(model.JobQueued), of+"%", of+subject)
+	if err == nil && others >= maxQueuedWebhooks {
 		err = &model.BusyError{
 			Text: fmt.Sprintf("%d webhooks of this connection are queued. Send this one again later.", others),
 			Wait: time.Minute,
@@ -114,7 +114,7 @@ func (tx *Tx) QueueHearing(
 	if err != nil {
 		return nil, err
 	}
-	return tx.Enqueue(ctx, model.Job{Kind: HearJob, Subject: of + subject, Key: queue.HostKey(c.BaseURL), Input: input})
+	return tx.Enqueue(ctx, model.Job{Kind: WebhookJob, Subject: of + subject, Key: queue.HostKey(c.BaseURL), Input: input})
 }
 
 // Delivery is a verified webhook delivery.
@@ -162,7 +162,7 @@ func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 		d.ID, d.ConnectionID, d.Delivery, d.Event, d.Repository, d.ReceivedAt, d.Outcome, d.HeadCommit,
 	}}, "")
 	if err == nil && d.Tells {
-		err = tx.noteHeard(ctx, d.ConnectionID, d.Repository)
+		err = tx.recordWebhookEvent(ctx, d.ConnectionID, d.Repository)
 	}
 	if err != nil {
 		return d, err

@@ -34,9 +34,9 @@ func (tx *Tx) RecordHookCheck(ctx context.Context, repositoryID int64, hook, lac
 		`$2 AND hook_id = $3`, repositoryID, hook, lacks, tx.Now())
 }
 
-// noteHeard stores that a webhook reported a push or change request of a repository, by the host's
+// recordWebhookEvent stores that a webhook reported a push or change request of a repository, by the host's
 // id. It is no longer considered silent.
-func (tx *Tx) noteHeard(ctx context.Context, connectionID int64, hostID string) error {
+func (tx *Tx) recordWebhookEvent(ctx context.Context, connectionID int64, hostID string) error {
 	return tx.Write(ctx, `UPDATE repository SET heard_at = $4, missed_at = NULL, missed = '' WHERE deployment_id = $1 `+
 		`AND connection_id = $2 AND host_id = $3`, connectionID, hostID, tx.Now())
 }
@@ -60,7 +60,7 @@ func (tx *Tx) NoteMissed(ctx context.Context, r model.Repository, commit, what s
 // RepositoryCount contains counts of a connection's repositories.
 type RepositoryCount struct {
 	Seen, Followed int
-	Heard          int      // projects with a working webhook that has reported something
+	WithEvents     int      // projects with a working webhook that has reported something
 	Silent         int      // projects whose webhook missed a push that polling found, or that lacks events
 	HookProblem    string   // of the first silent one, for display
 	HookAddresses  []string // target addresses of projects' webhooks, sorted
@@ -78,9 +78,9 @@ func (n RepositoryCount) Elsewhere(own string) string {
 	return n.HookAddresses[i]
 }
 
-// HearsBy returns how a connection learns of pushes and change requests: "webhook" or "polling".
-func (n RepositoryCount) HearsBy() string {
-	if n.Heard > 0 {
+// EventSource returns how a connection learns of pushes and change requests: "webhook" or "polling".
+func (n RepositoryCount) EventSource() string {
+	if n.WithEvents > 0 {
 		return "webhook"
 	}
 	return "polling"
@@ -92,7 +92,7 @@ func (tx *Tx) CountRepositories(ctx context.Context) (map[int64]RepositoryCount,
 	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var id int64
 		var n RepositoryCount
-		err := r.Scan(&id, &n.Seen, &n.Followed, &n.Heard)
+		err := r.Scan(&id, &n.Seen, &n.Followed, &n.WithEvents)
 		counts[id] = n
 		return err
 	}, `SELECT connection_id, COUNT(*), SUM(CASE WHEN project_id <> 0 THEN 1 ELSE 0 END),

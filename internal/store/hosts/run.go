@@ -80,7 +80,7 @@ func (tx *Tx) endRun(ctx context.Context, r model.Run, o model.RunOutcome) error
 	if err != nil {
 		return err
 	}
-	if err := tx.TellRunFailed(ctx, r); err != nil {
+	if err := tx.NotifyRunFailed(ctx, r); err != nil {
 		return err
 	}
 	if err := tx.QueueNextRun(ctx, time.Time{}); err != nil { // another run of its host may start
@@ -170,7 +170,7 @@ type RunProgress struct {
 func (s *DB) ProgressRun(ctx context.Context, deploymentID, id, claim int64, p RunProgress) error {
 	now := s.Now()
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		if err := hearOfRunner(ctx, q, deploymentID, id, claim, now); err != nil {
+		if err := touchRunnerOfRun(ctx, q, deploymentID, id, claim, now); err != nil {
 			return err
 		}
 		r, err := sqldb.One(ctx, q, scanRun, runSelect+`AND id = $2 AND claim = $3`+q.ForUpdate(), deploymentID, id, claim)

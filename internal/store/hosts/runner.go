@@ -62,15 +62,15 @@ func (s *DB) TouchRunner(ctx context.Context, deploymentID, tokenID int64) (ther
 	return n > 0, err
 }
 
-// heardEvery limits how often progress reports update a runner's last-seen time.
-const heardEvery = time.Minute
+// contactInterval limits how often progress reports update a runner's last-seen time.
+const contactInterval = time.Minute
 
-// hearOfRunner updates the last-seen time of the runner with a run's claim. It must precede the
+// touchRunnerOfRun updates the last-seen time of the runner with a run's claim. It must precede the
 // lock of the run's row, because requests for work lock the two in this order too.
-func hearOfRunner(ctx context.Context, q *sqldb.Session, deploymentID, run, claim int64, now time.Time) error {
+func touchRunnerOfRun(ctx context.Context, q *sqldb.Session, deploymentID, run, claim int64, now time.Time) error {
 	return q.Write(ctx, `UPDATE runner SET seen_at = $2 WHERE deployment_id = $1 AND seen_at <= $3
 		AND id = (SELECT runner_id FROM managed_run WHERE deployment_id = $1 AND id = $4 AND claim = $5)`, deploymentID, now,
-		now.Add(-heardEvery), run, claim)
+		now.Add(-contactInterval), run, claim)
 }
 
 // Runners returns the deployment's runners, last seen first.

@@ -157,7 +157,7 @@ func (q *dependencyQuery) each(
 			return err
 		}
 		err := EachContent(content, q.isLicensed, func(id, version int64, t model.Transitivity) bool {
-			if q.versions != nil && !q.versions.Has(version) || !q.isAskedFor(t) {
+			if q.versions != nil && !q.versions.Has(version) || !q.includes(t) {
 				return true
 			}
 			return take(inventory, id)
@@ -179,8 +179,8 @@ func (q *dependencyQuery) count(ctx context.Context, lockfiles []heldLockfile) (
 	return counts, nil
 }
 
-// isAskedFor reports whether the filter includes the transitivity.
-func (q *dependencyQuery) isAskedFor(t model.Transitivity) bool {
+// includes reports whether the filter includes the transitivity.
+func (q *dependencyQuery) includes(t model.Transitivity) bool {
 	return len(q.filter.Transitivities) == 0 ||
 		slices.Contains(q.filter.Transitivities, cmp.Or(t, model.TransitivityUnknown))
 }

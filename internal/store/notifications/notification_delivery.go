@@ -145,7 +145,7 @@ func (tx *Tx) endUnwantedByPerson(ctx context.Context, n model.Notification) (bo
 	if err != nil && !errors.Is(err, model.ErrNotFound) || err == nil && m.MailTo() == n.Receiver.Address {
 		return false, err
 	}
-	return true, tx.endUntold(ctx, n, "The person no longer receives mail at this address.")
+	return true, tx.failNotification(ctx, n, "The person no longer receives mail at this address.")
 }
 
 // loadCommentTexts adds the current texts of comments to messages, and fails those whose comment
@@ -174,7 +174,7 @@ func (tx *Tx) loadCommentTexts(ctx context.Context, list []model.Notification) (
 		if !there {
 			why = "The comment was removed with its project."
 		}
-		if err := tx.endUntold(ctx, *n, why); err != nil {
+		if err := tx.failNotification(ctx, *n, why); err != nil {
 			return ended, err
 		}
 		ended = true
@@ -182,8 +182,8 @@ func (tx *Tx) loadCommentTexts(ctx context.Context, list []model.Notification) (
 	return ended, nil
 }
 
-// endUntold fails a queued message.
-func (tx *Tx) endUntold(ctx context.Context, n model.Notification, why string) error {
+// failNotification fails a queued message.
+func (tx *Tx) failNotification(ctx context.Context, n model.Notification, why string) error {
 	return tx.Write(ctx,
 		`UPDATE notification SET state = $2, problem = $3, ended_at = $4 WHERE deployment_id = $1 AND id = $5`,
 		model.NotificationFailed, why, tx.Now(), n.ID)

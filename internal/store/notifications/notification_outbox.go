@@ -23,24 +23,24 @@ type Notifying struct {
 // It has no effect if no rule uses the event and no user is addressed directly.
 func (tx *Tx) EmitEvent(h model.Happening) {
 	if tx.Notified().Has(h.Event) || len(h.Persons) > 0 {
-		told := sqldb.Local[happenings](tx.Tx)
-		told.list = append(told.list, h)
+		events := sqldb.Local[happenings](tx.Tx)
+		events.list = append(events.list, h)
 	}
 }
 
 // happening returns the event of a kind that collects findings during the whole transaction.
 func (tx *Tx) happening(e model.NotificationEvent) *model.Happening {
-	told := sqldb.Local[happenings](tx.Tx)
-	i := slices.IndexFunc(told.list, func(h model.Happening) bool { return h.Event == e })
+	events := sqldb.Local[happenings](tx.Tx)
+	i := slices.IndexFunc(events.list, func(h model.Happening) bool { return h.Event == e })
 	if i < 0 {
-		i, told.list = len(told.list), append(told.list, model.Happening{Event: e})
+		i, events.list = len(events.list), append(events.list, model.Happening{Event: e})
 	}
-	return &told.list[i]
+	return &events.list[i]
 }
 
-// TellAdded adds events about findings that are new on their refs. New advisories create findings
+// NotifyAdded adds events about findings that are new on their refs. New advisories create findings
 // from the inventory without a scan.
-func (tx *Tx) TellAdded(findings []model.FindingWrite) {
+func (tx *Tx) NotifyAdded(findings []model.FindingWrite) {
 	for _, e := range []model.NotificationEvent{model.EventNewFinding, model.EventAdvisory} {
 		if !tx.Notified().Has(e) {
 			continue
@@ -59,8 +59,8 @@ func (tx *Tx) TellAdded(findings []model.FindingWrite) {
 	}
 }
 
-// TellReturned adds an event about a fixed finding that is open again, like that of a new one.
-func (tx *Tx) TellReturned(before, after model.Finding) {
+// NotifyReturned adds an event about a fixed finding that is open again, like that of a new one.
+func (tx *Tx) NotifyReturned(before, after model.Finding) {
 	if before.State == model.Fixed && after.State == model.Unresolved && tx.Notified().Has(model.EventNewFinding) {
 		h := tx.happening(model.EventNewFinding)
 		h.Findings.Add(after.ID)
@@ -68,8 +68,8 @@ func (tx *Tx) TellReturned(before, after model.Finding) {
 	}
 }
 
-// TellLineages adds new lineages to the events, which mark findings that no other ref has.
-func (tx *Tx) TellLineages(lineages []model.Lineage) {
+// NotifyLineages adds new lineages to the events, which mark findings that no other ref has.
+func (tx *Tx) NotifyLineages(lineages []model.Lineage) {
 	for _, e := range []model.NotificationEvent{model.EventNewFinding, model.EventAdvisory} {
 		if !tx.Notified().Has(e) {
 			continue
@@ -80,8 +80,8 @@ func (tx *Tx) TellLineages(lineages []model.Lineage) {
 	}
 }
 
-// TellAssigned adds events for users who were assigned findings by another actor.
-func (tx *Tx) TellAssigned(events []model.TriageEvent) {
+// NotifyAssigned adds events for users who were assigned findings by another actor.
+func (tx *Tx) NotifyAssigned(events []model.TriageEvent) {
 	if !tx.Notified().Has(model.EventAssigned) {
 		return
 	}
@@ -119,7 +119,7 @@ func (tx *Tx) NotifyOfException(
 		if err != nil && !errors.Is(err, model.ErrNotFound) { // former members can be requesters
 			return err
 		}
-		h.Asker = cmp.Or(m.Name, r.CreatedBy.Label())
+		h.Requester = cmp.Or(m.Name, r.CreatedBy.Label())
 		if own := tx.Actor().Kind == "user" && tx.Actor().ID == m.Name; e == model.EventExceptionDecided &&
 			!own && m.MailTo() != "" {
 			h.Persons = []int64{r.CreatorID}
@@ -134,9 +134,9 @@ func (tx *Tx) NotifyOfException(
 	return err
 }
 
-// TellComment adds an event about a comment on a finding. Mentioned users get mail, except the
+// NotifyComment adds an event about a comment on a finding. Mentioned users get mail, except the
 // author.
-func (tx *Tx) TellComment(ctx context.Context, c model.FindingComment) error {
+func (tx *Tx) NotifyComment(ctx context.Context, c model.FindingComment) error {
 	h := model.Happening{Event: model.EventComment, CommentID: c.ID, Author: c.WrittenBy.Label()}
 	h.Lineages.Add(c.LineageID)
 	if len(c.Mentions) == 0 && !tx.Notified().Has(h.Event) {
@@ -158,8 +158,8 @@ func (tx *Tx) TellComment(ctx context.Context, c model.FindingComment) error {
 	return nil
 }
 
-// TellBlocked adds an event about a scan that blocked its build.
-func (tx *Tx) TellBlocked(scanID int64, gate *model.ScanGate) {
+// NotifyBlocked adds an event about a scan that blocked its build.
+func (tx *Tx) NotifyBlocked(scanID int64, gate *model.ScanGate) {
 	if gate == nil {
 		return
 	}
@@ -172,23 +172,23 @@ func (tx *Tx) TellBlocked(scanID int64, gate *model.ScanGate) {
 	tx.EmitEvent(h)
 }
 
-// TellFailed adds an event about a scan that ended with an error.
-func (tx *Tx) TellFailed(s model.Scan) {
+// NotifyFailed adds an event about a scan that ended with an error.
+func (tx *Tx) NotifyFailed(s model.Scan) {
 	if s.Status == model.ScanError {
 		tx.EmitEvent(model.Happening{Event: model.EventScanFailed, ProjectID: s.ProjectID, ScanID: s.ID, Reason: s.Error})
 	}
 }
 
-// TellRunFailed adds an event about a failed managed run, unless a failed scan of the run already
+// NotifyRunFailed adds an event about a failed managed run, unless a failed scan of the run already
 // added one. Canceled and superseded runs do not notify.
-func (tx *Tx) TellRunFailed(ctx context.Context, r model.Run) error {
+func (tx *Tx) NotifyRunFailed(ctx context.Context, r model.Run) error {
 	if r.State != model.RunFailed && r.State != model.RunTimedOut || !tx.Notified().Has(model.EventScanFailed) {
 		return nil
 	}
-	told, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM scan WHERE deployment_id = $1 AND `+
+	count, err := sqldb.One(ctx, tx, sqldb.Scalar[int], `SELECT COUNT(*) FROM scan WHERE deployment_id = $1 AND `+
 		`project_id = $2 AND status = $3 AND (id = $4 OR run_id = $5)`,
 		r.ProjectID, model.ScanError, r.ScanID, r.ID)
-	if err == nil && told == 0 {
+	if err == nil && count == 0 {
 		tx.EmitEvent(model.Happening{Event: model.EventScanFailed, ProjectID: r.ProjectID, RunID: r.ID, Reason: r.Reason})
 	}
 	return err
@@ -201,13 +201,13 @@ type happenings struct{ list []model.Happening }
 // of the transaction.
 func (tx *Tx) QueueHappened(ctx context.Context) error {
 	// events with lineages but without findings have no recipients
-	told := slices.DeleteFunc(sqldb.Local[happenings](tx.Tx).list, func(h model.Happening) bool {
+	events := slices.DeleteFunc(sqldb.Local[happenings](tx.Tx).list, func(h model.Happening) bool {
 		return (h.Event == model.EventNewFinding || h.Event == model.EventAdvisory) && len(h.Findings) == 0
 	})
-	if len(told) == 0 {
+	if len(events) == 0 {
 		return nil
 	}
-	input, err := json.Marshal(Notifying{told})
+	input, err := json.Marshal(Notifying{events})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // second factor. The other columns are only available from Deployment, because tenants may be
 // distributed over nodes.
 func (s *DB) Deployments(ctx context.Context) (list []model.Deployment, err error) {
-	err = s.Ask(ctx, func(ctx context.Context) error {
+	err = s.RunQuery(ctx, func(ctx context.Context) error {
 		list, err = sqldb.Many(ctx, s.Pool(), func(r sqldb.Row) (d model.Deployment, err error) {
 			return d, r.Scan(sqldb.ListedFields(&d)...)
 		},

@@ -26,8 +26,8 @@ func jobDue(ctx context.Context, q *sqldb.Session, deploymentID int64, kind stri
 		deploymentID, kind, at)
 }
 
-// tenantsAsked limits the tenants that DueJobs returns.
-const tenantsAsked = 200
+// maxDueTenants limits the tenants that DueJobs returns.
+const maxDueTenants = 200
 
 // DueJobs lists tenants and kinds with jobs that may be due within a duration. The least recently
 // checked tenant comes first, so a tenant with many jobs delays no other. It runs one statement
@@ -36,7 +36,7 @@ func (s *DB) DueJobs(ctx context.Context, kinds []string, within time.Duration) 
 	q := s.Pool()
 	ofKind, list := s.List("kind", 2, sqldb.CleanList(kinds))
 	schema := int64(0)
-	err = s.AskAnyway(ctx, func(ctx context.Context) error {
+	err = s.RunQueryUnchecked(ctx, func(ctx context.Context) error {
 		return sqldb.Misread(sqldb.Each(ctx, q, func(r sqldb.Row) error {
 			d := model.JobDue{}
 			err := r.Scan(&d.DeploymentID, &d.Kind, sqldb.Instant(&d.At), &schema)
@@ -48,7 +48,7 @@ func (s *DB) DueJobs(ctx context.Context, kinds []string, within time.Duration) 
 			FROM (SELECT MAX(version_id) AS version_id FROM goose_db_version) v LEFT JOIN
 			(SELECT deployment_id, kind, due_at, turn_at FROM job_due
 				WHERE due_at <= $1 AND `+ofKind+` ORDER BY turn_at, deployment_id LIMIT $3) d ON 0 = 0
-			ORDER BY d.turn_at, d.deployment_id`, s.Now().Add(within), list, tenantsAsked))
+			ORDER BY d.turn_at, d.deployment_id`, s.Now().Add(within), list, maxDueTenants))
 	})
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (s *DB) ClaimJob(
 		return nil, nil
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.passTurn(ctx, due))
+		return nil, errors.Join(err, s.deferTenant(ctx, due))
 	}
 	if len(claimed) == 0 {
 		return nil, nil
@@ -102,9 +102,9 @@ func (s *DB) ClaimJob(
 	return &claimed[0], nil
 }
 
-// passTurn moves a tenant behind the others after an error. Unreachable tenants, such as those of a
+// deferTenant moves a tenant behind the others after an error. Unreachable tenants, such as those of a
 // lost node, must not fill all results of DueJobs.
-func (s *DB) passTurn(ctx context.Context, due model.JobDue) error {
+func (s *DB) deferTenant(ctx context.Context, due model.JobDue) error {
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		return q.Write(ctx, `UPDATE job_due SET turn_at = $3 WHERE deployment_id = $1 AND kind = $2`,
 			due.DeploymentID, due.Kind, s.Now())

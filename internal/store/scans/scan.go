@@ -82,7 +82,7 @@ func (tx *Tx) AddScan(ctx context.Context, s model.Scan) (int64, error) {
 		return 0, err
 	}
 	tx.Audit("scan.create", sqldb.Subject("scan", id), nil, imageOfScan(s))
-	tx.TellFailed(s)
+	tx.NotifyFailed(s)
 	return id, nil
 }
 
@@ -121,7 +121,7 @@ func (tx *Tx) FinishScan(ctx context.Context, s model.Scan) error {
 	if s.Status != model.ScanError { // for other scans PutScanGate follows
 		return nil
 	}
-	tx.TellFailed(s)
+	tx.NotifyFailed(s)
 	return tx.EnqueueStatusUpdate(ctx, s.ProjectID, s.Commit)
 }
 
@@ -155,7 +155,7 @@ func (s *DB) HasUpload(
 	ctx context.Context, deploymentID, projectID int64, ref string, upload model.Digest,
 ) (known bool, err error) {
 	args := sqldb.Bind([]any{deploymentID, projectID, ref, upload, model.ScanApplied})
-	err = s.Ask(ctx, func(ctx context.Context) error {
+	err = s.RunQuery(ctx, func(ctx context.Context) error {
 		return s.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM scan s
 			WHERE deployment_id = $1 AND project_id = $2 AND ref = $3 AND digest = $4 AND outcome = $5
 			AND NOT EXISTS (SELECT 1 FROM scan n WHERE n.deployment_id = $1 AND n.project_id = $2 AND n.ref = $3

@@ -34,8 +34,8 @@ func (tx *Tx) PutScanGate(ctx context.Context, scanID int64, gate *model.ScanGat
 	tx.MarkWritten()
 	gates := sqldb.Local[pendingGates](tx.Tx)
 	gates.rows = append(gates.rows, []any{scanID, []byte{}, "[]", 0, text})
-	tx.TellBlocked(scanID, gate)
-	return tx.queueTellingOf(ctx, scanID)
+	tx.NotifyBlocked(scanID, gate)
+	return tx.enqueueScanUpdate(ctx, scanID)
 }
 
 // pendingGates contains the rows of PutScanGate until the end of the transaction.

@@ -20,7 +20,7 @@ import (
 type engine struct {
 	name  string
 	read  *sql.DB // snapshots
-	index *sql.DB // snapshots for the index; see feedRoom
+	index *sql.DB // snapshots for the index; see reservedConns
 	write *sql.DB
 	whole chan struct{} // has one element per transaction that reads a whole feed
 
@@ -28,7 +28,7 @@ type engine struct {
 	attempts int            // attempts to begin while another process has the lock
 
 	oneWriter bool // one writer at a time for all deployments
-	turns     turns
+	writers   writeQueue
 
 	forUpdate  string        // ends a SELECT that locks its rows
 	skipLocked string        // ends a SELECT that locks its rows and skips locked ones
@@ -88,16 +88,16 @@ func (e *engine) close() error {
 	return errors.Join(e.read.Close(), e.index.Close(), e.write.Close())
 }
 
-// feedRoom is the number of index connections reserved for short queries: the current version,
+// reservedConns is the number of index connections reserved for short queries: the current version,
 // changes since a version, and bodies.
 //
 // The index has a pool of its own because requests query it while they already use a connection;
 // with a shared pool they could deadlock. Whole feeds are limited because each takes seconds for a
 // large deployment and would delay others.
-const feedRoom = 2
+const reservedConns = 2
 
 // setFeedReaders limits the transactions of the index that read whole feeds.
-func (e *engine) setFeedReaders(conns int) { e.whole = make(chan struct{}, conns-feedRoom) }
+func (e *engine) setFeedReaders(conns int) { e.whole = make(chan struct{}, conns-reservedConns) }
 
 // view runs fn on one snapshot of the database.
 func (e *engine) view(caller context.Context, fn func(context.Context, *Session) error) error {
@@ -131,7 +131,7 @@ func (e *engine) update(caller context.Context, fn func(context.Context, *Sessio
 
 func (e *engine) updateUnjudged(caller context.Context, fn func(context.Context, *Session) error) (err error) {
 	if e.oneWriter {
-		end, err := e.turns.take(caller, 0)
+		end, err := e.writers.take(caller, 0)
 		if err != nil {
 			return e.explain(caller, err)
 		}
@@ -175,7 +175,7 @@ func (e *engine) updateUnjudged(caller context.Context, fn func(context.Context,
 // rows.
 func (e *engine) WriteOne(caller context.Context, query string, args ...any) (n int64, err error) {
 	if e.oneWriter {
-		end, err := e.turns.take(caller, 0)
+		end, err := e.writers.take(caller, 0)
 		if err != nil {
 			return 0, e.explain(caller, err)
 		}
@@ -184,7 +184,7 @@ func (e *engine) WriteOne(caller context.Context, query string, args ...any) (n 
 	if err := matchArgs(query, len(args)); err != nil {
 		return 0, err
 	}
-	return n, e.Ask(caller, func(ctx context.Context) error {
+	return n, e.RunQuery(caller, func(ctx context.Context) error {
 		result, err := e.write.ExecContext(ctx, query, Bind(args)...)
 		if err == nil {
 			n, err = result.RowsAffected()
@@ -193,15 +193,15 @@ func (e *engine) WriteOne(caller context.Context, query string, args ...any) (n 
 	})
 }
 
-// Ask runs a query outside of any transaction.
-func (e *engine) Ask(caller context.Context, query func(context.Context) error) error {
+// RunQuery runs a query outside of any transaction.
+func (e *engine) RunQuery(caller context.Context, query func(context.Context) error) error {
 	if newer := e.replaced.Load(); newer != nil {
 		return newer
 	}
-	return e.AskAnyway(caller, query)
+	return e.RunQueryUnchecked(caller, query)
 }
 
-func (e *engine) AskAnyway(caller context.Context, query func(context.Context) error) error {
+func (e *engine) RunQueryUnchecked(caller context.Context, query func(context.Context) error) error {
 	ctx, done := e.stall.watch(caller)
 	defer done()
 	return e.explain(ctx, query(ctx))

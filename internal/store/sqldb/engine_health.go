@@ -79,7 +79,7 @@ func (s *DB) CheckSchema(ctx context.Context) error { return s.engine.checkSchem
 
 func (e *engine) checkSchema(ctx context.Context) error {
 	var stored int64
-	err := e.AskAnyway(ctx, func(ctx context.Context) error {
+	err := e.RunQueryUnchecked(ctx, func(ctx context.Context) error {
 		return Misread(e.read.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&stored))
 	})
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *DB) CheckFile(ctx context.Context) error {
 
 // lines returns the rows of a check except "ok".
 func (e *engine) lines(ctx context.Context, query string) (list []string, err error) {
-	err = e.Ask(ctx, func(ctx context.Context) error {
+	err = e.RunQuery(ctx, func(ctx context.Context) error {
 		rows, err := e.read.QueryContext(ctx, query)
 		if err != nil {
 			return err

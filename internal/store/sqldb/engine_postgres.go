@@ -38,7 +38,7 @@ func openPostgres(ctx context.Context, databaseURL string, limit time.Duration) 
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Ask(ctx, e.write.PingContext); err != nil {
+	if err := e.RunQuery(ctx, e.write.PingContext); err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to PostgreSQL at %s:%d, database %s: %w",
 			config.Host, config.Port, config.Database, err), e.close())
 	}

@@ -99,10 +99,11 @@ func (e *engine) openPools(path string, options url.Values, writePragmas ...stri
 	if e.read, err = sqlitePool(path, options, readers, "query_only(1)", "main.cache_size(-16384)"); err != nil {
 		return errors.Join(err, e.write.Close())
 	}
-	if e.index, err = sqlitePool(path, options, readers+feedRoom, "query_only(1)", "main.cache_size(-4096)"); err != nil {
+	e.index, err = sqlitePool(path, options, readers+reservedConns, "query_only(1)", "main.cache_size(-4096)")
+	if err != nil {
 		return errors.Join(err, e.read.Close(), e.write.Close())
 	}
-	e.setFeedReaders(readers + feedRoom)
+	e.setFeedReaders(readers + reservedConns)
 	return nil
 }
 

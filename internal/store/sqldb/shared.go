@@ -19,15 +19,15 @@ func (s *DB) UpdateShared(ctx context.Context, fn func(context.Context, *Session
 	return s.engine.update(ctx, fn)
 }
 
-// Ask runs a query that is not part of a transaction. It returns model.ErrUnavailable when the
+// RunQuery runs a query that is not part of a transaction. It returns model.ErrUnavailable when the
 // database does not respond in time.
-func (s *DB) Ask(ctx context.Context, query func(context.Context) error) error {
-	return s.engine.Ask(ctx, query)
+func (s *DB) RunQuery(ctx context.Context, query func(context.Context) error) error {
+	return s.engine.RunQuery(ctx, query)
 }
 
-// AskAnyway is Ask without the check of the schema's version.
-func (s *DB) AskAnyway(ctx context.Context, query func(context.Context) error) error {
-	return s.engine.AskAnyway(ctx, query)
+// RunQueryUnchecked is RunQuery without the check of the schema's version.
+func (s *DB) RunQueryUnchecked(ctx context.Context, query func(context.Context) error) error {
+	return s.engine.RunQueryUnchecked(ctx, query)
 }
 
 // WriteOne runs a single writing statement and returns the number of affected rows.
@@ -35,7 +35,7 @@ func (s *DB) WriteOne(ctx context.Context, query string, args ...any) (int64, er
 	return s.engine.WriteOne(ctx, query, args...)
 }
 
-// QueryRow reads one row without a transaction. Call it within Ask.
+// QueryRow reads one row without a transaction. Call it within RunQuery.
 func (s *DB) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	return s.engine.read.QueryRowContext(ctx, query, args...)
 }

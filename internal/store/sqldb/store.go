@@ -70,7 +70,7 @@ func Open(ctx context.Context, c Config, hooks ...Hook) (*DB, error) {
 	if c.DatabaseURL == "" {
 		warnIfShared(ctx, c.Logger, filepath.Join(c.Dir, FileName))
 	}
-	if err := e.Ask(ctx, func(ctx context.Context) error { return e.migrate(ctx, c.Logger) }); err != nil {
+	if err := e.RunQuery(ctx, func(ctx context.Context) error { return e.migrate(ctx, c.Logger) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("migrate the database: %w", err), e.close())
 	}
 	s := &DB{engine: e, clock: c.Clock, hooks: hooks}
@@ -90,7 +90,7 @@ func (s *DB) prepareVersion(ctx context.Context) error {
 	if s.engine.prepares {
 		return nil
 	}
-	return s.engine.Ask(ctx, func(ctx context.Context) (err error) {
+	return s.engine.RunQuery(ctx, func(ctx context.Context) (err error) {
 		s.version, err = s.engine.index.PrepareContext(ctx, versionQuery)
 		return err
 	})
@@ -131,7 +131,7 @@ func (s *DB) Close() error {
 
 // Ping checks that the database responds.
 func (s *DB) Ping(ctx context.Context) error {
-	return s.engine.Ask(ctx, s.engine.read.PingContext)
+	return s.engine.RunQuery(ctx, s.engine.read.PingContext)
 }
 
 // Engine returns "sqlite" or "postgres".

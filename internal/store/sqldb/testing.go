@@ -16,12 +16,12 @@ type Parts struct {
 // PartsForTests returns the internals of a database. Only tests use it.
 func (s *DB) PartsForTests() Parts {
 	return Parts{
-		Read: s.engine.read, Write: s.engine.write, Waiting: s.engine.turns.waiting,
+		Read: s.engine.read, Write: s.engine.write, Waiting: s.engine.writers.waiting,
 		Replace: func(write *sql.DB) { s.engine.write = write },
 	}
 }
 
-func (t *turns) waiting() (n int) {
+func (t *writeQueue) waiting() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, l := range t.lines {

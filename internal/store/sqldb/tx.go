@@ -46,7 +46,7 @@ func (s *DB) View(ctx context.Context, deploymentID int64, fn func(context.Conte
 	return s.viewBy(ctx, s.engine.read, deploymentID, fn)
 }
 
-// ViewForIndex is View with the connections of the index (see feedRoom).
+// ViewForIndex is View with the connections of the index (see reservedConns).
 func (s *DB) ViewForIndex(ctx context.Context, deploymentID int64, fn func(context.Context, *Tx) error) error {
 	return s.viewBy(ctx, s.engine.index, deploymentID, fn)
 }
@@ -76,7 +76,7 @@ func (s *DB) Update(
 ) error {
 	if !s.engine.oneWriter {
 		waits, done := s.engine.stall.watch(ctx) // all waiting writers fail at once when the database is unresponsive
-		end, err := s.engine.turns.take(waits, deploymentID)
+		end, err := s.engine.writers.take(waits, deploymentID)
 		if err != nil {
 			err = s.engine.explain(waits, err)
 		}

@@ -80,8 +80,8 @@ func (s *Service) Env() []string {
 	}
 }
 
-// Asked returns the distinct requests so far, sorted, as "GET /api/v1/deployments".
-func (s *Service) Asked() []string {
+// Requests returns the distinct requests so far, sorted, as "GET /api/v1/deployments".
+func (s *Service) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := slices.Clone(s.asked)

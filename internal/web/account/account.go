@@ -165,7 +165,7 @@ func signOutEverywhere(req *ui.Request) error {
 		return err
 	}
 	req.SignIn.Sessions.Forget()
-	req.SignIn.Keep(req.Writer, req.HTTP, "", -1)
+	req.SignIn.SetSessionCookie(req.Writer, req.HTTP, "", -1)
 	req.Redirect("/login")
 	return nil
 }

@@ -39,7 +39,7 @@ func authorization(req *ui.Request, q url.Values) (r oauth.Request, done bool, e
 	var redirect *oauth.RedirectError
 	switch {
 	case errors.As(err, &fault):
-		return r, true, tellFault(req, r, fault)
+		return r, true, reportFault(req, r, fault)
 	case errors.As(err, &redirect):
 		err = model.Invalid("redirect_uri", "%s", strings.TrimPrefix(redirect.Error(), "redirect_uri "))
 	case errors.Is(err, oauth.ErrClient):
@@ -48,11 +48,11 @@ func authorization(req *ui.Request, q url.Values) (r oauth.Request, done bool, e
 	return r, false, err
 }
 
-// tellFault reports a fault of a client's request. A client on the user's machine receives it by
+// reportFault reports a fault of a client's request. A client on the user's machine receives it by
 // redirect; otherwise a page shows the fault and a link to the client. Anyone may register an
 // address elsewhere, so an automatic redirect would make the server an open redirector (RFC 9700
 // §4.11.2).
-func tellFault(req *ui.Request, r oauth.Request, fault *oauth.Error) error {
+func reportFault(req *ui.Request, r oauth.Request, fault *oauth.Error) error {
 	u, err := url.Parse(r.RedirectURI)
 	if err != nil {
 		return err
@@ -92,8 +92,8 @@ func clientAddress(req *ui.Request, r oauth.Request, answer url.Values) string {
 	return u.String()
 }
 
-// askToAuthorize shows the client and the requested access. It changes no data.
-func askToAuthorize(req *ui.Request) error {
+// showAuthorization shows the client and the requested access. It changes no data.
+func showAuthorization(req *ui.Request) error {
 	r, done, err := authorization(req, req.HTTP.URL.Query())
 	if err != nil || done {
 		return err

@@ -77,8 +77,8 @@ func half(req *ui.Request, next string) (secret string, u model.User, err error)
 	return cookie.Value, u, nil
 }
 
-// askCode shows the page for the second factor.
-func askCode(req *ui.Request) error {
+// showCodePage shows the page for the second factor.
+func showCodePage(req *ui.Request) error {
 	next := ui.SafeNext(req.HTTP.URL.Query().Get("next"))
 	half, u, err := half(req, next)
 	if err != nil || u.ID == 0 {
@@ -90,7 +90,7 @@ func askCode(req *ui.Request) error {
 func showCode(req *ui.Request, status int, half string, u model.User, s codeView) (err error) {
 	s.Name = u.Name
 	if req.SignIn.Passkeys != nil {
-		if s.Passkey, err = req.SignIn.Passkeys.AskSecond(req.HTTP.Context(), half, u); err != nil {
+		if s.Passkey, err = req.SignIn.Passkeys.RequestSecondFactor(req.HTTP.Context(), half, u); err != nil {
 			return err
 		}
 		s.Lost = unreadable(req, s.Passkey.Unreadable)
@@ -175,7 +175,7 @@ func startSession(req *ui.Request, secret, next string) error {
 	}
 	dropHalf(req)
 	req.SignIn.Sessions.Forget()
-	req.SignIn.Keep(req.Writer, req.HTTP, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
+	req.SignIn.SetSessionCookie(req.Writer, req.HTTP, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
 	req.Redirect(ui.SafeNext(next))
 	return nil
 }

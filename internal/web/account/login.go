@@ -52,7 +52,7 @@ func showLogin(req *ui.Request, status int, s loginView) error {
 		s.Provider = req.SignIn.Provider.Title
 	}
 	if req.SignIn.Passkeys != nil {
-		if s.Passkey, err = req.SignIn.Passkeys.Ask(); err != nil {
+		if s.Passkey, err = req.SignIn.Passkeys.RequestPasskey(); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func logout(req *ui.Request) error {
 		return err
 	}
 	dropHalf(req)
-	req.SignIn.Keep(req.Writer, req.HTTP, "", -1)
+	req.SignIn.SetSessionCookie(req.Writer, req.HTTP, "", -1)
 	req.Redirect("/login")
 	return nil
 }

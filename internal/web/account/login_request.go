@@ -71,8 +71,8 @@ func waiting(req *ui.Request, form url.Values) (l model.LoginRequest, done bool,
 	return l, done, err
 }
 
-// askForToken shows the request for a code, or the form for the code. It changes no data.
-func askForToken(req *ui.Request) error {
+// showLoginRequest shows the request for a code, or the form for the code. It changes no data.
+func showLoginRequest(req *ui.Request) error {
 	l, done, err := waiting(req, req.HTTP.URL.Query())
 	if err != nil || done {
 		return err

@@ -18,8 +18,8 @@ import (
 // away is the state that a browser stores during sign-in at the provider.
 type away struct {
 	sso.Flow
-	Next  string `json:"x"`
-	Again bool   `json:"a,omitempty"` // the provider was asked to authenticate again
+	Next   string `json:"x"`
+	Forced bool   `json:"a,omitempty"` // the provider was asked to authenticate again
 }
 
 // awaySeconds is the lifetime of the state in seconds.
@@ -50,12 +50,12 @@ func goToProvider(req *ui.Request) error {
 		return model.ErrNotFound
 	}
 	next := ui.SafeNext(req.HTTP.URL.Query().Get("next"))
-	again := req.HTTP.URL.Query().Get("again") != ""
-	address, flow, err := req.SignIn.Provider.Start(req.HTTP.Context(), req.BaseURL()+comeBack, again)
+	forced := req.HTTP.URL.Query().Get("again") != ""
+	address, flow, err := req.SignIn.Provider.Start(req.HTTP.Context(), req.BaseURL()+comeBack, forced)
 	if err != nil {
 		return providerFailed(req, next, err)
 	}
-	if err := remember(req, away{flow, next, again}, awaySeconds); err != nil {
+	if err := remember(req, away{flow, next, forced}, awaySeconds); err != nil {
 		return err
 	}
 	req.Redirect(address)
@@ -81,7 +81,7 @@ func comeFromProvider(req *ui.Request) error {
 		sso.Back{State: q.Get("state"), Code: q.Get("code"), Fault: q.Get("error"), Description: q.Get("error_description")})
 	var secret string
 	if err == nil {
-		secret, err = signInIdentity(req, who, a.Again)
+		secret, err = signInIdentity(req, who, a.Forced)
 	}
 	if err != nil {
 		return providerFailed(req, a.Next, err)
@@ -91,7 +91,7 @@ func comeFromProvider(req *ui.Request) error {
 
 // signInIdentity creates or updates the user, assigns the roles of their groups and creates a
 // session.
-func signInIdentity(req *ui.Request, who sso.Person, again bool) (string, error) {
+func signInIdentity(req *ui.Request, who sso.Person, forced bool) (string, error) {
 	ctx := req.HTTP.Context()
 	all, err := req.Store.Deployments(ctx)
 	if err != nil {
@@ -126,18 +126,18 @@ func signInIdentity(req *ui.Request, who sso.Person, again bool) (string, error)
 		return "", noRole(req, who)
 	}
 	method := "oidc"
-	if asked(who, again, req.Clock()) {
+	if authenticatedRecently(who, forced, req.Clock()) {
 		method = methodReauth
 	}
 	return req.SignIn.Sessions.Begin(ctx, u.ID, method, req.SignIn.Origin(req.HTTP), model.CheckedPassword{})
 }
 
-// asked reports whether the provider authenticated the user recently. Some providers do not return
+// authenticatedRecently reports whether the provider authenticated the user recently. Some providers do not return
 // the time. Then a sign-in with forced reauthentication counts, as a stolen session cannot complete
 // one.
-func asked(who sso.Person, again bool, now time.Time) bool {
+func authenticatedRecently(who sso.Person, forced bool, now time.Time) bool {
 	if who.AskedAt.IsZero() {
-		return again
+		return forced
 	}
 	return now.Sub(who.AskedAt) <= auth.ProofFor
 }

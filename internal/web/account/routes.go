@@ -31,9 +31,9 @@ func peopleRoutes() []ui.Route {
 	return []ui.Route{
 		ui.Row(get, "/login", anyone, reads, login),
 		ui.Row(post, "/login", anyone, writes, ui.WithForm(enter)),
-		ui.Row(get, ui.AgainPath, anyone, reads, again),
+		ui.Row(get, ui.AgainPath, anyone, reads, reauthPage),
 		ui.Row(post, ui.AgainPath, anyone, writes, proveByPassword),
-		ui.Row(get, codePath, anyone, reads, askCode),
+		ui.Row(get, codePath, anyone, reads, showCodePage),
 		ui.Row(post, codePath, anyone, writes, ui.WithForm(enterCode)),
 		ui.Row(post, passkeyPath, anyone, writes, ui.WithForm(enterByPasskey)),
 		ui.Row(get, "/login/oidc", anyone, reads, goToProvider),
@@ -89,12 +89,12 @@ func peopleRoutes() []ui.Route {
 // authRoutes returns the routes on which a user authorizes applications.
 func authRoutes() []ui.Route {
 	return []ui.Route{
-		ui.Row(get, org+ui.ApprovePath, triager, reads, askForToken),
+		ui.Row(get, org+ui.ApprovePath, triager, reads, showLoginRequest),
 		ui.Row(post, org+ui.ApprovePath, triager, writes, ui.Proven(ui.WithForm(decideToken))),
-		ui.Row(get, org+ui.AuthorizePath, viewer, reads, ui.Proven(askToAuthorize)),
+		ui.Row(get, org+ui.AuthorizePath, viewer, reads, ui.Proven(showAuthorization)),
 		ui.Row(post, org+ui.AuthorizePath, viewer, writes, ui.Proven(ui.WithForm(authorize))),
 		ui.Row(get, ui.DevicePath, anyone, reads, goToDevice),
-		ui.Row(get, org+ui.DevicePath, viewer, reads, ui.Proven(askForToken)),
+		ui.Row(get, org+ui.DevicePath, viewer, reads, ui.Proven(showLoginRequest)),
 		ui.Row(post, org+ui.DevicePath, viewer, writes, ui.Proven(ui.WithForm(decideToken))),
 	}
 }

@@ -84,8 +84,8 @@ type appView struct {
 	Fault string
 }
 
-// Apart returns the secret in groups of four, which are easier to type.
-func (s appView) Apart() string {
+// Grouped returns the secret in groups of four, which are easier to type.
+func (s appView) Grouped() string {
 	var b strings.Builder
 	for i, r := range s.Secret {
 		if i > 0 && i%4 == 0 {
@@ -166,7 +166,7 @@ func setUpApp(req *ui.Request) error {
 // renew stores the session that replaced all others in the browser.
 func renew(req *ui.Request, secret string) {
 	req.SignIn.Sessions.Forget()
-	req.SignIn.Keep(req.Writer, req.HTTP, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
+	req.SignIn.SetSessionCookie(req.Writer, req.HTTP, secret, int(req.SignIn.Sessions.Limits().Max.Seconds()))
 }
 
 // showCodes redirects to the page that shows the recovery codes once.

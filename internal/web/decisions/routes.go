@@ -26,7 +26,7 @@ func Routes() []ui.Route {
 		ui.Row(post, org+"/exceptions", triager, writes, ui.WithForm(addException)),
 		ui.Row(get, org+"/exceptions/{id}", viewer, reads, showException),
 		ui.Row(post, org+"/exceptions/{id}/remove", triager, writes, removeException),
-		ui.Row(post, org+"/exceptions/requests", viewer, writes, ui.WithForm(askException)),
+		ui.Row(post, org+"/exceptions/requests", viewer, writes, ui.WithForm(requestException)),
 		ui.Row(post, org+"/exceptions/{id}", triager, writes, ui.WithForm(decideException)),
 		ui.Row(post, org+"/exceptions/{id}/withdraw", viewer, writes, withdrawException),
 		ui.Row(post, org+"/exceptions/{id}/undo", triager, writes, undoException),

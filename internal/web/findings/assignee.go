@@ -53,7 +53,7 @@ func membersOf(ctx context.Context, tx *store.Tx, me string) (*people, error) {
 // Title returns the display name of a user, who may have left the deployment.
 func (p *people) Title(name string) string {
 	switch title, ok := p.titles[name]; {
-	case name == "" || name == model.AssigneeNobody:
+	case name == "" || name == model.AssigneeNone:
 		return "Unassigned"
 	case ok:
 		return title

@@ -20,20 +20,20 @@ const blockedInFull = 20
 // blockingPage is the data of the page about a failed gate: the reasons, the possible actions, and
 // the current result of the gate.
 type blockingPage struct {
-	Scan   component.ScanRow
-	Of     model.Project
-	Gate   *model.ScanGate // nil if the scan did not fail its build
-	Known  bool            // the account of the scan is stored
-	Items  []blockedItem   // findings that still block first
-	Left   int             // number of findings that still block
-	Only   bool            // other results of the scan are not stored
-	Newer  int64           // newer scan that replaced this one, or 0
-	Types  []blockedType
-	Ask    []component.ExceptionForm // for the blocking findings without a pending request; empty if there are none
-	Asked  []model.Exception         // pending requests about findings that still block
-	Done   *decision
-	Self   string
-	detail int // number of findings shown in full so far
+	Scan            component.ScanRow
+	Of              model.Project
+	Gate            *model.ScanGate // nil if the scan did not fail its build
+	Known           bool            // the account of the scan is stored
+	Items           []blockedItem   // findings that still block first
+	Left            int             // number of findings that still block
+	Only            bool            // other results of the scan are not stored
+	Newer           int64           // newer scan that replaced this one, or 0
+	Types           []blockedType
+	RequestForms    []component.ExceptionForm // for blocking findings without a pending request
+	PendingRequests []model.Exception         // pending requests about findings that still block
+	Done            *decision
+	Self            string
+	detail          int // number of findings shown in full so far
 }
 
 // blockedItem is a finding that failed the scan's build, or would fail it now.
@@ -280,8 +280,8 @@ func fillBlocked(req *ui.Request, p *blockingPage) error {
 	if p.Left == 0 {
 		return nil
 	}
-	if p.Ask, p.Asked, err = exceptionForms(req, blocking, p.Self); req.Viewer.May(model.RoleTriager) {
-		p.Ask = nil
+	if p.RequestForms, p.PendingRequests, err = exceptionForms(req, blocking, p.Self); req.Viewer.May(model.RoleTriager) {
+		p.RequestForms = nil
 	}
 	return err
 }

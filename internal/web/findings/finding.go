@@ -18,37 +18,37 @@ import (
 // findingDetail contains all data of one finding.
 type findingDetail struct {
 	component.ShownFinding
-	Product  ui.Product
-	Own      string // permalink
-	Back     string // page to open after a decision
-	Shut     string // address of the list without the panel; empty on the finding's own page
-	Code     []component.CodeLine
-	CodeOf   string      // where and when the code was read, if it is not the current code
-	NoCode   string      // why the code is missing
-	NoLink   string      // why the link to the code is missing
-	Commit   string      // commit in whose history a secret was found
-	Gate     *gateSaying // nil if builds do not fail on it
-	Rule     model.Rule
-	Project  model.Project
-	Steps    []flowStep // steps of the data flow
-	Upgrade  *upgrade   // how to fix it; nil if unknown
-	Triage   model.Triage
-	Others   []component.ShownFinding // occurrences on other refs
-	History  []moment
-	Like     precedent
-	Snapshot snapshot
-	Removed  bool          // lists no longer contain it
-	Gone     store.Removal // the reason for the removal
-	Advisory string        // address of the advisory page; empty for none
-	KEV      *model.KEV
-	Way      *model.DependencyPath // how the package is included; nil if unknown
-	Done     *decision
-	People   *people
-	Today    string // in UTC
-	Mine     bool
-	Ticket   *model.Ticket    // nil if there is none
-	Asked    *model.Exception // pending exception request; nil if there is none
-	Comment  commentForm
+	Product        ui.Product
+	Own            string // permalink
+	Back           string // page to open after a decision
+	Shut           string // address of the list without the panel; empty on the finding's own page
+	Code           []component.CodeLine
+	CodeOf         string      // where and when the code was read, if it is not the current code
+	NoCode         string      // why the code is missing
+	NoLink         string      // why the link to the code is missing
+	Commit         string      // commit in whose history a secret was found
+	Gate           *gateSaying // nil if builds do not fail on it
+	Rule           model.Rule
+	Project        model.Project
+	Steps          []flowStep // steps of the data flow
+	Upgrade        *upgrade   // how to fix it; nil if unknown
+	Triage         model.Triage
+	Others         []component.ShownFinding // occurrences on other refs
+	History        []moment
+	Like           precedent
+	Snapshot       snapshot
+	Removed        bool          // lists no longer contain it
+	Gone           store.Removal // the reason for the removal
+	Advisory       string        // address of the advisory page; empty for none
+	KEV            *model.KEV
+	Way            *model.DependencyPath // how the package is included; nil if unknown
+	Done           *decision
+	People         *people
+	Today          string // in UTC
+	Mine           bool
+	Ticket         *model.Ticket    // nil if there is none
+	PendingRequest *model.Exception // pending exception request; nil if there is none
+	Comment        commentForm
 
 	TicketPossible bool   // a ticket can be created
 	TicketFault    string // why a change of the ticket was rejected
@@ -98,7 +98,7 @@ func finding(req *ui.Request, status int, refused func(*findingDetail)) error {
 	if err != nil {
 		return err
 	}
-	if err := askGate(req, view, d); err != nil {
+	if err := evaluateGate(req, view, d); err != nil {
 		return err
 	}
 	if d.Done, err = lastDecision(req, req.HTTP.URL.Query().Get("done"), d.Own); err != nil {

@@ -42,7 +42,7 @@ func Query(t model.IssueType, query string, now time.Time) (index.PageQuery, err
 			"query", "contains a filter that does not apply to the issue type %s", t,
 		)
 	}
-	return index.PageQuery{Filter: s.filter, Order: s.question().Order, Text: s.kept()}, nil
+	return index.PageQuery{Filter: s.filter, Order: s.question().Order, Text: s.storedQuery()}, nil
 }
 
 // keptSearch parses a stored query. Errors contain what as its name.

@@ -20,9 +20,9 @@ type gateSaying struct {
 	Condition bool // a condition of the policy is the reason, instead of the mode of a rule
 }
 
-// askGate evaluates whether builds of the finding's branch fail on it. The evaluation reads the
+// evaluateGate evaluates whether builds of the finding's branch fail on it. The evaluation reads the
 // primary branch, so it is skipped if no policy can block on the finding.
-func askGate(req *ui.Request, view *index.View, d *findingDetail) error {
+func evaluateGate(req *ui.Request, view *index.View, d *findingDetail) error {
 	return req.View(func(ctx context.Context, tx *store.Tx) error {
 		o, err := tx.Finding(ctx, d.ID)
 		if err != nil || o.State != model.Unresolved {

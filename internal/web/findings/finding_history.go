@@ -68,9 +68,9 @@ func past(ctx context.Context, req *ui.Request, tx *store.Tx, d *findingDetail, 
 		return err
 	}
 	for _, r := range asked {
-		d.History = append(d.History, askedMoments(r)...)
+		d.History = append(d.History, exceptionMoments(r)...)
 		if r.State == model.ExceptionRequested {
-			d.Asked = &r
+			d.PendingRequest = &r
 		}
 	}
 	comments, err := tx.NewestFindingComments(ctx, o.LineageID)
@@ -140,8 +140,8 @@ func precedentNote(state, reason string, at time.Time) string {
 	return note + "; that decision does not apply to this finding"
 }
 
-// askedMoments returns the entries of an exception request and its decision.
-func askedMoments(e model.Exception) []moment {
+// exceptionMoments returns the entries of an exception request and its decision.
+func exceptionMoments(e model.Exception) []moment {
 	asked := moment{
 		At:        e.CreatedAt,
 		Kind:      "triage",

@@ -180,7 +180,7 @@ func newFindingsPage(req *ui.Request, s *search) (*findingsPage, error) {
 		if p.Detail, err = detail(req, view, s.finding, s.address()); err != nil {
 			return nil, err
 		}
-		err = askGate(req, view, p.Detail)
+		err = evaluateGate(req, view, p.Detail)
 	}
 	return p, err
 }
@@ -278,7 +278,7 @@ func (s *search) meFirst(values []valueView) []valueView {
 		switch {
 		case s.people != nil && v.Value == s.people.me:
 			return 0
-		case v.Value == model.AssigneeNobody:
+		case v.Value == model.AssigneeNone:
 			return 1
 		}
 		return 2

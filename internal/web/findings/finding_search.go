@@ -352,7 +352,7 @@ func (s *search) question() index.ListQuery {
 	for _, f := range facetsOf(s.product.Type) {
 		keep := s.chosen(f)
 		if f.key == index.FacetAssignee && s.people != nil {
-			keep = append(keep, s.people.me, model.AssigneeNobody)
+			keep = append(keep, s.people.me, model.AssigneeNone)
 		}
 		asked := index.FacetRequest{Facet: f.key, Keep: keep}
 		if string(f.key) == s.wide {

@@ -56,7 +56,7 @@ func openView(req *ui.Request, p ui.Product, q url.Values) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.opened.kept = saved.kept()
+	s.opened.kept = saved.storedQuery()
 	view, err := req.Findings()
 	if err != nil {
 		return nil, err
@@ -152,8 +152,8 @@ func withDefaultView(req *ui.Request, t model.IssueType, q url.Values) (url.Valu
 	return q, err
 }
 
-// kept returns the query that a saved view stores, without the position in the list.
-func (s *search) kept() string {
+// storedQuery returns the query that a saved view stores, without the position in the list.
+func (s *search) storedQuery() string {
 	q := s.params()
 	for _, name := range placed {
 		q.Del(name)
@@ -165,7 +165,7 @@ func (s *search) kept() string {
 // view changes later.
 func (s *search) addressed() url.Values {
 	q := s.params()
-	switch bare := s.kept() == ""; {
+	switch bare := s.storedQuery() == ""; {
 	case s.opened.view.ID != 0:
 		q.Set(viewWord, ui.Decimal(s.opened.view.ID))
 		if bare {
@@ -194,7 +194,7 @@ func (s *search) address() string {
 }
 
 // differs reports whether the state differs from the saved view.
-func (s *search) differs() bool { return s.kept() != s.opened.kept }
+func (s *search) differs() bool { return s.storedQuery() != s.opened.kept }
 
 // plain returns the address of all open findings without a view.
 func (s *search) plain() string {

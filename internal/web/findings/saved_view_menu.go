@@ -116,14 +116,14 @@ func keptQuery(req *ui.Request, q url.Values) string {
 	return q.Encode()
 }
 
-// askedView is a submitted form about a view.
-type askedView struct {
+// submittedView is a submitted form about a view.
+type submittedView struct {
 	form  url.Values
 	about model.IssueType
 	viewForm
 }
 
-func readAskedView(req *ui.Request) (a askedView, err error) {
+func readSubmittedView(req *ui.Request) (a submittedView, err error) {
 	if a.form, err = req.Form(); err != nil {
 		return a, err
 	}
@@ -166,7 +166,7 @@ func unchangedView(ctx context.Context, req *ui.Request, tx *store.Tx, v model.S
 }
 
 // refuseView shows the list again, with the rejected form and its error.
-func refuseView(req *ui.Request, a askedView, id int64, err error) error {
+func refuseView(req *ui.Request, a submittedView, id int64, err error) error {
 	if a.form.Get("state") != "" && errors.Is(err, model.ErrNotFound) {
 		err, id = fmt.Errorf("this view was deleted or made private in the meantime: save your version as a new "+
 			"view: %w", model.ErrConflict), 0
@@ -194,7 +194,7 @@ func refuseView(req *ui.Request, a askedView, id int64, err error) error {
 }
 
 // filled sets the fields of a view from a form and validates it.
-func filled(req *ui.Request, v model.SavedView, a askedView) (model.SavedView, error) {
+func filled(req *ui.Request, v model.SavedView, a submittedView) (model.SavedView, error) {
 	v.Name, v.OwnerID = a.Name, 0
 	if !a.Shared {
 		v.OwnerID = req.Viewer.UserID
@@ -207,7 +207,7 @@ func filled(req *ui.Request, v model.SavedView, a askedView) (model.SavedView, e
 
 // addView creates a saved view from a list.
 func addView(req *ui.Request) error {
-	a, err := readAskedView(req)
+	a, err := readSubmittedView(req)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func toView(req *ui.Request, v model.SavedView) {
 // changeView performs the submitted action on a view: it stores the current list, changes name or
 // owner, or sets the default view.
 func changeView(req *ui.Request) error {
-	a, err := readAskedView(req)
+	a, err := readSubmittedView(req)
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func changeView(req *ui.Request) error {
 
 // removeView deletes a view. The displayed list stays unchanged.
 func removeView(req *ui.Request, form url.Values) error {
-	a := askedView{form: form}
+	a := submittedView{form: form}
 	var v model.SavedView
 	err := req.Update(func(ctx context.Context, tx *store.Tx) (err error) {
 		if v, err = tx.SavedView(ctx, req.Viewer.UserID, req.PathID); err != nil {

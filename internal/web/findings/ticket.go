@@ -38,7 +38,7 @@ func (d *findingDetail) Ticketless() bool {
 // changeTicket creates a ticket about a finding, links it to one, or unlinks it. Errors are shown
 // with the finding.
 func changeTicket(req *ui.Request, form url.Values) error {
-	var asked []ticket.Group
+	var requested []ticket.Group
 	err := req.Update(func(ctx context.Context, tx *store.Tx) error {
 		o, err := tx.Finding(ctx, req.PathID)
 		if err != nil {
@@ -50,7 +50,7 @@ func changeTicket(req *ui.Request, form url.Values) error {
 		findings := []model.Finding{o.Finding}
 		switch form.Get("do") {
 		case "create":
-			asked, err = askTicket(ctx, tx, findings)
+			requested, err = requestTicket(ctx, tx, findings)
 		case "link":
 			_, err = ticket.Link(ctx, tx, ticket.Target{URL: form.Get("ticket_url")}, findings)
 		case "unlink":
@@ -66,7 +66,7 @@ func changeTicket(req *ui.Request, form url.Values) error {
 	if err != nil {
 		return err
 	}
-	awaitTickets(req, asked)
+	awaitTickets(req, requested)
 	back := form.Get("back")
 	if !req.IsLocal(back) {
 		back = req.To("/findings/" + ui.Decimal(req.PathID))
@@ -75,10 +75,10 @@ func changeTicket(req *ui.Request, form url.Values) error {
 	return nil
 }
 
-// askTicket requests a ticket about findings. If none can be created, the error contains the
+// requestTicket requests a ticket about findings. If none can be created, the error contains the
 // reason.
-func askTicket(ctx context.Context, tx *store.Tx, findings []model.Finding) ([]ticket.Group, error) {
-	out, err := ticket.Ask(ctx, tx, ticket.Request{Findings: findings})
+func requestTicket(ctx context.Context, tx *store.Tx, findings []model.Finding) ([]ticket.Group, error) {
+	out, err := ticket.Submit(ctx, tx, ticket.Request{Findings: findings})
 	if err == nil && len(out.Failed) > 0 {
 		err = model.Invalid("ticket", "%s", out.Failed[0].Reason)
 	}
@@ -86,9 +86,9 @@ func askTicket(ctx context.Context, tx *store.Tx, findings []model.Finding) ([]t
 }
 
 // awaitTickets waits for tickets to be created. Errors are shown on the next page.
-func awaitTickets(req *ui.Request, asked []ticket.Group) {
+func awaitTickets(req *ui.Request, requested []ticket.Group) {
 	var ids []int64
-	for _, g := range asked {
+	for _, g := range requested {
 		if g.TicketID != 0 {
 			ids = append(ids, g.TicketID)
 		}

@@ -42,32 +42,33 @@ func makeTickets(req *ui.Request, form url.Values) error {
 		Back:    backTo(req, form, s.IssueType),
 		Limit:   model.MaxTicketSelection,
 	}
-	var asked []ticket.Group
+	var requested []ticket.Group
 	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
-		asked = nil
+		requested = nil
 		switch form.Get("do") {
 		case "create":
-			out, err := askTickets(ctx, tx, s, form.Get("each") == "")
-			page.Left, asked = len(out.Left), slices.Concat(out.Requested, out.Failed, out.Skipped)
+			out, err := requestTickets(ctx, tx, s, form.Get("each") == "")
+			page.Left, requested = len(out.Left), slices.Concat(out.Requested, out.Failed, out.Skipped)
 			return err
 		case "link":
 			linked, err := linkAll(ctx, tx, s, form.Get("ticket_url"))
-			asked = []ticket.Group{{IDs: linked.IDs, TicketID: linked.Ticket.ID}}
+			requested = []ticket.Group{{IDs: linked.IDs, TicketID: linked.Ticket.ID}}
 			return err
 		}
 		return model.Invalid("do", "must be create or link")
 	})
 	status, why, refused := ui.Refusal(err)
 	if refused {
-		page.Fault, asked, err = why, nil, nil
+		page.Fault, requested, err = why, nil, nil
 	}
 	if err != nil {
 		return err
 	}
 	if form.Get("do") == "create" {
-		awaitTickets(req, asked)
+		awaitTickets(req, requested)
 	}
-	if err := req.View(func(ctx context.Context, tx *store.Tx) error { return page.read(ctx, tx, asked) }); err != nil {
+	err = req.View(func(ctx context.Context, tx *store.Tx) error { return page.read(ctx, tx, requested) })
+	if err != nil {
 		return err
 	}
 	return req.Show(cmp.Or(status, http.StatusOK), ui.Page{
@@ -78,13 +79,13 @@ func makeTickets(req *ui.Request, form url.Values) error {
 	})
 }
 
-// askTickets requests tickets for the newest selected findings without one.
-func askTickets(ctx context.Context, tx *store.Tx, s snapshot, group bool) (ticket.Outcome, error) {
+// requestTickets requests tickets for the newest selected findings without one.
+func requestTickets(ctx context.Context, tx *store.Tx, s snapshot, group bool) (ticket.Outcome, error) {
 	findings, err := listedOf(ctx, tx, s)
 	if err != nil {
 		return ticket.Outcome{}, err
 	}
-	return ticket.Ask(ctx, tx, ticket.Request{Findings: findings, Group: group, Limit: model.MaxTicketSelection})
+	return ticket.Submit(ctx, tx, ticket.Request{Findings: findings, Group: group, Limit: model.MaxTicketSelection})
 }
 
 // linkAll links a selection to one ticket.

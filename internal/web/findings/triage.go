@@ -237,7 +237,7 @@ func decisionOf(req *ui.Request, form url.Values) (triage.Request, error) {
 	}
 	switch name := form.Get("assignee"); name {
 	case "":
-	case model.AssigneeNobody:
+	case model.AssigneeNone:
 		r.Assign = new(string)
 	case model.AssigneeMe:
 		r.Assign = &req.Viewer.User

@@ -95,10 +95,10 @@ func hooksAt(req *ui.Request) string {
 	return req.CodeHosts.HooksAt()
 }
 
-// keepConnection stores the result of a request to a host.
-func keepConnection(req *ui.Request, keep store.SaveConnection) (c model.Connection, err error) {
+// saveConnection stores the result of a request to a host.
+func saveConnection(req *ui.Request, save store.SaveConnection) (c model.Connection, err error) {
 	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
-		c, err = keep(ctx, tx)
+		c, err = save(ctx, tx)
 		return err
 	})
 	return c, err
@@ -137,12 +137,12 @@ func addConnection(req *ui.Request, form url.Values) error {
 	}
 	kind, _ := model.ParseHostKind(v.Form.Kind)
 	wanted := model.Connection{Kind: kind, Name: v.Form.Name, BaseURL: v.Form.BaseURL, Follow: ui.Lines(v.Form.Follow)}
-	keep, err := hosts.PrepareAdd(
+	save, err := hosts.PrepareAdd(
 		req.HTTP.Context(), wanted, credentialOf(kind, v.Form.Username, form.Get("secret"), v.Form.KnownHosts),
 	)
 	var made model.Connection
 	if err == nil {
-		made, err = keepConnection(req, keep)
+		made, err = saveConnection(req, save)
 	}
 	if said, ok := ui.InputError(err); ok {
 		v.Fault = said
@@ -180,8 +180,8 @@ type repositoryRow struct {
 	Quiet   string // events that its webhook does not send; empty: none
 }
 
-// ToldElsewhere returns an address of other servers to which webhooks send, or an empty string.
-func (v connectionView) ToldElsewhere() string { return v.Elsewhere(v.HooksAt) }
+// SendsElsewhere returns an address of other servers to which webhooks send, or an empty string.
+func (v connectionView) SendsElsewhere() string { return v.Elsewhere(v.HooksAt) }
 
 // Globs returns the globs of followed repositories, one a line.
 func (v connectionView) Globs() string { return strings.Join(v.Follow, "\n") }
@@ -267,9 +267,9 @@ func showConnection(req *ui.Request, status int, fault string) error {
 	return req.Show(status, ui.Page{Template: "connection", Title: v.Name, Section: "connections", Data: v})
 }
 
-// settled applies do to the connection in the path and redirects to it. Errors that the user can
+// applyChange applies do to the connection in the path and redirects to it. Errors that the user can
 // correct are shown there.
-func settled(req *ui.Request, did string, do func(id int64) error) error {
+func applyChange(req *ui.Request, did string, do func(id int64) error) error {
 	err := do(req.PathID)
 	if said, ok := ui.InputError(err); ok {
 		return showConnection(req, http.StatusBadRequest, said)
@@ -277,16 +277,18 @@ func settled(req *ui.Request, did string, do func(id int64) error) error {
 	return ui.RedirectAfter(req, err, connectionPath(req.PathID, did))
 }
 
-// asking is settled for actions that send a request to the host.
-func asking(req *ui.Request, did string, ask func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error)) error {
-	return settled(req, did, func(id int64) error {
+// applyAtHost is settled for actions that send a request to the host.
+func applyAtHost(
+	req *ui.Request, did string, prepare func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error),
+) error {
+	return applyChange(req, did, func(id int64) error {
 		hosts, err := hosts(req)
 		if err != nil {
 			return err
 		}
-		keep, err := ask(hosts, id)
+		save, err := prepare(hosts, id)
 		if err == nil {
-			_, err = keepConnection(req, keep)
+			_, err = saveConnection(req, save)
 		}
 		return err
 	})
@@ -294,9 +296,9 @@ func asking(req *ui.Request, did string, ask func(hosts ui.CodeHosts, id int64) 
 
 // testConnection tests the host; the page shows the result.
 func testConnection(req *ui.Request) error {
-	return asking(req, "tested", func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error) {
-		keep, _, err := hosts.PrepareCheck(req.HTTP.Context(), req.Viewer.Deployment.ID, id)
-		return keep, err
+	return applyAtHost(req, "tested", func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error) {
+		save, _, err := hosts.PrepareCheck(req.HTTP.Context(), req.Viewer.Deployment.ID, id)
+		return save, err
 	})
 }
 
@@ -317,7 +319,7 @@ func changeConnection(req *ui.Request, form url.Values) error {
 		}
 		change.Replies, change.People = &policy, &people
 	}
-	return asking(req, "connection-saved", func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error) {
+	return applyAtHost(req, "connection-saved", func(hosts ui.CodeHosts, id int64) (store.SaveConnection, error) {
 		var kind model.HostKind
 		err := req.View(func(ctx context.Context, tx *store.Tx) error {
 			c, err := tx.Connection(ctx, id)
@@ -351,7 +353,7 @@ func chooseRepositories(req *ui.Request, form url.Values) error {
 			return err
 		}
 	}
-	return settled(req, did, func(id int64) error {
+	return applyChange(req, did, func(id int64) error {
 		return req.Update(func(ctx context.Context, tx *store.Tx) error { return choose(ctx, tx, id) })
 	})
 }
@@ -365,7 +367,7 @@ func hookConnection(req *ui.Request, form url.Values) error {
 			return model.ErrNotFound
 		}
 	}
-	return settled(req, "hooked", func(id int64) error {
+	return applyChange(req, "hooked", func(id int64) error {
 		hosts, err := hosts(req)
 		if err != nil {
 			return err
@@ -384,9 +386,9 @@ func removeConnection(req *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	keep, err := hosts.PrepareRemove(req.HTTP.Context(), req.Viewer.Deployment.ID, req.PathID)
+	save, err := hosts.PrepareRemove(req.HTTP.Context(), req.Viewer.Deployment.ID, req.PathID)
 	if err == nil {
-		_, err = keepConnection(req, keep)
+		_, err = saveConnection(req, save)
 	}
 	return ui.RedirectAfter(req, err, ui.ConnectionsPath+"?done=disconnected")
 }

@@ -17,12 +17,12 @@ var (
 		model.EventNewFinding: "New findings", model.EventBuildBlocked: "A build is blocked",
 		model.EventAdvisory:   "An advisory affects dependencies in use",
 		model.EventScanFailed: "A scan fails", model.EventScanMissing: "A project is not scanned for days",
-		model.EventDecisionEnded:    "A decision ends and its findings reopen",
-		model.EventAssigned:         "Findings are assigned",
-		model.EventComment:          "A comment is added to a finding",
-		model.EventExceptionAsked:   "An exception is requested",
-		model.EventExceptionDecided: "An exception request is decided",
-		model.EventOverdue:          "Findings become overdue",
+		model.EventDecisionEnded:      "A decision ends and its findings reopen",
+		model.EventAssigned:           "Findings are assigned",
+		model.EventComment:            "A comment is added to a finding",
+		model.EventExceptionRequested: "An exception is requested",
+		model.EventExceptionDecided:   "An exception request is decided",
+		model.EventOverdue:            "Findings become overdue",
 	}
 	channelLabels = map[model.NotificationChannel]string{
 		model.ChannelWebhook: "Webhook", model.ChannelSlack: "Slack",

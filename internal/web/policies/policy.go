@@ -110,8 +110,8 @@ func showPolicy(req *ui.Request) error {
 	return showPolicyWith(req, http.StatusOK, func(*policyPage) {})
 }
 
-// conditionsSaid contains the notices about changed conditions, by the word in the address.
-var conditionsSaid = map[string]string{
+// conditionNotices contains the notices about changed conditions, by the word in the address.
+var conditionNotices = map[string]string{
 	"added":   "Condition added. Applies from the next build.",
 	"removed": "Condition removed. Applies from the next build.",
 }
@@ -121,7 +121,7 @@ func showPolicyWith(req *ui.Request, status int, fill func(*policyPage)) error {
 	q := req.HTTP.URL.Query()
 	p := &policyPage{
 		Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"),
-		Said: ui.DoneMessage(conditionsSaid, q.Get("condition")), DueSet: q.Get("due") == "set", Saved: q.Has("saved"),
+		Said: ui.DoneMessage(conditionNotices, q.Get("condition")), DueSet: q.Get("due") == "set", Saved: q.Has("saved"),
 	}
 	p.Form.Mode = model.ModeBlock.String()
 	mode, ok := model.ParsePolicyMode(p.Mode)

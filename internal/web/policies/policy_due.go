@@ -42,8 +42,8 @@ func dueFieldsOf(p model.Policy) (out []dueField) {
 	return out
 }
 
-// Keep sets the fields to submitted values.
-func (f *dueForm) Keep(sent url.Values) {
+// Fill sets the fields to submitted values.
+func (f *dueForm) Fill(sent url.Values) {
 	for i := range f.Fields {
 		f.Fields[i].Days = sent.Get(f.Fields[i].Name)
 	}
@@ -75,7 +75,7 @@ func setDueDays(req *ui.Request, sent url.Values) error {
 			return err
 		}
 		form.Fields = dueFieldsOf(p)
-		form.Keep(sent)
+		form.Fill(sent)
 		if p.Due, fault = form.days(); fault != nil {
 			return fault
 		}

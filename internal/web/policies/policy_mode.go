@@ -25,8 +25,8 @@ type modesPage struct {
 	policy.Impact
 }
 
-// askModes shows the effect of a mode for all rules of a severity.
-func askModes(req *ui.Request) error {
+// previewModes shows the effect of a mode for all rules of a severity.
+func previewModes(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	for name, usual := range map[string]string{"severity": model.SeverityHigh.String(), "mode": model.ModeBlock.String()} {
 		if !q.Has(name) {

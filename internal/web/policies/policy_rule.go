@@ -118,7 +118,7 @@ type addRulesPage struct {
 	Files  bool // files were selected, which the browser does not restore
 }
 
-func askAddRules(req *ui.Request) error {
+func showAddRulesForm(req *ui.Request) error {
 	return showAddRules(req, http.StatusOK, &addRulesPage{})
 }
 

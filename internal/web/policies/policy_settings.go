@@ -88,13 +88,13 @@ type policyWould struct {
 	Rules int  // number of rules that a new policy copies
 }
 
-// askPolicySettings shows the settings of a policy.
-func askPolicySettings(req *ui.Request) error {
+// editPolicySettings shows the settings of a policy.
+func editPolicySettings(req *ui.Request) error {
 	return showPolicySettings(req, http.StatusOK, nil, false)
 }
 
-// askNewPolicy shows the form of a new policy for the product in the address.
-func askNewPolicy(req *ui.Request) error {
+// showNewPolicyForm shows the form of a new policy for the product in the address.
+func showNewPolicyForm(req *ui.Request) error {
 	return showPolicySettings(req, http.StatusOK, url.Values{"product": {req.HTTP.URL.Query().Get("product")}}, false)
 }
 
@@ -301,8 +301,8 @@ type policyDeletePage struct {
 	Seen  string // hash of all deleted data, to detect concurrent changes
 }
 
-// seen returns a hash of all data that is deleted with a policy.
-func (r policyRow) seen() string { return seenOf(r.Policy, r.Conditions, r.Due, r.Modes) }
+// digest returns a hash of all data that is deleted with a policy.
+func (r policyRow) digest() string { return seenOf(r.Policy, r.Conditions, r.Due, r.Modes) }
 
 // readPolicyRow reads a policy and the counts of its rules.
 func readPolicyRow(ctx context.Context, tx *store.Tx, id int64) (policyRow, error) {
@@ -314,18 +314,18 @@ func readPolicyRow(ctx context.Context, tx *store.Tx, id int64) (policyRow, erro
 	return policyRowOf(p, counts), err
 }
 
-// askDeletePolicy shows the confirmation page for deleting a policy.
-func askDeletePolicy(req *ui.Request) error {
-	return askDeletePolicyWith(req, http.StatusOK, "")
+// confirmDeletePolicy shows the confirmation page for deleting a policy.
+func confirmDeletePolicy(req *ui.Request) error {
+	return showDeletePolicy(req, http.StatusOK, "")
 }
 
-func askDeletePolicyWith(req *ui.Request, status int, fault string) error {
+func showDeletePolicy(req *ui.Request, status int, fault string) error {
 	p := &policyDeletePage{Fault: fault}
 	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
 		if p.policyRow, err = readPolicyRow(ctx, tx, req.PathID); err != nil || p.Default {
 			return err
 		}
-		p.Seen = p.seen()
+		p.Seen = p.digest()
 		p.Impact, err = policy.Preview(ctx, tx, policy.Proposal{Policy: p.Policy, Deleted: true})
 		return err
 	})
@@ -339,21 +339,21 @@ func askDeletePolicyWith(req *ui.Request, status int, fault string) error {
 func deletePolicy(req *ui.Request) error {
 	meant, err := ui.DeleteNamed(req, func(ctx context.Context, tx *store.Tx, id int64) (string, error) {
 		p, err := readPolicyRow(ctx, tx, id)
-		if err == nil && !p.Default && req.HTTP.PostForm.Get("seen") != p.seen() {
+		if err == nil && !p.Default && req.HTTP.PostForm.Get("seen") != p.digest() {
 			err = errSeenAnother
 		}
 		return p.Name, err
 	}, (*store.Tx).DeletePolicy)
 	switch {
 	case errors.Is(err, errSeenAnother):
-		return askDeletePolicyWith(req, http.StatusConflict, "Another user changed this policy in the meantime. "+
+		return showDeletePolicy(req, http.StatusConflict, "Another user changed this policy in the meantime. "+
 			"Nothing was deleted: review the effect below, then type the name again.")
 	case errors.Is(err, model.ErrConflict):
-		return askDeletePolicyWith(req, http.StatusConflict, "")
+		return showDeletePolicy(req, http.StatusConflict, "")
 	case err != nil:
 		return err
 	case !meant:
-		return askDeletePolicyWith(req,
+		return showDeletePolicy(req,
 			http.StatusBadRequest, "Nothing was deleted: type the policy name exactly as shown above.",
 		)
 	}

@@ -49,8 +49,8 @@ func defaultPolicies(ctx context.Context, tx *store.Tx) ([]model.Policy, error) 
 	return slices.DeleteFunc(policies, func(p model.Policy) bool { return !p.Default }), err
 }
 
-// askFirstBlock shows the effect of blocking by severity.
-func askFirstBlock(req *ui.Request) error {
+// previewFirstBlock shows the effect of blocking by severity.
+func previewFirstBlock(req *ui.Request) error {
 	severity, err := firstSeverity(req.HTTP.URL.Query().Get("severity"))
 	if err != nil {
 		return err

@@ -16,12 +16,12 @@ type projectDeletePage struct {
 	Fault string
 }
 
-// askDeleteProject shows the confirmation page for deleting a project.
-func askDeleteProject(req *ui.Request) error {
-	return askDeleteProjectWith(req, http.StatusOK, "")
+// confirmDeleteProject shows the confirmation page for deleting a project.
+func confirmDeleteProject(req *ui.Request) error {
+	return showDeleteProject(req, http.StatusOK, "")
 }
 
-func askDeleteProjectWith(req *ui.Request, status int, fault string) error {
+func showDeleteProject(req *ui.Request, status int, fault string) error {
 	p := &projectDeletePage{Fault: fault}
 	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
 		if p.Project, err = tx.Project(ctx, req.PathID); err != nil {
@@ -46,7 +46,7 @@ func deleteProject(req *ui.Request) error {
 	case err != nil:
 		return err
 	case !meant:
-		return askDeleteProjectWith(req,
+		return showDeleteProject(req,
 			http.StatusBadRequest, "Nothing was deleted: enter the project name as shown above.",
 		)
 	}

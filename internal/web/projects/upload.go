@@ -152,8 +152,8 @@ type uploadedList struct {
 	Address string
 }
 
-// outcomesSaid contains the reasons why an import changed nothing.
-var outcomesSaid = map[string]string{
+// outcomeNotices contains the reasons why an import changed nothing.
+var outcomeNotices = map[string]string{
 	"repeat":     "Identical upload: recorded as a scan, no findings changed.",
 	"late":       "A scan that started later was processed first: this one is recorded, no findings changed.",
 	"superseded": "The branch has newer commits: this scan is recorded, no findings changed.",
@@ -174,7 +174,7 @@ func uploaded(req *ui.Request) error {
 		return err
 	}
 	for n, i := range p.Imports {
-		row := uploadedRow{Import: i, Said: outcomesSaid[i.Outcome]}
+		row := uploadedRow{Import: i, Said: outcomeNotices[i.Outcome]}
 		if n < len(advised) {
 			row.ByAdvisories = advised[n]
 		}

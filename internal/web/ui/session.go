@@ -178,8 +178,8 @@ func (s *SignIn) CookieName(r *http.Request) string {
 	return "redoubt"
 }
 
-// Keep sets the cookie with the secret of a new session.
-func (s *SignIn) Keep(w http.ResponseWriter, r *http.Request, secret string, seconds int) {
+// SetSessionCookie sets the cookie with the secret of a new session.
+func (s *SignIn) SetSessionCookie(w http.ResponseWriter, r *http.Request, secret string, seconds int) {
 	http.SetCookie(w, &http.Cookie{
 		Name: s.CookieName(r), Value: secret, Path: "/", MaxAge: seconds,
 		HttpOnly: true, Secure: s.IsSecure(r), SameSite: http.SameSiteLaxMode,

@@ -30,11 +30,11 @@ type webhookJob struct {
 
 // Rate limit of webhooks of one address: requests a second, and the burst allowed when many
 // repositories receive pushes at once.
-const hearRate, hearBurst = 10, 500
+const webhookRate, webhookBurst = 10, 500
 
 // Routes returns the route that receives webhooks.
 func (k *Service) Routes() []httpx.Mounted {
-	limiter := auth.NewLimiter(hearRate, hearBurst, k.Clock)
+	limiter := auth.NewLimiter(webhookRate, webhookBurst, k.Clock)
 	return []httpx.Mounted{{
 		Route: httpx.Row(http.MethodPost, webhooks+"/{deploymentId}/{connectionId}", httpx.Anyone, model.RoleNone,
 			httpx.Writes, httpx.Unbound),
@@ -104,7 +104,7 @@ func (k *Service) take(ctx context.Context, deploymentID int64, c model.Connecti
 		if err != nil {
 			return err
 		}
-		before, err := tx.QueueHearing(ctx, c, subjectOf(e), input)
+		before, err := tx.QueueWebhook(ctx, c, subjectOf(e), input)
 		if err != nil || before == nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func subjectOf(e scm.Event) string {
 	return fmt.Sprintf("%d %s %d %s", e.Kind, e.Repository, e.Number, e.Branch)
 }
 
-// ProcessWebhook runs a store.HearJob: it processes a webhook.
+// ProcessWebhook runs a store.WebhookJob: it processes a webhook.
 func (k *Service) ProcessWebhook(ctx context.Context, j model.Job, in webhookJob) error {
 	c, err := k.connection(ctx, j.DeploymentID, in.Connection)
 	if errors.Is(err, model.ErrNotFound) {
@@ -162,14 +162,14 @@ func (k *Service) ProcessWebhook(ctx context.Context, j model.Job, in webhookJob
 	if err != nil {
 		return err
 	}
-	asking, cancel := context.WithTimeout(ctx, tellFor)
+	hostCtx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	outcome, err := k.act(asking, j.DeploymentID, c, in)
+	outcome, err := k.act(hostCtx, j.DeploymentID, c, in)
 	if errors.Is(err, model.ErrNotFound) || refused(err) {
 		outcome, err = err.Error(), nil
 	}
 	if err != nil {
-		return k.askedFor(j, err)
+		return k.delayedJobError(j, err)
 	}
 	return k.Store.Update(ctx, j.DeploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		return tx.FinishDelivery(ctx, in.Delivery, model.Line(outcome))
@@ -198,7 +198,7 @@ func (k *Service) act(ctx context.Context, deploymentID int64, c model.Connectio
 		return "", err
 	}
 	if in.Event.Kind == scm.EventPush {
-		return k.askBranch(ctx, deploymentID, h, r, true)
+		return k.checkBranch(ctx, deploymentID, h, r, true)
 	}
 	change, err := h.ChangeRequest(ctx, r, in.Event.Number)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// openBeside returns a client of a handler in this process, which has no listener and runs no jobs:
+// openInProcess returns a client of a handler in this process, which has no listener and runs no jobs:
 // the next server runs the queued ones.
-func openBeside(
+func openInProcess(
 	a *command.App, storage config.Storage, deployment string, to command.Senders,
 ) (*api.Client, string, error) {
 	if storage.Data == "" {
@@ -30,7 +30,7 @@ func openBeside(
 		return nil, "", err
 	}
 	a.AtEnd(st.Close)
-	a.ExportBeside = func() { exportBeside(a, st) }
+	a.ExportInProcess = func() { exportInProcess(a, st) }
 	d, err := command.Tenant{Deployment: deployment}.Find(a.Ctx, st)
 	if err != nil {
 		return nil, "", err
@@ -39,11 +39,11 @@ func openBeside(
 	if err != nil {
 		return nil, "", err
 	}
-	keeper, err := newKeeper(a, to.Hosts.Outbound, ring, st, func() string { return to.Hosts.PublicURL })
+	codeHosts, err := newCodeHosts(a, to.Hosts.Outbound, ring, st, func() string { return to.Hosts.PublicURL })
 	if err != nil {
 		return nil, "", err
 	}
-	keeper.HookURL = to.Hosts.PublicURL
+	codeHosts.HookURL = to.Hosts.PublicURL
 	address, err := command.StoredSetting(a, st, admin.AddressSetting)
 	if err != nil {
 		return nil, "", err
@@ -58,7 +58,7 @@ func openBeside(
 		Store: st, Index: findings, Clock: a.Clock, Logger: a.Log, Version: about.Version,
 		SigningKeys: keys.SigningKeys, SecretKey: ring.Secret, PublicURL: string(address),
 		Advisories:  advisory.NewLibrary(command.AdvisoryOrders),
-		Connections: keeper, Notifier: notifier, ReadQuery: web.FindingQuery,
+		Connections: codeHosts, Notifier: notifier, ReadQuery: web.FindingQuery,
 	})
 	if err != nil {
 		return nil, "", err

@@ -13,8 +13,8 @@ import (
 // again.
 const methodReauth = "oidc reauth"
 
-// againView is the data of the reauthentication page.
-type againView struct {
+// reauthView is the data of the reauthentication page.
+type reauthView struct {
 	Name  string
 	Next  string
 	Fault string
@@ -24,16 +24,16 @@ type againView struct {
 	CodeOnly bool
 }
 
-// again shows the reauthentication page to a signed-in user.
-func again(req *ui.Request) error {
+// reauthPage shows the reauthentication page to a signed-in user.
+func reauthPage(req *ui.Request) error {
 	me, err := ui.CurrentSession(req)
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
-	return showReauth(req, http.StatusOK, againView{Next: ui.SafeNext(req.HTTP.URL.Query().Get("next"))}, me)
+	return showReauth(req, http.StatusOK, reauthView{Next: ui.SafeNext(req.HTTP.URL.Query().Get("next"))}, me)
 }
 
-func showReauth(req *ui.Request, status int, s againView, me auth.SessionInfo) error {
+func showReauth(req *ui.Request, status int, s reauthView, me auth.SessionInfo) error {
 	s.Name, s.CodeOnly = me.User.Name, codeOnly(me)
 	if me.User.PasswordHash == "" && !s.CodeOnly && req.SignIn.Provider != nil {
 		s.Provider = req.SignIn.Provider.Title
@@ -53,7 +53,7 @@ func proveByPassword(req *ui.Request) error {
 	if err != nil || me.Session.ID == 0 {
 		return err
 	}
-	s := againView{Next: ui.SafeNext(form.Get("next"))}
+	s := reauthView{Next: ui.SafeNext(form.Get("next"))}
 	sessions, from := req.SignIn.Sessions, req.SignIn.Origin(req.HTTP)
 	var secret string
 	if codeOnly(me) {

@@ -27,7 +27,7 @@ func (w *world) send(deployment, connection int64, secret, event, body string) e
 		return err
 	}
 	for {
-		j, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.HearJob)
+		j, err := storetest.Claim(w.t.Context(), w.s, time.Minute, store.WebhookJob)
 		w.must(err)
 		if j == nil {
 			return nil
@@ -139,7 +139,7 @@ func (w *world) flood(c model.Connection, secret string, n int, event string, bo
 func (w *world) hearings() (n int) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
-		list, err := tx.Jobs(ctx, store.HearJob, 5000)
+		list, err := tx.Jobs(ctx, store.WebhookJob, 5000)
 		for _, j := range list {
 			if j.State == model.JobQueued {
 				n++
@@ -169,7 +169,7 @@ func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
 		})
 		w.must(err)
 		same(t, "jobs of 100 webhooks about two change requests, and ten pushes to one branch", w.hearings(), 3)
-		claimed, err := storetest.Claim(t.Context(), s, time.Minute, store.HearJob)
+		claimed, err := storetest.Claim(t.Context(), s, time.Minute, store.WebhookJob)
 		w.must(err)
 		_, err = w.flood(c, secret, 5, "pull_request", func(i int) string { return fmt.Sprintf(`{"n":%d,"number":3,"repository":{"id":1}}`, 1000+i) })
 		w.must(err)
@@ -198,7 +198,7 @@ func TestWebhooksThatWaitAreBounded(t *testing.T) {
 		w.must(err)
 		w.update(func(ctx context.Context, tx *store.Tx) error { // as many as from earlier branches
 			for i := range 1999 {
-				if _, err := tx.QueueHearing(ctx, c, fmt.Sprint("branch ", i), []byte(`{}`)); err != nil {
+				if _, err := tx.QueueWebhook(ctx, c, fmt.Sprint("branch ", i), []byte(`{}`)); err != nil {
 					return err
 				}
 			}
@@ -232,12 +232,12 @@ func TestANewerWebhookIsAskedForAtOnce(t *testing.T) {
 			w := newWorld(t, storetest.Open(t, storetest.Database(t, engine, clock)))
 			queue := func() {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
-					_, err := tx.QueueHearing(ctx, model.Connection{ID: 7}, "change 3", []byte(`{}`))
+					_, err := tx.QueueWebhook(ctx, model.Connection{ID: 7}, "change 3", []byte(`{}`))
 					return err
 				})
 			}
 			claim := func() *model.Job {
-				j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.HearJob)
+				j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.WebhookJob)
 				w.must(err)
 				return j
 			}
@@ -268,7 +268,7 @@ func TestAPushWaitsForItsHost(t *testing.T) {
 	w.host.heads = map[string]string{"trunk": first}
 	w.host.down = &model.BusyError{Text: "slow down", Wait: time.Hour}
 	w.must(w.hand(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
-	j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.HearJob)
+	j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.WebhookJob)
 	w.must(err)
 	_, _, err = queue.Do(w.keeper.ProcessWebhook)(t.Context(), *j)
 	if wait, is := errors.AsType[queue.WaitError](err); !is || wait.Wait != time.Hour {

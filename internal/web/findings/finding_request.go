@@ -10,13 +10,13 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// MayAsk reports whether an exception can be requested: the finding is neither ignored nor fixed.
-func (d *findingDetail) MayAsk() bool {
+// CanRequest reports whether an exception can be requested: the finding is neither ignored nor fixed.
+func (d *findingDetail) CanRequest() bool {
 	return !d.Removed && d.Status != model.StatusIgnored.String() && d.Status != model.StatusFixed.String()
 }
 
-// AskForm returns the form that requests an exception for the finding.
-func (d *findingDetail) AskForm() component.ExceptionForm {
+// RequestForm returns the form that requests an exception for the finding.
+func (d *findingDetail) RequestForm() component.ExceptionForm {
 	return component.ExceptionForm{
 		IDs:          []int64{d.ID},
 		Back:         d.Own,

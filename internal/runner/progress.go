@@ -17,14 +17,14 @@ import (
 
 // Interval of progress reports, and limits of a line and of a piece of the log.
 const (
-	tellEvery = 5 * time.Second
-	maxLine   = 8 << 10
-	maxPiece  = 64 << 10
+	progressInterval = 5 * time.Second
+	maxLine          = 8 << 10
+	maxPiece         = 64 << 10
 )
 
-// teller reports the progress of a run to the server and collects its log. It is safe for
+// progressReporter reports the progress of a run to the server and collects its log. It is safe for
 // concurrent use.
-type teller struct {
+type progressReporter struct {
 	client *api.Client
 	run    *api.LeasedRun
 	hide   hider
@@ -37,12 +37,12 @@ type teller struct {
 	wake    chan struct{}
 }
 
-func newTeller(client *api.Client, run *api.LeasedRun) *teller {
+func newProgressReporter(client *api.Client, run *api.LeasedRun) *progressReporter {
 	secrets := []string{run.Token}
 	if c := run.Credential; c != nil {
 		secrets = append(secrets, c.Password, c.SSHKey)
 	}
-	return &teller{
+	return &progressReporter{
 		client: client,
 		run:    run,
 		hide:   newHider(secrets...),
@@ -51,12 +51,12 @@ func newTeller(client *api.Client, run *api.LeasedRun) *teller {
 	}
 }
 
-// say adds a line to the log.
-func (t *teller) say(format string, args ...any) { t.line(fmt.Sprintf(format, args...)) }
+// logf adds a line to the log.
+func (t *progressReporter) logf(format string, args ...any) { t.line(fmt.Sprintf(format, args...)) }
 
 // line adds a line of untrusted text. Secrets are removed before a long line is truncated, because
 // truncation could leave a partial secret.
-func (t *teller) line(text string) {
+func (t *progressReporter) line(text string) {
 	text = strings.TrimRight(t.hide.clean(text), "\r\n")
 	if len(text) > maxLine {
 		text = text[:maxLine] + " …"
@@ -70,7 +70,7 @@ func (t *teller) line(text string) {
 }
 
 // lines adds the lines of a reader until its end. It buffers no more of a line than may be logged.
-func (t *teller) lines(from io.Reader) {
+func (t *progressReporter) lines(from io.Reader) {
 	in := bufio.NewReaderSize(from, maxLine+t.hide.longest)
 	for {
 		text, more, err := in.ReadLine()
@@ -89,7 +89,7 @@ func (t *teller) lines(from io.Reader) {
 }
 
 // state records the progress of the run. After "uploading" it does not change.
-func (t *teller) state(s string) {
+func (t *progressReporter) state(s string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.at.State == "uploading" {
@@ -103,7 +103,7 @@ func (t *teller) state(s string) {
 }
 
 // found records the ref and commit of the scan.
-func (t *teller) found(ref, commit string) {
+func (t *progressReporter) found(ref, commit string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.at.Ref, t.at.Commit = ref, commit
@@ -111,7 +111,7 @@ func (t *teller) found(ref, commit string) {
 
 // follow reports every few seconds, which renews the lease of the run. The returned context is
 // canceled if the run is lost. stop ends the reports and returns the error of a lost run.
-func (t *teller) follow(parent context.Context) (ctx context.Context, stop func() error) {
+func (t *progressReporter) follow(parent context.Context) (ctx context.Context, stop func() error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	done := make(chan struct{})
 	go func() {
@@ -123,7 +123,7 @@ func (t *teller) follow(parent context.Context) (ctx context.Context, stop func(
 			select {
 			case <-ctx.Done():
 			case <-t.wake:
-			case <-time.After(tellEvery):
+			case <-time.After(progressInterval):
 			}
 		}
 	}()
@@ -139,7 +139,7 @@ func (t *teller) follow(parent context.Context) (ctx context.Context, stop func(
 }
 
 // flush sends the unsent log in pieces. A failed piece is sent again unchanged.
-func (t *teller) flush(ctx context.Context) error {
+func (t *progressReporter) flush(ctx context.Context) error {
 	t.sending.Lock()
 	defer t.sending.Unlock()
 	for {
@@ -169,21 +169,21 @@ func (t *teller) flush(ctx context.Context) error {
 	}
 }
 
-// flushAgain retries flush, at most for the duration of the lease.
-func (t *teller) flushAgain(ctx context.Context) error {
+// flushWithRetry retries flush, at most for the duration of the lease.
+func (t *progressReporter) flushWithRetry(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, model.RunLease)
 	defer cancel()
-	return again(ctx, t.flush)
+	return retryReport(ctx, t.flush)
 }
 
-// tellAgain is the delay before a failed report is retried.
-const tellAgain = time.Second
+// retryDelay is the delay before a failed report is retried.
+const retryDelay = time.Second
 
-// again retries a report until it succeeds or the context is canceled: a run without a reported
+// retryReport retries a report until it succeeds or the context is canceled: a run without a reported
 // outcome would be repeated. Rejected reports are not retried.
-func again(ctx context.Context, tell func(context.Context) error) error {
+func retryReport(ctx context.Context, report func(context.Context) error) error {
 	for {
-		err := tell(ctx)
+		err := report(ctx)
 		var p *api.Problem
 		if err == nil || errors.As(err, &p) && p.Status < 500 && p.Status != http.StatusTooManyRequests {
 			return err
@@ -191,7 +191,7 @@ func again(ctx context.Context, tell func(context.Context) error) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(tellAgain):
+		case <-time.After(retryDelay):
 		}
 	}
 }

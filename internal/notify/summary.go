@@ -174,7 +174,7 @@ func (m *matcher) project(
 	ctx context.Context, h model.Happening, r model.NotificationRule,
 ) (p matchSummary, err error) {
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
-		keeps, err := m.keepsProject(ctx, tx, h.Event, r)
+		matches, err := m.matchesProject(ctx, tx, h.Event, r)
 		if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (m *matcher) project(
 		if err != nil {
 			return gone(err)
 		}
-		if keeps(found) {
+		if matches(found) {
 			p.count = 1
 			p.projects = map[string]int{found.Name: 1}
 			p.about = []model.NotifiedProject{{ID: found.ID, Name: found.Name, Last: found.LatestScanAt}}
@@ -195,10 +195,10 @@ func (m *matcher) project(
 // message returns the message of a summary.
 func (p matchSummary) message(h model.Happening, r model.NotificationRule, at time.Time) model.NotificationMessage {
 	m := model.NotificationMessage{
-		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, reasonTold),
+		Event: h.Event, At: at, Rule: r.Name, Title: p.title(h, r), Reason: cut(h.Reason, maxReason),
 		Count: p.count, Severities: p.severities, Findings: p.findings,
 		Projects: p.about, Scan: h.ScanID, Run: h.RunID, Assignee: h.Assignee,
-		Request: h.RequestID, Asker: h.Asker, Comment: h.CommentID, Author: h.Author,
+		Request: h.RequestID, Requester: h.Requester, Comment: h.CommentID, Author: h.Author,
 	}
 	switch {
 	case h.Event == model.EventBuildBlocked:

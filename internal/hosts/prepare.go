@@ -10,13 +10,13 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// seen contains the account of a connection and the repositories visible to it.
-type seen struct {
+// hostAccount contains the account of a connection and the repositories visible to it.
+type hostAccount struct {
 	account      scm.Account
 	repositories []model.Repository
 }
 
-func look(ctx context.Context, h scm.Host) (s seen, err error) {
+func readHost(ctx context.Context, h scm.Host) (s hostAccount, err error) {
 	if s.account, err = h.Who(ctx); err != nil {
 		return s, err
 	}
@@ -30,7 +30,7 @@ func look(ctx context.Context, h scm.Host) (s seen, err error) {
 // input and failures at the host are returned as model.InvalidError.
 func (k *Service) present(
 	ctx context.Context, c model.Connection, credential model.HostCredential,
-) (found seen, err error) {
+) (found hostAccount, err error) {
 	if c.Kind.HasAPI() || credential != (model.HostCredential{}) { // public remotes need no credential
 		if err := model.CheckCredential(c.Kind, credential); err != nil {
 			return found, err
@@ -40,7 +40,7 @@ func (k *Service) present(
 	if err != nil {
 		return found, err
 	}
-	if found, err = look(ctx, h); err != nil && ctx.Err() == nil {
+	if found, err = readHost(ctx, h); err != nil && ctx.Err() == nil {
 		err = model.Invalid("base_url", "%s", err.Error())
 	}
 	return found, err
@@ -75,7 +75,7 @@ func (k *Service) PrepareAdd(
 		if err != nil {
 			return made, err
 		}
-		return made, k.keep(ctx, tx, made, found.repositories)
+		return made, k.storeRepositories(ctx, tx, made, found.repositories)
 	}, nil
 }
 
@@ -84,43 +84,43 @@ func (k *Service) PrepareAdd(
 // error asked is that of the host.
 func (k *Service) PrepareCheck(
 	ctx context.Context, deploymentID, id int64,
-) (keep store.SaveConnection, asked, err error) {
+) (save store.SaveConnection, hostErr, err error) {
 	c, err := k.connection(ctx, deploymentID, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	h, asked := k.host(deploymentID, c)
-	var found seen
-	if asked == nil {
-		found, asked = look(ctx, h)
+	h, hostErr := k.host(deploymentID, c)
+	var found hostAccount
+	if hostErr == nil {
+		found, hostErr = readHost(ctx, h)
 	}
-	if asked == nil {
+	if hostErr == nil {
 		if err := k.verifyHooks(ctx, deploymentID, c, h); err != nil {
 			return nil, nil, err
 		}
 	}
 	if ctx.Err() != nil {
-		return nil, asked, ctx.Err()
+		return nil, hostErr, ctx.Err()
 	}
 	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
-		if asksToWait(asked) { // returned but not stored: the connection works
+		if isBusy(hostErr) { // returned but not stored: the connection works
 			now, err := tx.Connection(ctx, id)
-			now.Problem = asked.Error()
+			now.Problem = hostErr.Error()
 			return now, err
 		}
 		problem := ""
-		if asked != nil {
-			problem = asked.Error()
+		if hostErr != nil {
+			problem = hostErr.Error()
 		}
 		if err := tx.NoteConnectionCheck(ctx, id, found.account.Login, problem); err != nil {
 			return c, err
 		}
 		now, err := tx.Connection(ctx, id)
-		if err != nil || asked != nil {
+		if err != nil || hostErr != nil {
 			return now, err
 		}
-		return now, k.keep(ctx, tx, now, found.repositories)
-	}, asked, nil
+		return now, k.storeRepositories(ctx, tx, now, found.repositories)
+	}, hostErr, nil
 }
 
 // PrepareUpdate validates a change of a connection. It queries the host if the credential or the
@@ -136,7 +136,7 @@ func (k *Service) PrepareUpdate(
 	if err := model.CheckConnection(change.Of(c)); err != nil {
 		return nil, err
 	}
-	var found seen
+	var found hostAccount
 	if change.Credential != nil {
 		if found, err = k.present(ctx, c, *change.Credential); err != nil {
 			return nil, err
@@ -180,7 +180,7 @@ func (k *Service) PrepareUpdate(
 		if err := tx.NoteConnectionCheck(ctx, id, found.account.Login, ""); err != nil {
 			return after, err
 		}
-		if err := k.keep(ctx, tx, after, found.repositories); err != nil {
+		if err := k.storeRepositories(ctx, tx, after, found.repositories); err != nil {
 			return after, err
 		}
 		return tx.Connection(ctx, id)
@@ -205,12 +205,12 @@ func (k *Service) PrepareRemove(ctx context.Context, deploymentID, id int64) (st
 	}, nil
 }
 
-// kept runs a prepared write in its own transaction.
-func (k *Service) kept(
-	ctx context.Context, deploymentID int64, by model.Actor, keep store.SaveConnection,
+// commit runs a prepared write in its own transaction.
+func (k *Service) commit(
+	ctx context.Context, deploymentID int64, by model.Actor, save store.SaveConnection,
 ) (c model.Connection, err error) {
 	err = k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
-		c, err = keep(ctx, tx)
+		c, err = save(ctx, tx)
 		return err
 	})
 	return c, err
@@ -219,10 +219,10 @@ func (k *Service) kept(
 // Check queries a host for the account of a connection and its visible repositories. It stores the
 // result, or the error as the connection's problem. The error is also returned.
 func (k *Service) Check(ctx context.Context, deploymentID int64, by model.Actor, id int64) (model.Connection, error) {
-	keep, asked, err := k.PrepareCheck(ctx, deploymentID, id)
+	save, hostErr, err := k.PrepareCheck(ctx, deploymentID, id)
 	if err != nil {
 		return model.Connection{}, err
 	}
-	c, err := k.kept(ctx, deploymentID, by, keep)
-	return c, errors.Join(asked, err)
+	c, err := k.commit(ctx, deploymentID, by, save)
+	return c, errors.Join(hostErr, err)
 }

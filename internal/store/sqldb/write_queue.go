@@ -21,10 +21,10 @@ func isLong(ctx context.Context) bool {
 	return long
 }
 
-// turns queues the writers of this process that would block each other in the database. The key is
+// writeQueue queues the writers of this process that would block each other in the database. The key is
 // the deployment's id, or 0 if the database has a single writer. Locks and connection pools do not
 // order their waiters by length, and a long write waiting there could not be overtaken.
-type turns struct {
+type writeQueue struct {
 	mu    sync.Mutex
 	lines map[int64]*line
 }
@@ -37,7 +37,7 @@ type line struct {
 
 // take waits until the caller may write. It returns the function that ends the write, or the error
 // of the context.
-func (t *turns) take(ctx context.Context, number int64) (end func(), err error) {
+func (t *writeQueue) take(ctx context.Context, number int64) (end func(), err error) {
 	end = func() { t.next(number) }
 	t.mu.Lock()
 	if t.lines == nil {
@@ -78,7 +78,7 @@ func (l *line) queue(ctx context.Context) *[]chan struct{} {
 }
 
 // next starts the next waiting writer.
-func (t *turns) next(number int64) {
+func (t *writeQueue) next(number int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.lines[number]

@@ -37,12 +37,12 @@ func TestRepliesAskForExceptions(t *testing.T) {
 		want               string // the requests
 		answer             string // a part of it; empty: none
 	}{
-		{"linked to a viewer", "vic", ask, 0, "requested true user:vic 2999-01-31 true only <b>tests</b>", hosts.AnswerAsked},
+		{"linked to a viewer", "vic", ask, 0, "requested true user:vic 2999-01-31 true only <b>tests</b>", hosts.AnswerRequested},
 		{"linked to a triager", "octocat", ask, 0, "requested true user:ada 2999-01-31 true only <b>tests</b>", "2999-01-31"},
-		{"without an end", "vic", "/redoubt exception tests", 0, "requested true user:vic  true tests", hosts.AnswerAsked},
+		{"without an end", "vic", "/redoubt exception tests", 0, "requested true user:vic  true tests", hosts.AnswerRequested},
 		{"not linked", "bob", ask, 0, "", hosts.AnswerNotDone + hosts.ErrNotLinked.Error()},
-		{"not linked, but let", "bob", ask, model.RepliesCollaborators, "requested true collaborator:bob at git.example 2999-01-31 false only <b>tests</b>", hosts.AnswerAsked},
-		{"may read alone", "eve", ask, model.RepliesCollaborators, "", hosts.ErrStranger.Error()},
+		{"not linked, but let", "bob", ask, model.RepliesCollaborators, "requested true collaborator:bob at git.example 2999-01-31 false only <b>tests</b>", hosts.AnswerRequested},
+		{"may read alone", "eve", ask, model.RepliesCollaborators, "", hosts.ErrOutsider.Error()},
 		{"off", "vic", ask, model.RepliesOff, "", ""},
 		{"no reason", "vic", "/redoubt exception until 2999-01-31:", 0, "", hosts.AnswerNotDone},
 		{"a day that is over", "vic", "/redoubt exception until 2001-01-31: x", 0, "", hosts.AnswerNotDone},

@@ -11,11 +11,11 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// TellJob is the kind of job that sends the status of a commit to a code host.
-const TellJob = "tell"
+// StatusJob is the kind of job that sends the status of a commit to a code host.
+const StatusJob = "tell"
 
-// Telling is the input of a TellJob. The status covers all runs and scans of the commit.
-type Telling struct {
+// StatusUpdate is the input of a StatusJob. The status covers all runs and scans of the commit.
+type StatusUpdate struct {
 	ProjectID int64  `json:"project"`
 	Commit    string `json:"commit"`
 }
@@ -26,7 +26,7 @@ func (tx *Tx) EnqueueStatusUpdate(ctx context.Context, projectID int64, commit s
 	if commit == "" {
 		return nil
 	}
-	if hears, err := tx.hostHears(ctx); err != nil || !hears {
+	if has, err := tx.hasStatusHost(ctx); err != nil || !has {
 		return err
 	}
 	list, err := sqldb.Many(ctx, tx, sqldb.Scalar[string], `SELECT c.base_url FROM repository r
@@ -35,19 +35,19 @@ func (tx *Tx) EnqueueStatusUpdate(ctx context.Context, projectID int64, commit s
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	input, err := json.Marshal(Telling{ProjectID: projectID, Commit: commit})
+	input, err := json.Marshal(StatusUpdate{ProjectID: projectID, Commit: commit})
 	if err != nil {
 		return err
 	}
 	_, err = tx.Enqueue(ctx, model.Job{
-		Kind: TellJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: queue.HostKey(list[0]), Input: input,
+		Kind: StatusJob, Subject: fmt.Sprintf("%d %s", projectID, commit), Key: queue.HostKey(list[0]), Input: input,
 	})
 	return err
 }
 
-// queueTellingOf is EnqueueStatusUpdate for the commit of a scan.
-func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
-	if hears, err := tx.hostHears(ctx); err != nil || !hears {
+// enqueueScanUpdate is EnqueueStatusUpdate for the commit of a scan.
+func (tx *Tx) enqueueScanUpdate(ctx context.Context, scanID int64) error {
+	if has, err := tx.hasStatusHost(ctx); err != nil || !has {
 		return err
 	}
 	scan, err := tx.Scan(ctx, scanID)
@@ -60,8 +60,8 @@ func (tx *Tx) queueTellingOf(ctx context.Context, scanID int64) error {
 	return tx.EnqueueStatusUpdate(ctx, scan.ProjectID, scan.Commit)
 }
 
-// hostHears reports whether the deployment has a code host that supports statuses.
-func (tx *Tx) hostHears(ctx context.Context) (bool, error) {
+// hasStatusHost reports whether the deployment has a code host that supports statuses.
+func (tx *Tx) hasStatusHost(ctx context.Context) (bool, error) {
 	some, err := sqldb.Many(ctx, tx, sqldb.Scalar[int64],
 		`SELECT id FROM connection WHERE deployment_id = $1 AND kind <> $2 ORDER BY id LIMIT 1`, int64(model.HostGit))
 	return len(some) > 0, err

@@ -67,7 +67,7 @@ type ChangeComment struct {
 	Thread       string // the host's id of the thread, for hosts that need it
 	Path         string // empty for the summary
 	Body         string // as last written
-	Settled      bool
+	Resolved     bool
 }
 
 const changeCommentColumns = `repository_id, number, lineage_id, host_id, thread, path, body, settled`
@@ -75,7 +75,7 @@ const changeCommentColumns = `repository_id, number, lineage_id, host_id, thread
 // ChangeComments returns our comments on a change request.
 func (tx *Tx) ChangeComments(ctx context.Context, repositoryID, number int64) ([]ChangeComment, error) {
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (c ChangeComment, err error) {
-		return c, r.Scan(&c.RepositoryID, &c.Number, &c.LineageID, &c.HostID, &c.Thread, &c.Path, &c.Body, &c.Settled)
+		return c, r.Scan(&c.RepositoryID, &c.Number, &c.LineageID, &c.HostID, &c.Thread, &c.Path, &c.Body, &c.Resolved)
 	}, `SELECT `+changeCommentColumns+` FROM change_comment WHERE deployment_id = $1 AND repository_id = $2 AND number `+
 		`= $3 ORDER BY lineage_id`, repositoryID, number)
 }
@@ -83,7 +83,7 @@ func (tx *Tx) ChangeComments(ctx context.Context, repositoryID, number int64) ([
 // PutChangeComment stores or replaces a comment.
 func (tx *Tx) PutChangeComment(ctx context.Context, c ChangeComment) error {
 	return tx.Insert(ctx, `change_comment (deployment_id, `+changeCommentColumns+`)`,
-		[][]any{{c.RepositoryID, c.Number, c.LineageID, c.HostID, c.Thread, c.Path, c.Body, c.Settled}},
+		[][]any{{c.RepositoryID, c.Number, c.LineageID, c.HostID, c.Thread, c.Path, c.Body, c.Resolved}},
 		`ON CONFLICT (deployment_id, repository_id, number, lineage_id) DO UPDATE
 			SET host_id = excluded.host_id, thread = excluded.thread, path = excluded.path,
 			body = excluded.body, settled = excluded.settled`)

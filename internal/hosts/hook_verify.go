@@ -31,11 +31,11 @@ func (k *Service) verifyHooks(ctx context.Context, deploymentID int64, c model.C
 	}); err != nil {
 		return err
 	}
-	asking, cancel := context.WithTimeout(ctx, lookFor)
+	hostCtx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 	for _, r := range list {
-		err := k.lookAtHook(asking, deploymentID, h, r)
-		if busy := (*model.BusyError)(nil); asking.Err() != nil || errors.As(err, &busy) || unknownTo(err) {
+		err := k.lookAtHook(hostCtx, deploymentID, h, r)
+		if busy := (*model.BusyError)(nil); hostCtx.Err() != nil || errors.As(err, &busy) || unknownTo(err) {
 			break
 		}
 		if err != nil {

@@ -19,8 +19,8 @@ const (
 // sweepRows limits the rows that are read at once into memory. A larger ref is read alone.
 const sweepRows = 50_000
 
-// turn is the work of one transaction.
-type turn struct {
+// batch is the work of one transaction.
+type batch struct {
 	refs    []model.ProjectRef // candidates
 	sizes   []int              // upper bound of the rows of each
 	done    []bool
@@ -28,16 +28,16 @@ type turn struct {
 	changed int            // number of changed findings
 }
 
-func newTurn(ctx context.Context, tx SweepTx, refs []model.ProjectRef) (*turn, error) {
+func newBatch(ctx context.Context, tx SweepTx, refs []model.ProjectRef) (*batch, error) {
 	sizes, err := tx.RefSizes(ctx, refs, sweepRows)
-	return &turn{refs: refs, sizes: sizes, done: make([]bool, len(refs)), moved: map[int64]bool{}}, err
+	return &batch{refs: refs, sizes: sizes, done: make([]bool, len(refs)), moved: map[int64]bool{}}, err
 }
 
 // next returns the indexes of the refs that are matched together next. Postponed refs before a
 // completed one come first, so that completed refs always form a prefix. Later refs are excluded
 // once enough findings changed. A project with a changed ref gets only one, because its other refs
 // must be read afterwards.
-func (t *turn) next(together int) (places []int) {
+func (t *batch) next(together int) (places []int) {
 	end, rows, taken := len(t.refs), 0, map[int64]bool{}
 	if through := t.through(); t.enough() || slices.Contains(t.done[:through], false) {
 		end = through
@@ -55,11 +55,11 @@ func (t *turn) next(together int) (places []int) {
 	return places
 }
 
-func (t *turn) enough() bool { return t.changed >= sweepChanges }
+func (t *batch) enough() bool { return t.changed >= sweepChanges }
 
 // most returns the number of changed findings after which this part of the sweep ends. It is unlimited for
 // postponed refs before a completed one, which were already counted.
-func (t *turn) most() int {
+func (t *batch) most() int {
 	if t.enough() {
 		return math.MaxInt
 	}
@@ -67,7 +67,7 @@ func (t *turn) most() int {
 }
 
 // through returns the number of refs up to the last completed one.
-func (t *turn) through() int {
+func (t *batch) through() int {
 	for i, done := range slices.Backward(t.done) {
 		if done {
 			return i + 1
@@ -77,7 +77,7 @@ func (t *turn) through() int {
 }
 
 // round updates the refs at some indexes to a version of the advisories.
-func (s *Sweep[T]) round(ctx context.Context, tx T, t *turn, places []int, scope *Scope, version int64) error {
+func (s *Sweep[T]) round(ctx context.Context, tx T, t *batch, places []int, scope *Scope, version int64) error {
 	refs := model.Map(places, func(place int) model.ProjectRef { return t.refs[place] })
 	advised, err := s.Library.MatchAll(ctx, tx, refs, scope)
 	if err != nil {

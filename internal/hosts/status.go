@@ -20,18 +20,18 @@ const statusName = "redoubt"
 // maxLines is the maximum number of comments on lines of a change request.
 const maxLines = 25
 
-// Time limits of one job: tellFor for requests to a host, and holdFor for the lock of a change
+// Time limits of one job: reportTimeout for requests to a host, and holdFor for the lock of a change
 // request. The lock lasts longer, so that another server never writes at the same time.
 const (
-	tellFor  = 2 * time.Minute
-	holdFor  = 3 * time.Minute
-	heldWait = 3 * time.Second
+	reportTimeout = 2 * time.Minute
+	holdFor       = 3 * time.Minute
+	heldWait      = 3 * time.Second
 )
 
 // message is a report about a commit to its code host.
 type message struct {
 	deployment model.Deployment
-	telling    store.Telling
+	update     store.StatusUpdate
 	connection model.Connection
 	repository model.Repository
 	facts      store.CommitFacts
@@ -39,9 +39,9 @@ type message struct {
 	items      []item // of all scans of the commit, on any ref
 }
 
-// Tell runs a store.TellJob: it reports the results of a commit to its code host.
-func (k *Service) Tell(ctx context.Context, j model.Job, about store.Telling) error {
-	m := message{telling: about}
+// ReportStatus runs a store.StatusJob: it reports the results of a commit to its code host.
+func (k *Service) ReportStatus(ctx context.Context, j model.Job, about store.StatusUpdate) error {
+	m := message{update: about}
 	err := k.Store.View(ctx, j.DeploymentID, func(ctx context.Context, tx *store.Tx) error {
 		return m.read(ctx, tx, k.Clock())
 	})
@@ -51,18 +51,18 @@ func (k *Service) Tell(ctx context.Context, j model.Job, about store.Telling) er
 	case err != nil || m.verdict.state == 0:
 		return err
 	}
-	saying, cancel := context.WithTimeout(ctx, tellFor)
+	saying, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	err = k.say(saying, m)
-	if err == nil && m.verdict.again > 0 { // the awaited scan may never arrive
-		return queue.WaitError{Wait: m.verdict.again, Reason: "a scan of the commit has not finished"}
+	err = k.sendStatus(saying, m)
+	if err == nil && m.verdict.recheckAfter > 0 { // the awaited scan may never arrive
+		return queue.WaitError{Wait: m.verdict.recheckAfter, Reason: "a scan of the commit has not finished"}
 	}
-	return k.askedFor(j, err)
+	return k.delayedJobError(j, err)
 }
 
-// asked converts an error of a host to one of a job. Refusals are permanent. A host that asks to
+// jobError converts an error of a host to one of a job. Refusals are permanent. A host that asks to
 // wait is retried after that time. No error is reported as an outage of the database.
-func asked(err error) error {
+func jobError(err error) error {
 	var wait queue.WaitError
 	var busy *model.BusyError
 	switch {
@@ -84,20 +84,20 @@ const (
 	downWaitMost = 5 * time.Minute
 )
 
-// askedFor returns the error of a job, with a delay if the host is unavailable. The delay grows
+// delayedJobError returns the error of a job, with a delay if the host is unavailable. The delay grows
 // with the age of the job. Such jobs are retried for up to a day.
-func (k *Service) askedFor(j model.Job, err error) error {
+func (k *Service) delayedJobError(j model.Job, err error) error {
 	if errors.Is(err, model.ErrUnavailable) {
 		wait := k.Clock().Sub(j.CreatedAt) / 4
 		return queue.WaitError{Wait: min(max(wait, downWait), downWaitMost), Reason: model.Line(err.Error())}
 	}
-	return asked(err)
+	return jobError(err)
 }
 
 // read loads the data of the report.
 func (m *message) read(ctx context.Context, tx *store.Tx, now time.Time) (err error) {
 	m.deployment = tx.Deployment()
-	t := m.telling
+	t := m.update
 	if m.repository, err = tx.Repository(ctx, t.ProjectID); err != nil {
 		return err
 	}
@@ -157,14 +157,14 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, scan model.Scan, g
 	if err != nil {
 		return err
 	}
-	told := map[int64]bool{}
+	listed := map[int64]bool{}
 	for _, id := range ids {
 		f, is := byID[id]
-		if !is || told[f.LineageID] || !open[f.LineageID] ||
+		if !is || listed[f.LineageID] || !open[f.LineageID] ||
 			!stops[id] && given.RuleMode(f.RuleName).Mode != model.ModeComment {
 			continue
 		}
-		told[f.LineageID] = true
+		listed[f.LineageID] = true
 		i := item{
 			ref: scan.Ref, scan: scan.ID, lineage: f.LineageID, finding: f.ID, rule: f.RuleName,
 			path: f.Path, line: f.Line, severity: f.Severity, blocks: stops[id],
@@ -181,9 +181,9 @@ func (m *message) readScan(ctx context.Context, tx *store.Tx, scan model.Scan, g
 	return nil
 }
 
-// say sends the commit status, and updates comments at the change requests whose head is the
+// sendStatus sends the commit status, and updates comments at the change requests whose head is the
 // commit. Comments wait for running scans. Success waits if a change request was unknown until now.
-func (k *Service) say(ctx context.Context, m message) error {
+func (k *Service) sendStatus(ctx context.Context, m message) error {
 	h, err := k.host(m.deployment.ID, m.connection)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (k *Service) say(ctx context.Context, m message) error {
 			}
 		}
 	}
-	if err := h.SetStatus(ctx, m.repository, m.telling.Commit, scm.Status{
+	if err := h.SetStatus(ctx, m.repository, m.update.Commit, scm.Status{
 		State:   v.state,
 		Context: statusName,
 		Text:    model.Line(v.text),
@@ -245,14 +245,14 @@ func (k *Service) proposeAll(ctx context.Context, m message, changes []model.Cha
 func (k *Service) comment(ctx context.Context, h scm.Host, m message, at model.ChangeRequest, base string) (err error) {
 	at.RepositoryID = m.repository.ID
 	c := commenting{
-		keeper: k, host: h, message: m, at: at, refs: refsOf(m.facts, at),
+		service: k, host: h, message: m, at: at, refs: refsOf(m.facts, at),
 		page: func(id int64) string { return base + "/findings/" + strconv.FormatInt(id, 10) },
 	}
 	c.items, c.blocking = nil, base+m.verdict.page
-	told := map[int64]bool{}
+	listed := map[int64]bool{}
 	for _, i := range m.items {
-		if c.refs[i.ref] && !told[i.lineage] {
-			told[i.lineage] = true
+		if c.refs[i.ref] && !listed[i.lineage] {
+			listed[i.lineage] = true
 			c.items = append(c.items, i)
 		}
 	}
@@ -264,7 +264,7 @@ func (k *Service) comment(ctx context.Context, h scm.Host, m message, at model.C
 func (k *Service) alone(
 	ctx context.Context, deploymentID int64, at model.ChangeRequest, write func(context.Context) error,
 ) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, tellFor)
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	mine, until := false, time.Time{}
 	err = k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {

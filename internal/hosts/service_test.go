@@ -14,7 +14,7 @@ func (k *Service) Add(ctx context.Context, deploymentID int64, by model.Actor, c
 	if err != nil {
 		return c, err
 	}
-	return k.kept(ctx, deploymentID, by, keep)
+	return k.commit(ctx, deploymentID, by, keep)
 }
 
 // Remove deletes a connection and its webhooks at the host.
@@ -23,7 +23,7 @@ func (k *Service) Remove(ctx context.Context, deploymentID int64, by model.Actor
 	if err != nil {
 		return err
 	}
-	_, err = k.kept(ctx, deploymentID, by, keep)
+	_, err = k.commit(ctx, deploymentID, by, keep)
 	return err
 }
 
@@ -50,5 +50,5 @@ func (k *Service) ChangeReplies(ctx context.Context, deploymentID int64, by mode
 	if err != nil {
 		return c, err
 	}
-	return k.kept(ctx, deploymentID, by, keep)
+	return k.commit(ctx, deploymentID, by, keep)
 }

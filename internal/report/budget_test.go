@@ -71,8 +71,8 @@ func TestFilesShareTheRoom(t *testing.T) {
 	if err := r.Add(strings.NewReader(text), o); err != nil {
 		t.Fatalf("the first: %v", err)
 	}
-	if int64(told) != r.room.Built || told < 10<<20 {
-		t.Errorf("%d bytes were told of %d", told, r.room.Built)
+	if int64(told) != r.budget.Built || told < 10<<20 {
+		t.Errorf("%d bytes were told of %d", told, r.budget.Built)
 	}
 	var err error
 	for range 5 {

@@ -13,10 +13,10 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// askException requests an exception for the findings of a form. Invalid input is shown with the
+// requestException requests an exception for the findings of a form. Invalid input is shown with the
 // form.
-func askException(req *ui.Request, values url.Values) error {
-	form, err := askFormFrom(req, values)
+func requestException(req *ui.Request, values url.Values) error {
+	form, err := readExceptionForm(req, values)
 	if err != nil {
 		return err
 	}
@@ -35,12 +35,12 @@ func askException(req *ui.Request, values url.Values) error {
 	})
 	if status, why, is := ui.Refusal(err); is {
 		form.Fault = why
-		return showAskForm(req, status, form)
+		return showExceptionForm(req, status, form)
 	}
 	return ui.RedirectAfter(req, err, "/exceptions/"+ui.Decimal(made.ID)+"?done=asked")
 }
 
-func askFormFrom(req *ui.Request, values url.Values) (f component.ExceptionForm, err error) {
+func readExceptionForm(req *ui.Request, values url.Values) (f component.ExceptionForm, err error) {
 	f = component.ExceptionForm{
 		Reason: values.Get("reason"), Until: strings.TrimSpace(values.Get("until")),
 		TriageReason: cmp.Or(values.Get("triage_reason"), model.AcceptableRisk.String()),
@@ -54,7 +54,7 @@ func askFormFrom(req *ui.Request, values url.Values) (f component.ExceptionForm,
 	return f, err
 }
 
-func showAskForm(req *ui.Request, status int, form component.ExceptionForm) error {
+func showExceptionForm(req *ui.Request, status int, form component.ExceptionForm) error {
 	view, err := req.Findings()
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func showAskForm(req *ui.Request, status int, form component.ExceptionForm) erro
 		return err
 	}
 	return req.Show(status, ui.Page{
-		Template: "exception_ask",
+		Template: "exception_request",
 		Title:    "Exception request",
 		Section:  "requests",
 		Data:     form,
