@@ -15,7 +15,7 @@ type Brief struct {
 
 // Clear returns the pairs that can be determined from briefs, ordered by the new rows. These are
 // all rows of unchanged files and, in changed files, code that each side has exactly once. [Rows]
-// pairs the remaining rows.
+// pairs the remaining rows, and those with ByCode: it must see them to compare numbers.
 func Clear(old, next []Brief) (pairs []Pair) {
 	changed := changedFiles(old, next)
 	of := func(b *Brief) (key Brief) {
@@ -38,7 +38,8 @@ func Clear(old, next []Brief) (pairs []Pair) {
 		}
 	}
 	for k, both := range alike {
-		if changed[k.Path] && (k.Code == (Digest{}) || len(both.old) != 1 || len(both.next) != 1) {
+		once := len(both.old) == 1 && len(both.next) == 1
+		if changed[k.Path] && (k.Code == (Digest{}) || !once || old[both.old[0]].ByCode) {
 			continue
 		}
 		for n := range both.next {

@@ -394,3 +394,22 @@ func (p *evals) findings(t testing.TB) (list []model.Finding) {
 	}
 	return list
 }
+
+// TestNewCodeBesideARepeatedPartialScan checks that new code does not inherit a decision on a
+// result without code, if another result of the same scan is recognized by its code.
+func TestNewCodeBesideARepeatedPartialScan(t *testing.T) {
+	p := newEvals(t, storetest.Engines[0])
+	for _, s := range []evalScan{
+		{ref: "main", file: "ab", sees: "ab", told: true},
+		{ref: "main", file: "ab", sees: "ab"},
+		{ref: "main", file: "abc", sees: "b", look: "partly"},
+	} {
+		for _, lineage := range p.scan(t, s).lineages {
+			p.ignore(t, lineage)
+		}
+	}
+	now := p.scan(t, evalScan{ref: "main", file: "abc", sees: "bc", told: true, look: "failed"})
+	if !now.ignored['b'] || now.ignored['c'] || !now.blocks['c'] {
+		t.Errorf("ignored: %v, blocking: %v", now.ignored, now.blocks)
+	}
+}

@@ -47,7 +47,7 @@ type Hit struct {
 
 // Caller is the user and access of a search.
 type Caller struct {
-	UserID   int64              // whose saved views are searched in addition to shared ones; 0 for none
+	UserID   int64              // the user whose own views are searched in addition to shared ones; 0 for none
 	Projects model.ProjectGlobs // visible projects, without any saved views; empty for everything
 }
 
