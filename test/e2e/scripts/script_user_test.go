@@ -39,7 +39,7 @@ func signInAsScript(ts *testscript.TestScript, neg bool, args []string) {
 	visit(ts, neg, func(c *http.Client) (*http.Response, error) { return c.PostForm(ts.Getenv("URL")+"/login", form) })
 }
 
-var accountLink = regexp.MustCompile(`your account">([^<]*)</a>`)
+var accountLink = regexp.MustCompile(`data-user="[^"]*"[^>]*>([^<]*)</a>`)
 
 // visit prints the signed-in user after a request and its redirects.
 func visit(ts *testscript.TestScript, neg bool, request func(*http.Client) (*http.Response, error)) {

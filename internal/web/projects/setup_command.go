@@ -15,11 +15,11 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// wayFiles contains the snippets that users copy: the examples of docs/guides/connect-your-ci.md,
+// setupFiles contains the snippets that users copy: the examples of docs/guides/connect-your-ci.md,
 // which a test compares, and shell commands.
 //
-//go:embed ways/*
-var wayFiles embed.FS
+//go:embed setup/*
+var setupFiles embed.FS
 
 // exampleServer is the placeholder for the server's address in the snippets. Snippets contain no
 // token, as shell history and process lists would expose it. Commands prompt for it.
@@ -96,7 +96,7 @@ func startWays(base string, fresh bool, from, made string) []setupCommand {
 		w.Chosen = w.Fresh || made == "" && w.Key == from
 		w.Blocks = slices.Clone(w.Blocks)
 		for j := range w.Blocks {
-			text, err := wayFiles.ReadFile("ways/" + w.Blocks[j].file)
+			text, err := setupFiles.ReadFile("setup/" + w.Blocks[j].file)
 			if err != nil {
 				panic(err) // cannot happen: the file is embedded
 			}

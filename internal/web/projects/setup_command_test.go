@@ -23,7 +23,7 @@ func TestSetupCommandsMatchDocs(t *testing.T) {
 	for heading, file := range map[string]string{"GitHub Actions": "github.yaml", "GitLab": "gitlab.yaml", "Jenkins": "jenkins.groovy"} {
 		_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
 		documented := fence.FindStringSubmatch(section)
-		ours, err := wayFiles.ReadFile("ways/" + file)
+		ours, err := setupFiles.ReadFile("setup/" + file)
 		if err != nil {
 			t.Fatal(err)
 		}
