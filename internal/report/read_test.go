@@ -184,7 +184,7 @@ func TestFileErrors(t *testing.T) {
 			model.ErrTooLarge,
 		},
 		{"too many", `{"runs":[{"results":[` + result + "," + result + `]}]}`, format.Limits{Items: 1}, []string{"runs[0].results", "limit 1"}, model.ErrTooLarge},
-		{"unknown", "???", format.Limits{}, []string{"not known", "--format", "sarif"}, nil},
+		{"unknown", "???", format.Limits{}, []string{"unknown file format", "--format", "sarif"}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
