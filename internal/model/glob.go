@@ -24,7 +24,7 @@ func (g PathGlobs) Check() error {
 		case strings.TrimSpace(glob) != glob || strings.Trim(glob, "/") == "":
 			return fmt.Errorf("invalid glob %q: name a file or folder without surrounding spaces", glob)
 		case strings.HasPrefix(glob, "#") || strings.HasPrefix(glob, "!"):
-			return fmt.Errorf("invalid glob %q: remove the leading # or !", glob)
+			return fmt.Errorf("invalid glob %q: remove # or ! at its start", glob)
 		case strings.HasPrefix(glob, "./") || strings.Contains(glob, "//") || strings.Contains(glob, `\`):
 			return fmt.Errorf("invalid glob %q: remove leading ./, // and backslashes", glob)
 		case !utf8.ValidString(glob):
