@@ -85,7 +85,7 @@ func TestTicketIsEqualForEveryWayToSetIt(t *testing.T) {
 			equal(t, "under its new name", *s.finding(t, id).ExternalTicket, want)
 		}
 		out := post[api.CreateTicketsResponse](t, s, "tickets", object{"issue_ids": []int64{a}})
-		if len(out.Skipped) != 1 || !strings.Contains(out.Skipped[0].Reason, "ITEM-NINE already") {
+		if len(out.Skipped) != 1 || !strings.Contains(out.Skipped[0].Reason, "linked to ITEM-NINE") {
 			t.Errorf("a second ticket was created for a finding: %+v", out)
 		}
 		if table := s.send(t, request{method: "GET", path: "findings/export?format=csv"}); strings.Count(string(table.body), address) < 2 {

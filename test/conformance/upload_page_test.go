@@ -194,7 +194,7 @@ func TestPageUploadRejectsInvalidInput(t *testing.T) {
 			"no file":         {typed, nil, nil, 400, "contains no file"},
 			"no report":       {typed, []file{{"photo.png", []byte("\x89PNG\r\n\x1a\n\x00\x00")}}, nil, 400, "photo.png"},
 			"a broken report": {typed, []file{good, {"other.sarif", []byte(`{"version": "2.1.0", "runs": [`)}}, nil, 400, "other.sarif"},
-			"cut off":         {typed, nil, whole[:len(whole)-40], 400, "cut off"},
+			"cut off":         {typed, nil, whole[:len(whole)-40], 400, "ends too early"},
 		} {
 			body, kind := c.body, contentType
 			if body == nil {
