@@ -46,7 +46,7 @@ type commandLine struct {
 	Key        admin.KeyCmd        `cmd:"" help:"Manage the key file."`
 	Backup     admin.BackupCmd     `cmd:"" help:"Back up all data to a file."`
 	Check      admin.CheckCmd      `cmd:"" help:"Verify stored data (exit codes: 1 damaged, 2 not verified)."`
-	Migrate    admin.MigrateCmd    `cmd:"" help:"Prepare data for another kind of database."`
+	Migrate    admin.MigrateCmd    `cmd:"" help:"Print SQL that distributes the database with Citus."`
 	Advisories updater.Command     `cmd:"" help:"Load and query advisories."`
 	Audit      admin.AuditCmd      `cmd:"" help:"Show the audit trail."`
 	Version    versionCmd          `cmd:"" help:"Print the version."`

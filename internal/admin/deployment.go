@@ -94,7 +94,7 @@ type deploymentSetCmd struct {
 	config.Storage
 	Slug         string `arg:"" help:"Slug or id of the deployment."`
 	OpenRules    *bool  `help:"Serve rules without a token, for semgrep and opengrep; --no-open-rules requires one." negatable:""`
-	SecondFactor *bool  `help:"Require two-factor authentication for password sign-in; --no-second-factor makes it optional. Tokens are unaffected." negatable:""`
+	SecondFactor *bool  `help:"Require two-factor authentication for sign-in by password or link; --no-second-factor makes it optional. Tokens are unaffected." negatable:""`
 	Code         string `help:"Store code around findings: on or off; off deletes stored code." enum:"on,off," default:"" placeholder:"on|off"`
 }
 

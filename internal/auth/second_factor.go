@@ -148,7 +148,7 @@ func (f *SecondFactors) Remove(
 	ctx context.Context, who SessionInfo, password, code string, from Origin,
 ) (string, error) {
 	if who.User.PasswordHash != "" {
-		if err := f.sessions.CheckPassword(ctx, who.User, password, from, "to remove the second factor"); err != nil {
+		if err := f.sessions.CheckPassword(ctx, who.User, password, from, "second factor not removed"); err != nil {
 			return "", err
 		}
 	}

@@ -14,8 +14,8 @@ var words = map[string]core.RouteDoc{
 	},
 	"createException": {
 		Summary: "Create an exception",
-		Text: "Ignores current and future findings of a rule or a vulnerability until a date. It overrides triage by " +
-			"users. Either `until` or `forever` is required. `projects` and `paths` are at most 100 globs each, of 1 " +
+		Text: "Ignores current and future findings of a rule or a vulnerability until a date. Triage by users takes " +
+			"precedence. Either `until` or `forever` is required. `projects` and `paths` are at most 100 globs each, of 1 " +
 			"to 512 characters without control characters. A path glob has no `!` or `#`, no leading `./`, no `//`, " +
 			"no backslash and no surrounding spaces. `target` has no spaces. `dry_run` returns the findings that " +
 			"would change and a `selection`. A request with this selection applies exactly this change or none.",

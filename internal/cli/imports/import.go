@@ -37,7 +37,7 @@ type Command struct {
 	Tag      []string  `help:"Add tags to the project." placeholder:"TAG"`
 	Category string    `help:"Category of runs of one tool; each closes only its own findings." placeholder:"NAME"`
 	Format   string    `help:"File format (default: detected): ${formats}." placeholder:"FORMAT"`
-	Full     bool      `help:"Treat files as a full scan: close all findings missing from them." xor:"extent"`
+	Full     bool      `help:"Treat files as a full scan: close findings of their source that they lack." xor:"extent"`
 	Diff     bool      `help:"Treat files as a diff scan: do not close findings of full scans." xor:"extent"`
 	At       time.Time `help:"Backdate the scan, such as 2026-01-31T12:00:00Z." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
 	Root     string    `help:"Checkout folder on the scanning machine; for absolute paths in reports." placeholder:"DIR"`

@@ -107,7 +107,7 @@ func change(
 // end returns the end of the approved exception.
 func (f exceptionDecision) end() (time.Time, error) {
 	if f.Forever == (f.Until != "") {
-		return time.Time{}, model.Invalid("until", "choose an expiry date or \"Never expires\"")
+		return time.Time{}, model.Invalid("until", "choose either an expiry date or \"Never expires\"")
 	}
 	return model.ExceptionEnd(f.Until)
 }

@@ -41,7 +41,7 @@ func (f *exceptionForm) exception(req *ui.Request) model.Exception {
 	case f.Forever == (f.Until != ""):
 		f.Faults = append(f.Faults, model.FieldError{
 			Location: "until",
-			Message:  "choose an expiry date or \"Never expires\"",
+			Message:  "choose either an expiry date or \"Never expires\"",
 		})
 	case f.Until != "":
 		var err error
