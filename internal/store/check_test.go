@@ -142,7 +142,7 @@ func TestCheckLooksAtEachRelation(t *testing.T) {
 				t.Fatalf("nothing is damaged, and %q is in:\n%s", want, faults)
 			}
 			d.check(s.ExecRaw(t.Context(), damage))
-			if faults := rows(); !strings.Contains(faults, want) || !strings.Contains(faults, ", which "+r.Other+" has not") {
+			if faults := rows(); !strings.Contains(faults, want) || !strings.Contains(faults, ", missing in "+r.Other) {
 				t.Errorf("%s.%s is damaged, and %q is not in:\n%s", r.Table, r.Column, want, faults)
 			}
 			d.check(s.ExecRaw(t.Context(), fmt.Sprintf("UPDATE %s SET %s = %[2]s - %d WHERE deployment_id = %d AND %[2]s > %[3]d", r.Table, r.Column, far, d.id)))
@@ -257,7 +257,7 @@ func TestMergedScansNameWhatStays(t *testing.T) {
 		holds("merged", append(both, w.fromFound[2].ID), []int64{w.intoFound[1].ID, w.fromFound[2].ID})
 
 		put(ids(w.fromFound, 0, 1, 2)) // as an older merge left it
-		if faults, _ := checked(t, s, w.tenant); !strings.Contains(faults, "2 of which") {
+		if faults, _ := checked(t, s, w.tenant); !strings.Contains(faults, "lacks 2") {
 			t.Errorf("an account of findings that went is whole:\n%s", faults)
 		}
 	})

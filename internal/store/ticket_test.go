@@ -235,7 +235,7 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		}
 		d.link(sec1, open[2])
 		skipped := d.ask(ticket.Request{Findings: open[2:]})
-		if len(skipped.Skipped) != 1 || !strings.Contains(skipped.Skipped[0].Reason, "SEC-1 already") {
+		if len(skipped.Skipped) != 1 || !strings.Contains(skipped.Skipped[0].Reason, "linked to SEC-1") {
 			t.Errorf("of one that has a ticket: %+v", skipped)
 		}
 	})

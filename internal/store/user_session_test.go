@@ -115,7 +115,7 @@ func TestSignInsStandInTheTrail(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		ada := addUser(t, s, d, "ada", model.RoleAdmin)
 		session := signIn(t, s, ada, "cookie")
-		for _, name := range []string{"ADA", "unknown", strings.Repeat("x", 5000)} {
+		for _, name := range []string{"ADA", "mallory", strings.Repeat("x", 5000)} {
 			if err := s.SignInFailed(t.Context(), model.Attempt{Name: name, Method: "password", Address: "192.0.2.9", Reason: "wrong password"}); err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestSignInsStandInTheTrail(t *testing.T) {
 		hash := hex.EncodeToString(storetest.TokenHash("cookie"))
 		for _, e := range append(events(t, s, d), server...) {
 			said := e.Before + e.After + e.Subject
-			for _, secret := range []string{hash, "cookie", "hash-of", "unknown", "xxx"} {
+			for _, secret := range []string{hash, "cookie", "hash-of", "mallory", "xxx"} {
 				if strings.Contains(said, secret) {
 					t.Errorf("%s shows %s: %s", e.Action, secret, said)
 				}

@@ -97,7 +97,7 @@ func TestRequestedTicketsOnPages(t *testing.T) {
 		list[0].State, list[0].Problem = model.TicketFailed, "Creating the ticket failed: no."
 		return tx.UpdateTicket(ctx, list[0])
 	})
-	says(t, s.page(path), "did not take it: no.")
+	says(t, s.page(path), "failed: no.")
 	shows(t, s.page(path), "#ticket [data-state=failed]", "#ticket button[value=create]", "#ticket input[name=ticket_url]")
 }
 

@@ -225,7 +225,7 @@ func decisionOf(req *ui.Request, form url.Values) (triage.Request, error) {
 	if reason != "" && r.State == model.TriageIgnored {
 		var ok bool
 		if r.Reason, ok = model.ParseTriageReason(reason); !ok {
-			return r, model.Invalid("reason", "must be false_positive, acceptable_risk, no_time or no_triage_reason")
+			return r, model.Invalid("reason", "choose a reason from the list")
 		}
 	}
 	// the form hides the field for other states
