@@ -27,7 +27,7 @@ import (
 
 // TestAnUploadThatOutlivesTheGrace checks an upload that is still being sent when the server ends.
 func TestAnUploadThatOutlivesTheGrace(t *testing.T) {
-	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", MaxUpload: 1 << 20, ShutdownTimeout: 200 * time.Millisecond})
+	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", MaxUpload: 1 << 20, ShutdownTimeout: 2 * time.Second})
 	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
 	if err != nil {
 		t.Fatal(err)

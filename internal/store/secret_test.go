@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -199,8 +200,13 @@ func TestConcealingTakesAsLongAsThereAreFindings(t *testing.T) {
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.ConcealFindings(ctx, writes) })
 			return time.Since(begun)
 		}
-		if few, many := took("acme/few", 1000), took("acme/many", 8000); many > 24*few {
-			t.Errorf("1000 findings take %v, 8000 take %v", few, many)
+		var few, many time.Duration
+		for i := range 3 { // a busy machine may slow one of them down
+			few, many = took(fmt.Sprint("acme/few", i), 1000), took(fmt.Sprint("acme/many", i), 8000)
+			if many <= 24*few {
+				return
+			}
 		}
+		t.Errorf("1000 findings take %v, 8000 take %v", few, many)
 	})
 }

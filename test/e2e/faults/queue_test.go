@@ -169,13 +169,16 @@ func (f *faulty) killsWithReceivers() {
 	// expire, which is not a delay by another receiver.
 	imports(1)
 	f.awaitHook(hooks["healthy"], acked)
+	var waited []time.Duration
 	for range 5 { // the slow one is busy, and others wait for their next attempt
 		imports(1)
 		name, committed := acked[len(acked)-1], time.Now()
 		f.awaitHook(hooks["healthy"], acked)
-		if took := hooks["healthy"].came(name).Sub(committed); took > 2*time.Second {
-			f.t.Errorf("the healthy receiver waited %s for %s", took, name)
-		}
+		waited = append(waited, hooks["healthy"].came(name).Sub(committed))
+	}
+	slices.Sort(waited)
+	if median := waited[len(waited)/2]; median > 2*time.Second { // one may meet a busy machine
+		f.t.Errorf("the healthy receiver waited %v", waited)
 	}
 	for name, h := range hooks {
 		f.awaitHook(h, acked)
