@@ -68,7 +68,7 @@ func (c demoCmd) addRepository(a *command.App, s *service, d model.Deployment) e
 		if err != nil {
 			return err
 		}
-		p, err := tx.TakeRepository(ctx, seen[0].ID)
+		p, err := tx.AssignProject(ctx, seen[0].ID)
 		if err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func (s *service) cleanDeployments(ctx context.Context, now time.Time) {
 		s.logFailure(ctx, d, "applying exceptions", s.followExceptions(ctx, d))
 		_, err = s.store.DropStaleSnippets(ctx, d.ID, model.Actor{Kind: "system", Name: "code"})
 		s.logFailure(ctx, d, "deleting code of removed findings", err)
-		_, err = s.store.DropKeptAnswers(ctx, d.ID, now)
+		_, err = s.store.DropExpiredAnswers(ctx, d.ID, now)
 		s.logFailure(ctx, d, "deleting expired idempotent responses", err)
 		_, err = s.store.DropRequestedJobs(ctx, d.ID, dependencies.SBOMJob)
 		s.logFailure(ctx, d, "deleting expired exports", err)

@@ -280,22 +280,22 @@ func TestTidyForgetsAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.store.Update(t.Context(), d.ID, model.Actor{Kind: "token"}, func(ctx context.Context, tx *store.Tx) error {
-		return tx.KeepAnswer(ctx, model.KeptAnswer{Key: "k", Request: []byte("asked"), Answer: []byte("told")})
+		return tx.StoreAnswer(ctx, model.StoredAnswer{Key: "k", Request: []byte("asked"), Answer: []byte("told")})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	kept := func() error {
 		return s.store.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.KeptAnswer(ctx, "k")
+			_, err := tx.StoredAnswer(ctx, "k")
 			return err
 		})
 	}
-	s.cleanDeployments(t.Context(), time.Now().Add(model.AnswerKept-time.Hour))
+	s.cleanDeployments(t.Context(), time.Now().Add(model.AnswerRetention-time.Hour))
 	if err := kept(); err != nil {
 		t.Errorf("before its day was over: %v", err)
 	}
-	s.cleanDeployments(t.Context(), time.Now().Add(model.AnswerKept+time.Hour))
+	s.cleanDeployments(t.Context(), time.Now().Add(model.AnswerRetention+time.Hour))
 	if err := kept(); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("after its day: %v", err)
 	}

@@ -132,7 +132,7 @@ func (c deploymentSetCmd) Run(a *command.App) error {
 			}
 		}
 		if c.Code != "" {
-			dropped, err := tx.KeepCode(ctx, c.Code == "on")
+			dropped, err := tx.SetCodeStorage(ctx, c.Code == "on")
 			if err != nil {
 				return "", err
 			}

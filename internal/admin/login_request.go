@@ -30,7 +30,7 @@ func (c TokenRequestsCmd) Run(a *command.App) error {
 	rows := make([][]string, len(waiting))
 	for i, l := range waiting {
 		rows[i] = []string{
-			l.Code, command.Day(l.AskedAt), command.Day(l.ExpiresAt),
+			l.Code, command.Day(l.RequestedAt), command.Day(l.ExpiresAt),
 			cmp.Or(l.Address, "-"), cmp.Or(l.Program.Name, l.Agent, "-"),
 		}
 	}

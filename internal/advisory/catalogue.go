@@ -33,8 +33,8 @@ type entry struct {
 type CatalogueStore interface {
 	// EachAdvisorySummary calls take with each stored summary.
 	EachAdvisorySummary(ctx context.Context, take func(model.AdvisorySummary)) error
-	// GroupsWithoutCard reads groups without a summary and with a greater id than after, by id.
-	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
+	// GroupsWithoutSummary reads groups without a summary and with a greater id than after, by id.
+	GroupsWithoutSummary(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
 	// ExploitedNames returns the CVEs that are known to be exploited.
 	ExploitedNames(ctx context.Context) ([]string, error)
 }

@@ -29,7 +29,7 @@ func (s stall) EachAdvisorySummary(_ context.Context, take func(model.AdvisorySu
 	return nil
 }
 
-func (s stall) GroupsWithoutCard(context.Context, int64, int) ([]model.AdvisoryGroup, error) {
+func (s stall) GroupsWithoutSummary(context.Context, int64, int) ([]model.AdvisoryGroup, error) {
 	return nil, nil
 }
 

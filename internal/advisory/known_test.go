@@ -111,7 +111,7 @@ func TestKnownPackages(t *testing.T) {
 	for _, line := range lines(t, "known.tsv") {
 		field := strings.Split(line, "\t")
 		packages[field[1]] = true
-		s.holdings = []model.Holding{{Lockfile: "l", Dependencies: []model.HeldDependency{{Ecosystem: field[0], Name: field[1], Version: field[2]}}}}
+		s.holdings = []model.Holding{{Lockfile: "l", Dependencies: []model.MatchDependency{{Ecosystem: field[0], Name: field[1], Version: field[2]}}}}
 		advised, err := library.Match(t.Context(), s, 1, "refs/heads/main", nil)
 		if err != nil {
 			t.Fatal(err)

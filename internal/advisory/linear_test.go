@@ -49,7 +49,7 @@ func manyRecords(t testing.TB, n int, shared bool) *shelf {
 			"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"0"},{"fixed":"2.1.%[2]d"},{"introduced":"2.2.0"},{"fixed":"2.2.%[2]d"},{"introduced":"2.3.0"},{"fixed":"2.3.%[2]d"}]}]}]}`,
 			i, fix))}})
 	}
-	s.holdings = []model.Holding{{Lockfile: "requirements.txt", Dependencies: []model.HeldDependency{dep("PyPI", "many", "2.3.0"), dep("PyPI", "many", "2.2.0")}}}
+	s.holdings = []model.Holding{{Lockfile: "requirements.txt", Dependencies: []model.MatchDependency{dep("PyPI", "many", "2.3.0"), dep("PyPI", "many", "2.2.0")}}}
 	return s
 }
 

@@ -90,11 +90,11 @@ func (v view) match(
 	ctx context.Context, at model.ProjectRef, scope *Scope, holdings []model.Holding, subjects []model.Subject,
 ) (model.Advised, error) {
 	out := model.Advised{
-		ProjectID: at.ProjectID,
-		Ref:       at.Ref,
-		News:      scope != nil,
-		Held:      map[int64]bool{},
-		Withdrawn: map[int64]bool{},
+		ProjectID:  at.ProjectID,
+		Ref:        at.Ref,
+		News:       scope != nil,
+		InLockfile: map[int64]bool{},
+		Withdrawn:  map[int64]bool{},
 	}
 	m := matcher{view: v, subjects: byLockfilePackage(subjects), held: map[lockfilePackage]map[string]bool{}}
 	for _, f := range subjects {
@@ -117,7 +117,7 @@ func (v view) match(
 	}
 	for _, f := range subjects {
 		if key := purl.Key(f.Ecosystem, f.Package); f.Source == model.SourceAdvisories && scope.has(key) {
-			out.Held[f.FindingID] = m.held[lockfilePackage{f.Lockfile, key}][f.Version]
+			out.InLockfile[f.FindingID] = m.held[lockfilePackage{f.Lockfile, key}][f.Version]
 			if p := v[key]; p != nil && p.withdrawn[f.Group] {
 				out.Withdrawn[f.FindingID] = true
 			}
@@ -166,7 +166,7 @@ type matcher struct {
 // lockfile adds the matches of a lockfile, by package and group. It returns the context's error if
 // the context ends.
 func (m *matcher) lockfile(ctx context.Context, h model.Holding) error {
-	by := map[string][]*model.HeldDependency{}
+	by := map[string][]*model.MatchDependency{}
 	var keys []string
 	for i := range h.Dependencies {
 		d := &h.Dependencies[i]
@@ -194,9 +194,9 @@ func (m *matcher) lockfile(ctx context.Context, h model.Holding) error {
 
 // pkg adds the matches of a package in a lockfile. Each vulnerability matches the lowest affected
 // version.
-func (m *matcher) pkg(h model.Holding, p *packageEntry, versions []*model.HeldDependency) {
+func (m *matcher) pkg(h model.Holding, p *packageEntry, versions []*model.MatchDependency) {
 	type hit struct {
-		dependency *model.HeldDependency
+		dependency *model.MatchDependency
 		fix        string
 	}
 	hits := make([]hit, len(p.groups))
@@ -215,7 +215,7 @@ func (m *matcher) pkg(h model.Holding, p *packageEntry, versions []*model.HeldDe
 	}
 }
 
-func newMatch(h model.Holding, p *packageEntry, v *Vulnerability, d *model.HeldDependency, fix string) model.Match {
+func newMatch(h model.Holding, p *packageEntry, v *Vulnerability, d *model.MatchDependency, fix string) model.Match {
 	out := model.Match{
 		Group: v.Group, Former: v.Former, IDs: v.Names, Package: p.key, Severity: v.Severity(p.key), Rule: v.Rule(),
 		ScanID: h.ScanID, Commit: h.Commit,

@@ -18,7 +18,7 @@ func advised(t *testing.T) *shelf {
 	}
 	return &shelf{version: 1, groups: []model.AdvisoryGroup{
 		record(1, "GHSA-a", "a", `"CVE-2024-0009","CVE-2024-0002"`), record(2, "GHSA-b", "b", `"CVE-2024-0001"`),
-	}, holdings: []model.Holding{{Lockfile: "l", Dependencies: []model.HeldDependency{dep("npm", "b", "1.0.0"), dep("npm", "a", "1.0.0"), dep("npm", "b", "1.1.0")}}, {Lockfile: "m", Dependencies: []model.HeldDependency{dep("npm", "a", "2.0.0")}}}}
+	}, holdings: []model.Holding{{Lockfile: "l", Dependencies: []model.MatchDependency{dep("npm", "b", "1.0.0"), dep("npm", "a", "1.0.0"), dep("npm", "b", "1.1.0")}}, {Lockfile: "m", Dependencies: []model.MatchDependency{dep("npm", "a", "2.0.0")}}}}
 }
 
 // TestMatchAsksForWhatItNeeds checks that each value is read once, and only for the required

@@ -9,8 +9,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-func dep(ecosystem, name, version string) model.HeldDependency {
-	return model.HeldDependency{Ecosystem: ecosystem, Name: name, Version: version, Transitivity: model.Direct, Line: 7}
+func dep(ecosystem, name, version string) model.MatchDependency {
+	return model.MatchDependency{Ecosystem: ecosystem, Name: name, Version: version, Transitivity: model.Direct, Line: 7}
 }
 
 func match(t *testing.T, l *advisory.Library, s *shelf, scope *advisory.Scope) model.Advised {
@@ -32,7 +32,7 @@ var namedWeaknesses = []string{
 func TestMatchTellsWhatFindingsNeed(t *testing.T) {
 	s := known(t)
 	s.scores = map[string]model.EPSS{"CVE-2021-44228": {Score: 0.94, Percentile: 0.99}}
-	s.holdings = []model.Holding{{Lockfile: "pom.xml", ScanID: 3, Commit: "abc", Dependencies: []model.HeldDependency{
+	s.holdings = []model.Holding{{Lockfile: "pom.xml", ScanID: 3, Commit: "abc", Dependencies: []model.MatchDependency{
 		dep("maven", "org.apache.logging.log4j:log4j-core", "2.14.1"), dep("maven", "org.apache.logging.log4j:log4j-core", "2.13.0"),
 		dep("npm", "left-pad-evil", "1.0.0"), dep("npm", "left-pad", "1.0.0"),
 	}}}
@@ -62,7 +62,7 @@ func TestMatchTellsWhatFindingsNeed(t *testing.T) {
 
 func TestMatchFindsTwinsAndWhatIsHeld(t *testing.T) {
 	s := known(t)
-	s.holdings = []model.Holding{{Lockfile: "a.json", Dependencies: []model.HeldDependency{
+	s.holdings = []model.Holding{{Lockfile: "a.json", Dependencies: []model.MatchDependency{
 		dep("npm", "lodash", "4.17.20"), dep("nuget", "newtonsoft.json", "12.0.0"), dep("npm", "no-longer-advised", "1.0.0"),
 	}}}
 	about := func(id int64, source, lockfile, pkg, version, vulnerability string) model.Subject {
@@ -79,18 +79,18 @@ func TestMatchFindsTwinsAndWhatIsHeld(t *testing.T) {
 	if len(advised.Matches) != 2 || len(advised.Twins[0]) != 1 || advised.Twins[0][0].FindingID != 1 || len(advised.Twins[1]) != 0 {
 		t.Errorf("%+v", advised)
 	}
-	if diff := cmp.Diff(map[int64]bool{5: true, 6: false, 7: false, 8: true}, advised.Held); diff != "" {
+	if diff := cmp.Diff(map[int64]bool{5: true, 6: false, 7: false, 8: true}, advised.InLockfile); diff != "" {
 		t.Error(diff)
 	}
 	narrow := match(t, advisory.NewLibrary(orders), s, &advisory.Scope{Keys: map[string]bool{"npm/axios": true}})
-	if diff := cmp.Diff(map[int64]bool{7: false}, narrow.Held); diff != "" {
+	if diff := cmp.Diff(map[int64]bool{7: false}, narrow.InLockfile); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestLibraryReadsOnceAVersion(t *testing.T) {
 	s := known(t)
-	s.holdings = []model.Holding{{Lockfile: "a.json", Dependencies: []model.HeldDependency{dep("npm", "lodash", "4.17.20"), dep("npm", "left-pad", "1.0.0")}}}
+	s.holdings = []model.Holding{{Lockfile: "a.json", Dependencies: []model.MatchDependency{dep("npm", "lodash", "4.17.20"), dep("npm", "left-pad", "1.0.0")}}}
 	l := advisory.NewLibrary(orders)
 	for range 3 {
 		match(t, l, s, nil)
@@ -108,18 +108,18 @@ func TestWithdrawnRecordsMatchNothing(t *testing.T) {
 	live := stored(t, 1, `{"id":"OSV-1","aliases":["CVE-2024-1"],"affected":[{"package":{"ecosystem":"npm","name":"a"},"versions":["1.0.0"]}]}`)
 	gone := stored(t, 2, `{"id":"GHSA-1","aliases":["CVE-2024-1"],"withdrawn":"2024-01-01T00:00:00Z","affected":[{"package":{"ecosystem":"npm","name":"a"},"ranges":[{"type":"SEMVER","events":[{"introduced":"0"}]}]}]}`)
 	s := &shelf{version: 1, groups: []model.AdvisoryGroup{{ID: 1, Records: []model.Advisory{live, gone}}}}
-	s.holdings = []model.Holding{{Lockfile: "l", Dependencies: []model.HeldDependency{dep("npm", "a", "2.0.0")}}}
+	s.holdings = []model.Holding{{Lockfile: "l", Dependencies: []model.MatchDependency{dep("npm", "a", "2.0.0")}}}
 	if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 0 {
 		t.Errorf("%+v", advised.Matches)
 	}
 	s.subjects = []model.Subject{{FindingID: 5, Source: model.SourceAdvisories, Lockfile: "l", Ecosystem: "npm", Package: "a", Version: "2.0.0", Group: 1}}
-	if advised := match(t, advisory.NewLibrary(orders), s, nil); advised.Withdrawn[5] || !advised.Held[5] {
+	if advised := match(t, advisory.NewLibrary(orders), s, nil); advised.Withdrawn[5] || !advised.InLockfile[5] {
 		t.Errorf("one record is live: %+v", advised)
 	}
 	s.groups = append(s.groups, model.AdvisoryGroup{ID: 2, Former: []int64{3}, Records: []model.Advisory{gone}})
 	for group, withdrawn := range map[int64]bool{1: false, 2: true, 3: true} {
 		s.subjects[0].Group = group
-		if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 0 || advised.Withdrawn[5] != withdrawn || !advised.Held[5] {
+		if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 0 || advised.Withdrawn[5] != withdrawn || !advised.InLockfile[5] {
 			t.Errorf("group %d: %+v", group, advised)
 		}
 	}
@@ -130,7 +130,7 @@ func TestWithdrawnRecordsMatchNothing(t *testing.T) {
 }
 
 func TestNothingIsLoadedYet(t *testing.T) {
-	s := &shelf{holdings: []model.Holding{{Lockfile: "l", Dependencies: []model.HeldDependency{dep("npm", "a", "1.0.0")}}}}
+	s := &shelf{holdings: []model.Holding{{Lockfile: "l", Dependencies: []model.MatchDependency{dep("npm", "a", "1.0.0")}}}}
 	if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 0 || len(advised.Lockfiles) != 1 {
 		t.Errorf("%+v", advised)
 	}

@@ -45,8 +45,8 @@ func (v *Vulnerability) ListSummary() model.AdvisorySummary {
 
 // CardStore provides the storage of FillCards.
 type CardStore interface {
-	// GroupsWithoutCard reads groups without a summary and with a greater id than after, by id.
-	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
+	// GroupsWithoutSummary reads groups without a summary and with a greater id than after, by id.
+	GroupsWithoutSummary(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
 	// PutAdvisorySummaries stores summaries.
 	PutAdvisorySummaries(ctx context.Context, cards []model.AdvisorySummary) error
 }
@@ -63,11 +63,11 @@ func FillCards(ctx context.Context, s CardStore) (made int, err error) {
 
 // missingCards calls take with the missing summaries, batch by batch.
 func missingCards(ctx context.Context, s interface {
-	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
+	GroupsWithoutSummary(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
 }, take func([]model.AdvisorySummary) error,
 ) error {
 	for after := int64(0); ; {
-		groups, err := s.GroupsWithoutCard(ctx, after, batchRecords)
+		groups, err := s.GroupsWithoutSummary(ctx, after, batchRecords)
 		if err != nil || len(groups) == 0 {
 			return err
 		}

@@ -229,8 +229,8 @@ func (p *packageEntry) commonFix(place int, groups []int, affected []bool) strin
 
 // lowestFirst returns the dependencies with affected versions, the lowest version first. Invalid
 // versions come before valid ones.
-func (p *packageEntry) lowestFirst(dependencies []*model.HeldDependency) []*model.HeldDependency {
-	dependencies = slices.DeleteFunc(dependencies, func(d *model.HeldDependency) bool {
+func (p *packageEntry) lowestFirst(dependencies []*model.MatchDependency) []*model.MatchDependency {
+	dependencies = slices.DeleteFunc(dependencies, func(d *model.MatchDependency) bool {
 		return len(p.verdictOn(d.Version).groups) == 0
 	})
 	if len(dependencies) < 2 {
@@ -241,7 +241,7 @@ func (p *packageEntry) lowestFirst(dependencies []*model.HeldDependency) []*mode
 		versions[i] = purl.Version(p.key, d.Version)
 	}
 	place := p.order.Scale(versions)
-	slices.SortFunc(dependencies, func(a, b *model.HeldDependency) int {
+	slices.SortFunc(dependencies, func(a, b *model.MatchDependency) int {
 		x, y := purl.Version(p.key, a.Version), purl.Version(p.key, b.Version)
 		left, isLeft := place(x)
 		right, isRight := place(y)

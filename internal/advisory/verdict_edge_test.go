@@ -71,9 +71,9 @@ func TestVerdictsAreBounded(t *testing.T) {
 // separate order.
 func TestLowestFirst(t *testing.T) {
 	entry := entryOf("npm", []*Affected{{Versions: []string{"main-10", "main-9"}, Ranges: []Range{{[]Event{from("0"), fixedAt("2.0.0")}}}}})
-	var given []*model.HeldDependency
+	var given []*model.MatchDependency
 	for _, v := range []string{"1.10.0", "3.0.0", "1.9.0", "main-10", "1.9.0", "v1.2.0", "main-9"} {
-		given = append(given, &model.HeldDependency{Version: v})
+		given = append(given, &model.MatchDependency{Version: v})
 	}
 	var got []string
 	for _, d := range entry.lowestFirst(given) {

@@ -166,7 +166,7 @@ func (w *world) cannotBeStored(kept string) {
 	path := w.results()
 	w.ok("POST", path+"complete", w.recorded("full/4-complete.json"))
 	w.update(func(ctx context.Context, tx *store.Tx) error { // like a disk error
-		return tx.KeepAgentReport(ctx, "307e5059-799d-47ee-9776-4d7e93de5352", []byte(kept))
+		return tx.StoreAgentReport(ctx, "307e5059-799d-47ee-9776-4d7e93de5352", []byte(kept))
 	})
 	j := w.claim()
 	if _, _, err := queue.Do(w.agent.Apply)(w.Context(), j); err == nil || errors.As(err, new(queue.PermanentError)) {

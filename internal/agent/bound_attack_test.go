@@ -27,7 +27,7 @@ func hostedAs(ctx context.Context, tx *store.Tx, c model.Connection, name string
 	if err != nil {
 		return err
 	}
-	if _, err := tx.TakeRepository(ctx, told[0].ID); err != nil {
+	if _, err := tx.AssignProject(ctx, told[0].ID); err != nil {
 		return err
 	}
 	if _, err := tx.RenameProject(ctx, project.ID, project.Name); err != nil {

@@ -83,7 +83,7 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 // the maximum number of tokens, the request remains until one is free or it expires.
 func (a *Agent) hand(ctx context.Context, waiting model.LoginRequest) (made loginResponse, err error) {
 	err = a.Store.Update(ctx, waiting.DeploymentID, waiting.ApprovedBy, func(ctx context.Context, tx *store.Tx) error {
-		taken, err := tx.TakeLogin(ctx, waiting.KeyHash)
+		taken, err := tx.ConsumeLogin(ctx, waiting.KeyHash)
 		if err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		if err != nil {
 			return err
 		}
-		return tx.KeepAgentReport(ctx, known.UniqueID, kept)
+		return tx.StoreAgentReport(ctx, known.UniqueID, kept)
 	})
 	if err != nil {
 		return err

@@ -163,7 +163,7 @@ func benchMatch(b *testing.B) {
 	for i := range benchDeps / perLockfile {
 		h := model.Holding{Lockfile: fmt.Sprint(i, "/package-lock.json")}
 		for range perLockfile {
-			h.Dependencies = append(h.Dependencies, model.HeldDependency{
+			h.Dependencies = append(h.Dependencies, model.MatchDependency{
 				Ecosystem: "npm", Name: fmt.Sprint("package-", g.rnd.IntN(benchPackages)), Version: fmt.Sprintf("1.%d.0", g.rnd.IntN(40)),
 			})
 		}

@@ -172,7 +172,7 @@ func worstShelf(b *testing.B) (*shelf, []model.Advisory) {
 		}
 		s.groups[purl.Key(ecosystem, name)] = groups
 		for _, v := range []string{"0.0.0", "1.0.0"} {
-			h.Dependencies = append(h.Dependencies, model.HeldDependency{Ecosystem: ecosystem, Name: name, Version: v})
+			h.Dependencies = append(h.Dependencies, model.MatchDependency{Ecosystem: ecosystem, Name: name, Version: v})
 		}
 	}
 	s.holdings = []model.Holding{h}

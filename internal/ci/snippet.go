@@ -12,7 +12,7 @@ const ellipsis = "…"
 
 // Snippet returns the lines of a finding with two lines of context before and after, within the
 // limits of package model. It returns no lines if the file has no such line.
-func Snippet(file []string, p model.SnippetPlace) (first int, lines []string) {
+func Snippet(file []string, p model.SnippetLocation) (first int, lines []string) {
 	if p.Line < 1 || p.Line > len(file) {
 		return 0, nil
 	}

@@ -30,7 +30,7 @@ func repositoryOf(ctx context.Context, tx *store.Tx, name, branch string, wanted
 	if err != nil {
 		return model.Repository{}, err
 	}
-	p, err := tx.TakeRepository(ctx, seen[0].ID)
+	p, err := tx.AssignProject(ctx, seen[0].ID)
 	if err != nil {
 		return model.Repository{}, err
 	}

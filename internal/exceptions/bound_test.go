@@ -23,7 +23,7 @@ func (full) Exceptions(context.Context) ([]model.Exception, error) {
 
 func (full) CountVEX(context.Context, bool) (int, error) { return model.MaxVEXDocuments, nil }
 
-func (full) HeldVEX(context.Context, model.VEXDocument) (model.VEXDocument, error) {
+func (full) StoredVEX(context.Context, model.VEXDocument) (model.VEXDocument, error) {
 	return model.VEXDocument{}, model.ErrNotFound
 }
 

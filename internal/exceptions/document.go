@@ -43,7 +43,7 @@ func replace(
 	ctx context.Context, s Store, o model.VEXOutcome, d, held model.VEXDocument,
 ) (id int64, changed int, err error) {
 	switch o {
-	case model.VEXHeld:
+	case model.VEXActive:
 		d.ID, err = save(ctx, s, d, held)
 	case model.VEXWithdrawn:
 		err = s.EndVEX(ctx, held, model.ExceptionEnded, "A newer document has no statements.")
@@ -77,7 +77,7 @@ func outcome(d, held *model.VEXDocument) model.VEXOutcome {
 	case held.ID == 0 && len(d.Statements) == 0:
 		return model.VEXSame
 	case held.ID == 0:
-		return model.VEXHeld
+		return model.VEXActive
 	case !newer(d, held):
 		return model.VEXOlder
 	case d.Version == held.Version && d.IssuedAt.Equal(held.IssuedAt) && equalStatements(d.Statements, held.Statements):
@@ -85,7 +85,7 @@ func outcome(d, held *model.VEXDocument) model.VEXOutcome {
 	case len(d.Statements) == 0:
 		return model.VEXWithdrawn
 	}
-	return model.VEXHeld
+	return model.VEXActive
 }
 
 // newer reports whether a document replaces another one of its name, by version and then by issue

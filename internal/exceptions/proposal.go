@@ -45,7 +45,7 @@ func propose(ctx context.Context, s Store, d model.VEXDocument) (receipt model.V
 
 // heldOrNone returns the stored document of the same name, scope and kind, or one without an id.
 func heldOrNone(ctx context.Context, s Store, d model.VEXDocument) (model.VEXDocument, error) {
-	held, err := s.HeldVEX(ctx, d)
+	held, err := s.StoredVEX(ctx, d)
 	if errors.Is(err, model.ErrNotFound) {
 		return model.VEXDocument{}, nil
 	}
@@ -324,7 +324,7 @@ func acceptStatements(
 	if counts.ID, err = save(ctx, s, counts, b.held); err != nil {
 		return receipt, err
 	}
-	receipt = model.VEXReceipt{Document: counts, Outcome: model.VEXHeld, Statements: len(counts.Statements)}
+	receipt = model.VEXReceipt{Document: counts, Outcome: model.VEXActive, Statements: len(counts.Statements)}
 	receipt.Document.Statements = nil
 	effect, err := applyVEX(ctx, s, counts, b.held.Statements)
 	if receipt.Changed = len(effect); err != nil {

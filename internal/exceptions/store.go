@@ -40,9 +40,9 @@ type Store interface {
 
 	// CountVEX counts the documents in force, or the proposed ones.
 	CountVEX(ctx context.Context, proposed bool) (int, error)
-	// HeldVEX returns the document of the same name and scope, with its statements, or
+	// StoredVEX returns the document of the same name and scope, with its statements, or
 	// model.ErrNotFound.
-	HeldVEX(ctx context.Context, d model.VEXDocument) (model.VEXDocument, error)
+	StoredVEX(ctx context.Context, d model.VEXDocument) (model.VEXDocument, error)
 	// VEXDocument returns a document with its statements, or model.ErrNotFound.
 	VEXDocument(ctx context.Context, id int64) (model.VEXDocument, error)
 	// SaveVEX stores a document and returns its id. It replaces held if that has an id.

@@ -73,7 +73,7 @@ func (k *Service) storeRepositories(
 	if err != nil {
 		return err
 	}
-	_, err = tx.TakeRepositories(ctx, now, c.Follows)
+	_, err = tx.AssignProjects(ctx, now, c.Follows)
 	return err
 }
 

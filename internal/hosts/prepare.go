@@ -173,7 +173,7 @@ func (k *Service) PrepareUpdate(
 		if change.Credential == nil {
 			list, err := tx.Repositories(ctx, id)
 			if err == nil {
-				_, err = tx.TakeRepositories(ctx, list, after.Follows)
+				_, err = tx.AssignProjects(ctx, list, after.Follows)
 			}
 			return after, err
 		}

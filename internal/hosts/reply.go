@@ -211,7 +211,7 @@ func (w *replying) rejectOutsider(ctx context.Context, n scm.Comment) error {
 	}
 	err := w.service.Store.Update(ctx, w.deployment, following, func(ctx context.Context, tx *store.Tx) error {
 		if !known {
-			if fresh, err := tx.TakeChangeReply(ctx, r); err != nil || !fresh {
+			if fresh, err := tx.ClaimChangeReply(ctx, r); err != nil || !fresh {
 				return err
 			}
 		}
@@ -277,7 +277,7 @@ func (w *replying) take(ctx context.Context, n scm.Comment) (r store.ChangeReply
 		if now != p || (notNow == nil) != (no == nil) {
 			return errNotThen
 		}
-		if fresh, err = tx.TakeChangeReply(ctx, r); err != nil || !fresh {
+		if fresh, err = tx.ClaimChangeReply(ctx, r); err != nil || !fresh {
 			return err
 		}
 		switch {

@@ -125,7 +125,7 @@ func TestTheLastCommandSaysSo(t *testing.T) {
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.RepositoryByHostID(ctx, w.connection.ID, "1")
 		for i := range 198 {
-			_, err2 := tx.TakeChangeReply(ctx, store.ChangeReply{RepositoryID: r.ID, Number: 3, Comment: fmt.Sprint(1000 + i), Login: "octocat", At: w.now})
+			_, err2 := tx.ClaimChangeReply(ctx, store.ChangeReply{RepositoryID: r.ID, Number: 3, Comment: fmt.Sprint(1000 + i), Login: "octocat", At: w.now})
 			err = errors.Join(err, err2)
 		}
 		return err

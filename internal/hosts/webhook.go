@@ -92,7 +92,7 @@ func (k *Service) take(ctx context.Context, deploymentID int64, c model.Connecti
 	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		d, err := tx.AddDelivery(ctx, store.Delivery{
 			ConnectionID: c.ID, Delivery: hex.EncodeToString(sum[:]), Event: e.Name, Repository: e.Repository,
-			Tells: e.Kind == scm.EventPush || e.Kind == scm.EventChange, HeadCommit: e.Commit,
+			CodeEvent: e.Kind == scm.EventPush || e.Kind == scm.EventChange, HeadCommit: e.Commit,
 		})
 		if err != nil {
 			return err

@@ -210,7 +210,7 @@ func (d *deployment) write(ctx context.Context) (*snapshot, error) {
 	id := rand.Text()
 	err = checkpoint.WriteSynced(f, func(w *bufio.Writer) error { return n.write(ctx, w, id, &d.mu) })
 	if err == nil {
-		err = d.x.checkpoints.Registry.KeepCheckpoint(ctx, d.id, id, n.version, d.saved.obsolete())
+		err = d.x.checkpoints.Registry.RecordCheckpoint(ctx, d.id, id, n.version, d.saved.obsolete())
 	}
 	if err == nil {
 		err = dir.Publish(f, d.id)

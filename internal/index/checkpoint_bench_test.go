@@ -12,7 +12,7 @@ import (
 // knowing is a registry that accepts every checkpoint.
 type knowing struct{}
 
-func (knowing) KeepCheckpoint(context.Context, int64, string, int64, []string) error { return nil }
+func (knowing) RecordCheckpoint(context.Context, int64, string, int64, []string) error { return nil }
 
 func (knowing) HasCheckpoint(context.Context, int64, string) (bool, error) { return true, nil }
 

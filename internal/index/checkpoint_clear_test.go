@@ -38,12 +38,12 @@ func (s *deletable) Versions(ctx context.Context, ids []int64) (map[int64]int64,
 	return s.world.Versions(ctx, ids)
 }
 
-func (s *deletable) KeepCheckpoint(ctx context.Context, id int64, checkpoint string, version int64, forget []string) error {
+func (s *deletable) RecordCheckpoint(ctx context.Context, id int64, checkpoint string, version int64, forget []string) error {
 	s.kept++
 	if s.deleted.Load() {
 		return model.ErrNotFound
 	}
-	return s.world.KeepCheckpoint(ctx, id, checkpoint, version, forget)
+	return s.world.RecordCheckpoint(ctx, id, checkpoint, version, forget)
 }
 
 // TestADeletedDeploymentLeavesNothing checks that a deleted deployment is removed from memory and

@@ -203,7 +203,7 @@ func TestAWriterThatDies(t *testing.T) {
 
 type refusing struct{ *world }
 
-func (refusing) KeepCheckpoint(context.Context, int64, string, int64, []string) error {
+func (refusing) RecordCheckpoint(context.Context, int64, string, int64, []string) error {
 	return model.ErrUnavailable
 }
 

@@ -212,7 +212,7 @@ func (w *world) Bodies(_ context.Context, _ int64, ids []int64) (map[int64][]byt
 	return out, nil
 }
 
-func (w *world) KeepCheckpoint(_ context.Context, _ int64, id string, version int64, forget []string) error {
+func (w *world) RecordCheckpoint(_ context.Context, _ int64, id string, version int64, forget []string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if version > w.version {

@@ -155,7 +155,7 @@ func (f *follower) concerned(rows []model.Finding) []model.Finding {
 		}
 	}
 	return slices.DeleteFunc(rows, func(r model.Finding) bool {
-		_, asked := f.Held[r.ID]
+		_, asked := f.InLockfile[r.ID]
 		return !asked && !matched[r.Identity]
 	})
 }
@@ -190,7 +190,7 @@ func (f *follower) scope() Scope {
 		searched = []string{}
 	}
 	return Scope{Full: true, searched: set(searched), judge: func(row *model.Finding) model.State {
-		held, asked := f.Held[row.ID]
+		held, asked := f.InLockfile[row.ID]
 		switch {
 		case f.isCovered(row.Identity):
 			return model.StateRemoved

@@ -14,7 +14,7 @@ import (
 
 // advisedMatch returns the advisories' match for npm package a 1 in a.lock.
 func advisedMatch(projectID int64, ref string) model.Advised {
-	return model.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}, Lockfiles: []string{"a.lock"}, Matches: []model.Match{{
+	return model.Advised{ProjectID: projectID, Ref: ref, InLockfile: map[int64]bool{}, Lockfiles: []string{"a.lock"}, Matches: []model.Match{{
 		Group: 1, Package: "npm/a", Severity: model.SeverityHigh, Rule: &model.Rule{Name: "CVE-2024-1", IssueType: model.SCA}, Message: "affected",
 		Dependency: model.Vulnerable{Ecosystem: "npm", Package: "a", Version: "1", Lockfile: "a.lock", Vulnerability: "CVE-2024-1", Group: 1},
 	}}}

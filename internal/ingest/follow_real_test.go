@@ -169,12 +169,12 @@ func (f *followed) restrict(a *model.Advised, packages map[string]bool) {
 			a.Matches, a.Twins = append(a.Matches, all.Matches[i]), append(a.Twins, all.Twins[i])
 		}
 	}
-	maps.DeleteFunc(a.Held, func(id int64, _ bool) bool { return !packages[f.rows[id].Subject.Package] })
+	maps.DeleteFunc(a.InLockfile, func(id int64, _ bool) bool { return !packages[f.rows[id].Subject.Package] })
 }
 
 // advised returns the advisories' matches for the store.
 func (f *followed) advised(_ context.Context, projectID int64, ref string, _ []model.Holding) (model.Advised, error) {
-	a := model.Advised{ProjectID: projectID, Ref: ref, Held: map[int64]bool{}}
+	a := model.Advised{ProjectID: projectID, Ref: ref, InLockfile: map[int64]bool{}}
 	held := map[string]map[string]map[string][]int{ref: {}}
 	for _, i := range f.inventories {
 		if i.Ref != ref {
@@ -197,7 +197,7 @@ func (f *followed) advised(_ context.Context, projectID int64, ref string, _ []m
 	for id, w := range f.rows {
 		if w.Ref == ref && w.Source == model.SourceAdvisories {
 			v, _ := strconv.Atoi(w.Subject.Version)
-			a.Held[id] = slices.Contains(held[ref][w.Subject.Lockfile][w.Subject.Package], v)
+			a.InLockfile[id] = slices.Contains(held[ref][w.Subject.Lockfile][w.Subject.Package], v)
 		}
 	}
 	return a, nil

@@ -25,7 +25,7 @@ func (a *application) adviseRecorded(
 	for i := range inventories {
 		stated[i] = model.Holding{
 			Lockfile: inventories[i].Inventory.Lockfile, ScanID: a.scan.ID, Commit: a.scan.Commit,
-			Dependencies: inventories[i].Inventory.Held(),
+			Dependencies: inventories[i].Inventory.MatchDependencies(),
 		}
 	}
 	advised, err := a.upload.Advised(ctx, a.project.ID, a.scan.Ref, stated)

@@ -18,10 +18,10 @@ func TestRemovalsTellWhy(t *testing.T) {
 		want string
 	}{
 		{"withdrawn", func(row model.Finding) model.Advised {
-			return model.Advised{Held: map[int64]bool{row.ID: true}, Withdrawn: map[int64]bool{row.ID: true}}
+			return model.Advised{InLockfile: map[int64]bool{row.ID: true}, Withdrawn: map[int64]bool{row.ID: true}}
 		}, `{"reason":"withdrawn: the advisory was withdrawn"}`},
 		{"another range", func(row model.Finding) model.Advised {
-			return model.Advised{Held: map[int64]bool{row.ID: true}}
+			return model.Advised{InLockfile: map[int64]bool{row.ID: true}}
 		}, `{"reason":"no longer affected: the advisory changed"}`},
 		{"a scanner reports it", func(row model.Finding) model.Advised {
 			covered := advisedMatch(0, "")

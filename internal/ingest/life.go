@@ -99,7 +99,7 @@ func (s Scope) coverage(rule, path string) model.Coverage {
 	if s.Failed || s.skipped[path] || s.partial[path] != nil || s.unread[place{rule, path}] {
 		return model.CoveragePartial
 	}
-	return model.CoverageWhole
+	return model.CoverageFull
 }
 
 // coverageNow returns the coverage of a finding that the scan reports. For findings seen by full

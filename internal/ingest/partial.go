@@ -30,7 +30,7 @@ func (s Scope) unparsed(f *model.Finding) bool {
 	if len(spans) == 0 || s.plain[f.RuleName] {
 		return false
 	}
-	return f.Line == 0 || slices.ContainsFunc(spans, func(span model.Span) bool { return span.Holds(f.Line) })
+	return f.Line == 0 || slices.ContainsFunc(spans, func(span model.Span) bool { return span.Contains(f.Line) })
 }
 
 // learnPlain determines which rules of findings in partly parsed files need no parser. A rule of

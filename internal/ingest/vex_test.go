@@ -132,7 +132,7 @@ func TestVEXCoversWhatIsThereAndWhatComes(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		w.imports("acme/pay", "main", found)
 		sums := w.imports("acme/pay", "", openVEX("1", statement("CVE-2026-1", `{"@id": "pkg:pypi/Django"}`, notReached)))
-		if got := sums[0].VEX[0]; got.Outcome != model.VEXHeld || got.Changed != 1 || got.Statements != 1 {
+		if got := sums[0].VEX[0]; got.Outcome != model.VEXActive || got.Changed != 1 || got.Statements != 1 {
 			t.Errorf("receipt %+v", got)
 		}
 		w.want("what is there", "acme/pay", "main", map[string]string{"django": isIgnored, "flask": "untriaged"})

@@ -57,11 +57,11 @@ type Advised struct {
 	// Twins contains, for each of Matches, the equivalent findings of scanners in any state, oldest
 	// first.
 	Twins [][]Subject
-	// Held contains the requested findings that were derived from advisories, and whether the
+	// InLockfile contains the requested findings that were derived from advisories, and whether the
 	// version that they show is still in its lockfile. If it is, a missing match does not mean a
 	// fix.
-	Held map[int64]bool
-	// Withdrawn contains the findings of Held whose advisories were all withdrawn.
+	InLockfile map[int64]bool
+	// Withdrawn contains the findings of InLockfile whose advisories were all withdrawn.
 	Withdrawn map[int64]bool
 }
 
@@ -134,12 +134,12 @@ type Holding struct {
 	Lockfile     string
 	ScanID       int64 // scan that reported it
 	Commit       string
-	Dependencies []HeldDependency
+	Dependencies []MatchDependency
 }
 
-// HeldDependency contains the fields of a Dependency that matching needs. It is small, because a
+// MatchDependency contains the fields of a Dependency that matching needs. It is small, because a
 // lockfile may have a million entries.
-type HeldDependency struct {
+type MatchDependency struct {
 	Ecosystem, Name, Version string
 	Transitivity             Transitivity
 	Line                     int // in the lockfile, 1-based; 0 if unknown

@@ -59,7 +59,7 @@ type Connection struct {
 	CreatedAt time.Time
 	CheckedAt time.Time // last request to the host; zero if never
 	Problem   string    // error of the last request, for display; empty if none
-	HeardAt   time.Time // newest verified webhook; zero if none
+	WebhookAt time.Time // newest verified webhook; zero if none
 }
 
 // Follows reports whether the repository with the full name automatically becomes a project.
@@ -276,7 +276,7 @@ type Repository struct {
 	HookAddress   string    // target of that webhook; empty if none or unknown
 	GoneAt        time.Time // since when the host does not list it; zero if it does
 	PolledAt      time.Time // last poll; zero if never
-	HeardAt       time.Time // newest webhook about a push or a change request; zero if none
+	WebhookAt     time.Time // newest webhook about a push or a change request; zero if none
 	MissedAt      time.Time // when polling found the first push since then without a webhook; zero if none
 	Missed        string    // the newest such push, for display
 	HookLacks     string    // error of its webhook at the host, for display; empty if none is known

@@ -165,12 +165,12 @@ func (to *Inventory) MakeDistinct() {
 	to.Dependencies, to.Edges = kept, slices.Compact(edges)
 }
 
-// Held returns the fields of the dependencies that matching needs.
-func (to *Inventory) Held() []HeldDependency {
-	list := make([]HeldDependency, len(to.Dependencies))
+// MatchDependencies returns the fields of the dependencies that matching needs.
+func (to *Inventory) MatchDependencies() []MatchDependency {
+	list := make([]MatchDependency, len(to.Dependencies))
 	for i := range list {
 		d := &to.Dependencies[i]
-		list[i] = HeldDependency{
+		list[i] = MatchDependency{
 			Ecosystem: d.Ecosystem, Name: d.Name, Version: d.Version, Transitivity: d.Transitivity, Line: d.Line,
 		}
 	}

@@ -9,12 +9,12 @@ import (
 
 // Deployment is a tenant. All data access requires one.
 type Deployment struct {
-	ID        int64
-	Slug      string // [a-z0-9][a-z0-9-]{0,62} with at least one non-digit
-	Name      string
-	CreatedAt time.Time
-	OpenRules bool // rules are served without a token
-	KeepsCode bool // code around findings is accepted from builds
+	ID         int64
+	Slug       string // [a-z0-9][a-z0-9-]{0,62} with at least one non-digit
+	Name       string
+	CreatedAt  time.Time
+	OpenRules  bool // rules are served without a token
+	StoresCode bool // code around findings is accepted from builds
 	// SecondFactor is whether users need a second factor, unless an identity provider signs them
 	// in. It does not apply to tokens.
 	SecondFactor bool
@@ -97,12 +97,12 @@ type FirstStart struct {
 	BlocksNothing bool
 }
 
-// AnswerKept is how long the response to a write is stored under its idempotency key.
-const AnswerKept = 24 * time.Hour
+// AnswerRetention is how long the response to a write is stored under its idempotency key.
+const AnswerRetention = 24 * time.Hour
 
-// KeptAnswer is the stored response to a write. A repeated request with the same idempotency key
+// StoredAnswer is the stored response to a write. A repeated request with the same idempotency key
 // receives this response and is not executed again (docs/reference/requests.md).
-type KeptAnswer struct {
+type StoredAnswer struct {
 	Key     string    // idempotency key of 1 to 200 visible ASCII characters
 	Request []byte    // digest of the request
 	Answer  []byte    // encoded by its owner

@@ -89,7 +89,7 @@ type Coverage uint8
 
 // Coverages of a finding.
 const (
-	CoverageWhole   Coverage = iota // reported, in a completely read file
+	CoverageFull    Coverage = iota // reported, in a completely read file
 	CoveragePartial                 // reported, in a partially read file or by a failed run
 	CoverageMissed                  // not reported, but possibly not gone
 	CoverageUnknown                 // scanned last by a version of Redoubt that did not store this
@@ -179,8 +179,8 @@ type Supplement struct {
 	Severity Severity // zero if not rated
 }
 
-// Place is the location of a finding.
-type Place struct {
+// FindingLocation is the location of a finding.
+type FindingLocation struct {
 	FindingID int64
 	ProjectID int64
 	Path      string

@@ -140,7 +140,7 @@ type NotifiedFinding struct {
 	Rule     string `json:"rule"`
 	Project  string `json:"project"`
 	Ref      string `json:"ref"`
-	Place    string `json:"place"` // path and line, or the package
+	Location string `json:"place"` // path and line, or the package
 }
 
 // NotifiedProject is a project in a message.

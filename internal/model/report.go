@@ -97,8 +97,8 @@ type Span struct{ First, Last int }
 // WholeFile is the span of a file if the unparsed lines are unknown.
 var WholeFile = Span{0, math.MaxInt32}
 
-// Holds reports whether the line is in the span.
-func (s Span) Holds(line int) bool { return s.First <= line && line <= s.Last }
+// Contains reports whether the line is in the span.
+func (s Span) Contains(line int) bool { return s.First <= line && line <= s.Last }
 
 // Location is the location of a result in a file. Lines and columns are 1-based, with 0 for
 // unknown.

@@ -352,12 +352,12 @@ func (p RunPlan) Due(now time.Time) bool {
 	return !next.IsZero() && !now.Before(next)
 }
 
-// RunStanding is the status of a project's managed scans.
-type RunStanding uint8
+// ManagedState is the status of a project's managed scans.
+type ManagedState uint8
 
 // Statuses of managed scans.
 const (
-	RunsOff RunStanding = iota + 1
+	RunsOff ManagedState = iota + 1
 	RunsWithoutConnection
 	RunsWithoutRunner
 	RunsScheduled
@@ -365,10 +365,10 @@ const (
 	RunsFailing
 )
 
-var runStandings = enumNames[RunStanding]{"", "off", "no_connection", "no_runner", "scheduled", "running", "failing"}
+var managedStates = enumNames[ManagedState]{"", "off", "no_connection", "no_runner", "scheduled", "running", "failing"}
 
 // String returns the wire name.
-func (s RunStanding) String() string { return runStandings.name(s) }
+func (s ManagedState) String() string { return managedStates.name(s) }
 
 // RunFacts contains the data that determines a RunStatus.
 type RunFacts struct {
@@ -397,7 +397,7 @@ func (f RunFacts) warning(now time.Time) string {
 
 // RunStatus is the status of managed scans with an explanation.
 type RunStatus struct {
-	Standing RunStanding
+	State    ManagedState
 	Reason   string
 	Every    RunEvery
 	NextAt   time.Time // zero if unknown
@@ -430,23 +430,23 @@ func (f RunFacts) Status(now time.Time) RunStatus {
 	}
 	switch {
 	case f.Open != nil && f.Open.State.Begun():
-		s.Standing, s.Reason = RunsRunning, "a scan is running: "+f.Open.State.String()
+		s.State, s.Reason = RunsRunning, "a scan is running: "+f.Open.State.String()
 	case !wanted.Full && !wanted.Diff && f.Open == nil:
-		s.Standing, s.Reason = RunsOff, "managed scans are disabled for this project"
+		s.State, s.Reason = RunsOff, "managed scans are disabled for this project"
 	case f.Lost != "":
-		s.Standing, s.Reason = RunsWithoutConnection, f.Lost
+		s.State, s.Reason = RunsWithoutConnection, f.Lost
 	case !f.Connected:
-		s.Standing = RunsWithoutConnection
+		s.State = RunsWithoutConnection
 		s.Reason = "no connection to a code host includes this repository: add one under Settings, Connections"
 	case f.Trouble != "":
-		s.Standing, s.Reason = RunsFailing, "the connection fails: "+f.Trouble
+		s.State, s.Reason = RunsFailing, "the connection fails: "+f.Trouble
 	case !present:
-		s.Standing = RunsWithoutRunner
+		s.State = RunsWithoutRunner
 		s.Reason = "no runner is connected: start one with redoubt runner, or the server with --runner"
 	case f.Last != nil && (f.Last.State == RunFailed || f.Last.State == RunTimedOut):
-		s.Standing, s.Reason = RunsFailing, f.Last.Reason
+		s.State, s.Reason = RunsFailing, f.Last.Reason
 	default:
-		s.Standing, s.Reason = RunsScheduled, f.scheduled()
+		s.State, s.Reason = RunsScheduled, f.scheduled()
 	}
 	return s
 }

@@ -174,7 +174,7 @@ func TestRunStatusTellsTheTruth(t *testing.T) {
 	plan := RunPlan{ProjectID: 1, Every: RunWeekly, QueuedAt: now}
 	for name, c := range map[string]struct {
 		facts RunFacts
-		want  RunStanding
+		want  ManagedState
 		next  bool
 	}{
 		"off":                {RunFacts{Project: Project{ID: 1}, Plan: plan, Connected: true, Runners: present}, RunsOff, false},
@@ -191,7 +191,7 @@ func TestRunStatusTellsTheTruth(t *testing.T) {
 		"by hand while off":  {RunFacts{Project: Project{ID: 1}, Connected: true, Open: &Run{State: RunQueued}}, RunsWithoutRunner, false},
 	} {
 		got := c.facts.Status(now)
-		if got.Standing != c.want || got.NextAt.IsZero() == c.next || got.Reason == "" {
+		if got.State != c.want || got.NextAt.IsZero() == c.next || got.Reason == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -87,7 +87,7 @@ type LoginRequest struct {
 	DeploymentID int64 // 0 until decided
 	Address      string
 	Agent        string // name and version of the client
-	AskedAt      time.Time
+	RequestedAt  time.Time
 	ExpiresAt    time.Time
 	Token        Token // to be created when it is fetched; empty if there is none
 	ApprovedBy   Actor // user who decided

@@ -363,8 +363,8 @@ type Snippet struct {
 	Lines     []string
 }
 
-// SnippetPlace is the location of a finding for which a snippet may be stored.
-type SnippetPlace struct {
+// SnippetLocation is the location of a finding for which a snippet may be stored.
+type SnippetLocation struct {
 	FindingID int64
 	Path      string
 	Line      int  // from 1
@@ -375,7 +375,7 @@ type SnippetPlace struct {
 }
 
 // Covers reports whether a line belongs to the finding.
-func (p SnippetPlace) Covers(line int) bool { return line >= p.Line && line <= p.EndLine }
+func (p SnippetLocation) Covers(line int) bool { return line >= p.Line && line <= p.EndLine }
 
 // SavedView is a named list of findings with a selection, an order and columns. It belongs to a
 // user or to the deployment.

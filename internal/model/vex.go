@@ -231,7 +231,7 @@ type VEXOutcome string
 
 // Outcomes of an import.
 const (
-	VEXHeld      VEXOutcome = "held"      // active
+	VEXActive    VEXOutcome = "held"      // active
 	VEXSame      VEXOutcome = "same"      // equal to the active document
 	VEXOlder     VEXOutcome = "older"     // older than the active document: no effect
 	VEXWithdrawn VEXOutcome = "withdrawn" // contains no statements any more

@@ -77,7 +77,7 @@ func plainMarkdown(s string) string {
 
 // chatLine describes a finding, with its texts as code.
 func chatLine(f model.NotifiedFinding) string {
-	return f.Severity + " " + codeSpan(f.Rule) + " " + codeSpan(f.Project) + " " + codeSpan(f.Place)
+	return f.Severity + " " + codeSpan(f.Rule) + " " + codeSpan(f.Project) + " " + codeSpan(f.Location)
 }
 
 // markdown returns a message for Mattermost and Discord.
@@ -155,7 +155,7 @@ func (s sending) teams() any {
 			"selectAction": map[string]any{"type": "Action.OpenUrl", "url": s.finding(f.ID)},
 		}
 		body = append(
-			body, block(link, run(f.Severity+" "+cut(f.Rule, 200)+" in "+cut(f.Project, 200)+", "+cut(f.Place, 200), "Default")),
+			body, block(link, run(f.Severity+" "+cut(f.Rule, 200)+" in "+cut(f.Project, 200)+", "+cut(f.Location, 200), "Default")),
 		)
 	}
 	for _, p := range m.Projects {

@@ -145,7 +145,7 @@ func (s sending) text() string {
 	fmt.Fprintf(&b, "%s\n", s.url(m.Path))
 	for _, f := range m.Findings {
 		fmt.Fprintf(&b, "\n- %s %s in %s\n  %s\n  %s\n",
-			f.Severity, unlinked(f.Rule), unlinked(f.Project), place(f.Place), s.finding(f.ID))
+			f.Severity, unlinked(f.Rule), unlinked(f.Project), place(f.Location), s.finding(f.ID))
 	}
 	for _, p := range m.Projects {
 		fmt.Fprintf(&b, "\n- %s\n", unlinked(p.Name))

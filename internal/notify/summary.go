@@ -124,7 +124,7 @@ func (m *matcher) nameFindings(ctx context.Context, p *matchSummary, ids []int64
 		for _, f := range list {
 			p.findings = append(p.findings, model.NotifiedFinding{
 				ID: f.ID, Type: f.IssueType.String(), Severity: f.Severity.String(),
-				Rule: f.RuleName, Project: names[f.ProjectID], Ref: f.Ref, Place: placeOf(f),
+				Rule: f.RuleName, Project: names[f.ProjectID], Ref: f.Ref, Location: placeOf(f),
 			})
 		}
 		return err

@@ -115,7 +115,7 @@ func (s *Server) exchangeDevice(r *http.Request, clientID string) (*issued, erro
 func (s *Server) handDevice(r *http.Request, waiting model.LoginRequest, clientID string) (out *issued, err error) {
 	err = s.Store.Update(r.Context(), waiting.DeploymentID, waiting.ApprovedBy,
 		func(ctx context.Context, tx *store.Tx) error {
-			taken, err := tx.TakeLogin(ctx, waiting.KeyHash)
+			taken, err := tx.ConsumeLogin(ctx, waiting.KeyHash)
 			if err != nil {
 				return err
 			}

@@ -20,9 +20,9 @@ type Storage interface {
 	Now() time.Time
 	CreatePolicy(ctx context.Context, p model.Policy) (model.Policy, error)
 	UpdatePolicy(ctx context.Context, p model.Policy) (before model.Policy, err error)
-	// LivePlaces returns the locations of the unresolved and muted findings of a product and
+	// CurrentLocations returns the locations of the unresolved and muted findings of a product and
 	// source.
-	LivePlaces(ctx context.Context, product model.IssueType, source string) ([]model.Place, error)
+	CurrentLocations(ctx context.Context, product model.IssueType, source string) ([]model.FindingLocation, error)
 	VisibleProjects(ctx context.Context, globs model.ProjectGlobs) ([]model.Project, error)
 	FindingsByID(ctx context.Context, ids []int64) ([]model.Finding, error)
 	UpdateFindings(ctx context.Context, findings []model.FindingWrite) error
@@ -85,7 +85,7 @@ func leavesOutTheSame(a, b model.Policy) bool {
 
 // leftOut returns the IDs of live findings on paths that a policy excludes.
 func leftOut(ctx context.Context, tx Storage, p model.Policy) (ids []int64, err error) {
-	places, err := tx.LivePlaces(ctx, p.Product, Source)
+	places, err := tx.CurrentLocations(ctx, p.Product, Source)
 	if err != nil {
 		return nil, err
 	}

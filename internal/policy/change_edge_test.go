@@ -18,7 +18,7 @@ import (
 // ledger records the reads and writes of a policy change, and can fail at one of them.
 type ledger struct {
 	before model.Policy
-	places []model.Place
+	places []model.FindingLocation
 	broken string
 	calls  []string
 	saved  model.Policy
@@ -44,7 +44,7 @@ func (l *ledger) UpdatePolicy(_ context.Context, p model.Policy) (model.Policy, 
 	return l.before, l.call("update")
 }
 
-func (l *ledger) LivePlaces(_ context.Context, product model.IssueType, source string) ([]model.Place, error) {
+func (l *ledger) CurrentLocations(_ context.Context, product model.IssueType, source string) ([]model.FindingLocation, error) {
 	return slices.Clone(l.places), l.call("places", product, source)
 }
 
@@ -94,7 +94,7 @@ func TestSavingAPolicyTouchesWhatItLeavesOut(t *testing.T) {
 			0,
 		},
 	} {
-		l := &ledger{before: was, places: []model.Place{
+		l := &ledger{before: was, places: []model.FindingLocation{
 			{FindingID: 11, ProjectID: 2, Path: "vendor/a"}, {FindingID: 12, ProjectID: 1, Path: "vendor/b"}, {FindingID: 13, ProjectID: 2, Path: "vendor/c"}, {FindingID: 14, ProjectID: 5, Path: "src/a"},
 		}}
 		if c.change != nil {

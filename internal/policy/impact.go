@@ -67,9 +67,9 @@ type Proposal struct {
 type ImpactStorage interface {
 	GateStorage
 	Storage
-	// StandingScans returns the newest applied scan of each (project, ref, source) that started
+	// CurrentScans returns the newest applied scan of each (project, ref, source) that started
 	// since a time. more is true if there are more than limit. Nil projects means all.
-	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []model.Scan, more bool, err error)
+	CurrentScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []model.Scan, more bool, err error)
 	UnresolvedCount(ctx context.Context, projectID int64, ref, source string, most int) (int, error)
 }
 
@@ -224,7 +224,7 @@ func (c *comparison) compare(ctx context.Context, projects map[int64]model.Proje
 		project int64
 		ref     string
 	}
-	scans, cut, err := c.reads.StandingScans(ctx, c.reads.Now().AddDate(0, 0, -previewDays), in, previewScans)
+	scans, cut, err := c.reads.CurrentScans(ctx, c.reads.Now().AddDate(0, 0, -previewDays), in, previewScans)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type Match struct {
 type MatchStorage interface {
 	GateStorage
 	HoldingRefs(ctx context.Context, packages []int64) ([]model.ProjectRef, error)
-	StandingScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []model.Scan, more bool, err error)
+	CurrentScans(ctx context.Context, since time.Time, projects []int64, limit int) (_ []model.Scan, more bool, err error)
 }
 
 // maxStreams is the maximum number of branches and sources of a project.
@@ -44,7 +44,7 @@ func FindMatches(
 			}
 		}
 	}
-	standing, _, err := s.StandingScans(ctx, time.Unix(0, 0), []int64{project.ID}, maxStreams)
+	standing, _, err := s.CurrentScans(ctx, time.Unix(0, 0), []int64{project.ID}, maxStreams)
 	if err != nil {
 		return nil, err
 	}

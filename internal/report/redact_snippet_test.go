@@ -73,16 +73,16 @@ func TestBlankKeepsLines(t *testing.T) {
 
 func TestBlankSnippet(t *testing.T) {
 	code := []string{"A=plain words", "B = os.getenv('HOME')", "PASS=hunter2", "url := http://x", "end == x"}
-	secret := model.SnippetPlace{Line: 12, EndLine: 12, Secret: true}
+	secret := model.SnippetLocation{Line: 12, EndLine: 12, Secret: true}
 	for name, test := range map[string]struct {
-		of      model.SnippetPlace
-		secrets []model.SnippetPlace
+		of      model.SnippetLocation
+		secrets []model.SnippetLocation
 		want    []string
 	}{
-		"code":            {model.SnippetPlace{Line: 12, EndLine: 12}, nil, code},
-		"beside a secret": {model.SnippetPlace{Line: 11, EndLine: 11}, []model.SnippetPlace{secret}, []string{code[0], code[1], "[REDACTED]", code[3], code[4]}},
-		"a secret":        {secret, []model.SnippetPlace{secret}, []string{"A=[REDACTED]", "B = [REDACTED]", "[REDACTED]", "url := [REDACTED]", "end == x"}},
-		"of strings":      {model.SnippetPlace{Line: 12, EndLine: 12, Strings: true}, nil, []string{code[0], "B = os.getenv('[REDACTED]')", code[2], code[3], code[4]}},
+		"code":            {model.SnippetLocation{Line: 12, EndLine: 12}, nil, code},
+		"beside a secret": {model.SnippetLocation{Line: 11, EndLine: 11}, []model.SnippetLocation{secret}, []string{code[0], code[1], "[REDACTED]", code[3], code[4]}},
+		"a secret":        {secret, []model.SnippetLocation{secret}, []string{"A=[REDACTED]", "B = [REDACTED]", "[REDACTED]", "url := [REDACTED]", "end == x"}},
+		"of strings":      {model.SnippetLocation{Line: 12, EndLine: 12, Strings: true}, nil, []string{code[0], "B = os.getenv('[REDACTED]')", code[2], code[3], code[4]}},
 	} {
 		got := append([]string{}, code...)
 		secrets.BlankSnippet(got, 10, test.of, test.secrets)

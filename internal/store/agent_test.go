@@ -80,7 +80,7 @@ func TestAgentScansAreRememberedForAWhile(t *testing.T) {
 		fails(t, "the same name again", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			return tx.AddAgentScan(ctx, model.AgentScan{UniqueID: "u"})
 		}), model.ErrConflict)
-		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.KeepAgentReport(ctx, "u", []byte(`{"r":1}`)) })
+		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.StoreAgentReport(ctx, "u", []byte(`{"r":1}`)) })
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			a, err := tx.AgentScanOf(ctx, 7)
 			same(t, "begun, report, answer", []string{string(a.Begun), string(a.Report), string(a.Answer)}, []string{`{"ref":"x"}`, `{"r":1}`, ""})

@@ -81,7 +81,7 @@ func TestDeliveriesAreTakenOnce(t *testing.T) {
 			d.check(err3)
 			same(t, "the rest", []any{more, len(older), older[0].Outcome, end}, []any{true, 1, "done guid-0", false})
 			after, err2 := tx.Connection(ctx, c.ID)
-			same(t, "when it heard", after.HeardAt, tx.Now())
+			same(t, "when it heard", after.WebhookAt, tx.Now())
 			d.check(err2)
 			return err
 		})

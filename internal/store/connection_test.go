@@ -93,7 +93,7 @@ func (d tenant) tell(c model.Connection, list ...model.Repository) (now []model.
 func (d tenant) take(r model.Repository) (p model.Project) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-		p, err = tx.TakeRepository(ctx, r.ID)
+		p, err = tx.AssignProject(ctx, r.ID)
 		return err
 	})
 	return p
@@ -183,7 +183,7 @@ func TestAProjectIsOneRepositoryAtMost(t *testing.T) {
 		p := d.take(d.tell(first, told("1", "acme/payments"))[0])
 		twin := d.tell(second, told("1", "acme/payments"))[0]
 		fails(t, "the same name on another host", s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.TakeRepository(ctx, twin.ID)
+			_, err := tx.AssignProject(ctx, twin.ID)
 			return err
 		}), model.ErrConflict)
 
@@ -274,7 +274,7 @@ func TestProjectsKeepTheirNameBeforeReservedOnes(t *testing.T) {
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{told("1", "acme/never/tags"), told("2", "acme/web")}, true)
 			d.check(err)
-			taken, err := tx.TakeRepositories(ctx, list, func(string) bool { return true })
+			taken, err := tx.AssignProjects(ctx, list, func(string) bool { return true })
 			same(t, "repositories that become projects", mappedNames(taken), []string{"acme/web"})
 			return err
 		})

@@ -65,8 +65,8 @@ func TestManyRowsAreOneStatement(t *testing.T) {
 			)
 		})
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			one, err := tx.KeptAnswer(ctx, "one")
-			two, err2 := tx.KeptAnswer(ctx, "two")
+			one, err := tx.StoredAnswer(ctx, "one")
+			two, err2 := tx.StoredAnswer(ctx, "two")
 			same(t, "bytes", [][]byte{one.Request, one.Answer, two.Request, two.Answer}, [][]byte{{1}, {}, {}, {2}})
 			tokens, err3 := tx.Tokens(ctx)
 			if err := errors.Join(err, err2, err3); err != nil {

@@ -15,7 +15,7 @@ import (
 func (w workplace) keep(key string, size int) {
 	w.t.Helper()
 	update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
-		return tx.KeepAnswer(ctx, model.KeptAnswer{Key: key, Request: []byte("asked " + key), Answer: make([]byte, size)})
+		return tx.StoreAnswer(ctx, model.StoredAnswer{Key: key, Request: []byte("asked " + key), Answer: make([]byte, size)})
 	})
 }
 
@@ -24,7 +24,7 @@ func (w workplace) keys(list ...string) (found []string) {
 	w.t.Helper()
 	view(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
 		for _, key := range list {
-			a, err := tx.KeptAnswer(ctx, key)
+			a, err := tx.StoredAnswer(ctx, key)
 			switch {
 			case errors.Is(err, model.ErrNotFound):
 				continue
@@ -54,7 +54,7 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 		w.keep("a", 10)
 		failed := errors.New("the work failed")
 		err := w.Update(t.Context(), w.d.ID, model.Actor{}, func(ctx context.Context, tx *store.Tx) error {
-			if err := tx.KeepAnswer(ctx, model.KeptAnswer{Key: "failed", Request: []byte("x"), Answer: []byte("x")}); err != nil {
+			if err := tx.StoreAnswer(ctx, model.StoredAnswer{Key: "failed", Request: []byte("x"), Answer: []byte("x")}); err != nil {
 				return err
 			}
 			return failed
@@ -62,16 +62,16 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 		if !errors.Is(err, failed) {
 			t.Fatal(err)
 		}
-		w.clock.Advance(model.AnswerKept / 2)
+		w.clock.Advance(model.AnswerRetention / 2)
 		w.keep("b", 10)
 		w.expectKeys("at first", []string{"a", "b"}, "a", "b", "failed")
-		w.clock.Advance(model.AnswerKept/2 + time.Second)
+		w.clock.Advance(model.AnswerRetention/2 + time.Second)
 		w.expectKeys("a day later", []string{"b"}, "a", "b")
 		w.keep("a", 10) // an expired key can be reused
 		w.expectKeys("used again", []string{"a", "b"}, "a", "b")
-		w.clock.Advance(model.AnswerKept/2 + time.Second)
+		w.clock.Advance(model.AnswerRetention/2 + time.Second)
 		for _, want := range []int64{1, 0} {
-			if gone, err := w.DropKeptAnswers(t.Context(), w.d.ID, w.clock.Now()); gone != want || err != nil {
+			if gone, err := w.DropExpiredAnswers(t.Context(), w.d.ID, w.clock.Now()); gone != want || err != nil {
 				t.Errorf("%d forgotten, want %d: %v", gone, want, err)
 			}
 		}

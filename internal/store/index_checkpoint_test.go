@@ -31,19 +31,19 @@ func TestCheckpointsAreKnownOfTheirDeploymentOnly(t *testing.T) {
 				t.Errorf("checkpoint %s of %d: %v, %v, want %v", id, deployment, got, err, want)
 			}
 		}
-		check(s.KeepCheckpoint(t.Context(), d.ID, "a", version, nil))
+		check(s.RecordCheckpoint(t.Context(), d.ID, "a", version, nil))
 		knows(d.ID, "a", true)
 		knows(d.ID, "b", false)
 		knows(other.ID, "a", false)
-		check(s.KeepCheckpoint(t.Context(), other.ID, "c", 1, []string{"a"}))
+		check(s.RecordCheckpoint(t.Context(), other.ID, "c", 1, []string{"a"}))
 		knows(d.ID, "a", true)
-		check(s.KeepCheckpoint(t.Context(), d.ID, "b", version, []string{"a", "unheard of"}))
+		check(s.RecordCheckpoint(t.Context(), d.ID, "b", version, []string{"a", "unheard of"}))
 		knows(d.ID, "a", false)
 		knows(d.ID, "b", true)
 		if after, err := s.Version(t.Context(), d.ID); after != version || err != nil {
 			t.Errorf("version %d became %d, %v: no answer has changed", version, after, err)
 		}
-		if err := s.KeepCheckpoint(t.Context(), d.ID, "d", version+1, nil); !errors.Is(err, model.ErrConflict) {
+		if err := s.RecordCheckpoint(t.Context(), d.ID, "d", version+1, nil); !errors.Is(err, model.ErrConflict) {
 			t.Errorf("a version to come: %v", err)
 		}
 		knows(d.ID, "d", false)
@@ -59,7 +59,7 @@ func TestRememberedCheckpointsHaveABound(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for i := range 70 {
-			if err := s.KeepCheckpoint(t.Context(), d.ID, fmt.Sprint(i), 1, nil); err != nil {
+			if err := s.RecordCheckpoint(t.Context(), d.ID, fmt.Sprint(i), 1, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -100,7 +100,7 @@ func TestOnCommitIsCalledOncePerVersion(t *testing.T) {
 		if !errors.Is(err, failed) {
 			t.Fatal(err)
 		}
-		if err := s.KeepCheckpoint(t.Context(), d.ID, "nothing changed", before, nil); err != nil {
+		if err := s.RecordCheckpoint(t.Context(), d.ID, "nothing changed", before, nil); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(told, []int64{made}) {

@@ -48,7 +48,7 @@ func TestLoginIsApprovedOnceAndTakenOnce(t *testing.T) {
 			same(t, "kept", addLogin(t, s, "key", "ABCD-2345", "192.0.2.7"), true)
 		}
 		waiting, err := loginByCode(t, s, d, "ABCD-2345")
-		if err != nil || waiting.Approved() || waiting.Address != "192.0.2.7" || !waiting.ExpiresAt.Equal(waiting.AskedAt.Add(model.LoginFor)) {
+		if err != nil || waiting.Approved() || waiting.Address != "192.0.2.7" || !waiting.ExpiresAt.Equal(waiting.RequestedAt.Add(model.LoginFor)) {
 			t.Errorf("it waits as %+v, %v", waiting, err)
 		}
 		same(t, "another one under the same code", addLogin(t, s, "another key", "ABCD-2345", "192.0.2.8"), true)
@@ -57,7 +57,7 @@ func TestLoginIsApprovedOnceAndTakenOnce(t *testing.T) {
 
 		token := model.Token{Name: "laptop", Scopes: []model.Scope{model.ScopeCI}, ProjectGlobs: []string{"acme/**"}}
 		take := func(ctx context.Context, tx *store.Tx) error {
-			l, err := tx.TakeLogin(ctx, storetest.TokenHash("key"))
+			l, err := tx.ConsumeLogin(ctx, storetest.TokenHash("key"))
 			if err == nil {
 				same(t, "the token to make", []any{l.Token.Name, l.Token.Scopes, l.Token.ProjectGlobs, l.ApprovedBy}, []any{token.Name, token.Scopes, token.ProjectGlobs, storetest.Actor})
 			}

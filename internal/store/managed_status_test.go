@@ -32,7 +32,7 @@ func TestRunFactsOfManyProjects(t *testing.T) {
 			for i := range seen {
 				var p model.Project
 				if err == nil {
-					p, err = tx.TakeRepository(ctx, seen[i].ID)
+					p, err = tx.AssignProject(ctx, seen[i].ID)
 				}
 				projects = append(projects, p)
 			}
@@ -183,7 +183,7 @@ func TestRepositoryPages(t *testing.T) {
 			seen, err := tx.SaveRepositories(ctx, c.ID, told, true)
 			for _, i := range []int{1, 3} {
 				if err == nil {
-					_, err = tx.TakeRepository(ctx, seen[i].ID)
+					_, err = tx.AssignProject(ctx, seen[i].ID)
 				}
 			}
 			return err

@@ -29,8 +29,8 @@ type (
 	Occurrence = findings.Occurrence
 	// Removal is described in package findings.
 	Removal = findings.Removal
-	// SnippetPlace is described in package findings.
-	SnippetPlace = findings.SnippetPlace
+	// SnippetLocation is described in package findings.
+	SnippetLocation = findings.SnippetLocation
 	// TicketOrder is described in package findings.
 	TicketOrder = findings.TicketOrder
 	// TicketQuery is described in package findings.

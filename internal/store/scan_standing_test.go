@@ -49,7 +49,7 @@ func TestStandingScans(t *testing.T) {
 			"of none":      {[]int64{}, 2, nil, false},
 		} {
 			d.view(func(ctx context.Context, tx *store.Tx) error {
-				scans, more, err := tx.StandingScans(ctx, storetest.Epoch.Add(-time.Minute), c.projects, c.limit)
+				scans, more, err := tx.CurrentScans(ctx, storetest.Epoch.Add(-time.Minute), c.projects, c.limit)
 				var got []string
 				for _, scan := range scans {
 					got = append(got, names[scan.ID])

@@ -78,15 +78,15 @@ func TestSnippetPlaces(t *testing.T) {
 				w.Ref = "refs/heads/topic"
 			}
 		})
-		want := []store.SnippetPlace{}
+		want := []store.SnippetLocation{}
 		for _, i := range []int{6, 1, 0} { // worst first, then newest
 			w := writes[i]
-			want = append(want, store.SnippetPlace{SnippetPlace: model.SnippetPlace{FindingID: w.ID, Path: w.Path, Line: w.Line, EndLine: 9, Column: 4}, RuleID: w.RuleID, Message: "m"})
+			want = append(want, store.SnippetLocation{SnippetLocation: model.SnippetLocation{FindingID: w.ID, Path: w.Path, Line: w.Line, EndLine: 9, Column: 4}, RuleID: w.RuleID, Message: "m"})
 		}
-		check := func(what string, scan model.Scan, ids []int64, limit int, want []store.SnippetPlace, wantMore bool) {
+		check := func(what string, scan model.Scan, ids []int64, limit int, want []store.SnippetLocation, wantMore bool) {
 			t.Helper()
 			d.view(func(ctx context.Context, tx *store.Tx) error {
-				got, more, err := tx.SnippetPlaces(ctx, scan, ids, limit)
+				got, more, err := tx.SnippetLocations(ctx, scan, ids, limit)
 				if len(want)+len(got) > 0 {
 					same(t, what, got, want)
 				}
@@ -188,7 +188,7 @@ func TestNoCodeIsKept(t *testing.T) {
 			tenant.withCode(tenant.scanned(p, "main", true), writes[i])
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			dropped, err := tx.KeepCode(ctx, false)
+			dropped, err := tx.SetCodeStorage(ctx, false)
 			same(t, "dropped", dropped, int64(2))
 			return err
 		})
@@ -202,7 +202,7 @@ func TestNoCodeIsKept(t *testing.T) {
 		if err == nil {
 			t.Error("code is taken that is not to be kept")
 		}
-		d.update(func(ctx context.Context, tx *store.Tx) error { _, err := tx.KeepCode(ctx, true); return err })
+		d.update(func(ctx context.Context, tx *store.Tx) error { _, err := tx.SetCodeStorage(ctx, true); return err })
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			trail, err := tx.AuditEvents(ctx, 0, 1000)
 			var after []string

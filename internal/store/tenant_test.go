@@ -118,8 +118,8 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 			"DenyLogin": func(ctx context.Context, tx *store.Tx) error {
 				return tx.DenyLogin(ctx, model.LoginRequest{KeyHash: storetest.TokenHash("NOIS-EEEE")})
 			},
-			"TakeLogin": func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.TakeLogin(ctx, storetest.TokenHash("NOIS-EEEE"))
+			"ConsumeLogin": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ConsumeLogin(ctx, storetest.TokenHash("NOIS-EEEE"))
 				return err
 			},
 			"OAuthGrantByCode": func(ctx context.Context, tx *store.Tx) error {
@@ -158,8 +158,8 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 				_, err := tx.RepositoryByHostID(ctx, connection.ID, repository.HostID)
 				return err
 			},
-			"TakeRepository": func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.TakeRepository(ctx, repository.ID)
+			"AssignProject": func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.AssignProject(ctx, repository.ID)
 				return err
 			},
 			"SaveChangeRequest": func(ctx context.Context, tx *store.Tx) error {

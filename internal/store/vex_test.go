@@ -52,7 +52,7 @@ func TestVEXDocumentsDecideAndAreSuperseded(t *testing.T) {
 		first := vexOf("urn:a", model.VEXNotAffected, "1")
 		first.Version, first.IssuedAt = 2, storetest.Epoch.Add(-time.Hour)
 		held := d.putVEX(first)
-		same(t, "outcome", []any{held.Outcome, held.Statements, held.Changed}, []any{model.VEXHeld, 1, 1})
+		same(t, "outcome", []any{held.Outcome, held.Statements, held.Changed}, []any{model.VEXActive, 1, 1})
 		by := model.Actor{Kind: "vex", ID: fmt.Sprint(held.Document.ID)}
 		same(t, "the version it names, and no other", d.states(w), []string{"ignored", "untriaged"})
 		same(t, "triage", d.triageOf(w[0].LineageID), model.Triage{

@@ -137,7 +137,7 @@ func TestSameKeyAgain(t *testing.T) {
 			}
 		}
 		// A key expires after a day.
-		s.clock.Advance(model.AnswerKept + time.Second)
+		s.clock.Advance(model.AnswerRetention + time.Second)
 		before := s.trace(t)
 		again := s.send(t, writes["createProject"].with("key-createProject"))
 		if after := s.trace(t); again.status != 200 || again.header.Get("Idempotency-Replayed") != "" || after == before {

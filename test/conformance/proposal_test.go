@@ -96,7 +96,7 @@ func TestUploadTokensCannotTriage(t *testing.T) {
 				if h.Document == nil || h.Target != "urn:acme" {
 					continue
 				}
-				if got, err := exceptions.AcceptVEX(ctx, tx, h.ID); err != nil || got.Outcome != model.VEXHeld {
+				if got, err := exceptions.AcceptVEX(ctx, tx, h.ID); err != nil || got.Outcome != model.VEXActive {
 					t.Errorf("accepted: %+v, %v", got, err)
 				}
 				if _, err := exceptions.AcceptVEX(ctx, tx, h.ID); err == nil {

@@ -55,7 +55,7 @@ func (w *ciWorld) Connect(base, name, password string) {
 		}
 		seen, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{{HostID: name, FullName: name, DefaultBranch: "main", CloneURL: base}}, true)
 		if err == nil {
-			_, err = tx.TakeRepository(ctx, seen[0].ID)
+			_, err = tx.AssignProject(ctx, seen[0].ID)
 		}
 		return err
 	})

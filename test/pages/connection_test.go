@@ -47,7 +47,7 @@ func (h *codeHosts) PrepareAdd(_ context.Context, c model.Connection, credential
 			{HostID: "1", FullName: "acme/new", CloneURL: "https://git.example/acme/new"}, {HostID: "2", FullName: "other/x", CloneURL: "https://git.example/other/x", Private: true},
 		}, true)
 		if err == nil {
-			_, err = tx.TakeRepositories(ctx, list, made.Follows)
+			_, err = tx.AssignProjects(ctx, list, made.Follows)
 		}
 		return made, err
 	}, nil

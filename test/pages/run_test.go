@@ -37,7 +37,7 @@ func (s *site) connect() (p model.Project) {
 		if err != nil {
 			return err
 		}
-		_, err = tx.TakeRepositories(ctx, list, func(name string) bool { return name != "acme/lonely" })
+		_, err = tx.AssignProjects(ctx, list, func(name string) bool { return name != "acme/lonely" })
 		p = projects[0]
 		return err
 	})

@@ -128,7 +128,7 @@ func TestRunningScanPage(t *testing.T) {
 		}
 	}
 	look(".tag.accent[data-stage='0']", true)
-	s.change(func(ctx context.Context, tx *store.Tx) error { return tx.KeepAgentReport(ctx, "u", []byte("{}")) })
+	s.change(func(ctx context.Context, tx *store.Tx) error { return tx.StoreAgentReport(ctx, "u", []byte("{}")) })
 	look(".tag.accent[data-stage='1']", true)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		return tx.QueueAgentScan(ctx, "u", []byte("{}"), model.Job{Kind: "scan", Token: "scan:u", Input: []byte("{}")})

@@ -192,7 +192,7 @@ func RunPrepared[P, Out any](
 
 // replay reads the stored response to the request into out.
 func (c *Call) replay(ctx context.Context, out any) (replayed bool, err error) {
-	before, err := c.Tx.KeptAnswer(ctx, c.Idempotent.key)
+	before, err := c.Tx.StoredAnswer(ctx, c.Idempotent.key)
 	switch {
 	case errors.Is(err, model.ErrNotFound):
 		return false, nil
@@ -230,7 +230,7 @@ func (c *Call) StoreResponse(ctx context.Context, out any) error {
 	if err != nil {
 		return err
 	}
-	return c.Tx.KeepAnswer(ctx, model.KeptAnswer{Key: c.Idempotent.key, Request: c.requestHash(), Answer: answer})
+	return c.Tx.StoreAnswer(ctx, model.StoredAnswer{Key: c.Idempotent.key, Request: c.requestHash(), Answer: answer})
 }
 
 // requestHash returns the hash of the whole request and of the token's visible projects. A stored

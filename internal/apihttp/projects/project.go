@@ -264,7 +264,7 @@ func deleteProject(ctx context.Context, c *core.Call, _ *core.None) (*api.Delete
 // managedStatusOf converts the effective state of managed scans.
 func managedStatusOf(s model.RunStatus) *api.ManagedScanStatus {
 	return &api.ManagedScanStatus{
-		State: s.Standing.String(), Reason: s.Reason, Schedule: s.Every.String(),
+		State: s.State.String(), Reason: s.Reason, Schedule: s.Every.String(),
 		NextAt: core.TimeOrNull(s.NextAt), LastRunAt: core.TimeOrNull(s.LastAt),
 		LastRunID: core.IDOrNull(s.LastRun), OpenRunID: core.IDOrNull(s.OpenRun),
 		LastScanID: core.IDOrNull(s.LastScan), Warning: s.Warning,

@@ -35,7 +35,7 @@ func snippetScan(ctx context.Context, c *core.Call) (model.Scan, error) {
 // listSnippets lists the findings for which code may be uploaded.
 func listSnippets(ctx context.Context, c *core.Call, _ *core.None) (*api.ListSnippetsResponse, error) {
 	out := &api.ListSnippetsResponse{
-		Kept:     c.Tx.Deployment().KeepsCode,
+		Kept:     c.Tx.Deployment().StoresCode,
 		Findings: []api.SnippetPlace{},
 		Secrets:  []api.SnippetPlace{},
 	}
@@ -43,7 +43,7 @@ func listSnippets(ctx context.Context, c *core.Call, _ *core.None) (*api.ListSni
 	if err != nil || !out.Kept {
 		return out, err
 	}
-	places, more, err := snippetPlaces(ctx, c, scan, nil)
+	places, more, err := snippetLocations(ctx, c, scan, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func listSnippets(ctx context.Context, c *core.Call, _ *core.None) (*api.ListSni
 	return out, err
 }
 
-// snippetPlaces returns the locations of the scan's findings, or of those with the given ids.
-func snippetPlaces(
+// snippetLocations returns the locations of the scan's findings, or of those with the given ids.
+func snippetLocations(
 	ctx context.Context, c *core.Call, scan model.Scan, ids []int64,
-) (list []model.SnippetPlace, more bool, err error) {
-	places, more, err := c.Tx.SnippetPlaces(ctx, scan, ids, maxPlaces)
+) (list []model.SnippetLocation, more bool, err error) {
+	places, more, err := c.Tx.SnippetLocations(ctx, scan, ids, maxPlaces)
 	if err != nil {
 		return nil, false, err
 	}
@@ -76,15 +76,15 @@ func snippetPlaces(
 			about[p.RuleID] = secrets.SpeaksOfSecrets(rule.Name + " " + rule.Message)
 		}
 		p.Strings = !p.Secret && (about[p.RuleID] || secrets.SpeaksOfSecrets(p.Message))
-		list = append(list, p.SnippetPlace)
+		list = append(list, p.SnippetLocation)
 	}
 	return list, more, nil
 }
 
-func secretPlaces(ctx context.Context, c *core.Call, scan model.Scan) (list []model.SnippetPlace, err error) {
-	places, err := c.Tx.SecretPlaces(ctx, scan.ProjectID, scan.Ref)
+func secretPlaces(ctx context.Context, c *core.Call, scan model.Scan) (list []model.SnippetLocation, err error) {
+	places, err := c.Tx.SecretLocations(ctx, scan.ProjectID, scan.Ref)
 	for _, p := range places {
-		list = append(list, p.SnippetPlace)
+		list = append(list, p.SnippetLocation)
 	}
 	return list, err
 }
@@ -98,7 +98,7 @@ func putSnippets(
 	if err != nil {
 		return nil, err
 	}
-	if !c.Tx.Deployment().KeepsCode {
+	if !c.Tx.Deployment().StoresCode {
 		return nil, core.NewProblem(api.CodePermissionDenied, "This deployment does not store code. "+
 			"The server operator can change that: redoubt deployment set "+c.Tx.Deployment().Slug+" --code=on.", nil)
 	}
@@ -109,7 +109,7 @@ func putSnippets(
 		return &api.PutSnippetsResponse{}, nil
 	}
 	ids := model.Map(in.Body.Snippets, func(s api.Snippet) int64 { return s.FindingID })
-	places, _, err := snippetPlaces(ctx, c, scan, ids)
+	places, _, err := snippetLocations(ctx, c, scan, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -151,12 +151,12 @@ func checkSnippets(list []api.Snippet) error {
 }
 
 // snippetsAt returns the snippets of findings at the sent locations, without secrets.
-func snippetsAt(scan model.Scan, sent []api.Snippet, places, known []model.SnippetPlace) (keep []model.Snippet) {
-	at := make(map[int64]model.SnippetPlace, len(places))
+func snippetsAt(scan model.Scan, sent []api.Snippet, places, known []model.SnippetLocation) (keep []model.Snippet) {
+	at := make(map[int64]model.SnippetLocation, len(places))
 	for _, p := range places {
 		at[p.FindingID] = p
 	}
-	hidden := map[string][]model.SnippetPlace{}
+	hidden := map[string][]model.SnippetLocation{}
 	for _, p := range known {
 		hidden[p.Path] = append(hidden[p.Path], p)
 	}

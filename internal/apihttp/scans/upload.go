@@ -59,7 +59,7 @@ func summaryOf(out *api.ImportResponse) *uploadSummary {
 // number of changed findings of advisories, by import. Unknown and expired keys return
 // model.ErrNotFound.
 func (Uploads) UploadTaken(ctx context.Context, tx *store.Tx, key string) (api.ImportResponse, []int, error) {
-	before, err := tx.KeptAnswer(ctx, uploadKey+key)
+	before, err := tx.StoredAnswer(ctx, uploadKey+key)
 	if err != nil {
 		return api.ImportResponse{}, nil, err
 	}

@@ -27,15 +27,15 @@ const MaxListedFiles = 20
 // Wanted contains the findings of a scan whose code the server requests.
 type Wanted struct {
 	ScanID int64
-	Places []model.SnippetPlace
+	Places []model.SnippetLocation
 }
 
 // Reader reads files of a checkout. It never reads outside of the checkout.
 type Reader struct {
 	Root    *os.Root
 	Blanker *secrets.Blanker
-	Secrets map[string][]model.SnippetPlace // by path
-	Left    map[string]string               // reasons for files without code, by path
+	Secrets map[string][]model.SnippetLocation // by path
+	Left    map[string]string                  // reasons for files without code, by path
 	files   int
 }
 
@@ -72,9 +72,9 @@ func (c *Reader) ReadSecrets(wanted []Wanted) {
 }
 
 // Snippets returns the code around findings, sorted by file.
-func (c *Reader) Snippets(places []model.SnippetPlace) (list []api.Snippet) {
+func (c *Reader) Snippets(places []model.SnippetLocation) (list []api.Snippet) {
 	places = slices.Clone(places)
-	slices.SortStableFunc(places, func(a, b model.SnippetPlace) int {
+	slices.SortStableFunc(places, func(a, b model.SnippetLocation) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
 	})
 	var of string

@@ -57,7 +57,7 @@ func TestCodeIsOfTheCheckout(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	places := []model.SnippetPlace{{FindingID: 1, Path: "a b/ü.py", Line: 1, EndLine: 1}, {FindingID: 2, Path: "out", Line: 1, EndLine: 1}, {FindingID: 3, Path: "latin.py", Line: 9, EndLine: 9}}
+	places := []model.SnippetLocation{{FindingID: 1, Path: "a b/ü.py", Line: 1, EndLine: 1}, {FindingID: 2, Path: "out", Line: 1, EndLine: 1}, {FindingID: 3, Path: "latin.py", Line: 9, EndLine: 9}}
 	c.ReadSecrets([]Wanted{{1, places}})
 	got := c.Snippets(places)
 	if len(got) != 1 || got[0].FindingID != 1 || !slices.Equal(got[0].Lines, []string{"x == x"}) {

@@ -59,9 +59,9 @@ func (b *build) code(ctx context.Context) error {
 // wantedCode requests the findings whose code the server needs for each scan of this build. It also
 // returns the locations of secrets, by path.
 func (b *build) wantedCode(ctx context.Context) (
-	wanted []checkout.Wanted, secrets map[string][]model.SnippetPlace, err error,
+	wanted []checkout.Wanted, secrets map[string][]model.SnippetLocation, err error,
 ) {
-	secrets = map[string][]model.SnippetPlace{}
+	secrets = map[string][]model.SnippetLocation{}
 	asked := map[string]bool{}
 	for _, s := range b.result.Sources {
 		id, err := strconv.ParseInt(s.ScanID, 10, 64)
@@ -83,10 +83,10 @@ func (b *build) wantedCode(ctx context.Context) (
 		}
 		w := checkout.Wanted{ScanID: id}
 		for _, p := range answer.Findings {
-			w.Places = append(w.Places, model.SnippetPlace(p))
+			w.Places = append(w.Places, model.SnippetLocation(p))
 		}
 		for _, p := range answer.Secrets {
-			secrets[p.Path] = append(secrets[p.Path], model.SnippetPlace(p))
+			secrets[p.Path] = append(secrets[p.Path], model.SnippetLocation(p))
 		}
 		if len(w.Places) > 0 {
 			wanted = append(wanted, w)

@@ -59,7 +59,7 @@ var (
 // BlankSnippet redacts the lines around a finding; first is the number of the first line. It
 // redacts lines that contain a secret, all values around a secret, and all strings of a rule about
 // secrets in code. It does not detect secrets by format, as Blanker does.
-func BlankSnippet(lines []string, first int, of model.SnippetPlace, secrets []model.SnippetPlace) {
+func BlankSnippet(lines []string, first int, of model.SnippetLocation, secrets []model.SnippetLocation) {
 	hidden := make([]bool, len(lines))
 	for _, p := range append(slices.Clip(secrets), of) {
 		for i := range lines {

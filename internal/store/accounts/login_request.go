@@ -23,7 +23,7 @@ const loginSelect = `SELECT key_hash, code, deployment_id, address, agent, asked
 	`approved_json, program_json FROM login_request `
 
 func scanLogin(r sqldb.Row) (l model.LoginRequest, err error) {
-	return l, r.Scan(&l.KeyHash, &l.Code, &l.DeploymentID, &l.Address, &l.Agent, sqldb.Instant(&l.AskedAt),
+	return l, r.Scan(&l.KeyHash, &l.Code, &l.DeploymentID, &l.Address, &l.Agent, sqldb.Instant(&l.RequestedAt),
 		sqldb.Instant(&l.ExpiresAt),
 		sqldb.DecodedIfAny(&l.Token), sqldb.DecodedIfAny(&l.ApprovedBy), sqldb.DecodedIfAny(&l.Program))
 }
@@ -184,9 +184,9 @@ func (tx *Tx) dropApprovedLogins(ctx context.Context, userID int64) error {
 	return err
 }
 
-// TakeLogin returns and deletes an approved request. The caller creates its token in the same
+// ConsumeLogin returns and deletes an approved request. The caller creates its token in the same
 // transaction. Later calls return model.ErrNotFound.
-func (tx *Tx) TakeLogin(ctx context.Context, keyHash []byte) (model.LoginRequest, error) {
+func (tx *Tx) ConsumeLogin(ctx context.Context, keyHash []byte) (model.LoginRequest, error) {
 	l, err := sqldb.One(
 		ctx, tx, scanLogin, loginSelect+`WHERE deployment_id = $1 AND key_hash = $2 AND expires_at > $3`, keyHash, tx.Now(),
 	)

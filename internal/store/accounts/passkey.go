@@ -130,7 +130,7 @@ func (s *DB) SignInByPasskey(
 			err = model.ErrNotFound
 		}
 		if err == nil {
-			err = takePasskey(ctx, q, u, use, s.Now())
+			err = consumePasskey(ctx, q, u, use, s.Now())
 		}
 		if err != nil {
 			return err
@@ -140,8 +140,8 @@ func (s *DB) SignInByPasskey(
 	return n, err
 }
 
-// takePasskey records the use of a passkey and invalidates the signed challenge.
-func takePasskey(ctx context.Context, q *sqldb.Session, u model.User, use model.PasskeyUse, now time.Time) error {
+// consumePasskey records the use of a passkey and invalidates the signed challenge.
+func consumePasskey(ctx context.Context, q *sqldb.Session, u model.User, use model.PasskeyUse, now time.Time) error {
 	n, err := q.Exec(ctx, `INSERT INTO user_used_challenge (hash, expires_at) VALUES ($1, $2) ON CONFLICT `+
 		`(hash) DO NOTHING`, use.Challenge, use.Until)
 	if err == nil && n == 0 {

@@ -71,7 +71,7 @@ func (s *DB) FinishSignIn(
 			err = fmt.Errorf("the sign-in has ended: %w", model.ErrNotFound)
 		}
 		if err == nil {
-			err = s.takeProof(ctx, q, u, p)
+			err = s.consumeProof(ctx, q, u, p)
 		}
 		if err != nil {
 			return err
@@ -81,11 +81,11 @@ func (s *DB) FinishSignIn(
 	return n, err
 }
 
-// takeProof invalidates the proof of a second factor. A reused one is model.ErrConflict. The user
+// consumeProof invalidates the proof of a second factor. A reused one is model.ErrConflict. The user
 // must be locked.
-func (s *DB) takeProof(ctx context.Context, q *sqldb.Session, u model.User, p model.FactorProof) error {
+func (s *DB) consumeProof(ctx context.Context, q *sqldb.Session, u model.User, p model.FactorProof) error {
 	if p.Passkey != nil {
-		return takePasskey(ctx, q, u, *p.Passkey, s.Now())
+		return consumePasskey(ctx, q, u, *p.Passkey, s.Now())
 	}
 	query, arg := `UPDATE user_totp SET used_step = $2 WHERE user_id = $1 AND used_step < $2`, any(p.Step)
 	if p.Recovery != nil {
@@ -173,7 +173,7 @@ func (s *DB) firstFactor(
 // replaces all others. A reused proof is model.ErrConflict.
 func (s *DB) RemoveSecondFactor(ctx context.Context, p model.FactorProof, n model.Session, hash []byte) error {
 	return s.updateSelf(ctx, n.UserID, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
-		if err := s.takeProof(ctx, q, u, p); err != nil {
+		if err := s.consumeProof(ctx, q, u, p); err != nil {
 			return err
 		}
 		if err := dropFactors(ctx, q, u, txs); err != nil {

@@ -238,7 +238,7 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role model.Role) error 
 		return nil
 	}
 	if len(roles) > 0 && roles[0] == model.RoleAdmin {
-		if err := tx.keepAdmin(ctx, u); err != nil {
+		if err := tx.requireOtherAdmin(ctx, u); err != nil {
 			return err
 		}
 	}
@@ -260,8 +260,8 @@ func (tx *Tx) SetRole(ctx context.Context, userID int64, role model.Role) error 
 	return tx.revokeTokensOf(ctx, userID)
 }
 
-// keepAdmin returns an error if the user is the deployment's last enabled administrator.
-func (tx *Tx) keepAdmin(ctx context.Context, u model.User) error {
+// requireOtherAdmin returns an error if the user is the deployment's last enabled administrator.
+func (tx *Tx) requireOtherAdmin(ctx context.Context, u model.User) error {
 	if !u.Enabled() {
 		return nil
 	}
@@ -288,7 +288,7 @@ func (s *DB) DisableUser(ctx context.Context, userID int64, by model.Actor) erro
 				ctx, tx, sqldb.Scalar[model.Role], `SELECT role FROM user_role WHERE deployment_id = $1 AND user_id = $2`, userID,
 			)
 			if err == nil && slices.Contains(role, model.RoleAdmin) {
-				err = tx.keepAdmin(ctx, u)
+				err = tx.requireOtherAdmin(ctx, u)
 			}
 			if err != nil {
 				return err

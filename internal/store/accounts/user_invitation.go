@@ -151,7 +151,7 @@ func (s *DB) AcceptInvitation(ctx context.Context, i model.UserInvitation, u mod
 		} else if !errors.Is(err, model.ErrNotFound) {
 			return err
 		}
-		if err := tx.takeInvitation(ctx, &i, u.Name); err != nil {
+		if err := tx.consumeInvitation(ctx, &i, u.Name); err != nil {
 			return err
 		}
 		return tx.SetRole(ctx, u.ID, i.Role)
@@ -164,7 +164,7 @@ func (s *DB) JoinByInvitation(
 ) (u model.User, err error) {
 	by := model.Actor{Kind: "system", Name: "invitation"}
 	err = s.update(ctx, i.Deployment.ID, by, func(ctx context.Context, tx *Tx) error {
-		if err := tx.takeInvitation(ctx, &i, i.NewName); err != nil {
+		if err := tx.consumeInvitation(ctx, &i, i.NewName); err != nil {
 			return err
 		}
 		u, err = tx.CreateUser(ctx, model.User{
@@ -177,8 +177,8 @@ func (s *DB) JoinByInvitation(
 	return u, err
 }
 
-// takeInvitation reads and deletes an invitation.
-func (tx *Tx) takeInvitation(ctx context.Context, i *model.UserInvitation, by string) (err error) {
+// consumeInvitation reads and deletes an invitation.
+func (tx *Tx) consumeInvitation(ctx context.Context, i *model.UserInvitation, by string) (err error) {
 	if *i, err = tx.Invitation(ctx, i.ID); err != nil {
 		return err
 	}

@@ -74,8 +74,8 @@ func (s *DB) Link(ctx context.Context, kind model.LinkKind, hash []byte) (l mode
 	return l, u, err
 }
 
-// takeLink deletes a link. A used link is model.ErrNotFound.
-func takeLink(ctx context.Context, q *sqldb.Session, l model.UserLink, now time.Time) error {
+// consumeLink deletes a link. A used link is model.ErrNotFound.
+func consumeLink(ctx context.Context, q *sqldb.Session, l model.UserLink, now time.Time) error {
 	n, err := q.Exec(ctx, `DELETE FROM user_link WHERE id = $1 AND expires_at > $2`, l.ID, now)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("the link was used: %w", model.ErrNotFound)
@@ -87,7 +87,7 @@ func takeLink(ctx context.Context, q *sqldb.Session, l model.UserLink, now time.
 func (s *DB) UseSetupLink(ctx context.Context, l model.UserLink, u model.User) (out model.User, err error) {
 	by := model.Actor{Kind: "system", Name: "setup link"}
 	err = s.update(ctx, l.Deployment, by, func(ctx context.Context, tx *Tx) error {
-		if err := takeLink(ctx, tx.Session, l, tx.Now()); err != nil {
+		if err := consumeLink(ctx, tx.Session, l, tx.Now()); err != nil {
 			return err
 		}
 		out, err = tx.CreateUser(ctx, u, model.RoleAdmin)
@@ -100,7 +100,7 @@ func (s *DB) UseSetupLink(ctx context.Context, l model.UserLink, u model.User) (
 func (s *DB) UseResetLink(ctx context.Context, l model.UserLink, passwordHash string, revokeTokens bool) error {
 	by := model.Actor{Kind: "system", Name: "reset link"}
 	return s.updateUser(ctx, l.UserID, by, func(ctx context.Context, q *sqldb.Session, u model.User, txs []*Tx) error {
-		if err := takeLink(ctx, q, l, s.Now()); err != nil {
+		if err := consumeLink(ctx, q, l, s.Now()); err != nil {
 			return err
 		}
 		return setPassword(ctx, q, u, passwordHash, revokeTokens, txs)
@@ -117,7 +117,7 @@ func (s *DB) UseSignInLink(ctx context.Context, l model.UserLink, n model.Sessio
 		if err != nil {
 			return err
 		}
-		if err := takeLink(ctx, q, l, s.Now()); err != nil {
+		if err := consumeLink(ctx, q, l, s.Now()); err != nil {
 			return err
 		}
 		return s.signIn(ctx, q, u, &n, hash, "")

@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-const cardColumns = `group_id, shown, names, packages, summary, severity, score, malicious, withdrawn, modified`
+const summaryColumns = `group_id, shown, names, packages, summary, severity, score, malicious, withdrawn, modified`
 
-func scanCard(r sqldb.Row) (c model.AdvisorySummary, err error) {
+func scanSummary(r sqldb.Row) (c model.AdvisorySummary, err error) {
 	var names, packages string
 	err = r.Scan(&c.Group, &c.Shown, &names, &packages, &c.Summary, &c.Severity, &c.Score, &c.Malicious, &c.Withdrawn,
 		sqldb.Instant(&c.Modified))
@@ -34,8 +34,8 @@ func (s *DB) PutAdvisorySummaries(ctx context.Context, cards []model.AdvisorySum
 		}
 	}
 	return s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
-		return q.InsertGlobal(ctx, `advisory_card (`+cardColumns+`)`, rows,
-			`ON CONFLICT (group_id) DO UPDATE SET `+sqldb.Excluded(cardColumns, "group_id"))
+		return q.InsertGlobal(ctx, `advisory_card (`+summaryColumns+`)`, rows,
+			`ON CONFLICT (group_id) DO UPDATE SET `+sqldb.Excluded(summaryColumns, "group_id"))
 	})
 }
 
@@ -43,16 +43,16 @@ func (s *DB) PutAdvisorySummaries(ctx context.Context, cards []model.AdvisorySum
 func (s *DB) EachAdvisorySummary(ctx context.Context, take func(model.AdvisorySummary)) error {
 	return s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		return sqldb.Each(ctx, q, func(r sqldb.Row) error {
-			c, err := scanCard(r)
+			c, err := scanSummary(r)
 			take(c)
 			return err
-		}, `SELECT `+cardColumns+` FROM advisory_card ORDER BY group_id`)
+		}, `SELECT `+summaryColumns+` FROM advisory_card ORDER BY group_id`)
 	})
 }
 
-// GroupsWithoutCard returns at most limit groups without a current summary after the group with an
+// GroupsWithoutSummary returns at most limit groups without a current summary after the group with an
 // id, by id.
-func (s *DB) GroupsWithoutCard(ctx context.Context, after int64, limit int) (list []model.AdvisoryGroup, err error) {
+func (s *DB) GroupsWithoutSummary(ctx context.Context, after int64, limit int) (list []model.AdvisoryGroup, err error) {
 	err = s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		ids, err := sqldb.Many(ctx, q, sqldb.Scalar[int64], `SELECT DISTINCT m.group_id FROM advisory_member m
 			WHERE m.group_id > $1 AND NOT EXISTS (SELECT 1 FROM advisory_card c WHERE c.group_id = m.group_id)
@@ -75,10 +75,10 @@ func (tx *Tx) AdvisorySummaries(ctx context.Context, groups []int64) (map[int64]
 	out := make(map[int64]model.AdvisorySummary, len(groups))
 	in, arg := tx.In("group_id", 1, groups)
 	return out, sqldb.Each(ctx, tx.Session, func(r sqldb.Row) error {
-		c, err := scanCard(r)
+		c, err := scanSummary(r)
 		out[c.Group] = c
 		return err
-	}, `SELECT `+cardColumns+` FROM advisory_card WHERE `+in, arg)
+	}, `SELECT `+summaryColumns+` FROM advisory_card WHERE `+in, arg)
 }
 
 // AdvisoryGroupsNamed returns the groups of vulnerabilities by their names in upper case; unknown

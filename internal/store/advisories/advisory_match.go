@@ -61,7 +61,7 @@ func (tx *Tx) Holdings(ctx context.Context, refs []model.ProjectRef, packages []
 	if err != nil || len(at) == 0 {
 		return lists, err
 	}
-	rows, names, err := tx.heldRows(ctx, slices.Sorted(maps.Keys(at)), packages)
+	rows, names, err := tx.inventoryRows(ctx, slices.Sorted(maps.Keys(at)), packages)
 	if err != nil {
 		return nil, err
 	}
@@ -70,31 +70,31 @@ func (tx *Tx) Holdings(ctx context.Context, refs []model.ProjectRef, packages []
 		counts[r.Inventory]++
 	}
 	for id, to := range at {
-		lists[to.ref][to.lockfile].Dependencies = make([]model.HeldDependency, 0, counts[id])
+		lists[to.ref][to.lockfile].Dependencies = make([]model.MatchDependency, 0, counts[id])
 	}
 	for _, r := range rows {
 		to, n := at[r.Inventory], names[r.Version]
 		h := &lists[to.ref][to.lockfile]
-		h.Dependencies = append(h.Dependencies, model.HeldDependency{
+		h.Dependencies = append(h.Dependencies, model.MatchDependency{
 			Ecosystem: n.Ecosystem, Name: n.Name, Version: n.Version, Transitivity: r.Transitivity, Line: r.Line,
 		})
 	}
 	return lists, nil
 }
 
-// heldRows returns the rows of inventories and the names of their versions. See Holdings for
+// inventoryRows returns the rows of inventories and the names of their versions. See Holdings for
 // packages.
-func (tx *Tx) heldRows(
+func (tx *Tx) inventoryRows(
 	ctx context.Context, inventories, packages []int64,
 ) (rows []inventory.DependencyRow, names map[int64]inventory.PackageVersion, err error) {
 	if packages != nil {
 		if names, err = tx.VersionsOf(ctx, packages); err != nil {
 			return nil, nil, err
 		}
-		rows, err = tx.heldVersions(ctx, inventories, names)
+		rows, err = tx.rowsOfVersions(ctx, inventories, names)
 		return rows, names, err
 	}
-	if rows, err = tx.heldRowsBy(ctx, "inventory_id", inventories); err != nil {
+	if rows, err = tx.rowsBy(ctx, "inventory_id", inventories); err != nil {
 		return nil, nil, err
 	}
 	versions := model.Map(rows, func(r inventory.DependencyRow) int64 { return r.Version })
@@ -103,9 +103,9 @@ func (tx *Tx) heldRows(
 	return rows, names, err
 }
 
-// heldVersions returns the rows of inventories that have one of the versions. It reads the lockfile
+// rowsOfVersions returns the rows of inventories that have one of the versions. It reads the lockfile
 // contents to find them: few rows match, and an index would be queried per version and inventory.
-func (tx *Tx) heldVersions(
+func (tx *Tx) rowsOfVersions(
 	ctx context.Context, inventories []int64, versions map[int64]inventory.PackageVersion,
 ) ([]inventory.DependencyRow, error) {
 	var ids []int64
@@ -127,10 +127,10 @@ func (tx *Tx) heldVersions(
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	return tx.heldRowsBy(ctx, "id", ids)
+	return tx.rowsBy(ctx, "id", ids)
 }
 
-func (tx *Tx) heldRowsBy(ctx context.Context, column string, ids []int64) ([]inventory.DependencyRow, error) {
+func (tx *Tx) rowsBy(ctx context.Context, column string, ids []int64) ([]inventory.DependencyRow, error) {
 	in, arg := tx.In(column, 2, ids)
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (d inventory.DependencyRow, err error) {
 		return d, r.Scan(&d.Inventory, &d.Version, &d.Transitivity, &d.Line)

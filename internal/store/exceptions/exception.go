@@ -94,7 +94,7 @@ func (tx *Tx) ExceptionPage(ctx context.Context, q ExceptionQuery) (list []model
 	if err != nil {
 		return nil, false, err
 	}
-	w.And(`0 = 0 ORDER BY r.id DESC LIMIT ? OFFSET ?`, sqldb.UnlessKept(q.Limit, q.Globs), q.Skip)
+	w.And(`0 = 0 ORDER BY r.id DESC LIMIT ? OFFSET ?`, sqldb.QueryLimit(q.Limit, q.Globs), q.Skip)
 	seen := func(e model.Exception) bool { return e.ProjectID != 0 || e.Within(q.Globs) }
 	list, more, err = sqldb.UpTo(ctx, tx, q.Limit, seen, scanException, selectExceptions+w.Text.String(), w.Args...)
 	if err != nil {

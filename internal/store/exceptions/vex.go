@@ -75,9 +75,9 @@ func stateOfVEX(proposed bool) int64 {
 	return int64(model.ExceptionActive)
 }
 
-// HeldVEX returns the stored document with the same name, scope and proposal state, with its
+// StoredVEX returns the stored document with the same name, scope and proposal state, with its
 // statements, or model.ErrNotFound.
-func (tx *Tx) HeldVEX(ctx context.Context, d model.VEXDocument) (model.VEXDocument, error) {
+func (tx *Tx) StoredVEX(ctx context.Context, d model.VEXDocument) (model.VEXDocument, error) {
 	id, err := sqldb.One(ctx, tx, sqldb.Scalar[int64], `SELECT id FROM exception
 		WHERE deployment_id = $1 AND kind = 3 AND project_id = $2 AND ref = $3 AND projects_json = $4 AND target = $5
 		AND state = $6`,

@@ -12,11 +12,11 @@ import (
 // that it replaces.
 const maxCheckpoints = 64
 
-// KeepCheckpoint stores the id of a checkpoint file of a version. A database that contains the id
+// RecordCheckpoint stores the id of a checkpoint file of a version. A database that contains the id
 // has that version in its history, even after a restore from a backup. It deletes the ids in
 // forget, and the oldest ids above the limit. A version newer than the deployment's is
 // model.ErrConflict.
-func (s *DB) KeepCheckpoint(ctx context.Context, deploymentID int64, id string, version int64, forget []string) error {
+func (s *DB) RecordCheckpoint(ctx context.Context, deploymentID int64, id string, version int64, forget []string) error {
 	by := model.Actor{Kind: "system", Name: "index"}
 	return s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
 		if version > tx.Version() {

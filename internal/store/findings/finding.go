@@ -57,7 +57,7 @@ func coverageOf(flags int64) model.Coverage {
 	case flags&flagPartial != 0:
 		return model.CoveragePartial
 	}
-	return model.CoverageWhole
+	return model.CoverageFull
 }
 
 // findingValues returns the values of FindingColumns.
@@ -132,10 +132,10 @@ func byID(list []model.Finding) []model.Finding {
 	return out
 }
 
-// LivePlaces returns the places of the unresolved and muted findings of a product and source, on
+// CurrentLocations returns the locations of the unresolved and muted findings of a product and source, on
 // all refs.
-func (tx *Tx) LivePlaces(ctx context.Context, product model.IssueType, source string) ([]model.Place, error) {
-	return sqldb.Many(ctx, tx, func(r sqldb.Row) (p model.Place, err error) {
+func (tx *Tx) CurrentLocations(ctx context.Context, product model.IssueType, source string) ([]model.FindingLocation, error) {
+	return sqldb.Many(ctx, tx, func(r sqldb.Row) (p model.FindingLocation, err error) {
 		return p, r.Scan(&p.FindingID, &p.ProjectID, &p.Path)
 	},
 		`SELECT id, project_id, path FROM finding WHERE deployment_id = $1 AND issue_type = $2 AND source = $3 AND state `+

@@ -32,7 +32,7 @@ func (tx *Tx) SecretsPage(
 			return nil, false, err
 		}
 		for _, o := range part {
-			if visible(o.ProjectID) && keepsSecret(f, o) {
+			if visible(o.ProjectID) && matchesSecret(f, o) {
 				list = append(list, o)
 			}
 		}
@@ -45,8 +45,8 @@ func (tx *Tx) SecretsPage(
 	return list, more, nil
 }
 
-// keepsSecret reports whether an occurrence passes the filter, except for its visibility.
-func keepsSecret(f model.SecretFilter, o Occurrence) bool {
+// matchesSecret reports whether an occurrence passes the filter, except for its visibility.
+func matchesSecret(f model.SecretFilter, o Occurrence) bool {
 	status := model.StatusOf(o.State, o.Lineage.Triage.State)
 	return status != 0 && oneOf(f.Statuses, status) &&
 		(f.Ref == "" || f.Ref == o.Ref) && !o.RelevantSince.Before(f.Since) &&

@@ -10,21 +10,21 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// SnippetPlace is the place of a finding and the data that classifies its rule.
-type SnippetPlace struct {
-	model.SnippetPlace
+// SnippetLocation is the location of a finding and the data that classifies its rule.
+type SnippetLocation struct {
+	model.SnippetLocation
 	RuleID  int64
 	Message string // of the finding; empty if equal to the rule's
 }
 
-// SnippetPlaces returns at most limit places of the current findings of a scan, worst first. It
+// SnippetLocations returns at most limit locations of the current findings of a scan, worst first. It
 // reports whether there are more. ids restricts them unless empty. They include advisory findings
 // in lockfiles that the scan reported. A scan that is not the newest of its stream has none.
 // Historical secrets are omitted because the checkout does not contain them. A scan of a change
 // omits findings seen by full scans, which it does not confirm.
-func (tx *Tx) SnippetPlaces(
+func (tx *Tx) SnippetLocations(
 	ctx context.Context, s model.Scan, ids []int64, limit int,
-) (list []SnippetPlace, more bool, err error) {
+) (list []SnippetLocation, more bool, err error) {
 	stream, err := tx.Stream(ctx, s.ProjectID, s.Ref, s.Source, "")
 	if err != nil || stream.LastScanID != s.ID {
 		return nil, false, err
@@ -41,28 +41,28 @@ func (tx *Tx) SnippetPlaces(
 		in, arg := tx.In("f.id", 10, ids)
 		where, args = where+` AND `+in, append(args, arg)
 	}
-	list, err = tx.snippetPlaces(ctx, s.ProjectID, s.Ref, where+` ORDER BY f.severity DESC, f.id DESC LIMIT $9`, args...)
+	list, err = tx.snippetLocations(ctx, s.ProjectID, s.Ref, where+` ORDER BY f.severity DESC, f.id DESC LIMIT $9`, args...)
 	list, more = sqldb.Page(list, limit)
 	return list, more, err
 }
 
-// SecretPlaces returns the places of current secrets on a project's ref, from any scan.
-func (tx *Tx) SecretPlaces(ctx context.Context, projectID int64, ref string) ([]SnippetPlace, error) {
-	return tx.snippetPlaces(ctx, projectID, ref, ` AND f.line > 0 AND f.issue_type = 3 ORDER BY f.path, f.line, f.id`)
+// SecretLocations returns the locations of current secrets on a project's ref, from any scan.
+func (tx *Tx) SecretLocations(ctx context.Context, projectID int64, ref string) ([]SnippetLocation, error) {
+	return tx.snippetLocations(ctx, projectID, ref, ` AND f.line > 0 AND f.issue_type = 3 ORDER BY f.path, f.line, f.id`)
 }
 
-// snippetPlaces returns the places of current findings. Arguments of where start at $6.
-func (tx *Tx) snippetPlaces(
+// snippetLocations returns the locations of current findings. Arguments of where start at $6.
+func (tx *Tx) snippetLocations(
 	ctx context.Context, projectID int64, ref, where string, args ...any,
-) ([]SnippetPlace, error) {
-	return sqldb.Many(ctx, tx, scanSnippetPlace,
+) ([]SnippetLocation, error) {
+	return sqldb.Many(ctx, tx, scanSnippetLocation,
 		`SELECT f.id, f.issue_type, f.rule_id, f.path, f.line, b.body FROM finding f
 		JOIN finding_body b ON b.deployment_id = f.deployment_id AND b.finding_id = f.id
 		WHERE f.deployment_id = $1 AND f.project_id = $2 AND f.ref = $3 AND f.state IN ($4, $5)`+where,
 		append([]any{projectID, ref, int64(model.Unresolved), int64(model.Muted)}, args...)...)
 }
 
-func scanSnippetPlace(r sqldb.Row) (p SnippetPlace, err error) {
+func scanSnippetLocation(r sqldb.Row) (p SnippetLocation, err error) {
 	var body []byte
 	var product model.IssueType
 	if err := r.Scan(&p.FindingID, &product, &p.RuleID, &p.Path, &p.Line, &body); err != nil {
@@ -103,7 +103,7 @@ func (tx *Tx) Snippet(ctx context.Context, findingID int64) (model.Snippet, erro
 
 // PutSnippets stores or replaces the code around distinct findings of one scan.
 func (tx *Tx) PutSnippets(ctx context.Context, list []model.Snippet) error {
-	if !tx.Deployment().KeepsCode {
+	if !tx.Deployment().StoresCode {
 		return errors.New("store code: the deployment does not store code")
 	}
 	rows := make([][]any, len(list))
@@ -117,9 +117,9 @@ func (tx *Tx) PutSnippets(ctx context.Context, list []model.Snippet) error {
 		`ON CONFLICT (deployment_id, finding_id) DO UPDATE SET `+sqldb.Excluded(snippetColumns, "finding_id"))
 }
 
-// KeepCode sets whether a tenant stores code around findings. If not, all stored code is deleted,
+// SetCodeStorage sets whether a tenant stores code around findings. If not, all stored code is deleted,
 // and the number of affected findings is returned.
-func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error) {
+func (tx *Tx) SetCodeStorage(ctx context.Context, keep bool) (dropped int64, err error) {
 	if err := tx.Write(ctx, `UPDATE deployment SET keeps_code = $2 WHERE id = $1`, keep); err != nil {
 		return 0, err
 	}
@@ -132,15 +132,15 @@ func (tx *Tx) KeepCode(ctx context.Context, keep bool) (dropped int64, err error
 		}
 	}
 	type image struct {
-		KeepsCode bool   `json:"keeps_code"`
-		Dropped   *int64 `json:"snippets_dropped,omitempty"`
+		StoresCode bool   `json:"keeps_code"`
+		Dropped    *int64 `json:"snippets_dropped,omitempty"`
 	}
-	after := image{KeepsCode: keep}
+	after := image{StoresCode: keep}
 	if !keep {
 		after.Dropped = &dropped
 	}
 	tx.Audit("deployment.update", sqldb.Subject("deployment", tx.Deployment().ID), image{
-		KeepsCode: tx.Deployment().KeepsCode,
+		StoresCode: tx.Deployment().StoresCode,
 	}, after)
 	return dropped, nil
 }

@@ -29,8 +29,8 @@ func (tx *Tx) ChangeReplies(ctx context.Context, repositoryID, number int64) ([]
 		`deployment_id = $1 AND repository_id = $2 AND number = $3`, repositoryID, number)
 }
 
-// TakeChangeReply claims a command for the caller. ok is false if it was already claimed.
-func (tx *Tx) TakeChangeReply(ctx context.Context, r ChangeReply) (ok bool, err error) {
+// ClaimChangeReply claims a command for the caller. ok is false if it was already claimed.
+func (tx *Tx) ClaimChangeReply(ctx context.Context, r ChangeReply) (ok bool, err error) {
 	n, err := tx.Exec(ctx,
 		`INSERT INTO change_reply (deployment_id, repository_id, number, comment, login, outcome, answered, decided_at)
 		VALUES ($1, $2, $3, $4, $5, '', 0, $6) ON CONFLICT (deployment_id, repository_id, number, comment) DO NOTHING`,

@@ -124,7 +124,7 @@ type Delivery struct {
 	Delivery     string // id assigned by the host
 	Event        string
 	Repository   string // the host's id of the repository; empty: none
-	Tells        bool   // it is about a push or a change request
+	CodeEvent    bool   // it is about a push or a change request
 	HeadCommit   string // head of the push or change request; may be empty
 	ReceivedAt   time.Time
 	Outcome      string // for display; empty until processed
@@ -161,7 +161,7 @@ func (tx *Tx) AddDelivery(ctx context.Context, d Delivery) (Delivery, error) {
 		`outcome, head_commit)`, [][]any{{
 		d.ID, d.ConnectionID, d.Delivery, d.Event, d.Repository, d.ReceivedAt, d.Outcome, d.HeadCommit,
 	}}, "")
-	if err == nil && d.Tells {
+	if err == nil && d.CodeEvent {
 		err = tx.recordWebhookEvent(ctx, d.ConnectionID, d.Repository)
 	}
 	if err != nil {

@@ -16,7 +16,7 @@ const connectionColumns = `id, kind, name, base_url, account, credential, webhoo
 func scanConnection(r sqldb.Row) (c model.Connection, err error) {
 	return c, r.Scan(&c.ID, &c.Kind, &c.Name, &c.BaseURL, &c.Account, &c.Credential, &c.WebhookSecret,
 		sqldb.Decoded(&c.Follow),
-		sqldb.Instant(&c.CreatedAt), sqldb.Instant(&c.CheckedAt), &c.Problem, sqldb.Instant(&c.HeardAt), &c.Replies,
+		sqldb.Instant(&c.CreatedAt), sqldb.Instant(&c.CheckedAt), &c.Problem, sqldb.Instant(&c.WebhookAt), &c.Replies,
 		sqldb.Decoded(&c.People), sqldb.Instant(&c.RepliesAt))
 }
 
@@ -95,7 +95,7 @@ func (tx *Tx) AddConnection(
 	)
 	row := []any{
 		c.ID, c.Kind, c.Name, c.BaseURL, c.Account, c.Credential, c.WebhookSecret, sqldb.Encoded(sqldb.OrEmpty(c.Follow)),
-		c.CreatedAt, c.CheckedAt, c.Problem, c.HeardAt, c.Replies, sqldb.Encoded(peopleOf(c)), c.RepliesAt,
+		c.CreatedAt, c.CheckedAt, c.Problem, c.WebhookAt, c.Replies, sqldb.Encoded(peopleOf(c)), c.RepliesAt,
 	}
 	err = tx.Insert(ctx, `connection (deployment_id, `+connectionColumns+`)`, [][]any{row}, "")
 	if err != nil {

@@ -15,7 +15,7 @@ const repositoryColumns = `id, connection_id, host_id, full_name, default_branch
 func scanRepository(r sqldb.Row) (p model.Repository, err error) {
 	return p, r.Scan(&p.ID, &p.ConnectionID, &p.HostID, &p.FullName, &p.DefaultBranch, &p.Archived, &p.Private,
 		&p.CloneURL, &p.WebURL, &p.ProjectID, &p.HookID, &p.HookAddress, sqldb.Instant(&p.GoneAt), sqldb.Instant(&p.PolledAt),
-		sqldb.Instant(&p.HeardAt), sqldb.Instant(&p.MissedAt), &p.Missed, &p.HookLacks)
+		sqldb.Instant(&p.WebhookAt), sqldb.Instant(&p.MissedAt), &p.Missed, &p.HookLacks)
 }
 
 func (tx *Tx) repositoryWhere(ctx context.Context, condition string, args ...any) (model.Repository, error) {
@@ -115,7 +115,7 @@ func (tx *Tx) SaveRepositories(
 		delete(byHost, r.HostID)
 		r.ConnectionID, r.ID, r.ProjectID = connectionID, before.ID, before.ProjectID
 		r.HookID, r.HookAddress, r.HookLacks = before.HookID, before.HookAddress, before.HookLacks
-		r.PolledAt, r.HeardAt = before.PolledAt, before.HeardAt
+		r.PolledAt, r.WebhookAt = before.PolledAt, before.WebhookAt
 		r.MissedAt, r.Missed = before.MissedAt, before.Missed
 		switch {
 		case !is:
@@ -142,7 +142,7 @@ func (tx *Tx) SaveRepositories(
 func repositoryRow(r model.Repository) []any {
 	return []any{
 		r.ID, r.ConnectionID, r.HostID, r.FullName, r.DefaultBranch, r.Archived, r.Private, r.CloneURL, r.WebURL,
-		r.ProjectID, r.HookID, r.HookAddress, r.GoneAt, r.PolledAt, r.HeardAt, r.MissedAt, r.Missed, r.HookLacks,
+		r.ProjectID, r.HookID, r.HookAddress, r.GoneAt, r.PolledAt, r.WebhookAt, r.MissedAt, r.Missed, r.HookLacks,
 	}
 }
 
@@ -153,7 +153,7 @@ func (tx *Tx) updateRepository(ctx context.Context, before, after model.Reposito
 		WHERE deployment_id = $1 AND id = $2`, after.ID, after.FullName, after.DefaultBranch, after.Archived, after.Private,
 		after.CloneURL, after.WebURL, after.GoneAt)
 	if err == nil && before.WebURL != after.WebURL {
-		err = tx.takeAddress(ctx, after)
+		err = tx.setProjectURL(ctx, after)
 	}
 	if err != nil || after.ProjectID == 0 || before.FullName == after.FullName {
 		return err
@@ -169,8 +169,8 @@ func (tx *Tx) updateRepository(ctx context.Context, before, after model.Reposito
 	return err
 }
 
-// takeAddress sets a project's URL to that of its repository.
-func (tx *Tx) takeAddress(ctx context.Context, r model.Repository) error {
+// setProjectURL sets a project's URL to that of its repository.
+func (tx *Tx) setProjectURL(ctx context.Context, r model.Repository) error {
 	if r.ProjectID == 0 || r.WebURL == "" {
 		return nil
 	}
@@ -210,10 +210,10 @@ func (tx *Tx) loseRepositories(ctx context.Context, lost map[string]model.Reposi
 	return tx.Write(ctx, `UPDATE repository SET gone_at = $3 WHERE deployment_id = $1 AND `+in, list, tx.Now())
 }
 
-// TakeRepository assigns the project with the repository's full name to it and creates the project
+// AssignProject assigns the project with the repository's full name to it and creates the project
 // if needed. An existing assignment stays. A project of another repository, or a name that is not
 // allowed for new projects, is model.ErrConflict.
-func (tx *Tx) TakeRepository(ctx context.Context, id int64) (model.Project, error) {
+func (tx *Tx) AssignProject(ctx context.Context, id int64) (model.Project, error) {
 	r, err := tx.RepositoryByID(ctx, id)
 	if err != nil {
 		return model.Project{}, err
@@ -243,7 +243,7 @@ func (tx *Tx) TakeRepository(ctx context.Context, id int64) (model.Project, erro
 		r.FullName, sqldb.Subject("connection", r.ConnectionID), sqldb.Subject("project", p.ID),
 	})
 	r.ProjectID = p.ID
-	if err := tx.takeAddress(ctx, r); err != nil {
+	if err := tx.setProjectURL(ctx, r); err != nil {
 		return p, err
 	}
 	return tx.Project(ctx, p.ID)

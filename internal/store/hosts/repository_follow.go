@@ -9,16 +9,16 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TakeRepositories assigns projects to the scannable repositories whose full names are wanted.
+// AssignProjects assigns projects to the scannable repositories whose full names are wanted.
 // Repositories with a conflict are skipped.
-func (tx *Tx) TakeRepositories(
+func (tx *Tx) AssignProjects(
 	ctx context.Context, list []model.Repository, wanted func(name string) bool,
 ) (taken []model.Project, err error) {
 	for _, r := range list {
 		if r.ProjectID != 0 || !r.Scannable() || !wanted(r.FullName) {
 			continue
 		}
-		p, err := tx.TakeRepository(ctx, r.ID)
+		p, err := tx.AssignProject(ctx, r.ID)
 		if errors.Is(err, model.ErrConflict) {
 			continue
 		}
@@ -49,7 +49,7 @@ func (tx *Tx) FollowRepositories(ctx context.Context, connectionID int64, globs 
 			return nil, err
 		}
 	}
-	return tx.TakeRepositories(ctx, fitting, func(string) bool { return true })
+	return tx.AssignProjects(ctx, fitting, func(string) bool { return true })
 }
 
 // LeaveRepositories unlinks the repositories that match globs from their projects, excludes them

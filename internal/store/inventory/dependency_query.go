@@ -72,8 +72,8 @@ func (q *dependencyQuery) restrictToProjects(ctx context.Context) error {
 	return nil
 }
 
-// heldLockfile is a current lockfile that may contain matching dependencies.
-type heldLockfile struct {
+// currentLockfile is a current lockfile that may contain matching dependencies.
+type currentLockfile struct {
 	inventory, project int64
 	first              int64 // lowest id of its dependencies
 }
@@ -84,7 +84,7 @@ var primaryRef = `COALESCE(NULLIF(p.primary_branch, ''), NULLIF(p.default_branch
 
 // lockfiles returns the candidate lockfiles that meet a condition on inventory i and content c,
 // unsorted. CROSS JOIN forces the join order in SQLite, which skips inventories of other branches.
-func (q *dependencyQuery) lockfiles(ctx context.Context, condition string, args ...any) ([]heldLockfile, error) {
+func (q *dependencyQuery) lockfiles(ctx context.Context, condition string, args ...any) ([]currentLockfile, error) {
 	w := sqldb.Where{Tx: q.tx.Tx}
 	w.And(condition, args...)
 	if q.projects != nil {
@@ -98,7 +98,7 @@ func (q *dependencyQuery) lockfiles(ctx context.Context, condition string, args 
 		w.Text.WriteString(` AND i.id IN (SELECT d.inventory_id FROM dependency d WHERE d.deployment_id = $1 AND ` + in + `)`)
 		w.Args = append(w.Args, arg)
 	}
-	return sqldb.Many(ctx, q.tx, func(r sqldb.Row) (l heldLockfile, err error) {
+	return sqldb.Many(ctx, q.tx, func(r sqldb.Row) (l currentLockfile, err error) {
 		return l, r.Scan(&l.inventory, &l.project, &l.first)
 	}, `
 		SELECT i.id, p.id, c.first_id
@@ -115,7 +115,7 @@ func (q *dependencyQuery) find(ctx context.Context, afterID int64, limit int) ([
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(lockfiles, func(a, b heldLockfile) int { return cmp.Compare(a.first, b.first) })
+	slices.SortFunc(lockfiles, func(a, b currentLockfile) int { return cmp.Compare(a.first, b.first) })
 	var found []int64
 	last := int64(math.MaxInt64) // highest id of a full page
 	fromLockfile := 0
@@ -146,9 +146,9 @@ func (q *dependencyQuery) find(ctx context.Context, afterID int64, limit int) ([
 // each calls take with the matching dependencies of each lockfile, by id, until take returns false.
 // It calls done after each lockfile.
 func (q *dependencyQuery) each(
-	ctx context.Context, lockfiles []heldLockfile, take func(inventory, id int64) (more bool), done func(),
+	ctx context.Context, lockfiles []currentLockfile, take func(inventory, id int64) (more bool), done func(),
 ) error {
-	ids := model.Map(lockfiles, func(l heldLockfile) int64 { return l.inventory })
+	ids := model.Map(lockfiles, func(l currentLockfile) int64 { return l.inventory })
 	in, arg := q.tx.In("inventory_id", 2, ids)
 	return sqldb.Each(ctx, q.tx, func(r sqldb.Row) error {
 		var inventory int64
@@ -168,7 +168,7 @@ func (q *dependencyQuery) each(
 }
 
 // count counts the matches of each lockfile.
-func (q *dependencyQuery) count(ctx context.Context, lockfiles []heldLockfile) (map[int64]int, error) {
+func (q *dependencyQuery) count(ctx context.Context, lockfiles []currentLockfile) (map[int64]int, error) {
 	counts := map[int64]int{}
 	for part := range slices.Chunk(lockfiles, contentStepMost) {
 		err := q.each(ctx, part, func(inventory, _ int64) bool { counts[inventory]++; return true }, func() {})

@@ -32,7 +32,7 @@ func (tx *Tx) Lockfiles(
 	if err != nil {
 		return nil, false, err
 	}
-	slices.SortFunc(lockfiles, func(a, b heldLockfile) int { return cmp.Compare(a.inventory, b.inventory) })
+	slices.SortFunc(lockfiles, func(a, b currentLockfile) int { return cmp.Compare(a.inventory, b.inventory) })
 	for part := range slices.Chunk(lockfiles, LockfileStep) {
 		counted, err := q.summaries(ctx, part)
 		if err != nil {
@@ -47,7 +47,7 @@ func (tx *Tx) Lockfiles(
 }
 
 // summaries returns lockfiles with their number of matches; those without a match are omitted.
-func (q *dependencyQuery) summaries(ctx context.Context, lockfiles []heldLockfile) ([]model.LockfileSummary, error) {
+func (q *dependencyQuery) summaries(ctx context.Context, lockfiles []currentLockfile) ([]model.LockfileSummary, error) {
 	counts, err := q.count(ctx, lockfiles)
 	if err != nil {
 		return nil, err

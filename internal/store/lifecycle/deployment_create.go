@@ -36,7 +36,7 @@ func (s *DB) CreateDeployment(
 		if err != nil {
 			return err
 		}
-		d = model.Deployment{ID: id, Slug: slug, Name: name, CreatedAt: s.Now(), KeepsCode: true}
+		d = model.Deployment{ID: id, Slug: slug, Name: name, CreatedAt: s.Now(), StoresCode: true}
 		_, err = q.Exec(ctx, `INSERT INTO deployment_slug (slug, deployment_id, name, created_at, second_factor) VALUES `+
 			`($1, $2, $3, $4, $5)`, slug, id, name, d.CreatedAt, false)
 		if err != nil {

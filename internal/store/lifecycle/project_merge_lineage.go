@@ -125,7 +125,7 @@ func (m *projectMerge) matchFindings(ctx context.Context, pairs []lineagePair, m
 		home[p.from] = p.into // the lowest one wins, since the order is descending
 	}
 	for _, p := range moves {
-		if err := m.placeFindings(ctx, p, placed[p]); err != nil {
+		if err := m.moveFindings(ctx, p, placed[p]); err != nil {
 			return err
 		}
 	}
@@ -143,9 +143,9 @@ func comparePairs(a, b lineagePair) int {
 	return slices.Compare([]int64{a.from, a.into}, []int64{b.from, b.into})
 }
 
-// placeFindings moves findings of one lineage to another, which also gets its decision unless it
+// moveFindings moves findings of one lineage to another, which also gets its decision unless it
 // has one.
-func (m *projectMerge) placeFindings(ctx context.Context, p lineagePair, ids []int64) error {
+func (m *projectMerge) moveFindings(ctx context.Context, p lineagePair, ids []int64) error {
 	if err := m.transferTriage(ctx, p); err != nil {
 		return err
 	}

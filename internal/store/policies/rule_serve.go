@@ -86,7 +86,7 @@ func distinctRules(list []Serving) []placing {
 func (tx *Tx) serveDistinct(ctx context.Context, list []placing) ([]model.ServedRule, error) {
 	for _, step := range []func(
 		context.Context, []placing,
-	) error{tx.choosePolicies, tx.addToPolicies, tx.addVersions, tx.servePlaces} {
+	) error{tx.choosePolicies, tx.addToPolicies, tx.addVersions, tx.markServed} {
 		if err := step(ctx, list); err != nil {
 			return nil, err
 		}
@@ -213,12 +213,12 @@ func (tx *Tx) addToPolicies(ctx context.Context, list []placing) error {
 			return err
 		}
 	}
-	return tx.findPlaces(ctx, list, entries)
+	return tx.resolvePolicyRules(ctx, list, entries)
 }
 
-// findPlaces sets the id of each rule in its policy and its previous served state. It adds rules
+// resolvePolicyRules sets the id of each rule in its policy and its previous served state. It adds rules
 // that are not listed.
-func (tx *Tx) findPlaces(ctx context.Context, list []placing, entries map[string]policyEntry) error {
+func (tx *Tx) resolvePolicyRules(ctx context.Context, list []placing, entries map[string]policyEntry) error {
 	type place struct {
 		policyID int64
 		name     string
@@ -327,8 +327,8 @@ func (tx *Tx) newestVersions(ctx context.Context, names []string) (map[string]mo
 		arg)
 }
 
-// servePlaces marks the rules as served by their policies, with their modes.
-func (tx *Tx) servePlaces(ctx context.Context, list []placing) error {
+// markServed marks the rules as served by their policies, with their modes.
+func (tx *Tx) markServed(ctx context.Context, list []placing) error {
 	places := map[model.PolicyMode][]int64{}
 	for _, p := range list {
 		mode := p.Mode

@@ -18,13 +18,13 @@ const (
 	answerRow = 256
 )
 
-// KeptAnswer returns the stored response to a write by its key. An expired one is
+// StoredAnswer returns the stored response to a write by its key. An expired one is
 // model.ErrNotFound, deleted or not.
-func (tx *Tx) KeptAnswer(ctx context.Context, key string) (model.KeptAnswer, error) {
-	a, err := sqldb.One(ctx, tx, scanKeptAnswer,
+func (tx *Tx) StoredAnswer(ctx context.Context, key string) (model.StoredAnswer, error) {
+	a, err := sqldb.One(ctx, tx, scanStoredAnswer,
 		`SELECT idem_key, request, answer, at FROM kept_answer WHERE deployment_id = $1 AND idem_key = $2`, key)
-	if err == nil && !a.At.After(tx.Now().Add(-model.AnswerKept)) {
-		a, err = model.KeptAnswer{}, model.ErrNotFound
+	if err == nil && !a.At.After(tx.Now().Add(-model.AnswerRetention)) {
+		a, err = model.StoredAnswer{}, model.ErrNotFound
 	}
 	if err != nil {
 		return a, fmt.Errorf("answer of %.80q: %w", key, err)
@@ -32,13 +32,13 @@ func (tx *Tx) KeptAnswer(ctx context.Context, key string) (model.KeptAnswer, err
 	return a, nil
 }
 
-func scanKeptAnswer(r sqldb.Row) (a model.KeptAnswer, err error) {
+func scanStoredAnswer(r sqldb.Row) (a model.StoredAnswer, err error) {
 	return a, r.Scan(&a.Key, &a.Request, &a.Answer, sqldb.Instant(&a.At))
 }
 
-// KeepAnswer stores the response to a write, in the transaction of that write. An expired key can
+// StoreAnswer stores the response to a write, in the transaction of that write. An expired key can
 // be reused.
-func (tx *Tx) KeepAnswer(ctx context.Context, a model.KeptAnswer) error {
+func (tx *Tx) StoreAnswer(ctx context.Context, a model.StoredAnswer) error {
 	last, err := sqldb.One(
 		ctx, tx, sqldb.Scalar[int64], `SELECT COALESCE(MAX(ends), 0) FROM kept_answer WHERE deployment_id = $1`,
 	)
@@ -57,11 +57,11 @@ func (tx *Tx) KeepAnswer(ctx context.Context, a model.KeptAnswer) error {
 			`excluded.at, ends = excluded.ends`)
 }
 
-// DropKeptAnswers deletes the expired responses of a deployment and returns their number.
-func (s *DB) DropKeptAnswers(ctx context.Context, deploymentID int64, now time.Time) (gone int64, err error) {
+// DropExpiredAnswers deletes the expired responses of a deployment and returns their number.
+func (s *DB) DropExpiredAnswers(ctx context.Context, deploymentID int64, now time.Time) (gone int64, err error) {
 	by := model.Actor{Kind: "system", Name: "prune"}
 	err = s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
-		gone, err = tx.Exec(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND at <= $2`, now.Add(-model.AnswerKept))
+		gone, err = tx.Exec(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND at <= $2`, now.Add(-model.AnswerRetention))
 		return err
 	})
 	return gone, err

@@ -200,7 +200,7 @@ func (tx *Tx) addProject(ctx context.Context, globs model.ProjectGlobs, p model.
 		return p, err
 	}
 	p.CreatedAt, p.LatestScanAt = tx.Now(), time.Time{}
-	if err := tx.takeName(ctx, globs, p.Name); err != nil {
+	if err := tx.dropAlias(ctx, globs, p.Name); err != nil {
 		return p, err
 	}
 	err = tx.Insert(ctx, `project (deployment_id, `+projectColumns+`)`, [][]any{{
@@ -273,7 +273,7 @@ func (tx *Tx) RenameProject(ctx context.Context, id int64, name string) (model.P
 }
 
 // SaveProject stores a changed project with a feed row and an audit event. For a new name, the
-// globs apply as in takeName.
+// globs apply as in dropAlias.
 func (tx *Tx) SaveProject(
 	ctx context.Context, globs model.ProjectGlobs, before, after model.Project,
 ) (_ model.Project, err error) {
@@ -326,9 +326,9 @@ func (tx *Tx) addTags(ctx context.Context, projectID int64, tags []string) error
 	return tx.Insert(ctx, "project_tag (deployment_id, project_id, position, tag)", rows, "")
 }
 
-// takeName deletes an alias that becomes the name of another project. An alias of a project outside
+// dropAlias deletes an alias that becomes the name of another project. An alias of a project outside
 // of the globs stays.
-func (tx *Tx) takeName(ctx context.Context, globs model.ProjectGlobs, name string) error {
+func (tx *Tx) dropAlias(ctx context.Context, globs model.ProjectGlobs, name string) error {
 	owner, err := tx.projectOnceNamed(ctx, name)
 	switch {
 	case errors.Is(err, model.ErrNotFound):
@@ -344,11 +344,11 @@ func (tx *Tx) takeName(ctx context.Context, globs model.ProjectGlobs, name strin
 
 // swapName makes a project's old name an alias and frees the new one.
 func (tx *Tx) swapName(ctx context.Context, globs model.ProjectGlobs, id int64, old, name string) error {
-	if err := tx.takeName(ctx, globs, name); err != nil {
+	if err := tx.dropAlias(ctx, globs, name); err != nil {
 		return err
 	}
 	// of a project that was outside of the globs when this one got the name
-	if err := tx.takeName(ctx, nil, old); err != nil {
+	if err := tx.dropAlias(ctx, nil, old); err != nil {
 		return err
 	}
 	return tx.Insert(ctx, "project_alias (deployment_id, name, project_id)", [][]any{{old, id}}, "")

@@ -54,7 +54,7 @@ var dueAtOnce = time.UnixMicro(0)
 type JobDetails struct {
 	requester string
 	Conflict  string        // ON CONFLICT clause of the insert
-	Kept      time.Duration // retention of ended jobs of the kind
+	Retention time.Duration // retention of ended jobs of the kind
 }
 
 // Enqueue adds a job. A waiting job of the same kind and subject is replaced instead: it gets the
@@ -177,7 +177,7 @@ func InsertJobs(
 	ctx context.Context, q *sqldb.Session, deploymentID int64, now time.Time, list []model.Job, d JobDetails,
 ) error {
 	kind, due := list[0].Kind, farFuture
-	if err := dropEnded(ctx, q, deploymentID, kind, now.Add(-d.Kept)); err != nil {
+	if err := dropEnded(ctx, q, deploymentID, kind, now.Add(-d.Retention)); err != nil {
 		return err
 	}
 	rows := make([][]any, len(list))

@@ -79,8 +79,8 @@ func (tx *Tx) checkWaiting(ctx context.Context, kind string) error {
 	return nil
 }
 
-// keptDocument is a finished job with the size that counts for its requester.
-type keptDocument struct {
+// storedDocument is a finished job with the size that counts for its requester.
+type storedDocument struct {
 	id        int64
 	requester string
 	bytes     int64
@@ -91,7 +91,7 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 	if _, err := tx.dropFinished(ctx, kind); err != nil {
 		return err
 	}
-	kept, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (d keptDocument, err error) {
+	kept, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (d storedDocument, err error) {
 		err = r.Scan(&d.id, &d.requester, &d.bytes)
 		d.bytes = max(d.bytes, documentRow)
 		return d, err
@@ -111,7 +111,7 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 
 // tooMany returns the documents that exceed a limit if the newest ones stay. kept is sorted by age,
 // oldest first.
-func tooMany(kept []keptDocument) (gone []int64) {
+func tooMany(kept []storedDocument) (gone []int64) {
 	of, total := map[string]int64{}, int64(0)
 	for _, d := range slices.Backward(kept) {
 		if of[d.requester]+d.bytes > maxDocumentsOfOne || total+d.bytes > maxDocuments {

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store/sqldb"
 )
 
-// agentScanKeep is the retention of a scan's steps. Scanners repeat a step within an hour.
-const agentScanKeep = 7 * 24 * time.Hour
+// agentScanRetention is the retention of a scan's steps. Scanners repeat a step within an hour.
+const agentScanRetention = 7 * 24 * time.Hour
 
 const agentScanSelect = `SELECT unique_id, scan_id, started_at, begun_json, report_json, done_json, answer_json FROM ` +
 	`agent_scan WHERE deployment_id = $1`
@@ -30,7 +30,7 @@ func scanAgentScan(r sqldb.Row) (a model.AgentScan, err error) {
 // model.ErrConflict.
 func (tx *Tx) AddAgentScan(ctx context.Context, a model.AgentScan) error {
 	if err := tx.Write(ctx, `DELETE FROM agent_scan WHERE deployment_id = $1 AND started_at < $2`,
-		tx.Now().Add(-agentScanKeep)); err != nil {
+		tx.Now().Add(-agentScanRetention)); err != nil {
 		return err
 	}
 	return tx.Insert(ctx, `agent_scan (deployment_id, unique_id, scan_id, started_at, begun_json, answer_json)`,
@@ -77,8 +77,8 @@ func (tx *Tx) AgentStages(ctx context.Context, scanIDs []int64) (map[int64]model
 		arg)
 }
 
-// KeepAgentReport stores a report until its scan is applied.
-func (tx *Tx) KeepAgentReport(ctx context.Context, uniqueID string, report []byte) error {
+// StoreAgentReport stores a report until its scan is applied.
+func (tx *Tx) StoreAgentReport(ctx context.Context, uniqueID string, report []byte) error {
 	return tx.Write(
 		ctx, `UPDATE agent_scan SET report_json = $3 WHERE deployment_id = $1 AND unique_id = $2`, uniqueID, report,
 	)
@@ -98,9 +98,9 @@ func (tx *Tx) AgentAnswer(ctx context.Context, uniqueID string) ([]byte, error) 
 	return []byte(answer), nil
 }
 
-// jobKeep is the retention of finished jobs of scans. They are not read after the response or a
+// jobRetention is the retention of finished jobs of scans. They are not read after the response or a
 // timeout of the scanner.
-const jobKeep = 24 * time.Hour
+const jobRetention = 24 * time.Hour
 
 // QueueAgentScan stores the completion of a scan with the job that applies it. An existing job with
 // the token stays unchanged. There is no audit event, because the scan has one.
@@ -109,7 +109,7 @@ func (tx *Tx) QueueAgentScan(ctx context.Context, uniqueID string, done []byte, 
 		uniqueID, done); err != nil {
 		return err
 	}
-	details := queue.JobDetails{Kept: jobKeep, Conflict: "ON CONFLICT (deployment_id, token) DO NOTHING"}
+	details := queue.JobDetails{Retention: jobRetention, Conflict: "ON CONFLICT (deployment_id, token) DO NOTHING"}
 	return queue.InsertJobs(ctx, tx.Session, tx.Deployment().ID, tx.Now(), []model.Job{j}, details)
 }
 

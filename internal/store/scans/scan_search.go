@@ -50,9 +50,9 @@ func (tx *Tx) LatestScans(ctx context.Context, projectID int64, limit int) ([]mo
 		ORDER BY started_at DESC, id DESC LIMIT $3`, projectID, limit)
 }
 
-// StandingScans returns the last applied scan of each project, ref and source if it started after
+// CurrentScans returns the last applied scan of each project, ref and source if it started after
 // since, newest first. It reports whether there are more than limit. Nil projects select all.
-func (tx *Tx) StandingScans(
+func (tx *Tx) CurrentScans(
 	ctx context.Context, since time.Time, projects []int64, limit int,
 ) (scans []model.Scan, more bool, err error) {
 	w := sqldb.Where{Tx: tx.Tx, Args: []any{since, model.ScanApplied}}

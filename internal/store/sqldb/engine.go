@@ -120,7 +120,7 @@ func (e *engine) viewUnjudged(caller context.Context, by *sql.DB, fn func(contex
 		return e.explain(ctx, err)
 	}
 	defer tx.Rollback()
-	return gaveUp(ctx, caller, fn(ctx, &Session{engine: e, tx: tx}))
+	return withCause(ctx, caller, fn(ctx, &Session{engine: e, tx: tx}))
 }
 
 // update runs fn in a writing transaction and rolls it back on any error. If nothing was written,
@@ -156,7 +156,7 @@ func (e *engine) updateUnjudged(caller context.Context, fn func(context.Context,
 	}
 	defer q.end()
 	if err := fn(ctx, q); err != nil || !q.Wrote {
-		return gaveUp(ctx, caller, err)
+		return withCause(ctx, caller, err)
 	}
 	err = q.tx.Commit()
 	if err == nil && q.announces && e.queued != nil {

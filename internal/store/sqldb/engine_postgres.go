@@ -157,9 +157,9 @@ func classifySQLState(code string) error {
 	return nil
 }
 
-// keptFile matches the path of a file with stored data. The path occurs in messages in any
+// storedFile matches the path of a file with stored data. The path occurs in messages in any
 // language.
-var keptFile = regexp.MustCompile(`\b(base|global|pg_tblspc|pg_xact|pg_multixact)/`)
+var storedFile = regexp.MustCompile(`\b(base|global|pg_tblspc|pg_xact|pg_multixact)/`)
 
 // classifyLostFile classifies a missing file by its path. Stored data is damage and a temporary
 // file is a disk error. Others, such as a missing library, are unclassified.
@@ -167,7 +167,7 @@ func classifyLostFile(message string) error {
 	switch {
 	case strings.Contains(message, "pgsql_tmp"):
 		return model.ErrDiskFailed
-	case keptFile.MatchString(message):
+	case storedFile.MatchString(message):
 		return model.ErrDamaged
 	}
 	return nil

@@ -66,7 +66,7 @@ func openSQLite(ctx context.Context, dir string) (*engine, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, e.explain(ctx, err)), e.close())
 	}
-	keepSpare(spare)
+	createSpare(spare)
 	return e, nil
 }
 
@@ -147,8 +147,8 @@ const spareFile = "redoubt.spare"
 // spareBytes is four times the initial size of the shared-memory file.
 const spareBytes = 128 << 10
 
-// keepSpare creates the spare file. If there is no space for it, the next start retries.
-func keepSpare(path string) {
+// createSpare creates the spare file. If there is no space for it, the next start retries.
+func createSpare(path string) {
 	if info, err := os.Stat(path); err == nil && info.Size() == spareBytes {
 		return
 	}

@@ -76,9 +76,9 @@ func (s *stall) answer(a *answer) {
 	close(a.done)
 }
 
-// gaveUp adds the cause of an ended watch to an error. A caller with its own context would
+// withCause adds the cause of an ended watch to an error. A caller with its own context would
 // otherwise only report that its transaction was rolled back.
-func gaveUp(watched, caller context.Context, err error) error {
+func withCause(watched, caller context.Context, err error) error {
 	if err == nil || watched.Err() == nil || caller.Err() != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 // jobChannel is the PostgreSQL notification channel for new jobs.
 const jobChannel = "redoubt_job"
 
-// listenAgain is the delay before a broken listener connection is reopened.
-const listenAgain = 10 * time.Second
+// listenRetryDelay is the delay before a broken listener connection is reopened.
+const listenRetryDelay = 10 * time.Second
 
 // Listen calls the function of OnQueued when another process commits a job without delay, until
 // the context ends. It uses one connection. On SQLite it returns at once; behind a pooler in
@@ -24,7 +24,7 @@ func (s *DB) Listen(ctx context.Context) {
 		_ = s.engine.listen(ctx, s.engine.queued) // the queue polls meanwhile
 		select {
 		case <-ctx.Done():
-		case <-time.After(listenAgain):
+		case <-time.After(listenRetryDelay):
 		}
 	}
 }

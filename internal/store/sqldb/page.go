@@ -36,9 +36,9 @@ func UpTo[T any](
 	return list, more, err
 }
 
-// UnlessKept returns the LIMIT of a query for UpTo: one row more than limit. With globs it is
+// QueryLimit returns the LIMIT of a query for UpTo: one row more than limit. With globs it is
 // unlimited, because they are evaluated in Go.
-func UnlessKept(limit int, globs model.ProjectGlobs) int64 {
+func QueryLimit(limit int, globs model.ProjectGlobs) int64 {
 	if len(globs) > 0 {
 		return math.MaxInt64
 	}

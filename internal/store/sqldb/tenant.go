@@ -20,7 +20,7 @@ const DeploymentColumns = `id, slug, name, created_at, open_rules, keeps_code, s
 	`notified, open_requests`
 
 func scanTenant(r Row) (t Tenant, err error) {
-	return t, r.Scan(&t.ID, &t.Slug, &t.Name, Instant(&t.CreatedAt), &t.OpenRules, &t.KeepsCode, &t.SecondFactor,
+	return t, r.Scan(&t.ID, &t.Slug, &t.Name, Instant(&t.CreatedAt), &t.OpenRules, &t.StoresCode, &t.SecondFactor,
 		&t.Version, Instant(&t.committedAt), &t.notified, &t.OpenRequests)
 }
 

@@ -48,7 +48,7 @@ func makeNoise(ctx context.Context, s *store.Store) error {
 	if _, _, err := s.ClaimAdvisoryMatch(ctx, d.ID, 0); err != nil {
 		return err
 	}
-	if err := s.KeepCheckpoint(ctx, d.ID, "noise", 1, nil); err != nil {
+	if err := s.RecordCheckpoint(ctx, d.ID, "noise", 1, nil); err != nil {
 		return err
 	}
 	if err := noisyRunLog(ctx, s, d); err != nil {
@@ -216,7 +216,7 @@ func noisyJobs(ctx context.Context, tx *store.Tx) error {
 	}); err != nil {
 		return err
 	}
-	return tx.KeepAnswer(ctx, model.KeptAnswer{Key: "key", Request: []byte("noise"), Answer: []byte("noise")})
+	return tx.StoreAnswer(ctx, model.StoredAnswer{Key: "key", Request: []byte("noise"), Answer: []byte("noise")})
 }
 
 // NoisyUser is the name of the noisy tenant's admin.
@@ -260,7 +260,7 @@ func noisyConnection(ctx context.Context, tx *store.Tx) error {
 	}
 	list, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{{HostID: "1", FullName: ProjectNames[0], CloneURL: "https://git.example/" + ProjectNames[0]}}, true)
 	if err == nil {
-		_, err = tx.TakeRepository(ctx, list[0].ID)
+		_, err = tx.AssignProject(ctx, list[0].ID)
 	}
 	if err == nil {
 		_, err = tx.SaveChangeRequest(ctx, model.ChangeRequest{
@@ -274,7 +274,7 @@ func noisyConnection(ctx context.Context, tx *store.Tx) error {
 		err = tx.PutChangeComment(ctx, store.ChangeComment{RepositoryID: list[0].ID, Number: 1, HostID: "1", Body: "noise"})
 	}
 	if err == nil {
-		_, err = tx.TakeChangeReply(ctx, store.ChangeReply{
+		_, err = tx.ClaimChangeReply(ctx, store.ChangeReply{
 			RepositoryID: list[0].ID,
 			Number:       1,
 			Comment:      "1",

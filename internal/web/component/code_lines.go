@@ -45,7 +45,7 @@ func whyNoCode(d model.Deployment, o store.Occurrence) ui.Message {
 		return ui.Message{Code: "history", Text: "No source context: the secret exists only in the Git history."}
 	case o.Line == 0:
 		return ui.Message{Code: "no-line", Text: "No source context: the finding has no line number."}
-	case !d.KeepsCode:
+	case !d.StoresCode:
 		return ui.Message{
 			Code: "not-kept",
 			Text: "This deployment stores no code. To change this: redoubt deployment set " + d.Slug + " --code=on.",

@@ -9,7 +9,7 @@ import (
 )
 
 func TestWhyThereIsNoCode(t *testing.T) {
-	keeps := model.Deployment{Slug: "acme", KeepsCode: true}
+	keeps := model.Deployment{Slug: "acme", StoresCode: true}
 	there := model.Finding{IssueType: model.SAST, State: model.Unresolved, Line: 3}
 	for name, test := range map[string]struct {
 		in   model.Deployment

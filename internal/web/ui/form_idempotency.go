@@ -26,12 +26,12 @@ func SendOnce(ctx context.Context, tx *store.Tx, name string, do func() error) e
 	by := tx.Actor()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", by.Kind, by.ID, name))
 	key := "form " + hex.EncodeToString(sum[:])
-	_, err := tx.KeptAnswer(ctx, key)
+	_, err := tx.StoredAnswer(ctx, key)
 	if !errors.Is(err, model.ErrNotFound) {
 		return err
 	}
 	if err := do(); err != nil {
 		return err
 	}
-	return tx.KeepAnswer(ctx, model.KeptAnswer{Key: key, Request: sum[:], Answer: []byte{}})
+	return tx.StoreAnswer(ctx, model.StoredAnswer{Key: key, Request: sum[:], Answer: []byte{}})
 }
