@@ -67,10 +67,10 @@ func (c Connection) Follows(name string) bool {
 	followed := false
 	for _, glob := range c.Follow {
 		not, excludes := strings.CutPrefix(glob, "!")
-		switch fits := (ProjectGlobs{not}).Allows(name); {
-		case fits && excludes:
+		switch matches := (ProjectGlobs{not}).Allows(name); {
+		case matches && excludes:
 			return false
-		case fits:
+		case matches:
 			followed = true
 		}
 	}

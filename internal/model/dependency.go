@@ -111,19 +111,19 @@ type PackageFilter struct {
 // Add merges another inventory of the same lockfile. It rejects packages whose names cannot be
 // stored.
 func (to *Inventory) Add(from Inventory) (refused Refusals) {
-	place := make([]int, len(from.Dependencies)) // index in to.Dependencies; -1 if rejected
+	position := make([]int, len(from.Dependencies)) // index in to.Dependencies; -1 if rejected
 	for i, dependency := range from.Dependencies {
-		place[i] = len(to.Dependencies)
+		position[i] = len(to.Dependencies)
 		if dependency.Name == "" || !IsStorable(dependency.Ecosystem+dependency.Name+dependency.Version) {
 			refused.Refuse(Refusal{Item: from.Lockfile, Reason: "one of its packages has no name that can be stored"})
-			place[i] = -1
+			position[i] = -1
 			continue
 		}
 		to.Dependencies = append(to.Dependencies, dependency)
 	}
 	for _, e := range from.Edges {
-		if place[e[0]] >= 0 && place[e[1]] >= 0 {
-			to.Edges = append(to.Edges, [2]int{place[e[0]], place[e[1]]})
+		if position[e[0]] >= 0 && position[e[1]] >= 0 {
+			to.Edges = append(to.Edges, [2]int{position[e[0]], position[e[1]]})
 		}
 	}
 	to.UnknownPackages = append(to.UnknownPackages, from.UnknownPackages...)
@@ -147,22 +147,22 @@ func (to *Inventory) MakeDistinct() {
 		a, b := list[i], list[j]
 		return cmp.Or(key(a, b), cmp.Compare(a.Transitivity, b.Transitivity), cmp.Compare(a.Line, b.Line))
 	})
-	kept := make([]Dependency, 0, len(list))
-	place := make([]int, len(list)) // index in kept
+	distinct := make([]Dependency, 0, len(list))
+	position := make([]int, len(list)) // index in distinct
 	for _, i := range order {
-		if n := len(kept); n == 0 || key(kept[n-1], list[i]) != 0 {
-			kept = append(kept, list[i])
+		if n := len(distinct); n == 0 || key(distinct[n-1], list[i]) != 0 {
+			distinct = append(distinct, list[i])
 		}
-		place[i] = len(kept) - 1
+		position[i] = len(distinct) - 1
 	}
 	var edges [][2]int
 	for _, e := range to.Edges {
-		if from, to := place[e[0]], place[e[1]]; from != to {
+		if from, to := position[e[0]], position[e[1]]; from != to {
 			edges = append(edges, [2]int{from, to})
 		}
 	}
 	slices.SortFunc(edges, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	to.Dependencies, to.Edges = kept, slices.Compact(edges)
+	to.Dependencies, to.Edges = distinct, slices.Compact(edges)
 }
 
 // MatchDependencies returns the fields of the dependencies that matching needs.

@@ -170,10 +170,10 @@ func ExceptionAnswer(text string, needed bool) (string, error) {
 	return exceptionText("answer", text, needed)
 }
 
-func exceptionText(location, said string, needed bool) (string, error) {
-	text := strings.TrimSpace(Note(said))
+func exceptionText(location, input string, needed bool) (string, error) {
+	text := strings.TrimSpace(Note(input))
 	n := utf8.RuneCountInString(text)
-	if needed && n == 0 || n > MaxNote || !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
+	if needed && n == 0 || n > MaxNote || !utf8.ValidString(input) || strings.ContainsRune(input, 0) {
 		return text, Invalid(location, "enter a text of 1 to %d characters", MaxNote)
 	}
 	return text, nil

@@ -276,8 +276,8 @@ func FormulaGroup(matchBasedID string) string {
 // MatchKey returns the shared key of matches with equal code in one formula group of a file. They
 // are distinguished by ordinals from 0.
 func MatchKey(group string, code Digest) Digest {
-	var room [256]byte
-	text := appendText(room[:0], "match 2")
+	var buf [256]byte
+	text := appendText(buf[:0], "match 2")
 	text = append(appendText(text, group), code[:]...)
 	sum := sha256.Sum256(text)
 	return Digest(sum[:len(Digest{})])
@@ -285,8 +285,8 @@ func MatchKey(group string, code Digest) Digest {
 
 // NumberedIdentity returns the identity of the n-th finding with a key, counted from 0.
 func NumberedIdentity(kind IdentityKind, key Digest, n int64) Identity {
-	var room [64]byte
-	text := append(appendText(room[:0], "ordinal"), key[:]...)
+	var buf [64]byte
+	text := append(appendText(buf[:0], "ordinal"), key[:]...)
 	sum := sha256.Sum256(binary.AppendVarint(text, n))
 	return Identity{Kind: kind, Hash: Digest(sum[:len(Digest{})])}
 }

@@ -85,13 +85,13 @@ func (s PolicyScope) Of(projects []Project) (PolicyScope, bool) {
 		return s, true
 	}
 	covered := slices.DeleteFunc(slices.Clone(projects), func(p Project) bool { return !s.Covers(p) })
-	fitsNone := func(part PolicyScope) bool { return !slices.ContainsFunc(covered, part.Covers) }
+	matchesNone := func(part PolicyScope) bool { return !slices.ContainsFunc(covered, part.Covers) }
 	return PolicyScope{
 		Projects: slices.DeleteFunc(slices.Clone(s.Projects), func(glob string) bool {
-			return fitsNone(PolicyScope{Projects: ProjectGlobs{glob}})
+			return matchesNone(PolicyScope{Projects: ProjectGlobs{glob}})
 		}),
 		Tags: slices.DeleteFunc(slices.Clone(s.Tags), func(tag string) bool {
-			return fitsNone(PolicyScope{Tags: []string{tag}})
+			return matchesNone(PolicyScope{Tags: []string{tag}})
 		}),
 	}, len(covered) > 0
 }
@@ -363,11 +363,11 @@ func (c *PolicyCondition) String() string {
 	add(c.Direct, "direct")
 	add(c.GraceDays == 1, "known for a day")
 	add(c.GraceDays > 1, fmt.Sprintf("known for %d days", c.GraceDays))
-	return strings.Join(append(parts, c.places()...), ", ")
+	return strings.Join(append(parts, c.restrictions()...), ", ")
 }
 
-// places returns the restrictions of projects and refs.
-func (c *PolicyCondition) places() (parts []string) {
+// restrictions returns the restrictions of projects and refs.
+func (c *PolicyCondition) restrictions() (parts []string) {
 	for _, p := range []struct {
 		word string
 		list []string
@@ -383,10 +383,10 @@ func (c *PolicyCondition) places() (parts []string) {
 // a fix exists, in acme/*".
 func (c *PolicyCondition) Sentence() string {
 	verb := map[PolicyMode]string{ModeBlock: "blocks", ModeComment: "comments", ModeMonitor: "records"}[c.Mode]
-	var asks []string
-	for _, ask := range []struct {
-		asked bool
-		text  string
+	var clauses []string
+	for _, clause := range []struct {
+		applies bool
+		text    string
 	}{
 		{c.Severity == SeverityCritical, "severity is critical"},
 		{c.Severity != 0 && c.Severity != SeverityCritical, "severity is " + c.Severity.String() + " or worse"},
@@ -401,18 +401,18 @@ func (c *PolicyCondition) Sentence() string {
 		{c.GraceDays == 1, "it has been known for a day or more"},
 		{c.GraceDays > 1, fmt.Sprintf("it has been known for %d days or more", c.GraceDays)},
 	} {
-		if ask.asked {
-			asks = append(asks, ask.text)
+		if clause.applies {
+			clauses = append(clauses, clause.text)
 		}
 	}
-	if len(asks) == 0 {
+	if len(clauses) == 0 {
 		return verb + " nothing" // Check rejects this
 	}
-	text := verb + " when " + asks[0]
-	if last := len(asks) - 1; last > 0 {
-		text = verb + " when " + strings.Join(asks[:last], ", ") + " and " + asks[last]
+	text := verb + " when " + clauses[0]
+	if last := len(clauses) - 1; last > 0 {
+		text = verb + " when " + strings.Join(clauses[:last], ", ") + " and " + clauses[last]
 	}
-	return strings.Join(append([]string{text}, c.places()...), ", ")
+	return strings.Join(append([]string{text}, c.restrictions()...), ", ")
 }
 
 // SecretRule identifies a rule of a secret scanner (docs/reference/secrets.md).

@@ -235,9 +235,9 @@ type Refusals struct {
 
 // Refuse adds rejected items.
 func (r *Refusals) Refuse(items ...Refusal) {
-	room := min(max(MaxRefused-len(r.Refused), 0), len(items))
-	r.Refused = append(r.Refused, items[:room]...)
-	r.MoreRefused += len(items) - room
+	n := min(max(MaxRefused-len(r.Refused), 0), len(items))
+	r.Refused = append(r.Refused, items[:n]...)
+	r.MoreRefused += len(items) - n
 }
 
 // RefuseAll adds the refusals of another part of the report.

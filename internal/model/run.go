@@ -216,15 +216,15 @@ const (
 func (r Run) Fate(newer Run) RunFate {
 	same := r.ProjectID == newer.ProjectID && r.Kind == newer.Kind
 	request := same && r.Change != 0 && r.Change == newer.Change
-	asked := r.Ref == newer.Ref && r.Base == newer.Base && r.Commit == newer.Commit
+	sameInput := r.Ref == newer.Ref && r.Base == newer.Base && r.Commit == newer.Commit
 	switch {
 	case r.State.Ended() || !same || r.Ref != newer.Ref && !request:
 		return RunStays
-	case r.State == RunQueued && asked:
+	case r.State == RunQueued && sameInput:
 		return RunSuffices
 	case r.State == RunQueued:
 		return RunGivesWay
-	case request && asked && r.Commit != "":
+	case request && sameInput && r.Commit != "":
 		return RunSuffices
 	case request:
 		return RunIsStopped

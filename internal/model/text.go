@@ -58,22 +58,22 @@ func CutBytes(s string, limit int) string {
 	return strings.Clone(s[:limit])
 }
 
-func without(s, keep string) string {
+func without(s, allowed string) string {
 	if !utf8.ValidString(s) {
 		return s // rejected by validation
 	}
 	return strings.Map(func(r rune) rune {
-		if IsControl(r) && !strings.ContainsRune(keep, r) {
+		if IsControl(r) && !strings.ContainsRune(allowed, r) {
 			return -1
 		}
 		return r
 	}, s)
 }
 
-// Escaped returns a text for terminals. IsControl characters that are not in keep are escaped as in
+// Escaped returns a text for terminals. IsControl characters that are not in allowed are escaped as in
 // JSON (\u001b), invalid bytes as \x9b.
-func Escaped(s, keep string) string {
-	escapes := func(r rune) bool { return IsControl(r) && !strings.ContainsRune(keep, r) }
+func Escaped(s, allowed string) string {
+	escapes := func(r rune) bool { return IsControl(r) && !strings.ContainsRune(allowed, r) }
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, escapes) {
 		return s
 	}
@@ -82,7 +82,7 @@ func Escaped(s, keep string) string {
 		switch _, size := utf8.DecodeRuneInString(s[i:]); {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case IsControl(r) && !strings.ContainsRune(keep, r):
+		case IsControl(r) && !strings.ContainsRune(allowed, r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)

@@ -276,10 +276,10 @@ const (
 
 // CommentText returns the text of a comment without control characters. It returns an *InvalidError
 // if the text is empty, too long or invalid.
-func CommentText(said string) (string, error) {
-	text := strings.TrimSpace(Note(said))
-	if n := utf8.RuneCountInString(text); n == 0 || n > MaxNote || !utf8.ValidString(said) ||
-		strings.ContainsRune(said, 0) {
+func CommentText(input string) (string, error) {
+	text := strings.TrimSpace(Note(input))
+	if n := utf8.RuneCountInString(text); n == 0 || n > MaxNote || !utf8.ValidString(input) ||
+		strings.ContainsRune(input, 0) {
 		return text, Invalid("text", "write 1 to %d characters", MaxNote)
 	}
 	return text, nil
@@ -329,14 +329,14 @@ func mentionedNames(text string, at []int) (names []string) {
 	if unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune("._@+-/", before) {
 		return nil
 	}
-	whole := strings.ToLower(text[at[0]+1 : at[1]])
-	least := strings.TrimRight(whole, "._@+-")
+	mention := strings.ToLower(text[at[0]+1 : at[1]])
+	least := strings.TrimRight(mention, "._@+-")
 	for n := range maxMentionEnds + 1 {
-		if end := len(whole) - n; end >= len(least) {
-			names = append(names, whole[:end])
+		if end := len(mention) - n; end >= len(least) {
+			names = append(names, mention[:end])
 		}
 	}
-	for _, name := range []string{strings.TrimRight(whole, "."), least} {
+	for _, name := range []string{strings.TrimRight(mention, "."), least} {
 		if len(name) < len(names[len(names)-1]) {
 			names = append(names, name)
 		}

@@ -176,20 +176,20 @@ func VEXOf(t Triage) (VEXStatement, bool) {
 	}
 	word, detail, _ := strings.Cut(t.Comment, ":")
 	word, detail = strings.TrimSpace(word), strings.TrimSpace(detail)
-	said, _ := ParseVEXStatus(word)
+	claimed, _ := ParseVEXStatus(word)
 	switch {
 	case t.State == TriageReviewing:
 		s.Status = VEXUnderInvestigation
 	case t.State == TriageFixing:
 		s.Status = VEXAffected
-	case t.State == TriageReopened && said == VEXAffected:
+	case t.State == TriageReopened && claimed == VEXAffected:
 		s.Status, s.Detail = VEXAffected, detail
 	case t.State != TriageIgnored:
 		return s, false
 	case justificationOf(word) != nil:
 		s.Status, s.Justification, s.Detail = VEXNotAffected, word, detail
-	case said == VEXNotAffected || said == VEXFixed:
-		s.Status, s.Detail = said, detail
+	case claimed == VEXNotAffected || claimed == VEXFixed:
+		s.Status, s.Detail = claimed, detail
 	case t.Reason == FalsePositive:
 		s.Status = VEXFalsePositive
 	}
@@ -278,9 +278,9 @@ const MaxVEXRefusals = 50_000
 // hexadecimal digits. Equal statements of different documents have equal IDs, and a changed
 // statement has another one. So a decision by ID applies exactly to the content that was reviewed.
 func (s *VEXStatement) ID() string {
-	said := *s
-	said.At = time.Time{}
-	text, err := json.Marshal(said)
+	content := *s
+	content.At = time.Time{}
+	text, err := json.Marshal(content)
 	if err != nil {
 		text = []byte(err.Error()) // unreachable: statements can always be encoded
 	}

@@ -46,7 +46,7 @@ func (s *DB) LoginByKey(ctx context.Context, keyHash []byte) (l model.LoginReque
 // many. An attacker with many networks therefore cannot lock out others. A scanner whose request
 // was replaced adds it again with its next poll. Requests from networks with a signed-in user are
 // replaced only by such requests.
-func (s *DB) AddLogin(ctx context.Context, l model.LoginRequest) (kept bool, err error) {
+func (s *DB) AddLogin(ctx context.Context, l model.LoginRequest) (stored bool, err error) {
 	now := s.Now()
 	err = s.UpdateShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		if err := q.Write(ctx, `DELETE FROM login_request WHERE expires_at <= $1`, now); err != nil {
@@ -75,13 +75,13 @@ func (s *DB) AddLogin(ctx context.Context, l model.LoginRequest) (kept bool, err
 				return err
 			}
 		}
-		kept = true
+		stored = true
 		return q.Insert(ctx, PendingLogin, `login_request (deployment_id, key_hash, code, address, agent, asked_at, `+
 			`expires_at, token_json, approved_json, program_json)`,
 			[][]any{{l.KeyHash, l.Code, l.Address, l.Agent, now, now.Add(model.LoginFor), "", "", sqldb.Encoded(l.Program)}},
 			`ON CONFLICT DO NOTHING`)
 	})
-	return kept && err == nil, err
+	return stored && err == nil, err
 }
 
 // loginImage is the content of audit events about a decision.

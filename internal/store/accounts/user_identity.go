@@ -68,11 +68,11 @@ func provision(
 ) (model.User, error) {
 	wanted := u.Name
 	for n := 2; ; n++ {
-		taken, err := sqldb.One(ctx, q, sqldb.Scalar[int], `SELECT COUNT(*) FROM app_user WHERE name = $1`, u.Name)
+		existing, err := sqldb.One(ctx, q, sqldb.Scalar[int], `SELECT COUNT(*) FROM app_user WHERE name = $1`, u.Name)
 		if err != nil {
 			return u, err
 		}
-		if taken == 0 {
+		if existing == 0 {
 			break
 		}
 		if n > maxNameTries {
@@ -93,7 +93,7 @@ func provision(
 }
 
 // setRoles assigns the roles that the provider's groups map to.
-func setRoles(ctx context.Context, txs []*Tx, userID int64, roles map[int64]model.Role) (kept []string, err error) {
+func setRoles(ctx context.Context, txs []*Tx, userID int64, roles map[int64]model.Role) (unchanged []string, err error) {
 	for _, tx := range txs {
 		if tx.Deployment().ID == 0 {
 			continue
@@ -101,10 +101,10 @@ func setRoles(ctx context.Context, txs []*Tx, userID int64, roles map[int64]mode
 		err := tx.SetRole(ctx, userID, roles[tx.Deployment().ID])
 		switch {
 		case errors.Is(err, model.ErrConflict):
-			kept = append(kept, tx.Deployment().Slug)
+			unchanged = append(unchanged, tx.Deployment().Slug)
 		case err != nil:
 			return nil, err
 		}
 	}
-	return kept, nil
+	return unchanged, nil
 }

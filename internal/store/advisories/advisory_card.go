@@ -39,12 +39,12 @@ func (s *DB) PutAdvisorySummaries(ctx context.Context, cards []model.AdvisorySum
 	})
 }
 
-// EachAdvisorySummary calls take with the summaries of all vulnerabilities, by group.
-func (s *DB) EachAdvisorySummary(ctx context.Context, take func(model.AdvisorySummary)) error {
+// EachAdvisorySummary calls visit with the summaries of all vulnerabilities, by group.
+func (s *DB) EachAdvisorySummary(ctx context.Context, visit func(model.AdvisorySummary)) error {
 	return s.ViewShared(ctx, func(ctx context.Context, q *sqldb.Session) error {
 		return sqldb.Each(ctx, q, func(r sqldb.Row) error {
 			c, err := scanSummary(r)
-			take(c)
+			visit(c)
 			return err
 		}, `SELECT `+summaryColumns+` FROM advisory_card ORDER BY group_id`)
 	})

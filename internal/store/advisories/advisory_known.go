@@ -47,7 +47,7 @@ func named[V any](about map[Vulnerability]V) (names []string, groups []int64) {
 // several names have a score, the highest one is returned.
 func (tx *Tx) ScoresOf(ctx context.Context, about map[Vulnerability][]int64) (map[Vulnerability]model.EPSS, error) {
 	scores := map[Vulnerability]model.EPSS{}
-	take := func(r sqldb.Row) error {
+	scan := func(r sqldb.Row) error {
 		var v Vulnerability
 		var e model.EPSS
 		err := r.Scan(&v.name, &v.group, &e.Score, &e.Percentile)
@@ -59,12 +59,12 @@ func (tx *Tx) ScoresOf(ctx context.Context, about map[Vulnerability][]int64) (ma
 	names, groups := named(about)
 	in, list := tx.In("e.cve", 1, names)
 	if err := sqldb.Each(
-		ctx, tx.Session, take, `SELECT e.cve, 0, e.score, e.percentile FROM epss e WHERE `+in, list,
+		ctx, tx.Session, scan, `SELECT e.cve, 0, e.score, e.percentile FROM epss e WHERE `+in, list,
 	); err != nil {
 		return nil, err
 	}
 	in, list = tx.In("m.group_id", 1, groups)
-	return scores, sqldb.Each(ctx, tx.Session, take, `SELECT DISTINCT '', m.group_id, e.score, e.percentile
+	return scores, sqldb.Each(ctx, tx.Session, scan, `SELECT DISTINCT '', m.group_id, e.score, e.percentile
 		FROM advisory_member m JOIN advisory_name n ON n.advisory_id = m.advisory_id JOIN epss e ON e.cve = n.name WHERE `+in,
 		list)
 }
@@ -91,7 +91,7 @@ func (tx *Tx) ExploitedNamed(ctx context.Context, names []string) (map[string]bo
 // ExploitedOf returns the vulnerabilities that the KEV catalog contains.
 func (tx *Tx) ExploitedOf(ctx context.Context, about map[Vulnerability][]int64) (map[Vulnerability]bool, error) {
 	exploited := map[Vulnerability]bool{}
-	take := func(r sqldb.Row) error {
+	scan := func(r sqldb.Row) error {
 		var v Vulnerability
 		err := r.Scan(&v.name, &v.group)
 		exploited[v] = true
@@ -99,11 +99,11 @@ func (tx *Tx) ExploitedOf(ctx context.Context, about map[Vulnerability][]int64) 
 	}
 	names, groups := named(about)
 	in, list := tx.In("k.cve", 1, names)
-	if err := sqldb.Each(ctx, tx.Session, take, `SELECT k.cve, 0 FROM kev k WHERE `+in, list); err != nil {
+	if err := sqldb.Each(ctx, tx.Session, scan, `SELECT k.cve, 0 FROM kev k WHERE `+in, list); err != nil {
 		return nil, err
 	}
 	in, list = tx.In("m.group_id", 1, groups)
-	return exploited, sqldb.Each(ctx, tx.Session, take, `SELECT DISTINCT '', m.group_id
+	return exploited, sqldb.Each(ctx, tx.Session, scan, `SELECT DISTINCT '', m.group_id
 		FROM advisory_member m JOIN advisory_name n ON n.advisory_id = m.advisory_id JOIN kev k ON k.cve = n.name WHERE `+in,
 		list)
 }

@@ -190,13 +190,13 @@ func (tx *Tx) WriteSubjects(ctx context.Context, findings []model.FindingWrite) 
 		`ON CONFLICT (deployment_id, finding_id) DO UPDATE SET `+sqldb.Excluded(columns, "finding_id"))
 }
 
-// EachPackage calls take with each package of the deployment's dictionary.
-func (tx *Tx) EachPackage(ctx context.Context, take func(id int64, ecosystem, name string)) error {
+// EachPackage calls visit with each package of the deployment's dictionary.
+func (tx *Tx) EachPackage(ctx context.Context, visit func(id int64, ecosystem, name string)) error {
 	return sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var id int64
 		var k inventory.PackageKey
 		err := r.Scan(&id, &k.Ecosystem, &k.Name)
-		take(id, k.Ecosystem, k.Name)
+		visit(id, k.Ecosystem, k.Name)
 		return err
 	}, `SELECT id, ecosystem, name FROM package WHERE deployment_id = $1`)
 }

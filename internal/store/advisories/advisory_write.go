@@ -365,7 +365,7 @@ func (w *advisoryWriter) neighbours(
 	ctx context.Context, names []string, groups []int64, known map[int64]model.AdvisoryMember,
 ) ([]int64, error) {
 	found := map[int64]bool{}
-	take := func(r sqldb.Row) error {
+	scan := func(r sqldb.Row) error {
 		id, err := sqldb.Scalar[int64](r)
 		if _, is := known[id]; !is {
 			found[id] = true
@@ -373,11 +373,11 @@ func (w *advisoryWriter) neighbours(
 		return err
 	}
 	in, arg := w.In("name", 1, names)
-	if err := sqldb.Each(ctx, w, take, `SELECT DISTINCT advisory_id FROM advisory_name WHERE `+in, arg); err != nil {
+	if err := sqldb.Each(ctx, w, scan, `SELECT DISTINCT advisory_id FROM advisory_name WHERE `+in, arg); err != nil {
 		return nil, err
 	}
 	in, arg = w.In("group_id", 1, groups)
-	if err := sqldb.Each(ctx, w, take, `SELECT advisory_id FROM advisory_member WHERE `+in, arg); err != nil {
+	if err := sqldb.Each(ctx, w, scan, `SELECT advisory_id FROM advisory_member WHERE `+in, arg); err != nil {
 		return nil, err
 	}
 	return slices.Sorted(maps.Keys(found)), nil

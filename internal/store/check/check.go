@@ -63,9 +63,9 @@ var Relations = []Relation{
 	{"finding_comment_mention", "comment_id", "finding_comment", "id"},
 }
 
-// CheckRows checks the consistency of the deployment's rows and calls tell with the faults of each
+// CheckRows checks the consistency of the deployment's rows and calls report with the faults of each
 // check. It checks references, the feed, counts of scans, decisions, lockfile contents and tickets.
-func (tx *Tx) CheckRows(ctx context.Context, tell func(check string, faults []string)) error {
+func (tx *Tx) CheckRows(ctx context.Context, report func(check string, faults []string)) error {
 	ended := false // damage ended the transaction
 	for _, check := range []struct {
 		name string
@@ -79,7 +79,7 @@ func (tx *Tx) CheckRows(ctx context.Context, tell func(check string, faults []st
 		{"tickets of findings", tx.CheckTickets},
 	} {
 		if ended {
-			tell(check.name, []string{"skipped, because the damage above ended the check of this deployment"})
+			report(check.name, []string{"skipped, because the damage above ended the check of this deployment"})
 			continue
 		}
 		faults, err := check.run(ctx)
@@ -89,7 +89,7 @@ func (tx *Tx) CheckRows(ctx context.Context, tell func(check string, faults []st
 		if err != nil {
 			return fmt.Errorf("check %s: %w", check.name, err)
 		}
-		tell(check.name, sqldb.FirstFaults(faults))
+		report(check.name, sqldb.FirstFaults(faults))
 	}
 	return nil
 }

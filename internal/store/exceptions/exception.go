@@ -255,8 +255,8 @@ func (tx *Tx) DecideException(ctx context.Context, verb string, before, e model.
 		return e, err
 	}
 	tx.Audit("exception."+verb, sqldb.Subject("exception", e.ID), imageOfException(before), imageOfException(e))
-	asked := e.OfFindings() && (before.State == model.ExceptionRequested || verb == undone)
-	if asked && e.State != model.ExceptionWithdrawn { // the requester withdrew it
+	requested := e.OfFindings() && (before.State == model.ExceptionRequested || verb == undone)
+	if requested && e.State != model.ExceptionWithdrawn { // the requester withdrew it
 		if err := tx.NotifyOfException(ctx, model.EventExceptionDecided, e, e.Answer); err != nil {
 			return e, err
 		}

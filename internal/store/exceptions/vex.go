@@ -88,12 +88,12 @@ func (tx *Tx) StoredVEX(ctx context.Context, d model.VEXDocument) (model.VEXDocu
 	return tx.VEXDocument(ctx, id)
 }
 
-// SaveVEX stores a document and returns its id. It replaces held unless its id is 0.
-func (tx *Tx) SaveVEX(ctx context.Context, d, held model.VEXDocument) (id int64, err error) {
+// SaveVEX stores a document and returns its id. It replaces previous unless its id is 0.
+func (tx *Tx) SaveVEX(ctx context.Context, d, previous model.VEXDocument) (id int64, err error) {
 	action, before := "vex.create", any(nil)
 	switch {
-	case held.ID != 0:
-		d.ID, action, before = held.ID, "vex.update", imageOfVEX(held, len(held.Statements))
+	case previous.ID != 0:
+		d.ID, action, before = previous.ID, "vex.update", imageOfVEX(previous, len(previous.Statements))
 		err = tx.forgetVEX(ctx, d.ID)
 	case d.ID == 0:
 		d.ID, err = tx.NewID(ctx, seqException)
@@ -103,12 +103,12 @@ func (tx *Tx) SaveVEX(ctx context.Context, d, held model.VEXDocument) (id int64,
 	}
 	var statements, names [][]any
 	bytes := 0
-	for place := range d.Statements {
-		text := sqldb.Encoded(d.Statements[place])
+	for position := range d.Statements {
+		text := sqldb.Encoded(d.Statements[position])
 		bytes += len(text)
-		statements = append(statements, []any{d.ID, place, text})
-		for _, name := range d.Statements[place].Names {
-			names = append(names, []any{name, d.ID, place})
+		statements = append(statements, []any{d.ID, position, text})
+		for _, name := range d.Statements[position].Names {
+			names = append(names, []any{name, d.ID, position})
 		}
 	}
 	e := model.Exception{
@@ -274,9 +274,9 @@ func (tx *Tx) RefuseVEX(ctx context.Context, d model.VEXDocument, ids []string) 
 	for i, id := range ids {
 		rows[i] = []any{d.ProjectID, id, tx.Now()}
 	}
-	const again = `ON CONFLICT (deployment_id, project_id, statement) DO UPDATE SET refused_at = excluded.refused_at`
+	const onConflict = `ON CONFLICT (deployment_id, project_id, statement) DO UPDATE SET refused_at = excluded.refused_at`
 	if err := tx.Insert(ctx, `exception_refusal (deployment_id, project_id, statement, refused_at)`, rows,
-		again); err != nil {
+		onConflict); err != nil {
 		return err
 	}
 	tx.Audit("vex.refuse", sqldb.Subject("vex", d.ID), nil, imageOfVEX(d, len(ids)))

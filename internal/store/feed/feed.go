@@ -82,7 +82,7 @@ func (s *DB) Feed(
 
 // feedAll reads everything: dictionaries with one transaction, then lineages and findings with all
 // of them.
-func feedAll(ctx context.Context, all []*Tx, take func(*model.Batch) error) error {
+func feedAll(ctx context.Context, all []*Tx, emit func(*model.Batch) error) error {
 	tx := all[0]
 	for _, t := range feedTables {
 		if t.kind == sqldb.ChangeLineage || t.kind == sqldb.ChangeFinding {
@@ -94,12 +94,12 @@ func feedAll(ctx context.Context, all []*Tx, take func(*model.Batch) error) erro
 		if err != nil {
 			return err
 		}
-		if err := tx.feedRows(ctx, ids, t.read, take); err != nil {
+		if err := tx.feedRows(ctx, ids, t.read, emit); err != nil {
 			return err
 		}
 	}
 	err := feedWide(ctx, all, "lineage", func(ctx context.Context, tx *Tx, from, to int64) error {
-		return feedLineagesWide(ctx, tx, from, to, take)
+		return feedLineagesWide(ctx, tx, from, to, emit)
 	})
 	if err != nil {
 		return err
@@ -108,49 +108,49 @@ func feedAll(ctx context.Context, all []*Tx, take func(*model.Batch) error) erro
 		return feedStream(ctx, tx, scanFedFinding, fedFindingFields, func(list []model.IndexedFinding) *model.Batch {
 			return &model.Batch{Findings: list}
 		},
-			take, fedFindings+`f.id >= $2 AND f.id < $3 ORDER BY f.id`, from, to)
+			emit, fedFindings+`f.id >= $2 AND f.id < $3 ORDER BY f.id`, from, to)
 	})
 }
 
 func (tx *Tx) feedRows(ctx context.Context, ids []int64, read func(
 	context.Context, *Tx, *model.Batch, []int64,
-) error, take func(*model.Batch) error,
+) error, emit func(*model.Batch) error,
 ) error {
 	for part := range slices.Chunk(ids, sqldb.FeedBatch) {
 		batch := &model.Batch{}
 		if err := read(ctx, tx, batch, part); err != nil {
 			return err
 		}
-		if err := take(batch); err != nil {
+		if err := emit(batch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (tx *Tx) feedChanges(ctx context.Context, since int64, take func(*model.Batch) error) error {
+func (tx *Tx) feedChanges(ctx context.Context, since int64, emit func(*model.Batch) error) error {
 	changed, err := tx.changesSince(ctx, since)
 	if err != nil {
 		return err
 	}
 	gone := map[sqldb.ChangeKind][]int64{}
 	for _, t := range feedTables {
-		var here []int64
+		var present []int64
 		for _, id := range slices.Sorted(maps.Keys(changed[t.kind])) {
 			if changed[t.kind][id] {
 				gone[t.kind] = append(gone[t.kind], id)
 			} else {
-				here = append(here, id)
+				present = append(present, id)
 			}
 		}
-		if err := tx.feedRows(ctx, here, t.read, take); err != nil {
+		if err := tx.feedRows(ctx, present, t.read, emit); err != nil {
 			return err
 		}
 	}
 	if len(gone) == 0 {
 		return nil
 	}
-	return take(&model.Batch{
+	return emit(&model.Batch{
 		DeletedPolicies: gone[sqldb.ChangePolicy], DeletedProjects: gone[sqldb.ChangeProject],
 		DeletedLineages: gone[sqldb.ChangeLineage], DeletedFindings: gone[sqldb.ChangeFinding],
 	})
@@ -169,13 +169,13 @@ func (tx *Tx) changesSince(ctx context.Context, since int64) (map[sqldb.ChangeKi
 	})
 }
 
-// changeRuns calls take with the changes after a version, in order.
-func (tx *Tx) changeRuns(ctx context.Context, since int64, take func(sqldb.ChangeRun)) error {
+// changeRuns calls visit with the changes after a version, in order.
+func (tx *Tx) changeRuns(ctx context.Context, since int64, visit func(sqldb.ChangeRun)) error {
 	return sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var run sqldb.ChangeRun
 		err := r.Scan(&run.Kind, &run.ID, &run.More, &run.Deleted)
 		if err == nil {
-			take(run)
+			visit(run)
 		}
 		return err
 	}, `SELECT kind, id, more, deleted FROM change WHERE deployment_id = $1 AND version > $2 ORDER BY version`, since)
@@ -253,12 +253,12 @@ func (s *DB) Bodies(ctx context.Context, deploymentID int64, ids []int64) (map[i
 	return bodies, err
 }
 
-// PruneChanges deletes feed rows except those of the newest commits, whose number is kept. A reader
+// PruneChanges deletes feed rows except those of the newest commits, whose number is retained. A reader
 // that is further behind gets a stale feed and reads everything.
-func (s *DB) PruneChanges(ctx context.Context, deploymentID, kept int64) error {
+func (s *DB) PruneChanges(ctx context.Context, deploymentID, retained int64) error {
 	by := model.Actor{Kind: "system", Name: "prune"}
 	return s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
-		before := model.FirstVersion(model.Commits(tx.Version()) - kept + 1)
+		before := model.FirstVersion(model.Commits(tx.Version()) - retained + 1)
 		through, err := sqldb.One(ctx, tx, sqldb.Scalar[int64],
 			`SELECT COALESCE(MAX(version), 0) FROM change WHERE deployment_id = $1 AND version < $2`, before)
 		if err != nil {

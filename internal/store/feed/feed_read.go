@@ -157,14 +157,14 @@ func scanUntouched(p *plainRow, r sqldb.Row) (l model.Lineage, err error) {
 }
 
 // feedLineagesWide reads the lineages with ids in [from, to), untouched ones first.
-func feedLineagesWide(ctx context.Context, tx *Tx, from, to int64, take func(*model.Batch) error) error {
+func feedLineagesWide(ctx context.Context, tx *Tx, from, to int64, emit func(*model.Batch) error) error {
 	batch := func(list []model.Lineage) *model.Batch { return &model.Batch{Lineages: list} }
 	args := []any{from, to, int64(model.TriageUntriaged), noAnnotations}
-	if err := feedStream(ctx, tx, scanUntouched, 2, batch, take, untouchedLineages+untouched+` ORDER BY id`,
+	if err := feedStream(ctx, tx, scanUntouched, 2, batch, emit, untouchedLineages+untouched+` ORDER BY id`,
 		args...); err != nil {
 		return err
 	}
-	return feedStream(ctx, tx, scanFedLineage, fedLineageFields, batch, take,
+	return feedStream(ctx, tx, scanFedLineage, fedLineageFields, batch, emit,
 		fedLineages+`id >= $2 AND id < $3 AND NOT (`+untouched+`) ORDER BY id`, args...)
 }
 
@@ -255,17 +255,17 @@ func feedWide(
 // feedStream reads the rows of a query and passes them on in batches.
 func feedStream[T any](
 	ctx context.Context, tx *Tx, scan func(*plainRow, sqldb.Row) (T, error), fields int, batch func([]T) *model.Batch,
-	take func(*model.Batch) error, query string, args ...any,
+	emit func(*model.Batch) error, query string, args ...any,
 ) error {
 	p := newPlainRow(fields)
 	list := make([]T, 0, sqldb.FeedBatch)
-	hand := func() error {
+	flush := func() error {
 		if len(list) == 0 {
 			return nil
 		}
 		full := list
 		list = make([]T, 0, sqldb.FeedBatch)
-		return take(batch(full))
+		return emit(batch(full))
 	}
 	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		v, err := scan(p, r)
@@ -273,12 +273,12 @@ func feedStream[T any](
 			return err
 		}
 		if list = append(list, v); len(list) == sqldb.FeedBatch {
-			return hand()
+			return flush()
 		}
 		return nil
 	}, query, args...)
 	if err != nil {
 		return err
 	}
-	return hand()
+	return flush()
 }

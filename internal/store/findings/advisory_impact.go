@@ -61,17 +61,17 @@ func scanImpact(r sqldb.Row) (i model.Impact, err error) {
 		&i.Lockfile, &i.Ecosystem, &i.Package, &i.Version, &body); err != nil {
 		return i, err
 	}
-	var told struct {
+	var decoded struct {
 		Fixes    []model.Fix           `json:"fix_recommendations"`
 		Location model.WireLocation    `json:"location"`
 		Found    model.FoundDependency `json:"found_dependency"`
 	}
-	if err = sqldb.DecodeStored(append(append([]byte{'{'}, body...), '}'), &told); err != nil {
+	if err = sqldb.DecodeStored(append(append([]byte{'{'}, body...), '}'), &decoded); err != nil {
 		return i, fmt.Errorf("the body of finding %d: %w", i.FindingID, err)
 	}
-	i.Fixes, i.Line = told.Fixes, told.Location.Line
-	if told.Found.LockfileLineURL != nil {
-		i.LineURL = *told.Found.LockfileLineURL
+	i.Fixes, i.Line = decoded.Fixes, decoded.Location.Line
+	if decoded.Found.LockfileLineURL != nil {
+		i.LineURL = *decoded.Found.LockfileLineURL
 	}
 	return i, nil
 }

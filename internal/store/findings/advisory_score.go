@@ -204,14 +204,14 @@ func (s *scoring) read(ctx context.Context) error {
 
 // Write updates the lineages whose scores changed.
 func (s *scoring) Write(ctx context.Context) error {
-	told := map[int64]bool{}
+	changed := map[int64]bool{}
 	for id := range s.best {
-		told[id] = true
+		changed[id] = true
 	}
 	for id := range s.exploited {
-		told[id] = true
+		changed[id] = true
 	}
-	for ids := range slices.Chunk(slices.Sorted(maps.Keys(told)), sqldb.FeedBatch) {
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(changed)), sqldb.FeedBatch) {
 		lineages, err := s.tx.LineagesThat(ctx, ids)
 		if err != nil {
 			return err

@@ -27,8 +27,8 @@ func (tx *Tx) AnnotateAll(ctx context.Context, lineages []int64, edit func(linea
 	}
 	return tx.Together(ctx, func() error {
 		for _, id := range lineages {
-			l, there := known[id]
-			if !there {
+			l, found := known[id]
+			if !found {
 				return fmt.Errorf("lineage %d: %w", id, model.ErrNotFound)
 			}
 			before := sqldb.Encoded(l.Annotations)

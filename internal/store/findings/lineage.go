@@ -125,7 +125,7 @@ func (tx *Tx) AddIdentities(ctx context.Context, projectID int64, links []model.
 	var rows [][]any
 	for _, link := range links {
 		values := []any{projectID, int64(link.Identity.Kind), link.Identity.Hash, link.LineageID}
-		if i, again := index[link.Identity]; again {
+		if i, seen := index[link.Identity]; seen {
 			rows[i] = values
 			continue
 		}
@@ -162,14 +162,14 @@ func (tx *Tx) mergeLineages(ctx context.Context, merges []model.LineageMerge) er
 	}
 	var pairs [][2]int64 // merged and remaining lineage
 	for _, m := range merges {
-		if was, there := before[m.Into.ID]; !there || sqldb.Encoded(was.Annotations) != sqldb.Encoded(m.Into.Annotations) {
+		if was, found := before[m.Into.ID]; !found || sqldb.Encoded(was.Annotations) != sqldb.Encoded(m.Into.Annotations) {
 			if err := tx.Annotate(ctx, m.Into.ID, func(a *model.Annotations) { *a = m.Into.Annotations }); err != nil {
 				return err
 			}
 		}
-		for _, goes := range m.From {
-			if goes != m.Into.ID {
-				pairs = append(pairs, [2]int64{goes, m.Into.ID})
+		for _, merged := range m.From {
+			if merged != m.Into.ID {
+				pairs = append(pairs, [2]int64{merged, m.Into.ID})
 			}
 		}
 	}
@@ -178,9 +178,9 @@ func (tx *Tx) mergeLineages(ctx context.Context, merges []model.LineageMerge) er
 
 // rehang moves all rows that refer to merged lineages to the remaining ones.
 func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
-	goes := model.Map(pairs, func(p [2]int64) int64 { return p[0] })
+	merged := model.Map(pairs, func(p [2]int64) int64 { return p[0] })
 	with, args := sqldb.PairTable("merged(goes, stays)", pairs)
-	in, list := tx.In("lineage_id", 2, goes)
+	in, list := tx.In("lineage_id", 2, merged)
 	findings, err := sqldb.Many(
 		ctx, tx, sqldb.Scalar[int64], `SELECT id FROM finding WHERE deployment_id = $1 AND `+in, list,
 	)
@@ -188,7 +188,7 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 		return err
 	}
 	tx.Change(sqldb.ChangeFinding, findings...)
-	tx.ChangeDeleted(sqldb.ChangeLineage, goes...)
+	tx.ChangeDeleted(sqldb.ChangeLineage, merged...)
 	update := func(table, more string, args ...any) error {
 		return tx.Write(ctx, with+`UPDATE `+table+` SET lineage_id = merged.stays`+more+` FROM merged
 			WHERE `+table+`.deployment_id = $1 AND `+table+`.lineage_id = merged.goes`, args...)
@@ -208,7 +208,7 @@ func (tx *Tx) rehang(ctx context.Context, pairs [][2]int64) error {
 			return err
 		}
 	}
-	in, list = tx.In("id", 2, goes)
+	in, list = tx.In("id", 2, merged)
 	if err := tx.Write(ctx, `DELETE FROM lineage WHERE deployment_id = $1 AND `+in, list); err != nil {
 		return err
 	}

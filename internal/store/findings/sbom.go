@@ -35,10 +35,10 @@ var supplyChainSelect = `SELECT ` + sqldb.Qualified("f", FindingColumns) + `, ` 
 	JOIN rule r ON r.deployment_id = f.deployment_id AND r.id = f.rule_id
 	WHERE f.deployment_id = $1`
 
-// SupplyChainFindings calls take with the unresolved supply-chain findings of a ref by id,
-// including ignored ones. take must not use the transaction.
+// SupplyChainFindings calls visit with the unresolved supply-chain findings of a ref by id,
+// including ignored ones. visit must not use the transaction.
 func (tx *Tx) SupplyChainFindings(ctx context.Context, projectID int64, ref string,
-	take func(model.IndexedFinding, model.Rule, model.Lineage) error,
+	visit func(model.IndexedFinding, model.Rule, model.Lineage) error,
 ) error {
 	return sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var f model.IndexedFinding
@@ -49,7 +49,7 @@ func (tx *Tx) SupplyChainFindings(ctx context.Context, projectID int64, ref stri
 			return err
 		}
 		rule.ID = f.RuleID // not part of the content
-		return take(f, rule, l)
+		return visit(f, rule, l)
 	}, supplyChainSelect+` AND f.project_id = $2 AND f.ref = $3 AND f.issue_type = $4 AND f.state = $5 ORDER BY f.id`,
 		projectID, ref, int64(model.SCA), int64(model.Unresolved))
 }

@@ -68,16 +68,16 @@ func scanSnippetLocation(r sqldb.Row) (p SnippetLocation, err error) {
 	if err := r.Scan(&p.FindingID, &product, &p.RuleID, &p.Path, &p.Line, &body); err != nil {
 		return p, err
 	}
-	var said struct {
+	var decoded struct {
 		Location model.WireLocation `json:"location"`
 		Message  *string            `json:"rule_message"`
 	}
-	if err := sqldb.DecodeStored(append(append([]byte("{"), body...), '}'), &said); err != nil {
+	if err := sqldb.DecodeStored(append(append([]byte("{"), body...), '}'), &decoded); err != nil {
 		return p, fmt.Errorf("body of finding %d: %w", p.FindingID, err)
 	}
-	p.Column, p.EndLine, p.Secret = said.Location.Column, max(p.Line, said.Location.EndLine), product == model.Secrets
-	if said.Message != nil {
-		p.Message = *said.Message
+	p.Column, p.EndLine, p.Secret = decoded.Location.Column, max(p.Line, decoded.Location.EndLine), product == model.Secrets
+	if decoded.Message != nil {
+		p.Message = *decoded.Message
 	}
 	return p, nil
 }
@@ -119,11 +119,11 @@ func (tx *Tx) PutSnippets(ctx context.Context, list []model.Snippet) error {
 
 // SetCodeStorage sets whether a tenant stores code around findings. If not, all stored code is deleted,
 // and the number of affected findings is returned.
-func (tx *Tx) SetCodeStorage(ctx context.Context, keep bool) (dropped int64, err error) {
-	if err := tx.Write(ctx, `UPDATE deployment SET keeps_code = $2 WHERE id = $1`, keep); err != nil {
+func (tx *Tx) SetCodeStorage(ctx context.Context, enabled bool) (dropped int64, err error) {
+	if err := tx.Write(ctx, `UPDATE deployment SET keeps_code = $2 WHERE id = $1`, enabled); err != nil {
 		return 0, err
 	}
-	if !keep {
+	if !enabled {
 		if err := tx.Shred(ctx); err != nil {
 			return 0, err
 		}
@@ -135,8 +135,8 @@ func (tx *Tx) SetCodeStorage(ctx context.Context, keep bool) (dropped int64, err
 		StoresCode bool   `json:"keeps_code"`
 		Dropped    *int64 `json:"snippets_dropped,omitempty"`
 	}
-	after := image{StoresCode: keep}
-	if !keep {
+	after := image{StoresCode: enabled}
+	if !enabled {
 		after.Dropped = &dropped
 	}
 	tx.Audit("deployment.update", sqldb.Subject("deployment", tx.Deployment().ID), image{

@@ -202,8 +202,8 @@ func (tx *Tx) UpdateTickets(ctx context.Context, list []model.Ticket) error {
 		return err
 	}
 	for _, t := range list {
-		was, there := before[t.ID]
-		if !there {
+		was, found := before[t.ID]
+		if !found {
 			return fmt.Errorf("ticket %d: %w", t.ID, model.ErrNotFound)
 		}
 		tx.Audit("ticket.update", sqldb.Subject("ticket", t.ID), imageOfTicket(was), imageOfTicket(t))

@@ -28,21 +28,21 @@ func (tx *Tx) dropDoubleTickets(ctx context.Context, pairs [][2]int64) (tickets 
 	best := map[int64]int64{} // the lineage whose ticket a remaining lineage gets
 	var double []int64
 	for _, p := range pairs {
-		goes, stays := p[0], p[1]
+		merged, stays := p[0], p[1]
 		if _, known := best[stays]; !known && had[stays].ID != 0 {
 			best[stays] = stays
 		}
-		if had[goes].ID == 0 {
+		if had[merged].ID == 0 {
 			continue
 		}
 		holder, known := best[stays]
 		switch {
 		case !known:
-			best[stays] = goes
-		case had[goes].Created() && !had[holder].Created():
-			best[stays], double = goes, append(double, holder)
+			best[stays] = merged
+		case had[merged].Created() && !had[holder].Created():
+			best[stays], double = merged, append(double, holder)
 		default:
-			double = append(double, goes)
+			double = append(double, merged)
 		}
 	}
 	in, arg := tx.In("lineage_id", 2, double)

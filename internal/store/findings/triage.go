@@ -18,11 +18,11 @@ func (tx *Tx) UpdateTriage(ctx context.Context, events []model.TriageEvent) erro
 	for _, e := range events {
 		last[e.LineageID] = e.After
 	}
-	alike := map[model.Triage][]int64{} // a bulk triage has few distinct values
+	byValue := map[model.Triage][]int64{} // a bulk triage has few distinct values
 	for id, t := range last {
-		alike[t] = append(alike[t], id)
+		byValue[t] = append(byValue[t], id)
 	}
-	for t, ids := range alike {
+	for t, ids := range byValue {
 		if err := tx.setTriage(ctx, t, ids); err != nil {
 			return fmt.Errorf("triage: %w", err)
 		}

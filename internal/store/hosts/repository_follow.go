@@ -13,7 +13,7 @@ import (
 // Repositories with a conflict are skipped.
 func (tx *Tx) AssignProjects(
 	ctx context.Context, list []model.Repository, wanted func(name string) bool,
-) (taken []model.Project, err error) {
+) (assigned []model.Project, err error) {
 	for _, r := range list {
 		if r.ProjectID != 0 || !r.Scannable() || !wanted(r.FullName) {
 			continue
@@ -23,11 +23,11 @@ func (tx *Tx) AssignProjects(
 			continue
 		}
 		if err != nil {
-			return taken, err
+			return assigned, err
 		}
-		taken = append(taken, p)
+		assigned = append(assigned, p)
 	}
-	return taken, nil
+	return assigned, nil
 }
 
 // FollowRepositories assigns projects to the repositories of a connection that match globs, and

@@ -30,10 +30,10 @@ func (tx *Tx) NotePoll(ctx context.Context, repositoryID int64, at time.Time) er
 // Head returns the branch that is scanned on push and its newest commit, as stored. They are empty
 // before the first poll.
 func (tx *Tx) Head(ctx context.Context, repositoryID int64) (branch, commit string, err error) {
-	kept, err := sqldb.One(ctx, tx, func(r sqldb.Row) (h [2]string, err error) {
+	head, err := sqldb.One(ctx, tx, func(r sqldb.Row) (h [2]string, err error) {
 		return h, r.Scan(&h[0], &h[1])
 	}, `SELECT head_branch, head_commit FROM repository WHERE deployment_id = $1 AND id = $2`, repositoryID)
-	return kept[0], kept[1], err
+	return head[0], head[1], err
 }
 
 // NoteHead stores the newest commit of the branch that is scanned on push, and reports whether it

@@ -52,9 +52,9 @@ func (tx *Tx) RecordRunnerContact(ctx context.Context, r model.Runner) (model.Ru
 		model.RunQueued, model.RunDone)
 }
 
-// TouchRunner updates the last-seen time of a token's runners in one statement. there is false if
+// TouchRunner updates the last-seen time of a token's runners in one statement. found is false if
 // the token is invalid or has no runners.
-func (s *DB) TouchRunner(ctx context.Context, deploymentID, tokenID int64) (there bool, err error) {
+func (s *DB) TouchRunner(ctx context.Context, deploymentID, tokenID int64) (found bool, err error) {
 	n, err := s.WriteOne(ctx, `UPDATE runner SET seen_at = $3 WHERE deployment_id = $1 AND token_id = $2
 		AND EXISTS (SELECT 1 FROM token
 			WHERE deployment_id = $1 AND id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3))`,

@@ -32,11 +32,11 @@ func (tx *Tx) Dependencies(
 	inventories := model.Map(rows, func(r DependencyRow) int64 { return r.Inventory })
 	slices.Sort(inventories)
 	in, arg := tx.In("i.id", 2, slices.Compact(inventories))
-	places, err := tx.places(ctx, "AND "+in, arg)
+	locations, err := tx.lockfileLocations(ctx, "AND "+in, arg)
 	if err != nil {
 		return nil, false, err
 	}
-	list, err := tx.dependencies(ctx, rows, places)
+	list, err := tx.dependencies(ctx, rows, locations)
 	return list, more, err
 }
 
@@ -50,17 +50,17 @@ func (tx *Tx) dependencyRowsOf(ctx context.Context, ids []int64) ([]DependencyRo
 // AllDependencies returns the dependencies on a ref of a project, by id. An empty ref is the
 // primary branch. An unknown project is model.ErrNotFound.
 func (tx *Tx) AllDependencies(ctx context.Context, projectID int64, ref string) ([]model.Dependency, error) {
-	rows, places, err := tx.dependenciesOn(ctx, projectID, ref)
+	rows, locations, err := tx.dependenciesOn(ctx, projectID, ref)
 	if err != nil {
 		return nil, err
 	}
-	return tx.dependencies(ctx, rows, places)
+	return tx.dependencies(ctx, rows, locations)
 }
 
-// dependenciesOn returns the rows on a ref, by id, and their places by inventory.
+// dependenciesOn returns the rows on a ref, by id, and their locations by inventory.
 func (tx *Tx) dependenciesOn(
 	ctx context.Context, projectID int64, ref string,
-) ([]DependencyRow, map[int64]place, error) {
+) ([]DependencyRow, map[int64]lockfileLocation, error) {
 	p, err := tx.Project(ctx, projectID)
 	if err != nil {
 		return nil, nil, err
@@ -68,19 +68,19 @@ func (tx *Tx) dependenciesOn(
 	if ref == "" {
 		ref = p.Primary()
 	}
-	places, err := tx.places(ctx, `AND i.project_id = $2 AND i.ref = $3`, projectID, ref)
+	locations, err := tx.lockfileLocations(ctx, `AND i.project_id = $2 AND i.ref = $3`, projectID, ref)
 	if err != nil {
 		return nil, nil, err
 	}
-	in, arg := tx.In("inventory_id", 2, slices.Sorted(maps.Keys(places)))
+	in, arg := tx.In("inventory_id", 2, slices.Sorted(maps.Keys(locations)))
 	rows, err := sqldb.Many(ctx, tx, scanDependencyRow,
 		`SELECT `+dependencyColumns+` FROM dependency WHERE deployment_id = $1 AND `+in+` ORDER BY id`, arg)
-	return rows, places, err
+	return rows, locations, err
 }
 
 // dependencies adds the names of the dictionary to rows.
 func (tx *Tx) dependencies(
-	ctx context.Context, rows []DependencyRow, places map[int64]place,
+	ctx context.Context, rows []DependencyRow, locations map[int64]lockfileLocation,
 ) ([]model.Dependency, error) {
 	ids := model.Map(rows, func(r DependencyRow) int64 { return r.Version })
 	slices.Sort(ids)
@@ -91,7 +91,7 @@ func (tx *Tx) dependencies(
 	lists := map[string][]string{"[]": {}}
 	list := make([]model.Dependency, len(rows))
 	for i, r := range rows {
-		at, name := places[r.Inventory], names[r.Version]
+		at, name := locations[r.Inventory], names[r.Version]
 		list[i] = model.Dependency{
 			ID: r.id, ProjectID: at.project.ID, Lockfile: at.lockfile,
 			Ecosystem: name.Ecosystem, Name: name.Name, Version: name.Version,
@@ -108,34 +108,34 @@ func (tx *Tx) dependencies(
 // decodeLists decodes the lists of a row. Decoded licenses are cached, because most rows share a
 // few values.
 func (r DependencyRow) decodeLists(d *model.Dependency, licenses map[string][]string) error {
-	met, known := licenses[r.licenses]
+	decoded, known := licenses[r.licenses]
 	if !known {
-		if err := sqldb.DecodeStored([]byte(r.licenses), &met); err != nil {
+		if err := sqldb.DecodeStored([]byte(r.licenses), &decoded); err != nil {
 			return err
 		}
-		licenses[r.licenses] = met
+		licenses[r.licenses] = decoded
 	}
-	d.Licenses = slices.Clip(met) // shared, so appending must copy
+	d.Licenses = slices.Clip(decoded) // shared, so appending must copy
 	if r.hashes == "[]" {
 		return nil
 	}
 	return sqldb.DecodeStored([]byte(r.hashes), &d.Hashes)
 }
 
-// place is a lockfile on a ref of a project.
-type place struct {
+// lockfileLocation is a lockfile on a ref of a project.
+type lockfileLocation struct {
 	project  model.Project // only id, name, URL and branches
 	ref      string
 	commit   string
 	lockfile string
 }
 
-// places returns the inventories that meet a condition, by id.
-func (tx *Tx) places(ctx context.Context, condition string, args ...any) (map[int64]place, error) {
-	found := map[int64]place{}
+// lockfileLocations returns the inventories that meet a condition, by id.
+func (tx *Tx) lockfileLocations(ctx context.Context, condition string, args ...any) (map[int64]lockfileLocation, error) {
+	found := map[int64]lockfileLocation{}
 	return found, sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var id int64
-		var p place
+		var p lockfileLocation
 		err := r.Scan(&id, &p.ref, &p.commit, &p.lockfile, &p.project.ID, &p.project.Name, &p.project.URL,
 			&p.project.DefaultBranch, &p.project.PrimaryBranch)
 		found[id] = p

@@ -42,16 +42,16 @@ func (r DependencyRow) values() []any {
 // putDependencies replaces the dependencies of an inventory. Rows are identified by package and
 // version, and existing ones keep their ids. Rows of packages that the source cannot report remain.
 func (tx *Tx) putDependencies(
-	ctx context.Context, inventoryID int64, said model.Inventory,
+	ctx context.Context, inventoryID int64, reported model.Inventory,
 ) (added, removed int, err error) {
-	wanted, versions, err := tx.dependencyRows(ctx, inventoryID, said.Dependencies)
+	wanted, versions, err := tx.dependencyRows(ctx, inventoryID, reported.Dependencies)
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := tx.putInventoryGraph(ctx, inventoryID, said.Edges, versions); err != nil {
+	if err := tx.putInventoryGraph(ctx, inventoryID, reported.Edges, versions); err != nil {
 		return 0, 0, err
 	}
-	untold, err := tx.unknownPackageRows(ctx, inventoryID, said)
+	untold, err := tx.unknownPackageRows(ctx, inventoryID, reported)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -110,12 +110,12 @@ func contentAfter(stored []DependencyRow, gone []int64, changed, fresh []Depende
 	return content
 }
 
-// unknownPackageRows returns the rows of an inventory whose packages are in said.UnknownPackages
-// and not in said.Dependencies.
-func (tx *Tx) unknownPackageRows(ctx context.Context, inventoryID int64, said model.Inventory) ([]int64, error) {
-	names := make([]string, 0, len(said.UnknownPackages))
-	for _, name := range said.UnknownPackages {
-		if !slices.ContainsFunc(said.Dependencies, func(d model.Dependency) bool { return d.Name == name }) {
+// unknownPackageRows returns the rows of an inventory whose packages are in reported.UnknownPackages
+// and not in reported.Dependencies.
+func (tx *Tx) unknownPackageRows(ctx context.Context, inventoryID int64, reported model.Inventory) ([]int64, error) {
+	names := make([]string, 0, len(reported.UnknownPackages))
+	for _, name := range reported.UnknownPackages {
+		if !slices.ContainsFunc(reported.Dependencies, func(d model.Dependency) bool { return d.Name == name }) {
 			names = append(names, sqldb.CleanText(name))
 		}
 	}
@@ -172,37 +172,37 @@ func rowValues(list []DependencyRow) [][]any {
 
 // dependencyRows converts a lockfile's dependencies to rows without ids, by package version.
 // Duplicates are merged into the first one. versions contains the package version of each element
-// of said.
+// of reported.
 func (tx *Tx) dependencyRows(
-	ctx context.Context, inventoryID int64, said []model.Dependency,
+	ctx context.Context, inventoryID int64, reported []model.Dependency,
 ) (rows map[int64]DependencyRow, versions []int64, err error) {
-	names := make([]PackageVersion, len(said))
-	for i, d := range said {
+	names := make([]PackageVersion, len(reported))
+	for i, d := range reported {
 		names[i] = PackageVersion{sqldb.CleanText(d.Ecosystem), sqldb.CleanText(d.Name), sqldb.CleanText(d.Version)}
 	}
 	ids, err := tx.putPackageVersions(ctx, names)
 	if err != nil {
 		return nil, nil, err
 	}
-	first := make(map[int64]int, len(said))
+	first := make(map[int64]int, len(reported))
 	merged := map[int64]model.Dependency{} // only those that occur several times
-	versions = make([]int64, len(said))
-	for i, d := range said {
+	versions = make([]int64, len(reported))
+	for i, d := range reported {
 		version := ids[names[i]]
 		versions[i] = version
-		if at, again := first[version]; !again {
+		if at, seen := first[version]; !seen {
 			first[version] = i
 		} else if before, several := merged[version]; several {
 			merged[version] = mergeDependencies(before, d)
 		} else {
-			merged[version] = mergeDependencies(said[at], d)
+			merged[version] = mergeDependencies(reported[at], d)
 		}
 	}
 	rows = make(map[int64]DependencyRow, len(first))
 	for version, at := range first {
 		d, several := merged[version]
 		if !several {
-			d = said[at]
+			d = reported[at]
 		}
 		rows[version] = DependencyRow{
 			Inventory: inventoryID, Version: version, Transitivity: d.Transitivity, Line: d.Line, purl: sqldb.CleanText(d.PURL),

@@ -88,9 +88,9 @@ func (tx *Tx) updateInventory(ctx context.Context, before, next inventory) error
 func (tx *Tx) DropInventories(
 	ctx context.Context, projectID int64, ref, source string, until time.Time, keep []string,
 ) (dropped []string, dependencies int, err error) {
-	kept := make(map[string]bool, len(keep))
+	retained := make(map[string]bool, len(keep))
 	for _, path := range keep {
-		kept[sqldb.CleanText(path)] = true
+		retained[sqldb.CleanText(path)] = true
 	}
 	var ids []int64
 	dropped = []string{}
@@ -98,7 +98,7 @@ func (tx *Tx) DropInventories(
 		var id int64
 		var path, by string
 		err := r.Scan(&id, &path, &by)
-		if !kept[path] && (source != "" || !inImage(by, path)) {
+		if !retained[path] && (source != "" || !inImage(by, path)) {
 			ids, dropped = append(ids, id), append(dropped, path)
 		}
 		return err

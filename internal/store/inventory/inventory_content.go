@@ -44,10 +44,10 @@ func (tx *Tx) putContent(ctx context.Context, inventoryID int64, rows []ContentR
 // its list.
 func EncodeContent(rows []ContentRow) ([]byte, error) {
 	slices.SortFunc(rows, func(a, b ContentRow) int { return cmp.Compare(a.ID, b.ID) })
-	places := map[string]uint64{}
+	index := map[string]uint64{}
 	var lists []byte
 	for _, r := range rows {
-		if _, met := places[r.Licenses]; met {
+		if _, seen := index[r.Licenses]; seen {
 			continue
 		}
 		var expressions []string
@@ -55,19 +55,19 @@ func EncodeContent(rows []ContentRow) ([]byte, error) {
 			return nil, fmt.Errorf("the licenses of dependency %d: %w", r.ID, err)
 		}
 		terms := licenceTerms(expressions)
-		places[r.Licenses] = uint64(len(places))
+		index[r.Licenses] = uint64(len(index))
 		lists = binary.AppendUvarint(lists, uint64(len(terms)))
 		for _, term := range terms {
 			lists = binary.LittleEndian.AppendUint64(lists, term)
 		}
 	}
-	out := append(binary.AppendUvarint(make([]byte, 0, len(lists)+6*len(rows)+4), uint64(len(places))), lists...)
+	out := append(binary.AppendUvarint(make([]byte, 0, len(lists)+6*len(rows)+4), uint64(len(index))), lists...)
 	var before ContentRow
 	for _, r := range rows {
 		out = binary.AppendUvarint(out, uint64(r.ID-before.ID))
 		out = binary.AppendVarint(out, r.Version-before.Version)
 		out = binary.AppendUvarint(out, uint64(r.Transitivity))
-		out = binary.AppendUvarint(out, places[r.Licenses])
+		out = binary.AppendUvarint(out, index[r.Licenses])
 		before = r
 	}
 	return out, nil

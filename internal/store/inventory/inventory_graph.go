@@ -21,7 +21,7 @@ var errDamagedGraph = sqldb.Undecoded(errors.New("the graph of a lockfile"))
 func (tx *Tx) DependencyGraph(
 	ctx context.Context, projectID int64, ref string,
 ) ([]model.Dependency, []model.DependencyEdge, error) {
-	rows, places, err := tx.dependenciesOn(ctx, projectID, ref)
+	rows, locations, err := tx.dependenciesOn(ctx, projectID, ref)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -30,7 +30,7 @@ func (tx *Tx) DependencyGraph(
 		ids[versionInLockfile{r.Inventory, r.Version}] = r.id
 	}
 	edges := []model.DependencyEdge{}
-	in, arg := tx.In("inventory_id", 2, slices.Sorted(maps.Keys(places)))
+	in, arg := tx.In("inventory_id", 2, slices.Sorted(maps.Keys(locations)))
 	err = sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var inventory int64
 		var graph []byte
@@ -49,7 +49,7 @@ func (tx *Tx) DependencyGraph(
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the dependency graph: %w", err)
 	}
-	list, err := tx.dependencies(ctx, rows, places)
+	list, err := tx.dependencies(ctx, rows, locations)
 	return list, edges, err
 }
 

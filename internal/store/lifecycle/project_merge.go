@@ -78,9 +78,9 @@ func (m *projectMerge) mergeFindings(ctx context.Context, from, into int64) erro
 // deleted.
 func (m *projectMerge) mergeOccurrences(ctx context.Context, from, into int64) error {
 	err := sqldb.Each(ctx, m.Tx, func(r sqldb.Row) error {
-		var goes, other int64
-		err := r.Scan(&goes, &other)
-		m.stays[goes] = other
+		var merged, other int64
+		err := r.Scan(&merged, &other)
+		m.stays[merged] = other
 		return err
 	}, `
 		SELECT f.id, t.id FROM finding f JOIN finding t ON t.deployment_id = f.deployment_id AND t.ref = f.ref
@@ -188,7 +188,7 @@ func (m *projectMerge) mergeTickets(ctx context.Context) error {
 		var ticket, finding, lineage int64
 		err := r.Scan(&ticket, &finding, &lineage)
 		tickets = append(tickets, ticket)
-		if stays, goes := m.stays[finding]; goes {
+		if stays, merged := m.stays[finding]; merged {
 			moved[lineage] = stays
 		}
 		return err

@@ -24,11 +24,11 @@ func (m *projectMerge) mergeHistories(ctx context.Context) error {
 	}
 	double := slices.Sorted(maps.Keys(m.stays))
 	events := make([]model.FindingEvent, len(double))
-	for i, goes := range double {
-		events[i] = model.FindingEvent{FindingID: m.stays[goes], Kind: model.EventMerged, Detail: string(detail)}
+	for i, merged := range double {
+		events[i] = model.FindingEvent{FindingID: m.stays[merged], Kind: model.EventMerged, Detail: string(detail)}
 	}
 	err = sqldb.InBatches(double, func(part []int64) error {
-		pairs := model.Map(part, func(goes int64) [2]int64 { return [2]int64{goes, m.stays[goes]} })
+		pairs := model.Map(part, func(merged int64) [2]int64 { return [2]int64{merged, m.stays[merged]} })
 		with, args := sqldb.PairTable("merged(goes, stays)", pairs)
 		removed := fmt.Sprintf("$%d", len(args)+2)
 		return m.Write(ctx, with+`UPDATE finding_event SET finding_id = merged.stays FROM merged
@@ -83,14 +83,14 @@ func (m *projectMerge) renameInHistories(ctx context.Context) error {
 
 // renamed returns the detail of an event with deleted findings replaced.
 func (m *projectMerge) renamed(n naming) (detail string, changed bool, err error) {
-	var said map[string]any
+	var fields map[string]any
 	d := json.NewDecoder(strings.NewReader(n.detail))
 	d.UseNumber()
-	if err := d.Decode(&said); err != nil {
+	if err := d.Decode(&fields); err != nil {
 		return n.detail, false, err
 	}
 	for _, name := range []string{"finding_id", "merged_into"} {
-		number, is := said[name].(json.Number)
+		number, is := fields[name].(json.Number)
 		if !is {
 			continue
 		}
@@ -99,13 +99,13 @@ func (m *projectMerge) renamed(n naming) (detail string, changed bool, err error
 			return n.detail, false, err
 		}
 		if now := cmp.Or(m.stays[id], id); now != id {
-			said[name], changed = now, true
+			fields[name], changed = now, true
 			// only its first occurrence is the reference
-			if reason, is := said["reason"].(string); is && name == "merged_into" {
-				said["reason"] = strings.Replace(reason, fmt.Sprintf("#%d", id), fmt.Sprintf("#%d", now), 1)
+			if reason, is := fields["reason"].(string); is && name == "merged_into" {
+				fields["reason"] = strings.Replace(reason, fmt.Sprintf("#%d", id), fmt.Sprintf("#%d", now), 1)
 			}
 		}
 	}
-	text, err := json.Marshal(said)
+	text, err := json.Marshal(fields)
 	return string(text), changed, err
 }

@@ -53,9 +53,9 @@ func (tx *Tx) QueueDelivery(ctx context.Context, to model.NotificationReceiver, 
 	return tx.QueueDeliveries(ctx, map[model.NotificationReceiver]time.Time{to: at})
 }
 
-// NextDelivery returns the due time of the first waiting message of a receiver; there is false
+// NextDelivery returns the due time of the first waiting message of a receiver; found is false
 // without waiting messages.
-func (tx *Tx) NextDelivery(ctx context.Context, to model.NotificationReceiver) (at time.Time, there bool, err error) {
+func (tx *Tx) NextDelivery(ctx context.Context, to model.NotificationReceiver) (at time.Time, found bool, err error) {
 	list, err := sqldb.Many(ctx, tx, scanNotification, `SELECT `+notificationColumns+` FROM notification
 		WHERE deployment_id = $1 AND state = $2 AND receiver_json = $3 ORDER BY id LIMIT 1`,
 		model.NotificationQueued, sqldb.Encoded(to))
@@ -166,12 +166,12 @@ func (tx *Tx) loadCommentTexts(ctx context.Context, list []model.Notification) (
 		if n.Message.Comment == 0 {
 			continue
 		}
-		text, there := texts[n.Message.Comment]
+		text, found := texts[n.Message.Comment]
 		if n.Message.Reason = text; text != "" {
 			continue
 		}
 		why := "The comment was withdrawn."
-		if !there {
+		if !found {
 			why = "The comment was removed with its project."
 		}
 		if err := tx.failNotification(ctx, *n, why); err != nil {

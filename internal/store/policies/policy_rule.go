@@ -197,22 +197,22 @@ func (tx *Tx) ListRules(ctx context.Context, policyID int64, rules []model.Polic
 		return err
 	}
 	var fresh []policyEntry
-	var again []int64
+	var existing []int64
 	for _, r := range rules {
 		tx.Audit("policy.set_rule_mode", sqldb.Subject("policy", policyID)+"/"+r.Rule.Name, nil, ruleModeImage{mode.String()})
 		if id, ok := listed[r.Rule.Name]; ok {
-			again = append(again, id)
+			existing = append(existing, id)
 			continue
 		}
 		content := r.Rule
 		content.Mode = mode
 		fresh = append(fresh, policyEntry{r.Rule.Name, r.Rule.ID, content, policyID})
 	}
-	if _, err := tx.listRules(ctx, fresh); err != nil || len(again) == 0 {
+	if _, err := tx.listRules(ctx, fresh); err != nil || len(existing) == 0 {
 		return err
 	}
-	tx.Change(sqldb.ChangePolicyRule, again...)
-	in, arg = tx.In("id", 5, again)
+	tx.Change(sqldb.ChangePolicyRule, existing...)
+	in, arg = tx.In("id", 5, existing)
 	return tx.Write(ctx, `UPDATE policy_rule SET mode = $2, removed = 0, last_change_at = $3, last_change_by = $4 WHERE `+
 		`deployment_id = $1 AND `+in,
 		mode, tx.Now(), tx.Actor().String(), arg)

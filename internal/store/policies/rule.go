@@ -188,7 +188,7 @@ func (tx *Tx) enterPolicies(ctx context.Context, product model.IssueType, entrie
 	newest := map[string]policyEntry{}
 	var names []string
 	for _, e := range entries {
-		if _, again := newest[e.name]; !again {
+		if _, seen := newest[e.name]; !seen {
 			names = append(names, e.name)
 		}
 		newest[e.name] = e

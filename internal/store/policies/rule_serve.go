@@ -219,17 +219,17 @@ func (tx *Tx) addToPolicies(ctx context.Context, list []placing) error {
 // resolvePolicyRules sets the id of each rule in its policy and its previous served state. It adds rules
 // that are not listed.
 func (tx *Tx) resolvePolicyRules(ctx context.Context, list []placing, entries map[string]policyEntry) error {
-	type place struct {
+	type ruleKey struct {
 		policyID int64
 		name     string
 	}
-	places := map[place]int64{}
+	known := map[ruleKey]int64{}
 	in, arg := tx.In("rule_name", 2, namesOf(list))
 	err := sqldb.Each(ctx, tx, func(r sqldb.Row) error {
-		var at place
+		var at ruleKey
 		var id int64
 		err := r.Scan(&id, &at.policyID, &at.name)
-		places[at] = id
+		known[at] = id
 		return err
 	}, `SELECT id, policy_id, rule_name FROM policy_rule WHERE deployment_id = $1 AND `+in, arg)
 	if err != nil {
@@ -239,7 +239,7 @@ func (tx *Tx) resolvePolicyRules(ctx context.Context, list []placing, entries ma
 	var added []*placing
 	for i := range list {
 		p := &list[i]
-		if p.id = places[place{p.PolicyID, p.content.key.name}]; p.id == 0 {
+		if p.id = known[ruleKey{p.PolicyID, p.content.key.name}]; p.id == 0 {
 			fresh, added = append(fresh, entries[p.content.key.name]), append(added, p)
 		}
 	}
@@ -329,18 +329,18 @@ func (tx *Tx) newestVersions(ctx context.Context, names []string) (map[string]mo
 
 // markServed marks the rules as served by their policies, with their modes.
 func (tx *Tx) markServed(ctx context.Context, list []placing) error {
-	places := map[model.PolicyMode][]int64{}
+	byMode := map[model.PolicyMode][]int64{}
 	for _, p := range list {
 		mode := p.Mode
 		if mode == 0 {
 			mode = max(p.before.Mode, model.ModeMonitor)
 		}
 		if p.before.ID == 0 || p.before.Mode != mode {
-			places[mode] = append(places[mode], p.id)
+			byMode[mode] = append(byMode[mode], p.id)
 		}
 		tx.Change(sqldb.ChangePolicyRule, p.id)
 	}
-	for mode, ids := range places {
+	for mode, ids := range byMode {
 		in, arg := tx.In("id", 5, ids)
 		err := tx.Write(ctx,
 			`UPDATE policy_rule SET served = 1, removed = 0, mode = $2, last_change_at = $3, last_change_by = $4

@@ -114,12 +114,12 @@ func (s *DB) deferTenant(ctx context.Context, due model.JobDue) error {
 // jobLooked moves a tenant behind the others. Without a claimed job it also stores the next due
 // time, or deletes the row without jobs. It skips a row locked by a concurrent insert of a job.
 func jobLooked(ctx context.Context, q *sqldb.Session, t model.JobDue, now time.Time, found bool) error {
-	held, err := sqldb.Many(ctx, q, sqldb.Scalar[int64], `SELECT due_at FROM job_due
+	stored, err := sqldb.Many(ctx, q, sqldb.Scalar[int64], `SELECT due_at FROM job_due
 		WHERE deployment_id = $1 AND kind = $2`+q.SkipLocked(), t.DeploymentID, t.Kind)
-	if err != nil || len(held) == 0 {
+	if err != nil || len(stored) == 0 {
 		return err
 	}
-	due := held[0]
+	due := stored[0]
 	if !found { // leased jobs are due at the end of their lease
 		due, err = sqldb.One(ctx, q, sqldb.Scalar[int64],
 			`SELECT COALESCE(MIN(CASE WHEN state = $3 THEN run_at ELSE lease_until END), -1) FROM job

@@ -91,7 +91,7 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 	if _, err := tx.dropFinished(ctx, kind); err != nil {
 		return err
 	}
-	kept, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (d storedDocument, err error) {
+	stored, err := sqldb.Many(ctx, tx, func(r sqldb.Row) (d storedDocument, err error) {
 		err = r.Scan(&d.id, &d.requester, &d.bytes)
 		d.bytes = max(d.bytes, documentRow)
 		return d, err
@@ -101,7 +101,7 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	gone := tooMany(kept)
+	gone := tooMany(stored)
 	if len(gone) == 0 {
 		return nil
 	}
@@ -109,11 +109,11 @@ func (tx *Tx) dropDocuments(ctx context.Context, kind string) error {
 	return tx.Write(ctx, `DELETE FROM job WHERE deployment_id = $1 AND `+condition, list)
 }
 
-// tooMany returns the documents that exceed a limit if the newest ones stay. kept is sorted by age,
+// tooMany returns the documents that exceed a limit if the newest ones stay. stored is sorted by age,
 // oldest first.
-func tooMany(kept []storedDocument) (gone []int64) {
+func tooMany(stored []storedDocument) (gone []int64) {
 	of, total := map[string]int64{}, int64(0)
-	for _, d := range slices.Backward(kept) {
+	for _, d := range slices.Backward(stored) {
 		if of[d.requester]+d.bytes > maxDocumentsOfOne || total+d.bytes > maxDocuments {
 			gone = append(gone, d.id)
 			continue

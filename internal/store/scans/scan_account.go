@@ -15,10 +15,10 @@ import (
 // PutScanAccount stores the findings that a scan reported, and its gaps. The gate is stored by
 // PutScanGate.
 func (tx *Tx) PutScanAccount(ctx context.Context, a model.ScanAccount) error {
-	kept := a.Gaps[:min(len(a.Gaps), model.MaxScanGaps)]
+	gaps := a.Gaps[:min(len(a.Gaps), model.MaxScanGaps)]
 	return tx.Insert(ctx, `scan_account (deployment_id, scan_id, reported, gaps_json, all_gaps, gate_json)`,
 		[][]any{
-			{a.ScanID, packRuns(a.Reported), sqldb.Encoded(append([]model.ScanGap{}, kept...)), max(a.AllGaps, len(a.Gaps)), ""},
+			{a.ScanID, packRuns(a.Reported), sqldb.Encoded(append([]model.ScanGap{}, gaps...)), max(a.AllGaps, len(a.Gaps)), ""},
 		},
 		`ON CONFLICT (deployment_id, scan_id) DO UPDATE SET reported = excluded.reported, gaps_json = excluded.gaps_json, `+
 			`all_gaps = excluded.all_gaps`)
@@ -128,14 +128,14 @@ func (tx *Tx) RewriteAccount(ctx context.Context, a PackedAccount, is func(id in
 	ids = slices.Compact(ids)
 	gate := a.gate
 	if gate != "" {
-		var told model.ScanGate
-		if err := sqldb.DecodeStored([]byte(gate), &told); err != nil {
+		var decoded model.ScanGate
+		if err := sqldb.DecodeStored([]byte(gate), &decoded); err != nil {
 			return fmt.Errorf("the gate of scan %d: %w", a.scanID, err)
 		}
-		for i := range told.Blocking {
-			told.Blocking[i].FindingID = is(told.Blocking[i].FindingID)
+		for i := range decoded.Blocking {
+			decoded.Blocking[i].FindingID = is(decoded.Blocking[i].FindingID)
 		}
-		gate = sqldb.Encoded(told)
+		gate = sqldb.Encoded(decoded)
 	}
 	if packed := packRuns(ids); gate != a.gate || !bytes.Equal(packed, a.reported) {
 		_, err = tx.Exec(ctx, `UPDATE scan_account SET reported = $3, gate_json = $4 WHERE deployment_id = $1 `+

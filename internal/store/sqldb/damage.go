@@ -64,11 +64,11 @@ func (e *engine) judge(ctx context.Context, err error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultTimeout)
 	defer cancel()
-	asked := e.checkSchema(ctx)
-	if newer, is := errors.AsType[*NewerSchemaError](asked); is {
+	schemaErr := e.checkSchema(ctx)
+	if newer, is := errors.AsType[*NewerSchemaError](schemaErr); is {
 		return fmt.Errorf("%w: %s", newer, err.Error())
 	}
-	if asked == nil || errors.Is(asked, model.ErrDamaged) {
+	if schemaErr == nil || errors.Is(schemaErr, model.ErrDamaged) {
 		e.health.found(err)
 	}
 	return err

@@ -22,7 +22,7 @@ type engine struct {
 	read  *sql.DB // snapshots
 	index *sql.DB // snapshots for the index; see reservedConns
 	write *sql.DB
-	whole chan struct{} // has one element per transaction that reads a whole feed
+	feeds chan struct{} // has one element per transaction that reads a whole feed
 
 	snapshot *sql.TxOptions // options of a read-only transaction on one snapshot
 	attempts int            // attempts to begin while another process has the lock
@@ -97,7 +97,7 @@ func (e *engine) close() error {
 const reservedConns = 2
 
 // setFeedReaders limits the transactions of the index that read whole feeds.
-func (e *engine) setFeedReaders(conns int) { e.whole = make(chan struct{}, conns-reservedConns) }
+func (e *engine) setFeedReaders(conns int) { e.feeds = make(chan struct{}, conns-reservedConns) }
 
 // view runs fn on one snapshot of the database.
 func (e *engine) view(caller context.Context, fn func(context.Context, *Session) error) error {
@@ -131,7 +131,7 @@ func (e *engine) update(caller context.Context, fn func(context.Context, *Sessio
 
 func (e *engine) updateUnjudged(caller context.Context, fn func(context.Context, *Session) error) (err error) {
 	if e.oneWriter {
-		end, err := e.writers.take(caller, 0)
+		end, err := e.writers.acquire(caller, 0)
 		if err != nil {
 			return e.explain(caller, err)
 		}
@@ -175,7 +175,7 @@ func (e *engine) updateUnjudged(caller context.Context, fn func(context.Context,
 // rows.
 func (e *engine) WriteOne(caller context.Context, query string, args ...any) (n int64, err error) {
 	if e.oneWriter {
-		end, err := e.writers.take(caller, 0)
+		end, err := e.writers.acquire(caller, 0)
 		if err != nil {
 			return 0, e.explain(caller, err)
 		}

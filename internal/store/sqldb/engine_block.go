@@ -87,11 +87,11 @@ func isShared(rows [][]any, column int) bool {
 	return true
 }
 
-// repeat runs a statement. If again is set, the statement stays prepared for the rest of the
+// repeat runs a statement. If reuse is set, the statement stays prepared for the rest of the
 // transaction.
-func (q *Session) repeat(ctx context.Context, query string, args []any, again bool) error {
+func (q *Session) repeat(ctx context.Context, query string, args []any, reuse bool) error {
 	stmt := q.prepared[query]
-	if q.engine.prepares || stmt == nil && (!again || len(q.prepared) >= maxPrepared) {
+	if q.engine.prepares || stmt == nil && (!reuse || len(q.prepared) >= maxPrepared) {
 		return q.send(ctx, query, args)
 	}
 	if err := matchArgs(query, len(args)); err != nil {

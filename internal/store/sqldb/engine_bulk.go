@@ -72,7 +72,7 @@ func as[T any](v any) (T, bool) {
 }
 
 func listOf[T any](rows [][]any, column int, kind string, as func(any) (T, bool)) (string, any) {
-	list, room := make([]*T, len(rows)), make([]T, len(rows))
+	list, values := make([]*T, len(rows)), make([]T, len(rows))
 	for i, r := range rows {
 		if r[column] == nil {
 			continue
@@ -81,13 +81,13 @@ func listOf[T any](rows [][]any, column int, kind string, as func(any) (T, bool)
 		if !ok {
 			return "", nil
 		}
-		room[i] = v
-		list[i] = &room[i]
+		values[i] = v
+		list[i] = &values[i]
 	}
 	if slices.Contains(list, nil) {
 		return kind, list
 	}
-	return kind, room
+	return kind, values
 }
 
 // bytesOf is listOf for bytes, where nil is NULL.

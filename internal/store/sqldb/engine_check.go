@@ -69,10 +69,10 @@ func postgresChecks(ctx context.Context, e *engine) ([]engineCheck, error) {
 // maxFaults limits the listed faults of one check; the rest is only counted.
 const maxFaults = 20
 
-// CheckEngine runs the database's own checks and calls tell with the faults of each, possibly none.
+// CheckEngine runs the database's own checks and calls report with the faults of each, possibly none.
 // SQLite checks pages, indexes and foreign keys. PostgreSQL reads every row, checks foreign keys,
 // and checks indexes if amcheck is installed. An error means that a check could not run.
-func (s *DB) CheckEngine(ctx context.Context, tell func(check string, faults []string)) error {
+func (s *DB) CheckEngine(ctx context.Context, report func(check string, faults []string)) error {
 	checks := s.engine.checks
 	if s.engine.name == "postgres" {
 		var err error
@@ -88,7 +88,7 @@ func (s *DB) CheckEngine(ctx context.Context, tell func(check string, faults []s
 		if err != nil {
 			return fmt.Errorf("check %s: %w", c.name, err)
 		}
-		tell(c.name, FirstFaults(faults))
+		report(c.name, FirstFaults(faults))
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func newPostgres(databaseURL string, limit time.Duration) (*engine, *pgx.ConnCon
 		mark: func(n int) string { return "$" + strconv.Itoa(n) },
 		bulk: postgresBulk, prepares: true,
 		list: postgresList, classify: classifyPostgres,
-		stall: &stall{limit: limit, ask: postgresAnswers(config)},
+		stall: &stall{limit: limit, probe: postgresAnswers(config)},
 	}
 	e.setFeedReaders(postgresIndex)
 	e.listen = postgresListen(config)

@@ -15,7 +15,7 @@ import (
 // probe.
 type stall struct {
 	limit time.Duration
-	ask   func(context.Context) error // probes whether the database responds
+	probe func(context.Context) error // probes whether the database responds
 
 	mu     sync.Mutex
 	asking *answer // nil without a running probe
@@ -69,7 +69,7 @@ func (s *stall) answers() error {
 func (s *stall) answer(a *answer) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.limit/2)
 	defer cancel()
-	a.err = s.ask(ctx)
+	a.err = s.probe(ctx)
 	s.mu.Lock()
 	s.asking = nil
 	s.mu.Unlock()

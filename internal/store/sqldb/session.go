@@ -128,15 +128,15 @@ func One[T any](ctx context.Context, q querier, scan func(Row) (T, error), query
 	return list[0], nil
 }
 
-// Each calls take for each row of a query without loading all rows into memory.
-func Each(ctx context.Context, q querier, take func(Row) error, query string, args ...any) error {
+// Each calls visit for each row of a query without loading all rows into memory.
+func Each(ctx context.Context, q querier, visit func(Row) error, query string, args ...any) error {
 	rows, err := q.query(ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := take(storedRow{rows}); err != nil {
+		if err := visit(storedRow{rows}); err != nil {
 			return q.explain(ctx, err)
 		}
 	}

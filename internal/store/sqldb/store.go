@@ -114,7 +114,7 @@ func warnIfShared(ctx context.Context, log *slog.Logger, path string) {
 
 // OnCommit sets the function called with each version that this store commits, before Update
 // returns. It must not block. Set it before concurrent use of the store.
-func (s *DB) OnCommit(told func(deploymentID, version int64)) { s.committed = told }
+func (s *DB) OnCommit(notify func(deploymentID, version int64)) { s.committed = notify }
 
 // OnQueued sets the function called after each commit with a job without delay. Listen calls it for
 // such commits of other processes. It must not block. Set it before concurrent use of the store.

@@ -76,7 +76,7 @@ func (s *DB) Update(
 ) error {
 	if !s.engine.oneWriter {
 		waits, done := s.engine.stall.watch(ctx) // all waiting writers fail at once when the database is unresponsive
-		end, err := s.engine.writers.take(waits, deploymentID)
+		end, err := s.engine.writers.acquire(waits, deploymentID)
 		if err != nil {
 			err = s.engine.explain(waits, err)
 		}

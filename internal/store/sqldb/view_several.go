@@ -12,21 +12,21 @@ const feedReaders = 4
 // the same feed. It uses a single transaction if commits are too frequent for that, or if another
 // feed already has several. It waits while the limit of whole-feed readers is reached.
 func (s *DB) Together(ctx context.Context, deploymentID int64, fn func(context.Context, []*Tx) error) error {
-	n := min(feedReaders, runtime.GOMAXPROCS(0), cap(s.engine.whole)/2)
+	n := min(feedReaders, runtime.GOMAXPROCS(0), cap(s.engine.feeds)/2)
 	if !s.wide.TryLock() {
 		n = 1
 	} else {
 		defer s.wide.Unlock()
 	}
-	taken := 0
+	acquired := 0
 	defer func() {
-		for range taken {
-			<-s.engine.whole
+		for range acquired {
+			<-s.engine.feeds
 		}
 	}()
-	for ; taken < n; taken++ { // no deadlock: only one feed at a time waits for several slots
+	for ; acquired < n; acquired++ { // no deadlock: only one feed at a time waits for several slots
 		select {
-		case s.engine.whole <- struct{}{}:
+		case s.engine.feeds <- struct{}{}:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

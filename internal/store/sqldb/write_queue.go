@@ -35,9 +35,9 @@ type line struct {
 	passed      int // short writes since a long one waits
 }
 
-// take waits until the caller may write. It returns the function that ends the write, or the error
+// acquire waits until the caller may write. It returns the function that ends the write, or the error
 // of the context.
-func (t *writeQueue) take(ctx context.Context, number int64) (end func(), err error) {
+func (t *writeQueue) acquire(ctx context.Context, number int64) (end func(), err error) {
 	end = func() { t.next(number) }
 	t.mu.Lock()
 	if t.lines == nil {
