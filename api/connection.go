@@ -19,7 +19,7 @@ type Connection struct {
 	Followed          int64        `json:"followed" doc:"Number of visible repositories that are projects." example:"4"`
 	CreatedAt         Time         `json:"created_at" doc:"Creation time."`
 	CheckedAt         *Time        `json:"checked_at" nullable:"true" doc:"Time of the last request to the host; null: never."`
-	WebhookAt         *Time        `json:"heard_at" nullable:"true" doc:"Time of the last webhook delivery; null: never."`
+	HeardAt           *Time        `json:"heard_at" nullable:"true" doc:"Time of the last webhook delivery; null: never."`
 }
 
 // HostPerson maps a login at a code host to a user.
@@ -89,7 +89,7 @@ type HostRepository struct {
 	Private        bool    `json:"private" doc:"Whether read access is restricted."`
 	URL            string  `json:"url" doc:"URL of its page at the host; empty: none." example:"https://git.example.com/acme/payments"`
 	Webhook        bool    `json:"webhook" doc:"Whether a webhook created by Redoubt reports its pushes and change requests."`
-	WebhookAt      *Time   `json:"heard_at" nullable:"true" doc:"Time of the last push or change request received by webhook; null: never."`
+	HeardAt        *Time   `json:"heard_at" nullable:"true" doc:"Time of the last push or change request received by webhook; null: never."`
 	WebhookAddress string  `json:"webhook_address" doc:"Target URL of its webhook; empty: no webhook, or not checked yet." example:"https://redoubt.example.com/api/webhooks/1/3"`
 	WebhookProblem string  `json:"webhook_problem" doc:"Push that polling found and the webhook did not report within five minutes, or the webhook's error at the host; empty: no problem." example:""`
 	Project        *string `json:"project" nullable:"true" doc:"Name of its project; null: none." example:"acme/payments"`

@@ -43,7 +43,7 @@ func connectionOf(c *core.Call, of model.Connection, n store.RepositoryCount) ap
 		EventSource: n.EventSource(), SilentWebhooks: int64(n.Silent), WebhookProblem: n.HookProblem,
 		WebhooksElsewhere: n.Elsewhere(hooksAt(c)), Problem: of.Problem,
 		Repositories: int64(n.Seen), Followed: int64(n.Followed), CreatedAt: api.Time{Time: of.CreatedAt},
-		CheckedAt: core.TimeOrNull(of.CheckedAt), WebhookAt: core.TimeOrNull(of.WebhookAt),
+		CheckedAt: core.TimeOrNull(of.CheckedAt), HeardAt: core.TimeOrNull(of.WebhookAt),
 	}
 }
 
@@ -300,7 +300,7 @@ func repositoryOf(r model.Repository, project string, now time.Time) api.HostRep
 		URL:            r.WebURL,
 		Webhook:        r.HookID != "",
 		WebhookAddress: r.HookAddress,
-		WebhookAt:      core.TimeOrNull(r.WebhookAt),
+		HeardAt:        core.TimeOrNull(r.WebhookAt),
 		WebhookProblem: r.HookProblem(now),
 	}
 	if project != "" {

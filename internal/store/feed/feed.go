@@ -47,15 +47,15 @@ func (s *DB) Versions(ctx context.Context, deploymentIDs []int64) (map[int64]int
 	return versions, err
 }
 
-// Feed calls take with batches of one snapshot and returns its version. If since is 0 they contain
+// Feed calls emit with batches of one snapshot and returns its version. If since is 0 they contain
 // everything, else the changes after that version. Each changed row occurs once with its current
 // content; deletions follow last.
 //
-// If the feed was pruned past since, or since is of a lost history, stale is true. Then take is not
-// called, and the caller must read everything. take may retain the batch. If since is 0, it may be
+// If the feed was pruned past since, or since is of a lost history, stale is true. Then emit is not
+// called, and the caller must read everything. emit may retain the batch. If since is 0, it may be
 // called concurrently.
 func (s *DB) Feed(
-	ctx context.Context, deploymentID, since int64, take func(*model.Batch) error,
+	ctx context.Context, deploymentID, since int64, emit func(*model.Batch) error,
 ) (version int64, stale bool, err error) {
 	if since == 0 {
 		err := s.Together(ctx, deploymentID, func(ctx context.Context, bases []*sqldb.Tx) error {
@@ -65,7 +65,7 @@ func (s *DB) Feed(
 				all[i] = &tx
 			}
 			version = all[0].Version()
-			return feedAll(ctx, all, take)
+			return feedAll(ctx, all, emit)
 		})
 		return version, false, err
 	}
@@ -75,7 +75,7 @@ func (s *DB) Feed(
 			stale = err == nil && !known
 			return err
 		}
-		return tx.feedChanges(ctx, since, take)
+		return tx.feedChanges(ctx, since, emit)
 	})
 	return version, stale, err
 }
