@@ -24,20 +24,20 @@ func Clear(old, next []Brief) (pairs []Pair) {
 		}
 		return key
 	}
-	alike := make(map[Brief]*file, len(old))
+	groups := make(map[Brief]*file, len(old))
 	for i := range old {
 		k := of(&old[i])
-		if alike[k] == nil {
-			alike[k] = &file{}
+		if groups[k] == nil {
+			groups[k] = &file{}
 		}
-		alike[k].old = append(alike[k].old, i)
+		groups[k].old = append(groups[k].old, i)
 	}
 	for i := range next {
-		if both := alike[of(&next[i])]; both != nil {
+		if both := groups[of(&next[i])]; both != nil {
 			both.next = append(both.next, i)
 		}
 	}
-	for k, both := range alike {
+	for k, both := range groups {
 		once := len(both.old) == 1 && len(both.next) == 1
 		if changed[k.Path] && (k.Code == (Digest{}) || !once || old[both.old[0]].ByCode) {
 			continue

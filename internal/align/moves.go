@@ -78,27 +78,27 @@ type candidate struct {
 // another base name, at least two equal rows must differ from each other, because unrelated files
 // may share repeated rows. Rows of one line count as one row for these two conditions.
 func (a *aligner) moves() map[string]string {
-	left, came := a.gone()
+	removed, added := a.gone()
 	moved := map[string]string{}
-	if len(left) == 0 || len(came) == 0 {
+	if len(removed) == 0 || len(added) == 0 {
 		return moved
 	}
-	taken := map[*gone]bool{}
-	take := func(list []candidate) {
-		for _, c := range unambiguous(list, taken) {
-			moved[c.from.path], taken[c.from], taken[c.to] = c.to.path, true, true
+	matched := map[*gone]bool{}
+	accept := func(list []candidate) {
+		for _, c := range unambiguous(list, matched) {
+			moved[c.from.path], matched[c.from], matched[c.to] = c.to.path, true, true
 		}
 	}
-	take(slices.DeleteFunc(sameName(left, came, 1), func(c candidate) bool { return c.suffix < 2 && c.from.single() }))
-	free := func(g *gone) bool { return taken[g] }
-	take(slices.DeleteFunc(sameRows(slices.DeleteFunc(left, free), slices.DeleteFunc(came, free)), func(c candidate) bool {
+	accept(slices.DeleteFunc(sameName(removed, added, 1), func(c candidate) bool { return c.suffix < 2 && c.from.single() }))
+	free := func(g *gone) bool { return matched[g] }
+	accept(slices.DeleteFunc(sameRows(slices.DeleteFunc(removed, free), slices.DeleteFunc(added, free)), func(c candidate) bool {
 		return c.kinds < 2
 	}))
 	return moved
 }
 
 // gone returns the files that only one side has, ordered by path.
-func (a *aligner) gone() (left, came []*gone) {
+func (a *aligner) gone() (removed, added []*gone) {
 	coded := true
 	paths := func(rows []Row) map[string]bool {
 		out := map[string]bool{}
@@ -134,39 +134,39 @@ func (a *aligner) gone() (left, came []*gone) {
 		slices.SortFunc(list, func(x, y *gone) int { return strings.Compare(x.path, y.path) })
 		return list
 	}
-	left = only(a.old, func(path string) bool { return has[path] || !a.alone(path) })
-	return left, only(a.next, func(path string) bool { return had[path] || !a.alone(path) })
+	removed = only(a.old, func(path string) bool { return has[path] || !a.alone(path) })
+	return removed, only(a.next, func(path string) bool { return had[path] || !a.alone(path) })
 }
 
 // sameName compares files with a common suffix of this many path elements. It requires more
 // elements if too many files have the same suffix.
-func sameName(left, came []*gone, names int) (out []candidate) {
-	type both struct{ left, came []*gone }
+func sameName(removed, added []*gone, names int) (out []candidate) {
+	type both struct{ removed, added []*gone }
 	ends := map[string]*both{}
-	for _, g := range left {
+	for _, g := range removed {
 		if end := endOf(g.path, names); end != "" {
 			b := ends[end]
 			if b == nil {
 				b = &both{}
 				ends[end] = b
 			}
-			b.left = append(b.left, g)
+			b.removed = append(b.removed, g)
 		}
 	}
-	for _, g := range came {
+	for _, g := range added {
 		if b := ends[endOf(g.path, names)]; b != nil {
-			b.came = append(b.came, g)
+			b.added = append(b.added, g)
 		}
 	}
 	for _, b := range ends {
-		if len(b.left)*len(b.came) > maxSameName {
+		if len(b.removed)*len(b.added) > maxSameName {
 			if names < maxNames {
-				out = append(out, sameName(b.left, b.came, names+1)...)
+				out = append(out, sameName(b.removed, b.added, names+1)...)
 			}
 			continue
 		}
-		for _, l := range b.left {
-			for _, c := range b.came {
+		for _, l := range b.removed {
+			for _, c := range b.added {
 				out = append(out, compare(l, c))
 			}
 		}
@@ -175,20 +175,20 @@ func sameName(left, came []*gone, names int) (out []candidate) {
 }
 
 // sameRows compares files that share a row which few other files have.
-func sameRows(left, came []*gone) (out []candidate) {
+func sameRows(removed, added []*gone) (out []candidate) {
 	in := map[evidence][]*gone{}
-	for _, g := range left {
+	for _, g := range removed {
 		for e := range g.rows {
 			in[e] = append(in[e], g)
 		}
 	}
 	others := map[evidence]int{}
-	for _, g := range came {
+	for _, g := range added {
 		for e := range g.rows {
 			others[e]++
 		}
 	}
-	for _, c := range came {
+	for _, c := range added {
 		seen := map[*gone]bool{}
 		for e := range c.rows {
 			if len(in[e]) > maxSameRow || others[e] > maxSameRow {
@@ -213,11 +213,11 @@ func compare(from, to *gone) candidate {
 
 // unambiguous selects candidates with at least half of the rows in common, at most one for a file,
 // best first. Equally good candidates that share a file are dropped.
-func unambiguous(list []candidate, taken map[*gone]bool) (out []candidate) {
+func unambiguous(list []candidate, matched map[*gone]bool) (out []candidate) {
 	list = slices.DeleteFunc(list, func(c candidate) bool { return c.same == 0 || 2*c.same < c.from.total })
 	slices.SortFunc(list, func(x, y candidate) int { return cmp.Or(y.suffix-x.suffix, y.same-x.same) })
 	used := map[*gone]bool{}
-	free := func(c candidate) bool { return !used[c.from] && !used[c.to] && !taken[c.from] && !taken[c.to] }
+	free := func(c candidate) bool { return !used[c.from] && !used[c.to] && !matched[c.from] && !matched[c.to] }
 	for i := 0; i < len(list); {
 		j := i
 		claims := map[*gone]int{}

@@ -13,13 +13,13 @@ const maxDepth = 16
 // equal kind pair in order, if both sides have the same number. This applies to groups with unknown
 // code and to those that bind metavariables.
 func (a *aligner) pairByOrder(f *file) {
-	by, told := map[Digest]bool{}, [2]map[Digest]bool{{}, {}}
+	by, withCode := map[Digest]bool{}, [2]map[Digest]bool{{}, {}}
 	mark := func(side int, r *Row) {
 		if r.Binds || r.Code == (Digest{}) {
 			by[r.Group] = true
 		}
 		if r.Code != (Digest{}) {
-			told[side][r.Group] = true
+			withCode[side][r.Group] = true
 		}
 	}
 	for _, i := range f.old {
@@ -30,7 +30,7 @@ func (a *aligner) pairByOrder(f *file) {
 	}
 	unclear := a.unclear(f)
 	out := func(r *Row, other int) bool {
-		severalLines := r.Code != (Digest{}) && r.length() == 0 && told[other][r.Group]
+		severalLines := r.Code != (Digest{}) && r.length() == 0 && withCode[other][r.Group]
 		return r.ByCode || !by[r.Group] || severalLines || unclear[r.weak()]
 	}
 	old := slices.DeleteFunc(slices.Clone(f.old), func(i int) bool { return a.paired[0][i] || out(&a.old[i], 1) })
@@ -48,20 +48,20 @@ func (a *aligner) pairByOrder(f *file) {
 func (a *aligner) unclear(f *file) map[weak]bool {
 	unclear := map[weak]bool{}
 	for side, list := range [][]int{f.old, f.next} {
-		rows, told := [][]Row{a.old, a.next}[side], map[weak]bool{}
+		rows, withCode := [][]Row{a.old, a.next}[side], map[weak]bool{}
 		for _, i := range list {
 			r := &rows[i]
-			k, tells := r.weak(), r.Code != Digest{}
-			before, met := told[k]
+			k, coded := r.weak(), r.Code != Digest{}
+			before, known := withCode[k]
 			switch {
 			case a.paired[side][i]:
 				unclear[k] = unclear[k] || side == 0 && r.ByCode
 			case r.ByCode:
 				unclear[k] = unclear[k] || side == 1
-			case met && before != tells:
+			case known && before != coded:
 				unclear[k] = true
 			default:
-				told[k] = tells
+				withCode[k] = coded
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func importOf(s ingest.Summary) api.Import {
 		Source: s.Source, ScanID: strconv.FormatInt(s.ScanID, 10), Outcome: outcomeOf(s),
 		New: s.New, Changed: s.Changed, Returned: s.Returned, Moved: s.Moved,
 		Closed: s.Closed, Removed: s.Removed, Unchanged: s.Unchanged,
-		MorePlaces: s.MorePlaces, ProposedMutes: s.ProposedMutes,
+		MorePlaces: s.MoreLocations, ProposedMutes: s.ProposedMutes,
 		Items: importItems(s.Items), Advised: []api.ImportItem{}, Refused: make([]api.RefusedItem, len(s.Refused)),
 		RefusedCount: s.CountRefused(), Counts: CountsOf(s.Counts),
 		Changes: api.InventoryChange{

@@ -79,7 +79,7 @@ func Judge(
 
 // Verdict completes the evaluation after the scan was applied or recorded.
 func Verdict(ctx context.Context, judge *policy.Judge, summary *ingest.Summary) (policy.Verdict, error) {
-	judge.Rename(summary.Became)
+	judge.Rename(summary.StoredAs)
 	judge.MarkCopies(summary.Copies)
 	judge.Advise(reported(summary.Advised))
 	outcome, err := judge.Outcome(ctx, summary.Outcome)

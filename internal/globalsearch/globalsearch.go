@@ -136,11 +136,11 @@ func (s *search) names(ctx context.Context) ([]Hit, error) {
 		if kind == index.NameOfVulnerability && slices.Contains(called, name) {
 			return int(RankID), true
 		}
-		rank, fits := s.q.Rank(name)
+		rank, matches := s.q.Rank(name)
 		if rank == RankName && kind == index.NameOfVulnerability {
 			rank = RankID
 		}
-		return int(rank), fits
+		return int(rank), matches
 	})
 	hits := make([]Hit, len(found))
 	for i, f := range found {
@@ -178,9 +178,9 @@ func (s *search) known(ctx context.Context, hits []Hit) ([]Hit, error) {
 			hits[i].Name = vulnerabilityID(hits[i].Name)
 		}
 	}
-	asked := strings.ToUpper(s.q.text)
+	queryID := strings.ToUpper(s.q.text)
 	if len(s.q.words) == 1 {
-		names = append(names, asked)
+		names = append(names, queryID)
 	}
 	groups, err := s.tx.AdvisoryGroupsNamed(ctx, names)
 	if err != nil || len(groups) == 0 {
@@ -190,11 +190,11 @@ func (s *search) known(ctx context.Context, hits []Hit) ([]Hit, error) {
 	for _, id := range groups {
 		ids = append(ids, id)
 	}
-	cards, err := advisory.Cards(ctx, s.tx, ids)
+	summaries, err := advisory.Cards(ctx, s.tx, ids)
 	if err != nil {
 		return nil, err
 	}
-	return merged(hits, asked, groups, cards), nil
+	return merged(hits, queryID, groups, summaries), nil
 }
 
 // vulnerabilityID returns an ID in the spelling of its database. Only GitHub uses lower-case
@@ -207,24 +207,24 @@ func vulnerabilityID(lower string) string {
 }
 
 // merged returns each vulnerability once, with the name and summary from the advisories.
-func merged(hits []Hit, asked string, groups map[string]int64, cards map[int64]model.AdvisorySummary) []Hit {
-	if groups[asked] != 0 {
-		hits = append(hits, Hit{Kind: Vulnerability, Rank: RankID, Name: asked, IssueType: model.SCA})
+func merged(hits []Hit, queryID string, groups map[string]int64, summaries map[int64]model.AdvisorySummary) []Hit {
+	if groups[queryID] != 0 {
+		hits = append(hits, Hit{Kind: Vulnerability, Rank: RankID, Name: queryID, IssueType: model.SCA})
 	}
 	at := map[int64]int{} // index in out by group
 	out := hits[:0]
 	for _, h := range hits {
 		group := groups[strings.ToUpper(h.Name)]
 		if h.Kind == Vulnerability && group != 0 {
-			if first, again := at[group]; again {
+			if first, exists := at[group]; exists {
 				out[first].Open += h.Open
 				out[first].Rank = min(out[first].Rank, h.Rank)
 				continue
 			}
 			at[group] = len(out)
 			h.Advised = true
-			if card, known := cards[group]; known {
-				h.Name, h.Detail = card.Shown, card.Summary
+			if summary, known := summaries[group]; known {
+				h.Name, h.Detail = summary.Shown, summary.Summary
 			}
 		}
 		out = append(out, h)
@@ -243,7 +243,7 @@ func (s *search) savedViews(ctx context.Context) ([]Hit, error) {
 	}
 	var hits []Hit
 	for _, v := range views {
-		if rank, fits := s.q.Rank(v.Name); fits {
+		if rank, matches := s.q.Rank(v.Name); matches {
 			hits = append(hits, Hit{Kind: SavedView, Rank: rank, ID: v.ID, Name: v.Name, IssueType: v.IssueType})
 		}
 	}

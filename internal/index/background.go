@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// lookEvery is the interval of background tasks.
-const lookEvery = time.Second
+// taskInterval is the interval of background tasks.
+const taskInterval = time.Second
 
 // Run runs the background tasks until ctx ends. It follows commits, loads deployments after writes,
 // writes checkpoints, caches bodies of findings, and evicts unused deployments.
@@ -20,12 +20,12 @@ func (x *Index) Run(ctx context.Context) {
 		all.Go(func() { x.repeat(ctx, clearEvery, x.clearCheckpoints) })
 	}
 	all.Go(func() {
-		x.repeat(ctx, lookEvery, x.saveDue)
+		x.repeat(ctx, taskInterval, x.saveDue)
 	})
-	all.Go(func() { x.keepWithin(ctx) })
-	all.Go(func() { x.repeat(ctx, lookEvery, x.loadWritten) })
+	all.Go(func() { x.limitMemory(ctx) })
+	all.Go(func() { x.repeat(ctx, taskInterval, x.loadWritten) })
 	if x.bodies.limit > 0 {
-		all.Go(func() { x.repeat(ctx, lookEvery, x.warm) })
+		all.Go(func() { x.repeat(ctx, taskInterval, x.warm) })
 	}
 	all.Wait()
 }
@@ -41,16 +41,16 @@ func (x *Index) repeat(ctx context.Context, every time.Duration, do func(context
 	}
 }
 
-// keepWithin evicts deployments whenever one is loaded. Checks at intervals would not suffice: many
+// limitMemory evicts deployments whenever one is loaded. Checks at intervals would not suffice: many
 // concurrent loads could exceed the memory limit in between.
-func (x *Index) keepWithin(ctx context.Context) {
+func (x *Index) limitMemory(ctx context.Context) {
 	for {
 		x.evict(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-x.grown:
-		case <-time.After(lookEvery):
+		case <-time.After(taskInterval):
 		}
 	}
 }
@@ -135,10 +135,10 @@ func (d *deployment) warmPart(ctx context.Context, part int) error {
 // warmNext caches bodies of findings before an ordinal, and returns the ordinal to continue before.
 // It returns 0 if nothing remains to be read or the budget is used up.
 func (d *deployment) warmNext(ctx context.Context, part int, before uint32) (uint32, error) {
-	if err := d.take(ctx); err != nil {
+	if err := d.acquire(ctx); err != nil {
 		return 0, err
 	}
-	defer d.give()
+	defer d.release()
 	p := d.state.parts[part]
 	if p == nil || d.gone || !d.x.bodies.hasCapacity() {
 		return 0, nil

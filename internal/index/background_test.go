@@ -40,7 +40,7 @@ func TestCommitsAreAppliedBeforeNextRead(t *testing.T) {
 		x := New(w, Options{BodyCache: 1 << 20})
 		running(t, x)
 		x.Committed(tenant, w.version)
-		time.Sleep(lookEvery + lookEvery/10)
+		time.Sleep(taskInterval + taskInterval/10)
 		synctest.Wait()
 		if w.feeds != 1 || x.known(tenant).version() != w.version {
 			t.Errorf("a deployment that was written to was read %d times, want once", w.feeds)
@@ -86,13 +86,13 @@ func TestSettling(t *testing.T) {
 			t.Errorf("settled at version %d of %d, by %d feeds", got, w.version, w.feeds)
 		}
 		add(w, smallBody, 12)
-		if err := x.known(tenant).take(t.Context()); err != nil { // simulates a long refresh
+		if err := x.known(tenant).acquire(t.Context()); err != nil { // simulates a long refresh
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		x.AwaitCommits(ctx, tenant)
-		x.known(tenant).give()
+		x.known(tenant).release()
 	})
 }
 
@@ -134,7 +134,7 @@ func TestBodiesAreReadInTheBackground(t *testing.T) {
 				x := New(&bodiless{w}, Options{BodyCache: c.room})
 				running(t, x)
 				v := view(t, x)
-				time.Sleep(2 * lookEvery)
+				time.Sleep(2 * taskInterval)
 				synctest.Wait()
 				w.bodyReads = 0
 				if ids(t, v, 0, 10); (w.bodyReads > 0) != (c.room == 0) {
@@ -283,7 +283,7 @@ func TestAWriteLoadsADeploymentOnce(t *testing.T) {
 			for id := range int64(5) {
 				x.Committed(id+1, w.version)
 			}
-			time.Sleep(2 * lookEvery)
+			time.Sleep(2 * taskInterval)
 			synctest.Wait()
 		}
 		if n, loads := len(x.loaded()), x.loads.Load(); n != 1 || loads != 5 {

@@ -235,10 +235,10 @@ func (c *saved) obsolete() []string {
 // snapshot returns a snapshot of the state, or nil if it is not loaded, incomplete or too small. A
 // state that may contain texts of code that is now a secret is rebuilt first.
 func (d *deployment) snapshot(ctx context.Context) (*snapshot, error) {
-	if err := d.take(ctx); err != nil {
+	if err := d.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer d.give()
+	defer d.release()
 	if d.state.concealed && !d.gone {
 		if err := d.load(ctx); err != nil {
 			return nil, err
@@ -280,12 +280,12 @@ func (x *Index) clearCheckpoints(ctx context.Context) {
 	if len(ids) == 0 {
 		return
 	}
-	there, err := x.src.Versions(ctx, ids)
+	existing, err := x.src.Versions(ctx, ids)
 	if err != nil {
 		return // retried later
 	}
 	for _, id := range ids {
-		if _, ok := there[id]; !ok {
+		if _, ok := existing[id]; !ok {
 			_ = x.checkpoints.folder().Remove(id) // retried later
 		}
 	}

@@ -149,7 +149,7 @@ func TestACheckpointIsGivenUpWhenTooMuchChanges(t *testing.T) {
 	if !z.spoiled || z.copies != nil {
 		t.Errorf("%d chunks are kept", len(z.copies))
 	}
-	if chunk := z.take(p, nil); chunk != nil {
+	if chunk := z.nextChunk(p, nil); chunk != nil {
 		t.Error("rows of it are still written")
 	}
 }

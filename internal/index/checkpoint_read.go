@@ -45,7 +45,7 @@ func readState(r *checkpoint.Reader, b *budget, clock func() time.Time) (*state,
 	if err := steps.wait(); err != nil {
 		return nil, err
 	}
-	if !s.says.Fit() {
+	if !s.messages.Fit() {
 		return nil, fmt.Errorf("its messages: %w", checkpoint.ErrPacked)
 	}
 	if err := s.readSmall(r); err != nil {
@@ -211,7 +211,7 @@ func unpackProject(u *checkpoint.Unpacker) *project {
 func unpackRule(u *checkpoint.Unpacker) *rule {
 	return &rule{
 		name: u.Text(), product: model.IssueType(u.Byte()), category: u.Texts(), rulesets: u.Texts(),
-		wire: u.Bytes(), hosted: u.Bytes(), template: u.Bytes(), open: u.Bool(), said: u.Text(),
+		wire: u.Bytes(), hosted: u.Bytes(), template: u.Bytes(), open: u.Bool(), searchText: u.Text(),
 	}
 }
 
@@ -327,7 +327,7 @@ func (p *partition) restore(s *state) error {
 			p.forget(next, ordinal)
 			next = ordinal + 1
 			r := &p.rows[ordinal]
-			if !s.fits(r) || ordinal > 0 && r.before(&p.rows[ordinal-1]) {
+			if !s.hasValidReferences(r) || ordinal > 0 && r.before(&p.rows[ordinal-1]) {
 				return checkpoint.ErrPacked
 			}
 			p.where[r.id] = ordinal
@@ -350,8 +350,8 @@ func (p *partition) forget(from, to uint32) {
 	}
 }
 
-// fits reports whether all references of a row are valid.
-func (s *state) fits(r *row) bool {
+// hasValidReferences reports whether all references of a row are valid.
+func (s *state) hasValidReferences(r *row) bool {
 	known := func(n uint32, all int) bool { return int(n) < max(all, 1) }
 	if !known(r.lineage, len(s.lineages.entries)) || !known(r.project, len(s.projects.entries)) ||
 		!known(r.rule, len(s.rules.entries)) || r.lineage == 0 || r.project == 0 || r.rule == 0 {
@@ -363,7 +363,7 @@ func (s *state) fits(r *row) bool {
 		return false
 	}
 	return known(r.ref, s.refs.Count()) && known(r.pkg, s.packages.Count()) && known(r.secret, s.secrets.Count()) &&
-		known(r.path, s.paths.Count()) && known(r.vuln, s.vulns.Count()) && known(r.says, s.says.Count()) &&
+		known(r.path, s.paths.Count()) && known(r.vuln, s.vulns.Count()) && known(r.says, s.messages.Count()) &&
 		known(r.tag, s.tags.Count()) && known(r.assignee, s.assignees.Count()) &&
 		int(r.until) <= len(s.untils.at) && r.began <= lastDay
 }

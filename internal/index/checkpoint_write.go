@@ -72,7 +72,7 @@ type lexiconList struct {
 // lexicons returns the named lexicons of a state. A lexicon whose numbers another one contains
 // comes first.
 func (s *state) lexicons() []lexiconList {
-	parts, lists := s.says.Tables()
+	parts, lists := s.messages.Tables()
 	return []lexiconList{
 		{"paths", &s.paths, s.paths},
 		{"parts of messages", parts, *parts},
@@ -200,7 +200,7 @@ func writeRows(ctx context.Context, w *checkpoint.Writer, p *partition, z *froze
 	buf := make([]row, 0, min(frozenChunk, z.count))
 	for {
 		lock.RLock()
-		chunk, spoiled := z.take(p, buf), z.spoiled
+		chunk, spoiled := z.nextChunk(p, buf), z.spoiled
 		lock.RUnlock()
 		if spoiled {
 			return errSpoiled
@@ -293,7 +293,7 @@ func packRules(entries []*rule) []byte {
 		p.Bytes(e.hosted)
 		p.Bytes(e.template)
 		p.Bool(e.open)
-		p.Text(e.said)
+		p.Text(e.searchText)
 	}
 	return p.Packed()
 }
@@ -316,7 +316,7 @@ type frozenRows struct {
 	spoiled bool          // too many chunks changed
 }
 
-// freeze starts to copy rows before changes, for take. The caller must hold the update semaphore.
+// freeze starts to copy rows before changes, for nextChunk. The caller must hold the update semaphore.
 func (p *partition) freeze() *frozenRows {
 	p.frozen = &frozenRows{count: len(p.rows), copies: map[int][]row{}}
 	return p.frozen
@@ -344,9 +344,9 @@ func (z *frozenRows) span(chunk int) (from, to int) {
 	return chunk * frozenChunk, min((chunk+1)*frozenChunk, z.count)
 }
 
-// take returns the next chunk, or nil after the last one. It copies rows to buf if necessary. The
+// nextChunk returns the next chunk, or nil after the last one. It copies rows to buf if necessary. The
 // caller must hold a lock that prevents changes.
-func (z *frozenRows) take(p *partition, buf []row) []row {
+func (z *frozenRows) nextChunk(p *partition, buf []row) []row {
 	from, to := z.span(z.next)
 	if from >= to || z.spoiled {
 		return nil

@@ -16,14 +16,14 @@ import (
 // A single lock covers all issue types, because one commit may change several of them and their
 // shared dictionaries.
 type deployment struct {
-	id   int64
-	x    *Index
-	turn chan struct{} // capacity 1; the caller that filled it may change the state
+	id        int64
+	x         *Index
+	semaphore chan struct{} // capacity 1; the caller that filled it may change the state
 
-	torn  bool        // a feed ended before it was completely applied; guarded by turn
+	torn  bool        // a feed ended before it was completely applied; guarded by semaphore
 	cold  atomic.Bool // bodies may be missing although the budget has space
 	saved *saved
-	gone  bool // evicted from memory; guarded by turn
+	gone  bool // evicted from memory; guarded by semaphore
 
 	used     atomic.Int64 // last use, as a value of Index.uses
 	measured atomic.Pointer[measure]
@@ -40,10 +40,10 @@ func (d *deployment) version() int64 {
 
 // refresh updates the state to at least the given version.
 func (d *deployment) refresh(ctx context.Context, version int64) error {
-	if err := d.take(ctx); err != nil {
+	if err := d.acquire(ctx); err != nil {
 		return err
 	}
-	defer d.give()
+	defer d.release()
 	if d.gone {
 		return errEvicted
 	}
@@ -79,10 +79,10 @@ func (d *deployment) recheckVersion(ctx context.Context) (version int64, err err
 
 // reload rebuilds the state, unless its version is no longer newer than the store's.
 func (d *deployment) reload(ctx context.Context, version int64) error {
-	if err := d.take(ctx); err != nil {
+	if err := d.acquire(ctx); err != nil {
 		return err
 	}
-	defer d.give()
+	defer d.release()
 	if d.gone {
 		return errEvicted
 	}
@@ -93,18 +93,18 @@ func (d *deployment) reload(ctx context.Context, version int64) error {
 	return d.load(context.WithoutCancel(ctx))
 }
 
-// take acquires the update semaphore.
-func (d *deployment) take(ctx context.Context) error {
+// acquire acquires the update semaphore.
+func (d *deployment) acquire(ctx context.Context) error {
 	select {
-	case d.turn <- struct{}{}:
+	case d.semaphore <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for the index of deployment %d: %w", d.id, context.Cause(ctx))
 	}
 }
 
-// give releases the update semaphore.
-func (d *deployment) give() { <-d.turn }
+// release releases the update semaphore.
+func (d *deployment) release() { <-d.semaphore }
 
 // applyFeed applies the changes since a version. It reports stale if the feed cannot provide them.
 func (d *deployment) applyFeed(ctx context.Context, since int64) (stale bool, err error) {

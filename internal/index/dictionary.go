@@ -29,14 +29,14 @@ type table[T any] struct {
 func (t *table[T]) put(id int64, entry *T) (n uint32, old *T) {
 	n, ok := t.numbers[id]
 	if !ok {
-		n = t.take()
+		n = t.allocate()
 		t.numbers[id], t.ids[n] = n, id
 	}
 	old, t.entries[n] = t.entries[n], entry
 	return n, old
 }
 
-func (t *table[T]) take() uint32 {
+func (t *table[T]) allocate() uint32 {
 	if t.numbers == nil {
 		t.numbers, t.ids, t.entries = map[int64]uint32{}, make([]int64, 1), make([]*T, 1)
 	}
@@ -90,15 +90,15 @@ func newProject(p *model.Project) (*project, error) {
 
 // rule contains the properties of one version of a rule that its findings use.
 type rule struct {
-	name     string
-	product  model.IssueType
-	category []string
-	rulesets []string
-	wire     []byte // categories, rule_name and rule; without the closing brace if open
-	hosted   []byte // the same in the hosted dialect
-	template []byte // the message as JSON; nil if unknown
-	open     bool   // no message is known: the finding's message completes wire
-	said     string // searched part of the message, in lower case
+	name       string
+	product    model.IssueType
+	category   []string
+	rulesets   []string
+	wire       []byte // categories, rule_name and rule; without the closing brace if open
+	hosted     []byte // the same in the hosted dialect
+	template   []byte // the message as JSON; nil if unknown
+	open       bool   // no message is known: the finding's message completes wire
+	searchText string // searched part of the message, in lower case
 
 	stances []stance // by audience
 }
@@ -109,12 +109,12 @@ func newRule(r *model.Rule) (*rule, error) {
 		return nil, err
 	}
 	out := &rule{
-		name:     r.Name,
-		product:  r.IssueType,
-		category: r.Categories(),
-		rulesets: r.Rulesets,
-		open:     r.Message == "",
-		said:     searchable(r.Message),
+		name:       r.Name,
+		product:    r.IssueType,
+		category:   r.Categories(),
+		rulesets:   r.Rulesets,
+		open:       r.Message == "",
+		searchText: searchable(r.Message),
 	}
 	if !out.open {
 		if out.template, err = appendJSON(nil, r.Message); err != nil {

@@ -48,8 +48,8 @@ func (p *partition) soonestDated(groups []dueGroup, skip, size int) []uint32 {
 	left := skip - p.dueThrough(groups, day-1)
 	for ; len(out) < size && skip+len(out) < total; day = p.nextDue(groups, day) {
 		for _, l := range groups {
-			out, left = p.takePlain(out, &l, day, left, size)
-			out, left = p.takeMoved(out, &l, day, left, size)
+			out, left = p.appendPlain(out, &l, day, left, size)
+			out, left = p.appendMoved(out, &l, day, left, size)
 		}
 	}
 	return out
@@ -111,23 +111,23 @@ func (p *partition) nextDue(groups []dueGroup, day int) int {
 	return next
 }
 
-// takePlain appends the plain rows of a class that are due on a day, newest first. It skips left of
+// appendPlain appends the plain rows of a class that are due on a day, newest first. It skips left of
 // them and appends until out has size elements. It returns the number that remains to be skipped.
-func (p *partition) takePlain(out []uint32, l *dueGroup, day, left, size int) ([]uint32, int) {
+func (p *partition) appendPlain(out []uint32, l *dueGroup, day, left, size int) ([]uint32, int) {
 	start, end := below(l.plain, p.dayBound(day-l.days)), below(l.plain, p.dayBound(day-l.days+1))
 	n := end - start
 	if left >= n {
 		return out, left - n
 	}
 	end -= left
-	take := min(end-start, size-len(out))
-	newest := ascending(l.plain, end-take, take)
+	added := min(end-start, size-len(out))
+	newest := ascending(l.plain, end-added, added)
 	slices.Reverse(newest)
 	return append(out, newest...), 0
 }
 
-// takeMoved is like takePlain for moved rows.
-func (p *partition) takeMoved(out []uint32, l *dueGroup, day, left, size int) ([]uint32, int) {
+// appendMoved is like appendPlain for moved rows.
+func (p *partition) appendMoved(out []uint32, l *dueGroup, day, left, size int) ([]uint32, int) {
 	n := l.movedBefore(day-l.days+1) - l.movedBefore(day-l.days)
 	if left >= n {
 		return out, left - n

@@ -47,10 +47,10 @@ func (x *Index) full() bool {
 
 // retire evicts a deployment and reports whether it did. Existing views remain valid.
 func (d *deployment) retire(ctx context.Context) bool {
-	if d.take(ctx) != nil {
+	if d.acquire(ctx) != nil {
 		return false
 	}
-	defer d.give()
+	defer d.release()
 	if d.gone {
 		return false // already evicted
 	}
@@ -110,7 +110,7 @@ func (s *state) size() (total int64) {
 	for _, list := range s.lexicons() {
 		total += list.of.Size()
 	}
-	total += s.says.Extra()
+	total += s.messages.Extra()
 	total += int64(len(s.lineages.ids)) * lineageBytes
 	for _, l := range s.lineages.entries {
 		if l != nil && l != untriagedLineage {

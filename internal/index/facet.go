@@ -56,9 +56,9 @@ const (
 
 // FacetRequest is a request to count the values of a facet.
 type FacetRequest struct {
-	Facet  Facet
-	Keep   []string // values to include regardless of their count
-	Values int      // maximum number of values; 0 means ListQuery.Values
+	Facet   Facet
+	Include []string // values to include regardless of their count
+	Values  int      // maximum number of values; 0 means ListQuery.Values
 }
 
 // FacetCounts contains the counted values of a facet.
@@ -82,8 +82,8 @@ type facetKind struct {
 	values func(s *state, number uint32) []string // values for a number of the field
 }
 
-// cut returns the limit most frequent values, followed by the values in keep.
-func cut(counts map[string]int, limit int, keep []string) FacetCounts {
+// cut returns the limit most frequent values, followed by the values in include.
+func cut(counts map[string]int, limit int, include []string) FacetCounts {
 	all := make([]FacetCount, 0, len(counts))
 	for value, n := range counts {
 		all = append(all, FacetCount{value, n})
@@ -96,7 +96,7 @@ func cut(counts map[string]int, limit int, keep []string) FacetCounts {
 	for _, v := range out.Values {
 		shown[v.Value] = true
 	}
-	for _, value := range keep {
+	for _, value := range include {
 		if !shown[value] {
 			shown[value] = true
 			out.Values = append(slices.Clip(out.Values), FacetCount{value, counts[value]})
@@ -248,16 +248,16 @@ func (a *facetCounter) tally(rows *roaring.Bitmap, f field) []int {
 
 // facet counts the values of a facet among the rows that match the query without the facet's own
 // filter.
-func (a *facetCounter) facet(asked FacetRequest) FacetCounts {
-	kind, ok := facetKinds[asked.Facet]
+func (a *facetCounter) facet(request FacetRequest) FacetCounts {
+	kind, ok := facetKinds[request.Facet]
 	if !ok {
 		return FacetCounts{}
 	}
 	rows := a.rowsWithout(kind.forget)
-	if asked.Facet == FacetRef && a.q.Filter.Dedup {
+	if request.Facet == FacetRef && a.q.Filter.Dedup {
 		rows = a.dedupPerRef(kind.forget)
 	}
-	return cut(a.countByValue(asked.Facet, kind, rows), cmp.Or(asked.Values, a.q.Values), asked.Keep)
+	return cut(a.countByValue(request.Facet, kind, rows), cmp.Or(request.Values, a.q.Values), request.Include)
 }
 
 // countByValue counts rows by the values of a facet.

@@ -284,7 +284,7 @@ func (w *world) checkListing(t *rapid.T, v *View, f model.FindingFilter, want []
 	})).Draw(t, "facet")
 	q := ListQuery{
 		Filter: f, Order: rapid.SampledFrom(undated).Draw(t, "order"), Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: 3,
-		Values: 100, Facets: []FacetRequest{{Facet: facet, Keep: []string{"kept"}}}, Groups: []Grouping{ByRule, ByProject, ByPackage}, Now: dueNow,
+		Values: 100, Facets: []FacetRequest{{Facet: facet, Include: []string{"kept"}}}, Groups: []Grouping{ByRule, ByProject, ByPackage}, Now: dueNow,
 	}
 	if facet == FacetEnds {
 		q.Now = someDay

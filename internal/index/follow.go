@@ -37,7 +37,7 @@ func (x *Index) Committed(deployment, version int64) {
 	}
 }
 
-func (c *commits) take() map[int64]int64 {
+func (c *commits) drain() map[int64]int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := c.last
@@ -52,7 +52,7 @@ func (c *commits) leave(id int64) {
 	c.unread[id] = true
 }
 
-func (c *commits) takeUnread() []int64 {
+func (c *commits) drainUnread() []int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ids := slices.Sorted(maps.Keys(c.unread))
@@ -64,7 +64,7 @@ func (c *commits) takeUnread() []int64 {
 // permits. Otherwise their first reader would wait until all findings are read. An evicted
 // deployment is loaded again only by a reader: otherwise each commit would reload it.
 func (x *Index) loadWritten(ctx context.Context) {
-	for _, id := range x.commits.takeUnread() {
+	for _, id := range x.commits.drainUnread() {
 		if ctx.Err() != nil || x.full() {
 			return
 		}
@@ -109,7 +109,7 @@ func (x *Index) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-x.commits.wake:
-			newest = x.commits.take()
+			newest = x.commits.drain()
 		case <-ticker.C:
 			var gone []*deployment
 			newest, gone = x.newest(ctx)
@@ -161,7 +161,7 @@ func (x *Index) newest(ctx context.Context) (versions map[int64]int64, gone []*d
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, d := range all {
-		if _, there := versions[d.id]; !there && x.deployments[d.id] == d {
+		if _, exists := versions[d.id]; !exists && x.deployments[d.id] == d {
 			delete(x.deployments, d.id)
 			gone = append(gone, d)
 		}

@@ -108,10 +108,10 @@ func (e *encoder) link(b []byte, it *item) []byte {
 
 // body appends the body from the scan with the location and the usage renamed. It relies on the
 // order in which model.Body writes members, and copies unchanged parts as they are.
-func (e *encoder) body(b []byte, it *item, said []byte) []byte {
+func (e *encoder) body(b []byte, it *item, message []byte) []byte {
 	const name, column = `"rule_message":`, `,"location":{"column":`
-	rest, same := it.body, len(name)+len(said) // same is the number of bytes to copy unchanged
-	if said == nil {
+	rest, same := it.body, len(name)+len(message) // same is the number of bytes to copy unchanged
+	if message == nil {
 		var ok bool
 		if rest, ok = bytes.CutPrefix(it.body, []byte(name)); !ok {
 			return append(b, it.body...)
@@ -191,7 +191,7 @@ func renamedEnd(b, rest []byte) (out, left []byte) {
 // spellings that clients read.
 func (e *encoder) usage(b []byte, it *item, known, rest []byte) []byte {
 	_, at, ok := bytes.Cut(rest, []byte(`"location":`))
-	take := func(name string, value func([]byte) []byte) (v []byte) {
+	member := func(name string, value func([]byte) []byte) (v []byte) {
 		var is bool
 		if at, is = bytes.CutPrefix(at, []byte(name)); is {
 			v = value(at)
@@ -200,9 +200,9 @@ func (e *encoder) usage(b []byte, it *item, known, rest []byte) []byte {
 		ok = ok && is
 		return v
 	}
-	column := take(`{"column":`, jsonNumber)
-	endColumn, endLine := take(`,"endColumn":`, jsonNumber), take(`,"endLine":`, jsonNumber)
-	path, line := take(`,"filePath":`, jsonText), take(`,"line":`, jsonNumber)
+	column := member(`{"column":`, jsonNumber)
+	endColumn, endLine := member(`,"endColumn":`, jsonNumber), member(`,"endLine":`, jsonNumber)
+	path, line := member(`,"filePath":`, jsonText), member(`,"line":`, jsonNumber)
 	b = append(b, `,"usage":{`...)
 	if !ok {
 		return append(b, rest...)

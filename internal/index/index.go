@@ -101,7 +101,7 @@ func (x *Index) deployment(id int64) *deployment {
 		if x.saved[id] == nil {
 			x.saved[id] = &saved{}
 		}
-		d = &deployment{id: id, x: x, turn: make(chan struct{}, 1), state: &state{version: -1}, saved: x.saved[id]}
+		d = &deployment{id: id, x: x, semaphore: make(chan struct{}, 1), state: &state{version: -1}, saved: x.saved[id]}
 		x.deployments[id] = d
 	}
 	return d
@@ -116,8 +116,8 @@ func (x *Index) Drop(id int64) {
 	if d == nil {
 		return
 	}
-	d.turn <- struct{}{}
-	defer d.give()
+	d.semaphore <- struct{}{}
+	defer d.release()
 	d.swap(&state{version: -1})
 }
 

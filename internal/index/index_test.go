@@ -286,7 +286,7 @@ func TestWaitingForALoadEndsWithTheContext(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	x := New(w, Options{})
-	x.deployment(tenant).turn <- struct{}{}
+	x.deployment(tenant).semaphore <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := x.Deployment(ctx, tenant); !errors.Is(err, context.Canceled) {

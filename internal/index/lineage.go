@@ -91,15 +91,15 @@ func newLineageJSON(t *model.Triage, a *model.Annotations) (*lineageJSON, error)
 	m.addTriage(t)
 	m.add("external_ticket", ticket(a.ExternalTicket))
 	m.add("review_comments", orEmpty(a.ReviewComments))
-	common := m.take()
+	common := m.drain()
 	m.add("click_to_fix_prs", changeRequests(a.ClickToFixPRs))
 	m.add("click_to_fix_failures", failures(a.ClickToFixFailures))
 	if assistant != nil {
 		m.add("assistant", assistant)
 	}
-	code := m.take()
+	code := m.drain()
 	m.add("epss_score", a.EPSS)
-	return &lineageJSON{common: common, hosted: inHosted(common), code: code, supply: m.take()}, m.err
+	return &lineageJSON{common: common, hosted: inHosted(common), code: code, supply: m.drain()}, m.err
 }
 
 // inHosted returns b with members renamed. It returns b itself if nothing changes, to save memory.
@@ -139,7 +139,7 @@ func (m *members) add(name string, value any) {
 	}
 }
 
-func (m *members) take() []byte {
+func (m *members) drain() []byte {
 	out := m.buf
 	m.buf = nil
 	return out

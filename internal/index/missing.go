@@ -68,20 +68,20 @@ func ofRule(words func(*rule) []string) func(*project, *rule) []string {
 // visible. It checks projects, project tags, rules, rulesets and categories. It reads each project
 // and rule once, regardless of the number of queries.
 func (v *View) Missing(visible model.ProjectGlobs, queries ...*PageQuery) [][]string {
-	asked := make([]map[string]bool, len(nameable)) // by name: whether it exists
+	exists := make([]map[string]bool, len(nameable)) // by name: whether it exists
 	for i, kind := range nameable {
-		asked[i] = map[string]bool{}
+		exists[i] = map[string]bool{}
 		for _, q := range queries {
 			for _, name := range q.names(i) {
-				asked[i][spelled(kind.folded, name)] = false
+				exists[i][spelled(kind.folded, name)] = false
 			}
 		}
 	}
-	v.find(visible, asked)
+	v.find(visible, exists)
 	out := make([][]string, len(queries))
 	for n, q := range queries {
 		for i, kind := range nameable {
-			lost := slices.DeleteFunc(q.names(i), func(name string) bool { return asked[i][spelled(kind.folded, name)] })
+			lost := slices.DeleteFunc(q.names(i), func(name string) bool { return exists[i][spelled(kind.folded, name)] })
 			if len(lost) > 0 {
 				out[n] = append(out[n], gone(kind.one, kind.many, lost))
 			}
@@ -90,16 +90,16 @@ func (v *View) Missing(visible model.ProjectGlobs, queries ...*PageQuery) [][]st
 	return out
 }
 
-// find marks existing names as true in asked.
-func (v *View) find(visible model.ProjectGlobs, asked []map[string]bool) {
+// find marks existing names as true in exists.
+func (v *View) find(visible model.ProjectGlobs, exists []map[string]bool) {
 	mark := func(p *project, r *rule) {
 		for i, kind := range nameable {
-			if len(asked[i]) == 0 {
+			if len(exists[i]) == 0 {
 				continue
 			}
 			for _, name := range kind.of(p, r) {
-				if _, ok := asked[i][name]; ok {
-					asked[i][name] = true
+				if _, ok := exists[i][name]; ok {
+					exists[i][name] = true
 				}
 			}
 		}
@@ -107,14 +107,14 @@ func (v *View) find(visible model.ProjectGlobs, asked []map[string]bool) {
 	v.d.mu.RLock()
 	defer v.d.mu.RUnlock()
 	s := v.d.state
-	if len(asked[0])+len(asked[1]) > 0 {
+	if len(exists[0])+len(exists[1]) > 0 {
 		for n, p := range s.projects.entries {
 			if p != nil && !s.departed[s.projects.ids[n]] && visible.Allows(p.name) {
 				mark(p, nil)
 			}
 		}
 	}
-	if len(asked[2])+len(asked[3])+len(asked[4]) > 0 {
+	if len(exists[2])+len(exists[3])+len(exists[4]) > 0 {
 		for _, r := range s.rules.entries {
 			mark(nil, r)
 		}

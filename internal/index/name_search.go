@@ -111,17 +111,17 @@ func (n *nameSearch) vulnerabilities() []NameHit {
 	}
 	scope := n.scopes[model.SCA-1]
 	column := scope.p.columns[namedVuln]
-	there, open := make([]int, len(texts)), make([]int, len(texts))
+	seen, open := make([]int, len(texts)), make([]int, len(texts))
 	if column != nil {
 		for batch := range batches(scope.seen) {
-			count(there, column, batch)
+			count(seen, column, batch)
 		}
 		for batch := range batches(scope.open) {
 			count(open, column, batch)
 		}
 	}
 	for number, name := range texts {
-		if there[number] == 0 {
+		if seen[number] == 0 {
 			continue
 		}
 		if hit, good := best.wants(name, 0); good {
@@ -145,14 +145,14 @@ func (n *nameSearch) counted(best *bestNames, f field) []NameHit {
 		c := &best.list[i]
 		most := -1
 		for _, scope := range n.scopes {
-			open, there := 0, false
+			open, seen := 0, false
 			for _, v := range c.values {
 				b := scope.p.readBitmap(f, v)
 				open += int(b.AndCardinality(scope.open))
-				there = there || b.Intersects(scope.seen)
+				seen = seen || b.Intersects(scope.seen)
 			}
 			c.Open += open
-			if there && open > most {
+			if seen && open > most {
 				c.IssueType, most = scope.p.issueType, open
 			}
 		}
@@ -183,9 +183,9 @@ func (b *bestNames) wants(name string, id int64) (hit NameHit, good bool) {
 	if name == "" {
 		return hit, false
 	}
-	rank, fits := b.rank(b.kind, name)
+	rank, matches := b.rank(b.kind, name)
 	hit = NameHit{Kind: b.kind, ID: id, Name: name, Rank: rank}
-	return hit, fits && (len(b.list) < b.limit || hit.compare(b.list[len(b.list)-1].NameHit) < 0)
+	return hit, matches && (len(b.list) < b.limit || hit.compare(b.list[len(b.list)-1].NameHit) < 0)
 }
 
 // put inserts a name in order.

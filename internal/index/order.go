@@ -46,13 +46,13 @@ func ParseOrder(word string) (Order, bool) {
 	return 0, false
 }
 
-// Fits reports whether findings of an issue type can be sorted in this order.
-func (o Order) Fits(t model.IssueType) bool { return o < MostLikely || t == model.SCA }
+// AppliesTo reports whether findings of an issue type can be sorted in this order.
+func (o Order) AppliesTo(t model.IssueType) bool { return o < MostLikely || t == model.SCA }
 
 // Orders returns the orders of an issue type.
 func Orders(t model.IssueType) (out []Order) {
 	for o := range Order(len(orderNames)) {
-		if o.Fits(t) {
+		if o.AppliesTo(t) {
 			out = append(out, o)
 		}
 	}

@@ -130,7 +130,7 @@ func TestWordsOfOrders(t *testing.T) {
 			t.Errorf("%q is read as %s", word, o)
 		}
 	}
-	if MostLikely.Fits(model.SAST) || !MostLikely.Fits(model.SCA) || !LatestDue.Fits(model.Secrets) {
+	if MostLikely.AppliesTo(model.SAST) || !MostLikely.AppliesTo(model.SCA) || !LatestDue.AppliesTo(model.Secrets) {
 		t.Error("scores are of the supply chain alone, due dates of all")
 	}
 }

@@ -112,13 +112,13 @@ func (p *Page) WriteTo(w io.Writer) (int64, error) {
 	return p.write(w, e.finding)
 }
 
-// each calls take for each finding with its JSON in the contract's format.
-func (p *Page) each(take func(t model.IssueType, finding []byte) error) error {
+// each calls handle for each finding with its JSON in the contract's format.
+func (p *Page) each(handle func(t model.IssueType, finding []byte) error) error {
 	e := encoder{today: p.today}
 	var buf []byte
 	for i := range p.items {
 		buf = e.finding(buf[:0], &p.items[i])
-		if err := take(p.items[i].issueType, buf); err != nil {
+		if err := handle(p.items[i].issueType, buf); err != nil {
 			return err
 		}
 	}
@@ -227,8 +227,8 @@ func (v *View) List(ctx context.Context, q ListQuery) (*Listing, error) {
 		a := s.newFacetCounter(p, &q)
 		out.Total = int(a.rows.GetCardinality())
 		out.Page.copy(s, p, s.ordered(p, a.rows, q.Order, max(q.Skip, 0), q.Size))
-		for _, asked := range q.Facets {
-			out.Facets[asked.Facet] = a.facet(asked)
+		for _, request := range q.Facets {
+			out.Facets[request.Facet] = a.facet(request)
 		}
 		out.Groups = s.groups(p, a.rows, q.Groups, q.Now)
 	})

@@ -60,7 +60,7 @@ func (l *lateRows) remove(id uint32) {
 // put adds or replaces a row.
 func (p *partition) put(r *row, body []byte) {
 	old := p.get(r.id)
-	r.body = p.keepBody(old, body)
+	r.body = p.storeBody(old, body)
 	ordinal, exists := p.where[r.id]
 	_, waiting := p.late.where[r.id]
 	switch {
@@ -89,8 +89,8 @@ func (p *partition) get(id uint32) *row {
 	return nil
 }
 
-// keepBody stores a body and returns its reference. It reuses the old row's body if both are equal.
-func (p *partition) keepBody(old *row, body []byte) bodyRef {
+// storeBody stores a body and returns its reference. It reuses the old row's body if both are equal.
+func (p *partition) storeBody(old *row, body []byte) bodyRef {
 	if old == nil {
 		return p.bodies.put(body)
 	}

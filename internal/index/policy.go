@@ -80,9 +80,9 @@ func (s *state) removePolicies(ids []int64) {
 	for _, id := range ids {
 		delete(s.policies, id)
 		for _, of := range s.policyRules {
-			for place, pr := range of {
+			for ruleID, pr := range of {
 				if pr.policy == id {
-					delete(of, place)
+					delete(of, ruleID)
 				}
 			}
 		}

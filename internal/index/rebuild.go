@@ -99,19 +99,19 @@ func (p *partition) liveRows(s *state) []row {
 // inOrder returns the rows sorted by row.before, in a slice of exact capacity. It sorts their
 // positions, because rows are large.
 func inOrder(rows []row) []row {
-	type place struct {
+	type position struct {
 		relevant int64
 		id, at   uint32
 	}
-	places := make([]place, len(rows))
+	positions := make([]position, len(rows))
 	for i := range rows {
-		places[i] = place{rows[i].relevant, rows[i].id, uint32(i)}
+		positions[i] = position{rows[i].relevant, rows[i].id, uint32(i)}
 	}
-	slices.SortFunc(places, func(a, b place) int {
+	slices.SortFunc(positions, func(a, b position) int {
 		return cmp.Or(cmp.Compare(a.relevant, b.relevant), cmp.Compare(a.id, b.id))
 	})
 	sorted := make([]row, len(rows))
-	for i, from := range places {
+	for i, from := range positions {
 		sorted[i] = rows[from.at]
 	}
 	return sorted

@@ -48,11 +48,11 @@ func ownMessage(body []byte) string {
 // searched contains the searched texts of a finding in lower case.
 type searched struct {
 	path, vuln string
-	said       string // message of the finding, if any; it may share the body's bytes
+	message    string // message of the finding, if any; it may share the body's bytes
 }
 
 func searchedOf(f *model.IndexedFinding) searched {
-	out := searched{path: strings.ToLower(f.Path), said: ownMessage(f.Body)}
+	out := searched{path: strings.ToLower(f.Path), message: ownMessage(f.Body)}
 	if f.IssueType == model.SCA {
 		out.vuln = strings.ToLower(model.BodyVulnerability(f.Body))
 	}
@@ -65,7 +65,7 @@ func (s *state) nameRow(r *row, f *model.IndexedFinding, texts searched) {
 		r.vuln = s.vulns.Number(texts.vuln)
 	}
 	if s.rules.entries[r.rule].open {
-		r.says = s.says.Number(texts.said)
+		r.says = s.messages.Number(texts.message)
 	}
 }
 
@@ -133,7 +133,7 @@ func (s *state) search(p *partition, text string, named []string) *roaring.Bitma
 		}
 	}
 	for n, rule := range s.rules.entries {
-		if rule != nil && (has(rule.name) || strings.Contains(rule.said, text)) {
+		if rule != nil && (has(rule.name) || strings.Contains(rule.searchText, text)) {
 			sets = append(sets, p.readBitmap(byRule, uint32(n)))
 		}
 	}
@@ -148,7 +148,7 @@ func (s *state) search(p *partition, text string, named []string) *roaring.Bitma
 	}
 	return roaring.FastOr(append(sets, p.having(
 		columnSet{namedPath, s.paths.Containing(text)}, columnSet{namedVuln, vulns},
-		columnSet{messageText, s.says.Containing(text)}))...)
+		columnSet{messageText, s.messages.Containing(text)}))...)
 }
 
 // columnSet is a set of values to find in a column.

@@ -33,9 +33,9 @@ type state struct {
 	lineages table[lineage]
 	refs     lexicon.Words
 	packages lexicon.Words
-	paths    lexicon.Texts // in lower case, as are vulns and says
+	paths    lexicon.Texts // in lower case, as are vulns and messages
 	vulns    lexicon.Words
-	says     lexicon.Messages
+	messages lexicon.Messages
 	secrets  lexicon.Words
 	tags     lexicon.Words
 

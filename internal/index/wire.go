@@ -159,8 +159,8 @@ func (l *lastTime) append(b []byte, at int64) []byte {
 func (l *lastTime) write(at int64) {
 	day, micros := at/dayMicros, at%dayMicros
 	if !l.set || day != l.day {
-		var room [64]byte // AppendFormat needs more space than it appends
-		copy(l.buf[:], time.UnixMicro(at).UTC().AppendFormat(room[:0], `"`+timeLayout+`"`))
+		var scratch [64]byte // AppendFormat needs more space than it appends
+		copy(l.buf[:], time.UnixMicro(at).UTC().AppendFormat(scratch[:0], `"`+timeLayout+`"`))
 	}
 	l.at, l.day, l.set = at, day, true
 	seconds := micros / 1_000_000

@@ -21,26 +21,26 @@ func recordAccount(
 // refused items of the report.
 func gaps(u *Upload, refused model.Refusals) []model.ScanGap {
 	var list []model.ScanGap
-	told, once := map[string]bool{}, map[model.ScanGap]bool{}
+	covered, once := map[string]bool{}, map[model.ScanGap]bool{}
 	for _, g := range u.Report.Gaps {
 		if !once[g] {
 			list = append(list, g)
 		}
-		once[g], told[g.What] = true, true
+		once[g], covered[g.What] = true, true
 	}
 	for _, path := range u.Unread {
 		list = append(list, model.ScanGap{Kind: model.GapLockfile, What: path, Why: "the scanner could not read it"})
-		told[path] = true
+		covered[path] = true
 	}
 	for _, r := range refused.Refused {
 		kind := model.GapItem
 		if slices.Contains(u.Report.Skipped, r.Item) { // the item is the file itself
-			kind, told[r.Item] = model.GapLockfile, true
+			kind, covered[r.Item] = model.GapLockfile, true
 		}
 		list = append(list, model.ScanGap{Kind: kind, What: r.Item, Why: r.Reason})
 	}
 	for _, path := range slices.Concat(u.Report.Skipped, u.Report.Unresolved) {
-		if !told[path] {
+		if !covered[path] {
 			list = append(list, model.ScanGap{Kind: model.GapPath, What: path})
 		}
 	}

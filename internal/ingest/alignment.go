@@ -39,7 +39,7 @@ type alignment struct {
 	stays     map[string]bool // each path with results; true if it also has findings
 
 	d       digester
-	shared  map[model.Identity]bool // identities on both sides for which standsForCode is true
+	shared  map[model.Identity]bool // identities on both sides for which isPositionIndependent is true
 	texts   bool                    // all code is known as text, not only as a hash
 	silent  bool                    // the code of a finding or result is unknown
 	strict  map[string]bool         // rules whose group includes the pattern
@@ -155,12 +155,12 @@ func (a *alignment) pairs() ([]pair, error) {
 
 // prepare selects the properties that are compared.
 func (a *alignment) prepare(old []*model.Finding, next []*Sighting) {
-	stands := map[model.Identity]bool{}
+	independent := map[model.Identity]bool{}
 	reported, running := map[string]bool{}, map[string]bool{}
 	a.strict, a.binds, a.shared, a.texts = map[string]bool{}, map[string]bool{}, map[model.Identity]bool{}, true
 	for _, s := range next {
 		f := &s.Finding
-		stands[f.Identity] = !s.codeless && standsForCode(f)
+		independent[f.Identity] = !s.codeless && isPositionIndependent(f)
 		a.silent = a.silent || f.CodeHash == model.Digest{}
 		a.texts = a.texts && (s.Result.Code != "" || f.CodeHash == model.Digest{} || f.IssueType != model.SAST)
 		a.strict[f.RuleName] = f.PatternHash != (model.Digest{}) && (!reported[f.RuleName] || a.strict[f.RuleName]) &&
@@ -170,7 +170,7 @@ func (a *alignment) prepare(old []*model.Finding, next []*Sighting) {
 	}
 	for _, f := range old {
 		a.silent = a.silent || f.CodeHash == model.Digest{}
-		a.shared[f.Identity] = stands[f.Identity] && standsForCode(f)
+		a.shared[f.Identity] = independent[f.Identity] && isPositionIndependent(f)
 		running[f.RuleName] = true
 		if f.PatternHash == (model.Digest{}) || f.RuleID != a.served[f.RuleName] {
 			delete(a.strict, f.RuleName)
@@ -179,9 +179,9 @@ func (a *alignment) prepare(old []*model.Finding, next []*Sighting) {
 	a.renamed = renamedRules(running, reported)
 }
 
-// standsForCode reports whether a finding's identity is independent of its place in the file. This
+// isPositionIndependent reports whether a finding's identity is independent of its position. This
 // applies to secrets, dependencies and a scanner's own fingerprint.
-func standsForCode(f *model.Finding) bool {
+func isPositionIndependent(f *model.Finding) bool {
 	switch f.Identity.Kind {
 	case model.IdentityOwn:
 		return false
@@ -263,9 +263,9 @@ func (a *alignment) named(r *align.Row, f *model.Finding, matchBasedID string) {
 	}
 }
 
-// place adds the location of a match, its message and, if all code is known, the matched text.
+// addLocation adds the location of a match, its message and, if all code is known, the matched text.
 // Muted matches differ from others, because a report may omit them.
-func (a *alignment) place(r *align.Row, f *model.Finding, at model.WireLocation, message, code string) {
+func (a *alignment) addLocation(r *align.Row, f *model.Finding, at model.WireLocation, message, code string) {
 	r.Column, r.EndLine, r.EndColumn = at.Column, at.EndLine, at.EndColumn
 	if a.strict[r.Rule] && a.binds[r.Rule] { // the group includes the matched code, so a difference in length is layout
 		r.EndLine, r.EndColumn = r.Line, r.Column+1
@@ -303,8 +303,8 @@ type comparedBody struct { // JSON fields of model.Body
 // by their redacted text, which preserves their decisions.
 func (a *alignment) maskOld(bodies []comparedBody, next []*Sighting) {
 	a.masked = map[model.Digest]bool{}
-	holdsMark := func(s *Sighting) bool { return strings.Contains(s.Result.Message+s.Result.Code, redact.Mark) }
-	if !slices.ContainsFunc(next, holdsMark) {
+	hasMark := func(s *Sighting) bool { return strings.Contains(s.Result.Message+s.Result.Code, redact.Mark) }
+	if !slices.ContainsFunc(next, hasMark) {
 		return
 	}
 	for i := range bodies {
@@ -348,7 +348,7 @@ func (a *alignment) stored(f *model.Finding, is *comparedBody) align.Row {
 		r.Loose = is.masked
 	}
 	r.ByCode = a.decided(f) || !a.scope.counted(f)
-	a.place(&r, f, is.Location, is.RuleMessage, is.code)
+	a.addLocation(&r, f, is.Location, is.RuleMessage, is.code)
 	return r
 }
 
@@ -360,7 +360,7 @@ func (a *alignment) reported(s *Sighting) align.Row {
 		r.Loose = text
 	}
 	r.Binds, r.ByCode = s.Result.Binds, a.owned(s.Finding.Identity)
-	a.place(&r, &s.Finding, wireLocation(s.Result), s.Result.Message, s.Result.Code)
+	a.addLocation(&r, &s.Finding, wireLocation(s.Result), s.Result.Message, s.Result.Code)
 	return r
 }
 

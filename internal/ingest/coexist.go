@@ -28,9 +28,9 @@ func (p *planner) coexistOnRef(x, y int64) bool {
 }
 
 // together reports whether some ref has a finding of each of two sets of lineages. Both must have
-// been seen by full scans, and holds must return true for them. Its time grows with the product of
+// been seen by full scans, and match must return true for them. Its time grows with the product of
 // both numbers on a ref.
-func (b coexisting) together(xs, ys []int64, holds func(f, g model.Finding) bool) bool {
+func (b coexisting) together(xs, ys []int64, match func(f, g model.Finding) bool) bool {
 	at := map[string][]model.Finding{}
 	for _, x := range xs {
 		for _, f := range b.live[x] {
@@ -41,7 +41,7 @@ func (b coexisting) together(xs, ys []int64, holds func(f, g model.Finding) bool
 	}
 	for _, y := range ys {
 		for _, g := range b.live[y] {
-			if g.SeenByFull && slices.ContainsFunc(at[g.Ref], func(f model.Finding) bool { return holds(f, g) }) {
+			if g.SeenByFull && slices.ContainsFunc(at[g.Ref], func(f model.Finding) bool { return match(f, g) }) {
 				return true
 			}
 		}
@@ -74,7 +74,7 @@ func (stored *Stored) contended(
 	sightings []Sighting, known, rows bool,
 ) (lineages []int64, identities []model.Identity) {
 	wanted, has := map[int64]bool{}, map[int64][]model.Identity{}
-	hold := func(lineage int64, id model.Identity, want bool) {
+	add := func(lineage int64, id model.Identity, want bool) {
 		has[lineage] = append(has[lineage], id)
 		wanted[lineage] = wanted[lineage] || want || len(has[lineage]) > 1
 	}
@@ -82,12 +82,12 @@ func (stored *Stored) contended(
 	for i := range sightings {
 		id := sightings[i].Finding.Identity
 		if reported[id] = true; stored.Known[id].ID != 0 {
-			hold(stored.Known[id].ID, id, known)
+			add(stored.Known[id].ID, id, known)
 		}
 	}
 	for i := range stored.Findings {
 		if row := &stored.Findings[i]; live(row.State) || reported[row.Identity] {
-			hold(row.LineageID, row.Identity, rows)
+			add(row.LineageID, row.Identity, rows)
 		}
 	}
 	for _, k := range stored.pairs {
@@ -128,19 +128,19 @@ type entry struct {
 // the lineage of their identity if it has no finding here, and otherwise start a new one.
 func (p *planner) splitLineages(rows []model.Finding) {
 	entries := p.liveEntries(rows)
-	here := make(map[int64]int, len(entries))
+	counts := make(map[int64]int, len(entries))
 	for _, e := range entries {
-		here[e.lineage]++
+		counts[e.lineage]++
 	}
 	onPrimary := p.onPrimary()
 	for _, e := range entries {
 		if e.added >= 0 && !p.Scope.Full && e.isCopyOf(onPrimary[e.lineage]) {
-			p.part(e, here)
+			p.part(e, counts)
 		}
 	}
 	crowds, crowded := map[int64][]entry{}, map[int64]bool{}
 	for _, e := range entries {
-		if e.lineage != 0 && here[e.lineage] > 1 && (e.added < 0 || p.changes.Added[e.added].LineageID == e.lineage) {
+		if e.lineage != 0 && counts[e.lineage] > 1 && (e.added < 0 || p.changes.Added[e.added].LineageID == e.lineage) {
 			crowds[e.lineage], crowded[e.lineage] = append(crowds[e.lineage], e), true
 		}
 	}
@@ -149,7 +149,7 @@ func (p *planner) splitLineages(rows []model.Finding) {
 		stays := original(crowd, onPrimary[lineage])
 		for _, e := range crowd {
 			if e != stays && (!e.supply || e.path != stays.path) { // several names of a vulnerability are not copies
-				p.part(e, here)
+				p.part(e, counts)
 				p.addCopied(e, stays)
 			}
 		}
@@ -225,13 +225,13 @@ func compareFlags(a, b bool) int {
 }
 
 // part removes a finding from its lineage.
-func (p *planner) part(e entry, here map[int64]int) {
+func (p *planner) part(e entry, counts map[int64]int) {
 	to := int64(0)
-	here[e.lineage]--
+	counts[e.lineage]--
 	if l, known := p.coexisting.linked[e.identity]; known && p.lineages.root(l.ID) != e.lineage &&
-		here[p.lineages.root(l.ID)] == 0 {
+		counts[p.lineages.root(l.ID)] == 0 {
 		to = p.lineages.root(l.ID)
-		here[to]++
+		counts[to]++
 	}
 	if p.Unwritten && (to == 0 || e.row != nil) {
 		p.changes.Copies = append(p.changes.Copies, e.identity)

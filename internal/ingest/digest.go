@@ -91,15 +91,15 @@ func (d *digester) dependency(v *model.Vulnerable) {
 	}
 }
 
-// keptDigest returns the digest that a scan stores for an identical upload. This is Upload.Digest
+// storedDigest returns the digest that a scan stores for an identical upload. This is Upload.Digest
 // if the stored findings contain everything in the report. Otherwise it is a digest that no upload
 // has, so that the same report is always parsed.
-func (u *Upload) keptDigest(
+func (u *Upload) storedDigest(
 	s Store, sum *Summary, scan model.Scan, sightings []Sighting, inventories []model.InventoryStatement,
 ) model.Digest {
 	proposed := func(s Sighting) bool { return s.Proposed }
 	if u.Digest != (model.Digest{}) && scan.Status == model.ScanCompleted && sum.CountRefused() == 0 &&
-		sum.MorePlaces == 0 &&
+		sum.MoreLocations == 0 &&
 		len(inventories) == 0 && len(u.Report.VEX) == 0 && sum.SkippedVulnerabilities == 0 &&
 		!slices.ContainsFunc(sightings, proposed) {
 		return u.Digest

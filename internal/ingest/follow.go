@@ -43,7 +43,7 @@ func newFollower(s Store, project model.Project, advised model.Advised, scanID i
 		ScanID:    scanID,
 		Outcome:   model.ScanApplied,
 	}
-	f.plan = planner{handedOver: map[int64]bool{}, reopened: map[int64]bool{}, Facts: Facts{
+	f.plan = planner{transferred: map[int64]bool{}, reopened: map[int64]bool{}, Facts: Facts{
 		ProjectID: project.ID, Ref: advised.Ref, Primary: project.Primary(),
 		Source: model.SourceAdvisories, ScanID: scanID, At: at, Now: s.Now(),
 		Links: weblink.New(project.URL, "", advised.Ref),
@@ -96,7 +96,7 @@ type follower struct {
 	s        Store
 	project  model.Project
 	plan     planner
-	standing coexisting      // lineages that must remain separate
+	separate coexisting      // lineages that must remain separate
 	united   map[int64]int64 // findings that were merged, to the findings that remain
 
 	sightings []Sighting                       // one for each match
@@ -155,8 +155,8 @@ func (f *follower) concerned(rows []model.Finding) []model.Finding {
 		}
 	}
 	return slices.DeleteFunc(rows, func(r model.Finding) bool {
-		_, asked := f.InLockfile[r.ID]
-		return !asked && !matched[r.Identity]
+		_, queried := f.InLockfile[r.ID]
+		return !queried && !matched[r.Identity]
 	})
 }
 
@@ -190,13 +190,13 @@ func (f *follower) scope() Scope {
 		searched = []string{}
 	}
 	return Scope{Full: true, searched: set(searched), judge: func(row *model.Finding) model.State {
-		held, asked := f.InLockfile[row.ID]
+		inInventory, queried := f.InLockfile[row.ID]
 		switch {
 		case f.isCovered(row.Identity):
 			return model.StateRemoved
-		case !asked:
+		case !queried:
 			return row.State
-		case held:
+		case inInventory:
 			return model.StateRemoved
 		}
 		return model.Fixed

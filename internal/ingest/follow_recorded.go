@@ -32,12 +32,12 @@ func (a *application) adviseRecorded(
 	if err != nil {
 		return fmt.Errorf("query the advisories for a recorded scan: %w", err)
 	}
-	said := a.namesReported(sightings)
+	reported := a.namesReported(sightings)
 	o := observer{tool: model.SourceAdvisories}
 	for i := range advised.Matches {
 		m := &advised.Matches[i]
 		at := affectedPackage{lockfile: m.Dependency.Lockfile, key: m.Package}
-		if slices.ContainsFunc(m.IDs, func(name string) bool { return said[at][name] }) {
+		if slices.ContainsFunc(m.IDs, func(name string) bool { return reported[at][name] }) {
 			continue
 		}
 		if i < len(advised.Twins) && slices.ContainsFunc(
@@ -57,15 +57,15 @@ type affectedPackage struct{ lockfile, key string }
 func (a *application) namesReported(sightings []Sighting) map[affectedPackage]map[string]bool {
 	out := map[affectedPackage]map[string]bool{}
 	for i := range sightings {
-		said := sightings[i].Result.Subject()
-		if said == nil {
+		subject := sightings[i].Result.Subject()
+		if subject == nil {
 			continue
 		}
-		at := affectedPackage{lockfile: said.Lockfile, key: purl.Key(said.Ecosystem, said.Package)}
+		at := affectedPackage{lockfile: subject.Lockfile, key: purl.Key(subject.Ecosystem, subject.Package)}
 		if out[at] == nil {
 			out[at] = map[string]bool{}
 		}
-		out[at][strings.ToUpper(cmp.Or(said.Vulnerability, sightings[i].Finding.RuleName))] = true
+		out[at][strings.ToUpper(cmp.Or(subject.Vulnerability, sightings[i].Finding.RuleName))] = true
 	}
 	return out
 }

@@ -77,7 +77,7 @@ func (f *follower) uniteLineages(ctx context.Context, rows []model.Finding) ([]m
 	for i := range rows {
 		at[rows[i].Identity] = &rows[i]
 	}
-	f.standing, f.united = f.expected(at), map[int64]int64{}
+	f.separate, f.united = f.expected(at), map[int64]int64{}
 	aside := map[int64]bool{}
 	for i := range f.Matches {
 		if err := ctx.Err(); err != nil {
@@ -89,7 +89,7 @@ func (f *follower) uniteLineages(ctx context.Context, rows []model.Finding) ([]m
 		if row == nil || live(row.State) {
 			continue
 		}
-		f.plan.handedOver[row.ID] = slices.ContainsFunc(f.twins(i), func(t model.Subject) bool {
+		f.plan.transferred[row.ID] = slices.ContainsFunc(f.twins(i), func(t model.Subject) bool {
 			return !live(t.State) && t.ChangedAt.Equal(f.plan.At)
 		})
 	}
@@ -116,7 +116,7 @@ func (f *follower) expected(at map[model.Identity]*model.Finding) coexisting {
 			if row == nil {
 				continue
 			}
-			if list, asked := out.live[row.LineageID]; asked { // only these lineages were read
+			if list, queried := out.live[row.LineageID]; queried { // only these lineages were read
 				out.live[row.LineageID] = append(list, *row)
 			}
 		}
@@ -214,7 +214,7 @@ func (f *follower) uniteTwins(i int, row *model.Finding) {
 		}
 		joined[t.Source] = true
 		if own := own(); own != 0 && !f.uniteUnlessSeparate(own, t.LineageID) {
-			if f.speaks(row, t) && !f.isTaken(t.LineageID, f.Matches[i].Dependency.Lockfile) {
+			if f.speaks(row, t) && !f.existsElsewhere(t.LineageID, f.Matches[i].Dependency.Lockfile) {
 				f.goOver(id, row, t.LineageID)
 			}
 			continue
@@ -229,7 +229,7 @@ func (f *follower) uniteTwins(i int, row *model.Finding) {
 func (f *follower) uniteUnlessSeparate(a, b int64) bool {
 	inFiles := func(f, g model.Finding) bool { return f.Path != g.Path }
 	if f.plan.lineages.root(a) != f.plan.lineages.root(b) &&
-		f.standing.together(f.plan.lineages.members(a), f.plan.lineages.members(b), inFiles) {
+		f.separate.together(f.plan.lineages.members(a), f.plan.lineages.members(b), inFiles) {
 		return false
 	}
 	f.plan.lineages.unite(a, b)
@@ -243,11 +243,11 @@ func (f *follower) speaks(row *model.Finding, t model.Subject) bool {
 	return row == nil || live(t.State) || t.ChangedAt.Equal(f.plan.At)
 }
 
-// isTaken reports whether the advisories have a finding of a lineage on this ref in another
+// existsElsewhere reports whether the advisories have a finding of a lineage on this ref in another
 // lockfile. A finding here would be a copy of it.
-func (f *follower) isTaken(lineage int64, lockfile string) bool {
+func (f *follower) existsElsewhere(lineage int64, lockfile string) bool {
 	return slices.ContainsFunc(f.plan.lineages.members(lineage), func(id int64) bool {
-		return slices.ContainsFunc(f.standing.live[id], func(g model.Finding) bool {
+		return slices.ContainsFunc(f.separate.live[id], func(g model.Finding) bool {
 			return g.Ref == f.Ref && g.Source == model.SourceAdvisories && g.Path != lockfile
 		})
 	})

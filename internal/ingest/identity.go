@@ -47,13 +47,13 @@ func Observe(report *model.Report) ([]Sighting, model.Refusals) {
 	}
 	slices.SortFunc(results, byPosition)
 	o.sightings = make([]Sighting, 0, len(results))
-	places := make(map[model.Digest]int, len(results))
+	indexes := make(map[model.Digest]int, len(results))
 	for _, r := range results {
-		if i, again := places[r.content]; again {
+		if i, duplicate := indexes[r.content]; duplicate {
 			o.prefer(i, r)
 			continue
 		}
-		places[r.content] = o.add(r)
+		indexes[r.content] = o.add(r)
 	}
 	return o.sightings, refused
 }
@@ -228,13 +228,13 @@ func (o *observer) matched(r *model.Result, code model.Digest) model.Identity {
 	key := model.MatchKey(model.FormulaGroup(r.MatchBasedID), code)
 	if r.CodeNumber > 0 {
 		id := model.NumberedIdentity(model.IdentityMatchBased, key, int64(r.CodeNumber-1))
-		if _, taken := o.at[id]; !taken {
+		if _, exists := o.at[id]; !exists {
 			return id
 		}
 	}
 	for {
 		id := o.numbered(model.IdentityMatchBased, key)
-		if _, taken := o.at[id]; !taken {
+		if _, exists := o.at[id]; !exists {
 			return id
 		}
 	}

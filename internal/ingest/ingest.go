@@ -100,16 +100,16 @@ func Apply(ctx context.Context, s Store, ex Exceptions, upload Upload) (Summary,
 	if err := u.inheritCodeless(ctx, s, project, sightings); err != nil {
 		return Summary{}, err
 	}
-	if err := u.holdMutes(ctx, s, project.ID, sightings); err != nil {
+	if err := u.presetMutes(ctx, s, project.ID, sightings); err != nil {
 		return Summary{}, err
 	}
 	scan := u.scan(project.ID, s.Now(), sightings)
 	sum := Summary{
 		ProjectID: project.ID, Project: project.Name, Ref: scan.Ref, Source: scan.Source,
-		Counts: scan.Counts, Refusals: all, MorePlaces: morePlaces(sightings), ProposedMutes: openProposals(sightings),
+		Counts: scan.Counts, Refusals: all, MoreLocations: moreLocations(sightings), ProposedMutes: openProposals(sightings),
 		SkippedVulnerabilities: u.Report.SkippedVulnerabilities,
 	}
-	scan.Digest = u.keptDigest(s, &sum, scan, sightings, inventories)
+	scan.Digest = u.storedDigest(s, &sum, scan, sightings, inventories)
 	a := application{s: s, exceptions: ex, upload: u, project: project, scan: scan, sum: &sum}
 	err = a.apply(ctx, stream, sightings, inventories)
 	return sum, err
@@ -234,8 +234,8 @@ func (a *application) run(ctx context.Context, sightings []Sighting, inventories
 	if err != nil {
 		return fmt.Errorf("plan the changes of scan %d: %w", a.scan.ID, err)
 	}
-	a.sum.Became = changes.Became
-	if err := a.resolveMutes(ctx, sightings, changes.HeldMutes); err != nil {
+	a.sum.StoredAs = changes.StoredAs
+	if err := a.resolveMutes(ctx, sightings, changes.MuteDecisions); err != nil {
 		return err
 	}
 	if err := a.write(ctx, changes); err != nil {
@@ -340,17 +340,17 @@ func (a *application) loadLineages(ctx context.Context, stored *Stored, sighting
 func (a *application) rules(ctx context.Context, sightings []Sighting) (map[*model.Rule]int64, error) {
 	out := map[*model.Rule]int64{}
 	var rules []*model.Rule
-	take := func(r *model.Rule) {
+	add := func(r *model.Rule) {
 		if _, known := out[r]; !known && r != nil && r.Name != "" && model.IsStorable(r.Name) {
 			out[r] = 0
 			rules = append(rules, r)
 		}
 	}
 	for _, r := range a.upload.Report.Rules {
-		take(r)
+		add(r)
 	}
 	for i := range sightings {
-		take(sightings[i].Result.Rule)
+		add(sightings[i].Result.Rule)
 	}
 	if len(rules) == 0 {
 		return out, nil

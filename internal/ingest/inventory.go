@@ -12,16 +12,16 @@ import (
 func statements(report *model.Report) ([]model.InventoryStatement, model.Refusals) {
 	var out []model.InventoryStatement
 	var refused model.Refusals
-	place := map[string]int{}
+	index := map[string]int{}
 	for _, inventory := range report.Inventories {
 		if inventory.Lockfile == "" || !model.IsStorable(inventory.Lockfile) {
 			refused.Refuse(model.Refusal{Item: "an inventory", Reason: "its lockfile has no name that can be stored"})
 			continue
 		}
-		i, known := place[inventory.Lockfile]
+		i, known := index[inventory.Lockfile]
 		if !known {
 			i = len(out)
-			place[inventory.Lockfile] = i
+			index[inventory.Lockfile] = i
 			out = append(out, model.InventoryStatement{Inventory: model.Inventory{Lockfile: inventory.Lockfile}})
 		}
 		refused.RefuseAll(out[i].Inventory.Add(inventory))
@@ -67,7 +67,7 @@ func inventoryDigest(inventory model.Inventory) model.Digest {
 // dropped too.
 func (a *application) putInventories(ctx context.Context, scope Scope, list []model.InventoryStatement) error {
 	scan := a.scan
-	keep := make([]string, 0, len(list))
+	retained := make([]string, 0, len(list))
 	for _, statement := range list {
 		statement.ProjectID, statement.Ref, statement.Source = scan.ProjectID, scan.Ref, scan.Source
 		statement.ScanID, statement.Commit, statement.At = scan.ID, scan.Commit, scan.StartedAt
@@ -78,7 +78,7 @@ func (a *application) putInventories(ctx context.Context, scope Scope, list []mo
 		a.sum.Lockfiles++
 		a.sum.DependenciesAdded += added
 		a.sum.DependenciesRemoved += removed
-		keep = append(keep, statement.Inventory.Lockfile)
+		retained = append(retained, statement.Inventory.Lockfile)
 	}
 	if !scope.Full || scope.Failed || scope.searched == nil || !scan.Products.Has(model.SCA) ||
 		a.upload.Report.Inventories == nil {
@@ -86,16 +86,16 @@ func (a *application) putInventories(ctx context.Context, scope Scope, list []mo
 	}
 	for _, paths := range []map[string]bool{scope.searched, scope.skipped, scope.unresolved} {
 		for path := range paths {
-			keep = append(keep, path)
+			retained = append(retained, path)
 		}
 	}
 	source := scan.Source
 	if a.upload.Whole {
-		source, keep = "", append(keep, a.upload.named...)
+		source, retained = "", append(retained, a.upload.named...)
 	}
-	slices.Sort(keep)
+	slices.Sort(retained)
 	dropped, dependencies, err := a.s.DropInventories(ctx, scan.ProjectID, scan.Ref, source, scan.StartedAt,
-		slices.Compact(keep))
+		slices.Compact(retained))
 	a.sum.LockfilesDropped = dropped
 	a.sum.DependenciesRemoved += dependencies
 	return err

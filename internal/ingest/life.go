@@ -19,13 +19,13 @@ type Scope struct {
 	outOfPolicy              func(rule, path string) bool
 	// unread contains the places of refused results. Findings there were seen, so they do not
 	// change.
-	unread map[place]bool
+	unread map[scannedFile]bool
 	// judge replaces all other criteria if the reason for each absence is known.
 	judge func(*model.Finding) model.State
 }
 
-// place is a file and the rule that scanned it.
-type place struct{ rule, path string }
+// scannedFile is a file and the rule that scanned it.
+type scannedFile struct{ rule, path string }
 
 // scopeOf returns the scope of an upload. Reported rules count as run, and paths with results as
 // searched, regardless of the report's lists.
@@ -34,11 +34,11 @@ func scopeOf(u *Upload, sightings []Sighting) Scope {
 		Full: u.Full, Declared: u.DeclaredFull, Failed: u.Report.Failed, outOfPolicy: u.OutOfPolicy,
 		rules: set(u.Report.RulesRun), searched: set(u.Report.Searched),
 		skipped: set(u.Report.Skipped), unresolved: set(u.Report.Unresolved),
-		unread: map[place]bool{}, hidesMuted: u.Report.HidesMuted, plain: u.plain,
+		unread: map[scannedFile]bool{}, hidesMuted: u.Report.HidesMuted, plain: u.plain,
 	}
 	for i := range u.Report.Results {
 		if r := &u.Report.Results[i]; r.Rule != nil && refusal(r) != "" {
-			s.unread[place{r.Rule.Name, r.Path}] = true
+			s.unread[scannedFile{r.Rule.Name, r.Path}] = true
 		}
 	}
 	for i := range sightings {
@@ -56,7 +56,7 @@ func scopeOf(u *Upload, sightings []Sighting) Scope {
 			s.searched[sightings[i].Finding.Path] = true
 		}
 	}
-	s.takePartial(u.Report.Partial)
+	s.addPartial(u.Report.Partial)
 	return s
 }
 
@@ -84,7 +84,7 @@ func (s Scope) absentState(f *model.Finding) model.State {
 		return f.State
 	case s.Full && s.outOfPolicy != nil && s.outOfPolicy(f.RuleName, f.Path):
 		return model.StateRemoved
-	case !s.Full && f.SeenByFull, s.unread[place{f.RuleName, f.Path}]:
+	case !s.Full && f.SeenByFull, s.unread[scannedFile{f.RuleName, f.Path}]:
 		return f.State
 	case f.State == model.Muted && s.hidesMuted && !s.isGone(f.Path):
 		return f.State
@@ -96,7 +96,7 @@ func (s Scope) absentState(f *model.Finding) model.State {
 
 // coverage returns how much of a file the scan could read for a rule.
 func (s Scope) coverage(rule, path string) model.Coverage {
-	if s.Failed || s.skipped[path] || s.partial[path] != nil || s.unread[place{rule, path}] {
+	if s.Failed || s.skipped[path] || s.partial[path] != nil || s.unread[scannedFile{rule, path}] {
 		return model.CoveragePartial
 	}
 	return model.CoverageFull

@@ -68,10 +68,10 @@ func (j *joiner) unite(a, b int64) {
 	if a == b {
 		return
 	}
-	stays, goes := min(a, b), max(a, b) // ids are ascending: the smaller is older
-	j.parent[goes] = stays
-	j.joined[stays] = append(append(j.joined[stays], goes), j.joined[goes]...)
-	delete(j.joined, goes)
+	target, merged := min(a, b), max(a, b) // ids are ascending: the smaller is older
+	j.parent[merged] = target
+	j.joined[target] = append(append(j.joined[target], merged), j.joined[merged]...)
+	delete(j.joined, merged)
 }
 
 // members returns the stored lineages that were joined with one, itself included.

@@ -49,15 +49,15 @@ func (p *planner) recognise(rows []model.Finding, seen map[int64]bool, unseen []
 			absent[row.LineageID] = append(absent[row.LineageID], row)
 		}
 	}
-	taken := map[int64]bool{}
-	take := func(row *model.Finding, s *Sighting) {
-		taken[row.ID] = true
+	matched := map[int64]bool{}
+	match := func(row *model.Finding, s *Sighting) {
+		matched[row.ID] = true
 		known = append(known, pair{row: row, sighting: s})
 	}
 	var others []*Sighting
 	for _, s := range unseen {
 		if row := p.rows[s.Finding.Identity]; row != nil && !seen[row.ID] {
-			take(row, s)
+			match(row, s)
 		} else if row == nil && p.reports {
 			others = append(others, s)
 		}
@@ -65,12 +65,12 @@ func (p *planner) recognise(rows []model.Finding, seen map[int64]bool, unseen []
 	for _, s := range others {
 		var best *model.Finding
 		for _, row := range absent[p.lineages.of(s.Finding.Identity)] {
-			if !taken[row.ID] && p.Scope.mayBeSame(row, &s.Finding) && (best == nil || closer(row, best, s.Finding.Path)) {
+			if !matched[row.ID] && p.Scope.mayBeSame(row, &s.Finding) && (best == nil || closer(row, best, s.Finding.Path)) {
 				best = row
 			}
 		}
 		if best != nil {
-			take(best, s)
+			match(best, s)
 		}
 	}
 	return known
@@ -122,9 +122,9 @@ func otherRule(row, f *model.Finding) bool {
 	return f.RuleName != row.RuleName || detailLevel(f) == 2 && f.CodeHash == row.CodeHash && f.Identity != row.Identity
 }
 
-// keepDetails retains the details of a finding that a less detailed sighting omits. It returns the
+// retainDetails retains the details of a finding that a less detailed sighting omits. It returns the
 // body and evidence if the sighting changes them.
-func (p *planner) keepDetails(row, next *model.Finding, s *Sighting) (w model.FindingWrite) {
+func (p *planner) retainDetails(row, next *model.Finding, s *Sighting) (w model.FindingWrite) {
 	next.Identity, next.CodeHash, next.PatternHash, next.RuleID = row.Identity, row.CodeHash, row.PatternHash, row.RuleID
 	next.EdgeHash = row.EdgeHash
 	if next.Content == row.Content {
@@ -136,13 +136,13 @@ func (p *planner) keepDetails(row, next *model.Finding, s *Sighting) (w model.Fi
 		p.err = fmt.Errorf("the body of finding %d: %w", row.ID, err)
 		return w
 	}
-	told := bodyOf(s, p.linksOf(s))
-	told.MatchBasedID, told.SyntacticID = body.MatchBasedID, body.SyntacticID
-	if told.LineOfCodeURL == "" || told.Location == body.Location {
-		told.LineOfCodeURL = body.LineOfCodeURL // a link into any commit is sufficient while the location is equal
+	updated := bodyOf(s, p.linksOf(s))
+	updated.MatchBasedID, updated.SyntacticID = body.MatchBasedID, body.SyntacticID
+	if updated.LineOfCodeURL == "" || updated.Location == body.Location {
+		updated.LineOfCodeURL = body.LineOfCodeURL // a link into any commit is sufficient while the location is equal
 	}
 	var err error
-	if w.Body, err = told.Members(); err != nil {
+	if w.Body, err = updated.Members(); err != nil {
 		p.err = err
 	}
 	if bytes.Equal(w.Body, was.Body) {

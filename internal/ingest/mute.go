@@ -18,9 +18,9 @@ func (u *Upload) proposeMutes(sightings []Sighting) {
 	}
 }
 
-// holdMutes mutes proposed results whose identity is muted on the ref. This is a preliminary state
+// presetMutes mutes proposed results whose identity is muted on the ref. This is a preliminary state
 // until the plan decides.
-func (u *Upload) holdMutes(ctx context.Context, s Store, projectID int64, sightings []Sighting) error {
+func (u *Upload) presetMutes(ctx context.Context, s Store, projectID int64, sightings []Sighting) error {
 	if !slices.ContainsFunc(sightings, func(s Sighting) bool { return s.Proposed }) {
 		return nil
 	}
@@ -59,11 +59,11 @@ func (u *Upload) noteProposals(n int) {
 
 // resolveMutes applies the plan's decisions on proposed mutes, and corrects the counts of the
 // summary and the scan.
-func (a *application) resolveMutes(ctx context.Context, sightings []Sighting, held map[model.Identity]bool) error {
+func (a *application) resolveMutes(ctx context.Context, sightings []Sighting, applied map[model.Identity]bool) error {
 	before := countSightings(sightings)
 	for i := range sightings {
 		if s := &sightings[i]; s.Proposed {
-			if s.Finding.State = model.Unresolved; held[s.Finding.Identity] {
+			if s.Finding.State = model.Unresolved; applied[s.Finding.Identity] {
 				s.Finding.State = model.Muted
 			}
 		}
@@ -110,12 +110,12 @@ func (p *planner) mutedOnPrimary(lineage int64, id model.Identity) bool {
 	return all && some
 }
 
-// hold records whether a proposed mute applies.
-func (p *planner) hold(s *Sighting, state model.State) {
-	if p.changes.HeldMutes == nil {
-		p.changes.HeldMutes = map[model.Identity]bool{}
+// recordMute records whether a proposed mute applies.
+func (p *planner) recordMute(s *Sighting, state model.State) {
+	if p.changes.MuteDecisions == nil {
+		p.changes.MuteDecisions = map[model.Identity]bool{}
 	}
-	p.changes.HeldMutes[s.Finding.Identity] = state == model.Muted
+	p.changes.MuteDecisions[s.Finding.Identity] = state == model.Muted
 }
 
 // reopenCopy unmutes a copied finding that only a proposal mutes, because the mute applied to the
@@ -125,7 +125,7 @@ func (p *planner) reopenCopy(e entry) {
 	case e.added >= 0:
 		if s, next := p.added[e.added], &p.changes.Added[e.added].Finding; s.Proposed && next.State == model.Muted {
 			next.State = p.proposedState(&model.Finding{LineageID: next.LineageID}, next.Identity)
-			p.hold(s, next.State)
+			p.recordMute(s, next.State)
 		}
 	case p.proposed[e.row.ID] != nil:
 		i := slices.IndexFunc(p.changes.Updated, func(w model.FindingWrite) bool { return w.ID == e.row.ID })
@@ -139,7 +139,7 @@ func (p *planner) reopenCopy(e entry) {
 		})
 		p.recordMuting(e.row, next)
 		p.changes.Reported = append(p.changes.Reported, e.row.ID)
-		p.hold(p.proposed[e.row.ID], next.State)
+		p.recordMute(p.proposed[e.row.ID], next.State)
 		if !slices.ContainsFunc(p.changes.Items, func(it Item) bool { return it.FindingID == e.row.ID }) {
 			p.changes.Items, p.changes.Unchanged = append(p.changes.Items, itemOf(next, ItemChanged)), p.changes.Unchanged-1
 		}

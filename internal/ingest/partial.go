@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// takePartial adds the partly parsed files. They count as searched.
-func (s *Scope) takePartial(files []model.PartialFile) {
+// addPartial adds the partly parsed files. They count as searched.
+func (s *Scope) addPartial(files []model.PartialFile) {
 	for _, f := range files {
 		if s.skipped[f.Path] || len(f.Spans) == 0 {
 			continue

@@ -59,10 +59,10 @@ type Changes struct {
 	Items     []Item // of Updated; those of Added follow once they have ids
 	Unchanged int
 	Reported  []int64 // unmuted findings in the report
-	// HeldMutes maps each proposed mute to whether it applies.
-	HeldMutes map[model.Identity]bool
-	// Became maps reported identities to the stored ones if they differ.
-	Became map[model.Identity]model.KnownAs
+	// MuteDecisions maps each proposed mute to whether it applies.
+	MuteDecisions map[model.Identity]bool
+	// StoredAs maps reported identities to the stored ones if they differ.
+	StoredAs map[model.Identity]model.KnownAs
 	// Copies are the findings that would leave their lineage, if nothing is written.
 	Copies []model.Identity
 }
@@ -90,16 +90,16 @@ func (p *planner) run(stored Stored, report []Sighting) {
 		p.rows[stored.Findings[i].Identity] = &stored.Findings[i]
 	}
 	seen, paired := make(map[int64]bool, len(report)), make(map[*Sighting]bool, len(report))
-	take := func(pairs []pair) {
+	matchAll := func(pairs []pair) {
 		for _, k := range pairs {
 			seen[k.row.ID], paired[k.sighting] = true, true
 			p.matchExisting(k)
 		}
 	}
 	sightings := pointers(report)
-	take(stored.pairs)
+	matchAll(stored.pairs)
 	unseen := slices.DeleteFunc(sightings, func(s *Sighting) bool { return paired[s] })
-	take(p.recognise(stored.Findings, seen, unseen))
+	matchAll(p.recognise(stored.Findings, seen, unseen))
 	unseen = slices.DeleteFunc(unseen, func(s *Sighting) bool { return paired[s] })
 	var missing []*model.Finding
 	for i := range stored.Findings {
@@ -117,18 +117,18 @@ func (p *planner) run(stored Stored, report []Sighting) {
 // planner collects changes. Its err is the first encoding error.
 type planner struct {
 	Facts
-	changes    Changes
-	lineages   joiner
-	handedOver map[int64]bool // findings that a scanner's finding hands over in this commit
-	bodies     map[int64]model.FindingWrite
-	coexisting coexisting
-	rows       map[model.Identity]*model.Finding // all stored findings of the source on the ref
-	fresh      int64                             // number of identities created by freshIdentity
-	added      []*Sighting                       // of changes.Added
-	reopened   map[int64]bool                    // findings that returned
-	proposed   map[int64]*Sighting               // sightings of findings that only a proposal mutes
-	reports    bool                              // sightings of a scanner may identify a finding in several forms
-	err        error
+	changes     Changes
+	lineages    joiner
+	transferred map[int64]bool // findings that a scanner's finding hands over in this commit
+	bodies      map[int64]model.FindingWrite
+	coexisting  coexisting
+	rows        map[model.Identity]*model.Finding // all stored findings of the source on the ref
+	fresh       int64                             // number of identities created by freshIdentity
+	added       []*Sighting                       // of changes.Added
+	reopened    map[int64]bool                    // findings that returned
+	proposed    map[int64]*Sighting               // sightings of findings that only a proposal mutes
+	reports     bool                              // sightings of a scanner may identify a finding in several forms
+	err         error
 }
 
 // matchExisting updates a known finding from its sighting. They match by identity, by lineage, or
@@ -138,11 +138,11 @@ func (p *planner) matchExisting(known pair) {
 	next := p.updatedRow(row, s)
 	if s.Proposed {
 		next.State, p.proposed[row.ID] = p.proposedState(row, s.Finding.Identity), s
-		p.hold(s, next.State)
+		p.recordMute(s, next.State)
 	}
 	w := model.FindingWrite{}
 	if detailLevel(&s.Finding) < detailLevel(row) {
-		w = p.keepDetails(row, &next, s)
+		w = p.retainDetails(row, &next, s)
 	}
 	change := ItemUnchanged
 	switch {
@@ -150,7 +150,7 @@ func (p *planner) matchExisting(known pair) {
 		change = ItemReturned
 		next.RelevantSince, next.StateUpdatedAt = p.At, p.At
 		p.addEvent(row.ID, model.EventReturned, nil)
-		if next.State == model.Unresolved && !p.handedOver[row.ID] {
+		if next.State == model.Unresolved && !p.transferred[row.ID] {
 			p.reopened[row.ID] = true
 		}
 	case row.Path != next.Path, otherRule(row, &next):
@@ -301,7 +301,7 @@ func (p *planner) addFinding(s *Sighting) {
 	}
 	if s.Proposed {
 		next.State = p.proposedState(&model.Finding{LineageID: next.LineageID}, s.Finding.Identity)
-		p.hold(s, next.State)
+		p.recordMute(s, next.State)
 	}
 	p.changes.Added = append(p.changes.Added, p.findingWrite(next, s, true))
 }

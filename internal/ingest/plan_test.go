@@ -126,9 +126,9 @@ func TestProposedMutesHold(t *testing.T) {
 		case c.here != 0:
 			state = c.here
 		}
-		held, told := got.HeldMutes[id]
+		held, told := got.MuteDecisions[id]
 		if !told || held != c.held || (state == model.Muted) != c.held {
-			t.Errorf("%s: it is %s, and held is %v", name, state, got.HeldMutes)
+			t.Errorf("%s: it is %s, and held is %v", name, state, got.MuteDecisions)
 		}
 	}
 }

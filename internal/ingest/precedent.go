@@ -15,7 +15,7 @@ type closedDecision struct {
 
 // precedents contains, for each rule and file, the closed findings of the latest decision, by line.
 // A bulk decision has many findings with the same time.
-type precedents map[place][]closedDecision
+type precedents map[scannedFile][]closedDecision
 
 // newPrecedents collects the closing findings that a person triaged. Exceptions and VEX statements
 // apply to the new finding by themselves.
@@ -26,16 +26,16 @@ func newPrecedents(closing []*model.Finding, triage func(lineage int64) model.Tr
 		if !d.triage.HandledByPerson() {
 			continue
 		}
-		key := place{row.RuleName, row.Path}
-		switch held := out[key]; {
-		case len(held) == 0 || held[0].triage.At.Before(d.triage.At):
+		key := scannedFile{row.RuleName, row.Path}
+		switch decisions := out[key]; {
+		case len(decisions) == 0 || decisions[0].triage.At.Before(d.triage.At):
 			out[key] = []closedDecision{d}
-		case held[0].triage.At.Equal(d.triage.At):
-			out[key] = append(held, d)
+		case decisions[0].triage.At.Equal(d.triage.At):
+			out[key] = append(decisions, d)
 		}
 	}
-	for _, held := range out {
-		slices.SortFunc(held, func(a, b closedDecision) int {
+	for _, decisions := range out {
+		slices.SortFunc(decisions, func(a, b closedDecision) int {
 			return cmp.Or(cmp.Compare(a.row.Line, b.row.Line), cmp.Compare(a.row.ID, b.row.ID))
 		})
 	}
@@ -44,24 +44,24 @@ func newPrecedents(closing []*model.Finding, triage func(lineage int64) model.Tr
 
 // nearest returns the decision nearest to a line, or the upper of two equally near ones. Its input
 // must be ordered by line.
-func nearest(held []closedDecision, line int) (closedDecision, bool) {
-	if len(held) == 0 {
+func nearest(decisions []closedDecision, line int) (closedDecision, bool) {
+	if len(decisions) == 0 {
 		return closedDecision{}, false
 	}
-	at, _ := slices.BinarySearchFunc(held, line, func(d closedDecision, line int) int {
+	at, _ := slices.BinarySearchFunc(decisions, line, func(d closedDecision, line int) int {
 		return cmp.Compare(d.row.Line, line)
 	})
-	if at == len(held) || at > 0 && line-held[at-1].row.Line <= held[at].row.Line-line {
+	if at == len(decisions) || at > 0 && line-decisions[at-1].row.Line <= decisions[at].row.Line-line {
 		at--
 	}
-	return held[at], true
+	return decisions[at], true
 }
 
 // addPrecedent records the precedent of the last added finding, which has no id yet.
 func (p *planner) addPrecedent(ps precedents) {
 	last := len(p.changes.Added) - 1
 	f := &p.changes.Added[last].Finding
-	closed, ok := nearest(ps[place{f.RuleName, f.Path}], f.Line)
+	closed, ok := nearest(ps[scannedFile{f.RuleName, f.Path}], f.Line)
 	if !ok || p.err != nil {
 		return
 	}

@@ -16,7 +16,7 @@ func (a *application) resolve(ctx context.Context, sightings []Sighting) error {
 	}
 	facts.Unwritten = true
 	changes, err := Plan(stored, sightings, facts)
-	a.sum.Became, a.sum.Copies = changes.Became, changes.Copies
+	a.sum.StoredAs, a.sum.Copies = changes.StoredAs, changes.Copies
 	return err
 }
 
@@ -25,10 +25,10 @@ func (p *planner) recordStoredAs(s *Sighting, is *model.Finding) {
 	if s.Finding.Identity == is.Identity {
 		return
 	}
-	if p.changes.Became == nil {
-		p.changes.Became = map[model.Identity]model.KnownAs{}
+	if p.changes.StoredAs == nil {
+		p.changes.StoredAs = map[model.Identity]model.KnownAs{}
 	}
-	p.changes.Became[s.Finding.Identity] = model.KnownAs{Identity: is.Identity, CodeHash: is.CodeHash}
+	p.changes.StoredAs[s.Finding.Identity] = model.KnownAs{Identity: is.Identity, CodeHash: is.CodeHash}
 }
 
 // stored returns the findings of the source on the ref.

@@ -52,9 +52,9 @@ type Summary struct {
 
 	New, Changed, Returned, Moved, Closed, Removed, Unchanged int
 
-	// MorePlaces counts further places of secrets that a file contains more than once. A secret is
+	// MoreLocations counts further places of secrets that a file contains more than once. A secret is
 	// one finding per file (docs/reference/secrets.md).
-	MorePlaces int
+	MoreLocations int
 
 	// Items lists every changed finding, so its size is bounded by the stored and uploaded ones.
 	// Closed and changed ones come first, in stored order, then new ones by position.
@@ -66,8 +66,8 @@ type Summary struct {
 	// (docs/reference/sbom.md).
 	SkippedVulnerabilities int
 
-	// Became maps reported identities to stored ones if they differ, as for results without code.
-	Became map[model.Identity]model.KnownAs
+	// StoredAs maps reported identities to stored ones if they differ, as for results without code.
+	StoredAs map[model.Identity]model.KnownAs
 	// Copies are findings of a recorded upload that would be copies if it were applied. Decisions
 	// on their lineage do not apply to them (docs/explanation/identity.md).
 	Copies []model.Identity
@@ -103,7 +103,7 @@ func (s *Summary) count(items []Item) {
 	}
 }
 
-func morePlaces(sightings []Sighting) (n int) {
+func moreLocations(sightings []Sighting) (n int) {
 	for i := range sightings {
 		n += sightings[i].more
 	}

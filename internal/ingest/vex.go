@@ -24,8 +24,8 @@ func vexFirst(reports []*model.Report) []*model.Report {
 
 // putVEX stores the VEX documents of the upload for its project.
 func (a *application) putVEX(ctx context.Context) error {
-	told := model.VEXUpload{Project: a.project, Scan: a.scan, Report: a.upload.Report, Proposed: !a.upload.Decides}
-	receipts, refused, err := a.exceptions.PutVEX(ctx, told)
+	upload := model.VEXUpload{Project: a.project, Scan: a.scan, Report: a.upload.Report, Proposed: !a.upload.Decides}
+	receipts, refused, err := a.exceptions.PutVEX(ctx, upload)
 	if err != nil {
 		return err
 	}

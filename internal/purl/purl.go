@@ -110,11 +110,11 @@ func Canonicalize(p packageurl.PackageURL) (text string, ok bool) {
 	if err := p.Normalize(); err != nil {
 		return "", false
 	}
-	again, err := packageurl.FromString(p.String())
+	parsed, err := packageurl.FromString(p.String())
 	if err != nil {
 		return "", false
 	}
-	return again.String(), true
+	return parsed.String(), true
 }
 
 // Bare returns a package URL without qualifiers and subpath, which is how findings identify package

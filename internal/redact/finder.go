@@ -25,8 +25,8 @@ type Finder struct {
 	// Found is called with each random value that is replaced. It is not called for values made of
 	// words, which may occur in other texts without being secrets. It may be nil.
 	Found func(secret string)
-	// KeepLines preserves the number of lines: a credential of several lines becomes as many marks.
-	KeepLines bool
+	// PreserveLines preserves the number of lines: a credential of several lines becomes as many marks.
+	PreserveLines bool
 	// Key is the HMAC key of Name. If it is empty, Name inserts Mark.
 	Key []byte
 }
@@ -90,21 +90,21 @@ func (f Finder) found(secret string) {
 
 // shapes redacts values that have the format of a credential.
 func (f Finder) shapes(s string) string {
-	held := shapeMarks.in(s)
-	for rest := held; rest != 0; rest &= rest - 1 {
-		place := bits.TrailingZeros64(rest)
-		if place == len(shapes) {
+	marks := shapeMarks.in(s)
+	for rest := marks; rest != 0; rest &= rest - 1 {
+		index := bits.TrailingZeros64(rest)
+		if index == len(shapes) {
 			break
 		}
-		s = shapes[place].replace(s, func(secret string) string {
-			if is := shapes[place].is; is != nil && !is(secret) || IsPlaceholder(secret) {
+		s = shapes[index].replace(s, func(secret string) string {
+			if is := shapes[index].is; is != nil && !is(secret) || IsPlaceholder(secret) {
 				return secret
 			}
 			f.found(secret)
 			return f.mark(secret)
 		})
 	}
-	if held>>len(shapes) == 0 || !strings.Contains(s, "@") {
+	if marks>>len(shapes) == 0 || !strings.Contains(s, "@") {
 		return s
 	}
 	return userInfo.replace(s, func(password string) string {
@@ -118,14 +118,14 @@ func (f Finder) shapes(s string) string {
 	})
 }
 
-// mark returns the replacement of a secret. With KeepLines it has as many lines as the secret.
+// mark returns the replacement of a secret. With PreserveLines it has as many lines as the secret.
 func (f Finder) mark(secret string) string {
 	if len(f.Key) > 0 {
 		mac := hmac.New(sha256.New, f.Key)
 		mac.Write([]byte("name " + secret))
 		return "REDACTED-" + hex.EncodeToString(mac.Sum(nil)[:8])
 	}
-	if !f.KeepLines {
+	if !f.PreserveLines {
 		return Mark
 	}
 	return Mark + strings.Repeat("\n"+Mark, strings.Count(secret, "\n"))

@@ -25,7 +25,7 @@ var loose = []*regexp.Regexp{
 // shortened credentials. It preserves lines.
 func Log(s string) string {
 	found := map[string]bool{}
-	s = Finder{KeepLines: true, Found: func(secret string) {
+	s = Finder{PreserveLines: true, Found: func(secret string) {
 		for line := range strings.Lines(secret) {
 			if line = strings.TrimSpace(line); len(line) >= minValue && !strings.HasPrefix(line, "-----") {
 				found[line] = true

@@ -71,13 +71,13 @@ var shapes = compileShapes(map[string]string{
 	"earer ":   {`(?i)\bbearer\s+([0-9a-z+/=._~-]{16,})`, IsSecretValue},
 	"asic ":    {`(?i)\bbasic\s+([0-9a-z+/]{8,}={0,2})`, isBasic},
 	"ookie: ":  {`(?i)\bcookie:[ \t]+([^\s=;"'<>]+=[^\s;"'<>]*(?:;[ \t]?[^\s=;"'<>]+=[^\s;"'<>]*)*)`, isCookie},
-	"assword=": {`(?i);\s*password=([^\s;"'<>]{6,})`, isGiven},
-	"wd=":      {`(?i);\s*pwd=([^\s;"'<>]{6,})`, isGiven},
-	"curl":     {`\bcurl\b[^\n|;&]*?\s(?:-u|--user)[= ]?["']?[^\s:"']+:([^\s"']{4,})`, isGiven},
-	"mysql":    {`\bmysql(?:dump|admin)?\b[^\n|;&]*?\s-p([^\s"']{6,})`, isGiven},
-	"sshpass":  {`\bsshpass\s+-p\s*["']?([^\s"']{4,})`, isGiven},
-	"machine ": {`\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s"'<>]{4,})`, isGiven},
-	":5432:":   {`[\w.*-]+:5432:[^\s:]+:[^\s:]+:([^\s:"'<>]{6,})`, isGiven},
+	"assword=": {`(?i);\s*password=([^\s;"'<>]{6,})`, isActualValue},
+	"wd=":      {`(?i);\s*pwd=([^\s;"'<>]{6,})`, isActualValue},
+	"curl":     {`\bcurl\b[^\n|;&]*?\s(?:-u|--user)[= ]?["']?[^\s:"']+:([^\s"']{4,})`, isActualValue},
+	"mysql":    {`\bmysql(?:dump|admin)?\b[^\n|;&]*?\s-p([^\s"']{6,})`, isActualValue},
+	"sshpass":  {`\bsshpass\s+-p\s*["']?([^\s"']{4,})`, isActualValue},
+	"machine ": {`\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s"'<>]{4,})`, isActualValue},
+	":5432:":   {`[\w.*-]+:5432:[^\s:]+:[^\s:]+:([^\s:"'<>]{6,})`, isActualValue},
 	"sig=":     {`(?i)[?&](?:sig|x-amz-signature)=([0-9a-z%+/=_-]{16,})`, nil},
 	"ature=":   {`(?i)[?&](?:x-amz-|x-goog-)?signature=([0-9a-z%+/=_-]{16,})`, nil},
 })
@@ -88,8 +88,8 @@ type spoken struct {
 	is   func(value string) bool
 }
 
-// isGiven reports whether a value is neither a template nor a placeholder.
-func isGiven(s string) bool {
+// isActualValue reports whether a value is neither a template nor a placeholder.
+func isActualValue(s string) bool {
 	return !IsTemplate(s) && !IsPlaceholder(s) && !standIn.MatchString(s) && !strings.HasPrefix(s, "-")
 }
 
@@ -111,13 +111,13 @@ func isCookie(s string) bool {
 
 const awsSecret = `(?i)secret_?access_?key["']?\s*[=:]\s*["']?([0-9a-z/+]{40})\b`
 
-func compileShapes(of map[string]string, said map[string]spoken) []shape {
-	out := make([]shape, 0, len(of)+len(said))
+func compileShapes(of map[string]string, contextual map[string]spoken) []shape {
+	out := make([]shape, 0, len(of)+len(contextual))
 	for _, mark := range slices.Sorted(maps.Keys(of)) {
 		out = append(out, shape{mark, regexp.MustCompile(of[mark]), nil})
 	}
-	for _, mark := range slices.Sorted(maps.Keys(said)) {
-		out = append(out, shape{mark, regexp.MustCompile(said[mark].text), said[mark].is})
+	for _, mark := range slices.Sorted(maps.Keys(contextual)) {
+		out = append(out, shape{mark, regexp.MustCompile(contextual[mark].text), contextual[mark].is})
 	}
 	return out
 }
@@ -162,5 +162,5 @@ var signedInAs = shape{"://", regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://([
 // inQuery matches a value in the query or fragment of a URL whose key is a name of a secret.
 var inQuery = shape{"=", regexp.MustCompile(`(?i)[?&#;]` + `[a-z0-9_.-]*` + names + `=([^\s&#;"'<>]{8,})`), nil}
 
-// MayHold reports whether a text contains the mark of any shape. It is fast.
-func MayHold(s string) bool { return shapeMarks.in(s) != 0 }
+// MayContain reports whether a text contains the mark of any shape. It is fast.
+func MayContain(s string) bool { return shapeMarks.in(s) != 0 }

@@ -31,8 +31,8 @@ type shortWord struct {
 // newWordSet returns a set of words of at least two bytes.
 func newWordSet(words ...string) *wordSet {
 	w := &wordSet{}
-	for place, word := range words {
-		bit := uint64(1) << place
+	for index, word := range words {
+		bit := uint64(1) << index
 		if len(word) < 3 {
 			w.short = append(w.short, shortWord{word, bit})
 			continue

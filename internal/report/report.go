@@ -66,12 +66,12 @@ func readFile(r io.Reader, o format.Options) ([]*model.Report, error) {
 // allRefused returns an error if all items of a source were refused. VEX documents are excluded:
 // ingest.Apply checks them after all files are read.
 func allRefused(reports []*model.Report) error {
-	says := map[stream]bool{} // sources with at least one item
+	hasItems := map[stream]bool{} // sources with at least one item
 	for _, rep := range reports {
-		says[streamOf(rep)] = says[streamOf(rep)] || rep.AllRefused() == ""
+		hasItems[streamOf(rep)] = hasItems[streamOf(rep)] || rep.AllRefused() == ""
 	}
 	for _, rep := range reports {
-		if !says[streamOf(rep)] && !rep.OnlyVEX() {
+		if !hasItems[streamOf(rep)] && !rep.OnlyVEX() {
 			return errors.New(rep.AllRefused())
 		}
 	}

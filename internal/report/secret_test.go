@@ -136,7 +136,7 @@ func TestSearchForSecretsIsBounded(t *testing.T) {
 	for n := secrets.MinSecret; n < 1000; n++ {
 		r.Remember(strings.Repeat("a", n) + "b")
 	}
-	for piece := range r.Whole {
+	for piece := range r.Complete {
 		if len(piece) > secrets.MaxPiece {
 			t.Fatalf("a piece of %d bytes is looked for", len(piece))
 		}
@@ -184,7 +184,7 @@ func semgrepWithSecret(secret string) string {
 }
 
 func TestSecretHash(t *testing.T) {
-	hash := func(key, secret string) model.Digest { return secrets.NewRedactor([]byte(key)).Take(secret) }
+	hash := func(key, secret string) model.Digest { return secrets.NewRedactor([]byte(key)).Register(secret) }
 	if hash("k", "hunter2hunter2") != hash("k", " hunter2hunter2\n") {
 		t.Error("space around a secret changes its hash")
 	}

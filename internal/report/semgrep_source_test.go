@@ -101,21 +101,21 @@ func TestPlacesInLongLines(t *testing.T) {
 	line, column, columnBytes, characters := 1, 1, 1, 0
 	for at, r := range text.String() {
 		number := func(n int) read.Number { return read.Number(n) }
-		for _, p := range []secrets.Place{
+		for _, p := range []secrets.Position{
 			{Line: number(line), Col: number(column), Offset: number(at)},
 			{Line: number(line), Col: number(columnBytes), Offset: number(at)},
 		} {
-			if got := f.Place(p); got != at {
+			if got := f.OffsetOf(p); got != at {
 				t.Fatalf("%+v is at %d, want %d", p, got, at)
 			}
 		}
 		if got := f.Bytes(characters); got != at {
 			t.Fatalf("character %d is at %d, want %d", characters, got, at)
 		}
-		if from, stop := f.Line(line - 1); f.Place(secrets.Place{Line: number(line), Col: number(column), Offset: number(characters)}) < from || at >= stop {
+		if from, stop := f.Line(line - 1); f.OffsetOf(secrets.Position{Line: number(line), Col: number(column), Offset: number(characters)}) < from || at >= stop {
 			t.Fatalf("character %d is not in line %d", characters, line)
 		}
-		if got := f.Place(secrets.Place{Line: number(line), Col: number(column), Offset: number(len(text.String()) + 5)}); got != -1 {
+		if got := f.OffsetOf(secrets.Position{Line: number(line), Col: number(column), Offset: number(len(text.String()) + 5)}); got != -1 {
 			t.Fatalf("an offset past the end is at %d", got)
 		}
 		characters, column, columnBytes = characters+1, column+1, columnBytes+widthAt(text.String(), at)

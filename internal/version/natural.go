@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// looksNatural reports whether a text may be a version of an unknown ecosystem. A version contains
+// isNatural reports whether a text may be a version of an unknown ecosystem. A version contains
 // a digit and no space or character of URLs or ranges.
-func looksNatural(s string) bool {
+func isNatural(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && !strings.ContainsAny(s, " \t\r\n/\\<>=*|,;@#?&")
 }
 

@@ -61,7 +61,7 @@ func (o Order) parse(s string) (parsed, bool) {
 		return parseComposer(strings.ToLower(s))
 	}
 	if o.scheme.shape == nil {
-		return natural(naturalParts(s)), looksNatural(s)
+		return natural(naturalParts(s)), isNatural(s)
 	}
 	switch o.scheme.osv {
 	case "PyPI", "NuGet": // these ignore case

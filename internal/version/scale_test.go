@@ -64,7 +64,7 @@ func TestScaleParsesEachVersionOnce(t *testing.T) {
 			t.Errorf("%d comparisons of %d distinct versions, more than %d", comparisons, distinct, most)
 		}
 		for i, v := range versions {
-			if place, ok := s.place(v); !ok || place != 2*(i*7919%distinct)+1 {
+			if place, ok := s.rank(v); !ok || place != 2*(i*7919%distinct)+1 {
 				t.Fatalf("%s is at %d, %v", v, place, ok)
 			}
 		}

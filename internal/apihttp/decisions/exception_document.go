@@ -146,7 +146,7 @@ func importDocuments(
 		May:  room.May,
 		Free: room.Free,
 		O: report.Options{
-			Key: c.Server.SecretKey, Limits: report.Limits{Input: c.Server.Limits.Upload}, Take: room.Add, Built: room.Build,
+			Key: c.Server.SecretKey, Limits: report.Limits{Input: c.Server.Limits.Upload}, OnRead: room.Add, Built: room.Build,
 		},
 	}
 	err := errors.Join(reader.ReadBody(ctx), c.Idempotent.Members(in))

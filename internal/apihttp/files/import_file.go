@@ -188,7 +188,7 @@ func (f *Reader) isFileFault(err error) bool {
 	var bad *report.FileError
 	var oversize *http.MaxBytesError
 	return errors.As(err, &bad) && !errors.As(err, &oversize) && !errors.Is(err, core.ErrCutOff) &&
-		!errors.Is(err, model.ErrUnavailable) && !errors.Is(err, context.Canceled) && f.O.Take(0) == nil
+		!errors.Is(err, model.ErrUnavailable) && !errors.Is(err, context.Canceled) && f.O.OnRead(0) == nil
 }
 
 // leaveOut records that a lockfile cannot be read. It returns false for any other file: an import

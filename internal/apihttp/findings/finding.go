@@ -40,7 +40,7 @@ func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	in.filter.IssueType, _ = model.ParseIssueType(q.IssueType)
 	in.filter.Visible = c.Caller.Globs()
 	in.order, _ = index.ParseOrder(q.Sort)
-	if !c.Hosted() && !in.order.Fits(in.filter.IssueType) {
+	if !c.Hosted() && !in.order.AppliesTo(in.filter.IssueType) {
 		bad.Add("query.sort", q.Sort, "sorts only issue_type sca, but issue_type is "+q.IssueType)
 	}
 	if q.View != 0 {

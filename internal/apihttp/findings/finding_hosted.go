@@ -95,7 +95,7 @@ func hostedFindings(ctx context.Context, c *core.Call, view *index.View, in *fin
 	default:
 		filter = in.of(hostedType(types))
 	}
-	if !in.order.Fits(filter.IssueType) {
+	if !in.order.AppliesTo(filter.IssueType) {
 		return nil, model.Invalid("query.sort", "sorts only issue_type sca, but issue_type is %s",
 			filter.IssueType)
 	}

@@ -27,7 +27,7 @@ func importReports(ctx context.Context, c *core.Call, in *api.ImportQuery) (*api
 	defer reserved.Release()
 	reader := &files.Reader{Call: c, In: in, May: reserved.May, Free: reserved.Free, O: report.Options{
 		Key: c.Server.SecretKey, Limits: report.Limits{Input: c.Server.Limits.Upload},
-		Take: reserved.Add, Built: reserved.Build,
+		OnRead: reserved.Add, Built: reserved.Build,
 	}}
 	if err := reader.ReadBody(ctx); err != nil {
 		return nil, err

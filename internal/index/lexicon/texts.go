@@ -82,15 +82,15 @@ func (t *shard) add(sum uint64, n uint32) {
 		t.slots = make([]uint64, max(2*len(old), 8))
 		for _, slot := range old {
 			if slot != 0 {
-				t.place(slot)
+				t.insert(slot)
 			}
 		}
 	}
-	t.place(uint64(uint32(sum))<<32 | uint64(n))
+	t.insert(uint64(uint32(sum))<<32 | uint64(n))
 	t.used++
 }
 
-func (t *shard) place(slot uint64) {
+func (t *shard) insert(slot uint64) {
 	at := uint32(slot >> 32)
 	for t.slots[at&uint32(len(t.slots)-1)] != 0 {
 		at++

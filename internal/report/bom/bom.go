@@ -47,9 +47,9 @@ type part struct {
 	noted    noted
 	unheld   bool // in a document of Redoubt: known only from a finding, so it is in no inventory
 
-	lockfile     string // lockfile of its inventory, unless places are noted
+	lockfile     string // lockfile of its inventory, unless locations are noted
 	transitivity model.Transitivity
-	places       []partPlace // by lockfile; at least one after finish
+	locations    []partLocation // by lockfile; at least one after finish
 }
 
 func newBOM(o format.Options, tool string) *bom {
@@ -103,11 +103,11 @@ func (b *bom) finish() error {
 	b.inheritLockfiles()
 	locks := map[string]*lockfile.Packages{}
 	var order []string
-	taken := 0
+	total := 0
 	for _, p := range b.parts {
-		p.setPlaces(b.isOurs())
-		for _, at := range p.places {
-			if !p.holds(at.lockfile) {
+		p.setLocations(b.isOurs())
+		for _, at := range p.locations {
+			if !p.isIn(at.lockfile) {
 				continue
 			}
 			l := locks[at.lockfile]
@@ -117,7 +117,7 @@ func (b *bom) finish() error {
 				order = append(order, at.lockfile)
 			}
 			l.Node(p.dependency(at), p.ref)
-			if taken++; l.Full() || taken > b.limit {
+			if total++; l.Full() || total > b.limit {
 				return format.TooMany("components", b.limit)
 			}
 		}
@@ -144,11 +144,11 @@ func (b *bom) addEdges(locks map[string]*lockfile.Packages) {
 			if other == nil {
 				continue
 			}
-			if !b.spend(&b.lookups, len(p.places)) {
+			if !b.spend(&b.lookups, len(p.locations)) {
 				return
 			}
-			for _, at := range p.places {
-				if p.holds(at.lockfile) && other.holds(at.lockfile) {
+			for _, at := range p.locations {
+				if p.isIn(at.lockfile) && other.isIn(at.lockfile) {
 					locks[at.lockfile].AddEdge(p.ref, to)
 				}
 			}
@@ -158,7 +158,7 @@ func (b *bom) addEdges(locks map[string]*lockfile.Packages) {
 
 // dependency returns the dependency of a part in the spelling of its ecosystem. Without a package
 // URL the ecosystem is that of the lockfile, else generic.
-func (p *part) dependency(at partPlace) model.Dependency {
+func (p *part) dependency(at partLocation) model.Dependency {
 	d := model.Dependency{
 		Name: p.name, Version: p.version, PURL: read.Text(p.purl).Name(), Transitivity: at.transitivity, Line: at.line,
 		Licenses: p.licenses, Hashes: p.hashes, Supplier: p.supplier,

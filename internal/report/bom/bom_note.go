@@ -27,10 +27,10 @@ func (b *bom) spend(count *int, n int) bool {
 type noted struct {
 	ecosystems   []string
 	transitivity model.Transitivity // 0 if unknown
-	places       []notedPlace
+	locations    []notedLocation
 }
 
-type notedPlace struct {
+type notedLocation struct {
 	lockfile string
 	line     int
 }
@@ -48,7 +48,7 @@ func (b *bom) note(p *part, name, value string) {
 	case model.SBOMLockfile:
 		file, line := cutLine(value)
 		if path, err := b.checkout.Path(file); err == nil {
-			n.places = append(n.places, notedPlace{path, line})
+			n.locations = append(n.locations, notedLocation{path, line})
 		}
 	}
 }
@@ -84,33 +84,33 @@ func (b *bom) noteSourceInfo(p *part, info string) {
 
 // isNoted reports whether the part has notes of Redoubt.
 func (p *part) isNoted() bool {
-	return len(p.noted.places) > 0 || p.noted.transitivity != 0
+	return len(p.noted.locations) > 0 || p.noted.transitivity != 0
 }
 
-// partPlace is an occurrence of a part.
-type partPlace struct {
+// partLocation is an occurrence of a part.
+type partLocation struct {
 	lockfile     string
 	line         int
 	transitivity model.Transitivity
 }
 
-// setPlaces sets the places of a part: those in notes, or else its lockfile, without duplicates.
-// If ours is set, a part without noted places is known only from a finding.
-func (p *part) setPlaces(ours bool) {
+// setLocations sets the locations of a part: those in notes, or else its lockfile, without duplicates.
+// If ours is set, a part without noted locations is known only from a finding.
+func (p *part) setLocations(ours bool) {
 	p.transitivity = cmp.Or(p.noted.transitivity, p.transitivity)
-	for _, at := range p.noted.places {
-		p.places = append(p.places, partPlace{at.lockfile, at.line, p.transitivity})
+	for _, at := range p.noted.locations {
+		p.locations = append(p.locations, partLocation{at.lockfile, at.line, p.transitivity})
 	}
-	if len(p.places) == 0 {
-		p.places, p.unheld = []partPlace{{lockfile: p.lockfile, transitivity: p.transitivity}}, ours
+	if len(p.locations) == 0 {
+		p.locations, p.unheld = []partLocation{{lockfile: p.lockfile, transitivity: p.transitivity}}, ours
 	}
-	slices.SortStableFunc(p.places, func(a, b partPlace) int { return strings.Compare(a.lockfile, b.lockfile) })
-	p.places = slices.CompactFunc(p.places, func(a, b partPlace) bool { return a.lockfile == b.lockfile })
+	slices.SortStableFunc(p.locations, func(a, b partLocation) int { return strings.Compare(a.lockfile, b.lockfile) })
+	p.locations = slices.CompactFunc(p.locations, func(a, b partLocation) bool { return a.lockfile == b.lockfile })
 }
 
-// holds reports whether the part is in the inventory of a lockfile.
-func (p *part) holds(lockfile string) bool {
-	_, found := slices.BinarySearchFunc(p.places, lockfile, func(at partPlace, name string) int {
+// isIn reports whether the part is in the inventory of a lockfile.
+func (p *part) isIn(lockfile string) bool {
+	_, found := slices.BinarySearchFunc(p.locations, lockfile, func(at partLocation, name string) int {
 		return strings.Compare(at.lockfile, name)
 	})
 	return found && !p.unheld && !p.skip && !p.listsOwn

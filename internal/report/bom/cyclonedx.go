@@ -74,8 +74,8 @@ func ReadCycloneDXJSON(in *format.Input, o format.Options) ([]*model.Report, err
 	return c.report(string(version))
 }
 
-// each returns an element function that decodes a value and calls take, or refuses the item.
-func each[T any](w *format.Walker, b *bom, take func(item string, v *T)) func(item string) error {
+// each returns an element function that decodes a value and calls handle, or refuses the item.
+func each[T any](w *format.Walker, b *bom, handle func(item string, v *T)) func(item string) error {
 	return func(item string) error {
 		var v T
 		w.In.Build(format.EdgeSize)
@@ -87,7 +87,7 @@ func each[T any](w *format.Walker, b *bom, take func(item string, v *T)) func(it
 			b.refuse(item, "%s", misfit)
 			return nil
 		}
-		take(item, &v)
+		handle(item, &v)
 		return nil
 	}
 }
@@ -123,7 +123,7 @@ func ReadCycloneDXXML(in *format.Input, o format.Options) ([]*model.Report, erro
 func decodeXML(data []byte, v any) error {
 	dec := xml.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(v); err != nil {
-		return &read.PlaceError{Offset: dec.InputOffset(), Err: err}
+		return &read.PositionError{Offset: dec.InputOffset(), Err: err}
 	}
 	for {
 		token, err := dec.Token()
@@ -131,7 +131,7 @@ func decodeXML(data []byte, v any) error {
 			return nil
 		}
 		if _, isElement := token.(xml.StartElement); isElement || err != nil {
-			return &read.PlaceError{Offset: dec.InputOffset(), Err: read.ErrTrailing}
+			return &read.PositionError{Offset: dec.InputOffset(), Err: read.ErrTrailing}
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (c *cycloneDX) report(version string) ([]*model.Report, error) {
 	if err := c.finish(); err != nil {
 		return nil, err
 	}
-	if c.standsAlone() {
+	if c.isVEXDocument() {
 		return []*model.Report{c.document()}, nil
 	}
 	c.offer()

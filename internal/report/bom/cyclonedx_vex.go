@@ -19,12 +19,12 @@ import (
 
 // cycloneDXVEX contains the data of a BOM that a VEX document requires.
 type cycloneDXVEX struct {
-	options format.Options
-	serial  read.Text
-	version read.Number
-	author  string
-	product []string // names of the subject of the BOM
-	told    int      // number of affected parts
+	options       format.Options
+	serial        read.Text
+	version       read.Number
+	author        string
+	product       []string // names of the subject of the BOM
+	affectedCount int      // number of affected parts
 }
 
 func (x *cycloneDXVEX) metadata(m *cdx.Metadata) {
@@ -51,11 +51,11 @@ func (x *cycloneDXVEX) metadata(m *cdx.Metadata) {
 // number without scheme, because documents may refer to those in other files.
 type packagesByRef map[string]*part
 
-// standsAlone reports whether the BOM is a VEX document. It has analyses, and lists no packages
+// isVEXDocument reports whether the BOM is a VEX document. It has analyses, and lists no packages
 // except those that vulnerabilities affect. A document is an SBOM if it contains dependencies,
 // other packages, or vulnerabilities without analysis. So is a document with packages that Redoubt
 // wrote (docs/reference/sbom.md).
-func (c *cycloneDX) standsAlone() bool {
+func (c *cycloneDX) isVEXDocument() bool {
 	if c.isOurs() && len(c.parts) > 0 {
 		return false
 	}
@@ -125,7 +125,7 @@ func (c *cycloneDX) analyses() error {
 // exceeded.
 func (c *cycloneDX) statements() ([]model.VEXStatement, error) {
 	open := c.open()
-	var said vex.Statements
+	var statements vex.Statements
 	for i := range c.vulnerabilities {
 		v, item := &c.vulnerabilities[i], c.items[i]
 		if v.Analysis == nil {
@@ -142,29 +142,29 @@ func (c *cycloneDX) statements() ([]model.VEXStatement, error) {
 		}
 		seen := map[string]bool{} // duplicates are ignored
 		for j, a := range list(v.Affects) {
-			place := fmt.Sprintf("%s.affects[%d]", item, j)
+			location := fmt.Sprintf("%s.affects[%d]", item, j)
 			one, misfit := c.affected(s, a)
 			hides := one.Triage().State == model.TriageIgnored
 			if misfit == "" && hides && open[[2]string{strings.ToUpper(v.ID), a.Ref}] {
 				misfit = "it is ignored: the document also has the same pair without an analysis"
 			}
 			if misfit != "" {
-				c.refuse(place, "%s", misfit)
+				c.refuse(location, "%s", misfit)
 				continue
 			}
-			if c.vex.told += 1 + len(one.Packages); c.vex.told > c.limit {
+			if c.vex.affectedCount += 1 + len(one.Packages); c.vex.affectedCount > c.limit {
 				return nil, format.TooMany("affected components of vulnerabilities", c.limit)
 			}
 			if what := vex.About(&one); !seen[what] {
 				seen[what] = true
-				if err := said.Add(one); err != nil {
+				if err := statements.Add(one); err != nil {
 					return nil, err
 				}
 			}
 		}
 	}
-	vex.Sole(said.List)
-	return said.List, nil
+	vex.Sole(statements.List)
+	return statements.List, nil
 }
 
 // open returns the vulnerabilities and components without an analysis.
@@ -214,7 +214,7 @@ func (c *cycloneDX) affected(s model.VEXStatement, a cdx.Affects) (_ model.VEXSt
 	case p != nil && p.skip: // software that contains packages
 		s.Product = append(read.Texts{p.purl, p.name}.Names(), read.Text(ref).Name())
 	case p != nil:
-		d := p.dependency(p.places[0])
+		d := p.dependency(p.locations[0])
 		pkg, found = vex.VexPackageOf(d.Ecosystem, d.Name, d.Version), true
 	case ref != "" && ref == c.root:
 		s.Product = append(slices.Clone(c.vex.product), read.Text(ref).Name())

@@ -27,22 +27,22 @@ func (c *cycloneDX) results(item string, v *cdx.Vulnerability) {
 	v.Recommendation = model.CutBytes(v.Recommendation, read.MaxPath)
 	used := false
 	for i, a := range list(v.Affects) {
-		place := fmt.Sprintf("%s.affects[%d]", item, i)
+		location := fmt.Sprintf("%s.affects[%d]", item, i)
 		p := c.byRef[a.Ref[strings.LastIndexByte(a.Ref, '#')+1:]] // urn:cdx:serial/version#ref is valid as well
 		if p == nil {
 			if v.Analysis == nil { // otherwise the statement is refused separately
-				c.refuse(place, "the BOM has no component %q", read.Text(a.Ref).Name())
+				c.refuse(location, "the BOM has no component %q", read.Text(a.Ref).Name())
 			}
 			continue
 		}
-		if used = true; !c.spend(&c.found, len(p.places)) || len(c.rep.Results)+len(p.places) > c.limit {
-			c.refuse(place, "%s", format.TooMany("places of vulnerabilities", c.limit))
+		if used = true; !c.spend(&c.found, len(p.locations)) || len(c.rep.Results)+len(p.locations) > c.limit {
+			c.refuse(location, "%s", format.TooMany("places of vulnerabilities", c.limit))
 			return
 		}
 		versions := list(a.Range)
-		for _, at := range p.places {
+		for _, at := range p.locations {
 			res := model.Result{
-				Item: place, Rule: rule, Path: at.lockfile, Message: message,
+				Item: location, Rule: rule, Path: at.lockfile, Message: message,
 				Severity: rule.Severity, Confidence: rule.Confidence,
 				Dependency: vulnerableOf(v, p, at, versions[:min(len(versions), read.MaxList)]),
 			}
@@ -83,7 +83,7 @@ func vulnerabilityRule(v *cdx.Vulnerability) *model.Rule {
 }
 
 // vulnerableOf returns the affected component.
-func vulnerableOf(v *cdx.Vulnerability, p *part, at partPlace, versions []cdx.AffectedVersions) *model.Vulnerable {
+func vulnerableOf(v *cdx.Vulnerability, p *part, at partLocation, versions []cdx.AffectedVersions) *model.Vulnerable {
 	d := p.dependency(at)
 	out := &model.Vulnerable{
 		Ecosystem: d.Ecosystem, Package: read.Text(d.Name).Name(),

@@ -51,9 +51,11 @@ func (r *Budget) Items(size, limit int) int {
 	return int(max(0, min(int64(limit), (r.Limit()-r.Built)/int64(size))))
 }
 
-// Fits reports whether a number of bytes fits into half of the limit. The other half is reserved
+// HasCapacity reports whether a number of bytes fits into half of the limit. The other half is reserved
 // for the report itself.
-func (r *Budget) Fits(bytes int) bool { return r.Err == nil && r.Built+int64(bytes) <= r.Limit()/2 }
+func (r *Budget) HasCapacity(bytes int) bool {
+	return r.Err == nil && r.Built+int64(bytes) <= r.Limit()/2
+}
 
 // Build adds memory used for the file.
 func (in *Input) Build(bytes int) { in.Budget.Build(bytes, in.built) }

@@ -11,10 +11,10 @@ import (
 
 // CodeOf returns the truncated code of a report. If code may be truncated, hash is a hash of the
 // whole code without its layout, so that findings differ by the rest as well.
-func CodeOf(told read.Text) (code, hash string) {
-	code = told.Block()
+func CodeOf(text read.Text) (code, hash string) {
+	code = text.Block()
 	if len(code) > read.MaxBlock-utf8.UTFMax {
-		hash = CodeHash(strings.Join(strings.Fields(string(told)), " "))
+		hash = CodeHash(strings.Join(strings.Fields(string(text)), " "))
 	}
 	return code, hash
 }

@@ -58,7 +58,7 @@ var ErrUTF16 = errors.New("the file is UTF-16, not UTF-8")
 // NewFileError adds the known properties of the file to an error.
 func NewFileError(o Options, offset int64, err error) error {
 	out := &FileError{Name: read.Text(o.Name).Name(), Format: o.Format, Offset: offset, Err: err}
-	if f := (*read.PlaceError)(nil); errors.As(err, &f) {
+	if f := (*read.PositionError)(nil); errors.As(err, &f) {
 		out.Where, out.Offset, out.Err = f.Where, f.Offset, f.Err
 	}
 	if errors.Is(out.Err, io.ErrUnexpectedEOF) || errors.Is(out.Err, io.EOF) {
@@ -119,7 +119,7 @@ func CleanError(r *secrets.Redactor, err error) error {
 	if !errors.As(err, &of) {
 		return err
 	}
-	known := redact.NewKnown(r.Whole)
+	known := redact.NewKnown(r.Complete)
 	clean := func(s string) string {
 		return r.Finder().Name(r.BlankText(redact.Joined(known.Redact(s))))
 	}

@@ -51,7 +51,7 @@ func ScopeToImage(rep *model.Report, image, reportFile string) {
 	if image == "" {
 		return
 	}
-	place := func(file string) string {
+	locate := func(file string) string {
 		if file == reportFile {
 			return image
 		}
@@ -60,9 +60,9 @@ func ScopeToImage(rep *model.Report, image, reportFile string) {
 	rep.Image = image
 	for i := range rep.Results {
 		r := &rep.Results[i]
-		r.Path = place(r.Path)
+		r.Path = locate(r.Path)
 		if r.Dependency != nil && r.Dependency.Lockfile != "" {
-			r.Dependency.Lockfile = place(r.Dependency.Lockfile)
+			r.Dependency.Lockfile = locate(r.Dependency.Lockfile)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func Open(r io.Reader, o Options) (*Input, error) {
 		}
 		r = gzipReader{inflated}
 	}
-	m := &meter{r: r, left: limits.Input, limit: limits.Input, take: o.Take, budget: o.Budget, watch: o.Secrets.Watch()}
+	m := &meter{r: r, left: limits.Input, limit: limits.Input, onRead: o.OnRead, budget: o.Budget, watch: o.Secrets.Watch()}
 	in := &Input{Reader: bufio.NewReaderSize(m, headSize), meter: m, Limits: limits, Budget: o.Budget, built: o.Built}
 	mark, _ := in.Peek(3)
 	switch {
@@ -114,7 +114,7 @@ type meter struct {
 	item      int64                 // remaining bytes of the item
 	itemLimit int64                 // 0 for none
 	values    int                   // remaining values of the item, counted by commas
-	take      func(bytes int) error // may be nil
+	onRead    func(bytes int) error // may be nil
 	budget    *Budget
 	watch     *secrets.AddressWatch // may be nil
 	err       error                 // error that ended the input early
@@ -148,8 +148,8 @@ func (m *meter) Read(p []byte) (n int, err error) {
 	m.item -= int64(n)
 	m.values -= bytes.Count(p[:n], []byte{','})
 	m.budget.Read += int64(n)
-	if m.take != nil && n > 0 {
-		if refused := m.take(n); refused != nil {
+	if m.onRead != nil && n > 0 {
+		if refused := m.onRead(n); refused != nil {
 			err = refused
 		}
 	}

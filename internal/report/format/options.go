@@ -32,9 +32,9 @@ type Options struct {
 	Unlooked func(path, why string)
 	// Limits restrict the file. Zero members have default values.
 	Limits Limits
-	// Take is called with the number of decompressed bytes of each part that is read. Its error
+	// OnRead is called with the number of decompressed bytes of each part that is read. Its error
 	// ends the reading. It can limit several files together. It may be nil.
-	Take func(bytes int) error
+	OnRead func(bytes int) error
 	// Built is called with the estimated memory of decoded data, in bytes. Its error ends the
 	// reading. It may be nil.
 	Built func(bytes int) error

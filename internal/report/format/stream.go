@@ -24,10 +24,10 @@ func (in *Input) Walker() *Walker {
 
 // Fault adds the position to an error of the decoder.
 func (w *Walker) Fault(where string, err error) error {
-	if f := (*read.PlaceError)(nil); err == nil || errors.As(err, &f) {
+	if f := (*read.PositionError)(nil); err == nil || errors.As(err, &f) {
 		return err
 	}
-	return &read.PlaceError{Where: where, Offset: w.offset(), Err: err}
+	return &read.PositionError{Where: where, Offset: w.offset(), Err: err}
 }
 
 // offset returns the decoder's position in the file, in bytes.

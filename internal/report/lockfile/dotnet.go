@@ -70,7 +70,7 @@ func readPackagesConfig(l *lock) error {
 			return nil
 		}
 		if err != nil {
-			return &read.PlaceError{Offset: dec.InputOffset(), Err: err}
+			return &read.PositionError{Offset: dec.InputOffset(), Err: err}
 		}
 		switch t := token.(type) {
 		case xml.StartElement:

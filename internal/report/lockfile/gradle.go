@@ -25,7 +25,7 @@ func readGradleVerification(l *lock) error {
 			return nil
 		}
 		if err != nil {
-			return &read.PlaceError{Offset: dec.InputOffset(), Err: err}
+			return &read.PositionError{Offset: dec.InputOffset(), Err: err}
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
@@ -102,20 +102,20 @@ func catalogEntry(entry any, versions map[string]any) (module, version string) {
 		name, _ := long["name"].(string)
 		module = group + ":" + name
 	}
-	told := long["version"]
-	if reference, ok := told.(map[string]any); ok && reference["ref"] != nil {
+	declared := long["version"]
+	if reference, ok := declared.(map[string]any); ok && reference["ref"] != nil {
 		name, _ := reference["ref"].(string)
-		told = versions[name]
+		declared = versions[name]
 	}
-	return module, richVersion(told)
+	return module, richVersion(declared)
 }
 
 // richVersion returns a version, or the preferred one of a rich version.
-func richVersion(told any) string {
-	if version, ok := told.(string); ok {
+func richVersion(value any) string {
+	if version, ok := value.(string); ok {
 		return version
 	}
-	rich, _ := told.(map[string]any)
+	rich, _ := value.(map[string]any)
 	for _, member := range []string{"prefer", "strictly", "require"} {
 		if version, ok := rich[member].(string); ok && version != "" {
 			return version

@@ -66,10 +66,10 @@ func readStackLock(l *lock) error {
 			continue
 		}
 		completed := child(entry, "completed")
-		place := cmp.Or(scalar(child(completed, "git")), scalar(child(completed, "url")),
+		origin := cmp.Or(scalar(child(completed, "git")), scalar(child(completed, "url")),
 			scalar(child(completed, "archive")), "elsewhere")
 		l.refuse(cmp.Or(scalar(child(completed, "name")), "packages"), "line %d: its source is %s, not Hackage",
-			entry.Line, place)
+			entry.Line, origin)
 	}
 	return nil
 }

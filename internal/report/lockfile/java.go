@@ -17,7 +17,7 @@ import (
 // not contain the transitivity. The last line lists the configurations without dependencies and is
 // always present.
 func readGradleLock(l *lock) error {
-	whole := false
+	complete := false
 	for number, line := range l.numbered {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -26,14 +26,14 @@ func readGradleLock(l *lock) error {
 		coordinates, _, ok := strings.Cut(line, "=")
 		switch parts := strings.Split(coordinates, ":"); {
 		case ok && coordinates == "empty":
-			whole = true
+			complete = true
 		case ok && len(parts) == 3 && !strings.ContainsAny(coordinates, " \t") && !slices.Contains(parts, ""):
 			l.Add(model.Dependency{Name: parts[0] + ":" + parts[1], Version: parts[2], Line: number})
 		default:
 			return read.NotA("gradle.lockfile", "line %d is not group:artifact:version=configurations", number)
 		}
 	}
-	if !whole {
+	if !complete {
 		return read.CutOff("it lacks the last line of Gradle, which begins with empty=")
 	}
 	return nil
@@ -136,12 +136,12 @@ func (p *pomFile) parse() error {
 			return p.validate()
 		}
 		if err != nil {
-			return &read.PlaceError{Offset: dec.InputOffset(), Err: err}
+			return &read.PositionError{Offset: dec.InputOffset(), Err: err}
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
 			if len(path) == 0 && isPOM {
-				return &read.PlaceError{Offset: dec.InputOffset(), Err: read.ErrTrailing}
+				return &read.PositionError{Offset: dec.InputOffset(), Err: read.ErrTrailing}
 			}
 			if len(path) == 0 && t.Name.Local != "project" {
 				return read.NotA("pom.xml", "its root element is not project")

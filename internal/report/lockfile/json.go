@@ -84,7 +84,7 @@ func (w *objectWalker) fault(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &read.PlaceError{Offset: w.dec.InputOffset(), Err: err}
+	return &read.PositionError{Offset: w.dec.InputOffset(), Err: err}
 }
 
 // array reads an array and calls element for each element, with its text and offset.

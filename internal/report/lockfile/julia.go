@@ -31,7 +31,7 @@ func readJuliaManifest(l *lock) error {
 		}
 	}
 	packages, isSecond := manifest["deps"].(map[string]any)
-	if _, told := manifest["manifest_format"]; told && !isSecond {
+	if _, hasFormat := manifest["manifest_format"]; hasFormat && !isSecond {
 		packages = map[string]any{}
 	} else if !isSecond {
 		packages = manifest

@@ -156,7 +156,7 @@ func (u *Upload) Includes(path string) bool {
 // Read returns a report with the inventory of one lockfile. Resolve completes it after all files
 // are read.
 //
-// The error is a *read.PlaceError if its position is known and a *read.FormatError if the file does
+// The error is a *read.PositionError if its position is known and a *read.FormatError if the file does
 // not have the format of its name. It wraps model.ErrTooLarge if a limit is exceeded.
 func (u *Upload) Read(f File) (*model.Report, error) {
 	kind := formatOf(f.Name)
@@ -204,7 +204,7 @@ func (l *lock) plain() error {
 	}
 	for i, c := range l.Data {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return &read.PlaceError{
+			return &read.PositionError{
 				Offset: int64(i),
 				Err:    read.NotA("lockfile", "it has a control character on line %d", l.lineAt(i)),
 			}

@@ -67,7 +67,7 @@ func (m *msbuildFile) parse() error {
 			return nil
 		}
 		if err != nil {
-			return &read.PlaceError{Offset: dec.InputOffset(), Err: err}
+			return &read.PositionError{Offset: dec.InputOffset(), Err: err}
 		}
 		switch t := token.(type) {
 		case xml.StartElement:

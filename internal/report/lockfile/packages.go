@@ -91,9 +91,9 @@ func SpellVersion(ecosystem, version string) string {
 
 // TransitivityOf returns direct or transitive if the file contains that information, otherwise
 // unknown.
-func TransitivityOf(told, direct bool) model.Transitivity {
+func TransitivityOf(known, direct bool) model.Transitivity {
 	switch {
-	case !told:
+	case !known:
 		return model.TransitivityUnknown
 	case direct:
 		return model.Direct

@@ -60,7 +60,7 @@ type pipReference struct {
 type pipWant struct {
 	name, text string
 	line       int
-	met        bool
+	satisfied  bool
 }
 
 var (
@@ -173,7 +173,7 @@ func (p *pipFiles) resolve() {
 			}
 		}
 		for _, w := range f.wants {
-			if !w.met {
+			if !w.satisfied {
 				f.lock.refuse(fmt.Sprintf("line %d", w.line), "%s: %s", w.text, unmet)
 			}
 		}
@@ -205,7 +205,7 @@ func (p *pipFiles) meet(root *pipFile) {
 		p.steps += len(f.wants)
 		for i := range f.wants {
 			if c := first[f.wants[i].name]; c != nil {
-				f.wants[i].met = true
+				f.wants[i].satisfied = true
 				name := f.wants[i].name
 				pin := c.pins[name]
 				c.lock.Add(model.Dependency{Name: name, Version: pin.version, Line: pin.line, Hashes: pin.hashes})

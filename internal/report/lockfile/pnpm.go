@@ -62,15 +62,15 @@ func readPnpmDocument(l *lock, root *yaml.Node) error {
 	for _, importer := range importers {
 		markPnpmDirect(direct, importer.value, old)
 	}
-	if err := wholePnpm(root, importers); err != nil {
+	if err := checkPnpm(root, importers); err != nil {
 		return err
 	}
 	for _, entry := range pairs(child(root, "packages")) {
 		name, version := splitPnpmKey(entry.key.Value, old)
 		isDirect := direct[[2]string{name, version}]
 		key := name + "@" + version
-		if told := scalar(child(entry.value, "name")); told != "" { // a package that is not from a registry
-			name, version = told, scalar(child(entry.value, "version"))
+		if explicit := scalar(child(entry.value, "name")); explicit != "" { // a package that is not from a registry
+			name, version = explicit, scalar(child(entry.value, "version"))
 			isDirect, key = direct[[2]string{name, version}], name+"@"+version
 		} else if of, address := splitPnpmAddress(entry.key.Value); of != "" && name == "" { // version 9 and later
 			if scalar(child(child(entry.value, "resolution"), "type")) == "directory" {
@@ -109,15 +109,15 @@ func splitPnpmAddress(key string) (name, address string) {
 	return name, address
 }
 
-// wholePnpm returns an error if an entry is missing. All requirements of importers and packages
+// checkPnpm returns an error if an entry is missing. All requirements of importers and packages
 // have an entry, and since version 9 each entry has a second one in snapshots.
-func wholePnpm(root *yaml.Node, importers []pair) error {
+func checkPnpm(root *yaml.Node, importers []pair) error {
 	before, between := "", "@"
 	users := importers
 	switch version := scalar(child(root, "lockfileVersion")); {
 	case version == "":
 		return read.CutOff("its lockfileVersion is empty")
-	case strings.HasPrefix(version, "5") && !wholeSpecifiers(root) && pairs(child(root, "importers")) == nil:
+	case strings.HasPrefix(version, "5") && !hasSpecifiers(root) && pairs(child(root, "importers")) == nil:
 		return read.CutOff("it has no specifiers, or no dependencies for them")
 	case strings.HasPrefix(version, "9") && pairs(child(root, "importers")) == nil:
 		return read.CutOff("it has no importers")
@@ -131,14 +131,14 @@ func wholePnpm(root *yaml.Node, importers []pair) error {
 	default:
 		return nil
 	}
-	listed, again := map[string]bool{}, map[string]bool{}
+	listed, snapshots := map[string]bool{}, map[string]bool{}
 	for _, entry := range pairs(child(root, "snapshots")) {
 		key, _, _ := strings.Cut(entry.key.Value, "(")
-		again[key] = true
+		snapshots[key] = true
 	}
 	for _, entry := range pairs(child(root, "packages")) {
 		listed[entry.key.Value] = true
-		if before == "" && !again[entry.key.Value] {
+		if before == "" && !snapshots[entry.key.Value] {
 			return read.CutOff("the package %s has no snapshot", entry.key.Value)
 		}
 	}
@@ -150,9 +150,9 @@ func wholePnpm(root *yaml.Node, importers []pair) error {
 	return nil
 }
 
-// wholeSpecifiers reports whether a project of version 5 has specifiers and, if they are not empty,
+// hasSpecifiers reports whether a project of version 5 has specifiers and, if they are not empty,
 // dependencies.
-func wholeSpecifiers(root *yaml.Node) bool {
+func hasSpecifiers(root *yaml.Node) bool {
 	specifiers := child(root, "specifiers")
 	if specifiers == nil || specifiers.Kind != yaml.MappingNode {
 		return false

@@ -30,7 +30,7 @@ func readCargoLock(l *lock) error {
 	if file.Root != nil { // the project, before version 1 of the format
 		versions[file.Root.Name] = append(versions[file.Root.Name], file.Root.Version)
 	}
-	if err := wholeCargo(file.Packages, versions); err != nil {
+	if err := checkCargo(file.Packages, versions); err != nil {
 		return err
 	}
 	for _, p := range file.Packages {
@@ -63,8 +63,8 @@ func readCargoLock(l *lock) error {
 	return nil
 }
 
-// wholeCargo returns an error if a required package is not listed, as Cargo does.
-func wholeCargo(packages []cargoPackage, versions map[string][]string) error {
+// checkCargo returns an error if a required package is not listed, as Cargo does.
+func checkCargo(packages []cargoPackage, versions map[string][]string) error {
 	for i, p := range packages {
 		if p.Name == "" || p.Version == "" {
 			return read.CutOff("package %d lacks its name or version", i+1)

@@ -45,13 +45,13 @@ func MultiLine(s string, limit int) string {
 	return cut(WithoutControls(s, "\n\t"), limit)
 }
 
-// WithoutControls removes control characters except those in keep, and replaces invalid UTF-8.
-func WithoutControls(s, keep string) string {
-	if isPlain(s, keep) {
+// WithoutControls removes control characters except those in allowed, and replaces invalid UTF-8.
+func WithoutControls(s, allowed string) string {
+	if isPlain(s, allowed) {
 		return s
 	}
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
-	drop := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(keep, r) }
+	drop := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(allowed, r) }
 	if strings.IndexFunc(s, drop) < 0 {
 		return s
 	}
@@ -65,9 +65,9 @@ func WithoutControls(s, keep string) string {
 
 // isPlain reports whether a string is ASCII without control characters. It is much faster than
 // decoding, and most texts are plain.
-func isPlain(s, keep string) bool {
+func isPlain(s, allowed string) bool {
 	for i := range len(s) {
-		if c := s[i]; c >= 0x7f || c < ' ' && strings.IndexByte(keep, c) < 0 {
+		if c := s[i]; c >= 0x7f || c < ' ' && strings.IndexByte(allowed, c) < 0 {
 			return false
 		}
 	}

@@ -63,7 +63,7 @@ type sarifRun struct {
 
 	components  []*component          // the driver, followed by the extensions
 	byID        map[string]*sarifRule // of all components; the first rule with an id is used
-	paths       map[sarifPlace]sarifPath
+	paths       map[sarifFileKey]sarifPath
 	messages    map[ruleMessage]string
 	traits      traits    // of the tool
 	category    read.Text // automationDetails.id

@@ -54,9 +54,9 @@ func (r *sarifRun) folder(name string, depth int) string {
 	return path.Join(r.folder(string(base.Base), depth+1), folder)
 }
 
-// sarifPlace is the location of a file in a result, and sarifPath its resolved path.
+// sarifFileKey is the location of a file in a result, and sarifPath its resolved path.
 type (
-	sarifPlace struct {
+	sarifFileKey struct {
 		uri, base string
 		index     int
 	}
@@ -69,17 +69,17 @@ type (
 // Path returns the repository path of an artifact. Paths are cached, because many short references
 // may refer to one long path.
 func (r *sarifRun) Path(a sarifArtifact) (string, error) {
-	place := sarifPlace{string(a.URI), string(a.Base), -1}
+	key := sarifFileKey{string(a.URI), string(a.Base), -1}
 	if a.URI == "" && a.Index != nil {
-		place.index = int(*a.Index)
+		key.index = int(*a.Index)
 	}
-	known, ok := r.paths[place]
+	known, ok := r.paths[key]
 	if !ok {
 		known.path, known.err = r.resolve(a)
 		if len(r.paths) >= format.MaxPaths || r.paths == nil {
-			r.paths = map[sarifPlace]sarifPath{}
+			r.paths = map[sarifFileKey]sarifPath{}
 		}
-		r.paths[place] = known
+		r.paths[key] = known
 	}
 	return known.path, known.err
 }

@@ -29,15 +29,15 @@ func (r *sarifRun) convert(res *sarifResult) {
 			cmp.Or(res.misfit, "all are missing"))
 		return
 	}
-	place := res.Place()
-	path, err := r.Path(place.Physical.Artifact)
+	location := res.Location()
+	path, err := r.Path(location.Physical.Artifact)
 	if err != nil {
 		r.refuse(res.item, "%v", err)
 		return
 	}
 	var props sarifResultProperties
 	read.Loosely(res.Properties, &props)
-	region := place.Physical.Region
+	region := location.Physical.Region
 	out := model.Result{
 		Item: res.item, Rule: rule.Rule, Path: path, Location: region.location(),
 		Message: cmp.Or(r.message(res, rule.from), rule.Name),
@@ -87,8 +87,8 @@ func (res *sarifResult) inSource() bool {
 	return slices.ContainsFunc(res.Suppressions, func(s sarifSuppression) bool { return s.Kind == "inSource" })
 }
 
-// Place returns the first location, or the scanned file if there is none.
-func (res *sarifResult) Place() sarifLocation {
+// Location returns the first location, or the scanned file if there is none.
+func (res *sarifResult) Location() sarifLocation {
 	var l sarifLocation
 	if len(res.Locations) > 0 {
 		l = res.Locations[0]
@@ -163,13 +163,13 @@ func (res *sarifResult) unlink(s string) string {
 // expand replaces placeholders with arguments.
 func expand(s string, arguments []string) string {
 	if len(arguments) > 0 {
-		room := read.MaxBlock
+		remaining := read.MaxBlock
 		s = argument.ReplaceAllStringFunc(s, func(placeholder string) string {
 			i, err := strconv.Atoi(placeholder[1 : len(placeholder)-1])
-			if err != nil || i >= len(arguments) || room <= 0 {
+			if err != nil || i >= len(arguments) || remaining <= 0 {
 				return placeholder
 			}
-			room -= len(arguments[i])
+			remaining -= len(arguments[i])
 			return arguments[i]
 		})
 	}
@@ -194,7 +194,7 @@ func (r *sarifRun) fingerprint(res *sarifResult, out *model.Result) {
 
 // code sets the code, hash and data flow of a result.
 func (r *sarifRun) code(res *sarifResult, props sarifResultProperties, out *model.Result) {
-	lines := semgrep.UnlessGated(res.Place().Physical.Region.Snippet.Text)
+	lines := semgrep.UnlessGated(res.Location().Physical.Region.Snippet.Text)
 	out.Code, out.CodeHash = format.CodeOf(lines)
 	if r.traits.tool == "bandit" && slices.Contains(secrets.Guesses, out.Rule.Name) {
 		r.secrets.HideGuess(out)
@@ -269,23 +269,23 @@ func (r *sarifRun) flow(flows []sarifCodeFlow) []model.FlowStep {
 // identifies the finding. Semgrep shows whole lines, from which the match is extracted as in its
 // JSON.
 func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *model.Result) {
-	g := res.Place().Physical.Region
+	g := res.Location().Physical.Region
 	snippet := string(semgrep.UnlessGated(g.Snippet.Text))
 	match := snippet
 	if r.traits.tool == "semgrep" {
-		match = secrets.Region(snippet, secrets.Place{
+		match = secrets.Region(snippet, secrets.Position{
 			Line: g.StartLine,
 			Col:  g.StartColumn,
-		}, secrets.Place{Line: read.Number(out.Location.EndLine), Col: g.EndColumn})
+		}, secrets.Position{Line: read.Number(out.Location.EndLine), Col: g.EndColumn})
 		r.secrets.Remember(strings.TrimSpace(snippet))
 	}
 	secret := &model.SecretMatch{Validation: model.NoValidator}
-	r.secrets.TakeOf(r.traits.tool, secret, match, model.CodeDigest(format.CodeHash(semgrep.SyntacticContext(snippet))))
+	r.secrets.RegisterMatch(r.traits.tool, secret, match, model.CodeDigest(format.CodeHash(semgrep.SyntacticContext(snippet))))
 	if r.traits.tool == "gitleaks" {
 		secret.Commit = res.Partial["commitSha"].Name()
 	}
 	for _, l := range res.Locations[min(1, len(res.Locations)):] {
-		r.secrets.Take(string(l.Physical.Region.Snippet.Text))
+		r.secrets.Register(string(l.Physical.Region.Snippet.Text))
 	}
 	out.Message = cmp.Or(rule.Message, rule.Name)
 	r.In.Build(max(0, len(out.Message)-format.ShortMessage))

@@ -28,7 +28,7 @@ func (b *Blanker) secrets() *Redactor {
 }
 
 // Secret registers the code of a secret finding, which is redacted in all texts.
-func (b *Blanker) Secret(code string) { b.secrets().Take(code) }
+func (b *Blanker) Secret(code string) { b.secrets().Register(code) }
 
 // Learn registers text in the format of a secret in a text such as a file.
 func (b *Blanker) Learn(text string) { b.secrets().BlankText(text) }
@@ -38,9 +38,9 @@ func (b *Blanker) Learn(text string) { b.secrets().BlankText(text) }
 func (b *Blanker) Blank(text string) string {
 	if b.known == nil {
 		r := b.secrets()
-		r.keepLines = true
+		r.preserveLines = true
 		text = r.BlankText(text)
-		b.known = redact.NewKnown(r.Whole, r.parts)
+		b.known = redact.NewKnown(r.Complete, r.parts)
 	} else {
 		text = b.redactor.BlankText(text)
 	}

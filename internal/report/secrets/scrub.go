@@ -14,7 +14,7 @@ type Cleaner struct {
 	redactor *Redactor
 	// ID cleans identifiers, which may contain words that are secrets elsewhere.
 	ID, Name, Text func(limit int, s *string)
-	holds          func(code string) bool     // reports whether code contains a definite secret; nil: always
+	containsSecret func(code string) bool     // reports whether code contains a definite secret; nil: always
 	label          func(limit int, s *string) // cleans rule names, as policies serve them; nil: Name
 	Rules          map[*model.Rule]bool       // rules that were already cleaned
 }
@@ -106,7 +106,7 @@ func (c Cleaner) vex(d *model.VEXDocument) {
 func (c Cleaner) result(res *model.Result) {
 	code := res.Code
 	c.texts(read.MaxBlock, &res.Message, &res.Code)
-	if res.Code != code && (c.holds == nil || c.holds(code)) {
+	if res.Code != code && (c.containsSecret == nil || c.containsSecret(code)) {
 		c.redactor.hideHash(res)
 	}
 	c.names(uncut, &res.Path)

@@ -38,8 +38,8 @@ const MaxPiece = 128
 // Redactor collects the secrets of an upload to remove them from all reports
 // (docs/reference/secrets.md).
 type Redactor struct {
-	key   []byte
-	Whole map[string]bool // secrets, removed from all strings
+	key      []byte
+	Complete map[string]bool // secrets, removed from all strings
 	// probable secrets within a match, removed from texts but not from paths and names
 	parts    map[string]bool
 	Declared map[*model.Rule]bool // rules that declare their product themselves
@@ -48,18 +48,18 @@ type Redactor struct {
 	Wider    map[string]string    // formulas that may contain secrets that the code does not, by hash
 	Last     []func()             // functions to call after all files are read
 	Boms     map[string]any       // packages of the BOMs of an upload, by serial number: see package bom
-	learned  map[string]bool      // secrets in addresses, included in Whole
+	learned  map[string]bool      // secrets in addresses, included in Complete
 	words    map[string]bool      // words in learned that may occur elsewhere and are known only from addresses
 	Locks    lockfile.Upload      // lockfiles of the upload
 
-	keepLines bool // whether texts keep their number of lines
+	preserveLines bool // whether texts keep their number of lines
 }
 
 // NewRedactor returns a Redactor for one upload. If key is empty, secrets are not hashed.
 func NewRedactor(key []byte) *Redactor {
 	return &Redactor{
 		key:      key,
-		Whole:    map[string]bool{},
+		Complete: map[string]bool{},
 		parts:    map[string]bool{},
 		Declared: map[*model.Rule]bool{},
 		Computed: map[string]bool{},
@@ -71,11 +71,11 @@ func NewRedactor(key []byte) *Redactor {
 }
 
 // Known returns the number of secrets and their spellings.
-func (r *Redactor) Known() int { return len(r.Whole) + len(r.parts) }
+func (r *Redactor) Known() int { return len(r.Complete) + len(r.parts) }
 
-// Take registers a secret as it is in the report and returns its keyed hash. The hash is zero if
+// Register registers a secret as it is in the report and returns its keyed hash. The hash is zero if
 // the report contains the secret in redacted form.
-func (r *Redactor) Take(raw string) model.Digest {
+func (r *Redactor) Register(raw string) model.Digest {
 	raw = strings.TrimSpace(raw)
 	r.Remember(raw)
 	delete(r.words, raw)
@@ -116,7 +116,7 @@ func (r *Redactor) Remember(raw string) {
 	for _, spelling := range spellings(raw) {
 		for piece := range pieces(spelling) {
 			if len(piece) >= MinSecret {
-				r.Whole[piece] = true
+				r.Complete[piece] = true
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (r *Redactor) Remember(raw string) {
 	for line := range strings.Lines(raw) {
 		if line = read.OneLine(line, len(line)); len(line) >= MinSecretLine && !strings.HasPrefix(line, "-----") {
 			for piece := range pieces(line) {
-				r.Whole[piece] = true
+				r.Complete[piece] = true
 			}
 		}
 	}
@@ -186,16 +186,16 @@ func IsRedacted(raw string) bool {
 // Scrub removes all registered secrets from the strings of the reports. It replaces the hash of
 // code that contained one with a keyed hash.
 func (r *Redactor) Scrub(reports ...*model.Report) {
-	if len(r.Whole)+len(r.parts) == 0 {
+	if len(r.Complete)+len(r.parts) == 0 {
 		return
 	}
 	c := Cleaner{
-		redactor: r,
-		holds:    r.holder(),
-		ID:       func(int, *string) {},
-		Name:     redacting(redact.NewKnown(r.Whole)),
-		Text:     redacting(redact.NewKnown(r.Whole, r.parts)),
-		Rules:    map[*model.Rule]bool{},
+		redactor:       r,
+		containsSecret: r.holder(),
+		ID:             func(int, *string) {},
+		Name:           redacting(redact.NewKnown(r.Complete)),
+		Text:           redacting(redact.NewKnown(r.Complete, r.parts)),
+		Rules:          map[*model.Rule]bool{},
 	}
 	for _, rep := range reports {
 		c.report(rep)
@@ -214,7 +214,7 @@ func (r *Redactor) holder() func(code string) bool {
 
 // Firm returns the secrets that are not mere words.
 func (r *Redactor) Firm() *redact.Known {
-	firm := maps.Clone(r.Whole)
+	firm := maps.Clone(r.Complete)
 	maps.DeleteFunc(firm, func(secret string, _ bool) bool { return r.words[secret] })
 	return redact.NewKnown(firm, r.parts)
 }

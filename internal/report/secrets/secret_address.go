@@ -65,7 +65,7 @@ func (r *Redactor) Watch() *AddressWatch {
 	return &AddressWatch{learn: func(secret string) {
 		if !r.learned[secret] && len(r.learned) < maxLearned {
 			r.learned[secret] = true
-			if !redact.IsRandom(secret) && !r.Whole[secret] {
+			if !redact.IsRandom(secret) && !r.Complete[secret] {
 				r.words[secret] = true
 			}
 			r.Remember(secret)

@@ -23,7 +23,7 @@ func ByShape(finder redact.Finder) func(limit int, s *string) {
 		if len(*s) < minShape && !strings.Contains(*s, ":/") {
 			return
 		}
-		if !redact.MayHold(*s) && !strings.Contains(*s, "%") { // as fast as a lookup in the cache
+		if !redact.MayContain(*s) && !strings.Contains(*s, "%") { // as fast as a lookup in the cache
 			*s = redact.Joined(*s)
 			return
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/redoubt/redoubt/internal/report/read"
 )
 
-// TakeOf registers a secret and sets the hash that identifies it: of the secret or, for Semgrep, of
+// RegisterMatch registers a secret and sets the hash that identifies it: of the secret or, for Semgrep, of
 // its lines. Uploads of `semgrep ci` contain only the hash of the lines, and both are one source
 // (docs/explanation/identity.md).
-func (r *Redactor) TakeOf(tool string, match *model.SecretMatch, secret string, lines model.Digest) {
-	match.Hash = r.Take(secret)
+func (r *Redactor) RegisterMatch(tool string, match *model.SecretMatch, secret string, lines model.Digest) {
+	match.Hash = r.Register(secret)
 	if tool == SemgrepTool && match.Hash != (model.Digest{}) {
 		match.Hash, match.Value = r.KeyedCode(lines), match.Hash
 	}
@@ -54,11 +54,11 @@ func (r *Redactor) ForgetFormulas(reports []*model.Report) {
 	if len(r.Wider) == 0 {
 		return
 	}
-	holdsSecret := r.Firm().In
+	containsSecret := r.Firm().In
 	for _, rep := range reports {
 		for i := range rep.Results {
 			res := &rep.Results[i]
-			if formula, known := r.Wider[res.PatternHash]; !known || !holdsSecret(formula) {
+			if formula, known := r.Wider[res.PatternHash]; !known || !containsSecret(formula) {
 				continue
 			}
 			res.PatternHash = ""
@@ -74,11 +74,11 @@ func (r *Redactor) ForgetFormulas(reports []*model.Report) {
 // product, and reports whether it changed any.
 func (r *Redactor) Reveal(reports []*model.Report, known func(tool, rule string) bool) (changed bool) {
 	type name struct{ tool, rule string }
-	told := map[name]bool{}
+	secretRules := map[name]bool{}
 	for _, rep := range reports {
 		for _, rule := range rep.Rules {
 			if rule.IssueType == model.Secrets {
-				told[name{rep.Tool, rule.Name}] = true
+				secretRules[name{rep.Tool, rule.Name}] = true
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func (r *Redactor) Reveal(reports []*model.Report, known func(tool, rule string)
 		revealed := false
 		for _, rule := range rep.Rules {
 			if rule.IssueType == model.SAST && !r.Declared[rule] &&
-				(told[name{rep.Tool, rule.Name}] || known != nil && known(rep.Tool, rule.Name)) {
+				(secretRules[name{rep.Tool, rule.Name}] || known != nil && known(rep.Tool, rule.Name)) {
 				rule.IssueType, rule.SecretType, revealed = model.Secrets, secretTypeOfRule(rule), true
 			}
 		}
@@ -122,11 +122,11 @@ func (r *Redactor) conceal(tool string, res *model.Result) {
 	case tool == SemgrepTool && (res.Code == "" || strings.Contains(res.Code, Redacted)):
 		match.Hash = r.KeyedCode(lines)
 	case tool == SemgrepTool:
-		from := Place{Line: read.Number(res.Location.Line), Col: read.Number(res.Location.Column)}
-		to := Place{Line: read.Number(res.Location.EndLine), Col: read.Number(res.Location.EndColumn)}
-		r.TakeOf(tool, match, Region(res.Code, from, to), lines)
+		from := Position{Line: read.Number(res.Location.Line), Col: read.Number(res.Location.Column)}
+		to := Position{Line: read.Number(res.Location.EndLine), Col: read.Number(res.Location.EndColumn)}
+		r.RegisterMatch(tool, match, Region(res.Code, from, to), lines)
 	default:
-		r.TakeOf(tool, match, res.Code, lines)
+		r.RegisterMatch(tool, match, res.Code, lines)
 	}
 	res.Message = cmp.Or(res.Rule.Message, res.Rule.Name)
 	Hide(res, match)

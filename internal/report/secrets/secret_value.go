@@ -106,11 +106,11 @@ const MaxInner = 3
 // quoted. If a string contains more than MaxInner quotation marks, it redacts the message from the
 // first to the last mark.
 func BlankLiterals(res *model.Result) {
-	held, all := map[string]bool{}, false
+	literals, all := map[string]bool{}, false
 	blankIn := func(code string) string {
 		code, found := BlankStrings(code)
 		for _, inner := range found {
-			held[inner] = true
+			literals[inner] = true
 			for quote := range strings.SplitSeq(quotationMarks, "") {
 				all = all || strings.Count(inner, quote) > MaxInner
 			}
@@ -125,14 +125,14 @@ func BlankLiterals(res *model.Result) {
 		from < to {
 		res.Message = res.Message[:from+1] + Redacted + res.Message[to:]
 	}
-	if len(held) > 0 {
-		res.Message = redact.Cut(res.Message, QuotedSpans(res.Message, held))
+	if len(literals) > 0 {
+		res.Message = redact.Cut(res.Message, QuotedSpans(res.Message, literals))
 	}
 }
 
 // QuotedSpans returns the quoted parts of a text that are in a set. Strings may contain quotation
 // marks, so each mark is combined with the next few.
-func QuotedSpans(s string, held map[string]bool) (spans []redact.Span) {
+func QuotedSpans(s string, literals map[string]bool) (spans []redact.Span) {
 	for _, quote := range []byte(quotationMarks) {
 		var marks []int
 		for i := range len(s) {
@@ -142,7 +142,7 @@ func QuotedSpans(s string, held map[string]bool) (spans []redact.Span) {
 		}
 		for i, from := range marks {
 			for _, to := range marks[i+1 : min(i+2+MaxInner, len(marks))] {
-				if held[s[from+1:to]] {
+				if literals[s[from+1:to]] {
 					spans = append(spans, redact.Span{From: from + 1, To: to})
 				}
 			}
@@ -167,7 +167,7 @@ func BlankStrings(code string) (blanked string, found []string) {
 // Finder returns a redact.Finder that registers the secrets it finds, because other texts may
 // contain them.
 func (r *Redactor) Finder() redact.Finder {
-	return redact.Finder{Found: r.addPart, KeepLines: r.keepLines, Key: r.key}
+	return redact.Finder{Found: r.addPart, PreserveLines: r.preserveLines, Key: r.key}
 }
 
 // BlankText redacts text in the format of a secret.

@@ -27,7 +27,7 @@ func ReadResultsOfCI(r io.Reader, o format.Options) (*model.Report, error) {
 		return nil, format.CleanError(o.Secrets, format.NewFileError(o, -1, err))
 	}
 	c.rep.Inventories = c.done.Inventories
-	c.rep.Skipped = c.stillThere(c.rep.Skipped)
+	c.rep.Skipped = c.withoutRenamed(c.rep.Skipped)
 	c.finish()
 	return c.rep, nil
 }
@@ -62,11 +62,11 @@ func ReadCICompletion(r io.Reader, o format.Options) (*CICompletion, error) {
 	if err := c.document(c.completion); err != nil {
 		return nil, format.CleanError(secrets, format.NewFileError(o, -1, err))
 	}
-	told := []*model.Report{
+	reports := []*model.Report{
 		{Inventories: c.done.Inventories, Unresolved: c.done.Unresolved, Skipped: c.done.Unread, Gaps: c.done.Unparsed},
 	}
-	secrets.Blank(told)
-	secrets.Scrub(told...)
+	secrets.Blank(reports)
+	secrets.Scrub(reports...)
 	c.done.Unresolved, c.done.Unread = read.Distinct(c.done.Unresolved), read.Distinct(c.done.Unread)
 	return &c.done, nil
 }
@@ -125,9 +125,9 @@ func (c *ci) results(name string) error {
 	return c.Skip(name)
 }
 
-// stillThere removes the old names of renamed files from the skipped paths. A name is retained if
+// withoutRenamed removes the old names of renamed files from the skipped paths. A name is retained if
 // another file has it and was searched.
-func (c *ci) stillThere(skipped []string) []string {
+func (c *ci) withoutRenamed(skipped []string) []string {
 	if len(c.renamed) == 0 {
 		return skipped
 	}
@@ -188,8 +188,8 @@ func (f *ciFinding) result(muted bool) *semgrepResult {
 		severity = ciSeverities[f.Severity]
 	}
 	return &semgrepResult{
-		CheckID: f.CheckID, Path: f.Path, Start: secrets.Place{Line: f.Line, Col: f.Column},
-		End: secrets.Place{Line: f.EndLine, Col: f.EndColumn},
+		CheckID: f.CheckID, Path: f.Path, Start: secrets.Position{Line: f.Line, Col: f.Column},
+		End: secrets.Position{Line: f.EndLine, Col: f.EndColumn},
 		Extra: &semgrepExtra{
 			Message: f.Message, Severity: severity, Metadata: f.Metadata,
 			Fingerprint: f.MatchBasedID, Ignored: read.Boolean(muted),

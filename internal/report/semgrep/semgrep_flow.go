@@ -25,8 +25,8 @@ type semgrepVar struct {
 }
 
 type semgrepLocation struct {
-	Path  read.Text     `json:"path"`
-	Start secrets.Place `json:"start"`
+	Path  read.Text        `json:"path"`
+	Start secrets.Position `json:"start"`
 }
 
 // steps returns the locations from source to sink that are in the repository.
@@ -63,20 +63,20 @@ func (f *flow) call(raw json.RawMessage, depth int) {
 	read.Loosely(variant[1], &args)
 	switch {
 	case kind == "CliLoc" && len(args) == 2:
-		f.Place(args)
+		f.AddLocation(args)
 	case kind == "CliCall" && len(args) == 3:
-		var place []json.RawMessage
+		var location []json.RawMessage
 		var vars []semgrepVar
-		read.Loosely(args[0], &place)
+		read.Loosely(args[0], &location)
 		read.Loosely(args[1], &vars)
-		f.Place(place)
+		f.AddLocation(location)
 		f.vars(vars)
 		f.call(args[2], depth+1)
 	}
 }
 
-// Place parses [location, code].
-func (f *flow) Place(pair []json.RawMessage) {
+// AddLocation parses [location, code].
+func (f *flow) AddLocation(pair []json.RawMessage) {
 	if len(pair) != 2 {
 		return
 	}

@@ -50,8 +50,8 @@ func (s *semgrep) matched(m *semgrepResult, res *model.Result) {
 
 // formula returns the formula of a rule, and whether its text is known.
 func (s *semgrep) formula(rule string) (string, bool) {
-	formula, asked := s.formulas[rule]
-	if !asked {
+	formula, cached := s.formulas[rule]
+	if !cached {
 		formula = "-" // no text
 		if text := s.texts(rule); text != nil {
 			formula = "+" + FormulaOf(text)
@@ -87,7 +87,7 @@ func metavars(raw json.RawMessage) (out []Metavar) {
 // redacted secrets are counted, as the scanner does, but have no ids.
 func (s *semgrep) identify() {
 	results := s.rep.Results
-	holdsSecret := s.secrets.Firm().In
+	containsSecret := s.secrets.Firm().In
 	slices.SortStableFunc(s.matches, func(a, b semgrepMatch) int {
 		x, y := &results[a.result], &results[b.result]
 		return cmp.Or(
@@ -108,7 +108,7 @@ func (s *semgrep) identify() {
 		id := MatchBasedID(m.rule, m.path, m.formula, matches[same])
 		matches[same]++
 		m.group = cmp.Or(m.group, Made(id))
-		if res.CodeHash == "" || m.wider && holdsSecret(m.formula) {
+		if res.CodeHash == "" || m.wider && containsSecret(m.formula) {
 			continue
 		}
 		if res.MatchBasedID == "" {
@@ -121,15 +121,15 @@ func (s *semgrep) identify() {
 			s.secrets.Wider[PatternHash(m.formula)] = m.formula
 		}
 	}
-	alike := map[key][]int{}
+	equal := map[key][]int{}
 	groups := map[key]int{} // matches of a formula group, independent of their code
 	for i := range s.matches {
 		m := &s.matches[i]
 		same := key{m.rule, m.path, m.context}
-		alike[same] = append(alike[same], i)
+		equal[same] = append(equal[same], i)
 		groups[key{m.rule, m.path, m.group}]++
 	}
-	for same, list := range alike {
+	for same, list := range equal {
 		group := key{same.rule, same.path, s.matches[list[0]].group}
 		for n, ordinal := range s.ordinals(list, groups[group] == len(list)) {
 			res := &results[s.matches[list[n]].result]
@@ -148,7 +148,7 @@ func (s *semgrep) identify() {
 // nosemgrep comment mutes, but most reports omit them. The numbers in match_based_ids include them,
 // but are usable only if the group contains no other code, which is counted too.
 func (s *semgrep) ordinals(list []int, alone bool) []int {
-	counted, told := make([]int, len(list)), make([]int, len(list))
+	counted, reported := make([]int, len(list)), make([]int, len(list))
 	for n := range list {
 		counted[n] = n
 	}
@@ -158,9 +158,9 @@ func (s *semgrep) ordinals(list []int, alone bool) []int {
 		if err != nil || !alone || number < n || Made(id(n)) != Made(id(0)) {
 			return counted
 		}
-		told[n] = number
+		reported[n] = number
 	}
-	return told
+	return reported
 }
 
 // Made returns a match_based_id without its number.

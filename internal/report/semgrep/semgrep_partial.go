@@ -10,9 +10,9 @@ const spanSize = 16 // bytes
 
 // semgrepSpan is a span of an error; lines are 1-based.
 type semgrepSpan struct {
-	File  read.Text     `json:"file"`
-	Start secrets.Place `json:"start"`
-	End   secrets.Place `json:"end"`
+	File  read.Text        `json:"file"`
+	Start secrets.Position `json:"start"`
+	End   secrets.Position `json:"end"`
 }
 
 // partial returns the unparsed lines of the file. It returns nil for other errors, and if the lines

@@ -17,11 +17,11 @@ const RequiresLogin = "requires login"
 
 // semgrepResult is an entry of results.
 type semgrepResult struct {
-	CheckID read.Text     `json:"check_id"`
-	Path    read.Text     `json:"path"`
-	Start   secrets.Place `json:"start"`
-	End     secrets.Place `json:"end"`
-	Extra   *semgrepExtra `json:"extra"`
+	CheckID read.Text        `json:"check_id"`
+	Path    read.Text        `json:"path"`
+	Start   secrets.Position `json:"start"`
+	End     secrets.Position `json:"end"`
+	Extra   *semgrepExtra    `json:"extra"`
 
 	context string // syntactic context of its lines, if known
 	looked  bool   // whether its lines are from the checkout
@@ -50,12 +50,12 @@ func (s *semgrep) result(item string) error {
 	if err != nil {
 		return err
 	}
-	s.Take(item, &m, misfit)
+	s.AddResult(item, &m, misfit)
 	return nil
 }
 
-// Take converts and adds a result, or refuses it.
-func (s *semgrep) Take(item string, m *semgrepResult, misfit string) {
+// AddResult converts and adds a result, or refuses it.
+func (s *semgrep) AddResult(item string, m *semgrepResult, misfit string) {
 	if m.CheckID.Name() == "" || m.Extra == nil {
 		s.refuse(item, "a result needs check_id, path and extra; %s", cmp.Or(misfit, "one of them is missing"))
 		return
@@ -127,7 +127,7 @@ func (s *semgrep) secret(m *semgrepResult, rule *semgrepRule, res *model.Result)
 		match.Commit = m.Extra.Historical.Commit.Name()
 	}
 	if lines := string(UnlessGated(m.Extra.Lines)); lines != "" {
-		s.secrets.TakeOf(s.rep.Tool, match, secrets.Region(lines, m.Start, m.End), model.CodeDigest(res.CodeHash))
+		s.secrets.RegisterMatch(s.rep.Tool, match, secrets.Region(lines, m.Start, m.End), model.CodeDigest(res.CodeHash))
 	}
 	var metavars map[string]struct {
 		Content read.Text `json:"abstract_content"`

@@ -58,11 +58,11 @@ type servedVersion int
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *servedVersion) UnmarshalJSON(b []byte) error {
-	var told struct {
+	var served struct {
 		Version uint16 `json:"rule_version"`
 	}
-	read.Loosely(b, &told)
-	*v = servedVersion(told.Version)
+	read.Loosely(b, &served)
+	*v = servedVersion(served.Version)
 	return nil
 }
 

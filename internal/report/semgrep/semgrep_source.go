@@ -26,7 +26,7 @@ type Sources struct {
 	read  func(path string) string
 	left  func(path, why string)
 	files map[string]*Source
-	held  int // bytes
+	size  int // bytes
 	cut   int // bytes
 }
 
@@ -61,7 +61,7 @@ func (s *Sources) File(path string) *Source {
 		return f
 	}
 	f = &Source{pieces: map[[2]int]*piece{}}
-	if s.held >= MaxSources {
+	if s.size >= MaxSources {
 		s.left(path, tooMuch)
 	} else {
 		if f.text = s.read(path); len(f.text) > MaxSources {
@@ -69,7 +69,7 @@ func (s *Sources) File(path string) *Source {
 			s.left(path, tooMuch)
 		}
 		f.index()
-		s.held += len(f.text) + 4*(cap(f.starts)+cap(f.marks))
+		s.size += len(f.text) + 4*(cap(f.starts)+cap(f.marks))
 		s.files[path] = f
 	}
 	return f
@@ -139,8 +139,8 @@ func (f *Source) Line(n int) (from, stop int) {
 
 // Lines returns the first and last line between two positions, 0-based. ok is false if the file
 // does not match the positions, because it was changed after the scan.
-func (f *Source) Lines(from, to secrets.Place) (first, last int, ok bool) {
-	begin, end := f.Place(from), f.Place(to)
+func (f *Source) Lines(from, to secrets.Position) (first, last int, ok bool) {
+	begin, end := f.OffsetOf(from), f.OffsetOf(to)
 	if begin < 0 || end < begin {
 		return 0, 0, false
 	}
@@ -148,9 +148,9 @@ func (f *Source) Lines(from, to secrets.Place) (first, last int, ok bool) {
 	return int(from.Line) - 1, last, true
 }
 
-// Place returns the byte offset of a position. It returns -1 if line and column do not match the
+// OffsetOf returns the byte offset of a position. It returns -1 if line and column do not match the
 // offset. Scanners count characters or bytes.
-func (f *Source) Place(p secrets.Place) int {
+func (f *Source) OffsetOf(p secrets.Position) int {
 	line, skip := int(p.Line)-1, int(p.Col)-1
 	if line < 0 || line >= len(f.starts) || skip < 0 || skip > len(f.text) {
 		return -1
@@ -169,7 +169,7 @@ func (f *Source) Place(p secrets.Place) int {
 
 // piece returns the lines between two positions, or nil if they are invalid or the limit is
 // exceeded.
-func (s *Sources) piece(path string, from, to secrets.Place) *piece {
+func (s *Sources) piece(path string, from, to secrets.Position) *piece {
 	f := s.File(path)
 	first, last, ok := f.Lines(from, to)
 	if !ok {
@@ -206,7 +206,7 @@ func (s *semgrep) readSource(path string, rule *semgrepRule, m *semgrepResult) *
 		return nil
 	}
 	// every secret copies its own lines
-	if !s.In.Budget.Fits(len(p.code)) || rule.IssueType == model.Secrets && len(p.lines) > read.MaxBlock {
+	if !s.In.Budget.HasCapacity(len(p.code)) || rule.IssueType == model.Secrets && len(p.lines) > read.MaxBlock {
 		s.sources.left(path, "its lines exceed the limit for a report of this length")
 		return nil
 	}

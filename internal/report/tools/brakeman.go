@@ -98,7 +98,7 @@ func (n *native) brakeman(item string, w *brakemanWarning) {
 		})
 	} else {
 		code, hash := format.CodeOf(w.Snippet)
-		n.Take(model.Result{
+		n.AddResult(model.Result{
 			Item: item, Location: location, Message: w.Message.Block(), Fingerprint: w.Fingerprint.Name(),
 			Severity: severity, Confidence: confidence, Code: code, CodeHash: hash,
 		}, rule, string(w.File))
@@ -124,12 +124,12 @@ func (w *brakemanWarning) weaknesses() []string {
 	return names
 }
 
-// brakemanPlace matches the file name in an error.
-var brakemanPlace = regexp.MustCompile(`(?:^Parsing|Could not parse|While processing) (\S+)(?:$| took too long)`)
+// brakemanFile matches the file name in an error.
+var brakemanFile = regexp.MustCompile(`(?:^Parsing|Could not parse|While processing) (\S+)(?:$| took too long)`)
 
 // brakemanError records only the file of an error, because its text may quote code.
 func (n *native) brakemanError(_ string, e *brakemanError) {
-	if m := brakemanPlace.FindStringSubmatch(string(e.Error)); m != nil {
+	if m := brakemanFile.FindStringSubmatch(string(e.Error)); m != nil {
 		if file, err := n.checkout.Path(m[1]); err == nil {
 			n.rep.Skipped = append(n.rep.Skipped, file)
 			n.rep.Gaps = append(n.rep.Gaps, model.ScanGap{Kind: model.GapFailed, What: file})

@@ -207,7 +207,7 @@ func (g *gitLab) code(v *gitLabVulnerability, rule model.Rule, location model.Lo
 		uuid.MatchString(string(v.ID)) {
 		res.SyntacticID = strings.ReplaceAll(string(v.ID), "-", "")
 	}
-	if made := g.Take(res, rule, string(v.Location.File)); made != nil && made.Dependency != nil {
+	if made := g.AddResult(res, rule, string(v.Location.File)); made != nil && made.Dependency != nil {
 		made.Dependency.Lockfile = made.Path
 	}
 }

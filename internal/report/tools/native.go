@@ -63,8 +63,8 @@ func (n *native) refuse(item, format string, args ...any) {
 	})
 }
 
-// items returns an element function that decodes a value and calls take, or refuses the item.
-func items[T any](n *native, take func(item string, v *T)) func(item string) error {
+// items returns an element function that decodes a value and calls handle, or refuses the item.
+func items[T any](n *native, handle func(item string, v *T)) func(item string) error {
 	return func(item string) error {
 		var v T
 		misfit, err := n.Decode(item, &v)
@@ -75,7 +75,7 @@ func items[T any](n *native, take func(item string, v *T)) func(item string) err
 			n.refuse(item, "%s", misfit)
 			return nil
 		}
-		take(item, &v)
+		handle(item, &v)
 		return nil
 	}
 }
@@ -95,9 +95,9 @@ func (n *native) Rule(r model.Rule) *model.Rule {
 	return &r
 }
 
-// Take adds a result, or refuses it if its rule or path is invalid. Missing severity and confidence
+// AddResult adds a result, or refuses it if its rule or path is invalid. Missing severity and confidence
 // are those of the rule.
-func (n *native) Take(res model.Result, rule model.Rule, path string) *model.Result {
+func (n *native) AddResult(res model.Result, rule model.Rule, path string) *model.Result {
 	if rule.Name == "" {
 		n.refuse(res.Item, "it has no rule")
 		return nil
@@ -142,7 +142,7 @@ type leak struct {
 // The secret is registered even if the finding is refused.
 func (n *native) leaked(l leak) {
 	match := &model.SecretMatch{
-		Hash: n.secrets.Take(l.raw), Validation: cmp.Or(l.state, model.NoValidator), Commit: historical(l.commit),
+		Hash: n.secrets.Register(l.raw), Validation: cmp.Or(l.state, model.NoValidator), Commit: historical(l.commit),
 	}
 	for _, other := range l.others {
 		n.secrets.Remember(strings.TrimSpace(other))
@@ -150,7 +150,7 @@ func (n *native) leaked(l leak) {
 	l.rule.IssueType = model.Secrets
 	l.rule.SecretType = secrets.SecretTypeOf(l.rule.Name)
 	l.rule.Severity = cmp.Or(l.rule.Severity, model.SeverityHigh)
-	res := n.Take(model.Result{Item: l.item, Location: l.location, Severity: l.severity}, l.rule, l.path)
+	res := n.AddResult(model.Result{Item: l.item, Location: l.location, Severity: l.severity}, l.rule, l.path)
 	if res != nil {
 		secrets.Hide(res, match)
 	}

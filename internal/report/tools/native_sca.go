@@ -63,7 +63,7 @@ func (n *native) vulnerable(a affected) {
 	if file != n.file {
 		location.Line = a.line
 	}
-	n.Take(model.Result{
+	n.AddResult(model.Result{
 		Item: a.item, Message: a.message, Location: location, Severity: a.rule.Severity, Dependency: d, DataFlow: a.flow,
 	}, a.rule, file)
 }

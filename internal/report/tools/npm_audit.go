@@ -92,13 +92,13 @@ func (a *npmAudit) decodeMember(where string, v any) error {
 	return err
 }
 
-// members calls take for each member of an object.
-func (a *npmAudit) members(where string, take func(item string) error) error {
+// members calls handle for each member of an object.
+func (a *npmAudit) members(where string, handle func(item string) error) error {
 	return a.Object(where, func(name string) error {
 		if len(a.rep.Results)+a.rep.CountRefused() >= a.In.Limits.Items {
 			return a.Fault(where, format.TooMany(where, a.In.Limits.Items))
 		}
-		return take(where + "." + read.Text(name).Name())
+		return handle(where + "." + read.Text(name).Name())
 	})
 }
 

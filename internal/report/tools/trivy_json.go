@@ -178,10 +178,10 @@ func (t *trivyTarget) modified(item string, m *trivyModified) {
 	}
 }
 
-// mutedIf marks the results that take adds as muted if muted is true.
-func (t *trivyTarget) mutedIf(muted bool, take func()) {
+// mutedIf marks the results that add adds as muted if muted is true.
+func (t *trivyTarget) mutedIf(muted bool, add func()) {
 	from := len(t.rep.Results)
-	take()
+	add()
 	for i := range t.rep.Results[from:] {
 		r := &t.rep.Results[from+i]
 		r.Muted, r.MutedOutside = muted || r.Muted, muted || r.MutedOutside
@@ -252,7 +252,7 @@ func (t *trivyTarget) misconfiguration(item string, m *trivyMisconfiguration) {
 		return
 	}
 	code, hash := format.CodeOf(m.Cause.Code.cause())
-	t.Take(model.Result{
+	t.AddResult(model.Result{
 		Item: item, Location: model.Location{Line: int(m.Cause.StartLine), EndLine: int(m.Cause.EndLine)},
 		Message:  cmp.Or(m.Message, m.Title).Block(),
 		Severity: format.SeverityOf(string(m.Severity)), Code: code, CodeHash: hash,

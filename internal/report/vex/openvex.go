@@ -17,11 +17,11 @@ import (
 // objects.
 type openVEX struct {
 	model.VEXDocument
-	context read.Text
-	limit   int // maximum number of products and subcomponents
-	told    int // number of products and subcomponents
-	said    Statements
-	refused model.Refusals
+	context    read.Text
+	limit      int // maximum number of products and subcomponents
+	count      int // number of products and subcomponents
+	statements Statements
+	refused    model.Refusals
 }
 
 // openVEXStatement is an entry of statements.
@@ -150,7 +150,7 @@ func ReadOpenVEX(in *format.Input, o format.Options) ([]*model.Report, error) {
 	if n, err := strconv.ParseInt(version.Name(), 10, 64); err == nil && n > 0 {
 		d.Version = min(n, math.MaxInt32)
 	}
-	d.Statements = d.said.List
+	d.Statements = d.statements.List
 	Sole(d.Statements)
 	return []*model.Report{VexReport(o, d.VEXDocument, d.refused)}, nil
 }
@@ -164,7 +164,7 @@ func (d *openVEX) element(w *format.Walker) func(item string) error {
 			return err
 		}
 		if misfit == "" {
-			misfit, err = d.Take(item, &s)
+			misfit, err = d.AddStatement(item, &s)
 		}
 		if misfit != "" {
 			d.refuse(item, misfit)
@@ -182,9 +182,9 @@ var openVEXStatuses = []model.VEXStatus{
 	model.VEXNotAffected, model.VEXFixed, model.VEXAffected, model.VEXUnderInvestigation,
 }
 
-// Take adds the statements about each product, or returns why the entry is invalid. It returns an
+// AddStatement adds the statements about each product, or returns why the entry is invalid. It returns an
 // error if a limit is exceeded.
-func (d *openVEX) Take(item string, v *openVEXStatement) (misfit string, err error) {
+func (d *openVEX) AddStatement(item string, v *openVEXStatement) (misfit string, err error) {
 	s := model.VEXStatement{Names: VexNames(append([]string{string(v.Vulnerability.Name)}, v.Vulnerability.Aliases...)...)}
 	if len(s.Names) == 0 { // an @id without a name ends with the name
 		s.Names = VexNames(read.Base(v.Vulnerability.ID.Name()))
@@ -219,19 +219,19 @@ func (d *openVEX) products(item string, s model.VEXStatement, v *openVEXStatemen
 	packages, seen := s, map[string]bool{}
 	for i := range v.Products {
 		p := &v.Products[i].component
-		if d.told += 1 + len(v.Products[i].subcomponents) + len(v.Subcomponents); d.told > d.limit {
+		if d.count += 1 + len(v.Products[i].subcomponents) + len(v.Subcomponents); d.count > d.limit {
 			return format.TooMany("products and subcomponents of statements", d.limit)
 		}
-		place, one := fmt.Sprintf("%s.products[%d]", item, i), s
+		location, one := fmt.Sprintf("%s.products[%d]", item, i), s
 		one.Product = p.names()
 		inside := append(slices.Clone(v.Products[i].subcomponents), v.Subcomponents...)
 		pkg, isPackage := p.pkg()
 		switch {
 		case len(one.Product) == 0:
-			d.refuse(place, "it has neither an @id nor a package URL; hashes and CPEs alone are not supported")
+			d.refuse(location, "it has neither an @id nor a package URL; hashes and CPEs alone are not supported")
 			continue
 		case len(inside) > 0:
-			if one.Packages = d.inside(place, inside); len(one.Packages) == 0 {
+			if one.Packages = d.inside(location, inside); len(one.Packages) == 0 {
 				continue
 			}
 		case isPackage:
@@ -240,23 +240,23 @@ func (d *openVEX) products(item string, s model.VEXStatement, v *openVEXStatemen
 		}
 		if what := About(&one); !seen[what] {
 			seen[what] = true
-			if err := d.said.Add(one); err != nil {
+			if err := d.statements.Add(one); err != nil {
 				return err
 			}
 		}
 	}
 	if packages.Packages = read.Distinct(packages.Packages); len(packages.Packages) > 0 {
-		return d.said.Add(packages)
+		return d.statements.Add(packages)
 	}
 	return nil
 }
 
 // inside returns the packages among subcomponents.
-func (d *openVEX) inside(place string, subcomponents []openVEXComponent) (list []model.VEXPackage) {
+func (d *openVEX) inside(location string, subcomponents []openVEXComponent) (list []model.VEXPackage) {
 	for i := range subcomponents {
 		pkg, ok := subcomponents[i].pkg()
 		if !ok {
-			d.refuse(fmt.Sprintf("%s.subcomponents[%d]", place, i), "it has no package URL of a package")
+			d.refuse(fmt.Sprintf("%s.subcomponents[%d]", location, i), "it has no package URL of a package")
 			continue
 		}
 		list = append(list, pkg)

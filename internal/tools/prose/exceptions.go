@@ -14,6 +14,6 @@ type exception struct {
 // privileges, the empty body of net/http, and the value of requests for unassigned findings.
 var exceptions = []exception{
 	{"", "people", "@nobody", "the value of filters and commands for unassigned findings"},
-	{"internal/report/read/place_error.go", "headless", "what is the expected format", "the parameter what"},
+	{"internal/report/read/position_error.go", "headless", "what is the expected format", "the parameter what"},
 	{"internal/web/findings/assignee.go", "people", "who may have left", "a possibility, not a permission"},
 }

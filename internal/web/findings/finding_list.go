@@ -214,7 +214,7 @@ func (p *findingsPage) options() {
 		switch {
 		case o.order == index.MostSevere:
 			orders = append(orders, "", o.label)
-		case o.order.Fits(p.product.Type):
+		case o.order.AppliesTo(p.product.Type):
 			orders = append(orders, o.order.String(), o.label)
 		}
 	}

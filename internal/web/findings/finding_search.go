@@ -354,7 +354,7 @@ func (s *search) question() index.ListQuery {
 		if f.key == index.FacetAssignee && s.people != nil {
 			keep = append(keep, s.people.me, model.AssigneeNone)
 		}
-		asked := index.FacetRequest{Facet: f.key, Keep: keep}
+		asked := index.FacetRequest{Facet: f.key, Include: keep}
 		if string(f.key) == s.wide {
 			asked.Values = wideFacet
 		}

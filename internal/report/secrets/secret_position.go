@@ -20,8 +20,8 @@ func SecretTypeOf(rule string) string {
 	return strings.Join(words, " ")
 }
 
-// Place is a position in a file as Semgrep writes it; line and column are 1-based.
-type Place struct {
+// Position is a position in a file as Semgrep writes it; line and column are 1-based.
+type Position struct {
 	Line   read.Number `json:"line"`
 	Col    read.Number `json:"col"`
 	Offset read.Number `json:"offset"` // 0-based, in the file
@@ -29,7 +29,7 @@ type Place struct {
 
 // Region returns the match within its lines. Columns count characters and are 1-based; the end is
 // exclusive.
-func Region(lines string, start, end Place) string {
+func Region(lines string, start, end Position) string {
 	all := strings.Split(lines, "\n")
 	last := int(end.Line - start.Line)
 	if start.Col < 1 || end.Col < 1 || last < 0 || last >= len(all) {

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// PlaceError is an error with its position in the file.
-type PlaceError struct {
+// PositionError is an error with its position in the file.
+type PositionError struct {
 	Where  string // invalid member, such as runs[0].results[17]; empty if unknown
 	Offset int64  // in bytes of the decompressed file
 	Err    error  // never nil
 }
 
 // Error returns the error without its position.
-func (f *PlaceError) Error() string { return f.Err.Error() }
+func (f *PositionError) Error() string { return f.Err.Error() }
 
 // Unwrap returns the cause.
-func (f *PlaceError) Unwrap() error { return f.Err }
+func (f *PositionError) Unwrap() error { return f.Err }
 
 // Errors of files of any format.
 var (
