@@ -40,8 +40,8 @@ func invite(req *ui.Request, s usersView) error {
 		i, err = tx.Invite(ctx, i, hash)
 		return err
 	})
-	if said, ok := ui.InputError(err); ok {
-		s.Fault = said
+	if message, ok := ui.InputError(err); ok {
+		s.Fault = message
 		return showUsers(req, http.StatusBadRequest, s)
 	}
 	if err != nil {
@@ -199,8 +199,8 @@ func useJoin(req *ui.Request, form url.Values) error {
 	if errors.Is(err, model.ErrNotFound) {
 		return ui.ErrLink
 	}
-	if said, ok := ui.InputError(err); ok {
-		s.Fault = said
+	if message, ok := ui.InputError(err); ok {
+		s.Fault = message
 		return showJoin(req, http.StatusBadRequest, s)
 	}
 	if err != nil {

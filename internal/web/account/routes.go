@@ -37,7 +37,7 @@ func peopleRoutes() []ui.Route {
 		ui.Row(post, codePath, anyone, writes, ui.WithForm(enterCode)),
 		ui.Row(post, passkeyPath, anyone, writes, ui.WithForm(enterByPasskey)),
 		ui.Row(get, "/login/oidc", anyone, reads, goToProvider),
-		ui.Row(get, "/login/oidc/callback", anyone, writes, comeFromProvider),
+		ui.Row(get, "/login/oidc/callback", anyone, writes, oidcCallback),
 		ui.Row(post, "/logout", anyone, writes, logout),
 		ui.Row(get, "/setup/{code}", anyone, reads, setup),
 		ui.Row(post, "/setup/{code}", anyone, writes, ui.WithForm(useLink)),
