@@ -31,8 +31,8 @@ func peopleRoutes() []ui.Route {
 	return []ui.Route{
 		ui.Row(get, "/login", anyone, reads, login),
 		ui.Row(post, "/login", anyone, writes, ui.WithForm(enter)),
-		ui.Row(get, ui.AgainPath, anyone, reads, reauthPage),
-		ui.Row(post, ui.AgainPath, anyone, writes, proveByPassword),
+		ui.Row(get, ui.ReauthPath, anyone, reads, reauthPage),
+		ui.Row(post, ui.ReauthPath, anyone, writes, proveByPassword),
 		ui.Row(get, codePath, anyone, reads, showCodePage),
 		ui.Row(post, codePath, anyone, writes, ui.WithForm(enterCode)),
 		ui.Row(post, passkeyPath, anyone, writes, ui.WithForm(enterByPasskey)),

@@ -14,8 +14,8 @@ type managedRow struct {
 	Project model.Project
 }
 
-// standingWords contains the display name and color class of each state.
-var standingWords = map[model.RunStanding][2]string{
+// standingLabels contains the display name and color class of each state.
+var standingLabels = map[model.RunStanding][2]string{
 	model.RunsOff: {"Off", "plain"}, model.RunsWithoutConnection: {"Not connected", "warn"},
 	model.RunsWithoutRunner: {"No runner", "warn"},
 	model.RunsScheduled:     {"On", "good"},
@@ -23,8 +23,8 @@ var standingWords = map[model.RunStanding][2]string{
 }
 
 // Word and Tone return the display name and color class of the state.
-func (m managedRow) Word() string { return standingWords[m.Standing][0] }
-func (m managedRow) Tone() string { return standingWords[m.Standing][1] }
+func (m managedRow) Word() string { return standingLabels[m.Standing][0] }
+func (m managedRow) Tone() string { return standingLabels[m.Standing][1] }
 
 // Step returns the page on which the problem can be fixed; empty if there is no problem.
 func (m managedRow) Step() string {
