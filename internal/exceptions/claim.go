@@ -16,12 +16,12 @@ type claim struct{ model.VEXClaim }
 // occurrence has no claim, so that a claim does not hide occurrences elsewhere.
 func claimed(p model.Project, active []*model.ExceptionOccurrence) (best *claim) {
 	for _, o := range active {
-		here := claimedOf(p, o)
-		if here == nil {
+		current := claimedOf(p, o)
+		if current == nil {
 			return nil
 		}
-		if best == nil || cmp.Or(here.caution()-best.caution(), here.order(best)) > 0 {
-			best = here
+		if best == nil || cmp.Or(current.caution()-best.caution(), current.order(best)) > 0 {
+			best = current
 		}
 	}
 	return best
@@ -29,8 +29,8 @@ func claimed(p model.Project, active []*model.ExceptionOccurrence) (best *claim)
 
 // claimedOf returns the claim that applies to one occurrence, or nil.
 func claimedOf(p model.Project, o *model.ExceptionOccurrence) (best *claim) {
-	for _, said := range o.Claims {
-		if c := (&claim{said}); c.covers(p, o) && (best == nil || c.order(best) > 0) {
+	for _, vexClaim := range o.Claims {
+		if c := (&claim{vexClaim}); c.covers(p, o) && (best == nil || c.order(best) > 0) {
 			best = c
 		}
 	}

@@ -22,11 +22,11 @@ func PutVEX(ctx context.Context, s Store, d model.VEXDocument) (receipt model.VE
 	if d.Proposed {
 		return propose(ctx, s, d)
 	}
-	held, err := heldOrNone(ctx, s, d)
-	d.ID = cmp.Or(held.ID, d.ID)
-	receipt = model.VEXReceipt{Outcome: outcome(&d, &held), Statements: len(d.Statements)}
+	stored, err := storedOrNone(ctx, s, d)
+	d.ID = cmp.Or(stored.ID, d.ID)
+	receipt = model.VEXReceipt{Outcome: outcome(&d, &stored), Statements: len(d.Statements)}
 	if err == nil {
-		d.ID, receipt.Changed, err = replace(ctx, s, receipt.Outcome, d, held)
+		d.ID, receipt.Changed, err = replace(ctx, s, receipt.Outcome, d, stored)
 	}
 	if err == nil {
 		err = dropProposal(ctx, s, d)
@@ -40,19 +40,19 @@ func PutVEX(ctx context.Context, s Store, d model.VEXDocument) (receipt model.VE
 
 // replace applies the outcome, and returns the document's id and the number of changed lineages.
 func replace(
-	ctx context.Context, s Store, o model.VEXOutcome, d, held model.VEXDocument,
+	ctx context.Context, s Store, o model.VEXOutcome, d, stored model.VEXDocument,
 ) (id int64, changed int, err error) {
 	switch o {
 	case model.VEXActive:
-		d.ID, err = save(ctx, s, d, held)
+		d.ID, err = save(ctx, s, d, stored)
 	case model.VEXWithdrawn:
-		err = s.EndVEX(ctx, held, model.ExceptionEnded, "A newer document has no statements.")
+		err = s.EndVEX(ctx, stored, model.ExceptionEnded, "A newer document has no statements.")
 	default:
 		return d.ID, 0, nil
 	}
 	if err == nil {
 		var effect Effect
-		effect, err = applyVEX(ctx, s, d, held.Statements)
+		effect, err = applyVEX(ctx, s, d, stored.Statements)
 		changed = len(effect)
 	}
 	return d.ID, changed, err
@@ -72,15 +72,16 @@ func removeVEX(ctx context.Context, s Store, id int64) (changed Effect, err erro
 }
 
 // outcome returns the outcome of a document, given the stored one, whose id is 0 if there is none.
-func outcome(d, held *model.VEXDocument) model.VEXOutcome {
+func outcome(d, stored *model.VEXDocument) model.VEXOutcome {
 	switch {
-	case held.ID == 0 && len(d.Statements) == 0:
+	case stored.ID == 0 && len(d.Statements) == 0:
 		return model.VEXSame
-	case held.ID == 0:
+	case stored.ID == 0:
 		return model.VEXActive
-	case !newer(d, held):
+	case !newer(d, stored):
 		return model.VEXOlder
-	case d.Version == held.Version && d.IssuedAt.Equal(held.IssuedAt) && equalStatements(d.Statements, held.Statements):
+	case d.Version == stored.Version && d.IssuedAt.Equal(stored.IssuedAt) &&
+		equalStatements(d.Statements, stored.Statements):
 		return model.VEXSame
 	case len(d.Statements) == 0:
 		return model.VEXWithdrawn
@@ -111,8 +112,8 @@ func equalStatements(a, b []model.VEXStatement) bool {
 }
 
 // save stores a document in force, unless the limit is reached.
-func save(ctx context.Context, s Store, d, held model.VEXDocument) (int64, error) {
-	if held.ID == 0 {
+func save(ctx context.Context, s Store, d, stored model.VEXDocument) (int64, error) {
+	if stored.ID == 0 {
 		n, err := s.CountVEX(ctx, false)
 		if err != nil {
 			return 0, err
@@ -122,7 +123,7 @@ func save(ctx context.Context, s Store, d, held model.VEXDocument) (int64, error
 				"exceptions list, redoubt exceptions delete)", n)
 		}
 	}
-	return s.SaveVEX(ctx, d, held)
+	return s.SaveVEX(ctx, d, stored)
 }
 
 // applyVEX updates all lineages in the scope of scopeOfVEX.

@@ -49,8 +49,8 @@ func (i ForImport) PutVEX(
 func documents(u model.VEXUpload) []model.VEXDocument {
 	r := u.Report
 	list := slices.Clone(r.VEX)
-	said := slices.ContainsFunc(list, func(d model.VEXDocument) bool { return d.Name == "" })
-	if !said && u.Scan.Full && !r.Failed && r.Inventories != nil {
+	unnamed := slices.ContainsFunc(list, func(d model.VEXDocument) bool { return d.Name == "" })
+	if !unnamed && u.Scan.Full && !r.Failed && r.Inventories != nil {
 		list = append(list, model.VEXDocument{})
 	}
 	for i := range list {

@@ -22,7 +22,7 @@ import (
 // propose.
 func propose(ctx context.Context, s Store, d model.VEXDocument) (receipt model.VEXReceipt, err error) {
 	receipt.Statements = len(d.Statements)
-	was, err := heldOrNone(ctx, s, d)
+	was, err := storedOrNone(ctx, s, d)
 	if err != nil {
 		return receipt, fmt.Errorf("propose VEX document %q: %w", d.Name, err)
 	}
@@ -43,35 +43,35 @@ func propose(ctx context.Context, s Store, d model.VEXDocument) (receipt model.V
 	return receipt, nil
 }
 
-// heldOrNone returns the stored document of the same name, scope and kind, or one without an id.
-func heldOrNone(ctx context.Context, s Store, d model.VEXDocument) (model.VEXDocument, error) {
-	held, err := s.StoredVEX(ctx, d)
+// storedOrNone returns the stored document of the same name, scope and kind, or one without an id.
+func storedOrNone(ctx context.Context, s Store, d model.VEXDocument) (model.VEXDocument, error) {
+	stored, err := s.StoredVEX(ctx, d)
 	if errors.Is(err, model.ErrNotFound) {
 		return model.VEXDocument{}, nil
 	}
-	return held, err
+	return stored, err
 }
 
 // activeStatements contains the statements in force under a proposal's name.
 type activeStatements struct {
-	held     model.VEXDocument // of its scope; without an id if there is none
-	counting model.VEXDocument // held, or otherwise the one for all refs
+	stored   model.VEXDocument // of its scope; without an id if there is none
+	counting model.VEXDocument // stored, or otherwise the one for all refs
 	ids      map[string]bool   // of all statements of both
 }
 
 func loadActiveStatements(ctx context.Context, s Store, d model.VEXDocument) (b activeStatements, err error) {
 	d.Proposed = false
-	if b.held, err = heldOrNone(ctx, s, d); err != nil {
+	if b.stored, err = storedOrNone(ctx, s, d); err != nil {
 		return b, err
 	}
-	b.counting = b.held
-	b.ids = idsOf(b.held.Statements)
+	b.counting = b.stored
+	b.ids = idsOf(b.stored.Statements)
 	if d.Ref == "" {
 		return b, nil
 	}
 	d.Ref = ""
-	wide, err := heldOrNone(ctx, s, d)
-	if b.held.ID == 0 {
+	wide, err := storedOrNone(ctx, s, d)
+	if b.stored.ID == 0 {
 		b.counting = wide
 	}
 	for id := range idsOf(wide.Statements) {
@@ -147,8 +147,8 @@ func (b *activeStatements) open(
 	case b.withdrawn(list) == 0:
 		return model.VEXSame, nil, nil
 	}
-	whole := setID(list)
-	if refused, err = s.RefusedVEX(ctx, d.ProjectID, []string{whole}); err == nil && refused[whole] {
+	listID := setID(list)
+	if refused, err = s.RefusedVEX(ctx, d.ProjectID, []string{listID}); err == nil && refused[listID] {
 		return model.VEXRefused, nil, nil
 	}
 	return model.VEXProposed, list, err
@@ -157,7 +157,7 @@ func (b *activeStatements) open(
 // withdrawn counts the statements in force in the same scope that a list lacks.
 func (b *activeStatements) withdrawn(list []model.VEXStatement) (n int) {
 	ids := idsOf(list)
-	for id := range idsOf(b.held.Statements) {
+	for id := range idsOf(b.stored.Statements) {
 		if !ids[id] {
 			n++
 		}
@@ -261,7 +261,7 @@ func drop(ctx context.Context, s Store, id int64) error {
 func dropProposal(ctx context.Context, s Store, d model.VEXDocument) error {
 	counts := d.Statements
 	d.Proposed = true
-	proposed, err := heldOrNone(ctx, s, d)
+	proposed, err := storedOrNone(ctx, s, d)
 	if err != nil || proposed.ID == 0 || !newer(&d, &proposed) && setID(counts) != setID(proposed.Statements) {
 		return err
 	}
@@ -316,17 +316,17 @@ func acceptStatements(
 		return receipt, err
 	}
 	counts := d
-	counts.ID, counts.Proposed, counts.Statements = b.held.ID, false, merged(b.held.Statements, chosen)
-	if b.held.ID != 0 && !newer(&d, &b.held) {
-		counts.Version, counts.IssuedAt = b.held.Version, b.held.IssuedAt
+	counts.ID, counts.Proposed, counts.Statements = b.stored.ID, false, merged(b.stored.Statements, chosen)
+	if b.stored.ID != 0 && !newer(&d, &b.stored) {
+		counts.Version, counts.IssuedAt = b.stored.Version, b.stored.IssuedAt
 	}
 	counts.ReceivedAt, counts.ReceivedBy = s.Now(), s.Actor()
-	if counts.ID, err = save(ctx, s, counts, b.held); err != nil {
+	if counts.ID, err = save(ctx, s, counts, b.stored); err != nil {
 		return receipt, err
 	}
 	receipt = model.VEXReceipt{Document: counts, Outcome: model.VEXActive, Statements: len(counts.Statements)}
 	receipt.Document.Statements = nil
-	effect, err := applyVEX(ctx, s, counts, b.held.Statements)
+	effect, err := applyVEX(ctx, s, counts, b.stored.Statements)
 	if receipt.Changed = len(effect); err != nil {
 		return receipt, err
 	}
@@ -356,8 +356,8 @@ func choose(d model.VEXDocument, ids []string) (list []model.VEXStatement, err e
 }
 
 // merged adds statements to a list and removes older ones about the same subject.
-func merged(held, more []model.VEXStatement) []model.VEXStatement {
-	list := slices.DeleteFunc(slices.Clone(held), func(old model.VEXStatement) bool {
+func merged(stored, more []model.VEXStatement) []model.VEXStatement {
+	list := slices.DeleteFunc(slices.Clone(stored), func(old model.VEXStatement) bool {
 		return slices.ContainsFunc(more, func(s model.VEXStatement) bool { return s.IsAboutSame(&old) })
 	})
 	return append(list, more...)

@@ -48,12 +48,12 @@ func Request(ctx context.Context, s Store, e model.Exception, findings []model.F
 
 // mayRequest rejects findings with an open request, and requests above the limits.
 func mayRequest(ctx context.Context, s Store, e model.Exception, findings []model.Finding) error {
-	asked, err := s.RequestedExceptions(ctx, e.Lineages)
+	pending, err := s.RequestedExceptions(ctx, e.Lineages)
 	if err != nil {
 		return err
 	}
 	for _, f := range findings {
-		if id := asked[f.LineageID]; id != 0 {
+		if id := pending[f.LineageID]; id != 0 {
 			return fmt.Errorf("exception %d is already requested for finding %d: %w", id, f.ID, model.ErrConflict)
 		}
 	}

@@ -69,19 +69,19 @@ func review(
 	}
 	r = Review{Withdraws: b.withdrawn(d.Statements), Counts: b.ids, Alone: map[string]int{}}
 	as := d
-	as.ID, as.Proposed, as.ReceivedAt = cmp.Or(b.held.ID, math.MaxInt64), false, s.Now()
-	ids, err := s.ExceptionCandidates(ctx, scopeOfVEX(as, b.held.Statements))
+	as.ID, as.Proposed, as.ReceivedAt = cmp.Or(b.stored.ID, math.MaxInt64), false, s.Now()
+	ids, err := s.ExceptionCandidates(ctx, scopeOfVEX(as, b.stored.Statements))
 	if err != nil {
 		return r, err
 	}
-	j, whole, alone := NewJudge(list, s.Now()), supposing(&as, d.Statements, true), supposedAlone(&as, shown)
+	j, complete, alone := NewJudge(list, s.Now()), supposing(&as, d.Statements, true), supposedAlone(&as, shown)
 	for part := range slices.Chunk(ids, batch) {
 		cases, err := s.ExceptionCases(ctx, part)
 		if err != nil {
 			return r, err
 		}
 		for i := range cases {
-			if whole.changes(j, &cases[i]) {
+			if complete.changes(j, &cases[i]) {
 				r.Changes++
 			}
 			for id, one := range alone.about(&cases[i]) {

@@ -45,8 +45,8 @@ type Store interface {
 	StoredVEX(ctx context.Context, d model.VEXDocument) (model.VEXDocument, error)
 	// VEXDocument returns a document with its statements, or model.ErrNotFound.
 	VEXDocument(ctx context.Context, id int64) (model.VEXDocument, error)
-	// SaveVEX stores a document and returns its id. It replaces held if that has an id.
-	SaveVEX(ctx context.Context, d, held model.VEXDocument) (int64, error)
+	// SaveVEX stores a document and returns its id. It replaces stored if that has an id.
+	SaveVEX(ctx context.Context, d, stored model.VEXDocument) (int64, error)
 	// DeleteVEX deletes a document.
 	DeleteVEX(ctx context.Context, d model.VEXDocument) error
 	// EndVEX deletes the statements of a document, and retains the document with its state and

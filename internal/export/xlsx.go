@@ -184,17 +184,17 @@ func cutUnits(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	units, keep := 0, 0
+	units, end := 0, 0
 	for at, r := range s {
 		size := max(utf16.RuneLen(r), 1)
 		if units += size; units < n {
-			keep = at + max(utf8.RuneLen(r), 1)
+			end = at + max(utf8.RuneLen(r), 1)
 		}
 	}
 	if units <= n {
 		return s
 	}
-	return s[:min(keep, len(s))] + "…"
+	return s[:min(end, len(s))] + "…"
 }
 
 // serial returns a time in UTC as a spreadsheet date: days since 1899-12-30.

@@ -39,7 +39,7 @@ func Identical(
 	if err != nil {
 		return sum, false, err
 	}
-	scan := scanAgain(&u, before, tx.Now())
+	scan := repeatedScan(&u, before, tx.Now())
 	if stream.LastScanID != before.ID || ingest.OutcomeOf(scan, stream) != model.ScanApplied {
 		return sum, false, nil
 	}
@@ -78,9 +78,9 @@ func findIdentical(ctx context.Context, tx *store.Tx, u *ingest.Upload) (model.S
 	return before, project, err
 }
 
-// scanAgain returns the scan of an upload that is identical to that of another scan. A report
+// repeatedScan returns the scan of an upload that is identical to that of another scan. A report
 // without a start time starts when it is uploaded.
-func scanAgain(u *ingest.Upload, before model.Scan, now time.Time) model.Scan {
+func repeatedScan(u *ingest.Upload, before model.Scan, now time.Time) model.Scan {
 	scan := before
 	scan.ID, scan.RunID, scan.CompletedAt = 0, 0, now
 	if u.Commit != "" {

@@ -85,7 +85,7 @@ func leavesOutTheSame(a, b model.Policy) bool {
 
 // leftOut returns the IDs of live findings on paths that a policy excludes.
 func leftOut(ctx context.Context, tx Storage, p model.Policy) (ids []int64, err error) {
-	places, err := tx.CurrentLocations(ctx, p.Product, Source)
+	locations, err := tx.CurrentLocations(ctx, p.Product, Source)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func leftOut(ctx context.Context, tx Storage, p model.Policy) (ids []int64, err 
 	for _, project := range projects {
 		covered[project.ID] = p.Scope.Covers(project)
 	}
-	for _, l := range places {
+	for _, l := range locations {
 		if covered[l.ProjectID] && glob.Match(p.Excludes, l.Path) {
 			ids = append(ids, l.FindingID)
 		}

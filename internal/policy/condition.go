@@ -82,7 +82,7 @@ func (j *Judge) supply(ctx context.Context, judged []Sighting) error {
 	}
 	for i := range judged {
 		s := &judged[i]
-		if known, there := facts[s.Finding.ID]; there {
+		if known, ok := facts[s.Finding.ID]; ok {
 			known.EPSS, known.Age = s.Supply.EPSS, s.Supply.Age
 			known.Version = cmp.Or(s.Supply.Version, known.Version)
 			if len(s.Supply.Fixes) > 0 {
@@ -132,12 +132,12 @@ func (s *Sighting) Explained() string {
 // name returns a description of the finding with its location and matching condition. For a
 // dependency, it includes the fix.
 func (s *Sighting) name() string {
-	place := fmt.Sprintf("at %s:%d", s.Finding.Path, s.Finding.Line)
+	location := fmt.Sprintf("at %s:%d", s.Finding.Path, s.Finding.Line)
 	switch {
 	case s.Condition == "":
-		return s.Finding.RuleName + " " + place
+		return s.Finding.RuleName + " " + location
 	case s.Supply.Package == "":
-		return fmt.Sprintf("%s %s (%s)", s.Finding.RuleName, place, s.Condition)
+		return fmt.Sprintf("%s %s (%s)", s.Finding.RuleName, location, s.Condition)
 	}
 	fix := "no fix is available"
 	if len(s.Supply.Fixes) > 0 {
@@ -145,7 +145,7 @@ func (s *Sighting) name() string {
 	}
 	vulnerability := cmp.Or(s.Supply.Vulnerability, s.Finding.RuleName)
 	return fmt.Sprintf("%s %s has %s %s (%s; %s)",
-		s.Supply.Package, s.Supply.Version, vulnerability, place, fix, s.Condition)
+		s.Supply.Package, s.Supply.Version, vulnerability, location, fix, s.Condition)
 }
 
 // kinds returns what fails the build: rules, conditions or both.

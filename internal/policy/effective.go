@@ -102,11 +102,11 @@ func For(p model.Project, policies []model.Policy, rules []model.ServedRule) Eff
 		name := r.Rule.Name
 		before := e.RuleMode(name)
 		e.wants[name] = append(e.wants[name], want{of, r.Mode})
-		if place, known := at[name]; !known {
+		if index, known := at[name]; !known {
 			at[name] = len(e.Rules)
 			e.Rules = append(e.Rules, r)
 		} else if e.RuleMode(name) != before {
-			e.Rules[place] = r
+			e.Rules[index] = r
 		}
 		e.products[name] = r.Rule.IssueType
 	}

@@ -43,7 +43,7 @@ func Evaluate(f Findings, p EffectivePolicy) Outcome {
 	out := Outcome{Policy: p}
 	passes := f.Primary && f.Outcome.Recorded()
 	for _, s := range f.List {
-		if s.again && p.Excluded(s.Finding.IssueType, s.Finding.Path) {
+		if s.stored && p.Excluded(s.Finding.IssueType, s.Finding.Path) {
 			continue
 		}
 		out.Judged = append(out.Judged, s)
@@ -132,7 +132,7 @@ func StoredFindings(ctx context.Context, s GateStorage, project model.Project, s
 	var own, advised []Sighting
 	for _, f := range reported {
 		f.State = model.Unresolved // the state that the scan reported
-		one := Sighting{Finding: f, again: true}
+		one := Sighting{Finding: f, stored: true}
 		if f.Source == model.SourceAdvisories {
 			advised = append(advised, one)
 		} else {

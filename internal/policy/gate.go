@@ -23,9 +23,9 @@ type Sighting struct {
 	// (docs/reference/uploads.md). An applied scan sets this.
 	Proposed bool
 	Advised  bool           // from advisories, not from a scanner
-	told     model.Identity // reported identity, if it is stored under another one
+	reported model.Identity // reported identity, if it is stored under another one
 	copied   bool           // a copy of the finding of its lineage
-	again    bool           // from a stored scan: a new scan would not report it on an excluded path
+	stored   bool           // from a stored scan: a new scan would not report it on an excluded path
 }
 
 // maxNamed is the maximum number of findings in a reason.

@@ -58,9 +58,9 @@ type Proposal struct {
 	Deleted bool
 	// Served contains the rules that a new policy would serve. Rules contains changed rules with
 	// their new mode: rules of the policy, or unserved rules of a new policy.
-	Served []model.ServedRule
-	Rules  []model.PolicyRule
-	Room   int // maximum number of findings to read; 0 for 100,000
+	Served      []model.ServedRule
+	Rules       []model.PolicyRule
+	MaxFindings int // maximum number of findings to read; 0 for 100,000
 }
 
 // ImpactStorage is the storage that Preview reads.
@@ -95,7 +95,7 @@ func Preview(ctx context.Context, s ImpactStorage, change Proposal) (out Impact,
 	c := comparison{
 		now: now, then: now.with(change), product: change.Policy.Product, rules: map[string]bool{},
 		counted: map[int64]bool{}, out: &out,
-		reads: &boundedReads{ImpactStorage: s, remaining: cmp.Or(change.Room, previewFindings)},
+		reads: &boundedReads{ImpactStorage: s, remaining: cmp.Or(change.MaxFindings, previewFindings)},
 	}
 	if stored != nil {
 		for _, r := range change.Rules {

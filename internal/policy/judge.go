@@ -136,11 +136,11 @@ func (j *Judge) Outcome(ctx context.Context, outcome model.ScanOutcome) (Outcome
 }
 
 // Rename replaces reported identities by the stored ones, under which facts are stored.
-func (j *Judge) Rename(became map[model.Identity]model.KnownAs) {
+func (j *Judge) Rename(knownAs map[model.Identity]model.KnownAs) {
 	for i := range j.sightings {
 		s := &j.sightings[i]
-		if is, otherwise := became[s.Finding.Identity]; otherwise {
-			s.told, s.Finding.Identity, s.Finding.CodeHash = s.Finding.Identity, is.Identity, is.CodeHash
+		if is, otherwise := knownAs[s.Finding.Identity]; otherwise {
+			s.reported, s.Finding.Identity, s.Finding.CodeHash = s.Finding.Identity, is.Identity, is.CodeHash
 		}
 	}
 }
@@ -233,7 +233,7 @@ func (j *Judge) lineages(
 	var without []model.Identity
 	var of []int64
 	for _, id := range ids {
-		if row, there := rows[id]; there {
+		if row, ok := rows[id]; ok {
 			of = append(of, row.LineageID)
 		} else {
 			without = append(without, id)

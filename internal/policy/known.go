@@ -48,14 +48,14 @@ func (j *Judge) know(ctx context.Context, judged []Sighting) error {
 
 // count marks as many sightings of a lineage as known as the primary branch had.
 func (j *Judge) count(group []*Sighting, had []model.Finding) {
-	take := func(s *Sighting, is func(model.Finding) bool) {
+	match := func(s *Sighting, is func(model.Finding) bool) {
 		if at := slices.IndexFunc(had, is); at >= 0 && !s.Known {
 			s.Known = true
 			had = slices.Delete(had, at, at+1)
 		}
 	}
 	for _, s := range group {
-		take(s, func(f model.Finding) bool { return f.ID == s.Finding.ID || f.Identity == s.Finding.Identity })
+		match(s, func(f model.Finding) bool { return f.ID == s.Finding.ID || f.Identity == s.Finding.Identity })
 	}
 	slices.SortStableFunc(group, func(a, b *Sighting) int {
 		rank := func(s *Sighting) int {
@@ -70,7 +70,7 @@ func (j *Judge) count(group []*Sighting, had []model.Finding) {
 		return rank(a) - rank(b)
 	})
 	for _, s := range group {
-		take(s, func(f model.Finding) bool { return j.mayBe(s, f) })
+		match(s, func(f model.Finding) bool { return j.mayBe(s, f) })
 	}
 	for _, s := range group { // another name of the vulnerability in the same lockfile
 		s.Known = s.Known || s.Finding.IssueType == model.SCA && slices.ContainsFunc(group, func(other *Sighting) bool {
@@ -96,8 +96,8 @@ func (j *Judge) mayBe(s *Sighting, f model.Finding) bool {
 	if !j.scan.Full && of.ID == 0 && of.Path != f.Path {
 		return false
 	}
-	told := of.IssueType == model.SAST && of.Identity.Kind == model.IdentityMatchBased &&
+	bothHashed := of.IssueType == model.SAST && of.Identity.Kind == model.IdentityMatchBased &&
 		of.CodeHash != (model.Digest{}) &&
 		f.Identity.Kind == model.IdentityMatchBased && f.CodeHash != (model.Digest{})
-	return j.scan.Ref == j.primary || !told || f.CodeHash == of.CodeHash
+	return j.scan.Ref == j.primary || !bothHashed || f.CodeHash == of.CodeHash
 }

@@ -44,7 +44,7 @@ func FindMatches(
 			}
 		}
 	}
-	standing, _, err := s.CurrentScans(ctx, time.Unix(0, 0), []int64{project.ID}, maxStreams)
+	newest, _, err := s.CurrentScans(ctx, time.Unix(0, 0), []int64{project.ID}, maxStreams)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func FindMatches(
 	all.BlockAll = true // include findings that are on the primary branch
 	given := For(project, []model.Policy{all}, nil)
 	listed := map[int64]bool{}
-	for _, scan := range append(scans, standing...) {
+	for _, scan := range append(scans, newest...) {
 		scan.Products = model.Products(0).With(p.Product)
 		open, err := s.OpenFindings(ctx, project.ID, scan.Ref, scan.Source)
 		if err != nil {

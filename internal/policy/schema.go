@@ -99,23 +99,23 @@ func (c *checker) operators(at string, v any, depth int) {
 		return
 	}
 	for i, element := range list {
-		here := fmt.Sprintf("%s[%d]", at, i)
+		path := fmt.Sprintf("%s[%d]", at, i)
 		of, ok := element.(map[string]any)
 		if !ok || len(of) == 0 {
-			c.fault(here, "must be a mapping of an operator, such as pattern")
+			c.fault(path, "must be a mapping of an operator, such as pattern")
 			continue
 		}
 		for key, below := range of {
 			if !slices.Contains(operators, key) {
-				c.fault(here, "unknown operator %.80q", key)
+				c.fault(path, "unknown operator %.80q", key)
 			}
 			if key == "focus-metavariable" {
 				if _, text := below.(string); !text && !isTexts(below) {
-					c.fault(here+"."+key, "must be a metavariable, such as $X, or a list of metavariables")
+					c.fault(path+"."+key, "must be a metavariable, such as $X, or a list of metavariables")
 				}
 				continue
 			}
-			c.operators(here+"."+key, below, depth+1)
+			c.operators(path+"."+key, below, depth+1)
 		}
 	}
 }

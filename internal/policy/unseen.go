@@ -53,5 +53,6 @@ type seenAt struct {
 // to a syntax error. Such a finding is not new and does not fail the build.
 func (j *Judge) isUnseen(s *Sighting) bool {
 	f := &s.Finding
-	return j.unseen[seenAt{f.Identity, f.Path, f.Line, f.CodeHash}] || j.unseen[seenAt{s.told, f.Path, f.Line, f.CodeHash}]
+	return j.unseen[seenAt{f.Identity, f.Path, f.Line, f.CodeHash}] ||
+		j.unseen[seenAt{s.reported, f.Path, f.Line, f.CodeHash}]
 }

@@ -14,8 +14,8 @@ import (
 // Check validates a request and returns all errors in a *model.InvalidError, with the field names
 // of the contract. It removes control characters and credentials from the note.
 func (r *Request) Check() error {
-	said := r.Note
-	r.Note = redact.Text(model.Note(said))
+	raw := r.Note
+	r.Note = redact.Text(model.Note(raw))
 	var bad model.InvalidError
 	fault := func(member string, value any, format string, args ...any) {
 		bad.Fields = append(bad.Fields, model.FieldError{
@@ -53,7 +53,7 @@ func (r *Request) Check() error {
 	if n := utf8.RuneCountInString(r.Note); n > model.MaxNote {
 		fault("new_note", nil, "has %d characters; the limit is %d", n, model.MaxNote)
 	}
-	if !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
+	if !utf8.ValidString(raw) || strings.ContainsRune(raw, 0) {
 		fault("new_note", nil, "must be UTF-8 without NUL characters")
 	}
 	if len(bad.Fields) > 0 {

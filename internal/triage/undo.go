@@ -9,7 +9,7 @@ import (
 // UndoResult is the result of an undo.
 type UndoResult struct {
 	Restored []int64 // lineages restored to their former triage
-	Kept     []int64 // lineages that were changed since or no longer exist
+	Skipped  []int64 // lineages that were changed since or no longer exist
 }
 
 // Undo reverts a decision. It restores the former triage of each lineage whose triage is unchanged
@@ -26,7 +26,7 @@ func Undo(ctx context.Context, s Store, events []model.TriageEvent) (UndoResult,
 	for _, e := range events {
 		now, ok := lineages[e.LineageID]
 		if !ok || !sameTriage(now.Triage, e.After) {
-			out.Kept = append(out.Kept, e.LineageID)
+			out.Skipped = append(out.Skipped, e.LineageID)
 			continue
 		}
 		out.Restored = append(out.Restored, e.LineageID)

@@ -36,7 +36,7 @@ func TestUndoGivesEachItsOwnFormerState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(UndoResult{Restored: []int64{1, 2}, Kept: []int64{3, 99}}, got); diff != "" {
+	if diff := cmp.Diff(UndoResult{Restored: []int64{1, 2}, Skipped: []int64{3, 99}}, got); diff != "" {
 		t.Errorf("undone (-want +got):\n%s", diff)
 	}
 	for id, want := range map[int64]model.Triage{1: former[1], 2: former[2], 3: bobs} {
@@ -48,7 +48,7 @@ func TestUndoGivesEachItsOwnFormerState(t *testing.T) {
 		t.Errorf("the trail ends with %+v", last)
 	}
 	again, err := Undo(t.Context(), w, decision)
-	if err != nil || len(again.Restored) != 0 || len(again.Kept) != 3 {
+	if err != nil || len(again.Restored) != 0 || len(again.Skipped) != 3 {
 		t.Errorf("undone again: %+v, %v", again, err)
 	}
 }
@@ -86,7 +86,7 @@ func TestUndoHandsFailuresOn(t *testing.T) {
 		}
 	}
 	w := &world{now: start, lineages: map[int64]model.Lineage{}, fail: "UpdateTriage"}
-	if got, err := Undo(t.Context(), w, event); err != nil || len(got.Kept) != 1 {
+	if got, err := Undo(t.Context(), w, event); err != nil || len(got.Skipped) != 1 {
 		t.Errorf("of what is gone: %+v, %v", got, err)
 	}
 }

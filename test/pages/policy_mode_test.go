@@ -138,7 +138,7 @@ func TestGateInputIsBounded(t *testing.T) {
 				for i := range rules {
 					rules[i].Mode = model.ModeBlock
 				}
-				w, failed := policy.Preview(ctx, tx, policy.Proposal{Policy: p, Rules: rules, Room: 5})
+				w, failed := policy.Preview(ctx, tx, policy.Proposal{Policy: p, Rules: rules, MaxFindings: 5})
 				err = errors.Join(err, failed)
 				if w.Large != 1 || w.Branches != 2 || w.Open != 3 || w.Blocking != 1 {
 					t.Errorf("%+v", w)

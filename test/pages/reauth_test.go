@@ -29,10 +29,10 @@ func TestSensitiveActionsRequireReauthentication(t *testing.T) {
 		"/nothing/here":                      "/",
 	} {
 		b.header["Referer"] = "http://example.com" + referer
-		b.wants(referer, b.submit("/settings/users", url.Values{}), http.StatusSeeOther, ui.AgainPath+"?next="+url.QueryEscape(next))
+		b.wants(referer, b.submit("/settings/users", url.Values{}), http.StatusSeeOther, ui.ReauthPath+"?next="+url.QueryEscape(next))
 	}
 	b.header["Referer"] = "http://example.com/orgs/acme/settings/users?x=1"
-	asked := ui.AgainPath + "?next=%2Forgs%2Facme%2Fsettings%2Fusers%3Fx%3D1"
+	asked := ui.ReauthPath + "?next=%2Forgs%2Facme%2Fsettings%2Fusers%3Fx%3D1"
 	for _, path := range []string{
 		"/settings/tokens", "/settings/users", "/settings/users/ben/role", "/settings/users/ben/link", "/settings/users/ben/disable",
 		"/settings/users/ben/enable", "/approve/ABCD-2345", "/authorize", "/device",
@@ -51,7 +51,7 @@ func TestSensitiveActionsRequireReauthentication(t *testing.T) {
 	hides(t, page.text, "[data-say=code-only]")
 	checkInline(t, page.text)
 	prove := func(password string) answer {
-		return b.do(http.MethodPost, ui.AgainPath, url.Values{"password": {password}, "next": {"/orgs/acme/settings/users?x=1"}})
+		return b.do(http.MethodPost, ui.ReauthPath, url.Values{"password": {password}, "next": {"/orgs/acme/settings/users?x=1"}})
 	}
 	b.wants("a wrong one", prove("wrong"), http.StatusUnauthorized, "")
 	before := b.cookies["redoubt"]
@@ -70,7 +70,7 @@ func TestSensitiveActionsRequireReauthentication(t *testing.T) {
 	}
 	anonymous := d.browser()
 	anonymous.wants("an OAuth request without a session", anonymous.do(http.MethodGet, "/orgs/-/authorize?client_id=x&state=y", nil), http.StatusSeeOther, "/login?next=%2Forgs%2F-%2Fauthorize%3Fclient_id%3Dx%26state%3Dy")
-	anonymous.wants("without a session", anonymous.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
+	anonymous.wants("without a session", anonymous.do(http.MethodPost, ui.ReauthPath, url.Values{"password": {goodPassword}}), http.StatusSeeOther, "/login")
 }
 
 // TestReauthenticationSkipsUsersWithoutCredentials checks that a session of the provider only counts as recent if
@@ -89,7 +89,7 @@ func TestReauthenticationSkipsUsersWithoutCredentials(t *testing.T) {
 	}
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
 	silent := begin("oidc")
-	silent.wants("without authentication at the provider", silent.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
+	silent.wants("without authentication at the provider", silent.submit("/settings/tokens", token), http.StatusSeeOther, ui.ReauthPath+"?next=%2F")
 	renewed := begin("oidc reauth")
 	renewed.follow(renewed.submit("/settings/tokens", token))
 	if err := d.store.SetPassword(t.Context(), ada.ID, "", false, ada.Actor()); err != nil {
@@ -117,7 +117,7 @@ func TestCodeRetriesAreLimited(t *testing.T) {
 	a := b.setUpApp()
 	d.clock.Advance(auth.ProofFor + time.Second)
 	ask := func() answer {
-		return b.do(http.MethodPost, ui.AgainPath, url.Values{"next": {"/orgs/acme/scans"}})
+		return b.do(http.MethodPost, ui.ReauthPath, url.Values{"next": {"/orgs/acme/scans"}})
 	}
 	b.wants("the first time", ask(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
 	half, tries := b.cookies["redoubt-half"], 0

@@ -203,17 +203,17 @@ func TestStolenSessionCannotChangeSecondFactor(t *testing.T) {
 	}
 	d.clock.Advance(auth.ProofFor + time.Second)
 	form.Set("code", code)
-	stolen.wants("the secret", stolen.do(http.MethodGet, "/second-factor/app", nil), http.StatusSeeOther, ui.AgainPath+"?next=%2Fsecond-factor%2Fapp")
-	stolen.wants("the first code", stolen.do(http.MethodPost, "/second-factor/app", form), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
+	stolen.wants("the secret", stolen.do(http.MethodGet, "/second-factor/app", nil), http.StatusSeeOther, ui.ReauthPath+"?next=%2Fsecond-factor%2Fapp")
+	stolen.wants("the first code", stolen.do(http.MethodPost, "/second-factor/app", form), http.StatusSeeOther, ui.ReauthPath+"?next=%2F")
 
 	b := d.browserAs(ada)
 	a := b.setUpApp()
 	d.clock.Advance(auth.ProofFor + time.Second)
 	token := url.Values{"name": {"robot"}, "ci": {"on"}, "days": {"30"}}
-	b.wants("a token", b.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
-	b.wants("new recovery codes", b.do(http.MethodPost, "/second-factor/recovery-codes", nil), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
-	b.wants("the password alone", b.do(http.MethodPost, ui.AgainPath, url.Values{"password": {goodPassword}, "next": {"/orgs/acme/scans"}}), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
-	b.wants("a token, then", b.submit("/settings/tokens", token), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
+	b.wants("a token", b.submit("/settings/tokens", token), http.StatusSeeOther, ui.ReauthPath+"?next=%2F")
+	b.wants("new recovery codes", b.do(http.MethodPost, "/second-factor/recovery-codes", nil), http.StatusSeeOther, ui.ReauthPath+"?next=%2F")
+	b.wants("the password alone", b.do(http.MethodPost, ui.ReauthPath, url.Values{"password": {goodPassword}, "next": {"/orgs/acme/scans"}}), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
+	b.wants("a token, then", b.submit("/settings/tokens", token), http.StatusSeeOther, ui.ReauthPath+"?next=%2F")
 	b.wants("the code", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
 	b.follow(b.submit("/settings/tokens", token))
 	fresh := codeText.FindAllString(b.follow(b.do(http.MethodPost, "/second-factor/recovery-codes", nil)).text, -1)
@@ -267,7 +267,7 @@ func TestDeploymentRequiresSecondFactor(t *testing.T) {
 		elsewhere.cookies["redoubt"] = secret
 		elsewhere.wants("signed in by a provider", elsewhere.do(http.MethodGet, "/orgs/acme/overview", nil), http.StatusOK, "")
 		shows(t, elsewhere.do(http.MethodGet, ui.SecondFactorPath, nil).text, "[data-say=by-provider]")
-		elsewhere.wants("an app of theirs", elsewhere.do(http.MethodGet, "/second-factor/app", nil), http.StatusSeeOther, ui.AgainPath+"?next=%2Fsecond-factor%2Fapp")
+		elsewhere.wants("an app of theirs", elsewhere.do(http.MethodGet, "/second-factor/app", nil), http.StatusSeeOther, ui.ReauthPath+"?next=%2Fsecond-factor%2Fapp")
 
 		admin.setUpApp()
 		shows(t, admin.page("/settings/users"), "input[name=require][value=off]", "tr:has(form[action$='/users/tri/role']) [data-second-factor]", "[data-say=of-others]")
@@ -306,6 +306,6 @@ func TestAdminRemovesLostSecondFactor(t *testing.T) {
 	d.mustJoin(ben, noise, model.RoleViewer)
 	admin.wants("of a user of several deployments", reset(), http.StatusForbidden, "")
 	d.clock.Advance(auth.ProofFor + time.Second)
-	admin.wants("without proof", reset(), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
-	admin.wants("required without proof", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, ui.AgainPath+"?next=%2F")
+	admin.wants("without proof", reset(), http.StatusSeeOther, ui.ReauthPath+"?next=%2F")
+	admin.wants("required without proof", admin.submit("/settings/second-factor", url.Values{"require": {"on"}}), http.StatusSeeOther, ui.ReauthPath+"?next=%2F")
 }

@@ -76,8 +76,8 @@ func showAccount(req *ui.Request, status int, fault string) error {
 	return accountPage(req, status, accountView{Fault: fault})
 }
 
-// accountPage renders the account page with the rejected input in said.
-func accountPage(req *ui.Request, status int, said accountView) error {
+// accountPage renders the account page with the rejected input.
+func accountPage(req *ui.Request, status int, input accountView) error {
 	me, err := ui.ViewerSession(req)
 	if err != nil {
 		return err
@@ -85,14 +85,14 @@ func accountPage(req *ui.Request, status int, said accountView) error {
 	s := accountView{
 		Memberships: me.Memberships, Current: me.Session.ID, HasPassword: me.User.PasswordHash != "",
 		ByLink: me.Session.ByLink(), ByProvider: me.Session.ByProvider(),
-		Least: auth.MinPassword, Done: ui.DoneMessage(done, req.HTTP.URL.Query().Get("done")), Fault: said.Fault,
-		Mails: req.Notifier != nil && req.Notifier.Mail.Works(), AddressBad: said.AddressBad,
+		Least: auth.MinPassword, Done: ui.DoneMessage(done, req.HTTP.URL.Query().Get("done")), Fault: input.Fault,
+		Mails: req.Notifier != nil && req.Notifier.Mail.Works(), AddressBad: input.AddressBad,
 	}
 	if s.User, err = req.Store.User(req.HTTP.Context(), me.User.Name); err != nil { // the session may be outdated
 		return err
 	}
 	if s.Address = s.User.Address; s.AddressBad != "" {
-		s.Address = said.Address
+		s.Address = input.Address
 	}
 	if s.Sessions, err = req.Store.Sessions(req.HTTP.Context(), me.User.ID); err != nil {
 		return err
@@ -124,8 +124,8 @@ func changePassword(req *ui.Request, form url.Values) error {
 		return err
 	}
 	hash, err := newPassword(req, form.Get("password"), form.Get("again"), me.User, model.NamesOf(me.Memberships)...)
-	if said, ok := ui.InputError(err); ok {
-		return showAccount(req, http.StatusBadRequest, said)
+	if message, ok := ui.InputError(err); ok {
+		return showAccount(req, http.StatusBadRequest, message)
 	}
 	if err == nil {
 		err = req.Store.SetPassword(req.HTTP.Context(), me.User.ID, hash, form.Get("revoke_tokens") != "", req.Viewer.Actor())

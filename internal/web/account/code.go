@@ -121,8 +121,8 @@ func enterCode(req *ui.Request, form url.Values) error {
 			Fault: "The sign-in has expired or had too many wrong codes. Start over.",
 		})
 	}
-	if said, status := codeFault(req, err, fault); said != "" {
-		return showCode(req, status, half, u, codeView{Next: next, Fault: said})
+	if message, status := codeFault(req, err, fault); message != "" {
+		return showCode(req, status, half, u, codeView{Next: next, Fault: message})
 	}
 	if err != nil {
 		return err
@@ -136,12 +136,12 @@ const codeFaultText = "Wrong code. Each code works once: wait for the next one, 
 
 // codeFault returns the message and status for a failed second factor, or 0 for other errors. wrong
 // is the message about an invalid factor.
-func codeFault(req *ui.Request, err error, wrong string) (said string, status int) {
+func codeFault(req *ui.Request, err error, wrong string) (message string, status int) {
 	if busy, ok := errors.AsType[*auth.BusyError](err); ok {
 		return tooMany(req, busy), http.StatusTooManyRequests
 	}
-	if said := unreadable(req, err); said != "" {
-		return said, http.StatusConflict
+	if message := unreadable(req, err); message != "" {
+		return message, http.StatusConflict
 	}
 	if !errors.Is(err, auth.ErrCode) {
 		return "", 0

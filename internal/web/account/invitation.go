@@ -40,8 +40,8 @@ func invite(req *ui.Request, s usersView) error {
 		i, err = tx.Invite(ctx, i, hash)
 		return err
 	})
-	if said, ok := ui.InputError(err); ok {
-		s.Fault = said
+	if message, ok := ui.InputError(err); ok {
+		s.Fault = message
 		return showUsers(req, http.StatusBadRequest, s)
 	}
 	if err != nil {
@@ -140,7 +140,7 @@ func declineInvitation(req *ui.Request) error {
 type joinView struct {
 	model.UserInvitation
 	As    string // name of the signed-in user; empty without a session
-	Here  string // path of the page
+	Path  string // of the page
 	Fault string
 	Least int
 }
@@ -150,7 +150,7 @@ func joining(req *ui.Request) (s joinView, who auth.SessionInfo, err error) {
 	if req.SignIn == nil {
 		return s, who, model.ErrNotFound
 	}
-	s.Least, s.Here = auth.MinPassword, req.HTTP.URL.Path
+	s.Least, s.Path = auth.MinPassword, req.HTTP.URL.Path
 	s.UserInvitation, err = req.Store.InvitationByCode(req.HTTP.Context(), auth.CodeHash(req.HTTP.PathValue("code")))
 	if errors.Is(err, model.ErrNotFound) {
 		return s, who, ui.ErrLink
@@ -199,8 +199,8 @@ func useJoin(req *ui.Request, form url.Values) error {
 	if errors.Is(err, model.ErrNotFound) {
 		return ui.ErrLink
 	}
-	if said, ok := ui.InputError(err); ok {
-		s.Fault = said
+	if message, ok := ui.InputError(err); ok {
+		s.Fault = message
 		return showJoin(req, http.StatusBadRequest, s)
 	}
 	if err != nil {

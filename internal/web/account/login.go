@@ -231,8 +231,8 @@ func useLink(req *ui.Request, form url.Values) error {
 	if errors.Is(err, model.ErrNotFound) {
 		return ui.ErrLink
 	}
-	if said, ok := ui.InputError(err); ok {
-		s.Fault = said
+	if message, ok := ui.InputError(err); ok {
+		s.Fault = message
 		return showSetup(req, http.StatusBadRequest, s)
 	}
 	if err != nil {
@@ -263,11 +263,11 @@ func applyLink(req *ui.Request, l model.UserLink, u *model.User, revokeTokens bo
 
 // newPassword checks a new password, typed twice, and returns its hash. about lists further words
 // that the password must not be based on, such as deployment names.
-func newPassword(req *ui.Request, password, again string, u model.User, about ...string) (string, error) {
+func newPassword(req *ui.Request, password, repeated string, u model.User, about ...string) (string, error) {
 	if err := errors.Join(model.CheckUserName(u.Name), model.CheckDisplayName(u.DisplayName)); err != nil {
 		return "", err
 	}
-	if password != again {
+	if password != repeated {
 		return "", model.Invalid("again", "the passwords do not match")
 	}
 	if err := auth.CheckPassword(password, u.Name, append(about, u.DisplayName)...); err != nil {

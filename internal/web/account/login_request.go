@@ -61,8 +61,8 @@ func waiting(req *ui.Request, form url.Values) (l model.LoginRequest, done bool,
 		}
 		return l, true, showApproval(req, http.StatusNotFound, approveView{Typed: code})
 	}
-	if here := strings.HasSuffix(req.HTTP.Pattern, ui.DevicePath); err == nil && here != l.ByProgram() {
-		if here && req.HTTP.Method != http.MethodGet { // only GET requests are redirected
+	if onDevicePage := strings.HasSuffix(req.HTTP.Pattern, ui.DevicePath); err == nil && onDevicePage != l.ByProgram() {
+		if onDevicePage && req.HTTP.Method != http.MethodGet { // only GET requests are redirected
 			return l, true, model.ErrNotFound
 		}
 		req.Redirect(req.To(approvePage(l)))
@@ -108,11 +108,11 @@ func decideToken(req *ui.Request, form url.Values) error {
 		Scopes:  []model.Scope{model.ScopeCI},
 		Dialect: model.DialectContract,
 	}
-	let := "scanner"
+	kind := "scanner"
 	if l.ByProgram() {
 		token.Name = "OAuth: " + clientName(l.Program.Name)
 		token.Scopes = oauth.TokenScopes(l.Program.Write && form.Get("access") == oauth.ScopeWrite)
-		let = "program"
+		kind = "program"
 	}
 	err = req.Update(func(ctx context.Context, tx *store.Tx) error {
 		me, err := tx.Member(ctx, req.Viewer.User)
@@ -122,8 +122,8 @@ func decideToken(req *ui.Request, form url.Values) error {
 		token.UserID = me.ID
 		return tx.ApproveLogin(ctx, l, token)
 	})
-	if said, ok := ui.InputError(err); ok {
-		return showApproval(req, http.StatusConflict, approveView{Request: l, Fault: said})
+	if message, ok := ui.InputError(err); ok {
+		return showApproval(req, http.StatusConflict, approveView{Request: l, Fault: message})
 	}
-	return ui.RedirectAfter(req, err, ui.TokensPath+"?done="+let)
+	return ui.RedirectAfter(req, err, ui.TokensPath+"?done="+kind)
 }

@@ -25,8 +25,8 @@ type away struct {
 // awaySeconds is the lifetime of the state in seconds.
 const awaySeconds = 600
 
-// comeBack is the path of the provider's redirect URI.
-const comeBack = "/login/oidc/callback"
+// callbackPath is the path of the provider's redirect URI.
+const callbackPath = "/login/oidc/callback"
 
 func awayName(req *ui.Request) string { return req.SignIn.CookieName(req.HTTP) + "-oidc" }
 
@@ -51,7 +51,7 @@ func goToProvider(req *ui.Request) error {
 	}
 	next := ui.SafeNext(req.HTTP.URL.Query().Get("next"))
 	forced := req.HTTP.URL.Query().Get("again") != ""
-	address, flow, err := req.SignIn.Provider.Start(req.HTTP.Context(), req.BaseURL()+comeBack, forced)
+	address, flow, err := req.SignIn.Provider.Start(req.HTTP.Context(), req.BaseURL()+callbackPath, forced)
 	if err != nil {
 		return providerFailed(req, next, err)
 	}
@@ -62,8 +62,8 @@ func goToProvider(req *ui.Request) error {
 	return nil
 }
 
-// comeFromProvider completes a sign-in at the provider.
-func comeFromProvider(req *ui.Request) error {
+// oidcCallback completes a sign-in at the provider.
+func oidcCallback(req *ui.Request) error {
 	if req.SignIn == nil || req.SignIn.Provider == nil {
 		return model.ErrNotFound
 	}
@@ -77,7 +77,7 @@ func comeFromProvider(req *ui.Request) error {
 		return err
 	}
 	q := req.HTTP.URL.Query()
-	who, err := req.SignIn.Provider.Finish(req.HTTP.Context(), req.BaseURL()+comeBack, a.Flow,
+	who, err := req.SignIn.Provider.Finish(req.HTTP.Context(), req.BaseURL()+callbackPath, a.Flow,
 		sso.Back{State: q.Get("state"), Code: q.Get("code"), Fault: q.Get("error"), Description: q.Get("error_description")})
 	var secret string
 	if err == nil {
@@ -105,9 +105,9 @@ func signInIdentity(req *ui.Request, who sso.Person, forced bool) (string, error
 	if known.ID == 0 && len(roles) == 0 {
 		return "", noRole(req, who)
 	}
-	u, kept, err := req.Store.Provision(ctx, who.Identity, who.User, roles)
+	u, retained, err := req.Store.Provision(ctx, who.Identity, who.User, roles)
 	if errors.Is(err, model.ErrConflict) { // created by a concurrent request
-		u, kept, err = req.Store.Provision(ctx, who.Identity, who.User, roles)
+		u, retained, err = req.Store.Provision(ctx, who.Identity, who.User, roles)
 	}
 	if errors.Is(err, model.ErrNotFound) {
 		return "", &sso.RefusedError{
@@ -118,11 +118,11 @@ func signInIdentity(req *ui.Request, who sso.Person, forced bool) (string, error
 		return "", err
 	}
 	req.SignIn.Sessions.Forget()
-	if len(kept) > 0 {
+	if len(retained) > 0 {
 		req.Logger.WarnContext(ctx, "the provider's groups would remove the last administrator: role kept",
-			"user", u.Name, "deployments", kept)
+			"user", u.Name, "deployments", retained)
 	}
-	if len(roles) == 0 && len(kept) == 0 {
+	if len(roles) == 0 && len(retained) == 0 {
 		return "", noRole(req, who)
 	}
 	method := "oidc"
@@ -145,13 +145,13 @@ func authenticatedRecently(who sso.Person, forced bool, now time.Time) bool {
 func noRole(req *ui.Request, who sso.Person) error {
 	groups := slices.Clone(who.Groups)
 	slices.Sort(groups)
-	said := "none"
+	names := "none"
 	if len(groups) > 0 {
-		said = strings.Join(groups[:min(len(groups), 20)], ", ")
+		names = strings.Join(groups[:min(len(groups), 20)], ", ")
 	}
 	return &sso.RefusedError{
 		As:     who.User.Name,
-		Reason: "None of your groups has a role here. Groups from " + req.SignIn.Provider.Title + ": " + said + ".",
+		Reason: "None of your groups has a role here. Groups from " + req.SignIn.Provider.Title + ": " + names + ".",
 	}
 }
 

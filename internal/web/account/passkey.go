@@ -28,8 +28,8 @@ func enterByPasskey(req *ui.Request, form url.Values) error {
 	next := ui.SafeNext(form.Get("next"))
 	secret, err := req.SignIn.Passkeys.SignIn(req.HTTP.Context(), form.Get("sealed"), form.Get("answer"),
 		req.SignIn.Origin(req.HTTP))
-	if said, status := codeFault(req, err, passkeyFault); said != "" {
-		return showLogin(req, status, loginView{Next: next, Fault: said})
+	if message, status := codeFault(req, err, passkeyFault); message != "" {
+		return showLogin(req, status, loginView{Next: next, Fault: message})
 	}
 	if err != nil {
 		return err
@@ -88,8 +88,8 @@ func addPasskey(req *ui.Request, form url.Values) error {
 		s.Fault = passkeyFault
 		return showPasskey(req, http.StatusBadRequest, me, s)
 	}
-	if said, ok := ui.InputError(err); ok {
-		s.Fault = said
+	if message, ok := ui.InputError(err); ok {
+		s.Fault = message
 		return showPasskey(req, http.StatusBadRequest, me, s)
 	}
 	if err != nil {
@@ -110,8 +110,8 @@ func removePasskey(req *ui.Request) error {
 		return err
 	}
 	secret, err := req.SignIn.Factors.RemovePasskey(req.HTTP.Context(), me, req.PathID)
-	if said, ok := ui.InputError(err); ok {
-		return showSecondFactor(req, http.StatusConflict, said)
+	if message, ok := ui.InputError(err); ok {
+		return showSecondFactor(req, http.StatusConflict, message)
 	}
 	if err != nil {
 		return err

@@ -153,8 +153,8 @@ func setUpApp(req *ui.Request) error {
 		s.Fault = "Wrong code. Check that the clock of the device is correct, and enter the current code."
 		return showApp(req, http.StatusBadRequest, s)
 	}
-	if said, ok := ui.InputError(err); ok {
-		return showSecondFactor(req, http.StatusBadRequest, said)
+	if message, ok := ui.InputError(err); ok {
+		return showSecondFactor(req, http.StatusBadRequest, message)
 	}
 	if err != nil {
 		return err
@@ -204,8 +204,8 @@ func newRecoveryCodes(req *ui.Request) error {
 		return err
 	}
 	secret, codes, err := req.SignIn.Factors.NewRecoveryCodes(req.HTTP.Context(), me)
-	if said, ok := ui.InputError(err); ok {
-		return showSecondFactor(req, http.StatusConflict, said)
+	if message, ok := ui.InputError(err); ok {
+		return showSecondFactor(req, http.StatusConflict, message)
 	}
 	if err != nil {
 		return err
@@ -226,8 +226,8 @@ func removeSecondFactor(req *ui.Request) error {
 	if errors.Is(err, auth.ErrSignIn) {
 		return showSecondFactor(req, http.StatusUnauthorized, "Wrong password.")
 	}
-	if said, status := codeFault(req, err, codeFaultText); said != "" {
-		return showSecondFactor(req, status, said)
+	if message, status := codeFault(req, err, codeFaultText); message != "" {
+		return showSecondFactor(req, status, message)
 	}
 	if errors.Is(err, auth.ErrUnauthenticated) { // removed by a concurrent request
 		err = model.ErrConflict

@@ -121,8 +121,8 @@ func createToken(req *ui.Request, form url.Values) error {
 		Dialect: cmp.Or(model.Dialect(form.Get("dialect")), model.DialectContract),
 	}}
 	token, err := s.Form.token(req.Clock())
-	if said, ok := ui.InputError(err); ok {
-		s.Fault = said
+	if message, ok := ui.InputError(err); ok {
+		s.Fault = message
 		return showTokens(req, http.StatusBadRequest, s)
 	}
 	secret := auth.NewSecret(req.Viewer.Deployment.ID)
@@ -155,12 +155,12 @@ func (f tokenForm) token(now time.Time) (model.Token, error) {
 	case len(t.ProjectGlobs) > maxGlobs:
 		return t, model.Invalid("projects", "%d patterns are too many: use at most %d", len(t.ProjectGlobs), maxGlobs)
 	}
-	for scope, asked := range map[model.Scope]bool{
+	for scope, selected := range map[model.Scope]bool{
 		model.ScopeWebAPI:   f.WebAPI,
 		model.ScopeReadOnly: f.ReadOnly,
 		model.ScopeCI:       f.CI,
 	} {
-		if asked {
+		if selected {
 			t.Scopes = append(t.Scopes, scope)
 		}
 	}

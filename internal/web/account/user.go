@@ -169,8 +169,8 @@ func createUser(req *ui.Request, form url.Values) error {
 	if errors.Is(err, model.ErrConflict) { // a user of this or of no deployment
 		return invite(req, s)
 	}
-	if said, ok := ui.InputError(err); ok {
-		s.Fault = said
+	if message, ok := ui.InputError(err); ok {
+		s.Fault = message
 		return showUsers(req, http.StatusBadRequest, s)
 	}
 	if err != nil {
@@ -188,8 +188,8 @@ func createLink(req *ui.Request, u model.User) error {
 		return err
 	}
 	err = req.Store.CreateLink(req.HTTP.Context(), l, hash, req.Viewer.Actor())
-	if said, ok := ui.InputError(err); ok {
-		return showUsers(req, http.StatusConflict, usersView{Fault: said})
+	if message, ok := ui.InputError(err); ok {
+		return showUsers(req, http.StatusConflict, usersView{Fault: message})
 	}
 	if err != nil {
 		return err
@@ -269,8 +269,8 @@ func enableUser(req *ui.Request) error {
 // changed returns to the list after a change. Sessions are reloaded, so that the change takes
 // effect immediately.
 func changed(req *ui.Request, word string, err error) error {
-	if said, ok := ui.InputError(err); ok {
-		return showUsers(req, http.StatusConflict, usersView{Fault: said})
+	if message, ok := ui.InputError(err); ok {
+		return showUsers(req, http.StatusConflict, usersView{Fault: message})
 	}
 	if err != nil {
 		return err

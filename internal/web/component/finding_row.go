@@ -78,8 +78,8 @@ func (f ShownFinding) Text() string {
 	return f.Rule.Message
 }
 
-// Place returns the file and, if known, the line.
-func (f ShownFinding) Place() string {
+// FileLine returns the file and, if known, the line.
+func (f ShownFinding) FileLine() string {
 	if f.Location.Line > 0 {
 		return f.Location.FilePath + ":" + strconv.FormatInt(f.Location.Line, 10)
 	}

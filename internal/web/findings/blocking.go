@@ -105,7 +105,7 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s model.Scan, ac
 		return err
 	}
 	p.Only = len(account.Reported) == 0 && s.Counts.Total() > 0
-	again, err := policy.Reevaluate(ctx, tx, p.Of, s, known.of(s))
+	result, err := policy.Reevaluate(ctx, tx, p.Of, s, known.of(s))
 	if err != nil {
 		return err
 	}
@@ -118,11 +118,11 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s model.Scan, ac
 		policies[one.ID] = one
 	}
 	onPrimary := map[int64]bool{}
-	for i := range again.Judged {
-		onPrimary[again.Judged[i].Finding.ID] = again.Judged[i].Known
+	for i := range result.Judged {
+		onPrimary[result.Judged[i].Finding.ID] = result.Judged[i].Known
 	}
 	var blocking []model.Blocked
-	if gate := again.Record(); gate != nil {
+	if gate := result.Record(); gate != nil {
 		blocking = gate.Blocking
 	}
 	now := map[int64]model.Blocked{}
@@ -137,7 +137,7 @@ func (p *blockingPage) judge(ctx context.Context, tx *store.Tx, s model.Scan, ac
 				item.Blocked, item.Policy = b, policies[b.PolicyID]
 			}
 		} else {
-			item.Now = known.whyPasses(again.Policy, then, onPrimary[then.FindingID])
+			item.Now = known.whyPasses(result.Policy, then, onPrimary[then.FindingID])
 		}
 		delete(now, then.FindingID)
 		p.Items = append(p.Items, item)

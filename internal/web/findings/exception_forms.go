@@ -30,16 +30,16 @@ func exceptionForms(
 		if err != nil {
 			return err
 		}
-		asked, err := tx.RequestedExceptions(ctx, lineages)
+		requested, err := tx.RequestedExceptions(ctx, lineages)
 		if err != nil {
 			return err
 		}
 		for _, f := range findings {
-			if asked[f.LineageID] == 0 && slices.Contains(live, f.LineageID) {
+			if requested[f.LineageID] == 0 && slices.Contains(live, f.LineageID) {
 				open = append(open, f.ID)
 			}
 		}
-		pending, err = openRequests(ctx, tx, asked)
+		pending, err = openRequests(ctx, tx, requested)
 		return err
 	})
 	for part := range slices.Chunk(open, model.MaxRequestFindings) {

@@ -41,7 +41,7 @@ type findingDetail struct {
 	Gone           store.Removal // the reason for the removal
 	Advisory       string        // address of the advisory page; empty for none
 	KEV            *model.KEV
-	Way            *model.DependencyPath // how the package is included; nil if unknown
+	DependencyPath *model.DependencyPath // how the package is included; nil if unknown
 	Done           *decision
 	People         *people
 	Today          string // in UTC
@@ -71,9 +71,9 @@ type precedent struct {
 // showFinding shows the page of one finding of any product.
 func showFinding(req *ui.Request) error { return finding(req, http.StatusOK, nil) }
 
-// findingAgain shows a finding after a rejected form: in the panel of the list in back, or else on
-// its own page.
-func findingAgain(req *ui.Request, status int, id int64, back string, refused func(*findingDetail)) error {
+// redisplayFinding shows a finding after a rejected form: in the panel of the list in back, or else
+// on its own page.
+func redisplayFinding(req *ui.Request, status int, id int64, back string, refused func(*findingDetail)) error {
 	if u, err := url.Parse(back); err == nil && req.IsLocal(back) && u.Query().Get("finding") == ui.Decimal(id) {
 		for _, p := range ui.Products {
 			if u.Path == req.To(p.Path) {
@@ -193,9 +193,9 @@ func (d *findingDetail) dependencyPath(ctx context.Context, tx *store.Tx, o stor
 	if err != nil {
 		return err
 	}
-	ways, err := tx.DependencyPaths(ctx, []int64{id})
-	if way := ways[id]; way.Direct || len(way.Steps) > 1 {
-		d.Way = &way
+	paths, err := tx.DependencyPaths(ctx, []int64{id})
+	if path := paths[id]; path.Direct || len(path.Steps) > 1 {
+		d.DependencyPath = &path
 	}
 	return err
 }

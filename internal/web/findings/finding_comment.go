@@ -45,7 +45,7 @@ func commentMoments(req *ui.Request, c model.FindingComment) []moment {
 			m, {At: c.WithdrawnAt, Kind: "triage", What: "Comment withdrawn", Did: "withdrawn", By: ui.ActorName(c.WithdrawnBy)},
 		}
 	}
-	m.Said = commentParts(c)
+	m.Parts = commentParts(c)
 	m.MayWithdraw = req.Viewer.Role >= model.RoleAdmin || c.AuthorID != 0 && c.AuthorID == req.Viewer.UserID
 	return []moment{m}
 }
@@ -94,7 +94,7 @@ func changeComments(
 	})
 	if status, why, is := ui.Refusal(err); is {
 		typed.Fault = why
-		return findingAgain(req, status, req.PathID, back, func(d *findingDetail) { d.Comment = typed })
+		return redisplayFinding(req, status, req.PathID, back, func(d *findingDetail) { d.Comment = typed })
 	}
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ const mentionsOfMine = 5
 type mention struct {
 	model.FindingComment
 	Title, Address string
-	Said           []textPart
+	Parts          []textPart
 }
 
 // myMentions reads the newest comments that mention the viewer.
@@ -126,7 +126,7 @@ func myMentions(req *ui.Request, view *index.View) (rows []mention, err error) {
 		list, err := tx.CommentsMentioning(ctx, req.Viewer.UserID, mentionsOfMine)
 		var lineages []int64
 		for _, c := range list {
-			rows = append(rows, mention{FindingComment: c, Title: "Deleted finding", Said: commentParts(c)})
+			rows = append(rows, mention{FindingComment: c, Title: "Deleted finding", Parts: commentParts(c)})
 			lineages = append(lineages, c.LineageID)
 		}
 		if err == nil {

@@ -23,7 +23,7 @@ var (
 // selects is false if the query filters by properties that findings of that type do not have.
 // Invalid input is a *model.InvalidError.
 func Filter(t model.IssueType, query string, now time.Time) (f model.FindingFilter, selects bool, err error) {
-	s, selects, err := keptSearch("filter", t, query, now)
+	s, selects, err := parseQuery("filter", t, query, now)
 	if s == nil {
 		return f, selects, err
 	}
@@ -33,7 +33,7 @@ func Filter(t model.IssueType, query string, now time.Time) (f model.FindingFilt
 // Query parses the complete query of a findings page for one issue type, as stored in saved views.
 // Invalid input is a *model.InvalidError about the field query.
 func Query(t model.IssueType, query string, now time.Time) (index.PageQuery, error) {
-	s, selects, err := keptSearch("query", t, query, now)
+	s, selects, err := parseQuery("query", t, query, now)
 	switch {
 	case err != nil:
 		return index.PageQuery{}, err
@@ -45,8 +45,8 @@ func Query(t model.IssueType, query string, now time.Time) (index.PageQuery, err
 	return index.PageQuery{Filter: s.filter, Order: s.question().Order, Text: s.storedQuery()}, nil
 }
 
-// keptSearch parses a stored query. Errors contain what as its name.
-func keptSearch(what string, t model.IssueType, query string, now time.Time) (s *search, selects bool, err error) {
+// parseQuery parses a stored query. Errors contain what as its name.
+func parseQuery(what string, t model.IssueType, query string, now time.Time) (s *search, selects bool, err error) {
 	q, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
 	if err != nil {
 		return nil, false, model.Invalid(

@@ -32,7 +32,7 @@ func upgradeOf(f component.ShownFinding) *upgrade {
 		u.In = ""
 	}
 	name := path.Base(f.Location.FilePath)
-	if fits, _ := path.Match("*requirements*.txt", name); fits && d.Ecosystem == "pypi" {
+	if matches, _ := path.Match("*requirements*.txt", name); matches && d.Ecosystem == "pypi" {
 		u.Line = d.Package + "==" + to
 		return u
 	}

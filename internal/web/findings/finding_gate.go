@@ -38,11 +38,11 @@ func evaluateGate(req *ui.Request, view *index.View, d *findingDetail) error {
 			Source:    o.Source,
 			Products:  model.Products(0).With(o.IssueType),
 		}
-		again, err := policy.Reevaluate(ctx, tx, d.Project, scan, []model.Finding{o.Finding})
+		result, err := policy.Reevaluate(ctx, tx, d.Project, scan, []model.Finding{o.Finding})
 		if err != nil {
 			return err
 		}
-		d.Gate = sayingOf(again, o)
+		d.Gate = sayingOf(result, o)
 		return nil
 	})
 }
@@ -62,24 +62,24 @@ func mayBlock(view *index.View, o store.Occurrence, policies []model.Policy) boo
 
 // sayingOf describes the gate's result. A finding that passes only because the primary branch has
 // it is distinguished: it fails the builds of other projects.
-func sayingOf(again policy.Outcome, o store.Occurrence) *gateSaying {
+func sayingOf(result policy.Outcome, o store.Occurrence) *gateSaying {
 	is := func(s policy.Sighting) bool { return s.Finding.ID == o.ID }
-	at := slices.IndexFunc(again.Blocking, is)
+	at := slices.IndexFunc(result.Blocking, is)
 	if at >= 0 {
-		why := "Blocks builds of " + ui.Branch(o.Ref) + ": " + whyBlocked(again.Policy, &again.Blocking[at]) + "."
-		return &gateSaying{"blocks", "Blocks builds", why, again.Blocking[at].Condition != ""}
+		why := "Blocks builds of " + ui.Branch(o.Ref) + ": " + whyBlocked(result.Policy, &result.Blocking[at]) + "."
+		return &gateSaying{"blocks", "Blocks builds", why, result.Blocking[at].Condition != ""}
 	}
-	at = slices.IndexFunc(again.Judged, is)
+	at = slices.IndexFunc(result.Judged, is)
 	if at < 0 {
 		return nil
 	}
-	s := again.Judged[at]
+	s := result.Judged[at]
 	s.Known = false
-	fresh := policy.Evaluate(policy.Findings{Ref: o.Ref, List: []policy.Sighting{s}}, again.Policy)
+	fresh := policy.Evaluate(policy.Findings{Ref: o.Ref, List: []policy.Sighting{s}}, result.Policy)
 	if len(fresh.Blocking) == 0 {
 		return nil
 	}
-	why := "Blocks new occurrences only (" + whyBlocked(again.Policy, &fresh.Blocking[0]) +
+	why := "Blocks new occurrences only (" + whyBlocked(result.Policy, &fresh.Blocking[0]) +
 		"). Already on the primary branch, so it does not block now."
 	return &gateSaying{"blocks-new", "Blocks if new", why, fresh.Blocking[0].Condition != ""}
 }

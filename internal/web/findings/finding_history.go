@@ -29,7 +29,7 @@ type moment struct {
 	Exception int64 // id of the exception; 0: none
 
 	Comment     int64      // id of the comment; 0: none
-	Said        []textPart // text of the comment
+	Parts       []textPart // text of the comment
 	MayWithdraw bool       // the viewer may withdraw the comment
 }
 
@@ -63,11 +63,11 @@ func past(ctx context.Context, req *ui.Request, tx *store.Tx, d *findingDetail, 
 	for _, e := range trail {
 		d.History = append(d.History, triageMoment(e, people))
 	}
-	asked, err := tx.ExceptionsOf(ctx, o.LineageID)
+	requests, err := tx.ExceptionsOf(ctx, o.LineageID)
 	if err != nil {
 		return err
 	}
-	for _, r := range asked {
+	for _, r := range requests {
 		d.History = append(d.History, exceptionMoments(r)...)
 		if r.State == model.ExceptionRequested {
 			d.PendingRequest = &r
@@ -142,7 +142,7 @@ func precedentNote(state, reason string, at time.Time) string {
 
 // exceptionMoments returns the entries of an exception request and its decision.
 func exceptionMoments(e model.Exception) []moment {
-	asked := moment{
+	requested := moment{
 		At:        e.CreatedAt,
 		Kind:      "triage",
 		Did:       "asked",
@@ -156,14 +156,14 @@ func exceptionMoments(e model.Exception) []moment {
 		until = ", until " + day + " (UTC)"
 	}
 	if e.State == model.ExceptionRequested {
-		asked.What += until
-		return []moment{asked}
+		requested.What += until
+		return []moment{requested}
 	}
 	state := e.State.String()
 	if e.State == model.ExceptionActive {
 		state = "approved" + until
 	}
-	return []moment{asked, {
+	return []moment{requested, {
 		At:        e.DecidedAt,
 		Kind:      "triage",
 		Did:       "exception-" + e.State.String(),
@@ -178,12 +178,12 @@ func exceptionMoments(e model.Exception) []moment {
 func triageMoment(e model.TriageEvent, p *people) moment {
 	m := moment{At: e.At, Kind: "triage", By: ui.ActorName(e.By), ByKind: e.By.Kind, Note: e.Note}
 	before, after := e.Before, e.After
-	var said []string
+	var changes []string
 	switch {
 	case before.State == after.State && before.Reason == after.Reason && before.Until.Equal(after.Until) &&
 		before.By == after.By:
 	case after.State == model.TriageUntriaged:
-		said, m.Did = append(said, "Reverted to open"), "undone"
+		changes, m.Did = append(changes, "Reverted to open"), "undone"
 	default:
 		what := "Set to " + after.State.String()
 		m.Did = after.State.String()
@@ -194,18 +194,18 @@ func triageMoment(e model.TriageEvent, p *people) moment {
 		if day := model.LastDay(after.Until); day != "" {
 			what += ", until " + day + " (UTC)"
 		}
-		said = append(said, what)
+		changes = append(changes, what)
 	}
 	switch {
 	case before.Assignee == after.Assignee:
 	case after.Assignee == "":
-		said, m.Did = append(said, "Unassigned from "+p.Title(before.Assignee)), cmp.Or(m.Did, "unassigned")
+		changes, m.Did = append(changes, "Unassigned from "+p.Title(before.Assignee)), cmp.Or(m.Did, "unassigned")
 	default:
-		said, m.Did = append(said, "Assigned to "+p.Title(after.Assignee)), cmp.Or(m.Did, "assigned")
+		changes, m.Did = append(changes, "Assigned to "+p.Title(after.Assignee)), cmp.Or(m.Did, "assigned")
 	}
-	if len(said) == 0 {
-		said = []string{"Comment"}
+	if len(changes) == 0 {
+		changes = []string{"Comment"}
 	}
-	m.What = strings.Join(said, "; ")
+	m.What = strings.Join(changes, "; ")
 	return m
 }

@@ -49,8 +49,8 @@ func (p *findingsPage) Encoded() string { return p.addressed().Encode() }
 // Type returns the API name of the product.
 func (p *findingsPage) Type() string { return p.Product.Type.String() }
 
-// Here returns the address of the page, for decisions to return to.
-func (p *findingsPage) Here() string { return p.onPage(p.page) }
+// CurrentAddress returns the address of the page, for decisions to return to.
+func (p *findingsPage) CurrentAddress() string { return p.onPage(p.page) }
 
 // Group returns the grouping, or an empty string.
 func (p *findingsPage) Group() string { return p.group }

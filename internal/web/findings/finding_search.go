@@ -161,13 +161,13 @@ func (s *search) readFacets(q url.Values, bad *model.InvalidError) {
 			}
 			included = slices.DeleteFunc(included, func(v string) bool { return v == anyStatus })
 		}
-		s.take(f, key, included, s.values, &s.filter, bad)
-		s.take(f, key, list(q, "-"+key), s.except, s.filter.Except, bad)
+		s.addValues(f, key, included, s.values, &s.filter, bad)
+		s.addValues(f, key, list(q, "-"+key), s.except, s.filter.Except, bad)
 	}
 }
 
-// take adds the values of a facet to a filter.
-func (s *search) take(
+// addValues adds the values of a facet to a filter.
+func (s *search) addValues(
 	f facet, key string, values []string, into map[string][]string, filter *model.FindingFilter, bad *model.InvalidError,
 ) {
 	if len(values) == 0 {
@@ -350,15 +350,15 @@ func (s *search) question() index.ListQuery {
 		q.Groups = []index.Grouping{index.ByProject}
 	}
 	for _, f := range facetsOf(s.product.Type) {
-		keep := s.chosen(f)
+		selected := s.chosen(f)
 		if f.key == index.FacetAssignee && s.people != nil {
-			keep = append(keep, s.people.me, model.AssigneeNone)
+			selected = append(selected, s.people.me, model.AssigneeNone)
 		}
-		asked := index.FacetRequest{Facet: f.key, Include: keep}
+		request := index.FacetRequest{Facet: f.key, Include: selected}
 		if string(f.key) == s.wide {
-			asked.Values = wideFacet
+			request.Values = wideFacet
 		}
-		q.Facets = append(q.Facets, asked)
+		q.Facets = append(q.Facets, request)
 	}
 	return q
 }

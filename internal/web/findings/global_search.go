@@ -90,7 +90,7 @@ func find(req *ui.Request, q globalsearch.Query, limit int) (found []foundHit, e
 		return nil, err
 	}
 	var hits []globalsearch.Hit
-	places := map[string]place{}
+	entries := map[string]paletteEntry{}
 	err = req.View(func(ctx context.Context, tx *store.Tx) error {
 		if hits, err = globalsearch.Find(ctx, tx, view, globalsearch.Caller{
 			UserID: req.Viewer.UserID,
@@ -104,11 +104,11 @@ func find(req *ui.Request, q globalsearch.Query, limit int) (found []foundHit, e
 		if err != nil {
 			return err
 		}
-		all, err := listPlaces(ctx, req, tx)
+		all, err := paletteEntries(ctx, req, tx)
 		for _, p := range all {
-			if rank, fits := p.rank(q); fits {
+			if rank, matches := p.rank(q); matches {
 				hits = append(hits, globalsearch.Hit{Kind: p.kind, Rank: rank, Name: p.name, Detail: p.group})
-				places[p.name] = p
+				entries[p.name] = p
 			}
 		}
 		return err
@@ -116,7 +116,7 @@ func find(req *ui.Request, q globalsearch.Query, limit int) (found []foundHit, e
 	globalsearch.Sort(hits)
 	for _, h := range hits {
 		f := foundHit{Hit: h, Parts: q.Parts(h.Name)}
-		if p, is := places[h.Name]; is && (h.Kind == globalsearch.Page || h.Kind == globalsearch.Action) {
+		if p, is := entries[h.Name]; is && (h.Kind == globalsearch.Page || h.Kind == globalsearch.Action) {
 			f.Address, f.Sends = p.address, p.sends
 		} else {
 			f.Address = addressOf(req, h)

@@ -19,7 +19,8 @@ func showNews(req *ui.Request) error {
 		return nil
 	}
 	q, bad := req.HTTP.URL.Query(), &model.InvalidError{}
-	version, at, had := wholeNumber(q, "version", bad), wholeNumber(q, "at", bad), int(wholeNumber(q, "had", bad))
+	version, at := parseNonNegative(q, "version", bad), parseNonNegative(q, "at", bad)
+	had := int(parseNonNegative(q, "had", bad))
 	if len(bad.Fields) > 0 {
 		return bad
 	}
@@ -104,8 +105,8 @@ func newsWords(fresh, gone int) string {
 	return strings.Join(parts, ", ") + " since this page was loaded"
 }
 
-// wholeNumber parses a non-negative integer.
-func wholeNumber(q url.Values, name string, bad *model.InvalidError) int64 {
+// parseNonNegative parses a non-negative integer.
+func parseNonNegative(q url.Values, name string, bad *model.InvalidError) int64 {
 	n, err := strconv.ParseInt(q.Get(name), 10, 64)
 	if err != nil || n < 0 || n > 1<<53 {
 		bad.Fields = append(bad.Fields, model.FieldError{

@@ -16,26 +16,26 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// place is a page or an action in the palette.
-type place struct {
+// paletteEntry is a page or an action in the palette.
+type paletteEntry struct {
 	kind    globalsearch.Kind
-	name    string // unique among places
+	name    string // unique among entries
 	group   string // of the navigation; may be empty
 	address string
 	least   model.Role
 	sends   bool // it submits a form to the address
 }
 
-// rank rates the match of a place by its name, or by its group and name.
-func (p place) rank(q globalsearch.Query) (globalsearch.Rank, bool) {
-	if rank, fits := q.Rank(p.name); fits {
+// rank rates the match of an entry by its name, or by its group and name.
+func (p paletteEntry) rank(q globalsearch.Query) (globalsearch.Rank, bool) {
+	if rank, matches := q.Rank(p.name); matches {
 		return rank, true
 	}
 	return q.Rank(p.group + " " + p.name)
 }
 
 // more lists the pages that the navigation does not contain, and actions that other pages provide.
-var more = []place{
+var more = []paletteEntry{
 	{kind: globalsearch.Page, name: "Managed scans", group: "Inventory", address: "/runs", least: model.RoleViewer},
 	{kind: globalsearch.Page, name: "Get started", address: ui.StartPath, least: model.RoleViewer},
 	{kind: globalsearch.Page, name: "Your account", address: "/account", least: model.RoleViewer},
@@ -51,9 +51,10 @@ var more = []place{
 	{kind: globalsearch.Action, name: "Invite user", address: ui.UsersPath, least: model.RoleAdmin},
 }
 
-// listPlaces returns all pages and actions of the viewer. Actions on the current page are first.
-func listPlaces(ctx context.Context, req *ui.Request, tx *store.Tx) ([]place, error) {
-	out, err := actionsHere(ctx, req, tx)
+// paletteEntries returns all pages and actions of the viewer. Actions on the current page are
+// first.
+func paletteEntries(ctx context.Context, req *ui.Request, tx *store.Tx) ([]paletteEntry, error) {
+	out, err := pageActions(ctx, req, tx)
 	for _, p := range more {
 		if req.Viewer.May(p.least) {
 			p.address = req.To(p.address)
@@ -62,14 +63,14 @@ func listPlaces(ctx context.Context, req *ui.Request, tx *store.Tx) ([]place, er
 	}
 	for _, g := range ui.Navigation(req.To(""), "", req.Viewer, nil) {
 		for _, item := range g.Items {
-			out = append(out, place{kind: globalsearch.Page, name: item.Label, group: g.Title, address: item.Address})
+			out = append(out, paletteEntry{kind: globalsearch.Page, name: item.Label, group: g.Title, address: item.Address})
 		}
 	}
 	return out, err
 }
 
-// actionsHere returns the actions on the page from which the palette was opened.
-func actionsHere(ctx context.Context, req *ui.Request, tx *store.Tx) ([]place, error) {
+// pageActions returns the actions on the page from which the palette was opened.
+func pageActions(ctx context.Context, req *ui.Request, tx *store.Tx) ([]paletteEntry, error) {
 	at, err := url.Parse(req.HTTP.Header.Get("HX-Current-URL"))
 	if err != nil || !strings.HasPrefix(at.Path, req.To("/")) {
 		return nil, nil //nolint:nilerr // scripts say where they are: who says nonsense is nowhere
@@ -80,7 +81,7 @@ func actionsHere(ctx context.Context, req *ui.Request, tx *store.Tx) ([]place, e
 			query := at.Query()
 			query.Del("finding")
 			query.Set("format", "csv")
-			return []place{{
+			return []paletteEntry{{
 				kind: globalsearch.Action,
 				name: "Export these findings as CSV", address: req.To(p.Path + "/export?" + query.Encode()),
 			}}, nil
@@ -94,24 +95,24 @@ func actionsHere(ctx context.Context, req *ui.Request, tx *store.Tx) ([]place, e
 	if errors.Is(err, model.ErrNotFound) {
 		return nil, nil
 	}
-	scan := place{
+	scan := paletteEntry{
 		kind:    globalsearch.Action,
 		name:    "Scan " + p.Name + " now",
 		address: req.To("/projects/" + ui.Decimal(id) + "/scan"),
 		sends:   true,
 	}
-	return []place{scan}, err
+	return []paletteEntry{scan}, err
 }
 
 // peopleNamed returns at most limit enabled users whose name matches, with their numbers of open
 // findings.
 func peopleNamed(members []model.Member, view *index.View, q globalsearch.Query, limit int) (hits []globalsearch.Hit) {
 	for _, m := range members {
-		rank, fits := q.Rank(m.Name)
-		if titled, also := q.Rank(m.Title()); also && (!fits || titled < rank) {
-			rank, fits = titled, true
+		rank, matches := q.Rank(m.Name)
+		if titled, also := q.Rank(m.Title()); also && (!matches || titled < rank) {
+			rank, matches = titled, true
 		}
-		if fits && m.Enabled() {
+		if matches && m.Enabled() {
 			hits = append(hits, globalsearch.Hit{Kind: globalsearch.Person, Rank: rank, Name: m.Name, Detail: m.Title()})
 		}
 	}

@@ -25,7 +25,7 @@ const (
 // openedView is the saved view of a page.
 type openedView struct {
 	view    model.SavedView // zero if there is none
-	kept    string          // its query in the page's form for the viewer
+	query   string          // its query in the page's form for the viewer
 	lead    bool            // an address without a view needs a parameter, as the bare address may open a default view
 	problem string          // parts of the query that are no longer valid
 	fault   error           // why the list differs from the requested one; nil if it does not
@@ -48,15 +48,15 @@ func openView(req *ui.Request, p ui.Product, q url.Values) (*search, error) {
 	if s.opened = opened; opened.view.ID == 0 {
 		return s, nil
 	}
-	kept, lost := followable(p.Type, opened.view.Query)
+	stored, lost := followable(p.Type, opened.view.Query)
 	if len(lost) > 0 {
 		s.opened.fault = model.Invalid(viewWord, "%s", strings.Join(lost, "; "))
 	}
-	saved, err := searchOf(p, s.base, named(req, kept), req.Clock())
+	saved, err := searchOf(p, s.base, named(req, stored), req.Clock())
 	if err != nil {
 		return nil, err
 	}
-	s.opened.kept = saved.storedQuery()
+	s.opened.query = saved.storedQuery()
 	view, err := req.Findings()
 	if err != nil {
 		return nil, err
@@ -96,9 +96,9 @@ func viewOf(req *ui.Request, p ui.Product, q url.Values) (openedView, url.Values
 	if err != nil || id == 0 || speaksOfList(p.Type, rest) {
 		return opened, rest, err
 	}
-	kept, _ := followable(p.Type, opened.view.Query)
-	maps.Copy(kept, rest)
-	return opened, kept, nil
+	stored, _ := followable(p.Type, opened.view.Query)
+	maps.Copy(stored, rest)
+	return opened, stored, nil
 }
 
 // speaksOfList reports whether a query selects or arranges a list. Unknown parameters and those in
@@ -194,7 +194,7 @@ func (s *search) address() string {
 }
 
 // differs reports whether the state differs from the saved view.
-func (s *search) differs() bool { return s.storedQuery() != s.opened.kept }
+func (s *search) differs() bool { return s.storedQuery() != s.opened.query }
 
 // plain returns the address of all open findings without a view.
 func (s *search) plain() string {

@@ -24,17 +24,17 @@ var epoch = time.Unix(0, 0)
 
 // viewMenu is the menu of saved views.
 type viewMenu struct {
-	Mine, Shared []viewChoice
-	All          component.Choice // open findings without a view
-	Current      model.SavedView
-	Differs      bool   // the list differs from the saved view
-	May          bool   // the viewer may change the current view
-	State        string // state of the current view, for its forms
-	Again        string // address of the current view as stored
-	Problem      string
-	Kept         string // the query to store
-	Refused      string // why the query cannot be stored; empty if it can
-	Form         viewForm
+	Mine, Shared  []viewChoice
+	All           component.Choice // open findings without a view
+	Current       model.SavedView
+	Differs       bool   // the list differs from the saved view
+	May           bool   // the viewer may change the current view
+	State         string // state of the current view, for its forms
+	StoredAddress string // address of the current view as stored
+	Problem       string
+	Query         string // the query to store
+	Refused       string // why the query cannot be stored; empty if it can
+	Form          viewForm
 }
 
 // viewChoice is a view in the menu.
@@ -59,7 +59,9 @@ func (m viewMenu) Fresh() bool { return m.Form.Fault != "" && m.Form.ID == 0 }
 
 // newViewMenu reads the views of a list and the possible actions.
 func newViewMenu(req *ui.Request, s *search, form viewForm) (viewMenu, error) {
-	m := viewMenu{Current: s.opened.view, Problem: s.opened.problem, Kept: keptQuery(req, s.addressed()), Form: form}
+	m := viewMenu{
+		Current: s.opened.view, Problem: s.opened.problem, Query: queryToStore(req, s.addressed()), Form: form,
+	}
 	var list []model.SavedView
 	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
 		list, err = tx.SavedViews(ctx, req.Viewer.UserID)
@@ -86,10 +88,11 @@ func newViewMenu(req *ui.Request, s *search, form viewForm) (viewMenu, error) {
 	}
 	m.All = component.Choice{Label: "All findings", Address: s.plain(), Current: m.Current.ID == 0}
 	if m.Current.ID != 0 {
-		m.Differs, m.May, m.Again = s.differs(), mayChange(req, m.Current), s.base+"?"+viewWord+"="+ui.Decimal(m.Current.ID)
+		m.Differs, m.May = s.differs(), mayChange(req, m.Current)
+		m.StoredAddress = s.base + "?" + viewWord + "=" + ui.Decimal(m.Current.ID)
 		m.State = stateOfView(m.Current)
 	}
-	if _, err := Query(s.product.Type, m.Kept, req.Clock()); err != nil {
+	if _, err := Query(s.product.Type, m.Query, req.Clock()); err != nil {
 		m.Refused, _ = ui.InputError(err)
 	}
 	return m, nil
@@ -101,8 +104,8 @@ func mayChange(req *ui.Request, v model.SavedView) bool {
 	return v.OwnerID == req.Viewer.UserID && v.OwnerID != 0 || v.Shared() && req.Viewer.May(model.RoleTriager)
 }
 
-// keptQuery returns the query that a view stores. The viewer's name is replaced with @me.
-func keptQuery(req *ui.Request, q url.Values) string {
+// queryToStore returns the query that a view stores. The viewer's name is replaced with @me.
+func queryToStore(req *ui.Request, q url.Values) string {
 	for _, name := range placed {
 		q.Del(name)
 	}
@@ -171,11 +174,11 @@ func refuseView(req *ui.Request, a submittedView, id int64, err error) error {
 		err, id = fmt.Errorf("this view was deleted or made private in the meantime: save your version as a new "+
 			"view: %w", model.ErrConflict), 0
 	}
-	said, ok := ui.InputError(err)
+	message, ok := ui.InputError(err)
 	if !ok {
 		return err
 	}
-	a.Fault, a.ID = said, id
+	a.Fault, a.ID = message, id
 	q, bad := url.ParseQuery(a.form.Get("query"))
 	if _, unread := Query(a.about, q.Encode(), req.Clock()); bad != nil || unread != nil {
 		q = url.Values{}

@@ -61,7 +61,7 @@ func changeTicket(req *ui.Request, form url.Values) error {
 		return err
 	})
 	if status, why, is := ui.Refusal(err); is {
-		return findingAgain(req, status, req.PathID, form.Get("back"), func(d *findingDetail) { d.TicketFault = why })
+		return redisplayFinding(req, status, req.PathID, form.Get("back"), func(d *findingDetail) { d.TicketFault = why })
 	}
 	if err != nil {
 		return err

@@ -119,7 +119,7 @@ func listedOf(ctx context.Context, tx *store.Tx, s snapshot) ([]model.Finding, e
 func (p *madeTickets) read(ctx context.Context, tx *store.Tx, groups []ticket.Group) error {
 	at := map[int64]int{}
 	for _, g := range groups {
-		if i, again := at[g.TicketID]; again && g.TicketID != 0 {
+		if i, found := at[g.TicketID]; found && g.TicketID != 0 {
 			p.Rows[i].Count += len(g.IDs)
 			continue
 		}

@@ -134,11 +134,11 @@ func capture(req *ui.Request, view *index.View, p *preview, filter model.Finding
 	if err != nil {
 		return err
 	}
-	there := model.FindingFilter{ // fixed occurrences need no decision
+	touchedFilter := model.FindingFilter{ // fixed occurrences need no decision
 		IssueType: filter.IssueType, HasIDs: true, IDs: touched,
 		Except: &model.FindingFilter{Statuses: []model.Status{model.StatusFixed}},
 	}
-	p.Touched = view.Count(there)
+	p.Touched = view.Count(touchedFilter)
 	projects, err := spread(req, view, model.FindingFilter{
 		IssueType: filter.IssueType,
 		HasIDs:    true,
@@ -147,7 +147,7 @@ func capture(req *ui.Request, view *index.View, p *preview, filter model.Finding
 	if err != nil {
 		return err
 	}
-	refs, err := spread(req, view, there, index.FacetRef)
+	refs, err := spread(req, view, touchedFilter, index.FacetRef)
 	if err != nil {
 		return err
 	}

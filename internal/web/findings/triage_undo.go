@@ -185,7 +185,7 @@ func undo(req *ui.Request, form url.Values) error {
 		if err != nil {
 			return err
 		}
-		o.left = len(undone.Kept)
+		o.left = len(undone.Skipped)
 		o.last, err = tx.LastTriageEvent(ctx)
 		return err
 	})

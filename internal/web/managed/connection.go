@@ -144,8 +144,8 @@ func addConnection(req *ui.Request, form url.Values) error {
 	if err == nil {
 		made, err = saveConnection(req, save)
 	}
-	if said, ok := ui.InputError(err); ok {
-		v.Fault = said
+	if message, ok := ui.InputError(err); ok {
+		v.Fault = message
 		return showConnections(req, http.StatusBadRequest, v)
 	}
 	return ui.RedirectAfter(req, err, connectionPath(made.ID, "connected"))
@@ -271,8 +271,8 @@ func showConnection(req *ui.Request, status int, fault string) error {
 // correct are shown there.
 func applyChange(req *ui.Request, did string, do func(id int64) error) error {
 	err := do(req.PathID)
-	if said, ok := ui.InputError(err); ok {
-		return showConnection(req, http.StatusBadRequest, said)
+	if message, ok := ui.InputError(err); ok {
+		return showConnection(req, http.StatusBadRequest, message)
 	}
 	return ui.RedirectAfter(req, err, connectionPath(req.PathID, did))
 }
@@ -314,8 +314,8 @@ func changeConnection(req *ui.Request, form url.Values) error {
 		if !is {
 			err = model.Invalid("replies", "must be one of the choices")
 		}
-		if said, ok := ui.InputError(err); ok {
-			return showConnection(req, http.StatusBadRequest, said)
+		if message, ok := ui.InputError(err); ok {
+			return showConnection(req, http.StatusBadRequest, message)
 		}
 		change.Replies, change.People = &policy, &people
 	}

@@ -98,8 +98,8 @@ func addNotification(req *ui.Request, form url.Values) error {
 			return err
 		})
 	}
-	if said, ok := ui.InputError(err); ok {
-		f.Fault = said
+	if message, ok := ui.InputError(err); ok {
+		f.Fault = message
 		return showNewNotification(req, http.StatusBadRequest, f)
 	}
 	if err != nil {
@@ -199,8 +199,8 @@ func onNotification(
 		secret, err = do(ctx, tx, n, req.PathID)
 		return err
 	})
-	if said, ok := ui.InputError(err); ok {
-		return showNotification(req, http.StatusBadRequest, req.PathID, notificationView{Fault: said})
+	if message, ok := ui.InputError(err); ok {
+		return showNotification(req, http.StatusBadRequest, req.PathID, notificationView{Fault: message})
 	}
 	if err != nil {
 		return err
@@ -229,8 +229,8 @@ func changeNotification(req *ui.Request, form url.Values) error {
 		}
 		return err
 	})
-	if said, ok := ui.InputError(err); ok {
-		f.Fault = said
+	if message, ok := ui.InputError(err); ok {
+		f.Fault = message
 		return showNotification(req, http.StatusBadRequest, req.PathID, notificationView{Form: f})
 	}
 	if err != nil {

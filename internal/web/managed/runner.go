@@ -14,8 +14,8 @@ import (
 // runnerRow is a runner in the list.
 type runnerRow struct {
 	model.Runner
-	Here bool  // it sent a request recently
-	Run  int64 // current run; 0: none
+	Online bool  // it sent a request recently
+	Run    int64 // current run; 0: none
 }
 
 // runnersView is the data of the runners page.

@@ -79,7 +79,7 @@ type policyPage struct {
 	Changed string // name of the rule whose mode was just set
 	Back    string // query of this page, to return to
 	Form    conditionForm
-	Said    *ui.Message // notice about a changed condition
+	Notice  *ui.Message // notice about a changed condition
 	DueForm dueForm
 	DueSet  bool // the due days were just changed
 	Saved   bool // the settings were just changed
@@ -121,7 +121,7 @@ func showPolicyWith(req *ui.Request, status int, fill func(*policyPage)) error {
 	q := req.HTTP.URL.Query()
 	p := &policyPage{
 		Query: strings.TrimSpace(q.Get("q")), Mode: q.Get("mode"), Changed: q.Get("changed"),
-		Said: ui.DoneMessage(conditionNotices, q.Get("condition")), DueSet: q.Get("due") == "set", Saved: q.Has("saved"),
+		Notice: ui.DoneMessage(conditionNotices, q.Get("condition")), DueSet: q.Get("due") == "set", Saved: q.Has("saved"),
 	}
 	p.Form.Mode = model.ModeBlock.String()
 	mode, ok := model.ParsePolicyMode(p.Mode)
@@ -135,8 +135,8 @@ func showPolicyWith(req *ui.Request, status int, fill func(*policyPage)) error {
 	p.Set, _ = strconv.Atoi(q.Get("set")) // an invalid number counts as 0
 	p.Added, _ = strconv.Atoi(q.Get("added"))
 	p.Removed = q.Has("removed")
-	for _, said := range []string{"set", "saved", "added", "removed"} {
-		q.Del(said)
+	for _, name := range []string{"set", "saved", "added", "removed"} {
+		q.Del(name)
 	}
 	q.Del("changed")
 	q.Del("condition")
@@ -193,11 +193,11 @@ func rateByAdvisories(ctx context.Context, tx *store.Tx, rules []model.PolicyRul
 	if err != nil {
 		return err
 	}
-	cards, err := tx.AdvisorySummaries(ctx, slices.Collect(maps.Values(groups)))
+	summaries, err := tx.AdvisorySummaries(ctx, slices.Collect(maps.Values(groups)))
 	for i := range rules {
 		r := &rules[i].Rule
-		if card := cards[groups[strings.ToUpper(r.Name)]]; r.Unrated && card.Severity != 0 && !card.Withdrawn {
-			r.Severity, r.Unrated = card.Severity, false
+		if summary := summaries[groups[strings.ToUpper(r.Name)]]; r.Unrated && summary.Severity != 0 && !summary.Withdrawn {
+			r.Severity, r.Unrated = summary.Severity, false
 		}
 	}
 	return err

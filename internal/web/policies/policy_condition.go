@@ -18,18 +18,18 @@ import (
 type conditionForm struct {
 	Mode, Severity, Confidence, EPSS, Grace, Projects, Tags, Branches string
 	// keys: reachable, exploited, malicious, fixable, direct
-	Asked map[string]bool
-	Fault string
+	Requirements map[string]bool
+	Fault        string
 }
 
 func conditionFormFrom(q url.Values) conditionForm {
 	f := conditionForm{
 		Mode: q.Get("mode"), Severity: q.Get("severity"), Confidence: q.Get("confidence"),
 		EPSS: strings.TrimSpace(q.Get("epss")), Grace: strings.TrimSpace(q.Get("grace")),
-		Projects: q.Get("projects"), Tags: q.Get("tags"), Branches: q.Get("branches"), Asked: map[string]bool{},
+		Projects: q.Get("projects"), Tags: q.Get("tags"), Branches: q.Get("branches"), Requirements: map[string]bool{},
 	}
 	for _, what := range q["asks"] {
-		f.Asked[what] = true
+		f.Requirements[what] = true
 	}
 	return f
 }
@@ -37,8 +37,8 @@ func conditionFormFrom(q url.Values) conditionForm {
 // condition parses the form. The user can correct the errors.
 func (f *conditionForm) condition() (c model.PolicyCondition, err error) {
 	c = model.PolicyCondition{
-		Reachable: f.Asked["reachable"], Exploited: f.Asked["exploited"],
-		Malicious: f.Asked["malicious"], Fixable: f.Asked["fixable"], Direct: f.Asked["direct"],
+		Reachable: f.Requirements["reachable"], Exploited: f.Requirements["exploited"],
+		Malicious: f.Requirements["malicious"], Fixable: f.Requirements["fixable"], Direct: f.Requirements["direct"],
 		Scope: model.PolicyScope{Projects: ui.Lines(f.Projects), Tags: ui.Lines(f.Tags)}, Branches: ui.Lines(f.Branches),
 	}
 	c.Mode, _ = model.ParsePolicyMode(f.Mode)

@@ -21,7 +21,7 @@ type modesPage struct {
 	Rules    int // number of rules that would change
 	From     []modeCount
 	Sum      string // hash of the rules, to detect changes after the preview
-	Again    bool   // the rules changed after the preview
+	Outdated bool   // the rules changed after the preview
 	policy.Impact
 }
 
@@ -36,8 +36,8 @@ func previewModes(req *ui.Request) error {
 	return showModes(req, http.StatusOK, q, false)
 }
 
-func showModes(req *ui.Request, status int, q url.Values, again bool) error {
-	p := &modesPage{Again: again}
+func showModes(req *ui.Request, status int, q url.Values, outdated bool) error {
+	p := &modesPage{Outdated: outdated}
 	err := req.View(func(ctx context.Context, tx *store.Tx) error {
 		rules, err := chosenRules(ctx, req, tx, p, q)
 		if err != nil || len(rules) == 0 {

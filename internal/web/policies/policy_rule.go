@@ -74,14 +74,14 @@ func showPolicyRule(req *ui.Request) error {
 
 // choose reads the version in the address, or the newest.
 func (p *policyRulePage) choose(req *ui.Request) error {
-	asked := req.HTTP.URL.Query().Get("version")
+	requested := req.HTTP.URL.Query().Get("version")
 	if len(p.Versions) == 0 {
 		return nil
 	}
 	at := 0
-	if asked != "" {
+	if requested != "" {
 		if at = slices.IndexFunc(p.Versions, func(v model.RuleVersion) bool {
-			return strconv.Itoa(v.Version) == asked
+			return strconv.Itoa(v.Version) == requested
 		}); at < 0 {
 			return model.ErrNotFound
 		}
@@ -162,8 +162,8 @@ func addRules(req *ui.Request) error {
 	case errors.As(err, &invalid):
 		p.Faults = invalid.Fields
 	case errors.Is(err, model.ErrConflict):
-		said, _ := ui.InputError(err)
-		status, p.Faults = http.StatusConflict, []model.FieldError{{Location: "rules", Message: said}}
+		message, _ := ui.InputError(err)
+		status, p.Faults = http.StatusConflict, []model.FieldError{{Location: "rules", Message: message}}
 	default:
 		return err
 	}
@@ -203,14 +203,14 @@ func ruleForm(req *ui.Request) (p *addRulesPage, files []policy.File, err error)
 	if err != nil {
 		return p, nil, model.Invalid("form", "contains no files: select files or enter rules")
 	}
-	room := int64(maxRuleForm)
+	remaining := int64(maxRuleForm)
 	fields := url.Values{}
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		text, err := readPart(part, err, &room)
+		text, err := readPart(part, err, &remaining)
 		switch {
 		case err != nil:
 			return p, nil, err
@@ -232,15 +232,15 @@ func ruleForm(req *ui.Request) (p *addRulesPage, files []policy.File, err error)
 }
 
 // readPart reads a part of a form up to the remaining size.
-func readPart(part *multipart.Part, failed error, room *int64) ([]byte, error) {
+func readPart(part *multipart.Part, failed error, remaining *int64) ([]byte, error) {
 	if failed != nil {
 		return nil, model.Invalid("form", "cannot be parsed: send it again")
 	}
-	text, err := io.ReadAll(io.LimitReader(part, *room+1))
+	text, err := io.ReadAll(io.LimitReader(part, *remaining+1))
 	if err != nil {
 		return nil, model.Invalid("form", "cannot be parsed: send it again")
 	}
-	if *room -= int64(len(text)); *room < 0 {
+	if *remaining -= int64(len(text)); *remaining < 0 {
 		return nil, model.ErrTooLarge
 	}
 	return text, nil

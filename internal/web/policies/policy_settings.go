@@ -21,7 +21,7 @@ import (
 type policyForm struct {
 	Name, Product, Projects, Tags, Branches, Excludes string
 	BlockAll                                          bool
-	Take                                              string // mode of the rules copied from the default policy
+	CopyMode                                          string // mode of the rules copied from the default policy
 	Seen                                              string // hash of the stored settings
 }
 
@@ -29,7 +29,7 @@ func policyFormFrom(q url.Values) policyForm {
 	return policyForm{
 		Name: strings.TrimSpace(q.Get("name")), Product: q.Get("product"), Projects: q.Get("projects"),
 		Tags: q.Get("tags"), Branches: q.Get("branches"), Excludes: q.Get("excludes"),
-		BlockAll: q.Get("block_all") != "", Take: q.Get("take"), Seen: q.Get("seen"),
+		BlockAll: q.Get("block_all") != "", CopyMode: q.Get("take"), Seen: q.Get("seen"),
 	}
 }
 
@@ -76,7 +76,7 @@ type policySettingsPage struct {
 	model.Policy // as stored; ID 0 for a new policy
 	Form         policyForm
 	Faults       []model.FieldError
-	Again        bool // the policy was changed concurrently
+	Outdated     bool // the policy was changed concurrently
 	Would        *policyWould
 	Unmatched    policy.Unmatched // branches of the form without a match
 }
@@ -107,8 +107,8 @@ func previewPolicy(req *ui.Request, sent url.Values) error {
 
 // showPolicySettings shows the submitted form and its effect. Without a submitted form it shows the
 // stored settings.
-func showPolicySettings(req *ui.Request, status int, q url.Values, again bool, faults ...model.FieldError) error {
-	p := &policySettingsPage{Form: policyFormFrom(q), Again: again, Faults: faults}
+func showPolicySettings(req *ui.Request, status int, q url.Values, outdated bool, faults ...model.FieldError) error {
+	p := &policySettingsPage{Form: policyFormFrom(q), Outdated: outdated, Faults: faults}
 	if p.Form.Product == "" {
 		p.Form.Product = model.SAST.String()
 	}
@@ -157,7 +157,7 @@ func (p *policySettingsPage) foresee(ctx context.Context, tx *store.Tx) error {
 	}
 	proposal := policy.Proposal{Policy: would}
 	if p.ID == 0 {
-		if proposal.Served, proposal.Rules, err = p.Form.taken(ctx, tx, would.Product); err != nil {
+		if proposal.Served, proposal.Rules, err = p.Form.copiedRules(ctx, tx, would.Product); err != nil {
 			return err
 		}
 	}
@@ -166,14 +166,14 @@ func (p *policySettingsPage) foresee(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// taken returns the rules of the product's default policy in the mode of the form. served are
+// copiedRules returns the rules of the product's default policy in the mode of the form. served are
 // distributed rules, and listed are rules known only from imports.
-func (f *policyForm) taken(
+func (f *policyForm) copiedRules(
 	ctx context.Context, tx *store.Tx, product model.IssueType,
 ) (served []model.ServedRule, listed []model.PolicyRule, err error) {
-	mode, ok := model.ParsePolicyMode(f.Take)
+	mode, ok := model.ParsePolicyMode(f.CopyMode)
 	switch {
-	case f.Take == "":
+	case f.CopyMode == "":
 		return nil, nil, nil
 	case !ok:
 		return nil, nil, model.Invalid("take", "must be monitor, comment or block, or empty for no rules")
@@ -219,7 +219,7 @@ func createPolicy(req *ui.Request, sent url.Values) error {
 		if err != nil {
 			return p, err
 		}
-		rules, listed, err := form.taken(ctx, tx, p.Product)
+		rules, listed, err := form.copiedRules(ctx, tx, p.Product)
 		if err != nil {
 			return p, err
 		}

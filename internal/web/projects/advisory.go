@@ -81,11 +81,11 @@ func (k *known) showAdvisory(req *ui.Request) error {
 		req.Redirect(req.To("/advisories/" + url.PathEscape(p.Shown)))
 		return nil
 	}
-	here, err := k.presentAdvisories(req)
+	presence, err := k.presentAdvisories(req)
 	if err != nil {
 		return err
 	}
-	p.Presence, p.Open, p.OpenAny = here[p.Group], findingsOf(req, p.Shown), findingsOf(req, p.Shown)+"&branch=every"
+	p.Presence, p.Open, p.OpenAny = presence[p.Group], findingsOf(req, p.Shown), findingsOf(req, p.Shown)+"&branch=every"
 	p.Level = p.Severity("")
 	p.Score, p.Vector = p.CVSS()
 	p.OSVRecord = "https://osv.dev/vulnerability/" + url.PathEscape(p.Records[0].ID)

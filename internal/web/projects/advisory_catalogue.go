@@ -23,7 +23,7 @@ type known struct {
 // the advisories.
 type present struct {
 	version, advisories int64
-	here                map[int64]advisory.Presence
+	byGroup             map[int64]advisory.Presence
 }
 
 // advisories returns the current catalog of all vulnerabilities. Concurrent callers wait for a
@@ -61,8 +61,8 @@ func (k *known) presentAdvisories(req *ui.Request) (map[int64]advisory.Presence,
 	k.mu.Lock()
 	last := k.present[id]
 	k.mu.Unlock()
-	if last.here != nil && last.version == view.Version() && last.advisories == advisories {
-		return last.here, nil
+	if last.byGroup != nil && last.version == view.Version() && last.advisories == advisories {
+		return last.byGroup, nil
 	}
 	f := ui.AllFindings(ui.ProductOf(model.SCA))
 	f.Statuses = []model.Status{model.StatusOpen}
@@ -73,13 +73,13 @@ func (k *known) presentAdvisories(req *ui.Request) (map[int64]advisory.Presence,
 	for name := range anywhere {
 		names = append(names, strings.ToUpper(name))
 	}
-	now := present{version: view.Version(), advisories: advisories, here: map[int64]advisory.Presence{}}
+	now := present{version: view.Version(), advisories: advisories, byGroup: map[int64]advisory.Presence{}}
 	err = req.View(func(ctx context.Context, tx *store.Tx) error {
 		groups, err := tx.AdvisoryGroupsNamed(ctx, names)
 		for name, group := range groups {
 			name = strings.ToLower(name)
-			c, before := counts[name], now.here[group]
-			now.here[group] = advisory.Presence{
+			c, before := counts[name], now.byGroup[group]
+			now.byGroup[group] = advisory.Presence{
 				Findings: before.Findings + c.Findings, Projects: before.Projects + c.Projects,
 				Elsewhere: before.Elsewhere + max(anywhere[name].Findings-c.Findings, 0),
 			}
@@ -95,5 +95,5 @@ func (k *known) presentAdvisories(req *ui.Request) (map[int64]advisory.Presence,
 		k.present = map[int64]present{}
 	}
 	k.present[id] = now
-	return now.here, nil
+	return now.byGroup, nil
 }

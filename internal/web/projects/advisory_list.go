@@ -153,25 +153,25 @@ func (p *advisoriesPage) options(s advisory.Search, found advisory.SearchResult)
 
 // advisoryRows reads the rows of a page, in order.
 func advisoryRows(
-	req *ui.Request, groups []int64, here map[int64]advisory.Presence, exploited map[int64]bool,
+	req *ui.Request, groups []int64, presences map[int64]advisory.Presence, exploited map[int64]bool,
 ) ([]advisoryRow, error) {
 	var rows []advisoryRow
 	return rows, req.View(func(ctx context.Context, tx *store.Tx) error {
-		cards, err := advisory.Cards(ctx, tx, groups)
+		summaries, err := advisory.Cards(ctx, tx, groups)
 		if err != nil {
 			return err
 		}
 		var names []string
-		for _, c := range cards {
+		for _, c := range summaries {
 			names = append(names, c.Names...)
 		}
 		scores, err := tx.Scores(ctx, names)
 		for _, id := range groups {
-			card, is := cards[id]
+			summary, is := summaries[id]
 			if !is {
 				continue // merged into another group concurrently
 			}
-			rows = append(rows, newAdvisoryRow(req, card, here[id], exploited[id], scores))
+			rows = append(rows, newAdvisoryRow(req, summary, presences[id], exploited[id], scores))
 		}
 		return err
 	})
@@ -181,19 +181,20 @@ func advisoryRows(
 func (r advisoryRow) Unrated() bool { return r.Severity == 0 }
 
 func newAdvisoryRow(
-	req *ui.Request, card model.AdvisorySummary, here advisory.Presence, exploited bool, scores map[string]model.EPSS,
+	req *ui.Request, summary model.AdvisorySummary, presence advisory.Presence, exploited bool,
+	scores map[string]model.EPSS,
 ) advisoryRow {
 	row := advisoryRow{
-		AdvisorySummary: card, Presence: here, Own: req.To("/advisories/" + url.PathEscape(card.Shown)),
-		Open: findingsOf(req, card.Shown), OpenAny: findingsOf(req, card.Shown) + "&branch=every",
-		Exploited: exploited, EPSS: highest(scores, card.Names),
+		AdvisorySummary: summary, Presence: presence, Own: req.To("/advisories/" + url.PathEscape(summary.Shown)),
+		Open: findingsOf(req, summary.Shown), OpenAny: findingsOf(req, summary.Shown) + "&branch=every",
+		Exploited: exploited, EPSS: highest(scores, summary.Names),
 	}
-	for _, name := range card.Names {
-		if !strings.EqualFold(name, card.Shown) && len(row.Aliases) < shownAliases {
+	for _, name := range summary.Names {
+		if !strings.EqualFold(name, summary.Shown) && len(row.Aliases) < shownAliases {
 			row.Aliases = append(row.Aliases, name)
 		}
 	}
-	if row.More = len(card.Packages) - shownPackages; row.More > 0 {
+	if row.More = len(summary.Packages) - shownPackages; row.More > 0 {
 		row.Packages = row.Packages[:shownPackages]
 	}
 	return row

@@ -27,17 +27,17 @@ type dependenciesPage struct {
 	First      string
 	Fault      []model.FieldError
 	Unread     []unreadRow
-	Asked      bool
+	Searched   bool
 	Projects   int // number of distinct projects on this page
 }
 
 type dependencyRow struct {
 	model.Dependency
-	Project string
-	Users   string                // address of all projects that use the package
-	Risk    int                   // open vulnerabilities of this version in the project
-	RiskAt  string                // address of these vulnerabilities
-	Way     *model.DependencyPath // how it is included; only if one package is selected
+	Project        string
+	Users          string                // address of all projects that use the package
+	Risk           int                   // open vulnerabilities of this version in the project
+	RiskAt         string                // address of these vulnerabilities
+	DependencyPath *model.DependencyPath // how it is included; only if one package is selected
 }
 
 // unreadRow is a lockfile that a scanner found but could not parse.
@@ -51,7 +51,7 @@ func listDependencies(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
 	p := &dependenciesPage{Query: q}
 	for _, name := range []string{"name", "lower", "upper", "ecosystem", "license", "project", "lockfile", "version"} {
-		p.Asked = p.Asked || strings.TrimSpace(q.Get(name)) != ""
+		p.Searched = p.Searched || strings.TrimSpace(q.Get(name)) != ""
 	}
 	var after int64
 	if text := q.Get("after"); text != "" {
@@ -117,7 +117,7 @@ func dependencies(ctx context.Context, req *ui.Request, tx *store.Tx, p *depende
 			}.Encode()),
 		})
 	}
-	if err := p.ways(ctx, tx); err != nil {
+	if err := p.readPaths(ctx, tx); err != nil {
 		return err
 	}
 	q := url.Values{}
@@ -133,16 +133,16 @@ func dependencies(ctx context.Context, req *ui.Request, tx *store.Tx, p *depende
 	return err
 }
 
-// ways reads how each project includes the selected package.
-func (p *dependenciesPage) ways(ctx context.Context, tx *store.Tx) error {
+// readPaths reads how each project includes the selected package.
+func (p *dependenciesPage) readPaths(ctx context.Context, tx *store.Tx) error {
 	if p.Query.Get("exact") == "" || strings.TrimSpace(p.Query.Get("name")) == "" {
 		return nil
 	}
 	ids := model.Map(p.Rows, func(row dependencyRow) int64 { return row.ID })
-	ways, err := tx.DependencyPaths(ctx, ids)
+	paths, err := tx.DependencyPaths(ctx, ids)
 	for i, row := range p.Rows {
-		if way := ways[row.ID]; len(way.Steps) > 1 {
-			p.Rows[i].Way = &way
+		if path := paths[row.ID]; len(path.Steps) > 1 {
+			p.Rows[i].DependencyPath = &path
 		}
 	}
 	return err

@@ -30,12 +30,12 @@ type startState struct {
 
 // startStep is a step of the setup with its state.
 type startStep struct {
-	Code  string // identifies the state in tests
-	Count int    // number in Said; 0: none
-	Title string
-	Done  bool
-	Said  string // describes the state
-	Link  string // address of the result; empty if there is none
+	Code   string // identifies the state in tests
+	Count  int    // number in Status; 0: none
+	Title  string
+	Done   bool
+	Status string // describes the state
+	Link   string // address of the result; empty if there is none
 }
 
 // Scanned reports whether a scan was completed.
@@ -58,50 +58,50 @@ func (s *startState) Open(v ui.Viewer) bool {
 
 // Steps returns the steps that the viewer can do.
 func (s *startState) Steps(org string, v ui.Viewer) []startStep {
-	scan := startStep{Code: "not-scanned", Title: "First scan", Done: s.Scanned(), Said: "Waiting for the first scan"}
+	scan := startStep{Code: "not-scanned", Title: "First scan", Done: s.Scanned(), Status: "Waiting for the first scan"}
 	switch {
 	case s.Scanned():
-		scan.Code, scan.Said, scan.Link = "scanned", s.Project+" was scanned", org+"/scans/"+ui.Decimal(s.Scan.ID)
+		scan.Code, scan.Status, scan.Link = "scanned", s.Project+" was scanned", org+"/scans/"+ui.Decimal(s.Scan.ID)
 	case s.Failed.ID != 0:
-		scan.Code, scan.Said, scan.Link = "failed", "The scan of "+s.Project+
+		scan.Code, scan.Status, scan.Link = "failed", "The scan of "+s.Project+
 			" failed. Waiting for a successful scan", org+"/scans/"+ui.Decimal(s.Failed.ID)
 	}
 	if !v.May(model.RoleAdmin) {
 		return []startStep{scan}
 	}
 	blocks := startStep{
-		Code:  "undecided",
-		Title: "Blocking rules",
-		Done:  s.Decided(),
-		Said:  "Builds do not fail yet",
+		Code:   "undecided",
+		Title:  "Blocking rules",
+		Done:   s.Decided(),
+		Status: "Builds do not fail yet",
 	}
 	switch {
 	case s.Blocking > 0:
 		blocks.Code, blocks.Count = "blocking", s.Blocking
-		blocks.Said, blocks.Link = "Blocking rules and conditions: "+ui.Count(s.Blocking), org+"/policies"
+		blocks.Status, blocks.Link = "Blocking rules and conditions: "+ui.Count(s.Blocking), org+"/policies"
 	case s.BlocksNothing:
-		blocks.Code, blocks.Said = "blocks-nothing", "Nothing blocks for now"
+		blocks.Code, blocks.Status = "blocks-nothing", "Nothing blocks for now"
 	}
-	people := startStep{Code: "alone", Title: "Invite people", Done: s.Accompanied(), Said: "Only you so far"}
+	people := startStep{Code: "alone", Title: "Invite people", Done: s.Accompanied(), Status: "Only you so far"}
 	switch {
 	case s.People > 1:
 		people.Code, people.Count = "people", s.People
-		people.Said, people.Link = ui.Count(s.People)+" people", org+ui.UsersPath
+		people.Status, people.Link = ui.Count(s.People)+" people", org+ui.UsersPath
 	case s.Provider:
-		people.Code, people.Said = "provider", "Users sign in through your identity provider"
+		people.Code, people.Status = "provider", "Users sign in through your identity provider"
 	case s.Invited > 0:
 		people.Code, people.Count = "invited", s.Invited
-		people.Said, people.Link = ui.Count(s.Invited)+" invited, none has joined yet", org+ui.UsersPath
+		people.Status, people.Link = ui.Count(s.Invited)+" invited, none has joined yet", org+ui.UsersPath
 	}
 	return []startStep{scan, blocks, people}
 }
 
 // loadStartState reads the progress of the setup. If the guide was dismissed, it reads nothing more
-// unless asked is set.
-func loadStartState(req *ui.Request, asked bool) (s *startState, err error) {
+// unless evenIfDismissed is set.
+func loadStartState(req *ui.Request, evenIfDismissed bool) (s *startState, err error) {
 	s = &startState{Provider: req.SignIn != nil && req.SignIn.Provider != nil}
 	err = req.View(func(ctx context.Context, tx *store.Tx) (err error) {
-		if s.FirstStart, err = tx.FirstStart(ctx); err != nil || s.Left && !asked {
+		if s.FirstStart, err = tx.FirstStart(ctx); err != nil || s.Left && !evenIfDismissed {
 			return err
 		}
 		return s.read(ctx, tx, req.Viewer)
@@ -173,7 +173,7 @@ func (s *startState) readPolicies(ctx context.Context, tx *store.Tx) error {
 type startPage struct {
 	*startState
 	List     []startStep
-	Ways     []setupCommand
+	Methods  []setupCommand
 	MadeAs   model.Token // the new token; zero if none was just created
 	Made     string      // its secret, shown once
 	MayToken bool
@@ -202,7 +202,7 @@ func showStart(req *ui.Request, s *startState) error {
 	if p.MadeAs, p.Made, err = component.CreatedToken(req, ui.StartPath); err != nil {
 		return err
 	}
-	p.Ways = startWays(req.BaseURL(), p.Made != "", req.HTTP.URL.Query().Get("from"), p.MadeAs.Name)
+	p.Methods = setupTabs(req.BaseURL(), p.Made != "", req.HTTP.URL.Query().Get("from"), p.MadeAs.Name)
 	if p.MayHosts {
 		err := req.View(func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.Connections(ctx)

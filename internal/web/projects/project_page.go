@@ -25,7 +25,7 @@ const (
 type projectPage struct {
 	model.Project
 	Managed    managedRow
-	Standing   []productSummary
+	Summaries  []productSummary
 	Chart      chart
 	Periods    []component.Choice
 	Weeks      int
@@ -148,7 +148,7 @@ func openIn(req *ui.Request, p *projectPage, latest []component.ScanRow) error {
 			Address: req.To(product.Path) + "?repos=" + url.QueryEscape(p.Name),
 		}
 		s.severities(answer.Facets)
-		p.Standing = append(p.Standing, s)
+		p.Summaries = append(p.Summaries, s)
 		for _, g := range answer.Groups[index.ByRule] {
 			p.Rules = append(p.Rules, topOf(g, narrowed(s.Address, string(index.FacetRule), g.Name)))
 		}

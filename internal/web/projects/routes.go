@@ -55,7 +55,7 @@ func startRoutes() []ui.Route {
 		ui.Row(post, start+"/block-nothing", admin, writes, blockNothing),
 		ui.Row(post, start+"/leave", admin, writes, leaveStart),
 		ui.Row(get, org+ui.UploadPath, triager, reads, upload),
-		ui.Row(post, org+ui.UploadPath, triager, writes, takeUpload),
+		ui.Row(post, org+ui.UploadPath, triager, writes, submitUpload),
 		ui.Row(get, org+ui.UploadPath+"/{key}", triager, reads, uploaded),
 	}
 }

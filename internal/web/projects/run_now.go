@@ -27,8 +27,8 @@ func scanNow(req *ui.Request) error {
 		}
 		return err
 	})
-	if said, ok := ui.InputError(err); ok {
-		return showProjectWith(req, http.StatusConflict, said)
+	if message, ok := ui.InputError(err); ok {
+		return showProjectWith(req, http.StatusConflict, message)
 	}
 	return ui.RedirectAfter(req, err, "/runs/"+ui.Decimal(run.ID))
 }

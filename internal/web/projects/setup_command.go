@@ -30,34 +30,34 @@ type setupCommand struct {
 	Key, Label string
 	Chosen     bool
 	Fresh      bool // the new token was created for this method
-	Blocks     []wayBlock
+	Blocks     []setupSnippet
 }
 
-// wayBlock is a snippet to copy, with instructions.
-type wayBlock struct {
+// setupSnippet is a snippet to copy, with instructions.
+type setupSnippet struct {
 	Note string
 	Text string
 	file string
 }
 
-// ways are the tabs that use a token, in display order. Two further tabs link to other pages.
-var ways = []setupCommand{
-	{Key: "terminal", Label: "This computer", Blocks: []wayBlock{
+// setupMethods are the tabs that use a token, in display order. Two further tabs link to other pages.
+var setupMethods = []setupCommand{
+	{Key: "terminal", Label: "This computer", Blocks: []setupSnippet{
 		{Note: "In a git checkout. It uploads lockfiles, and runs semgrep if installed. It prompts " +
 			"for the token:", file: "redoubt.sh"},
 		{Note: "Or with the scanner alone, without the redoubt program:", file: "semgrep.sh"},
 		{Note: "Or upload another scanner’s report:", file: "report.sh"},
 	}},
-	{Key: "github", Label: "GitHub Actions", Blocks: []wayBlock{
+	{Key: "github", Label: "GitHub Actions", Blocks: []setupSnippet{
 		{Note: "Store the token as a secret of the repository. The command prompts for it:", file: "github-secret.sh"},
 		{Note: "Then commit this as .github/workflows/redoubt.yml:", file: "github.yaml"},
 	}},
-	{Key: "gitlab", Label: "GitLab CI", Blocks: []wayBlock{
+	{Key: "gitlab", Label: "GitLab CI", Blocks: []setupSnippet{
 		{Note: "Store the token as a masked variable of the project or group. The command prompts for " +
 			"it:", file: "gitlab-variable.sh"},
 		{Note: "Then add this to .gitlab-ci.yml:", file: "gitlab.yaml"},
 	}},
-	{Key: "other", Label: "Other CI", Blocks: []wayBlock{
+	{Key: "other", Label: "Other CI", Blocks: []setupSnippet{
 		{Note: "For any CI, with the token as the secret REDOUBT_TOKEN of the build:", file: "other.sh"},
 		{Note: "Or for Jenkins, with the token as the credential redoubt-token:", file: "jenkins.groovy"},
 	}},
@@ -86,10 +86,10 @@ func quotedIn(file, address string) string {
 	return `'` + strings.ReplaceAll(address, `'`, `''`) + `'`
 }
 
-// startWays returns the tabs with the server's address. The chosen tab is the one whose token is
+// setupTabs returns the tabs with the server's address. The chosen tab is the one whose token is
 // fresh, or else the requested one.
-func startWays(base string, fresh bool, from, made string) []setupCommand {
-	out := slices.Clone(ways)
+func setupTabs(base string, fresh bool, from, made string) []setupCommand {
+	out := slices.Clone(setupMethods)
 	for i := range out {
 		w := &out[i]
 		w.Fresh = fresh && made == w.tokenName()
@@ -111,13 +111,13 @@ func startWays(base string, fresh bool, from, made string) []setupCommand {
 
 // createStartToken creates a token for scans, for the method in the form.
 func createStartToken(req *ui.Request, form url.Values) error {
-	at := slices.IndexFunc(ways, func(w setupCommand) bool { return w.Key == form.Get("from") })
+	at := slices.IndexFunc(setupMethods, func(w setupCommand) bool { return w.Key == form.Get("from") })
 	if at < 0 {
 		return model.Invalid("from", "must be one of the choices")
 	}
 	secret := auth.NewSecret(req.Viewer.Deployment.ID)
 	token := model.Token{
-		Name:      ways[at].tokenName(),
+		Name:      setupMethods[at].tokenName(),
 		PublicID:  secret.PublicID,
 		Scopes:    []model.Scope{model.ScopeCI},
 		Dialect:   model.DialectContract,

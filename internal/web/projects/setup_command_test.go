@@ -37,7 +37,7 @@ func TestSetupCommandsMatchDocs(t *testing.T) {
 // and no token.
 func TestSetupCommandsAreComplete(t *testing.T) {
 	scans := regexp.MustCompile(`semgrep"? ci\b`)
-	for _, w := range startWays("https://ours.example:8443", true, "", "") {
+	for _, w := range setupTabs("https://ours.example:8443", true, "", "") {
 		all := ""
 		for _, b := range w.Blocks {
 			all += b.Text
@@ -59,7 +59,7 @@ func TestSetupCommandsAreComplete(t *testing.T) {
 // reads the address as one word and a document as one string.
 func TestSetupCommandsQuoteAddress(t *testing.T) {
 	for _, address := range []string{"http://a.example", `http://a';touch${IFS}x;'b`, "http://a$(touch x)b", "http://a`touch x`", `http://a"b c\d`, "http://a#b: c"} {
-		for _, w := range startWays(address, false, "", "") {
+		for _, w := range setupTabs(address, false, "", "") {
 			for _, b := range w.Blocks {
 				switch path.Ext(b.file) {
 				case ".sh":

@@ -16,7 +16,7 @@ import (
 
 // uploadPage is the upload form with its input.
 type uploadPage struct {
-	Said   api.ImportQuery
+	Input  api.ImportQuery
 	Fault  string   // why the upload was rejected
 	Faults []string // the individual errors, if there are several
 	Known  []string // projects
@@ -28,7 +28,7 @@ const knownProjects = 200
 // upload shows the form. The address may contain initial values.
 func upload(req *ui.Request) error {
 	q := req.HTTP.URL.Query()
-	return showUpload(req, http.StatusOK, &uploadPage{Said: api.ImportQuery{
+	return showUpload(req, http.StatusOK, &uploadPage{Input: api.ImportQuery{
 		Project: q.Get("project"), Ref: cmp.Or(q.Get("ref"), "main"), Full: q.Has("full"),
 		Diff: q.Has("diff"), Whole: q.Has("whole"), Commit: q.Get("commit"), Category: q.Get("category"),
 	}})
@@ -54,8 +54,8 @@ func showUpload(req *ui.Request, status int, p *uploadPage) error {
 	})
 }
 
-// takeUpload streams the form to the importer and redirects to the result.
-func takeUpload(req *ui.Request) error {
+// submitUpload streams the form to the importer and redirects to the result.
+func submitUpload(req *ui.Request) error {
 	if req.Uploads == nil {
 		return model.ErrUnavailable
 	}
@@ -63,20 +63,20 @@ func takeUpload(req *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	said := &api.ImportQuery{}
-	key, err := req.Uploads().TakeUpload(req.Writer, req.HTTP, caller, said)
+	input := &api.ImportQuery{}
+	key, err := req.Uploads().TakeUpload(req.Writer, req.HTTP, caller, input)
 	var refused *api.Problem
 	switch {
 	case err == nil:
 		req.Redirect(req.To(ui.UploadPath + "/" + key))
 		return nil
 	case errors.Is(err, auth.ErrUnauthenticated): // the session ended during the upload
-		req.Lead(ui.SignInAddress(req.To(ui.UploadPath + "?" + typed(said).Encode())))
+		req.Lead(ui.SignInAddress(req.To(ui.UploadPath + "?" + typed(input).Encode())))
 		return nil
 	case !errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError:
 		return err
 	}
-	p := &uploadPage{Said: *said, Fault: refused.Detail}
+	p := &uploadPage{Input: *input, Fault: refused.Detail}
 	for _, f := range ui.AsFilledIn(fieldErrors(refused)) {
 		p.Faults = append(p.Faults, f.Location+": "+f.Message)
 	}
@@ -91,19 +91,19 @@ func fieldErrors(p *api.Problem) (out []model.FieldError) {
 }
 
 // typed returns the input of the form as a query.
-func typed(said *api.ImportQuery) url.Values {
+func typed(input *api.ImportQuery) url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
-		"project":  said.Project,
-		"ref":      said.Ref,
-		"commit":   said.Commit,
-		"category": said.Category,
+		"project":  input.Project,
+		"ref":      input.Ref,
+		"commit":   input.Commit,
+		"category": input.Category,
 	} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
-	for name, set := range map[string]bool{"full": said.Full, "diff": said.Diff, "whole": said.Whole} {
+	for name, set := range map[string]bool{"full": input.Full, "diff": input.Diff, "whole": input.Whole} {
 		if set {
 			q.Set(name, "true")
 		}
@@ -139,7 +139,7 @@ type uploadedPage struct {
 // uploadedRow is the result of one source's reports.
 type uploadedRow struct {
 	api.Import
-	Said         string         // why nothing changed; empty if findings may have changed
+	Notice       string         // why nothing changed; empty if findings may have changed
 	ByAdvisories int            // changed findings of the advisories
 	Lists        []uploadedList // lists of the project's findings on the branch
 }
@@ -174,17 +174,17 @@ func uploaded(req *ui.Request) error {
 		return err
 	}
 	for n, i := range p.Imports {
-		row := uploadedRow{Import: i, Said: outcomeNotices[i.Outcome]}
+		row := uploadedRow{Import: i, Notice: outcomeNotices[i.Outcome]}
 		if n < len(advised) {
 			row.ByAdvisories = advised[n]
 		}
-		held := map[model.IssueType]int64{
+		counts := map[model.IssueType]int64{
 			model.SAST:    i.Counts.Code,
 			model.SCA:     i.Counts.SupplyChain,
 			model.Secrets: i.Counts.Secrets,
 		}
 		for _, one := range ui.Products {
-			if n := held[one.Type]; n > 0 {
+			if n := counts[one.Type]; n > 0 {
 				row.Lists = append(row.Lists, uploadedList{
 					one, n, req.To(one.Path + "?" + url.Values{"repos": {i.Project}, "ref": {i.Ref}}.Encode()),
 				})

@@ -119,10 +119,10 @@ func searchable(text string) error {
 }
 
 // TextualValues rejects values that are not valid text.
-func TextualValues(place string, values url.Values) error {
+func TextualValues(location string, values url.Values) error {
 	for name, list := range values {
 		if !httpx.IsText(name) || slices.ContainsFunc(list, func(s string) bool { return !httpx.IsText(s) }) {
-			return model.Invalid(place, "contains a zero byte or invalid UTF-8")
+			return model.Invalid(location, "contains a zero byte or invalid UTF-8")
 		}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/auth"
 )
 
-// AgainPath is the page on which a signed-in user authenticates again.
-const AgainPath = "/login/again"
+// ReauthPath is the page on which a signed-in user authenticates again.
+const ReauthPath = "/login/again"
 
 // Proven restricts a sensitive action to auth.ProofFor after the last authentication. A stolen
 // session or an unattended browser therefore cannot be used to gain permanent access.
@@ -25,7 +25,7 @@ func Proven(handle func(*Request) error) func(*Request) error {
 			return err
 		}
 		if !lately {
-			req.Lead(AgainPath + "?next=" + url.QueryEscape(returnURL(req)))
+			req.Lead(ReauthPath + "?next=" + url.QueryEscape(returnURL(req)))
 			return nil
 		}
 		return handle(req)

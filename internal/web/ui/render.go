@@ -75,8 +75,8 @@ type layoutData struct {
 	Path    string // of the request, with its query
 }
 
-// Here returns the label of the current navigation item, or an empty string.
-func (d layoutData) Here() string {
+// CurrentLabel returns the label of the current navigation item, or an empty string.
+func (d layoutData) CurrentLabel() string {
 	for _, g := range d.Nav {
 		for _, item := range g.Items {
 			if item.Current {

@@ -148,9 +148,9 @@ func (p *Pages) serveAll(table []Route) *http.ServeMux {
 type CodeHosts interface {
 	// PrepareAdd checks a new connection.
 	PrepareAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
-	// PrepareCheck reads the account and the repositories of a connection. asked is the host's
+	// PrepareCheck reads the account and the repositories of a connection. hostErr is the host's
 	// error.
-	PrepareCheck(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
+	PrepareCheck(ctx context.Context, deploymentID, id int64) (save store.SaveConnection, hostErr, err error)
 	// PrepareUpdate checks a changed connection, with its new credential if there is one.
 	PrepareUpdate(
 		ctx context.Context, deploymentID, id int64, change model.ConnectionChange,
@@ -174,9 +174,9 @@ const (
 
 // Uploads imports uploaded files as the Web API does.
 type Uploads interface {
-	// TakeUpload reads the form into said and imports its files, all or none. UploadTaken returns
+	// TakeUpload reads the form into input and imports its files, all or none. UploadTaken returns
 	// the result by key. Errors are of type *api.Problem.
-	TakeUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery) (key string, err error)
+	TakeUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, input *api.ImportQuery) (key string, err error)
 	// UploadTaken returns the result without findings, and the number of changed advisories of each
 	// import. It returns model.ErrNotFound unless the upload was in the last day.
 	UploadTaken(ctx context.Context, tx *store.Tx, key string) (taken api.ImportResponse, advised []int, err error)
