@@ -43,8 +43,8 @@ func (v *Vulnerability) ListSummary() model.AdvisorySummary {
 	return c
 }
 
-// CardStore provides the storage of FillCards.
-type CardStore interface {
+// SummaryStore provides the storage of FillCards.
+type SummaryStore interface {
 	// GroupsWithoutCard reads groups without a summary and with a greater id than after, by id.
 	GroupsWithoutCard(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
 	// PutAdvisorySummaries stores summaries.
@@ -53,7 +53,7 @@ type CardStore interface {
 
 // FillCards stores the missing summaries in batches and returns their number. An interrupted run is
 // continued by the next one.
-func FillCards(ctx context.Context, s CardStore) (made int, err error) {
+func FillCards(ctx context.Context, s SummaryStore) (made int, err error) {
 	err = missingCards(ctx, s, func(cards []model.AdvisorySummary) error {
 		made += len(cards)
 		return s.PutAdvisorySummaries(ctx, cards)

@@ -73,7 +73,7 @@ func (b *build) wantedCode(ctx context.Context) (
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot read from the server which code to send: %w", withAdvice(err))
 		}
-		if !answer.Kept {
+		if !answer.StoresCode {
 			fmt.Fprintf(b.Out, "no code is sent: the deployment %s stores no code\n", b.server.deployment)
 			return nil, nil, nil
 		}
