@@ -117,7 +117,7 @@ func (a *Agent) Apply(ctx context.Context, j model.Job, in scanJob) error {
 	if reason := permanentReason(err, j.Attempt); reason != "" && ctx.Err() == nil {
 		a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID,
 			"unique_id", in.UniqueID, "error", err)
-		return errors.Join(a.failScan(ctx, j.DeploymentID, in, reason), queue.PermanentError{Reason: reason})
+		return errors.Join(a.storeFailure(ctx, j.DeploymentID, in, reason), queue.PermanentError{Reason: reason})
 	}
 	return err
 }
@@ -132,7 +132,7 @@ func (a *Agent) Abandoned(ctx context.Context, j model.Job, reason string) error
 	defer a.applied.notifyAll()
 	a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID,
 		"unique_id", in.UniqueID, "error", reason)
-	return a.failScan(ctx, j.DeploymentID, in, reason)
+	return a.storeFailure(ctx, j.DeploymentID, in, reason)
 }
 
 // permanentReason returns the reason why a retry is useless, or "" if it may succeed.
@@ -198,8 +198,8 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err er
 	})
 }
 
-// failScan ends a scan that cannot be applied, with the reason.
-func (a *Agent) failScan(ctx context.Context, deployment int64, in scanJob, reason string) error {
+// storeFailure ends a scan that cannot be applied, with the reason.
+func (a *Agent) storeFailure(ctx context.Context, deployment int64, in scanJob, reason string) error {
 	err := a.Store.Update(ctx, deployment, in.By, func(ctx context.Context, tx *store.Tx) error {
 		known, err := tx.AgentScan(ctx, in.UniqueID)
 		if err != nil {

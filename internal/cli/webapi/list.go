@@ -138,10 +138,10 @@ func (l *jsonList) Add(i Item) error {
 }
 
 // End leaves the array of an incomplete list open, so that it is not valid JSON.
-func (l *jsonList) End(whole bool) error {
+func (l *jsonList) End(complete bool) error {
 	last := "\n]\n"
 	switch {
-	case !whole:
+	case !complete:
 		last = "\n"
 	case l.n == 0:
 		last = "[]\n"
