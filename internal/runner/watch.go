@@ -13,8 +13,8 @@ import (
 // watchEvery is the interval of checks of resource use.
 const watchEvery = 500 * time.Millisecond
 
-// watch calls look periodically and cancels the context with its error.
-func watch(parent context.Context, look func() error) (ctx context.Context, stop func()) {
+// watch calls check periodically and cancels the context with its error.
+func watch(parent context.Context, check func() error) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	done := make(chan struct{})
 	go func() {
@@ -25,7 +25,7 @@ func watch(parent context.Context, look func() error) (ctx context.Context, stop
 				return
 			case <-time.After(watchEvery):
 			}
-			if err := look(); err != nil {
+			if err := check(); err != nil {
 				cancel(err)
 			}
 		}
