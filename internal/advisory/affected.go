@@ -16,9 +16,9 @@ type span struct{ from, to int }
 // forever is greater than every position.
 const forever = math.MaxInt
 
-// spans returns the affected positions as OSV defines the evaluation, without exact matches of listed
-// versions. Listed versions are placed on the scale only if there are no ranges, so that other
-// spellings match, such as 1.0 for 1.0.0.
+// spans returns the affected positions as OSV defines the evaluation, without exact matches of
+// listed versions. Listed versions are placed on the scale only if there are no ranges, so that
+// other spellings match, such as 1.0 for 1.0.0.
 func (a *Affected) spans(position placer) (out []span) {
 	for _, r := range a.Ranges {
 		out = append(out, r.spans(position)...)
@@ -74,9 +74,9 @@ func (r Range) spans(position placer) (out []span) {
 	return out
 }
 
-// steps returns the events in the order of their versions, and the position of the highest limit. At
-// the same version, closing events precede introductions, unless the two are written as a pair. The
-// version 0 precedes all others, and * all except 0.
+// steps returns the events in the order of their versions, and the position of the highest limit.
+// At the same version, closing events precede introductions, unless the two are written as a pair.
+// The version 0 precedes all others, and * all except 0.
 func (r Range) steps(position placer) (steps []step, end int, ok bool) {
 	limits, limited := 0, false
 	var previous step // in the written order
@@ -136,7 +136,7 @@ func union(spans []span) []span {
 
 // contains reports whether a position is in one of the spans, which must be a union.
 func contains(spans []span, position int) bool {
-	i, found := slices.BinarySearchFunc(spans, position, func(s span, position int) int { return cmp.Compare(s.from, position) })
+	i, found := slices.BinarySearchFunc(spans, position, func(s span, p int) int { return cmp.Compare(s.from, p) })
 	return found || i > 0 && position < spans[i-1].to
 }
 

@@ -31,8 +31,8 @@ const (
 
 var cveID = regexp.MustCompile(`^CVE-\d{4}-\d{4,19}$`)
 
-// ReadEPSS reads an EPSS file as FIRST publishes it, as CSV or compressed CSV, and calls handle with
-// each score. Invalid lines are counted and skipped. A file without the columns cve, epss and
+// ReadEPSS reads an EPSS file as FIRST publishes it, as CSV or compressed CSV, and calls handle
+// with each score. Invalid lines are counted and skipped. A file without the columns cve, epss and
 // percentile is an error.
 func ReadEPSS(r io.Reader, handle func(model.EPSSScore) error) (f EPSSFile, err error) {
 	plain, err := gunzip(r)

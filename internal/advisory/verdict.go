@@ -39,8 +39,8 @@ type fix struct {
 	position int
 }
 
-// verdictKey identifies versions with equal verdicts. It contains the position of the version, and its
-// spelling if a record lists it.
+// verdictKey identifies versions with equal verdicts. It contains the position of the version, and
+// its spelling if a record lists it.
 type verdictKey struct {
 	position int // 0 also for invalid versions
 	version  bool

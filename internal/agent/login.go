@@ -79,8 +79,8 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 	return answer(w, made)
 }
 
-// issueToken creates the token of an approved request for the first caller. If the approver has reached
-// the maximum number of tokens, the request remains until one is free or it expires.
+// issueToken creates the token of an approved request for the first caller. If the approver has
+// reached the maximum number of tokens, the request remains until one is free or it expires.
 func (a *Agent) issueToken(ctx context.Context, waiting model.LoginRequest) (made loginResponse, err error) {
 	err = a.Store.Update(ctx, waiting.DeploymentID, waiting.ApprovedBy, func(ctx context.Context, tx *store.Tx) error {
 		claimed, err := tx.TakeLogin(ctx, waiting.KeyHash)

@@ -245,8 +245,8 @@ var (
 // errNotThen aborts a transaction in which the person differs from the one read before.
 var errNotThen = errors.New("the permissions of the author have changed")
 
-// decideAndStore decides about a command and stores the answer in the same transaction. The person is read
-// before the transaction, for the audit log, and again within it.
+// decideAndStore decides about a command and stores the answer in the same transaction. The person
+// is read before the transaction, for the audit log, and again within it.
 func (w *replying) decideAndStore(ctx context.Context, n scm.Comment) (r store.ChangeReply, err error) {
 	line, _ := commandLine(n.Body)
 	cmd, wrong := parseCommand(line)

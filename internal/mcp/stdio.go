@@ -78,8 +78,8 @@ func (s *sieve) line() (line []byte, complete bool, err error) {
 	}
 }
 
-// forward forwards the messages of a line. Messages of a batch, which newer protocols do not have, are
-// forwarded one by one.
+// forward forwards the messages of a line. Messages of a batch, which newer protocols do not have,
+// are forwarded one by one.
 func (s *sieve) forward(line []byte, complete bool) error {
 	switch {
 	case !complete:

@@ -128,8 +128,8 @@ func unlinked(s string) string {
 	return strings.NewReplacer(".", ".\u200b", "@", "@\u200b", "://", ":\u200b//").Replace(cut(s, 500))
 }
 
-// escapeLocation escapes a path and line so that they can still be copied. Dots are not escaped, although
-// some programs create links for paths such as example.com/a.
+// escapeLocation escapes a path and line so that they can still be copied. Dots are not escaped,
+// although some programs create links for paths such as example.com/a.
 func escapeLocation(s string) string {
 	return strings.NewReplacer("@", "@\u200b", "://", ":\u200b//", "www.", "www\u200b.").Replace(cut(s, 500))
 }

@@ -33,7 +33,8 @@ func (b *builder) relate(at *scope, p Project, by map[int64]*component) {
 	}
 }
 
-// sortOccurrences sorts the occurrences of a component and removes all but the first line of each lockfile.
+// sortOccurrences sorts the occurrences of a component and removes all but the first line of each
+// lockfile.
 func (c *component) sortOccurrences() {
 	slices.SortFunc(c.occurrences, func(a, b occurrence) int {
 		return cmp.Or(cmp.Compare(a.lockfile, b.lockfile), cmp.Compare(a.line, b.line))

@@ -144,8 +144,8 @@ func (p *destinations) reaches(ctx context.Context, c model.Connection, project 
 	return p.mayRead(ctx, c, project)
 }
 
-// stillExists reports whether the intended destination of a ticket still exists and the caller may name
-// it.
+// stillExists reports whether the intended destination of a ticket still exists and the caller may
+// name it.
 func (p *destinations) stillExists(ctx context.Context, was model.Ticket) (bool, error) {
 	i := slices.IndexFunc(p.connections, func(c model.Connection) bool { return c.ID == was.ConnectionID })
 	switch {
@@ -158,9 +158,9 @@ func (p *destinations) stillExists(ctx context.Context, was model.Ticket) (bool,
 	return r.ID != 0, err
 }
 
-// destination returns where a ticket about findings of a project is created. The order is: the named
-// destination, the previous destination of a retried ticket if it still exists, and the setting. If there is no
-// valid destination, it returns a model.InvalidError with a text for users.
+// destination returns where a ticket about findings of a project is created. The order is: the
+// named destination, the previous destination of a retried ticket if it still exists, and the
+// setting. If there is no valid destination, it returns a model.InvalidError with a text for users.
 func (r Request) destination(ctx context.Context, p *destinations, projectID int64, was model.Ticket) (t model.Ticket, err error) {
 	setting, own := p.setting, p.own[projectID]
 	if r.Connection == "" && r.Project == "" {

@@ -161,8 +161,8 @@ type request struct {
 	about  []model.Finding
 }
 
-// requested returns a request for a ticket at a destination, or a retry of a failed ticket. A retry at
-// another destination gets another marker, because the earlier one is not searched for there.
+// requested returns a request for a ticket at a destination, or a retry of a failed ticket. A retry
+// at another destination gets another marker, because the earlier one is not searched for there.
 func requested(at model.Ticket, about []model.Finding, was model.Ticket) request {
 	at.State, at.Marker = model.TicketRequested, "redoubt-"+strings.ToLower(rand.Text())
 	if was.ID == 0 {

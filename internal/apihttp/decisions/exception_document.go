@@ -146,7 +146,8 @@ func importDocuments(
 		May:  reservation.May,
 		Free: reservation.Free,
 		O: report.Options{
-			Key: c.Server.SecretKey, Limits: report.Limits{Input: c.Server.Limits.Upload}, Take: reservation.Add, Built: reservation.Build,
+			Key: c.Server.SecretKey, Limits: report.Limits{Input: c.Server.Limits.Upload},
+			Take: reservation.Add, Built: reservation.Build,
 		},
 	}
 	err := errors.Join(reader.ReadBody(ctx), c.Idempotent.Members(in))

@@ -16,9 +16,10 @@ import (
 // Uploads accepts uploads by a form of the web pages.
 type Uploads struct{ Server *core.Server }
 
-// ImportUpload imports the files of a form on the web pages like importReports: with the same limits,
-// in one transaction. The fields of the form that were read are stored in said. A summary of the
-// response is stored for a day; UploadResult returns it for the key. Errors are an *api.Problem.
+// ImportUpload imports the files of a form on the web pages like importReports: with the same
+// limits, in one transaction. The fields of the form that were read are stored in said. A summary
+// of the response is stored for a day; UploadResult returns it for the key. Errors are an
+// *api.Problem.
 func (u Uploads) ImportUpload(
 	w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery,
 ) (key string, err error) {
@@ -55,8 +56,8 @@ func summaryOf(out *api.ImportResponse) *uploadSummary {
 	return short
 }
 
-// UploadResult returns the result of an upload by its key, without its findings. It also returns the
-// number of changed findings of advisories, by import. Unknown and expired keys return
+// UploadResult returns the result of an upload by its key, without its findings. It also returns
+// the number of changed findings of advisories, by import. Unknown and expired keys return
 // model.ErrNotFound.
 func (Uploads) UploadResult(ctx context.Context, tx *store.Tx, key string) (api.ImportResponse, []int, error) {
 	before, err := tx.KeptAnswer(ctx, uploadKey+key)

@@ -59,7 +59,8 @@ type Person struct {
 	Identity model.UserIdentity
 	User     model.User // name and display name for a new user
 	Groups   []string
-	// AuthenticatedAt is the time of the user's last authentication at the provider. It is zero if unknown.
+	// AuthenticatedAt is the time of the user's last authentication at the provider. It is zero if
+	// unknown.
 	AuthenticatedAt time.Time
 }
 

@@ -170,8 +170,8 @@ func ruleFiles(names []string) (files []ruleFile, err error) {
 	return files, nil
 }
 
-// relativePath returns an absolute path relative to the working directory if it is below that. Other
-// paths are only cleaned: the scanner does not resolve "..".
+// relativePath returns an absolute path relative to the working directory if it is below that.
+// Other paths are only cleaned: the scanner does not resolve "..".
 func relativePath(name string) string {
 	dir, err := os.Getwd()
 	if err != nil || !filepath.IsAbs(name) {
