@@ -54,8 +54,8 @@ func NewCatalogue(ctx context.Context, s CatalogueStore) (*Catalogue, error) {
 	if err := s.EachAdvisorySummary(ctx, func(summary model.AdvisorySummary) { c.add(summary, exploited) }); err != nil {
 		return nil, err
 	}
-	err = missingCards(ctx, s, func(cards []model.AdvisorySummary) error {
-		for _, summary := range cards {
+	err = missingSummaries(ctx, s, func(summaries []model.AdvisorySummary) error {
+		for _, summary := range summaries {
 			c.add(summary, exploited)
 		}
 		return nil

@@ -178,19 +178,19 @@ func requested(at model.Ticket, about []model.Finding, was model.Ticket) request
 
 // store stores the requested tickets, enqueues their creation, and returns their ids.
 func store(ctx context.Context, s Store, requests []request) ([]int64, error) {
-	var fresh, again []model.Ticket
+	var fresh, retried []model.Ticket
 	for _, r := range requests {
 		if r.ticket.ID == 0 {
 			fresh = append(fresh, r.ticket)
 		} else {
-			again = append(again, r.ticket)
+			retried = append(retried, r.ticket)
 		}
 	}
 	added, err := s.AddTickets(ctx, fresh)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.UpdateTickets(ctx, again); err != nil {
+	if err := s.UpdateTickets(ctx, retried); err != nil {
 		return nil, err
 	}
 	ids, about := make([]int64, len(requests)), map[int64][]model.Finding{}

@@ -171,7 +171,7 @@ func (u *Loader) all(
 			return errors.Join(append(failed, err)...)
 		}
 	}
-	_, err := advisory.FillCards(ctx, u.Store)
+	_, err := advisory.FillSummaries(ctx, u.Store)
 	if err == nil {
 		_, err = u.Store.PublishAdvisories(ctx)
 	}

@@ -17,16 +17,16 @@ import (
 type Uploads struct{ Server *core.Server }
 
 // ImportUpload imports the files of a form on the web pages like importReports: with the same
-// limits, in one transaction. The fields of the form that were read are stored in said. A summary
+// limits, in one transaction. The fields of the form that were read are stored in query. A summary
 // of the response is stored for a day; UploadResult returns it for the key. Errors are an
 // *api.Problem.
 func (u Uploads) ImportUpload(
-	w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery,
+	w http.ResponseWriter, r *http.Request, caller auth.Caller, query *api.ImportQuery,
 ) (key string, err error) {
 	key = rand.Text()
 	c := core.NewCall(u.Server, w, r, caller, uploadKey+key)
 	c.Idempotent.Store(func(out any) any { return summaryOf(out.(*api.ImportResponse)) }, nil)
-	if _, err := importReports(r.Context(), c, said); err != nil {
+	if _, err := importReports(r.Context(), c, query); err != nil {
 		p := core.ProblemOf(err)
 		return "", errors.Join(&p.Problem, p.Cause)
 	}

@@ -101,7 +101,7 @@ func printTruncated(w io.Writer, shown int, total func() (int64, error)) error {
 // listWriter writes the items of a list. whole reports whether the list is complete.
 type listWriter interface {
 	Add(Item) error
-	End(whole bool) error
+	End(complete bool) error
 }
 
 func (w Flags) listWriter(a *command.App, columns string) (listWriter, error) {
