@@ -98,7 +98,7 @@ func printTruncated(w io.Writer, shown int, total func() (int64, error)) error {
 	return err
 }
 
-// listWriter writes the items of a list. whole reports whether the list is complete.
+// listWriter writes the items of a list. complete reports whether the list is complete.
 type listWriter interface {
 	Add(Item) error
 	End(complete bool) error
